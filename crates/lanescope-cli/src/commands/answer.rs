@@ -1,0 +1,276 @@
+//! `check`, `plan`, `estimate`, `run`: one scenario, or a grid of them.
+
+use crate::input::{self, Files};
+use crate::vary::{self, Axis};
+use crate::{output, Answer, Scenario, ANSWERED, NO_VALUE, WRONG};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
+use lanescope::pens::chart::{Chart, Series};
+use lanescope::pens::{self, Grid};
+use lanescope::plan::Plan;
+use lanescope::result::{Report, Verdict};
+use lanescope::scenario::quantity::{Confidence, Origin};
+use lanescope::scenario::Included;
+use lanescope::units::{digits, human_rate};
+use rayon::prelude::*;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Reads and plans; says what is wrong on standard error.
+pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {
+    let included = input::scenario(&a.file).map_err(|e| {
+        output::error(&e);
+        WRONG
+    })?;
+    let mut diagnostics = Diagnostics::default();
+    let plan = lanescope::plan(&mut diagnostics, included, &a.sets, &Files);
+    output::diagnostics(&diagnostics);
+    plan.map(|p| (p, diagnostics)).ok_or(WRONG)
+}
+
+pub(crate) fn check(a: &Scenario) -> u8 {
+    if a.json {
+        let included = match input::scenario(&a.file) {
+            Ok(i) => i,
+            Err(e) => {
+                output::error(&e);
+                return WRONG;
+            }
+        };
+        let mut diagnostics = Diagnostics::default();
+        let plan = lanescope::plan(&mut diagnostics, included, &a.sets, &Files);
+        let list: Vec<_> = diagnostics
+            .sorted()
+            .into_iter()
+            .map(|d| json!({ "severity": d.severity, "message": d.message, "label": d.label, "hint": d.hint,
+                "source": d.span.map(|s| diagnostics.source(s.source).name.clone()), "start": d.span.map(|s| s.start), "end": d.span.map(|s| s.end) }))
+            .collect();
+        output::json(&json!({ "valid": plan.is_some(), "diagnostics": list }));
+        return if plan.is_some() { ANSWERED } else { WRONG };
+    }
+    match load(a) {
+        Ok((plan, diagnostics)) => {
+            let n = diagnostics.warnings().len();
+            let warnings = if n == 0 { String::new() } else { format!(", {n} warning{}", if n == 1 { "" } else { "s" }) };
+            output::print(&format!("{}: {} parts, {} links, {} flows{warnings}\n", a.file, plan.parts.len(), plan.links.len(), plan.flows.len()));
+            ANSWERED
+        }
+        Err(code) => code,
+    }
+}
+
+pub(crate) fn plan(a: &Scenario) -> u8 {
+    let (plan, _) = match load(a) {
+        Ok(p) => p,
+        Err(code) => return code,
+    };
+    let settings = plan.settings();
+    let routes: Vec<(String, String)> = plan.flows.iter().map(|f| (format!("flows.{}", f.name), plan.route_text(f))).collect();
+    if a.json {
+        let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
+        let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
+        output::json(&json!({ "plan": plan.fingerprint(), "title": plan.title, "things": things, "routes": routes }));
+        return ANSWERED;
+    }
+    let head = ["thing", "key", "value", "slower", "faster", "origin", "confidence", "default", "source"].map(String::from).to_vec();
+    let word = |o: Origin, c: Confidence| (format!("{o:?}").to_lowercase(), format!("{c:?}").to_lowercase());
+    if a.csv {
+        let rows = settings.iter().flat_map(|(name, list)| list.iter().map(move |s| (name, s)));
+        let rows = rows.map(|(name, s)| {
+            let (origin, confidence) = word(s.origin, s.confidence);
+            let (slow, fast) = s.range.clone().unwrap_or_default();
+            vec![name.clone(), s.key.to_owned(), s.value.clone(), slow, fast, origin, confidence, s.default.to_string(), s.source.clone()]
+        });
+        output::csv(&Grid { head, rows: rows.collect() });
+        return ANSWERED;
+    }
+    let paint = output::paint();
+    let mut out = String::new();
+    for (name, list) in &settings {
+        out += &format!("{}{name}{}\n", paint.strong, paint.off);
+        for s in list {
+            let (origin, confidence) = word(s.origin, s.confidence);
+            let range = s.range.as_ref().map_or(String::new(), |(slow, fast)| format!(" ({slow} … {fast})"));
+            let default = if s.default { ", default" } else { "" };
+            let why = if s.source.is_empty() { String::new() } else { format!(": {}", s.source) };
+            out += &format!("  {:<22} {:<28} {}{origin}, {confidence}{default}{why}{}\n", s.key, format!("{}{range}", s.value), paint.faint, paint.off);
+        }
+    }
+    for (flow, route) in routes {
+        out += &format!("{}{flow}{}  {route}\n", paint.strong, paint.off);
+    }
+    output::print(&out);
+    ANSWERED
+}
+
+pub(crate) fn run(a: &Answer) -> u8 {
+    if !a.vary.is_empty() {
+        return grid(a);
+    }
+    let (plan, diagnostics) = match load(&a.scenario) {
+        Ok(p) => p,
+        Err(code) => return code,
+    };
+    let report = estimate(&plan, &diagnostics);
+    if a.scenario.json {
+        output::json(&report);
+    } else if a.scenario.csv {
+        output::csv(&if a.links { pens::links_grid(&report) } else { pens::flows_grid(&report) });
+    } else if plan.flows.is_empty() {
+        output::print("no flows: nothing to answer; lanescope plan shows what is there\n");
+    } else {
+        output::print(&pens::text::report(&report, output::paint(), a.all_links));
+    }
+    if let Some(dir) = &a.svg
+        && let Err(e) = output::pictures(dir, &pictures(&plan, &report))
+    {
+        output::error(&e);
+        return WRONG;
+    }
+    verdict(&report)
+}
+
+/// Exit code of a report: every flow has a value and can be carried.
+fn verdict(report: &Report) -> u8 {
+    let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && f.share.typical > 0.0);
+    if fine && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
+}
+
+/// Topology, and the waterfall of every direction that binds or is the busiest.
+pub(crate) fn pictures(plan: &Plan, report: &Report) -> Vec<(String, String)> {
+    let mut all = vec![("topology".to_owned(), pens::svg::topology(plan, report))];
+    for link in pens::text::shown(report, false) {
+        all.push((format!("waterfall-{}-to-{}", link.name, link.to), pens::svg::waterfall(link)));
+    }
+    all
+}
+
+/// A grid of runs on all cores; Ctrl-C keeps what is done.
+fn grid(a: &Answer) -> u8 {
+    let axes: Result<Vec<Axis>, String> = a.vary.iter().map(|v| vary::axis(v)).collect();
+    let (axes, points) = match axes.and_then(|axes| vary::points(&axes).map(|p| (axes, p))) {
+        Ok(x) => x,
+        Err(e) => {
+            output::error(&e);
+            return WRONG;
+        }
+    };
+    let included = match input::scenario(&a.scenario.file) {
+        Ok(i) => i,
+        Err(e) => {
+            output::error(&e);
+            return WRONG;
+        }
+    };
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
+    let target = if std::io::stderr().is_terminal() && points.len() > 100 { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(points.len() as u64), target);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
+        bar.set_style(style);
+    }
+    let one = |point: &Vec<String>| -> Option<Result<Report, Diagnostics>> {
+        if STOP.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut sets = a.scenario.sets.clone();
+        sets.extend(axes.iter().zip(point).map(|(axis, value)| format!("{}={value}", axis.path)));
+        let mut diagnostics = Diagnostics::default();
+        let copy = Included { name: included.name.clone(), text: included.text.clone(), author: included.author };
+        let plan = lanescope::plan(&mut diagnostics, copy, &sets, &Files);
+        bar.inc(1);
+        Some(plan.map(|p| estimate(&p, &diagnostics)).ok_or(diagnostics))
+    };
+    let results: Vec<_> = points.par_iter().map(one).collect();
+    bar.finish_and_clear();
+    let mut done = Vec::new();
+    for (point, result) in points.iter().zip(results) {
+        match result {
+            None => {}
+            Some(Ok(report)) => done.push((point, report)),
+            Some(Err(diagnostics)) => {
+                output::error(&format!("--vary {}", axes.iter().zip(point).map(|(a, v)| format!("{}={v}", a.path)).collect::<Vec<_>>().join(" ")));
+                output::diagnostics(&diagnostics);
+                return WRONG;
+            }
+        }
+    }
+    if STOP.load(Ordering::Relaxed) {
+        eprintln!("stopped: {} of {} runs are done", done.len(), points.len());
+    }
+    if a.scenario.json {
+        let list: Vec<_> = done
+            .iter()
+            .map(|(point, report)| {
+                let set: serde_json::Map<_, _> = axes.iter().zip(*point).map(|(a, v)| (a.path.clone(), json!(v))).collect();
+                json!({ "set": set, "report": report })
+            })
+            .collect();
+        output::json(&list);
+    } else {
+        let table = sweep(&axes, &done, a.scenario.csv);
+        if a.scenario.csv { output::csv(&table) } else { output::table(&table) }
+    }
+    if let Some(dir) = &a.svg
+        && let Err(e) = curves(dir, &axes, &done)
+    {
+        output::error(&e);
+        return WRONG;
+    }
+    done.iter().map(|(_, r)| verdict(r)).max().unwrap_or(NO_VALUE)
+}
+
+fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid {
+    let mut head: Vec<String> = axes.iter().map(|a| a.path.clone()).collect();
+    let show = |bits: f64| if machine { bits.to_string() } else { human_rate(bits) };
+    let unit = if machine { "_bps" } else { "" };
+    for flow in done.first().map(|(_, r)| r.flows.as_slice()).unwrap_or_default() {
+        head.extend([format!("{} share{unit}", flow.name), format!("{} bound{unit}", flow.name), format!("{} bound by", flow.name)]);
+    }
+    let rows = done.iter().map(|(point, report)| {
+        let mut row: Vec<String> = (*point).clone();
+        for f in &report.flows {
+            let by = format!("{}: {}", f.bound_by.element, f.bound_by.resource);
+            let by = if f.verdict == Verdict::Unstable { format!("{by} (unstable)") } else { by };
+            row.extend([show(f.share.typical), show(f.bound), by]);
+        }
+        row
+    });
+    Grid { head, rows: rows.collect() }
+}
+
+/// A number to draw a value at: the leading number of its text, in the steps of its unit.
+fn position(text: &str) -> Option<f64> {
+    use lanescope::units::{Bytes, Rate, Time};
+    let text = text.trim().trim_matches('"');
+    text.parse().ok().or_else(|| Bytes::parse(text).ok().map(Bytes::f64)).or_else(|| Time::parse(text).ok().map(Time::ns)).or_else(|| Rate::parse(text).ok().map(|r| r.bits() / 1e9))
+}
+
+/// One picture of the shares against the last axis, when its values are numbers; the other axes give the lines.
+fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
+    let last = axes.len() - 1;
+    let mut series: Vec<Series> = Vec::new();
+    for (point, report) in done {
+        let Some(x) = position(&point[last]) else {
+            return Err(format!("--svg: the values of {} are not numbers, so there is no curve", axes[last].path));
+        };
+        let others: Vec<String> = axes[..last].iter().zip(*point).map(|(a, v)| format!("{}={v}", a.path)).collect();
+        for f in &report.flows {
+            let name = [std::slice::from_ref(&f.name), others.as_slice()].concat().join(" ");
+            let at = (x, f.share.typical / 1e9);
+            match series.iter_mut().find(|s| s.name == name) {
+                Some(s) => s.points.push(at),
+                None => series.push(Series { name, points: vec![at] }),
+            }
+        }
+    }
+    let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
+    let (low, high) = xs.iter().fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
+    let bytes = axes[last].values.iter().all(|v| lanescope::units::Bytes::parse(v.trim_matches('"')).is_ok());
+    let chart = Chart { title: &format!("share against {}", axes[last].path), x: &axes[last].path, y: "Gb/s of payload", log_x: low > 0.0 && high / low >= 8.0, x_unit_bytes: bytes, series: &series };
+    let _ = digits(high);
+    output::pictures(dir, &[("curve".into(), chart.svg())])
+}

@@ -1,0 +1,58 @@
+//! `diff`: what moved between two reports.
+
+use crate::{output, ANSWERED, WRONG};
+use clap::Args;
+use lanescope::pens::diff::{diff, grid};
+use lanescope::result::{Report, SCHEMA};
+use serde_json::json;
+use std::path::Path;
+
+/// Two reports written with --json.
+#[derive(Args)]
+pub(crate) struct Diff {
+    /// The report before
+    before: String,
+    /// The report after
+    after: String,
+    /// Relative change below which a number has not moved
+    #[arg(long, default_value_t = 1e-6)]
+    tolerance: f64,
+    /// Print JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print CSV
+    #[arg(long)]
+    csv: bool,
+}
+
+fn load(file: &str) -> Result<Report, String> {
+    let text = std::fs::read_to_string(Path::new(file)).map_err(|e| format!("{file}: {e}"))?;
+    let report: Report = serde_json::from_str(&text).map_err(|e| format!("{file} is not a report of lanescope run --json: {e}"))?;
+    if report.schema != SCHEMA {
+        return Err(format!("{file} has report schema {}, this program writes {SCHEMA}", report.schema));
+    }
+    Ok(report)
+}
+
+pub(crate) fn main(a: &Diff) -> u8 {
+    let (before, after) = match load(&a.before).and_then(|x| load(&a.after).map(|y| (x, y))) {
+        Ok(pair) => pair,
+        Err(e) => {
+            output::error(&e);
+            return WRONG;
+        }
+    };
+    let (changes, moved) = diff(&before, &after, a.tolerance.abs());
+    if a.json {
+        let numbers: Vec<_> = changes.iter().map(|c| json!({ "path": c.path, "before": c.before, "after": c.after, "dimension": c.dimension })).collect();
+        let words: Vec<_> = moved.iter().map(|m| json!({ "path": m.path, "before": m.before, "after": m.after })).collect();
+        output::json(&json!({ "numbers": numbers, "words": words }));
+    } else if a.csv {
+        output::csv(&grid(&changes, &moved));
+    } else if changes.is_empty() && moved.is_empty() {
+        output::print("nothing moved\n");
+    } else {
+        output::table(&grid(&changes, &moved));
+    }
+    ANSWERED
+}

@@ -1,0 +1,210 @@
+//! `study`: published systems, row by row.
+
+use crate::{output, ANSWERED, NO_VALUE, WRONG};
+use clap::{Args, Subcommand, ValueEnum};
+use lanescope::library;
+use lanescope::pens::{self, Grid};
+use lanescope::study::{fit, select, Answer, Answers, Row, Studies};
+use lanescope::units::digits;
+use rayon::prelude::*;
+use std::path::PathBuf;
+
+/// What to do with studies.
+#[derive(Subcommand)]
+pub(crate) enum Study {
+    /// List the studies
+    List {
+        /// Print JSON
+        #[arg(long, conflicts_with = "csv")]
+        json: bool,
+        /// Print CSV
+        #[arg(long)]
+        csv: bool,
+    },
+    /// Answer rows: published, estimate, simulate, error, what binds
+    Run(Run),
+    /// Print a study's page, or one of its files
+    Show {
+        /// The study
+        study: String,
+        /// A file of its folder, e.g. study.toml
+        #[arg(default_value = "README.md")]
+        file: String,
+    },
+    /// Run a study's fits again, and hold the result against the stored values
+    Fit {
+        /// The study
+        study: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    /// Studies or rows: t5440, t5440:read, nfp6000:bdw.rd; without any, all
+    rows: Vec<String>,
+    /// Only the rows marked quick
+    #[arg(long)]
+    quick: bool,
+    /// The methods asked for; the exit code speaks of these
+    #[arg(long, default_value = "both")]
+    method: Method,
+    /// Print JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print CSV
+    #[arg(long)]
+    csv: bool,
+    /// Write the figures of the studies and the pictures of their main scenario to this folder
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Method {
+    /// Those that each row names
+    Both,
+    /// The closed form alone
+    Estimate,
+}
+
+pub(crate) fn main(a: &Study) -> u8 {
+    let result = match a {
+        Study::List { json, csv } => list(*json, *csv),
+        Study::Run(a) => run(a),
+        Study::Show { study, file } => show(study, file),
+        Study::Fit { study, json } => fits(study, *json),
+    };
+    result.unwrap_or_else(|e| {
+        output::error(&e);
+        WRONG
+    })
+}
+
+fn list(json: bool, csv: bool) -> Result<u8, String> {
+    let all = select(&[])?;
+    if json {
+        let list: Vec<_> = all.iter().map(|(s, rows)| serde_json::json!({ "id": s.id, "title": s.title, "source": s.source, "rows": rows.len() })).collect();
+        output::json(&list);
+        return Ok(ANSWERED);
+    }
+    let head = ["study", "rows", "title"].map(String::from).to_vec();
+    let grid = Grid { head, rows: all.iter().map(|(s, r)| vec![s.id.clone(), r.len().to_string(), s.title.clone()]).collect() };
+    if csv { output::csv(&grid) } else { output::table(&grid) }
+    Ok(ANSWERED)
+}
+
+fn show(study: &str, file: &str) -> Result<u8, String> {
+    let text = library::study_text(study, file).ok_or_else(|| format!("there is no studies/{study}/{file}; studies are {}", library::studies().join(", ")))?;
+    output::print(text);
+    Ok(ANSWERED)
+}
+
+/// The methods that must have answered a row.
+fn methods(row: &Row, asked: Method) -> &str {
+    match (asked, row.methods.as_str()) {
+        (Method::Both, m) => m,
+        (Method::Estimate, "simulate") => "none",
+        (Method::Estimate, _) => "estimate",
+    }
+}
+
+fn run(a: &Run) -> Result<u8, String> {
+    let mut chosen = select(&a.rows)?;
+    if a.quick {
+        chosen.iter_mut().for_each(|(_, rows)| rows.retain(|r| r.quick));
+        chosen.retain(|(_, rows)| !rows.is_empty());
+    }
+    let mut complete = true;
+    let mut studies = Vec::new();
+    for (study, rows) in &chosen {
+        let answers: Vec<Answer> = rows.par_iter().map(|row| study.answer(row)).collect();
+        complete &= rows.iter().zip(&answers).all(|(row, answer)| answer.complete(methods(row, a.method)));
+        studies.push(Answers { id: study.id.clone(), rows: answers });
+    }
+    if a.json {
+        output::json(&Studies { schema: 1, studies });
+    } else if a.csv {
+        output::csv(&grid(&studies, true));
+    } else {
+        for ((study, rows), answers) in chosen.iter().zip(&studies) {
+            let paint = output::paint();
+            output::print(&format!("{}{}{}  {}\n", paint.strong, study.id, paint.off, study.title));
+            output::table(&grid(std::slice::from_ref(answers), false));
+            output::print("\n");
+            let all = study.rows()?;
+            let main = study.waterfall.as_ref().and_then(|id| all.iter().find(|r| r.id == *id));
+            if let (Some(Row { scenario: Some(scenario), set, .. }), false) = (main, rows.is_empty()) {
+                output::print(&pens::text::report(&study.report(scenario, set)?, paint, false));
+            }
+        }
+    }
+    if let Some(dir) = &a.svg {
+        for (study, _) in &chosen {
+            let mut pictures = Vec::new();
+            for figure in &study.figures {
+                pictures.push((figure.file.clone(), study.draw(figure)?));
+            }
+            let all = study.rows()?;
+            let main = study.waterfall.as_ref().and_then(|id| all.iter().find(|r| r.id == *id));
+            if let Some(Row { scenario: Some(scenario), set, .. }) = main {
+                let (plan, diagnostics) = study.plan(scenario, set)?;
+                pictures.extend(super::answer::pictures(&plan, &lanescope::estimate::estimate(&plan, &diagnostics)));
+            }
+            output::pictures(&dir.join(&study.id), &pictures)?;
+        }
+    }
+    Ok(if complete { ANSWERED } else { NO_VALUE })
+}
+
+fn grid(studies: &[Answers], machine: bool) -> Grid {
+    let number = |v: Option<f64>| v.map_or(if machine { String::new() } else { "-".into() }, |v| if machine { v.to_string() } else { digits(v) });
+    let mut head = ["row", "unit", "published", "estimate", "range", "simulate", "error", "bound by"].map(String::from).to_vec();
+    if machine {
+        head.insert(0, "study".into());
+        head.push("bound".into());
+    }
+    let mut rows = Vec::new();
+    for study in studies {
+        for r in &study.rows {
+            let published = r.published_text.clone().or_else(|| r.published.map(digits)).unwrap_or_else(|| if machine { String::new() } else { r.status.clone() });
+            let range = r.estimate_range.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)));
+            let error = r.error().map_or(String::new(), |e| format!("{:+.1} %", e * 100.0));
+            let by = r.bound_by.clone().or_else(|| r.why.as_ref().map(|w| format!("({w})"))).unwrap_or_default();
+            let mut row = vec![r.id.clone(), r.unit.clone(), published, number(r.estimate), range, number(r.simulate.map(|s| s.value)), error, by];
+            if machine {
+                row.insert(0, study.id.clone());
+                row.push(number(r.bound));
+            }
+            rows.push(row);
+        }
+    }
+    Grid { head, rows }
+}
+
+fn fits(id: &str, json: bool) -> Result<u8, String> {
+    let study = lanescope::study::Study::load(id)?;
+    let results: Result<Vec<_>, String> = study.fits.iter().map(|f| fit(&study, f)).collect();
+    let results = results?;
+    if json {
+        output::json(&results);
+        return Ok(ANSWERED);
+    }
+    if results.is_empty() {
+        output::print(&format!("study {id} fits nothing\n"));
+    }
+    for (f, r) in study.fits.iter().zip(&results) {
+        output::print(&format!("{}: {}\n{} free parameters, {} numbers, stored in {}\n", f.name, f.about, f.free.len(), r.targets.len(), f.stored_in));
+        let head = ["parameter", "fitted", ""].map(String::from).to_vec();
+        let rows = r.parameters.iter().map(|p| vec![p.path.clone(), format!("{} {}", digits(p.value), p.unit), if p.at_limit { "at its limit".into() } else { String::new() }]);
+        output::table(&Grid { head, rows: rows.collect() });
+        let head = ["fitted to", "published", "fitted", "error", "stored", "error"].map(String::from).to_vec();
+        let percent = |v: f64, p: f64| format!("{:+.2} %", (v / p - 1.0) * 100.0);
+        let rows = r.targets.iter().map(|(name, p, v, s)| vec![name.clone(), digits(*p), digits(*v), percent(*v, *p), digits(*s), percent(*s, *p)]);
+        output::table(&Grid { head, rows: rows.collect() });
+        output::print("\n");
+    }
+    Ok(ANSWERED)
+}

@@ -1,0 +1,191 @@
+//! `wire`: the protocol calculator.
+
+use crate::{output, ANSWERED, WRONG};
+use clap::{Args, Subcommand};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::wire::{wire, Answer, Question};
+use lanescope::pens::chart::{Chart, Series};
+use lanescope::pens::{self, Grid};
+use lanescope::protocol::pci::{Bus, BUSES};
+use lanescope::units::{digits, human_rate};
+use std::path::PathBuf;
+
+/// One protocol each.
+#[derive(Subcommand)]
+pub(crate) enum Wire {
+    /// A PCIe link: rates, waterfall, efficiency against payload
+    Pcie(Pcie),
+    /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates
+    Pci(Pci),
+}
+
+#[derive(Args)]
+pub(crate) struct Pcie {
+    /// Generation: gen1 to gen7
+    generation: String,
+    /// Width: x1, x2, x4, x8, x12, x16, x32
+    lanes: String,
+    /// Payload of one TLP (MPS, for large transfers)
+    #[arg(long, alias = "mps", default_value = "256 B")]
+    payload: String,
+    /// Header of requests: 3DW or 4DW
+    #[arg(long, default_value = "4DW")]
+    header: String,
+    /// With the ECRC digest
+    #[arg(long)]
+    ecrc: bool,
+    /// TLPs per Ack, or never
+    #[arg(long, default_value = "4")]
+    ack_every: String,
+    /// TLPs per UpdateFC, or never
+    #[arg(long, default_value = "4")]
+    update_fc_every: String,
+    /// Payload of one completion
+    #[arg(long, default_value = "64 B")]
+    completion: String,
+    /// Without SKP ordered sets
+    #[arg(long)]
+    no_ordered_sets: bool,
+    /// One direction loaded; without it both, so that each carries the other's DLLPs
+    #[arg(long)]
+    one_way: bool,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Args)]
+pub(crate) struct Pci {
+    /// One bus; without it all
+    bus: Option<String>,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Args)]
+struct Form {
+    /// Print JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print CSV
+    #[arg(long)]
+    csv: bool,
+    /// Write pictures to this folder
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+}
+
+pub(crate) fn main(a: &Wire) -> u8 {
+    match a {
+        Wire::Pcie(a) => pcie(a),
+        Wire::Pci(a) => pci(a),
+    }
+}
+
+fn pci(a: &Pci) -> u8 {
+    let list: Vec<&Bus> = match &a.bus {
+        None => BUSES.iter().collect(),
+        Some(name) => match Bus::named(name) {
+            Some(bus) => vec![bus],
+            None => {
+                output::error(&format!("there is no bus {name:?}; there are {}", BUSES.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")));
+                return WRONG;
+            }
+        },
+    };
+    if a.form.json {
+        let list: Vec<_> = list.iter().map(|b| serde_json::json!({ "bus": b.name, "width_bits": b.width_bits, "peak_bps_shared_by_both_directions": b.peak().bits(), "source": b.source })).collect();
+        output::json(&list);
+        return ANSWERED;
+    }
+    let head = ["bus", "width", "peak, both directions together", "source"].map(String::from).to_vec();
+    let rows = list.iter().map(|b| vec![b.name.to_owned(), format!("{} bit", b.width_bits), format!("{} MB/s", digits(b.peak().bytes() / 1e6)), b.source.to_owned()]);
+    let grid = Grid { head, rows: rows.collect() };
+    if a.form.csv { output::csv(&grid) } else { output::table(&grid) }
+    ANSWERED
+}
+
+/// `never` is a word in a scenario and needs its quotes.
+fn every(text: &str) -> String {
+    if text == "never" { "\"never\"".into() } else { text.to_owned() }
+}
+
+/// Nothing of an argument may break out of the scenario that it is put into.
+fn harmless(text: &str) -> bool {
+    !text.contains(['"', '\\', '\n', '#', '[', '=']) && text.len() < 60
+}
+
+fn pcie(a: &Pcie) -> u8 {
+    for text in [&a.generation, &a.lanes, &a.payload, &a.header, &a.ack_every, &a.update_fc_every, &a.completion] {
+        if !harmless(text) {
+            output::error(&format!("{text:?} is not a value"));
+            return WRONG;
+        }
+    }
+    let question = Question {
+        speed: format!("{} {}", a.generation, a.lanes),
+        payload: a.payload.clone(),
+        header: a.header.clone(),
+        ecrc: a.ecrc,
+        ack_every: every(&a.ack_every),
+        update_fc_every: every(&a.update_fc_every),
+        completion: a.completion.clone(),
+        ordered_sets: !a.no_ordered_sets,
+        both_ways: !a.one_way,
+    };
+    let mut diagnostics = Diagnostics::default();
+    let Some(answer) = wire(&mut diagnostics, &question) else {
+        output::diagnostics(&diagnostics);
+        return WRONG;
+    };
+    if a.form.json {
+        output::json(&answer);
+    } else if a.form.csv {
+        let head = ["payload_B", "efficiency", "with_dllps", "write_bps_one_way"].map(String::from).to_vec();
+        let rows = answer.curve.iter().map(|p| vec![p.payload.to_string(), p.efficiency.to_string(), p.with_dllps.to_string(), p.write.to_string()]);
+        output::csv(&Grid { head, rows: rows.collect() });
+    } else {
+        text(&answer, a);
+    }
+    if let Some(dir) = &a.form.svg
+        && let Err(e) = output::pictures(dir, &pictures(&answer))
+    {
+        output::error(&e);
+        return WRONG;
+    }
+    ANSWERED
+}
+
+fn text(w: &Answer, a: &Pcie) {
+    let paint = output::paint();
+    let both = |bits: f64| format!("{} one way = {} MB/s", human_rate(bits), digits(bits / 8e6));
+    let mut out = format!("{}{}{}\n", paint.strong, w.speed, paint.off);
+    let mut line = |name: &str, value: String| out += &format!("  {name:<18}{value}\n");
+    line("raw", both(w.raw));
+    line("after line coding", both(w.coded));
+    line("write TLP", format!("{} payload + {} B = {} B on the wire, {} million/s", a.payload, w.tlp_overhead, w.tlp_bytes, digits(w.tlps_per_second / 1e6)));
+    line("writes", both(w.write));
+    line("reads", format!("{} in {} completions", both(w.read), a.completion));
+    line("efficiency", format!("{} % of TLP and DLLP bytes are payload", digits(w.efficiency * 100.0)));
+    if let Some(limit) = w.ack_limit_symbols {
+        line("Ack limit", format!("{limit} symbol times of a lane"));
+    }
+    out.push('\n');
+    pens::text::waterfall(&mut out, &w.direction, paint);
+    output::print(&out);
+    let head = ["payload", "efficiency", "with DLLPs", "writes, one way"].map(String::from).to_vec();
+    let percent = |v: f64| format!("{} %", digits(v * 100.0));
+    let rows = w.curve.iter().map(|p| vec![format!("{} B", p.payload), percent(p.efficiency), percent(p.with_dllps), human_rate(p.write)]);
+    output::table(&Grid { head, rows: rows.collect() });
+}
+
+fn pictures(w: &Answer) -> Vec<(String, String)> {
+    let line = |name: &str, f: &dyn Fn(&lanescope::estimate::wire::Point) -> f64| Series { name: name.into(), points: w.curve.iter().map(|p| (p.payload as f64, f(p))).collect() };
+    let efficiency = [line("TLPs", &|p| p.efficiency * 100.0), line("TLPs and DLLPs", &|p| p.with_dllps * 100.0)];
+    let rate = [line("writes", &|p| p.write / 1e9)];
+    let chart = |title: &str, y: &str, series: &[Series]| Chart { title, x: "payload of one TLP", y, log_x: true, x_unit_bytes: true, series }.svg();
+    vec![
+        ("waterfall".into(), pens::svg::waterfall(&w.direction)),
+        ("efficiency".into(), chart(&format!("{}: link efficiency", w.speed), "%", &efficiency)),
+        ("payload-rate".into(), chart(&format!("{}: payload, one way", w.speed), "Gb/s", &rate)),
+    ]
+}

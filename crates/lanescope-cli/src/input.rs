@@ -1,0 +1,63 @@
+//! Files and standard input, and the resolver that finds library devices and the user's own.
+
+use lanescope::library::Library;
+use lanescope::scenario::tree::{Author, MAX_TEXT};
+use lanescope::scenario::{Included, Resolver};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Reads a scenario's text; what is too long to be one is not read to its end.
+pub(crate) fn scenario(file: &str) -> Result<Included, String> {
+    let (name, text) = if file == "-" { ("<stdin>".to_owned(), limited(std::io::stdin().lock(), "standard input")?) } else { (file.to_owned(), path(Path::new(file))?) };
+    Ok(Included { name, text, author: Author::User })
+}
+
+/// Reads a text file of at most [`MAX_TEXT`] bytes (and one more, so that the library can refuse it).
+pub(crate) fn path(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let file = File::open(path).map_err(|e| format!("{shown}: {}", reason(&e)))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(format!("{shown} is a folder"));
+    }
+    limited(file, &shown.to_string())
+}
+
+fn limited(from: impl Read, name: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    from.take(MAX_TEXT as u64 + 1).read_to_end(&mut bytes).map_err(|e| format!("{name}: {}", reason(&e)))?;
+    if bytes.len() > MAX_TEXT {
+        return Err(format!("{name} is longer than 1 MiB, which is no scenario; a scenario is a few lines of TOML"));
+    }
+    String::from_utf8(bytes).map_err(|e| format!("{name} is not text: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
+}
+
+fn reason(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "it may not be read".into(),
+        _ => e.to_string(),
+    }
+}
+
+/// Library names, and paths (`./`, `../`, `/`, or ending in `.toml`) relative to the text that names them.
+pub(crate) struct Files;
+
+impl Resolver for Files {
+    fn resolve(&self, reference: &str, from: &str) -> Result<Included, String> {
+        let is_path = reference.starts_with(['.', '/']) || reference.ends_with(".toml");
+        if !is_path {
+            return Library.resolve(reference, from);
+        }
+        if from.starts_with("platforms/") && !Path::new(from).exists() {
+            return Err("a library text names no files".into());
+        }
+        let place = Path::new(from).parent().unwrap_or(Path::new(""));
+        let full = place.join(reference);
+        path(&full).map(|text| Included { name: full.display().to_string(), text, author: Author::User })
+    }
+
+    fn names(&self) -> Vec<String> {
+        Library.names()
+    }
+}

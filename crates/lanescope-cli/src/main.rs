@@ -1,0 +1,118 @@
+//! `lanescope`: the command. It owns files, the terminal and threads; the physics is in the library.
+//!
+//! This file is the table of contents: the arguments, and which function answers them.
+
+mod commands;
+mod input;
+mod output;
+mod vary;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Answered.
+const ANSWERED: u8 = 0;
+/// A row or a flow has no value, or the load cannot be carried.
+const NO_VALUE: u8 = 1;
+/// The user's input is wrong.
+const WRONG: u8 = 2;
+
+/// Where does my bandwidth go? Expected throughput and latency of an I/O system, what binds them, and every lost byte.
+#[derive(Parser)]
+#[command(name = "lanescope", version, about, after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Read a scenario and say what is wrong or suspicious
+    Check(Scenario),
+    /// Show what will run: parts, links, routes, every value with its origin
+    Plan(Scenario),
+    /// Answer in closed form: bound, fair share, latency, what binds
+    Estimate(Answer),
+    /// Answer by every method that exists, side by side
+    Run(Answer),
+    /// Published systems, reproduced
+    #[command(subcommand)]
+    Study(commands::study::Study),
+    /// Protocol calculator: what a link carries
+    #[command(subcommand)]
+    Wire(commands::wire::Wire),
+    /// What would carry a wanted rate: lanes, generation, tags, outstanding, completion size
+    Need(commands::need::Need),
+    /// What moved between two reports written with --json
+    Diff(commands::diff::Diff),
+    /// Devices and platforms that come with the program
+    #[command(subcommand)]
+    Platform(commands::library::Platform),
+    /// Print a scenario to start from
+    New(commands::library::New),
+    /// JSON Schema of scenarios or reports, for editors and programs
+    Schema(commands::library::Schema),
+    /// Completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A scenario, and what is laid over it.
+#[derive(Args, Clone)]
+struct Scenario {
+    /// The scenario file, or - for standard input
+    file: String,
+    /// Override a value: links.uplink.pcie="gen3 x8", parts."nic.1".tags=16 (may be repeated)
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print CSV
+    #[arg(long)]
+    csv: bool,
+}
+
+/// A scenario to be answered.
+#[derive(Args, Clone)]
+struct Answer {
+    #[command(flatten)]
+    scenario: Scenario,
+    /// Run a grid of values: path=a,b,c or path=1..64 by x2 or path=1..9 by 2 (may be repeated)
+    #[arg(long = "vary", value_name = "PATH=VALUES")]
+    vary: Vec<String>,
+    /// Write pictures to this folder: topology, waterfalls, and curves of --vary
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Show the waterfall of every link that carries anything
+    #[arg(long)]
+    all_links: bool,
+    /// With --csv: the links' ledgers in place of the flows
+    #[arg(long, requires = "csv")]
+    links: bool,
+}
+
+fn main() -> ExitCode {
+    let code = match Cli::parse().command {
+        Command::Check(a) => commands::answer::check(&a),
+        Command::Plan(a) => commands::answer::plan(&a),
+        Command::Estimate(a) | Command::Run(a) => commands::answer::run(&a),
+        Command::Study(a) => commands::study::main(&a),
+        Command::Wire(a) => commands::wire::main(&a),
+        Command::Need(a) => commands::need::main(&a),
+        Command::Diff(a) => commands::diff::main(&a),
+        Command::Platform(a) => commands::library::platform(&a),
+        Command::New(a) => commands::library::new(&a),
+        Command::Schema(a) => commands::library::schema(&a),
+        Command::Completions { shell } => {
+            let mut page = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lanescope", &mut page);
+            output::print(&String::from_utf8_lossy(&page));
+            ANSWERED
+        }
+    };
+    ExitCode::from(code)
+}

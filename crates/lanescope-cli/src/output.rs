@@ -1,0 +1,113 @@
+//! The terminal: tables, JSON, CSV, pictures, and diagnostics drawn at their place in the text.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use comfy_table::{ContentArrangement, Table};
+use lanescope::diagnostic::{Diagnostic, Diagnostics, Severity};
+use lanescope::pens::{Grid, Paint};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+/// Whether standard output wants colours: a terminal, and NO_COLOR is not set.
+pub(crate) fn paint() -> Paint {
+    let wanted = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    if wanted { Paint::TERMINAL } else { Paint::default() }
+}
+
+/// Prints to standard output; a reader who hangs up (`| head`) ends the program quietly.
+pub(crate) fn print(text: &str) {
+    if std::io::stdout().lock().write_all(text.as_bytes()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Prints a value as JSON.
+pub(crate) fn json(value: &impl serde::Serialize) {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => print(&(text + "\n")),
+        Err(e) => error(&format!("this cannot be written as JSON: {e}")),
+    }
+}
+
+/// Prints a grid as CSV.
+pub(crate) fn csv(grid: &Grid) {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    let written = out.write_record(&grid.head).and_then(|()| grid.rows.iter().try_for_each(|r| out.write_record(r)));
+    match (written, out.into_inner()) {
+        (Ok(()), Ok(bytes)) => print(&String::from_utf8_lossy(&bytes)),
+        _ => error("this cannot be written as CSV"),
+    }
+}
+
+/// Prints a grid as a table for people; numbers to the right.
+pub(crate) fn table(grid: &Grid) {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(&grid.head);
+    for row in &grid.rows {
+        table.add_row(row);
+    }
+    let text = table.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    print(&(lines.join("\n") + "\n"));
+}
+
+/// One error that points nowhere.
+pub(crate) fn error(message: &str) {
+    let group = Group::with_title(Level::ERROR.primary_title(message));
+    anstream::eprintln!("{}", Renderer::styled().render(&[group]));
+}
+
+/// All diagnostics, each at its place, on standard error.
+pub(crate) fn diagnostics(all: &Diagnostics) {
+    const MOST: usize = 50;
+    let list = all.sorted();
+    for d in list.iter().take(MOST) {
+        anstream::eprintln!("{}\n", draw(all, d));
+    }
+    if list.len() > MOST {
+        anstream::eprintln!("… and {} more", list.len() - MOST);
+    }
+}
+
+fn draw(all: &Diagnostics, d: &Diagnostic) -> String {
+    let level = if d.severity == Severity::Error { Level::ERROR } else { Level::WARNING };
+    let hint = d.hint.as_deref().filter(|h| !h.is_empty());
+    let renderer = Renderer::styled();
+    let mut group = Group::with_title(level.primary_title(d.message.as_str()));
+    if let Some(span) = d.span {
+        let source = all.source(span.source);
+        let text = source.text.as_str();
+        let start = floor(text, span.start as usize);
+        let end = floor(text, span.end as usize).max(start);
+        let mut place = AnnotationKind::Primary.span(start..end);
+        if !d.label.is_empty() {
+            place = place.label(d.label.as_str());
+        }
+        group = group.element(Snippet::source(text).path(source.name.as_str()).annotation(place));
+    }
+    if let Some(hint) = hint {
+        group = group.element(Level::HELP.message(hint));
+    }
+    renderer.render(&[group])
+}
+
+/// The nearest place at or before `at` where a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Writes pictures to a folder, which is made when it is missing. Says on standard error what was written.
+pub(crate) fn pictures(dir: &Path, pictures: &[(String, String)]) -> Result<(), String> {
+    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    for (name, svg) in pictures {
+        let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+        let path = dir.join(format!("{safe}.svg"));
+        std::fs::write(&path, svg).map_err(|e| format!("{}: {e}", path.display()))?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}

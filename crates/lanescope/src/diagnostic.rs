@@ -1,0 +1,183 @@
+//! Every error that a user can cause: where it is in the user's text, what was expected, and what to do.
+//!
+//! The library never prints. It returns a [`Diagnostics`] that owns the texts it points into, so that a front end can show the lines.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Which of the texts of a [`Diagnostics`] a span points into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct SourceId(pub u32);
+
+/// A stretch of a source text, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Span {
+    /// The text.
+    pub source: SourceId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// A text that was read, and what to call it in a message.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// File name, `<stdin>`, `--set`, or a library name.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Nothing can be answered.
+    Error,
+    /// Legal, but suspicious.
+    Warning,
+}
+
+/// One message that points into a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where; `None` when no text is to blame.
+    pub span: Option<Span>,
+    /// A few words at that place.
+    pub label: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(span: impl Into<Option<Span>>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            message: message.into(),
+            span: span.into(),
+            label: String::new(),
+            hint: None,
+        }
+    }
+
+    /// A warning at a place.
+    pub fn warning(span: impl Into<Option<Span>>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(span, message) }
+    }
+
+    /// With a few words at the place.
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = label.into();
+        self
+    }
+
+    /// With advice.
+    pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// All that was found while reading one scenario, with the texts it points into.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    sources: Vec<Source>,
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Takes a text in and names it.
+    pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
+        self.sources.push(Source { name: name.into(), text: text.into() });
+        SourceId(self.sources.len() as u32 - 1)
+    }
+
+    /// The text behind an id.
+    pub fn source(&self, id: SourceId) -> &Source {
+        &self.sources[id.0 as usize]
+    }
+
+    /// Notes one more; the same message at the same place is kept once (a device used eight times is wrong once).
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if !self.list.contains(&diagnostic) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Whether anything forbids an answer.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|d| d.severity == Severity::Error)
+    }
+
+    /// Errors first, then warnings, each in the order of the text.
+    pub fn sorted(&self) -> Vec<&Diagnostic> {
+        let mut all: Vec<_> = self.list.iter().collect();
+        all.sort_by_key(|d| (d.severity, d.span));
+        all
+    }
+
+    /// The texts of the warnings, for a report.
+    pub fn warnings(&self) -> Vec<String> {
+        self.sorted().into_iter().filter(|d| d.severity == Severity::Warning).map(|d| d.message.clone()).collect()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    /// One line each, `name:line:column: severity: message (hint)`, for tests and logs; the command draws them larger.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for d in self.sorted() {
+            if let Some(span) = d.span {
+                let source = self.source(span.source);
+                let before = &source.text.as_bytes()[..(span.start as usize).min(source.text.len())];
+                let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+                let column = before.iter().rev().take_while(|&&b| b != b'\n').count() + 1;
+                write!(f, "{}:{line}:{column}: ", source.name)?;
+            }
+            let severity = if d.severity == Severity::Error { "error" } else { "warning" };
+            write!(f, "{severity}: {}", d.message)?;
+            if !d.label.is_empty() {
+                write!(f, " [{}]", d.label)?;
+            }
+            if let Some(hint) = &d.hint {
+                write!(f, " ({hint})")?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// The nearest of `known` to what was written, when it is near enough to be meant.
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|k| (strsim::damerau_levenshtein(&written.to_lowercase(), &k.to_lowercase()), k))
+        .filter(|(d, k)| *d <= 1 + k.len().max(written.len()) / 4)
+        .min()
+        .map(|(_, k)| k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_finds_its_key() {
+        assert_eq!(nearest("betwen", ["between", "pcie", "mps"]), Some("between"));
+        assert_eq!(nearest("colour", ["between", "pcie", "mps"]), None);
+    }
+
+    #[test]
+    fn a_line_names_file_line_and_column() {
+        let mut d = Diagnostics::default();
+        let source = d.add_source("a.toml", "x = 1\nyy = 2\n");
+        d.push(Diagnostic::error(Span { source, start: 6, end: 8 }, "what is yy?").hint("write y"));
+        assert_eq!(d.to_string(), "a.toml:2:1: error: what is yy? (write y)\n");
+    }
+}

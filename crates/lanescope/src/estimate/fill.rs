@@ -1,0 +1,228 @@
+//! Fair shares: progressive filling at every resource, by its arbitration tree, until all resources agree.
+//!
+//! A resource serves its ports in turn, packet by packet, and within a port what that port's own ports sent: so a flow's weight is its place in
+//! the tree, not a number. Each resource in turn divides its capacity among the demands that the other resources leave; what a flow does not
+//! take goes to the others. The rounds end when no share moves. DLLPs go first: they are taken off the capacity before packets share it.
+
+/// What one flow asks of one resource, per payload byte.
+#[derive(Clone, Debug)]
+pub(crate) struct Use {
+    /// The flow.
+    pub(crate) flow: usize,
+    /// Units that its packets take.
+    pub(crate) weight: f64,
+    /// Packets, the arbiter's coin.
+    pub(crate) packets: f64,
+    /// Units that go before all packets (DLLPs), at the usual policy.
+    pub(crate) first: f64,
+    /// The same, the fewest that the policy allows.
+    pub(crate) first_least: f64,
+    /// The ports that its packets came through, nearest first; equal prefixes share a port.
+    pub(crate) path: Vec<u64>,
+}
+
+/// Something with a capacity.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource<K> {
+    /// What it is.
+    pub(crate) key: K,
+    /// Units per second.
+    pub(crate) capacity: f64,
+    /// Who uses it.
+    pub(crate) uses: Vec<Use>,
+}
+
+/// The outcome for one flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share {
+    /// Payload bytes per second.
+    pub(crate) rate: f64,
+    /// Index of the resource that binds; `None` when the flow gets all that it asks for.
+    pub(crate) by: Option<usize>,
+}
+
+/// A node of an arbitration tree: a port, or at the leaves a flow (an index into the resource's uses).
+enum Node {
+    Port(Vec<Node>),
+    Leaf(usize),
+}
+
+fn tree(uses: &[Use], members: &[usize], depth: usize) -> Node {
+    let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
+    let mut nodes = Vec::new();
+    for &m in members {
+        match uses[m].path.get(depth) {
+            None => nodes.push(Node::Leaf(m)),
+            Some(port) => match ports.iter_mut().find(|(p, _)| p == port) {
+                Some((_, list)) => list.push(m),
+                None => ports.push((*port, vec![m])),
+            },
+        }
+    }
+    nodes.extend(ports.into_iter().map(|(_, list)| tree(uses, &list, depth + 1)));
+    // A port with a single thing behind it is that thing.
+    if nodes.len() == 1 { nodes.remove(0) } else { Node::Port(nodes) }
+}
+
+/// Packets asked for below a node.
+fn demand(node: &Node, asked: &[f64]) -> f64 {
+    match node {
+        Node::Leaf(m) => asked[*m],
+        Node::Port(nodes) => nodes.iter().map(|n| demand(n, asked)).sum(),
+    }
+}
+
+/// Gives `amount` packets to a node, in turns.
+fn give(node: &Node, amount: f64, asked: &[f64], given: &mut [f64]) {
+    match node {
+        Node::Leaf(m) => given[*m] = amount.min(asked[*m]),
+        Node::Port(nodes) => {
+            let mut order: Vec<(f64, &Node)> = nodes.iter().map(|n| (demand(n, asked), n)).collect();
+            order.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (mut left, mut n) = (amount, order.len());
+            for (want, node) in order {
+                let turn = (left / n as f64).min(want);
+                give(node, turn, asked, given);
+                left -= turn;
+                n -= 1;
+            }
+        }
+    }
+}
+
+/// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is.
+pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
+    let trees: Vec<Node> = resources.iter().map(|r| tree(&r.uses, &(0..r.uses.len()).collect::<Vec<_>>(), 0)).collect();
+    // What each resource lets each of its flows have; at first, all of it.
+    let mut allowed: Vec<Vec<f64>> =
+        resources.iter().map(|r| r.uses.iter().map(|u| r.capacity / (u.weight + u.first).max(1e-300)).collect()).collect();
+    let mut of_flow: Vec<Vec<(usize, usize)>> = vec![Vec::new(); caps.len()];
+    for (r, resource) in resources.iter().enumerate() {
+        for (u, used) in resource.uses.iter().enumerate() {
+            of_flow[used.flow].push((r, u));
+        }
+    }
+    let best = |flow: usize, allowed: &[Vec<f64>], but: usize| {
+        of_flow[flow].iter().filter(|(r, _)| *r != but).map(|&(r, u)| allowed[r][u]).fold(caps[flow], f64::min)
+    };
+    let mut rate: Vec<f64> = (0..caps.len()).map(|f| best(f, &allowed, usize::MAX)).collect();
+    for _round in 0..200 {
+        let mut moved = 0.0f64;
+        for (r, resource) in resources.iter().enumerate() {
+            let first: f64 = resource.uses.iter().map(|u| u.first * rate[u.flow]).sum();
+            let left = (resource.capacity - first).max(0.0);
+            // Nobody can ask for more than all of it.
+            let alone = |u: &Use| if u.weight > 0.0 { left / u.weight } else { f64::INFINITY };
+            let wished: Vec<f64> = resource.uses.iter().map(|u| best(u.flow, &allowed, r)).collect();
+            let asked: Vec<f64> = resource.uses.iter().zip(&wished).map(|(u, w)| w.min(alone(u))).collect();
+            let load: f64 = resource.uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.weight * a).sum();
+            let got = if load <= left * (1.0 + 1e-12) { asked } else { divide(resource, &trees[r], left, &asked) };
+            // Who gets his wish is not held back here.
+            let given: Vec<f64> = got.into_iter().zip(wished).map(|(g, w)| if g >= w * (1.0 - 1e-12) { f64::INFINITY } else { g }).collect();
+            for (u, (used, given)) in resource.uses.iter().zip(given).enumerate() {
+                allowed[r][u] = given;
+                let new = best(used.flow, &allowed, usize::MAX);
+                moved = moved.max((new - rate[used.flow]).abs() / new.max(1.0));
+                rate[used.flow] = new;
+            }
+        }
+        if moved < 1e-11 {
+            break;
+        }
+    }
+    (0..caps.len())
+        .map(|f| {
+            let tightest = of_flow[f].iter().filter(|&&(r, u)| allowed[r][u] <= rate[f] * (1.0 + 1e-9)).max_by_key(|&&(r, _)| resources[r].uses.len());
+            Share { rate: rate[f], by: tightest.map(|t| t.0) }
+        })
+        .collect()
+}
+
+/// Divides `left` units by turns; bytes per second for each use.
+fn divide<K>(resource: &Resource<K>, tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
+    let uses = &resource.uses;
+    // Only flows that send packets here are held back; those with nothing but DLLPs pass.
+    let packets: Vec<f64> = uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
+    let mut given = vec![0.0; uses.len()];
+    let units = |given: &[f64]| uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.weight).sum::<f64>();
+    // Units rise with the number of turns; find the number that fills the capacity (false position on a piecewise linear curve).
+    let (mut low, mut high) = (0.0, demand(tree, &packets));
+    let (mut at_low, mut at_high) = (-left, f64::NAN);
+    for i in 0..80 {
+        let guess = if i % 3 == 2 || at_high.is_nan() { 0.5 * (low + high) } else { low - at_low * (high - low) / (at_high - at_low) };
+        give(tree, guess, &packets, &mut given);
+        let over = units(&given) - left;
+        if over.abs() <= left * 1e-13 {
+            break;
+        }
+        if over > 0.0 { (high, at_high) = (guess, over) } else { (low, at_low) = (guess, over) }
+        if high - low <= high * 1e-15 {
+            break;
+        }
+    }
+    uses.iter().zip(given).map(|(u, g)| if u.weight > 0.0 { g / u.packets } else { f64::INFINITY }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(flow: usize, weight: f64, path: &[u64]) -> Use {
+        Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, path: path.to_vec() }
+    }
+
+    fn rates(resources: &[Resource<u8>], caps: &[f64]) -> Vec<f64> {
+        shares(resources, caps).into_iter().map(|s| (s.rate * 1e6).round() / 1e6).collect()
+    }
+
+    const MUCH: f64 = f64::INFINITY;
+
+    #[test]
+    fn one_resource_is_divided_evenly_and_the_modest_leave_the_rest() {
+        let r = [Resource { key: 0, capacity: 12.0, uses: vec![used(0, 1.0, &[]), used(1, 1.0, &[]), used(2, 1.0, &[])] }];
+        assert_eq!(rates(&r, &[MUCH; 3]), [4.0, 4.0, 4.0]);
+        assert_eq!(rates(&r, &[1.0, MUCH, MUCH]), [1.0, 5.5, 5.5]);
+    }
+
+    #[test]
+    fn ports_take_turns_not_flows() {
+        // Flows 0 and 1 behind port 7, flow 2 behind port 8.
+        let r = [Resource { key: 0, capacity: 12.0, uses: vec![used(0, 1.0, &[7, 1]), used(1, 1.0, &[7, 2]), used(2, 1.0, &[8, 1])] }];
+        assert_eq!(rates(&r, &[MUCH; 3]), [3.0, 3.0, 6.0]);
+        // What flow 0 leaves goes to its own port first.
+        assert_eq!(rates(&r, &[1.0, MUCH, MUCH]), [1.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn turns_are_packets_so_large_packets_get_more() {
+        let mut small = used(0, 1.0, &[1]);
+        small.packets = 1.0 / 64.0;
+        let mut large = used(1, 1.0, &[2]);
+        large.packets = 1.0 / 256.0;
+        let r = [Resource { key: 0, capacity: 10.0, uses: vec![small, large] }];
+        assert_eq!(rates(&r, &[MUCH; 2]), [2.0, 8.0]);
+    }
+
+    #[test]
+    fn two_bottlenecks_agree() {
+        // Flow 0 uses both; flow 1 the narrow one, flow 2 the wide one: max-min gives 2, 2, 8.
+        let r = [
+            Resource { key: 0, capacity: 10.0, uses: vec![used(0, 1.0, &[1]), used(2, 1.0, &[2])] },
+            Resource { key: 1, capacity: 4.0, uses: vec![used(0, 1.0, &[1]), used(1, 1.0, &[2])] },
+        ];
+        assert_eq!(rates(&r, &[MUCH; 3]), [2.0, 2.0, 8.0]);
+        assert_eq!(shares(&r, &[MUCH; 3]).iter().map(|s| s.by).collect::<Vec<_>>(), [Some(1), Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn dllps_go_first_and_hold_nobody_back() {
+        // Flow 1 sends only DLLPs here, 0.1 of a byte each; flow 0 gets what is left.
+        let mut dllps = used(1, 0.0, &[]);
+        (dllps.first, dllps.packets) = (0.1, 0.0);
+        let r = [
+            Resource { key: 0, capacity: 10.0, uses: vec![used(0, 1.0, &[]), dllps] },
+            Resource { key: 1, capacity: 20.0, uses: vec![used(1, 1.0, &[])] },
+        ];
+        assert_eq!(rates(&r, &[MUCH; 2]), [8.0, 20.0]);
+    }
+}

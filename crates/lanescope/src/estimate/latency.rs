@@ -1,0 +1,146 @@
+//! Unloaded times along a route: one packet or one operation in an empty system.
+
+use crate::plan::{Flow, Hop, Place, Plan};
+use crate::protocol::pcie::{self, Generation, Header};
+use crate::scenario::keys::Forwarding;
+use crate::scenario::quantity::Corner;
+use crate::scenario::PartKeys;
+
+/// When a packet's first and last bit arrive at the end of a route, in ns after its first bit left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Arrival {
+    pub(crate) first: f64,
+    pub(crate) last: f64,
+}
+
+/// Sends one packet over empty links and switches. `bytes` gives its wire size in a generation's framing.
+pub(crate) fn cross(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Generation) -> u64) -> Arrival {
+    let mut at = Arrival { first: 0.0, last: 0.0 };
+    for (i, hop) in hops.iter().enumerate() {
+        let link = plan.link(hop.link);
+        let serial = bytes(link.speed.typical.generation) as f64 / link.speed.typical.coded().bytes() * 1e9;
+        let start = match (i, &plan.part(plan.leaves(*hop)).keys) {
+            (0, _) => 0.0,
+            (_, PartKeys::Switch(s)) => {
+                let latency = s.latency.at(corner).ns();
+                match s.forwarding.typical {
+                    // Into a faster link a switch waits, so that the packet's tail does not overtake its own arrival.
+                    Forwarding::CutThrough => (at.first + latency).max(at.last + latency - serial),
+                    Forwarding::StoreAndForward => at.last + latency,
+                }
+            }
+            _ => at.last,
+        };
+        let delay = link.delay.at(corner).ns();
+        at = Arrival { first: start + delay, last: start + serial + delay };
+    }
+    at
+}
+
+/// The longest time that `bytes` (per generation) take on any one link of a route: what a train of packets adds behind its first.
+fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> u64) -> f64 {
+    let time = |h: &Hop| {
+        let speed = plan.link(h.link).speed.typical;
+        bytes(speed.generation) as f64 / speed.coded().bytes() * 1e9
+    };
+    hops.iter().map(time).fold(0.0, f64::max)
+}
+
+/// Payload of the completions that a flow's target returns for a read of `size`.
+pub(crate) fn completion_size(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> u64 {
+    let payload = flow.payload.at(corner).0;
+    let wanted = match &plan.part(flow.target).keys {
+        PartKeys::RootComplex(k) => match (&k.large_read, &k.large_completion_size) {
+            (Some(above), Some(large)) if size > above.typical.0 => large.at(corner).0,
+            _ => k.completion_size.at(corner).0,
+        },
+        _ => payload,
+    };
+    wanted.min(payload)
+}
+
+/// From the last byte of a read request at the target to the first byte of its completion, ns.
+pub(crate) fn completer(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    match &plan.part(flow.target).keys {
+        PartKeys::RootComplex(k) => {
+            let period = k.core_clock.as_ref().map_or(0.0, |c| c.at(corner).period_ns());
+            let memory = flow.place != Place::Cache;
+            let mut ns = k.read_latency.at(corner).ns() + k.hub_latency.at(corner).ns() + k.core_cycles.at(corner) as f64 * period;
+            if memory {
+                ns += k.memory_latency.at(corner).ns() + k.hub_cycles.at(corner) as f64 * period;
+            }
+            if flow.place == Place::Remote {
+                ns += k.remote_latency.at(corner).ns();
+            }
+            ns
+        }
+        PartKeys::Endpoint(k) => k.read_latency.at(corner).ns(),
+        PartKeys::Switch(_) => 0.0,
+    }
+}
+
+/// Times of a read of `size` bytes sent as requests of at most `request` bytes, back to back.
+pub(crate) struct ReadTimes {
+    /// Request's first bit out to the first double word of data in, ns.
+    pub(crate) first: f64,
+    /// To the last byte where the engine wants it, ns.
+    pub(crate) last: f64,
+}
+
+/// An unloaded read; `request` is the size of each request, for the completion size that it gets.
+pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request: u64) -> ReadTimes {
+    let ecrc = ecrc(plan, flow);
+    let header = flow.header.at(corner);
+    let there = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, 0, ecrc));
+    let back: Vec<Hop> = flow.route.iter().rev().map(|h| h.reversed()).collect();
+    let piece = completion_size(plan, corner, flow, request.min(size));
+    let head = piece.min(size);
+    let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, false));
+    let begin = there.last + completer(plan, corner, flow);
+    let data = |g: Generation| pcie::completion_head(g) + 4.min(size);
+    let prefix = back.last().map_or(0.0, |h| {
+        let speed = plan.link(h.link).speed.typical;
+        data(speed.generation) as f64 / speed.coded().bytes() * 1e9
+    });
+    // Completions behind the first follow as fast as the slowest link lets them; so do the requests for them.
+    let completions = slowest(plan, &back, &|g| completions(g, size, request, piece).1 - pcie::tlp(g, Header::Dw3, head, false));
+    let requests = slowest(plan, &flow.route, &|g| (size.div_ceil(request) - 1) * pcie::tlp(g, header, 0, ecrc));
+    let engine = engine(plan, corner, flow);
+    ReadTimes {
+        first: begin + arrive.first + prefix + engine.0,
+        last: begin + arrive.last + completions.max(requests) + engine.0 + size as f64 * engine.1,
+    }
+}
+
+/// TLPs and wire bytes of the completions of a read of `size` asked for in pieces of `request`.
+pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece: u64) -> (u64, u64) {
+    let (full, rest) = pcie::split(size, request);
+    let one = pcie::cut(generation, Header::Dw3, request, piece, false);
+    let last = pcie::cut(generation, Header::Dw3, rest, piece, false);
+    (full * one.0 + last.0, full * one.1 + last.1)
+}
+
+/// The engine's own latency in ns, and its time per byte behind the link in ns.
+fn engine(plan: &Plan, corner: Corner, flow: &Flow) -> (f64, f64) {
+    match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => (k.latency.at(corner).ns(), k.bus_rate.as_ref().map_or(0.0, |r| 1e9 / r.at(corner).bytes())),
+        _ => (0.0, 0.0),
+    }
+}
+
+pub(crate) fn ecrc(plan: &Plan, flow: &Flow) -> bool {
+    matches!(&plan.part(flow.source).keys, PartKeys::Endpoint(k) if k.ecrc.typical)
+}
+
+/// An unloaded posted write of `size`: first bit out to the last byte done at the target, ns.
+pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 {
+    let (ecrc, header, payload) = (ecrc(plan, flow), flow.header.at(corner), flow.payload.at(corner).0);
+    let first = size.min(payload);
+    let arrive = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, first, ecrc));
+    let behind = slowest(plan, &flow.route, &|g| pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc));
+    let done = match &plan.part(flow.target).keys {
+        PartKeys::RootComplex(k) => k.write_latency.at(corner).ns(),
+        _ => 0.0,
+    };
+    arrive.last + behind + done
+}

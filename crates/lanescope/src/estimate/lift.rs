@@ -1,0 +1,363 @@
+//! The inverse questions: what would lifting the binding element give, and what would carry a wanted rate.
+
+use super::resources::{Ceiling, Key};
+use super::{binding, ceiling_words, credit_name, groups, outcome};
+use crate::plan::{Plan, PartId, Program};
+use crate::protocol::pcie::{Class, Generation, Lanes, Speed, SIZES};
+use crate::result::{Binding, Lifting};
+use crate::scenario::quantity::{Corner, Quantity, Shape};
+use crate::scenario::PartKeys;
+use crate::units::{Bytes, Rate};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The share of a group of flows, bits per second, and what binds it.
+fn share(plan: &Plan, group: &str) -> (f64, Binding) {
+    let o = outcome(plan, Corner::Typical);
+    let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
+    let tightest = members.iter().copied().min_by(|a, b| o.shares[*a].rate.total_cmp(&o.shares[*b].rate)).unwrap_or(0);
+    (members.iter().map(|&m| o.shares[m].rate).sum::<f64>() * 8.0, binding(plan, &o, tightest))
+}
+
+/// The next better thing in place of the one that binds.
+pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
+    let (better, change) = improve(plan, key)?;
+    let (share, then) = share(&better, group);
+    Some(Lifting { change, share, then })
+}
+
+/// A plan with one thing improved by a step, and how to say that in a scenario.
+fn improve(plan: &Plan, key: Key) -> Option<(Plan, String)> {
+    let mut better = plan.clone();
+    match key {
+        Key::Wire(hop) => {
+            let link = plan.link(hop.link);
+            let speed = faster(plan, &link.group, link.speed.typical)?;
+            set_speed(&mut better, &link.group, speed);
+            Some((better, format!("links.{}.pcie=\"{speed}\"", link.group)))
+        }
+        Key::Outstanding(i) => {
+            let name = plan.flows[i].group.clone();
+            let mut now = 0;
+            for flow in better.flows.iter_mut().filter(|f| f.group == name) {
+                if let Program::Closed { outstanding, .. } = &mut flow.program {
+                    *outstanding = outstanding.saturating_mul(2);
+                    now = *outstanding;
+                }
+            }
+            Some((better, format!("flows.{name}.load.outstanding={now}")))
+        }
+        Key::Tags(id) => part_change(plan, id, "tags", |k| double_count(endpoint(k).map(|e| &mut e.tags))),
+        Key::Engine(id, ceiling) => {
+            let key = ceiling_words(ceiling).1;
+            part_change(plan, id, key, |k| {
+                let e = endpoint(k)?;
+                match ceiling {
+                    Ceiling::Both => double_rate(e.rate.as_mut()),
+                    Ceiling::Read => double_rate(e.read_rate.as_mut()),
+                    Ceiling::Write => double_rate(e.write_rate.as_mut()),
+                    Ceiling::ReadInterval => halve(e.read_interval.as_mut()),
+                    Ceiling::WriteInterval => halve(e.write_interval.as_mut()),
+                    Ceiling::WriteGap => halve(Some(&mut e.write_gap)),
+                }
+            })
+        }
+        Key::ReadsInFlight(id) => part_change(plan, id, "reads_in_flight", |k| match k {
+            PartKeys::RootComplex(r) => double_count(r.reads_in_flight.as_mut()),
+            _ => None,
+        }),
+        Key::Memory(id) => part_change(plan, id, "memory_bandwidth", |k| match k {
+            PartKeys::RootComplex(r) => double_rate(r.memory_bandwidth.as_mut()),
+            _ => None,
+        }),
+        Key::Core(id) => part_change(plan, id, "core_bandwidth", |k| match k {
+            PartKeys::Switch(s) => double_rate(s.core_bandwidth.as_mut()),
+            _ => None,
+        }),
+        Key::Credits(hop, class, headers) => {
+            let id = plan.arrives(hop);
+            part_change(plan, id, credit_name(class, headers), |k| double_count(credits_mut(k, class, headers)))
+        }
+    }
+}
+
+/// Changes one value of all parts of a group.
+fn part_change(plan: &Plan, id: PartId, key: &str, change: impl Fn(&mut PartKeys) -> Option<String>) -> Option<(Plan, String)> {
+    let mut better = plan.clone();
+    let group = plan.part(id).group.clone();
+    let mut said = None;
+    for part in better.parts.iter_mut().filter(|p| p.group == group) {
+        said = change(&mut part.keys).or(said);
+    }
+    said.map(|value| (better, format!("parts.{group}.{key}={value}")))
+}
+
+fn endpoint(keys: &mut PartKeys) -> Option<&mut crate::scenario::keys::Endpoint> {
+    match keys {
+        PartKeys::Endpoint(e) => Some(e),
+        _ => None,
+    }
+}
+
+fn credits_mut(keys: &mut PartKeys, class: Class, headers: bool) -> Option<&mut Quantity<u32>> {
+    match (keys, class, headers) {
+        (PartKeys::RootComplex(k), Class::Posted, true) => k.posted_headers.as_mut(),
+        (PartKeys::RootComplex(k), Class::Posted, false) => k.posted_data.as_mut(),
+        (PartKeys::RootComplex(k), Class::NonPosted, _) => k.nonposted_headers.as_mut(),
+        (PartKeys::Switch(k), Class::Posted, true) => k.posted_headers.as_mut(),
+        (PartKeys::Switch(k), Class::Posted, false) => k.posted_data.as_mut(),
+        (PartKeys::Switch(k), Class::NonPosted, _) => k.nonposted_headers.as_mut(),
+        (PartKeys::Switch(k), Class::Completion, true) => k.completion_headers.as_mut(),
+        (PartKeys::Switch(k), Class::Completion, false) => k.completion_data.as_mut(),
+        (PartKeys::Endpoint(k), Class::Posted, true) => k.posted_headers.as_mut(),
+        (PartKeys::Endpoint(k), Class::Posted, false) => k.posted_data.as_mut(),
+        (PartKeys::Endpoint(k), Class::NonPosted, _) => k.nonposted_headers.as_mut(),
+        (_, Class::Completion, _) => None,
+    }
+}
+
+fn map<T: Clone>(q: &mut Quantity<T>, f: impl Fn(&T) -> T) {
+    (q.slow, q.typical, q.fast) = (f(&q.slow), f(&q.typical), f(&q.fast));
+}
+
+fn double_count(q: Option<&mut Quantity<u32>>) -> Option<String> {
+    let q = q?;
+    map(q, |n| n.saturating_mul(2));
+    Some(q.typical.to_string())
+}
+
+fn double_rate(q: Option<&mut Quantity<Rate>>) -> Option<String> {
+    let q = q?;
+    map(q, |r| r.scaled(2, 1));
+    Some(format!("\"{}\"", q.typical))
+}
+
+fn halve(q: Option<&mut Quantity<crate::units::Time>>) -> Option<String> {
+    let q = q?;
+    map(q, |t| crate::units::Time::from_fs(t.fs() / 2));
+    Some(format!("\"{}\"", q.typical))
+}
+
+fn set_speed(plan: &mut Plan, group: &str, speed: Speed) {
+    for link in plan.links.iter_mut().filter(|l| l.group == group) {
+        let (n, d) = (link.speed.typical.generation.framing(), speed.generation.framing());
+        link.speed = link.speed.with(speed);
+        if n != d {
+            // The interval of ordered sets is counted in symbols or in blocks.
+            let (low, high) = match d {
+                crate::protocol::pcie::Framing::Symbols => crate::protocol::pcie::SKP_SYMBOLS,
+                crate::protocol::pcie::Framing::Tokens => crate::protocol::pcie::SKP_BLOCKS,
+                crate::protocol::pcie::Framing::Flits => (0, 0),
+            };
+            let every = |n: u64| crate::scenario::quantity::Every((n > 0).then_some(n as u32));
+            link.skp_interval = link.skp_interval.with(every(high));
+            link.skp_interval.slow = every(low);
+        }
+    }
+}
+
+/// What the ends of a group of links allow at most.
+fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
+    let ends = plan.links.iter().filter(|l| l.group == group).flat_map(|l| &l.ends);
+    let keys: Vec<_> = ends.map(|e| &plan.part(e.part).keys).collect();
+    let of = |k: &PartKeys| match k {
+        PartKeys::RootComplex(k) => (k.lanes.as_ref().map(|q| q.typical), k.generation.as_ref().map(|q| q.typical)),
+        PartKeys::Switch(k) => (k.lanes.as_ref().map(|q| q.typical), k.generation.as_ref().map(|q| q.typical)),
+        PartKeys::Endpoint(k) => (k.lanes.as_ref().map(|q| q.typical), k.generation.as_ref().map(|q| q.typical)),
+    };
+    (keys.iter().filter_map(|k| of(k).0).min(), keys.iter().filter_map(|k| of(k).1).min())
+}
+
+/// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts.
+fn faster(plan: &Plan, group: &str, speed: Speed) -> Option<Speed> {
+    let (lanes, generation) = limits(plan, group);
+    let wider = speed.lanes.doubled().filter(|w| w.count() <= 16);
+    let newer = speed.generation.next();
+    if let Some(w) = wider.filter(|w| lanes.is_none_or(|l| *w <= l)) {
+        return Some(Speed { lanes: w, ..speed });
+    }
+    if let Some(g) = newer.filter(|g| generation.is_none_or(|l| *g <= l)) {
+        return Some(Speed { generation: g, ..speed });
+    }
+    wider.map(|w| Speed { lanes: w, ..speed }).or(newer.map(|g| Speed { generation: g, ..speed }))
+}
+
+/// One change that was tried.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Step {
+    /// What is changed, as `path=value` for `--set`.
+    pub change: String,
+    /// What it is now.
+    pub now: String,
+    /// The share of all instances with it, bits per second.
+    pub share: f64,
+    /// Whether that is enough.
+    pub enough: bool,
+    /// Whether the parts as described allow it; else one of them must change too.
+    pub fits: bool,
+}
+
+/// What would carry a wanted rate.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Need {
+    /// The flow.
+    pub flow: String,
+    /// Payload of all its instances that is wanted, bits per second.
+    pub wanted: f64,
+    /// Its share now.
+    pub now: f64,
+    /// What binds it now.
+    pub bound_by: Binding,
+    /// For each thing that could be changed alone: the smallest change that is enough, or the largest that is not.
+    pub alone: Vec<Step>,
+    /// Changes one after the other, each to what binds then, until it is enough; empty when one alone is, or none is needed.
+    pub together: Vec<Step>,
+}
+
+/// Searches for what would give a group of flows `wanted` bits per second in all. The error says what is wrong with the question.
+pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
+    let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
+    let Some(&first) = members.first() else {
+        let names: Vec<String> = groups(plan).into_iter().map(|g| g.0).collect();
+        return Err(format!("there is no flow {group:?}; flows are {}", names.join(", ")));
+    };
+    // An open load never takes more than it offers; the question is what could be carried.
+    let mut plan = plan.clone();
+    for flow in plan.flows.iter_mut().filter(|f| f.group == group) {
+        if matches!(flow.program, Program::Open { .. }) {
+            flow.program = Program::Saturating;
+        }
+    }
+    let plan = &plan;
+    let wanted = wanted.bits();
+    let (now, bound_by) = share(plan, group);
+    let enough = |s: f64| s >= wanted * (1.0 - 1e-9);
+    let mut result = Need { flow: group.to_owned(), wanted, now, bound_by, alone: Vec::new(), together: Vec::new() };
+    if enough(now) {
+        return Ok(result);
+    }
+    for (change, now, fits, plans) in candidates(plan, first) {
+        let mut best: Option<Step> = None;
+        for (value, candidate) in plans {
+            let s = share(&candidate, group).0;
+            let step = Step { change: format!("{change}={value}"), now: now.clone(), share: s, enough: enough(s), fits: fits(&value) };
+            if step.enough {
+                best = Some(step);
+                break;
+            }
+            if best.as_ref().is_none_or(|b| s > b.share * (1.0 + 1e-9)) {
+                best = Some(step);
+            }
+        }
+        result.alone.extend(best.filter(|b| b.share > result.now * (1.0 + 1e-6)));
+    }
+    result.alone.sort_by(|a, b| b.enough.cmp(&a.enough).then(b.fits.cmp(&a.fits)).then(b.share.total_cmp(&a.share)));
+    if !result.alone.iter().any(|s| s.enough) {
+        let mut at = plan.clone();
+        for _ in 0..16 {
+            let o = outcome(&at, Corner::Typical);
+            let tightest = members.iter().copied().min_by(|a, b| o.shares[*a].rate.total_cmp(&o.shares[*b].rate)).unwrap_or(first);
+            let Some((better, change)) = o.shares[tightest].by.and_then(|r| improve(&at, o.resources[r].key)) else { break };
+            let s = share(&better, group).0;
+            result.together.push(Step { change, now: String::new(), share: s, enough: enough(s), fits: true });
+            at = better;
+            if enough(s) {
+                break;
+            }
+        }
+    }
+    Ok(result)
+}
+
+type Fits = Box<dyn Fn(&str) -> bool>;
+type Candidate = (String, String, Fits, Vec<(String, Plan)>);
+
+/// Everything that could be changed for a flow, each with its values from small to large.
+fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
+    let flow = &plan.flows[first];
+    let mut all: Vec<Candidate> = Vec::new();
+    let always = || -> Fits { Box::new(|_| true) };
+    let mut seen = Vec::new();
+    for hop in &flow.route {
+        let link = plan.link(hop.link);
+        if seen.contains(&link.group) {
+            continue;
+        }
+        seen.push(link.group.clone());
+        let now = link.speed.typical;
+        let mut speeds: Vec<Speed> = Generation::ALL[..5]
+            .iter()
+            .flat_map(|&generation| [1, 2, 4, 8, 16].into_iter().filter_map(Lanes::new).map(move |lanes| Speed { generation, lanes }))
+            .filter(|s| s.coded() > now.coded())
+            .collect();
+        // The least faster one first; of equals the older generation.
+        speeds.sort_by(|a, b| a.coded().cmp(&b.coded()).then(a.generation.cmp(&b.generation)));
+        let of = |speed: Speed| {
+            let mut p = plan.clone();
+            set_speed(&mut p, &link.group, speed);
+            (format!("\"{speed}\""), p)
+        };
+        let (lanes, generation) = limits(plan, &link.group);
+        let fits: Fits = Box::new(move |text| {
+            let text = text.trim_matches('"');
+            let speed = text.split_once(" x").and_then(|(g, l)| Some((Generation::parse(g)?, Lanes::new(l.parse().ok()?)?)));
+            speed.is_some_and(|(g, l)| lanes.is_none_or(|m| l <= m) && generation.is_none_or(|m| g <= m))
+        });
+        all.push((format!("links.{}.pcie", link.group), now.to_string(), fits, speeds.into_iter().map(of).collect()));
+        let sizes = SIZES.into_iter().filter(|&s| s > link.mps.typical.0).map(|s| {
+            let mut p = plan.clone();
+            for l in &mut p.links {
+                l.mps = l.mps.with(Bytes(s.max(l.mps.typical.0)));
+            }
+            for f in &mut p.flows {
+                f.payload = f.payload.with(Bytes(s.max(f.payload.typical.0)));
+            }
+            (format!("\"{s} B\" (all links)"), p)
+        });
+        if seen.len() == 1 {
+            all.push(("mps".into(), link.mps.typical.to_string(), always(), sizes.collect()));
+        }
+    }
+    if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys
+        && flow.reads()
+    {
+        let counts = (1..=10).map(|i| k.tags.typical.saturating_mul(1 << i)).take_while(|&n| n <= 1024);
+        let tags = counts.filter_map(|n| with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.tags, |_| n))).map(|p| (n.to_string(), p)));
+        all.push((format!("parts.{}.tags", plan.part(flow.source).group), k.tags.typical.to_string(), always(), tags.collect()));
+        let sizes = SIZES.into_iter().filter(|&s| s > k.max_read_request.typical.0);
+        let sizes = sizes.filter_map(|s| with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.max_read_request, |_| Bytes(s)))).map(|p| (format!("\"{s} B\""), p)));
+        all.push((format!("parts.{}.max_read_request", plan.part(flow.source).group), k.max_read_request.typical.show(), always(), sizes.collect()));
+    }
+    if let (PartKeys::RootComplex(k), true) = (&plan.part(flow.target).keys, flow.reads()) {
+        let sizes = [64u64, 128, 256, 512].into_iter().filter(|&s| s > k.completion_size.typical.0);
+        let sizes = sizes.filter_map(|s| {
+            with_part(plan, flow.target, |k| match k {
+                PartKeys::RootComplex(r) => {
+                    map(&mut r.completion_size, |_| Bytes(s));
+                    Some(())
+                }
+                _ => None,
+            })
+            .map(|p| (format!("\"{s} B\""), p))
+        });
+        all.push((format!("parts.{}.completion_size", plan.part(flow.target).group), k.completion_size.typical.show(), always(), sizes.collect()));
+    }
+    if let Program::Closed { outstanding, .. } = flow.program {
+        let counts = (1..=16).map(|i| outstanding.saturating_mul(1 << i)).take_while(|&n| n <= 1 << 20);
+        let plans = counts.map(|n| {
+            let mut p = plan.clone();
+            for f in p.flows.iter_mut().filter(|f| f.group == flow.group) {
+                if let Program::Closed { outstanding, .. } = &mut f.program {
+                    *outstanding = n;
+                }
+            }
+            (n.to_string(), p)
+        });
+        all.push((format!("flows.{}.load.outstanding", flow.group), outstanding.to_string(), always(), plans.collect()));
+    }
+    all
+}
+
+fn with_part(plan: &Plan, id: PartId, change: impl Fn(&mut PartKeys) -> Option<()>) -> Option<Plan> {
+    part_change(plan, id, "", |k| change(k).map(|()| String::new())).map(|(p, _)| p)
+}

@@ -1,0 +1,324 @@
+//! The closed form: what protocols and topology allow, and which element binds.
+//!
+//! Two numbers per flow. The *bound*: the least, over all that a flow uses, of capacity / use; no allocation can exceed it. The *share*: fair
+//! filling of the same resources by their arbitration trees ([`fill`]). Both are functions of what a payload byte costs everywhere
+//! ([`resources`]), evaluated at the typical values and at the two corners of the ranges.
+
+mod fill;
+mod latency;
+mod lift;
+mod resources;
+pub mod wire;
+
+pub use lift::{need, Need, Step};
+
+use crate::diagnostic::Diagnostics;
+use crate::plan::{Direction, Flow, Hop, LinkId, Plan, Program};
+use crate::protocol::pcie::{self, Class};
+use crate::result::{Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SwitchReport, Verdict, SCHEMA};
+use crate::scenario::keys::Do;
+use crate::scenario::quantity::Corner;
+use crate::scenario::PartKeys;
+use fill::{shares, Resource, Share};
+use resources::{operation, request_size, resources, wires, Ceiling, Key, Wires};
+use std::collections::BTreeMap;
+
+/// Everything at one corner.
+struct Outcome {
+    wires: Wires,
+    resources: Vec<Resource<Key>>,
+    shares: Vec<Share>,
+}
+
+fn outcome(plan: &Plan, corner: Corner) -> Outcome {
+    let wires = wires(plan, corner);
+    let resources = resources(plan, corner, &wires);
+    let caps: Vec<f64> = plan
+        .flows
+        .iter()
+        .map(|f| match f.program {
+            Program::Open { rate } => rate.bytes(),
+            _ => f64::INFINITY,
+        })
+        .collect();
+    let shares = shares(&resources, &caps);
+    Outcome { wires, resources, shares }
+}
+
+/// Answers a plan in closed form. Warnings found while planning go into the report.
+pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
+    let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c));
+    let groups = groups(plan);
+    let flows = groups
+        .iter()
+        .map(|(name, members)| flow_report(plan, name, members, [&slower, &typical, &faster]))
+        .collect();
+    let switches = plan
+        .parts
+        .iter()
+        .filter_map(|p| match &p.keys {
+            PartKeys::Switch(k) => Some(SwitchReport { name: p.name.clone(), latency: ranged(|c| k.latency.at(c).seconds()) }),
+            _ => None,
+        })
+        .collect();
+    Report {
+        schema: SCHEMA,
+        title: plan.title.clone(),
+        provenance: Provenance {
+            program: concat!("lanescope ", env!("CARGO_PKG_VERSION")).into(),
+            plan: plan.fingerprint(),
+            methods: vec!["estimate".into()],
+        },
+        flows,
+        links: ledgers(plan, &typical),
+        switches,
+        warnings: diagnostics.warnings(),
+    }
+}
+
+/// Flows by the table they are from, in order.
+fn groups(plan: &Plan) -> Vec<(String, Vec<usize>)> {
+    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+    for (i, flow) in plan.flows.iter().enumerate() {
+        match groups.last_mut().filter(|g| g.0 == flow.group) {
+            Some(g) => g.1.push(i),
+            None => groups.push((flow.group.clone(), vec![i])),
+        }
+    }
+    groups
+}
+
+fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
+    Ranged { typical: at(Corner::Typical), slower: at(Corner::Slower), faster: at(Corner::Faster) }
+}
+
+fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
+    let flow = &plan.flows[members[0]];
+    let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
+    let bound = bound(&typical.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0;
+    // Only wires, all their slots, only packets.
+    let framing_limit = bound_of_framing(plan, &typical.resources, members) * 8.0;
+    let worst = |at: &dyn Fn(&Flow, Corner) -> f64| ranged(|c| members.iter().map(|&i| at(&plan.flows[i], c)).fold(0.0, f64::max) * 1e-9);
+    let reads = flow.reads();
+    let latency = worst(&|f, c| operation(plan, c, f));
+    let latency_first = reads.then(|| {
+        worst(&|f, c| {
+            let request = request_size(plan, c, f);
+            latency::read(plan, c, f, f.size.at(c).0.min(request), request).first
+        })
+    });
+    let round_trip = reads.then(|| {
+        worst(&|f, c| {
+            let request = request_size(plan, c, f);
+            latency::read(plan, c, f, f.size.at(c).0.min(request), request).last
+        })
+    });
+    let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
+    let wanted_each = wanted(plan, flow);
+    let unstable = members.iter().any(|&i| match plan.flows[i].program {
+        Program::Open { rate } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
+        _ => false,
+    });
+    let tightest = members.iter().copied().min_by(|a, b| typical.shares[*a].rate.total_cmp(&typical.shares[*b].rate)).unwrap_or(members[0]);
+    let bound_by = binding(plan, typical, tightest);
+    let lifting = typical.shares[tightest].by.and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
+    let measured = flow.measured.map(|m| {
+        let (each, share) = (m.bits(), total(typical) / members.len() as f64);
+        let highest = faster_bound(plan, faster, members) / members.len() as f64;
+        Measured { each, unexplained: share - each, above_bound: each > highest.max(bound / members.len() as f64) * (1.0 + 1e-9) }
+    });
+    FlowReport {
+        name: name.to_owned(),
+        instances: members.len(),
+        what: format!("{} {}, {}", crate::scenario::quantity::Shape::show(&flow.op.typical), flow.size.typical, plan.route_text(flow)),
+        both_ways: flow.op.typical == Do::Alternate,
+        wanted_each,
+        bound,
+        share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
+        each,
+        framing_limit,
+        latency_first,
+        latency,
+        round_trip,
+        bound_by,
+        lifting,
+        measured,
+        verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
+    }
+}
+
+/// The bound where every range is at its faster end: what a measurement cannot exceed whatever the ranges say.
+fn faster_bound(_plan: &Plan, faster: &Outcome, members: &[usize]) -> f64 {
+    bound(&faster.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0
+}
+
+/// What an instance asks for by itself, bits per second: an open load's rate, or its engine's own.
+fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
+    if let Program::Open { rate } = flow.program {
+        return Some(rate.bits());
+    }
+    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return None };
+    let own = match flow.op.typical {
+        Do::Read => k.read_rate.as_ref(),
+        Do::Write => k.write_rate.as_ref(),
+        Do::Alternate => None,
+    };
+    let both = if flow.op.typical == Do::Alternate { 0.5 } else { 1.0 };
+    let all = [own.map(|r| r.typical.bits()), k.rate.as_ref().map(|r| r.typical.bits() * both)];
+    all.into_iter().flatten().reduce(f64::min)
+}
+
+/// The most that all members together can get: members are covered by the resources that limit them most, shared ones once.
+/// Valid as a bound for any cover, because each resource limits the sum over those it covers.
+fn bound(resources: &[Resource<Key>], members: &[usize], weight: impl Fn(&fill::Use) -> f64, capacity: impl Fn(Key, f64) -> f64) -> f64 {
+    let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, f64::INFINITY)).collect();
+    // (what the covered may have in all, whom it covers)
+    let mut covers: Vec<(f64, Vec<usize>)> = Vec::new();
+    for r in resources {
+        let capacity = capacity(r.key, r.capacity);
+        let mine: Vec<_> = r.uses.iter().filter(|u| alone.contains_key(&u.flow) && weight(u) > 0.0).collect();
+        for u in &mine {
+            if let Some(a) = alone.get_mut(&u.flow) {
+                *a = a.min(capacity / weight(u));
+            }
+        }
+        if mine.len() > 1 {
+            let least = mine.iter().map(|u| weight(u)).fold(f64::INFINITY, f64::min);
+            covers.push((capacity / least, mine.iter().map(|u| u.flow).collect()));
+        }
+    }
+    covers.sort_by(|a, b| (a.0 / a.1.len() as f64).total_cmp(&(b.0 / b.1.len() as f64)));
+    let mut sum = 0.0;
+    for (most, who) in covers {
+        let left: Vec<usize> = who.into_iter().filter(|w| alone.contains_key(w)).collect();
+        if left.iter().map(|w| alone[w]).sum::<f64>() > most {
+            sum += most;
+            left.iter().for_each(|w| {
+                alone.remove(w);
+            });
+        }
+    }
+    sum + alone.values().sum::<f64>()
+}
+
+fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
+    let wires: Vec<Resource<Key>> = resources.iter().filter(|r| matches!(r.key, Key::Wire(_))).cloned().collect();
+    bound(&wires, members, |u| u.weight, |key, capacity| match key {
+        Key::Wire(hop) => {
+            let speed = plan.link(hop.link).speed.typical;
+            speed.coded().bytes() * speed.usable(0)
+        }
+        _ => capacity,
+    })
+}
+
+/// `links.uplink toward host`.
+fn direction_name(plan: &Plan, hop: Hop) -> String {
+    format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name)
+}
+
+fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
+    let Some(r) = outcome.shares[flow].by else {
+        return Binding {
+            element: format!("flows.{}", plan.flows[flow].name),
+            resource: "its own load".into(),
+            evidence: "it gets all that it asks for".into(),
+        };
+    };
+    let resource = &outcome.resources[r];
+    let part = |id: crate::plan::PartId| format!("parts.{}", plan.part(id).name);
+    let (element, what, evidence) = match resource.key {
+        Key::Wire(hop) => (direction_name(plan, hop), "slots".to_owned(), "100 % of its slots taken".to_owned()),
+        Key::Tags(id) => (part(id), "read requests in flight".into(), match &plan.part(id).keys {
+            PartKeys::Endpoint(k) => format!("{} x {} tags / {} a request, unloaded", k.engines.typical, k.tags.typical, round_trip_text(plan, flow)),
+            _ => String::new(),
+        }),
+        Key::Engine(id, ceiling) => {
+            let (what, key) = ceiling_words(ceiling);
+            (part(id), what.to_owned(), format!("its {key}"))
+        }
+        Key::ReadsInFlight(id) => (part(id), "reads in flight".into(), format!("{} reads_in_flight / its latency", resource.capacity)),
+        Key::Memory(id) => (part(id), "memory".into(), "its memory_bandwidth".into()),
+        Key::Core(id) => (part(id), "core".into(), "its core_bandwidth".into()),
+        Key::Credits(hop, class, headers) => {
+            (direction_name(plan, hop), format!("{} credits", credit_name(class, headers)), format!("{} credits / the time until they come back", resource.capacity))
+        }
+        Key::Outstanding(i) => {
+            (format!("flows.{}", plan.flows[i].name), "operations in flight".into(), format!("{} outstanding / (round trip + think time)", resource.capacity))
+        }
+    };
+    Binding { element, resource: what, evidence }
+}
+
+fn round_trip_text(plan: &Plan, flow: usize) -> String {
+    let f = &plan.flows[flow];
+    let request = request_size(plan, Corner::Typical, f);
+    let ns = latency::read(plan, Corner::Typical, f, f.size.typical.0.min(request), request).last;
+    crate::units::human_time(ns * 1e-9)
+}
+
+/// What a person calls a ceiling, and the key behind it.
+fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
+    match ceiling {
+        Ceiling::Both => ("engine, reads and writes added", "rate"),
+        Ceiling::Read => ("engine, reads", "read_rate"),
+        Ceiling::Write => ("engine, writes", "write_rate"),
+        Ceiling::ReadInterval => ("reads a second", "read_interval"),
+        Ceiling::WriteInterval => ("writes a second", "write_interval"),
+        Ceiling::WriteGap => ("time per write TLP", "write_gap"),
+    }
+}
+
+/// The key that holds a class's credits.
+fn credit_name(class: Class, headers: bool) -> &'static str {
+    match (class, headers) {
+        (Class::Posted, true) => "posted_headers",
+        (Class::Posted, false) => "posted_data",
+        (Class::NonPosted, _) => "nonposted_headers",
+        (Class::Completion, true) => "completion_headers",
+        (Class::Completion, false) => "completion_data",
+    }
+}
+
+/// Where the bits of each direction go at the shares of an outcome: down, then up, of each link.
+fn ledgers(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
+    let mut all = Vec::new();
+    for (i, link) in plan.links.iter().enumerate() {
+        let speed = link.speed.typical;
+        let interval = link.skp_interval.typical.0.unwrap_or(0) as u64;
+        for direction in [Direction::Down, Direction::Up] {
+            let hop = Hop { link: LinkId(i as u32), direction };
+            let (raw, coded) = (speed.raw().bits(), speed.coded().bits());
+            let mut ledger = Ledger {
+                raw,
+                line_coding: raw - coded,
+                ordered_sets: coded * pcie::ordered_set_share(speed.generation, interval),
+                flits: coded * pcie::flit_overhead(speed.generation),
+                ..Ledger::default()
+            };
+            let (mut tlps, mut data_tlps) = (0.0, 0.0);
+            for (flow, s) in outcome.wires.get(&hop).into_iter().flatten() {
+                let bits = outcome.shares[*flow].rate * 8.0;
+                ledger.payload += bits * s.payload;
+                ledger.framing += bits * s.framing;
+                ledger.requests += bits * s.requests;
+                ledger.acks += bits * s.acks;
+                ledger.update_fc += bits * s.update_fc;
+                tlps += bits / 8.0 * s.tlps;
+                data_tlps += bits / 8.0 * s.data_tlps;
+            }
+            let used = ledger.ordered_sets + ledger.flits + ledger.payload + ledger.framing + ledger.requests + ledger.acks + ledger.update_fc;
+            ledger.idle = (coded - used).max(0.0);
+            all.push(LinkReport {
+                name: link.name.clone(),
+                from: plan.part(plan.leaves(hop)).name.clone(),
+                to: plan.part(plan.arrives(hop)).name.clone(),
+                speed: speed.to_string(),
+                tlp_overhead: (data_tlps > 0.0).then(|| ledger.framing / 8.0 / data_tlps),
+                ledger,
+                tlps,
+            });
+        }
+    }
+    all
+}

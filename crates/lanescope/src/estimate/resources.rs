@@ -1,0 +1,329 @@
+//! What flows ask of links, engines, root complexes and switch cores, per payload byte.
+
+use super::fill::{Resource, Use};
+use super::latency;
+use crate::plan::check::credits;
+use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
+use crate::protocol::pcie::{self, Class, Generation, Header};
+use crate::scenario::keys::{After, Core};
+use crate::scenario::quantity::Corner;
+use crate::scenario::PartKeys;
+use std::collections::BTreeMap;
+
+/// What a resource is. The order breaks ties in reports: links before engines before the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// Slots of one direction of a link.
+    Wire(Hop),
+    /// Tags of an endpoint.
+    Tags(PartId),
+    /// An endpoint's ceilings and pauses.
+    Engine(PartId, Ceiling),
+    /// Reads that a root complex works on at once.
+    ReadsInFlight(PartId),
+    /// A root complex's memory.
+    Memory(PartId),
+    /// A switch's shared core.
+    Core(PartId),
+    /// Credits of a class at the receiver of a hop; header credits when `true`.
+    Credits(Hop, Class, bool),
+    /// A closed load's operations in flight.
+    Outstanding(usize),
+}
+
+/// Which of an endpoint's own limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Ceiling {
+    /// `rate`, reads and writes added.
+    Both,
+    /// `read_rate`.
+    Read,
+    /// `write_rate`.
+    Write,
+    /// `read_interval`.
+    ReadInterval,
+    /// `write_interval`.
+    WriteInterval,
+    /// `write_gap` and the wire time of each TLP.
+    WriteGap,
+}
+
+/// Slots that a flow takes of one direction of a link, per payload byte of the flow, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Slots {
+    /// Payload itself.
+    pub(crate) payload: f64,
+    /// Headers and framing of TLPs with data.
+    pub(crate) framing: f64,
+    /// Read requests.
+    pub(crate) requests: f64,
+    /// Acks.
+    pub(crate) acks: f64,
+    /// UpdateFCs.
+    pub(crate) update_fc: f64,
+    /// TLPs of any kind (not slots).
+    pub(crate) tlps: f64,
+    /// TLPs with data (not slots).
+    pub(crate) data_tlps: f64,
+    /// DLLP slots, fewest.
+    pub(crate) dllps_least: f64,
+}
+
+impl Slots {
+    fn packets(&self) -> f64 {
+        self.payload + self.framing + self.requests
+    }
+}
+
+/// The slots of every flow in every direction it touches.
+pub(crate) type Wires = BTreeMap<Hop, Vec<(usize, Slots)>>;
+
+/// Adds a train of TLPs of a class on one hop, and the DLLPs that answer it on the way back.
+#[allow(clippy::too_many_arguments)]
+fn train(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize, hop: Hop, class: Class, per_byte: f64, tlps: u64, bytes: u64, data: u64) {
+    let link = plan.link(hop.link);
+    let generation = link.speed.typical.generation;
+    {
+        let s = slots(wires, hop, index);
+        s.tlps += tlps as f64 * per_byte;
+        if class == Class::NonPosted {
+            s.requests += bytes as f64 * per_byte;
+        } else {
+            s.payload += data as f64 * per_byte;
+            s.framing += (bytes - data) as f64 * per_byte;
+            s.data_tlps += tlps as f64 * per_byte;
+        }
+    }
+    let (ack, fc) = (link.ack_every.at(corner), link.update_fc_every.at(corner));
+    // Completion credits of endpoints and root complexes are infinite and never updated (2.0, table 2-33).
+    let updated = class != Class::Completion || matches!(plan.part(plan.arrives(hop)).keys, PartKeys::Switch(_));
+    let size = pcie::dllp(generation) as f64;
+    let rate = tlps as f64 * per_byte;
+    // A DLLP waits for the TLP before it; what arrives meanwhile it answers too, so the fewest are those of the longest wait.
+    let longest = pcie::tlp(generation, Header::Dw4, link.mps.typical.0, true);
+    let meanwhile = longest.div_ceil((bytes / tlps.max(1)).max(1)) as u32;
+    let fewest = |every: crate::scenario::quantity::Every| every.0.map_or(0.0, |n| 1.0 / (n + meanwhile) as f64);
+    let s = slots(wires, hop.reversed(), index);
+    s.acks += rate * ack.share() * size;
+    s.dllps_least += rate * fewest(ack) * size;
+    if updated {
+        s.update_fc += rate * fc.share() * size;
+        s.dllps_least += rate * fewest(fc) * size;
+    }
+}
+
+fn slots(wires: &mut Wires, hop: Hop, index: usize) -> &mut Slots {
+    let list = wires.entry(hop).or_default();
+    if list.last().is_none_or(|(i, _)| *i != index) {
+        list.push((index, Slots::default()));
+    }
+    let last = list.len() - 1;
+    &mut list[last].1
+}
+
+/// The slots of all flows.
+pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
+    let mut wires = Wires::new();
+    for (index, flow) in plan.flows.iter().enumerate() {
+        let size = flow.size.at(corner).0;
+        let per_byte = 1.0 / size as f64;
+        let payload = flow.payload.at(corner).0;
+        let (header, ecrc) = (flow.header.at(corner), latency::ecrc(plan, flow));
+        for &hop in &flow.route {
+            let generation = plan.link(hop.link).speed.typical.generation;
+            if flow.writes() {
+                let (tlps, bytes) = pcie::cut(generation, header, size, payload, ecrc);
+                train(&mut wires, plan, corner, index, hop, Class::Posted, per_byte, tlps, bytes, size);
+            }
+            if flow.reads() {
+                let request = request_size(plan, corner, flow);
+                let n = size.div_ceil(request);
+                let bytes = n * pcie::tlp(generation, header, 0, ecrc);
+                train(&mut wires, plan, corner, index, hop, Class::NonPosted, per_byte, n, bytes, 0);
+                let piece = latency::completion_size(plan, corner, flow, request.min(size));
+                let (tlps, bytes) = latency::completions(generation, size, request, piece);
+                train(&mut wires, plan, corner, index, hop.reversed(), Class::Completion, per_byte, tlps, bytes, size);
+            }
+        }
+    }
+    wires
+}
+
+/// Bytes that one read request of a flow asks for at most.
+pub(crate) fn request_size(plan: &Plan, corner: Corner, flow: &Flow) -> u64 {
+    match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => k.max_read_request.at(corner).0,
+        _ => pcie::SIZES[5],
+    }
+}
+
+/// The ports that a flow's packets came through before `hops` of its route, nearest first, then its source.
+fn path(flow: &Flow, hops: usize) -> Vec<u64> {
+    let mut path: Vec<u64> = flow.route[..hops].iter().rev().map(|h| (h.link.0 as u64) << 1 | (h.direction == Direction::Up) as u64).collect();
+    path.push(1 << 40 | flow.source.0 as u64);
+    path
+}
+
+/// Everything that has a capacity, and what each flow asks of it.
+pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
+    let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
+    let mut add = |key: Key, capacity: f64, used: Use| {
+        all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses.push(used);
+    };
+    for (hop, list) in wires {
+        let link = plan.link(hop.link);
+        let capacity = link.speed.typical.coded().bytes() * link.usable(corner);
+        for &(index, slots) in list {
+            let flow = &plan.flows[index];
+            let at = flow.route.iter().position(|h| h.link == hop.link).unwrap_or(0);
+            add(
+                Key::Wire(*hop),
+                capacity,
+                Use { flow: index, weight: slots.packets(), packets: slots.tlps, first: slots.acks + slots.update_fc, first_least: slots.dllps_least, path: path(flow, at) },
+            );
+        }
+    }
+    for (index, flow) in plan.flows.iter().enumerate() {
+        // A plain use of something by whole payload: turns are of equal weight.
+        let plain = |weight: f64, hops: usize| Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, path: path(flow, hops) };
+        let end = flow.route.len();
+        requester(plan, corner, flow, &mut |key, capacity, weight| add(key, capacity, plain(weight, 0)));
+        if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
+            let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
+            if let Some(rate) = &k.memory_bandwidth {
+                add(Key::Memory(flow.target), rate.at(corner).bytes(), plain(both, end));
+            }
+            if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
+                let request = request_size(plan, corner, flow).min(flow.size.at(corner).0);
+                let weight = latency::completer(plan, corner, flow) * 1e-9 / request as f64;
+                add(Key::ReadsInFlight(flow.target), n.at(corner) as f64, plain(weight, end));
+            }
+        }
+        for (i, hop) in flow.route.iter().enumerate().skip(1) {
+            let part = plan.leaves(*hop);
+            if let PartKeys::Switch(k) = &plan.part(part).keys
+                && let (Some(rate), true) = (&k.core_bandwidth, k.core.typical != Core::Crossbar)
+            {
+                // The core moves whole TLPs without their framing, both ways of this flow added.
+                let through = |h: &Hop| wires.get(h).and_then(|l| l.iter().find(|(f, _)| *f == index)).map_or(0.0, |(_, s)| {
+                    let generation = plan.link(h.link).speed.typical.generation;
+                    s.packets() - s.tlps * pcie::tlp_framing(generation) as f64
+                });
+                add(Key::Core(part), rate.at(corner).bytes(), plain(through(hop) + through(&hop.reversed()), i));
+            }
+        }
+        credit_loops(plan, corner, flow, &mut |key, capacity, weight, hops| add(key, capacity, plain(weight, hops)));
+        if let Program::Closed { outstanding, think, round_trip } = &flow.program {
+            let time = round_trip.map_or_else(|| operation(plan, corner, flow), |r| r.ns()) + think.ns();
+            add(Key::Outstanding(index), *outstanding as f64, plain(time * 1e-9 / flow.size.at(corner).f64(), 0));
+        }
+    }
+    all.into_values().collect()
+}
+
+/// Unloaded time of one operation of a flow, ns: a read, a write, or for an alternating flow the longer of the two.
+pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    let size = flow.size.at(corner).0;
+    let mut time = 0.0f64;
+    if flow.writes() {
+        time = time.max(latency::write(plan, corner, flow, size));
+    }
+    if flow.reads() {
+        let request = request_size(plan, corner, flow);
+        // A read larger than its engine's tags cover goes in rounds.
+        let window = match &plan.part(flow.source).keys {
+            PartKeys::Endpoint(k) => (k.tags.at(corner) as u64).saturating_mul(request),
+            _ => u64::MAX,
+        };
+        let rounds = (size as f64 / window as f64).max(1.0);
+        time = time.max(latency::read(plan, corner, flow, size.min(window), request).last * rounds);
+    }
+    time
+}
+
+/// Limits of the requesting endpoint.
+fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64)) {
+    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return };
+    let part = flow.source;
+    let size = flow.size.at(corner).0;
+    let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
+    if let Some(rate) = &k.rate {
+        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both);
+    }
+    if flow.reads() {
+        if let Some(rate) = &k.read_rate {
+            add(Key::Engine(part, Ceiling::Read), rate.at(corner).bytes(), 1.0);
+        }
+        if let Some(t) = &k.read_interval {
+            add(Key::Engine(part, Ceiling::ReadInterval), 1.0, t.at(corner).seconds() / size as f64);
+        }
+        let request = request_size(plan, corner, flow);
+        let (tags, pause) = (k.tags.at(corner) as f64, k.turnaround.at(corner).ns());
+        let engines = k.engines.at(corner) as f64;
+        match k.turnaround_after.typical {
+            After::Request => {
+                // Little's law: tags in use = requests per second x time of one.
+                let (full, rest) = pcie::split(size, request);
+                let time = |s: u64| if s > 0 { latency::read(plan, corner, flow, s, request).last + pause } else { 0.0 };
+                let occupied = full as f64 * if full > 0 { time(request) } else { 0.0 } + time(rest);
+                add(Key::Tags(part), engines * tags, occupied * 1e-9 / size as f64);
+            }
+            After::Batch => {
+                let each = request.min(size);
+                let batch = each.saturating_mul(k.tags.at(corner) as u64);
+                let time = latency::read(plan, corner, flow, batch, each).last + pause;
+                add(Key::Tags(part), engines, time * 1e-9 / batch as f64);
+            }
+        }
+    }
+    if flow.writes() {
+        if let Some(rate) = &k.write_rate {
+            add(Key::Engine(part, Ceiling::Write), rate.at(corner).bytes(), 1.0);
+        }
+        if let Some(t) = &k.write_interval {
+            add(Key::Engine(part, Ceiling::WriteInterval), 1.0, t.at(corner).seconds() / size as f64);
+        }
+        let gap = k.write_gap.at(corner).seconds();
+        if let (true, Some(first)) = (gap > 0.0, flow.route.first()) {
+            let speed = plan.link(first.link).speed.typical;
+            let (tlps, bytes) = pcie::cut(speed.generation, flow.header.at(corner), size, flow.payload.at(corner).0, k.ecrc.typical);
+            let time = tlps as f64 * gap + bytes as f64 / speed.coded().bytes();
+            add(Key::Engine(part, Ceiling::WriteGap), 1.0, time / size as f64);
+        }
+    }
+}
+
+/// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the link.
+fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, usize)) {
+    let size = flow.size.at(corner).0;
+    let payload = flow.payload.at(corner).0;
+    let mut class = |hop: Hop, hops: usize, class: Class, tlps: f64, data: u64| {
+        let link = plan.link(hop.link);
+        let speed = link.speed.typical;
+        let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class);
+        if headers.is_none() && data_credits.is_none() {
+            return;
+        }
+        let header = if class == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
+        let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
+        let time = wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds();
+        if let Some(h) = headers {
+            add(Key::Credits(hop, class, true), h.at(corner) as f64, time * tlps, hops);
+        }
+        if let (Some(d), true) = (data_credits, data > 0) {
+            add(Key::Credits(hop, class, false), d.at(corner) as f64, time * tlps * pcie::data_credits(data) as f64, hops);
+        }
+    };
+    for (i, &hop) in flow.route.iter().enumerate() {
+        if flow.writes() {
+            class(hop, i, Class::Posted, size.div_ceil(payload) as f64 / size as f64, payload.min(size));
+        }
+        if flow.reads() {
+            let request = request_size(plan, corner, flow);
+            let piece = latency::completion_size(plan, corner, flow, request.min(size));
+            class(hop, i, Class::NonPosted, size.div_ceil(request) as f64 / size as f64, 0);
+            let n = latency::completions(Generation::Gen1, size, request, piece).0;
+            class(hop.reversed(), i, Class::Completion, n as f64 / size as f64, piece.min(size));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The protocol calculator: what one link carries, by size of payload.
+//!
+//! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as fast as they can; so a
+//! number of `wire` and a number of a study have the same formula behind them.
+
+use crate::diagnostic::Diagnostics;
+use crate::protocol::pcie::{self, Speed};
+use crate::result::{LinkReport, Report};
+use crate::scenario::tree::Author;
+use crate::scenario::{Included, Resolver};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What to calculate; texts as a scenario has them.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// `gen3 x8`.
+    pub speed: String,
+    /// Payload of one TLP, e.g. `256 B`.
+    pub payload: String,
+    /// `3DW` or `4DW`.
+    pub header: String,
+    /// With the ECRC digest.
+    pub ecrc: bool,
+    /// TLPs per Ack, or `"never"`.
+    pub ack_every: String,
+    /// TLPs per UpdateFC, or `"never"`.
+    pub update_fc_every: String,
+    /// Payload of one completion, for reads.
+    pub completion: String,
+    /// Whether SKP ordered sets are counted.
+    pub ordered_sets: bool,
+    /// Whether both directions are loaded at once.
+    pub both_ways: bool,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Answer {
+    /// `gen3 x8`.
+    pub speed: String,
+    /// Signalled bits per second, one way.
+    pub raw: f64,
+    /// After line coding, one way.
+    pub coded: f64,
+    /// Bytes of framing and header around the payload of a write TLP.
+    pub tlp_overhead: u64,
+    /// Bytes of that TLP on the wire.
+    pub tlp_bytes: u64,
+    /// Write TLPs per second, one way.
+    pub tlps_per_second: f64,
+    /// Payload of writes, bits per second, one way.
+    pub write: f64,
+    /// Payload of reads with the given completion size, bits per second, one way.
+    pub read: f64,
+    /// Payload / bytes of TLPs and DLLPs, of writes.
+    pub efficiency: f64,
+    /// The specification's Ack latency limit in symbol times, at MPS = payload; `None` where the payload is no MPS or acknowledgement is part of flits.
+    pub ack_limit_symbols: Option<u64>,
+    /// The direction away from the device, at the write load: the waterfall.
+    pub direction: LinkReport,
+    /// Efficiency by payload.
+    pub curve: Vec<Point>,
+}
+
+/// One point of the curve.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema, PartialEq)]
+pub struct Point {
+    /// Payload of one TLP in bytes.
+    pub payload: u64,
+    /// Payload / bytes of TLPs.
+    pub efficiency: f64,
+    /// Payload / bytes of TLPs and DLLPs.
+    pub with_dllps: f64,
+    /// Payload of writes, bits per second, one way.
+    pub write: f64,
+}
+
+struct Nothing;
+
+impl Resolver for Nothing {
+    fn resolve(&self, _: &str, _: &str) -> Result<Included, String> {
+        Err("nothing can be included here".into())
+    }
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The payloads of the curve: 4 B to 4 KiB.
+const PAYLOADS: [u64; 11] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
+
+fn scenario(q: &Question, payload: &str, dllps: bool) -> String {
+    let every = |v: &str| if dllps { v.to_owned() } else { "\"never\"".to_owned() };
+    let skp = if q.ordered_sets { "" } else { "skp_interval = \"never\"\n" };
+    let back = if q.both_ways {
+        format!("[flows.down]\nfrom = \"root\"\nto = \"device\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{}\"\n", q.header)
+    } else {
+        String::new()
+    };
+    format!(
+        "[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n[parts.device]\nis = \"endpoint\"\necrc = {}\ntags = 16777216\nmax_read_request = \"4 KiB\"\n\
+         [links.link]\nbetween = [\"root\", \"device\"]\npcie = \"{}\"\nmps = \"4 KiB\"\nack_every = {}\nupdate_fc_every = {}\n{skp}\
+         [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{}\"\n{back}",
+        q.completion,
+        q.ecrc,
+        q.speed,
+        every(&q.ack_every),
+        every(&q.update_fc_every),
+        q.header,
+    )
+}
+
+fn run(diagnostics: &mut Diagnostics, text: String) -> Option<Report> {
+    let included = Included { name: "wire".into(), text, author: Author::User };
+    let plan = crate::plan(diagnostics, included, &[], &Nothing)?;
+    Some(super::estimate(&plan, diagnostics))
+}
+
+/// Answers; what is wrong with the question is in `diagnostics`.
+pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
+    let report = run(diagnostics, scenario(q, &q.payload, true))?;
+    // Reads alone: their requests and the DLLPs for both are all that goes the other way.
+    let alone = Question { both_ways: false, ..q.clone() };
+    let read = run(diagnostics, scenario(&alone, "4 KiB", true).replace("do = \"write\"", "do = \"read\""))?;
+    let up = report.links.get(1)?.clone();
+    let share = |r: &Report| r.flows.first().map_or(0.0, |f| f.share.typical);
+    let efficiency = |l: &LinkReport| {
+        let used = l.ledger.coded() - l.ledger.idle - l.ledger.ordered_sets - l.ledger.flits;
+        l.ledger.payload / used
+    };
+    let mut curve = Vec::new();
+    for payload in PAYLOADS {
+        let text = format!("{payload} B");
+        let (with, without) = (run(diagnostics, scenario(q, &text, true))?, run(diagnostics, scenario(q, &text, false))?);
+        curve.push(Point {
+            payload,
+            efficiency: efficiency(without.links.get(1)?),
+            with_dllps: efficiency(with.links.get(1)?),
+            write: share(&with),
+        });
+    }
+    let speed = parse_speed(&q.speed)?;
+    let payload = crate::units::Bytes::parse(&q.payload).ok()?;
+    let header = if q.header == "3DW" { pcie::Header::Dw3 } else { pcie::Header::Dw4 };
+    let bytes = pcie::tlp(speed.generation, header, payload.0, q.ecrc);
+    let limit = pcie::ack_latency_limit(speed.generation, speed.lanes, payload.0);
+    Some(Answer {
+        speed: speed.to_string(),
+        raw: speed.raw().bits(),
+        coded: speed.coded().bits(),
+        tlp_overhead: bytes - payload.0.next_multiple_of(4),
+        tlp_bytes: bytes,
+        tlps_per_second: up.tlps,
+        write: share(&report),
+        read: share(&read),
+        efficiency: efficiency(&up),
+        ack_limit_symbols: (pcie::is_size(payload) && limit > 0).then_some(limit),
+        direction: up,
+        curve,
+    })
+}
+
+fn parse_speed(text: &str) -> Option<Speed> {
+    let (g, l) = text.split_once(' ')?;
+    Some(Speed { generation: pcie::Generation::parse(g)?, lanes: pcie::Lanes::new(l.trim().strip_prefix('x')?.parse().ok()?)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_idt_reports_arithmetic() {
+        let q = Question {
+            speed: "gen2 x4".into(),
+            payload: "64 B".into(),
+            header: "3DW".into(),
+            ecrc: false,
+            ack_every: "4".into(),
+            update_fc_every: "4".into(),
+            completion: "64 B".into(),
+            ordered_sets: false,
+            both_ways: true,
+        };
+        let mut d = Diagnostics::default();
+        let a = wire(&mut d, &q).expect("a valid question");
+        assert_eq!((a.raw, a.coded, a.tlp_bytes, a.tlp_overhead), (20e9, 16e9, 84, 20));
+        // Two DLLPs of 8 B for four TLPs: 4 B a TLP.
+        assert!((a.efficiency - 64.0 / 88.0).abs() < 1e-9, "{}", a.efficiency);
+        let at = |p: u64| a.curve.iter().find(|c| c.payload == p).map_or(0.0, |c| c.efficiency);
+        assert!((at(64) - 64.0 / 84.0).abs() < 1e-12);
+        assert!((at(4096) - 4096.0 / 4116.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,95 @@
+//! What moved between two reports.
+
+use super::Grid;
+use crate::result::{FlowReport, Report};
+use crate::units::{human, Dimension};
+
+/// One number that is in both reports, or in one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// `flows.rx.share`.
+    pub path: String,
+    /// In the first report.
+    pub before: Option<f64>,
+    /// In the second.
+    pub after: Option<f64>,
+    /// What it is of.
+    pub dimension: Dimension,
+}
+
+/// Words that changed, e.g. what binds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// `flows.rx.bound_by`.
+    pub path: String,
+    /// Before.
+    pub before: String,
+    /// After.
+    pub after: String,
+}
+
+/// All numbers whose relative change exceeds `tolerance`, and all words that changed, in the order of the reports.
+pub fn diff(a: &Report, b: &Report, tolerance: f64) -> (Vec<Change>, Vec<Moved>) {
+    let (before, after) = (numbers(a), numbers(b));
+    let mut changes = Vec::new();
+    for (path, value, dimension) in &before {
+        let new = after.iter().find(|x| x.0 == *path).map(|x| x.1);
+        if new.is_none_or(|n| (n - value).abs() > tolerance * value.abs().max(n.abs())) {
+            changes.push(Change { path: path.clone(), before: Some(*value), after: new, dimension: *dimension });
+        }
+    }
+    for (path, value, dimension) in &after {
+        if !before.iter().any(|x| x.0 == *path) {
+            changes.push(Change { path: path.clone(), before: None, after: Some(*value), dimension: *dimension });
+        }
+    }
+    let words = |f: &FlowReport| format!("{}: {}", f.bound_by.element, f.bound_by.resource);
+    let mut moved = Vec::new();
+    for f in &a.flows {
+        if let Some(g) = b.flows.iter().find(|g| g.name == f.name)
+            && words(f) != words(g)
+        {
+            moved.push(Moved { path: format!("flows.{}.bound_by", f.name), before: words(f), after: words(g) });
+        }
+    }
+    (changes, moved)
+}
+
+fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
+    let mut all = Vec::new();
+    for f in &report.flows {
+        let mut add = |name: &str, value: f64, dimension| all.push((format!("flows.{}.{name}", f.name), value, dimension));
+        add("share", f.share.typical, Dimension::Rate);
+        add("bound", f.bound, Dimension::Rate);
+        add("latency", f.latency.typical, Dimension::Time);
+        if let Some(l) = f.latency_first {
+            add("latency_first", l.typical, Dimension::Time);
+        }
+    }
+    for l in &report.links {
+        let path = |name: &str| format!("links.{} toward {}.{name}", l.name, l.to);
+        all.push((path("utilisation"), l.ledger.utilisation(), Dimension::Share));
+        all.push((path("payload"), l.ledger.payload, Dimension::Rate));
+    }
+    all
+}
+
+/// The changes as a table.
+pub fn grid(changes: &[Change], moved: &[Moved]) -> Grid {
+    let head = ["what", "before", "after", "change"].map(String::from).to_vec();
+    let show = |v: Option<f64>, d| v.map_or("-".to_owned(), |v| human(v, d));
+    let mut rows: Vec<Vec<String>> = changes
+        .iter()
+        .map(|c| {
+            let change = match (c.before, c.after) {
+                (Some(b), Some(a)) if b != 0.0 => format!("{:+.2} %", (a / b - 1.0) * 100.0),
+                (None, _) => "new".into(),
+                (_, None) => "gone".into(),
+                _ => String::new(),
+            };
+            vec![c.path.clone(), show(c.before, c.dimension), show(c.after, c.dimension), change]
+        })
+        .collect();
+    rows.extend(moved.iter().map(|m| vec![m.path.clone(), m.before.clone(), m.after.clone(), String::new()]));
+    Grid { head, rows }
+}

@@ -1,0 +1,85 @@
+//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two.
+
+pub mod chart;
+pub mod diff;
+pub mod svg;
+pub mod text;
+
+use crate::result::Report;
+
+/// Terminal colours, or none: escape sequences to put before a kind of words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Paint {
+    /// Names and results.
+    pub strong: &'static str,
+    /// What binds.
+    pub accent: &'static str,
+    /// Side remarks.
+    pub faint: &'static str,
+    /// Trouble.
+    pub alarm: &'static str,
+    /// Back to normal.
+    pub off: &'static str,
+}
+
+impl Paint {
+    /// For a terminal.
+    pub const TERMINAL: Paint = Paint { strong: "\x1b[1m", accent: "\x1b[36m", faint: "\x1b[2m", alarm: "\x1b[31m", off: "\x1b[0m" };
+}
+
+/// A table: column heads and rows, for CSV and for tables on a terminal.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grid {
+    /// Column heads, with their unit.
+    pub head: Vec<String>,
+    /// Rows of the same length.
+    pub rows: Vec<Vec<String>>,
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or(String::new(), |v| format!("{v}"))
+}
+
+/// The flows of a report, one a row, in bits per second and seconds.
+pub fn flows_grid(report: &Report) -> Grid {
+    let head = [
+        "flow", "instances", "both_ways", "wanted_each_bps", "bound_bps", "share_bps", "share_slower_bps", "share_faster_bps", "framing_limit_bps",
+        "latency_first_s", "latency_s", "bound_by", "resource", "measured_each_bps", "unexplained_each_bps", "verdict",
+    ];
+    let rows = report.flows.iter().map(|f| {
+        vec![
+            f.name.clone(),
+            f.instances.to_string(),
+            f.both_ways.to_string(),
+            cell(f.wanted_each),
+            cell(Some(f.bound)),
+            cell(Some(f.share.typical)),
+            cell(Some(f.share.slower)),
+            cell(Some(f.share.faster)),
+            cell(Some(f.framing_limit)),
+            cell(f.latency_first.map(|l| l.typical)),
+            cell(Some(f.latency.typical)),
+            f.bound_by.element.clone(),
+            f.bound_by.resource.clone(),
+            cell(f.measured.as_ref().map(|m| m.each)),
+            cell(f.measured.as_ref().map(|m| m.unexplained)),
+            format!("{:?}", f.verdict).to_lowercase(),
+        ]
+    });
+    Grid { head: head.map(String::from).to_vec(), rows: rows.collect() }
+}
+
+/// The ledgers of a report, one direction a row, in bits per second.
+pub fn links_grid(report: &Report) -> Grid {
+    let mut head: Vec<String> = ["link", "from", "to", "speed", "raw"].map(String::from).to_vec();
+    let names = report.links.first().map(|l| l.ledger.entries().map(|(n, _)| n.replace([' ', ','], "_").replace("__", "_"))).unwrap_or_default();
+    head.extend(names);
+    head.push("utilisation".into());
+    let rows = report.links.iter().map(|l| {
+        let mut row = vec![l.name.clone(), l.from.clone(), l.to.clone(), l.speed.clone(), l.ledger.raw.to_string()];
+        row.extend(l.ledger.entries().map(|(_, v)| v.to_string()));
+        row.push(l.ledger.utilisation().to_string());
+        row
+    });
+    Grid { head, rows: rows.collect() }
+}

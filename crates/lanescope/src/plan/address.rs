@@ -1,0 +1,111 @@
+//! Names of parts and ports as a scenario writes them: `nic.*`, `sw.down.2`, `rc.0.memory`.
+
+use super::PartId;
+use crate::diagnostic::{nearest, Diagnostic, Diagnostics, Span};
+use crate::scenario::{Part, PartKeys};
+use std::collections::HashMap;
+
+/// The parts of a scenario by the name of their table, in the order of their instances.
+pub(super) struct Directory<'a> {
+    parts: &'a [Part],
+    groups: HashMap<&'a str, Vec<PartId>>,
+}
+
+/// Parts that an address names, and what follows their names (a port or a place).
+pub(super) struct Address {
+    pub(super) parts: Vec<PartId>,
+    pub(super) rest: String,
+    /// Whether it was written with a star over instances.
+    pub(super) many: bool,
+}
+
+impl<'a> Directory<'a> {
+    pub(super) fn new(parts: &'a [Part]) -> Self {
+        let mut groups: HashMap<&str, Vec<PartId>> = HashMap::new();
+        for (i, part) in parts.iter().enumerate() {
+            groups.entry(&part.group).or_default().push(PartId(i as u32));
+        }
+        Directory { parts, groups }
+    }
+
+    pub(super) fn part(&self, id: PartId) -> &'a Part {
+        &self.parts[id.0 as usize]
+    }
+
+    /// Splits `group[.instance|.*][.rest]`.
+    pub(super) fn find(&self, diagnostics: &mut Diagnostics, text: &str, span: Span) -> Option<Address> {
+        let (group, mut rest) = text.split_once('.').unwrap_or((text, ""));
+        let Some(ids) = self.groups.get(group) else {
+            let d = Diagnostic::error(span, format!("there is no part {group:?}"));
+            let mut known: Vec<&str> = self.groups.keys().copied().collect();
+            known.sort_unstable();
+            diagnostics.push(match nearest(group, known.iter().copied()) {
+                Some(near) => d.label(format!("did you mean {near}?")),
+                None => d.hint(format!("parts are: {}", known.iter().take(12).copied().collect::<Vec<_>>().join(", "))),
+            });
+            return None;
+        };
+        let counted = self.part(ids[0]).name != group;
+        if !counted {
+            return Some(Address { parts: ids.clone(), rest: rest.to_owned(), many: false });
+        }
+        let (which, after) = rest.split_once('.').unwrap_or((rest, ""));
+        rest = after;
+        let parts = if which == "*" {
+            ids.clone()
+        } else if let Some(one) = which.parse::<usize>().ok().and_then(|i| ids.get(i)) {
+            vec![*one]
+        } else {
+            diagnostics.push(
+                Diagnostic::error(span, format!("which {group}? There are {}", ids.len()))
+                    .hint(format!("write {group}.0 to {group}.{}, or {group}.* for all", ids.len() - 1)),
+            );
+            return None;
+        };
+        Some(Address { parts, rest: rest.to_owned(), many: which == "*" })
+    }
+}
+
+/// A port as written: fixed, or any free one of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// This one.
+    Fixed(String),
+    /// The next free `down.N` or `port.N`.
+    Any(&'static str),
+}
+
+/// Reads the port part of an address for a kind of part.
+pub(super) fn port(diagnostics: &mut Diagnostics, part: &Part, rest: &str, span: Span) -> Option<Wanted> {
+    let (kind, ports) = match &part.keys {
+        PartKeys::Endpoint(_) if rest.is_empty() => return Some(Wanted::Fixed(String::new())),
+        PartKeys::Endpoint(_) => {
+            diagnostics.push(Diagnostic::error(span, format!("{} has a single port, without a name", part.name)));
+            return None;
+        }
+        PartKeys::Switch(_) if rest == "up" => return Some(Wanted::Fixed("up".into())),
+        PartKeys::Switch(k) => ("down", k.ports.typical),
+        PartKeys::RootComplex(k) => ("port", k.ports.typical),
+    };
+    let hint = match kind {
+        "down" => format!("a switch has ports {0}.up and {0}.down.N, or {0}.down.* for the next free one", part.name),
+        _ => format!("write {0}, {0}.port.N or {0}.port.*", part.name),
+    };
+    let which = match rest.strip_prefix(kind) {
+        _ if rest.is_empty() && kind == "port" => return Some(Wanted::Any(kind)),
+        Some("" | ".*") => return Some(Wanted::Any(kind)),
+        Some(after) => after.strip_prefix('.').and_then(|n| n.parse::<u32>().ok()),
+        None => None,
+    };
+    match which {
+        Some(n) if n < ports => Some(Wanted::Fixed(format!("{kind}.{n}"))),
+        Some(_) => {
+            diagnostics.push(Diagnostic::error(span, format!("{} has {kind}.0 to {kind}.{}", part.name, ports - 1)));
+            None
+        }
+        None => {
+            diagnostics.push(Diagnostic::error(span, format!("{} has no port {rest:?}", part.name)).hint(hint));
+            None
+        }
+    }
+}

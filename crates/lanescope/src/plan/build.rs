@@ -1,0 +1,371 @@
+//! From a scenario to a plan: wire the ports, find the routes, fill what depends on neighbours.
+
+use super::address::{self, Directory, Wanted};
+use super::route::Map;
+use super::{check, End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, Stop};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::protocol::pcie::{self, Framing};
+use crate::scenario::keys::{self, Load};
+use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
+use crate::scenario::{Named, PartKeys, Scenario, MAX_THINGS};
+use crate::units::Bytes;
+
+/// Resolves and checks a scenario. `None` when it cannot be; why is in `diagnostics`, which also gathers warnings.
+pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
+    let directory = Directory::new(&scenario.parts);
+    let mut wires = Vec::new();
+    for link in &scenario.links {
+        wire(diagnostics, &directory, link, &mut wires);
+        if wires.len() > MAX_THINGS {
+            diagnostics.push(Diagnostic::error(link.span, format!("more than {MAX_THINGS} links")));
+            return None;
+        }
+    }
+    let mut parts: Vec<Part> = scenario
+        .parts
+        .iter()
+        .map(|p| Part { name: p.name.clone(), group: p.group.clone(), keys: p.keys.clone(), ports: Vec::new() })
+        .collect();
+    plug(diagnostics, &directory, &mut parts, &mut wires);
+    (!diagnostics.has_errors()).then_some(())?;
+    let mut links = Vec::new();
+    let mut cross = Vec::new();
+    for wire in &wires {
+        let id = LinkId(links.len() as u32);
+        let link = resolve(diagnostics, &directory, wire);
+        if link.crosslink {
+            cross.push((id, carried(diagnostics, &directory, &wire.from.keys, wire.from.span)));
+        }
+        links.push(link);
+    }
+    let map = Map::new(parts.len(), &links, cross);
+    if let Some(id) = map.find_loop() {
+        diagnostics.push(
+            Diagnostic::error(wires[id.0 as usize].from.span, format!("links.{} closes a loop", links[id.0 as usize].name))
+                .hint("PCIe is a tree below each root complex; a link beside the tree needs crosslink = true and carries = [\"part\", …]"),
+        );
+        return None;
+    }
+    for (i, part) in parts.iter().enumerate() {
+        if part.ports.is_empty() {
+            diagnostics.push(
+                Diagnostic::error(scenario.parts[i].span, format!("{} is wired to nothing", part.name))
+                    .hint(format!("add a link: between = [\"…\", \"{}\"]", part.name)),
+            );
+        }
+    }
+    let mut flows = Vec::new();
+    for flow in &scenario.flows {
+        expand_flow(diagnostics, &directory, &map, &links, &parts, flow, &mut flows);
+        if flows.len() > MAX_THINGS {
+            diagnostics.push(Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows")));
+            return None;
+        }
+    }
+    let stop = Stop {
+        until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
+        length: scenario.run.r#for.as_ref().map(|q| q.typical),
+        seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
+    };
+    let plan = Plan { title: scenario.title.clone(), parts, links, flows, stop };
+    check::links(diagnostics, scenario, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
+    check::flows(diagnostics, scenario, &plan);
+    (!diagnostics.has_errors()).then_some(plan)
+}
+
+/// One link-to-be: two ends, ports not yet given.
+struct Wire<'a> {
+    name: String,
+    from: &'a Named<keys::Link>,
+    ends: [(PartId, Wanted); 2],
+}
+
+/// Expands `between` pairwise.
+fn wire<'a>(diagnostics: &mut Diagnostics, directory: &Directory, link: &'a Named<keys::Link>, wires: &mut Vec<Wire<'a>>) {
+    let between = &link.keys.between.typical.0;
+    let [a, b] = between.as_slice() else {
+        diagnostics.push(Diagnostic::error(link.keys.between.span, format!("a link has two ends, here are {}", between.len())));
+        return;
+    };
+    let side = |diagnostics: &mut Diagnostics, name: &crate::scenario::quantity::Name| {
+        let address = directory.find(diagnostics, &name.text, name.span)?;
+        let ports = address
+            .parts
+            .iter()
+            .map(|&id| address::port(diagnostics, directory.part(id), &address.rest, name.span).map(|p| (id, p)))
+            .collect::<Option<Vec<_>>>()?;
+        // "host" and "host.*" hold as many links as the other side asks; "up", "down.2" and a device hold one each.
+        let open = ports.iter().all(|(_, p)| matches!(p, Wanted::Any(_)));
+        Some((ports, open, address.many || address.rest.ends_with('*')))
+    };
+    let (a_side, b_side) = (side(diagnostics, a), side(diagnostics, b));
+    let (Some((a_ports, a_open, a_many)), Some((b_ports, b_open, b_many))) = (a_side, b_side) else { return };
+    let n = match (a_open, b_open) {
+        (true, true) => a_ports.len().max(b_ports.len()),
+        (true, false) => b_ports.len(),
+        (false, true) => a_ports.len(),
+        (false, false) => a_ports.len(),
+    };
+    let fits = |ports: usize, open: bool| if open { n.is_multiple_of(ports) } else { ports == n };
+    if !fits(a_ports.len(), a_open) || !fits(b_ports.len(), b_open) {
+        diagnostics.push(
+            Diagnostic::error(link.keys.between.span, format!("{} and {} do not pair: {} and {}", a.text, b.text, a_ports.len(), b_ports.len()))
+                .hint("both sides of a link with * name the same number of ports, or one divides the other"),
+        );
+        return;
+    }
+    let many = a_many || b_many || n > 1;
+    for i in 0..n {
+        let pick = |ports: &[(PartId, Wanted)]| ports[i * ports.len() / n].clone();
+        let name = if many { format!("{}.{i}", link.name) } else { link.name.clone() };
+        wires.push(Wire { name, from: link, ends: [pick(&a_ports), pick(&b_ports)] });
+    }
+}
+
+/// Gives every wire its ports, those asked for by number first, and turns each wire so that its first end is the upper one.
+fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part], wires: &mut [Wire]) {
+    for fixed in [true, false] {
+        for i in 0..wires.len() {
+            for end in 0..2 {
+                let (id, wanted) = wires[i].ends[end].clone();
+                let part = &mut parts[id.0 as usize];
+                let name = match wanted {
+                    Wanted::Fixed(name) if fixed => name,
+                    Wanted::Any(kind) if !fixed => {
+                        // Ports are taken in order, so the first free number is found from the number of ports in use.
+                        let free = (part.ports.len().saturating_sub(1)..).map(|n| format!("{kind}.{n}"));
+                        let lower = (0..part.ports.len().saturating_sub(1)).map(|n| format!("{kind}.{n}"));
+                        let mut names = lower.chain(free);
+                        match names.find(|n| !part.ports.iter().any(|p| p.name == *n)) {
+                            Some(name) => name,
+                            None => continue,
+                        }
+                    }
+                    _ => continue,
+                };
+                let limit = match &part.keys {
+                    PartKeys::RootComplex(k) => k.ports.typical,
+                    PartKeys::Switch(k) => k.ports.typical + 1,
+                    PartKeys::Endpoint(_) => 1,
+                };
+                let span = wires[i].from.keys.between.span.unwrap_or(wires[i].from.span);
+                if let Some(taken) = part.ports.iter().find(|p| p.name == name) {
+                    let other = &wires[taken.link.0 as usize].name;
+                    let port = if name.is_empty() { part.name.clone() } else { format!("{}.{name}", part.name) };
+                    diagnostics.push(
+                        Diagnostic::error(span, format!("{port} is already plugged into links.{other}"))
+                            .hint("a second way up closes a loop; a link beside the tree joins two downstream ports and needs crosslink = true"),
+                    );
+                    continue;
+                }
+                if part.ports.len() as u32 >= limit {
+                    diagnostics.push(Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name)));
+                    continue;
+                }
+                part.ports.push(Port { name: name.clone(), link: LinkId(i as u32) });
+                wires[i].ends[end].1 = Wanted::Fixed(name);
+            }
+        }
+    }
+    for wire in wires.iter_mut() {
+        let lower = |(id, port): &(PartId, Wanted)| {
+            matches!(&directory.part(*id).keys, PartKeys::Endpoint(_)) || matches!(port, Wanted::Fixed(p) if p == "up")
+        };
+        let crosslink = wire.from.keys.crosslink.typical;
+        match (lower(&wire.ends[0]), lower(&wire.ends[1])) {
+            (true, false) => wire.ends.swap(0, 1),
+            (false, true) => {}
+            (false, false) if crosslink => {}
+            (up, _) => {
+                let what = if up { "two upstream ports" } else { "two downstream ports" };
+                diagnostics.push(
+                    Diagnostic::error(wire.from.keys.between.span, format!("links.{} joins {what}", wire.name)).hint(if up {
+                        "a device or a switch's up port plugs into a root complex or a switch's down port"
+                    } else {
+                        "it would close a loop in the tree; if it is a crosslink, say crosslink = true and carries = [\"part\", …]"
+                    }),
+                );
+            }
+        }
+        if wire.ends[0].0 == wire.ends[1].0 {
+            diagnostics.push(Diagnostic::error(wire.from.keys.between.span, format!("links.{} closes a loop: both ends are {}", wire.name, directory.part(wire.ends[0].0).name)));
+        }
+    }
+}
+
+/// The most that a part's port can do: width and generation.
+pub(super) fn port_limits(keys: &PartKeys) -> (Option<&Quantity<pcie::Lanes>>, Option<&Quantity<pcie::Generation>>, Option<&Quantity<Bytes>>) {
+    match keys {
+        PartKeys::RootComplex(k) => (k.lanes.as_ref(), k.generation.as_ref(), k.max_payload.as_ref()),
+        PartKeys::Switch(k) => (k.lanes.as_ref(), k.generation.as_ref(), k.max_payload.as_ref()),
+        PartKeys::Endpoint(k) => (k.lanes.as_ref(), k.generation.as_ref(), k.max_payload.as_ref()),
+    }
+}
+
+fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) -> Link {
+    let keys = &wire.from.keys;
+    let supported = wire.ends.each_ref().map(|(id, _)| port_limits(&directory.part(*id).keys).2);
+    let least = supported.iter().flatten().min_by_key(|q| q.typical);
+    let mps = match (&keys.mps, least) {
+        (Some(mps), Some(least)) if mps.typical > least.typical => {
+            let who = wire.ends.iter().map(|(id, _)| directory.part(*id)).find(|p| port_limits(&p.keys).2.is_some_and(|q| q.typical == least.typical));
+            diagnostics.push(
+                Diagnostic::warning(mps.span, format!("links.{}: MPS {} is clamped to {} by {}", wire.name, mps.typical, least.typical, who.map_or("an end", |p| &p.name)))
+                    .hint("a port that gets a larger payload than it supports answers with Malformed TLP, so firmware sets the least"),
+            );
+            (*least).clone()
+        }
+        (Some(mps), _) => mps.clone(),
+        (None, Some(least)) if supported.iter().all(|s| s.is_some()) => {
+            Quantity { default: true, ..Quantity::derived(least.typical, Origin::Assumed, Confidence::Likely, "the smaller Max_Payload_Size_Supported of the two ends") }
+        }
+        (None, _) => Quantity::derived(Bytes(128), Origin::Standard, Confidence::Guess, "2.0, 7.8.4: the value after reset; an end does not say what it supports"),
+    };
+    let speed = keys.pcie.clone();
+    let skp_interval = keys.skp_interval.clone().unwrap_or_else(|| {
+        let every = |n: u64| Every(Some(n as u32));
+        let (low, high) = match speed.typical.generation.framing() {
+            Framing::Symbols => pcie::SKP_SYMBOLS,
+            Framing::Tokens => pcie::SKP_BLOCKS,
+            Framing::Flits => return Quantity::derived(Every(None), Origin::Assumed, Confidence::Guess, "FLIT mode's ordered sets are not modelled"),
+        };
+        Quantity {
+            slow: every(low),
+            ..Quantity::derived(every(high), Origin::Standard, Confidence::Likely, "4.2.7: the longest interval allowed costs least")
+        }
+    });
+    let end = |(id, port): &(PartId, Wanted)| End {
+        part: *id,
+        port: match port {
+            Wanted::Fixed(p) => p.clone(),
+            Wanted::Any(p) => (*p).to_owned(),
+        },
+    };
+    Link {
+        name: wire.name.clone(),
+        group: wire.from.name.clone(),
+        ends: [end(&wire.ends[0]), end(&wire.ends[1])],
+        speed,
+        mps,
+        delay: keys.delay.clone(),
+        ack_every: keys.ack_every.clone(),
+        update_fc_every: keys.update_fc_every.clone(),
+        skp_interval,
+        crosslink: keys.crosslink.typical,
+    }
+}
+
+fn carried(diagnostics: &mut Diagnostics, directory: &Directory, keys: &keys::Link, span: Span) -> Vec<PartId> {
+    match &keys.carries {
+        Some(Quantity { typical: Names(names), .. }) => {
+            names.iter().filter_map(|n| directory.find(diagnostics, &n.text, n.span)).flat_map(|a| a.parts).collect()
+        }
+        None => {
+            diagnostics.push(Diagnostic::error(span, "a crosslink carries only what it is told to").hint("add carries = [\"part\", …]: the parts whose flows cross it"));
+            Vec::new()
+        }
+    }
+}
+
+fn expand_flow(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory,
+    map: &Map,
+    links: &[Link],
+    parts: &[Part],
+    flow: &Named<keys::Flow>,
+    flows: &mut Vec<Flow>,
+) {
+    let k = &flow.keys;
+    let (from_span, to_span) = (k.from.span.unwrap_or(flow.span), k.to.span.unwrap_or(flow.span));
+    let from = directory.find(diagnostics, &k.from.typical, from_span);
+    let to = directory.find(diagnostics, &k.to.typical, to_span);
+    let (Some(from), Some(to)) = (from, to) else { return };
+    if !from.rest.is_empty() {
+        diagnostics.push(Diagnostic::error(from_span, format!("a flow starts at a part, not at its {:?}", from.rest)));
+        return;
+    }
+    let target_is_root = matches!(directory.part(to.parts[0]).keys, PartKeys::RootComplex(_));
+    let place = match (to.rest.as_str(), target_is_root) {
+        ("memory", true) => Place::Memory,
+        ("cache", true) => Place::Cache,
+        ("remote", true) => Place::Remote,
+        ("", false) => Place::Device,
+        (rest, true) => {
+            let name = &k.to.typical;
+            let name = name.strip_suffix(rest).unwrap_or(name).trim_end_matches('.');
+            diagnostics.push(Diagnostic::error(to_span, "a root complex has memory, cache and remote").hint(format!("write \"{name}.memory\" (its own), \"{name}.cache\", or \"{name}.remote\" (another socket's)")));
+            return;
+        }
+        (rest, false) => {
+            diagnostics.push(Diagnostic::error(to_span, format!("a device has no place {rest:?}")));
+            return;
+        }
+    };
+    let pairs: Vec<(PartId, PartId)> = if target_is_root && to.many {
+        from.parts.iter().map(|&s| (s, map.root(s))).filter(|(_, t)| to.parts.contains(t)).collect()
+    } else if to.parts.len() == 1 {
+        from.parts.iter().map(|&s| (s, to.parts[0])).collect()
+    } else if from.parts.len() == 1 {
+        to.parts.iter().map(|&t| (from.parts[0], t)).collect()
+    } else if from.parts.len() == to.parts.len() {
+        from.parts.iter().copied().zip(to.parts.iter().copied()).collect()
+    } else {
+        diagnostics.push(Diagnostic::error(to_span, format!("{} sources and {} targets do not pair", from.parts.len(), to.parts.len())));
+        return;
+    };
+    if pairs.is_empty() {
+        diagnostics.push(Diagnostic::error(to_span, format!("{} hangs below none of {}", k.from.typical, k.to.typical)));
+        return;
+    }
+    let many = from.many || pairs.len() > 1;
+    for (i, (source, target)) in pairs.into_iter().enumerate() {
+        let name = if many { format!("{}.{i}", flow.name) } else { flow.name.clone() };
+        let (from_name, to_name) = (&parts[source.0 as usize].name, &parts[target.0 as usize].name);
+        if source == target {
+            diagnostics.push(Diagnostic::error(to_span, format!("flow {name} ends where it starts, at {from_name}")));
+            continue;
+        }
+        if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_)) || matches!(parts[target.0 as usize].keys, PartKeys::Switch(_)) {
+            diagnostics.push(Diagnostic::error(if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_)) { from_span } else { to_span }, "a switch neither asks nor answers").hint("flows run between endpoints and root complexes"));
+            return;
+        }
+        let Some(route) = map.route(links, source, target) else {
+            diagnostics.push(
+                Diagnostic::error(from_span, format!("there is no way from {from_name} to {to_name}"))
+                    .hint("they hang in different trees; wire them, or let a crosslink carry one of them"),
+            );
+            return;
+        };
+        let through = |h: &super::Hop| links[h.link.0 as usize].ends[h.direction.to()].part;
+        let inner = &route[..route.len().saturating_sub(1)];
+        if let Some(root) = inner.iter().map(through).find(|p| matches!(parts[p.0 as usize].keys, PartKeys::RootComplex(_))) {
+            diagnostics.push(
+                Diagnostic::error(to_span, format!("{from_name} and {to_name} meet only in {}", parts[root.0 as usize].name))
+                    .hint("peer-to-peer through a root complex is not modelled; put both below one switch, or go through memory in two flows"),
+            );
+            return;
+        }
+        let payload = route.iter().map(|h| &links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
+        let program = match k.load.typical {
+            Load::Saturate => Program::Saturating,
+            Load::Open { rate } => Program::Open { rate },
+            Load::Closed { outstanding, think, round_trip } => Program::Closed { outstanding, think, round_trip },
+        };
+        flows.push(Flow {
+            name,
+            group: flow.name.clone(),
+            source,
+            target,
+            place,
+            op: k.r#do.clone(),
+            size: k.size.clone(),
+            header: k.header.clone(),
+            load: k.load.clone(),
+            program,
+            payload: payload.unwrap_or_else(|| Quantity::derived(Bytes(128), Origin::Standard, Confidence::Guess, "")),
+            route,
+            measured: k.measured.as_ref().map(|q| q.typical),
+        });
+    }
+}

@@ -1,0 +1,344 @@
+//! What will run: parts, links, flows and their routes, resolved and checked once. The only input of every method.
+//!
+//! Ids index arenas, so a method never looks a name up. Every value keeps its origin, defaults included (`lanescope plan` shows them).
+//! Building is in three files: [`build`] expands names and wires ports, [`route`] finds ways, [`check`] holds numbers against each other.
+
+mod address;
+mod build;
+pub(crate) mod check;
+mod route;
+
+pub use build::build;
+
+use crate::protocol::pcie::{Header, Speed};
+use crate::scenario::keys::{Do, Load, Setting};
+use crate::scenario::quantity::{Corner, Every, Percent, Quantity};
+use crate::scenario::PartKeys;
+use crate::units::{Bytes, Rate, Time};
+use serde::Serialize;
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+
+/// Index of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct PartId(pub u32);
+
+/// Index of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct LinkId(pub u32);
+
+/// Index of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct FlowId(pub u32);
+
+/// A scenario, resolved. Immutable.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// One line for a report's head.
+    pub title: String,
+    /// All parts.
+    pub parts: Vec<Part>,
+    /// All links.
+    pub links: Vec<Link>,
+    /// All flows.
+    pub flows: Vec<Flow>,
+    /// When a simulation ends.
+    pub stop: Stop,
+}
+
+/// When a simulation ends. The estimate has no use for it.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Half width of the intervals of the means, as a share.
+    pub until: Percent,
+    /// Simulated time, when it was fixed.
+    pub length: Option<Time>,
+    /// Start of all random numbers.
+    pub seed: u32,
+}
+
+/// A part with its wired ports.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// `nic.1` or `host`.
+    pub name: String,
+    /// The table it is from: `nic`.
+    pub group: String,
+    /// Kind and values.
+    pub keys: PartKeys,
+    /// Its wired ports.
+    pub ports: Vec<Port>,
+}
+
+/// A wired port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// `up`, `down.0`, `port.0`, or empty for an endpoint's only one.
+    pub name: String,
+    /// What is plugged in.
+    pub link: LinkId,
+}
+
+/// One end of a link.
+#[derive(Clone, Debug, Serialize)]
+pub struct End {
+    /// The part.
+    pub part: PartId,
+    /// The name of its port.
+    pub port: String,
+}
+
+/// A PCIe link, resolved.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `slots.1` or `uplink`.
+    pub name: String,
+    /// The table it is from: `slots`.
+    pub group: String,
+    /// The end nearer to the root, then the other.
+    pub ends: [End; 2],
+    /// Generation and width.
+    pub speed: Quantity<Speed>,
+    /// Max_Payload_Size in use.
+    pub mps: Quantity<Bytes>,
+    /// Time of flight.
+    pub delay: Quantity<Time>,
+    /// TLPs per Ack.
+    pub ack_every: Quantity<Every>,
+    /// TLPs of a class per UpdateFC.
+    pub update_fc_every: Quantity<Every>,
+    /// Symbols or blocks per SKP ordered set.
+    pub skp_interval: Quantity<Every>,
+    /// Outside the tree.
+    pub crosslink: bool,
+}
+
+/// Which way on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the first end to the second: away from the root.
+    Down,
+    /// From the second end to the first: toward the root.
+    Up,
+}
+
+impl Direction {
+    /// The other way.
+    pub fn reversed(self) -> Direction {
+        match self {
+            Direction::Down => Direction::Up,
+            Direction::Up => Direction::Down,
+        }
+    }
+
+    /// Index of the end that sends.
+    pub fn from(self) -> usize {
+        (self == Direction::Up) as usize
+    }
+
+    /// Index of the end that receives.
+    pub fn to(self) -> usize {
+        1 - self.from()
+    }
+}
+
+/// One link of a route, and which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Hop {
+    /// The link.
+    pub link: LinkId,
+    /// Which way.
+    pub direction: Direction,
+}
+
+impl Hop {
+    /// The same link, the other way.
+    pub fn reversed(self) -> Hop {
+        Hop { link: self.link, direction: self.direction.reversed() }
+    }
+}
+
+/// Where in its target a flow ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// The root complex's own memory.
+    Memory,
+    /// The processor's cache.
+    Cache,
+    /// Another socket's memory.
+    Remote,
+    /// A device.
+    Device,
+}
+
+/// What a requester does.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Program {
+    /// As much as it can.
+    Saturating,
+    /// Operations at a fixed rate, whatever happens.
+    Open {
+        /// Payload per second.
+        rate: Rate,
+    },
+    /// A fixed number of operations in flight.
+    Closed {
+        /// Operations.
+        outstanding: u32,
+        /// Pause after each.
+        think: Time,
+        /// A stated round trip in place of the path's.
+        round_trip: Option<Time>,
+    },
+}
+
+/// Traffic from one requester to one target.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// `rx.1` or `rx`.
+    pub name: String,
+    /// The table it is from: `rx`.
+    pub group: String,
+    /// The requester.
+    pub source: PartId,
+    /// The completer.
+    pub target: PartId,
+    /// Where in it.
+    pub place: Place,
+    /// Reads, writes, or both in turn.
+    pub op: Quantity<Do>,
+    /// Bytes of one operation.
+    pub size: Quantity<Bytes>,
+    /// Header of its requests.
+    pub header: Quantity<Header>,
+    /// As written, for display.
+    pub load: Quantity<Load>,
+    /// What the requester does.
+    pub program: Program,
+    /// Links from requester to target.
+    pub route: Vec<Hop>,
+    /// Largest payload of a TLP on this route: the least MPS on it.
+    pub payload: Quantity<Bytes>,
+    /// What was measured.
+    pub measured: Option<Rate>,
+}
+
+impl Plan {
+    /// A part by id.
+    pub fn part(&self, id: PartId) -> &Part {
+        &self.parts[id.0 as usize]
+    }
+
+    /// A link by id.
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.0 as usize]
+    }
+
+    /// The part that a hop leads to.
+    pub fn arrives(&self, hop: Hop) -> PartId {
+        self.link(hop.link).ends[hop.direction.to()].part
+    }
+
+    /// The part that a hop leaves.
+    pub fn leaves(&self, hop: Hop) -> PartId {
+        self.link(hop.link).ends[hop.direction.from()].part
+    }
+
+    /// Every value of every thing, with its origin.
+    pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+        let mut all = Vec::new();
+        for part in &self.parts {
+            let mut settings = part.keys.settings();
+            settings.insert(0, Setting::of("is", &Quantity::derived(part.keys.kind(), crate::scenario::quantity::Origin::Stated, crate::scenario::quantity::Confidence::Exact, "").stated()));
+            all.push((format!("parts.{}", part.name), settings));
+        }
+        for link in &self.links {
+            all.push((format!("links.{}", link.name), link.settings()));
+        }
+        for flow in &self.flows {
+            all.push((format!("flows.{}", flow.name), flow.settings()));
+        }
+        all
+    }
+
+    /// The route of a flow as text: `nic.0 → sw → host`.
+    pub fn route_text(&self, flow: &Flow) -> String {
+        let mut names = vec![self.part(flow.source).name.as_str()];
+        names.extend(flow.route.iter().map(|h| self.part(self.arrives(*h)).name.as_str()));
+        names.join(" → ")
+    }
+
+    /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = SipHasher13::new();
+        for (name, settings) in self.settings() {
+            hash.write(name.as_bytes());
+            for s in settings {
+                hash.write(s.key.as_bytes());
+                hash.write(s.value.as_bytes());
+                if let Some((slow, fast)) = s.range {
+                    hash.write(slow.as_bytes());
+                    hash.write(fast.as_bytes());
+                }
+                hash.write(b";");
+            }
+        }
+        for flow in &self.flows {
+            hash.write(self.route_text(flow).as_bytes());
+        }
+        format!("{:016x}", hash.finish())
+    }
+}
+
+impl<T> Quantity<T> {
+    /// The same, not shown as a default.
+    fn stated(mut self) -> Self {
+        self.default = false;
+        self
+    }
+}
+
+impl Link {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        vec![
+            Setting::of("pcie", &self.speed),
+            Setting::of("mps", &self.mps),
+            Setting::of("delay", &self.delay),
+            Setting::of("ack_every", &self.ack_every),
+            Setting::of("update_fc_every", &self.update_fc_every),
+            Setting::of("skp_interval", &self.skp_interval),
+        ]
+    }
+
+    /// The share of the slots left for TLPs and DLLPs at a corner.
+    pub fn usable(&self, corner: Corner) -> f64 {
+        self.speed.typical.usable(self.skp_interval.at(corner).0.unwrap_or(0) as u64)
+    }
+}
+
+impl Flow {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        vec![
+            Setting::of("do", &self.op),
+            Setting::of("size", &self.size),
+            Setting::of("load", &self.load),
+            Setting::of("header", &self.header),
+            Setting::of("payload", &self.payload),
+        ]
+    }
+
+    /// Whether it reads at all.
+    pub fn reads(&self) -> bool {
+        self.op.typical != Do::Write
+    }
+
+    /// Whether it writes at all.
+    pub fn writes(&self) -> bool {
+        self.op.typical != Do::Read
+    }
+}

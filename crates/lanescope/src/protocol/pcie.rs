@@ -1,0 +1,381 @@
+//! PCI Express: line rates, framing, TLP and DLLP sizes, ordered sets, flow-control units, Ack limits.
+//!
+//! Clauses are those of the PCI Express Base Specification; "2.0" or "3.0" in front says which revision's numbering.
+//! Sizes are bytes as they cross the link after line coding ("slots" of the ledger): one symbol of 8b/10b, one byte of a 128b/130b block, one
+//! byte of a flit. They are the same for any number of lanes, because lanes stripe bytes.
+
+use crate::units::{Bytes, Rate};
+use serde::Serialize;
+use std::fmt;
+
+/// A generation of the physical layer, named by the base specification's major revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Generation {
+    /// 2.5 GT/s, 8b/10b.
+    Gen1,
+    /// 5 GT/s, 8b/10b.
+    Gen2,
+    /// 8 GT/s, 128b/130b.
+    Gen3,
+    /// 16 GT/s, 128b/130b.
+    Gen4,
+    /// 32 GT/s, 128b/130b.
+    Gen5,
+    /// 64 GT/s, PAM4, FLIT mode.
+    Gen6,
+    /// 128 GT/s, PAM4, FLIT mode.
+    Gen7,
+}
+
+/// How a TLP is wrapped for the wire, which changes with the line coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// 8b/10b: STP and END symbols around sequence number and LCRC (2.0, 4.2.2).
+    Symbols,
+    /// 128b/130b: an STP token that holds length and sequence number, then the LCRC (3.0, 4.2.2.3).
+    Tokens,
+    /// 256 B flits that hold TLPs without any framing of their own (6.0, 4.2.3.4).
+    Flits,
+}
+
+impl Generation {
+    /// All of them, oldest first.
+    pub const ALL: [Generation; 7] =
+        [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4, Self::Gen5, Self::Gen6, Self::Gen7];
+
+    /// `"gen1"` to `"gen7"`.
+    pub fn name(self) -> &'static str {
+        ["gen1", "gen2", "gen3", "gen4", "gen5", "gen6", "gen7"][self as usize]
+    }
+
+    /// Reads `"gen3"`.
+    pub fn parse(text: &str) -> Option<Generation> {
+        Self::ALL.into_iter().find(|g| g.name() == text)
+    }
+
+    /// The next one.
+    pub fn next(self) -> Option<Generation> {
+        Self::ALL.get(self as usize + 1).copied()
+    }
+
+    /// Bits per second on one lane, one direction, before line coding (1.0 to 7.0, "Data Rates").
+    pub fn lane_rate(self) -> Rate {
+        Rate::from_bits([2_500_000_000, 5_000_000_000, 8_000_000_000, 16_000_000_000, 32_000_000_000, 64_000_000_000, 128_000_000_000][self as usize])
+    }
+
+    /// The framing that this line rate uses. (Gen1 to Gen5 can also train to FLIT mode beside a Gen6 partner; not modelled.)
+    pub fn framing(self) -> Framing {
+        match self {
+            Self::Gen1 | Self::Gen2 => Framing::Symbols,
+            Self::Gen3 | Self::Gen4 | Self::Gen5 => Framing::Tokens,
+            Self::Gen6 | Self::Gen7 => Framing::Flits,
+        }
+    }
+
+    /// Line coding as data bits over line bits: 8/10, 128/130, or 1/1 (PAM4 with precoding, 6.0, 4.2.1).
+    pub fn coding(self) -> (u64, u64) {
+        match self.framing() {
+            Framing::Symbols => (8, 10),
+            Framing::Tokens => (128, 130),
+            Framing::Flits => (1, 1),
+        }
+    }
+}
+
+/// Lanes of a link: x1, x2, x4, x8, x12, x16 or x32 (2.0, 1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Lanes(u8);
+
+impl Lanes {
+    /// The widths that the specification defines.
+    pub const WIDTHS: [u8; 7] = [1, 2, 4, 8, 12, 16, 32];
+
+    /// A width, when the specification has it.
+    pub fn new(lanes: u64) -> Option<Lanes> {
+        Self::WIDTHS.into_iter().find(|&w| w as u64 == lanes).map(Lanes)
+    }
+
+    /// How many.
+    pub fn count(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// Twice as many (x12 is skipped: it is not a step that a slot offers).
+    pub fn doubled(self) -> Option<Lanes> {
+        Lanes::new(self.count() * 2)
+    }
+}
+
+/// Generation and width of a trained link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Speed {
+    /// Generation.
+    pub generation: Generation,
+    /// Width.
+    pub lanes: Lanes,
+}
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} x{}", self.generation.name(), self.lanes.0)
+    }
+}
+
+impl Serialize for Speed {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl Speed {
+    /// Bits per second one way, before line coding.
+    pub fn raw(self) -> Rate {
+        self.generation.lane_rate().scaled(self.lanes.count(), 1)
+    }
+
+    /// Bits per second one way after line coding: the rate of the ledger's slots.
+    pub fn coded(self) -> Rate {
+        let (n, d) = self.generation.coding();
+        self.raw().scaled(n, d)
+    }
+
+    /// The share of the slots that TLPs can use beside ordered sets and the fixed parts of flits.
+    /// `skp_interval` in symbols (8b/10b) or blocks (128b/130b); 0 turns ordered sets off.
+    pub fn usable(self, skp_interval: u64) -> f64 {
+        1.0 - ordered_set_share(self.generation, skp_interval) - flit_overhead(self.generation)
+    }
+}
+
+/// Bytes of a flit and of its TLP part (6.0, 4.2.3.4: 236 B TLP, 6 B DLP, 8 B CRC, 6 B FEC).
+pub const FLIT: (u64, u64) = (256, 236);
+
+/// The share of the slots that flits spend on DLP, CRC and FEC.
+pub fn flit_overhead(generation: Generation) -> f64 {
+    match generation.framing() {
+        Framing::Flits => 1.0 - FLIT.1 as f64 / FLIT.0 as f64,
+        _ => 0.0,
+    }
+}
+
+/// SKP ordered sets are scheduled every 1180 to 1538 symbol times (2.0, 4.2.7).
+pub const SKP_SYMBOLS: (u64, u64) = (1180, 1538);
+/// SKP ordered sets are scheduled every 370 to 375 blocks (3.0, 4.2.7).
+pub const SKP_BLOCKS: (u64, u64) = (370, 375);
+
+/// The share of the slots that SKP ordered sets take: COM and three SKP on every lane each `interval` symbols (2.0, 4.2.7.1), or one block of
+/// 16 symbols on every lane each `interval` blocks (3.0, 4.2.7.2; its EDS token of 4 B a link is left out). FLIT mode's are not modelled: 0.
+pub fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
+    if interval == 0 {
+        return 0.0;
+    }
+    match generation.framing() {
+        Framing::Symbols => (4.0 / interval as f64).min(1.0),
+        Framing::Tokens => (1.0 / interval as f64).min(1.0),
+        Framing::Flits => 0.0,
+    }
+}
+
+/// Size of a TLP header (2.0, 2.2.1): three double words for 32-bit addresses and completions, four for 64-bit addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Header {
+    /// 3 DW, 12 B.
+    #[serde(rename = "3DW")]
+    Dw3,
+    /// 4 DW, 16 B.
+    #[serde(rename = "4DW")]
+    Dw4,
+}
+
+impl Header {
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Header::Dw3 => 12,
+            Header::Dw4 => 16,
+        }
+    }
+}
+
+/// Bytes around header and payload of one TLP. 8b/10b: STP 1, sequence number 2, LCRC 4, END 1 (2.0, 3.5.2.1 and 4.2.2).
+/// 128b/130b: STP token 4 (with the sequence number), LCRC 4 (3.0, 4.2.2.3.1). Flits: none.
+pub fn tlp_framing(generation: Generation) -> u64 {
+    match generation.framing() {
+        Framing::Symbols | Framing::Tokens => 8,
+        Framing::Flits => 0,
+    }
+}
+
+/// Bytes that one TLP puts on the wire: framing, header, payload in whole double words, and the ECRC digest where it is on (2.0, 2.7.1).
+pub fn tlp(generation: Generation, header: Header, payload: u64, ecrc: bool) -> u64 {
+    tlp_framing(generation) + header.bytes() + payload.next_multiple_of(4) + if ecrc { 4 } else { 0 }
+}
+
+/// Bytes that one DLLP (Ack, Nak, UpdateFC) puts on the wire: SDP 1, content 4, CRC 2, END 1 (2.0, 3.4.1 and 4.2.2), or an SDP token of 2 and 6
+/// (3.0, 4.2.2.3.1). In FLIT mode they travel in the DLP bytes of each flit: none.
+pub fn dllp(generation: Generation) -> u64 {
+    match generation.framing() {
+        Framing::Symbols | Framing::Tokens => 8,
+        Framing::Flits => 0,
+    }
+}
+
+/// Bytes until the first byte of a completion's payload has arrived: start framing and header (2.0, 2.2.9: 3 DW).
+pub fn completion_head(generation: Generation) -> u64 {
+    let start = match generation.framing() {
+        Framing::Symbols => 3,
+        Framing::Tokens => 4,
+        Framing::Flits => 0,
+    };
+    start + Header::Dw3.bytes()
+}
+
+/// Bytes that fill up the last symbol time of a packet when nothing follows it: PAD symbols or IDL tokens on the lanes that it leaves over
+/// (2.0, 4.2.2.1; 3.0, 4.2.2.3.2). Packets back to back leave none, since starts may fall on any fourth lane.
+pub fn lane_padding(wire: u64, lanes: Lanes) -> u64 {
+    wire.next_multiple_of(lanes.count().max(4)) - wire
+}
+
+/// A class of traffic with flow-control credits of its own (2.0, 2.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Memory writes and messages.
+    Posted,
+    /// Reads, and writes that are answered.
+    NonPosted,
+    /// Completions.
+    Completion,
+}
+
+/// One data credit is 4 DW (2.0, 2.6.1).
+pub const DATA_CREDIT: u64 = 16;
+
+/// Data credits of one class that a payload takes (2.0, 2.6.1); it always takes one header credit beside.
+pub fn data_credits(payload: u64) -> u64 {
+    payload.div_ceil(DATA_CREDIT)
+}
+
+/// Legal values of Max_Payload_Size and Max_Read_Request_Size (2.0, 7.8.4).
+pub const SIZES: [u64; 6] = [128, 256, 512, 1024, 2048, 4096];
+
+/// Whether a size can be MPS or MRRS.
+pub fn is_size(size: Bytes) -> bool {
+    SIZES.contains(&size.0)
+}
+
+/// The longest that a receiver may hold back an Ack, in symbol times: ((MPS + 28) x AckFactor / lanes) + InternalDelay, truncated
+/// (2.0, 3.5.3.1, tables 3-7 and 3-8; 3.0 adds 8 GT/s. InternalDelay of 19, 70 and 115; that of 8 GT/s is also taken for 16 and 32).
+/// A symbol time is one byte time of one *lane*. The same numbers limit UpdateFC (2.0, 2.6.1.2). FLIT mode acknowledges in every flit: 0.
+pub fn ack_latency_limit(generation: Generation, lanes: Lanes, mps: u64) -> u64 {
+    let internal = match generation {
+        Generation::Gen1 => 19.0,
+        Generation::Gen2 => 70.0,
+        Generation::Gen3 | Generation::Gen4 | Generation::Gen5 => 115.0,
+        Generation::Gen6 | Generation::Gen7 => return 0,
+    };
+    let factor = match (mps, lanes.count()) {
+        (..=256, ..=4) => 1.4,
+        (..=256, 8) => 2.5,
+        (..=256, _) => 3.0,
+        (_, ..=8) => 1.0,
+        _ => 2.0,
+    };
+    ((mps + 28) as f64 * factor / lanes.count() as f64 + internal) as u64
+}
+
+/// How a transfer is cut: so many full pieces, and the rest (0 when it divides).
+pub fn split(size: u64, piece: u64) -> (u64, u64) {
+    (size / piece, size % piece)
+}
+
+/// Pieces and their wire bytes when `size` goes out in TLPs of at most `piece` payload: (TLPs, bytes on the wire).
+pub fn cut(generation: Generation, header: Header, size: u64, piece: u64, ecrc: bool) -> (u64, u64) {
+    let (full, rest) = split(size, piece);
+    let mut tlps = full;
+    let mut bytes = full * tlp(generation, header, piece, ecrc);
+    if rest > 0 {
+        tlps += 1;
+        bytes += tlp(generation, header, rest, ecrc);
+    }
+    (tlps, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speed(generation: Generation, lanes: u64) -> Speed {
+        Speed { generation, lanes: Lanes::new(lanes).expect("a width") }
+    }
+
+    #[test]
+    fn rates_by_generation() {
+        let mb = |g, n| speed(g, n).coded().bytes() / 1e6;
+        assert_eq!(mb(Generation::Gen1, 1), 250.0);
+        assert_eq!(mb(Generation::Gen1, 8), 2000.0);
+        assert_eq!(mb(Generation::Gen2, 4), 2000.0);
+        assert!((mb(Generation::Gen3, 1) - 984.615_384).abs() < 1e-3);
+        assert!((mb(Generation::Gen4, 4) - 7876.923).abs() < 1e-2);
+        assert!((mb(Generation::Gen5, 16) - 63_015.38).abs() < 1e-1);
+        assert_eq!(speed(Generation::Gen6, 16).coded().bits(), 1024e9);
+        assert_eq!(speed(Generation::Gen7, 16).raw().bits(), 2048e9);
+        // 242.2 GB/s of TLP bytes both ways is what flits leave of Gen6 x16.
+        assert!((speed(Generation::Gen6, 16).usable(0) - 236.0 / 256.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_64_byte_write_by_hand() {
+        // STP 1 + sequence 2 + header 12 + data 64 + LCRC 4 + END 1
+        assert_eq!(tlp(Generation::Gen1, Header::Dw3, 64, false), 84);
+        // STP token 4 + header 16 + data 64 + LCRC 4
+        assert_eq!(tlp(Generation::Gen3, Header::Dw4, 64, false), 88);
+        assert_eq!(tlp(Generation::Gen3, Header::Dw4, 64, true), 92);
+        // A read request is a header in its frame; a flit holds the bare header.
+        assert_eq!(tlp(Generation::Gen2, Header::Dw3, 0, false), 20);
+        assert_eq!(tlp(Generation::Gen6, Header::Dw4, 256, false), 272);
+        // 5 bytes travel as two double words.
+        assert_eq!(tlp(Generation::Gen1, Header::Dw3, 5, false), 28);
+    }
+
+    #[test]
+    fn a_2_kib_write_in_256_byte_pieces() {
+        assert_eq!(cut(Generation::Gen3, Header::Dw4, 2048, 256, false), (8, 8 * 280));
+        assert_eq!(cut(Generation::Gen3, Header::Dw4, 300, 256, false), (2, 280 + 24 + 44));
+    }
+
+    #[test]
+    fn ack_limits_are_those_of_the_tables() {
+        let at = |g, n, mps| ack_latency_limit(g, Lanes::new(n).expect("a width"), mps);
+        assert_eq!(at(Generation::Gen1, 1, 128), 237);
+        assert_eq!(at(Generation::Gen1, 8, 128), 67);
+        assert_eq!(at(Generation::Gen1, 16, 256), 72);
+        assert_eq!(at(Generation::Gen1, 12, 512), 109);
+        assert_eq!(at(Generation::Gen1, 1, 4096), 4143);
+        assert_eq!(at(Generation::Gen2, 1, 128), 288);
+        assert_eq!(at(Generation::Gen3, 1, 128), 333);
+    }
+
+    #[test]
+    fn credits_and_padding() {
+        assert_eq!(data_credits(128), 8);
+        assert_eq!(data_credits(1), 1);
+        assert_eq!(data_credits(0), 0);
+        // 84 B on x8 end in lane 3; four lanes are padded when the link then goes idle.
+        assert_eq!(lane_padding(84, Lanes::new(8).expect("a width")), 4);
+        assert_eq!(lane_padding(84, Lanes::new(4).expect("a width")), 0);
+    }
+
+    #[test]
+    fn ordered_sets_cost_a_quarter_of_a_percent() {
+        assert!((ordered_set_share(Generation::Gen1, 1538) - 0.0026).abs() < 1e-5);
+        assert!((ordered_set_share(Generation::Gen3, 375) - 0.00267).abs() < 1e-5);
+        assert_eq!(ordered_set_share(Generation::Gen1, 0), 0.0);
+    }
+
+    #[test]
+    fn only_real_widths_exist() {
+        assert!(Lanes::new(3).is_none());
+        assert_eq!(Lanes::new(8).and_then(Lanes::doubled), Lanes::new(16));
+    }
+}

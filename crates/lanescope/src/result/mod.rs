@@ -1,0 +1,377 @@
+//! What comes back: types only. One schema for every method, exported as JSON Schema.
+//!
+//! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
+//! its instances are listed when they differ.
+
+use crate::units::Dimension;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of this schema.
+pub const SCHEMA: u32 = 1;
+
+/// The answer to one scenario.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The scenario's title.
+    pub title: String,
+    /// What made this report.
+    pub provenance: Provenance,
+    /// One per table of flows.
+    pub flows: Vec<FlowReport>,
+    /// One per link and direction.
+    pub links: Vec<LinkReport>,
+    /// Unloaded latency of each switch, first bit in to first bit out, in seconds.
+    pub switches: Vec<SwitchReport>,
+    /// Warnings that came up on the way.
+    pub warnings: Vec<String>,
+}
+
+/// What made a report: the same plan and version give the same answer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Provenance {
+    /// Program and version.
+    pub program: String,
+    /// Hash of the resolved plan.
+    pub plan: String,
+    /// Methods that answered.
+    pub methods: Vec<String>,
+}
+
+/// A value at its typical, and at the corners where every range is at its slower or faster end.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Ranged {
+    /// Typical.
+    pub typical: f64,
+    /// Every range at its slower end.
+    pub slower: f64,
+    /// Every range at its faster end.
+    pub faster: f64,
+}
+
+impl Ranged {
+    /// The same, scaled.
+    pub fn times(self, factor: f64) -> Ranged {
+        Ranged { typical: self.typical * factor, slower: self.slower * factor, faster: self.faster * factor }
+    }
+}
+
+/// One table of flows.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct FlowReport {
+    /// Its name.
+    pub name: String,
+    /// Number of instances.
+    pub instances: usize,
+    /// `write 2 KiB, nic.0 → sw → host`.
+    pub what: String,
+    /// Whether it reads and writes in turn: rates are then per direction, and both ways are twice that.
+    pub both_ways: bool,
+    /// What each instance asks for, where that is a number.
+    pub wanted_each: Option<f64>,
+    /// What no allocation to all instances can exceed.
+    pub bound: f64,
+    /// The fair share of all instances together.
+    pub share: Ranged,
+    /// The fair share of each instance, in their order.
+    pub each: Vec<f64>,
+    /// What line coding, framing, headers and read requests alone leave, without DLLPs and ordered sets.
+    pub framing_limit: f64,
+    /// Unloaded time to the first data of one operation (reads: request to first completion data), of the slowest instance.
+    pub latency_first: Option<Ranged>,
+    /// Unloaded time to the last byte of one operation, of the slowest instance.
+    pub latency: Ranged,
+    /// Unloaded time of one request to its last byte: what occupies a tag.
+    pub round_trip: Option<Ranged>,
+    /// What binds the share.
+    pub bound_by: Binding,
+    /// What lifting that would give.
+    pub lifting: Option<Lifting>,
+    /// What the user measured, held against the answer.
+    pub measured: Option<Measured>,
+    /// Whether the load can be carried at all.
+    pub verdict: Verdict,
+}
+
+/// The element and resource that binds a flow, with the evidence.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct Binding {
+    /// `links.uplink toward host`, `parts.nic`, or `flows.rx`.
+    pub element: String,
+    /// What of it: wire slots, tags, engine rate, …
+    pub resource: String,
+    /// How one can see it.
+    pub evidence: String,
+}
+
+/// What a change of the binding element would give.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Lifting {
+    /// The change, as `path=value` where a scenario can say it.
+    pub change: String,
+    /// The share of all instances then.
+    pub share: f64,
+    /// What would bind then.
+    pub then: Binding,
+}
+
+/// A measured value against the answer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Measured {
+    /// As given, of each instance.
+    pub each: f64,
+    /// The share that is not explained: share minus measured, of each instance; negative when more was measured than predicted.
+    pub unexplained: f64,
+    /// Set when it is more than the bound: then measurement or scenario is wrong.
+    pub above_bound: bool,
+}
+
+/// Whether a flow's load can be carried.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It has an answer.
+    Stable,
+    /// An open load above what something downstream carries: a queue grows without end.
+    Unstable,
+}
+
+/// One direction of a link at the estimated load.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct LinkReport {
+    /// The link.
+    pub name: String,
+    /// The end that sends.
+    pub from: String,
+    /// The end that receives.
+    pub to: String,
+    /// `gen3 x8`.
+    pub speed: String,
+    /// Where its bits go.
+    pub ledger: Ledger,
+    /// Data-carrying TLPs and read requests per second.
+    pub tlps: f64,
+    /// Bytes around the payload of one data TLP: framing and header, the mean over its TLPs; `None` without data.
+    pub tlp_overhead: Option<f64>,
+}
+
+/// Where the bits of one direction go; the entries below `raw` add up to it.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Ledger {
+    /// Signalled bits per second.
+    pub raw: f64,
+    /// Lost to line coding.
+    pub line_coding: f64,
+    /// SKP ordered sets.
+    pub ordered_sets: f64,
+    /// Fixed parts of flits: DLP, CRC, FEC.
+    pub flits: f64,
+    /// Framing and headers of TLPs with data.
+    pub framing: f64,
+    /// Read requests.
+    pub requests: f64,
+    /// Ack DLLPs.
+    pub acks: f64,
+    /// UpdateFC DLLPs.
+    pub update_fc: f64,
+    /// Payload.
+    pub payload: f64,
+    /// Nothing to send.
+    pub idle: f64,
+}
+
+impl Ledger {
+    /// The entries that add up to `raw`, in wire order, with the words a person reads.
+    pub fn entries(&self) -> [(&'static str, f64); 9] {
+        [
+            ("line coding", self.line_coding),
+            ("ordered sets", self.ordered_sets),
+            ("flit CRC, FEC", self.flits),
+            ("headers, framing", self.framing),
+            ("read requests", self.requests),
+            ("Ack DLLPs", self.acks),
+            ("UpdateFC DLLPs", self.update_fc),
+            ("idle", self.idle),
+            ("payload", self.payload),
+        ]
+    }
+
+    /// After line coding.
+    pub fn coded(&self) -> f64 {
+        self.raw - self.line_coding
+    }
+
+    /// The share of the coded slots that is not idle.
+    pub fn utilisation(&self) -> f64 {
+        1.0 - self.idle / self.coded()
+    }
+}
+
+/// A switch.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct SwitchReport {
+    /// Its name.
+    pub name: String,
+    /// First bit in to first bit out, empty switch.
+    pub latency: Ranged,
+}
+
+/// The JSON Schema of [`Report`].
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Report).to_value()
+}
+
+/// A number that a row of a study, or a column of a sweep, can ask a report for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// The value in SI steps (bits/s, s, B, share, 1/s).
+    pub value: f64,
+    /// At the corners, where ranges reach it.
+    pub range: Option<(f64, f64)>,
+    /// What it is of.
+    pub dimension: Dimension,
+    /// The bound behind it, where there is one.
+    pub bound: Option<f64>,
+    /// What binds it.
+    pub bound_by: Option<String>,
+}
+
+/// One line of the table of metrics.
+pub struct MetricKind {
+    /// `share` of `flows.rx.share`.
+    pub name: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+}
+
+/// Metrics of a flow: `flows.NAME.METRIC`.
+pub const FLOW_METRICS: &[MetricKind] = &[
+    MetricKind { name: "share", doc: "payload of all instances; per direction where the flow alternates" },
+    MetricKind { name: "both_ways", doc: "payload of all instances, reads and writes added" },
+    MetricKind { name: "bound", doc: "what no allocation can exceed" },
+    MetricKind { name: "framing_limit", doc: "what line coding, framing, headers and requests alone leave" },
+    MetricKind { name: "of_framing_limit", doc: "share / framing_limit" },
+    MetricKind { name: "latency_first", doc: "unloaded, to the first data" },
+    MetricKind { name: "latency", doc: "unloaded, one operation to its last byte" },
+    MetricKind { name: "round_trip", doc: "unloaded, one request to its last byte" },
+];
+
+/// Metrics of a link: `links.NAME.METRIC`, of both directions added unless `up` or `down` stands before the metric.
+pub const LINK_METRICS: &[MetricKind] = &[
+    MetricKind { name: "raw", doc: "signalled bits" },
+    MetricKind { name: "coded", doc: "after line coding" },
+    MetricKind { name: "payload", doc: "payload bits" },
+    MetricKind { name: "tlps", doc: "TLPs" },
+    MetricKind { name: "tlp_overhead", doc: "bytes of framing and header of a data TLP" },
+    MetricKind { name: "efficiency", doc: "payload / slots that are not idle or ordered sets" },
+    MetricKind { name: "utilisation", doc: "slots that are not idle / slots" },
+];
+
+impl Report {
+    /// Finds a metric by path, or says what is there.
+    pub fn metric(&self, path: &str) -> Result<Metric, String> {
+        let mut words: Vec<&str> = path.split('.').collect();
+        let last = words.pop().unwrap_or("");
+        match words.first().copied() {
+            Some("flows") => {
+                let name = words[1..].join(".");
+                let flow = self.flows.iter().find(|f| f.name == name).ok_or_else(|| {
+                    format!("{path}: there is no flow {name:?}; flows are {}", list(self.flows.iter().map(|f| f.name.as_str())))
+                })?;
+                flow.metric(last)
+            }
+            Some("links") => {
+                let way = match words.last() {
+                    Some(&"up") => Some(true),
+                    Some(&"down") => Some(false),
+                    _ => None,
+                };
+                if way.is_some() {
+                    words.pop();
+                }
+                let name = words[1..].join(".");
+                let sides: Vec<&LinkReport> = self.links.iter().filter(|l| l.name == name).collect();
+                let [down, up] = sides.as_slice() else {
+                    return Err(format!("{path}: there is no link {name:?}; links are {}", list(self.links.iter().step_by(2).map(|l| l.name.as_str()))));
+                };
+                match way {
+                    Some(true) => link_metric(&[up], last),
+                    Some(false) => link_metric(&[down], last),
+                    None => link_metric(&[down, up], last),
+                }
+            }
+            Some("switches") => {
+                let name = words[1..].join(".");
+                match self.switches.iter().find(|s| s.name == name) {
+                    Some(s) if last == "latency" => Ok(ranged(s.latency, Dimension::Time)),
+                    _ => Err(format!("{path}: switches have a latency; there are {}", list(self.switches.iter().map(|s| s.name.as_str())))),
+                }
+            }
+            _ => Err(format!("{path}: a metric is flows.NAME.METRIC, links.NAME.METRIC or switches.NAME.latency")),
+        }
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.take(12).collect::<Vec<_>>().join(", ")
+}
+
+fn plain(value: f64, dimension: Dimension) -> Metric {
+    Metric { value, range: None, dimension, bound: None, bound_by: None }
+}
+
+fn ranged(r: Ranged, dimension: Dimension) -> Metric {
+    let range = (r.slower != r.faster).then(|| (r.slower.min(r.faster), r.slower.max(r.faster)));
+    Metric { range, ..plain(r.typical, dimension) }
+}
+
+impl FlowReport {
+    /// One of [`FLOW_METRICS`].
+    pub fn metric(&self, name: &str) -> Result<Metric, String> {
+        let binding = || Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
+        let both = if self.both_ways { 2.0 } else { 1.0 };
+        let rate = |factor: f64| Metric { bound: Some(self.bound * factor), bound_by: binding(), ..ranged(self.share.times(factor), Dimension::Rate) };
+        let none = || format!("flow {} has no {name}", self.name);
+        match name {
+            "share" => Ok(rate(1.0)),
+            "both_ways" => Ok(rate(both)),
+            "bound" => Ok(plain(self.bound, Dimension::Rate)),
+            "framing_limit" => Ok(plain(self.framing_limit, Dimension::Rate)),
+            "of_framing_limit" => Ok(Metric {
+                bound: Some(self.bound / self.framing_limit),
+                bound_by: binding(),
+                ..ranged(self.share.times(1.0 / self.framing_limit), Dimension::Share)
+            }),
+            "latency_first" => self.latency_first.map(|l| ranged(l, Dimension::Time)).ok_or_else(none),
+            "latency" => Ok(ranged(self.latency, Dimension::Time)),
+            "round_trip" => self.round_trip.map(|l| ranged(l, Dimension::Time)).ok_or_else(none),
+            _ => Err(format!("flows have {}", list(FLOW_METRICS.iter().map(|m| m.name)))),
+        }
+    }
+}
+
+fn link_metric(sides: &[&LinkReport], name: &str) -> Result<Metric, String> {
+    let sum = |f: &dyn Fn(&LinkReport) -> f64| sides.iter().map(|l| f(l)).sum::<f64>();
+    let share = |part: f64, whole: f64| plain(if whole > 0.0 { part / whole } else { 0.0 }, Dimension::Share);
+    match name {
+        "raw" => Ok(plain(sum(&|l| l.ledger.raw), Dimension::Rate)),
+        "coded" => Ok(plain(sum(&|l| l.ledger.coded()), Dimension::Rate)),
+        "payload" => Ok(plain(sum(&|l| l.ledger.payload), Dimension::Rate)),
+        "tlps" => Ok(plain(sum(&|l| l.tlps), Dimension::PerSecond)),
+        "utilisation" => Ok(share(sum(&|l| l.ledger.coded() - l.ledger.idle), sum(&|l| l.ledger.coded()))),
+        "efficiency" => {
+            let used = sum(&|l| l.ledger.coded() - l.ledger.idle - l.ledger.ordered_sets);
+            Ok(share(sum(&|l| l.ledger.payload), used))
+        }
+        "tlp_overhead" => {
+            let some: Vec<f64> = sides.iter().filter_map(|l| l.tlp_overhead).collect();
+            match some.len() {
+                0 => Err("no data crosses that link".into()),
+                n => Ok(plain(some.iter().sum::<f64>() / n as f64, Dimension::Bytes)),
+            }
+        }
+        _ => Err(format!("links have {}", list(LINK_METRICS.iter().map(|m| m.name)))),
+    }
+}

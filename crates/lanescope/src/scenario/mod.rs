@@ -1,0 +1,344 @@
+//! What the user wrote: parts, links, flows, with every value's place in the text.
+//!
+//! Reading lays several texts over one another (a library device below a part, a platform below the scenario, `--set` above all), then takes
+//! each table apart by the declarations in [`keys`]. All errors of all texts are collected. Nothing is resolved yet: that is the plan's work.
+
+pub mod keys;
+pub mod quantity;
+pub mod schema;
+pub mod tree;
+
+use crate::diagnostic::{nearest, Diagnostic, Diagnostics, Span};
+use keys::{Endpoint, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Switch};
+use quantity::{unknown, Problem, Shape};
+use tree::{Author, Node, Table, Value};
+
+/// No scenario has more parts, links or flows than this, all instances counted.
+pub const MAX_THINGS: usize = 10_000;
+
+/// A text that another text names: a library device, a platform, a user's own file.
+pub struct Included {
+    /// What to call it in messages.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// Who wrote it.
+    pub author: Author,
+}
+
+/// The library's only door to other texts. The caller decides whether a name may touch a file.
+pub trait Resolver {
+    /// The text that `reference`, written in the text called `from`, stands for; or why there is none.
+    fn resolve(&self, reference: &str, from: &str) -> Result<Included, String>;
+    /// Names that exist, for suggestions.
+    fn names(&self) -> Vec<String>;
+}
+
+/// A scenario as written, expanded to instances.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// One line for a report's head.
+    pub title: String,
+    /// Parts; those with `count` once per instance.
+    pub parts: Vec<Part>,
+    /// Links, not yet expanded.
+    pub links: Vec<Named<Link>>,
+    /// Flows, not yet expanded.
+    pub flows: Vec<Named<Flow>>,
+    /// How to simulate.
+    pub run: RunKeys,
+}
+
+/// A thing with its name and place.
+#[derive(Clone, Debug)]
+pub struct Named<T> {
+    /// The name in the text.
+    pub name: String,
+    /// The place of its name.
+    pub span: Span,
+    /// What it is.
+    pub keys: T,
+}
+
+/// One instance of a part.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// `nic.1`, or `host` when there is no count.
+    pub name: String,
+    /// The name of its table in the text.
+    pub group: String,
+    /// The place of its name.
+    pub span: Span,
+    /// Its kind and values.
+    pub keys: PartKeys,
+}
+
+/// The keys of one part.
+#[derive(Clone, Debug)]
+pub enum PartKeys {
+    /// A root complex.
+    RootComplex(RootComplex),
+    /// A switch.
+    Switch(Switch),
+    /// An endpoint.
+    Endpoint(Endpoint),
+}
+
+impl PartKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            PartKeys::RootComplex(k) => k.settings(),
+            PartKeys::Switch(k) => k.settings(),
+            PartKeys::Endpoint(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            PartKeys::RootComplex(_) => PartKind::RootComplex,
+            PartKeys::Switch(_) => PartKind::Switch,
+            PartKeys::Endpoint(_) => PartKind::Endpoint,
+        }
+    }
+}
+
+const ROOT: [&str; 8] = ["title", "about", "kind", "platform", "parts", "links", "flows", "run"];
+
+/// Reads a scenario text with `sets` (`path=value`) laid over it. `None` when there is any error; all are in `diagnostics`.
+pub fn read(diagnostics: &mut Diagnostics, included: Included, sets: &[String], resolver: &dyn Resolver) -> Option<Scenario> {
+    if included.text.trim().is_empty() {
+        diagnostics.push(
+            Diagnostic::error(None, format!("{} is empty", included.name))
+                .hint("a scenario names parts, links and flows; lanescope new prints one to start from"),
+        );
+        return None;
+    }
+    let source = diagnostics.add_source(included.name, included.text);
+    let whole = Span { source, start: 0, end: 1 };
+    let mut root = tree::parse(diagnostics, source, included.author)?;
+    let (first, rest): (Vec<_>, Vec<_>) = sets.iter().partition(|s| s.trim_start().starts_with("platform"));
+    for set in first {
+        root.overlay(tree::parse_set(diagnostics, set)?, 3);
+    }
+    if let Some(platform) = root.take("platform") {
+        let mut base = include(diagnostics, &platform, "platform", resolver)?;
+        base.take("kind");
+        base.take("about");
+        base.overlay(root, 2);
+        root = base;
+    }
+    for set in rest {
+        lay_set(diagnostics, &mut root, set);
+    }
+    for (key, node) in &root.0 {
+        if !ROOT.contains(&key.as_str()) {
+            diagnostics.push(unknown(key, node.key, ROOT.into_iter().filter(|k| *k != "kind"), "a scenario"));
+        }
+    }
+    let title = text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
+    let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
+    let [parts, links, flows] = sections;
+    let parts = read_parts(diagnostics, parts, resolver);
+    let links = read_named(diagnostics, links, Link::read);
+    let flows = read_named(diagnostics, flows, Flow::read);
+    let empty = Table::default();
+    let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
+    if parts.is_empty() && !diagnostics.has_errors() {
+        diagnostics.push(Diagnostic::error(whole, "this scenario has no parts").hint("lanescope new prints a scenario to start from"));
+    }
+    (!diagnostics.has_errors()).then_some(())?;
+    Some(Scenario { title, parts, links, flows, run: run? })
+}
+
+fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<String> {
+    let node = root.get(key)?;
+    match String::read(node) {
+        Ok(s) => Some(s),
+        Err(Problem(message, _)) => {
+            diagnostics.push(Diagnostic::error(node.span, format!("{key}: {message}")));
+            None
+        }
+    }
+}
+
+/// Loads and parses the text that a node names.
+fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn Resolver) -> Option<Table> {
+    let Value::Text(reference) = &node.value else {
+        diagnostics.push(Diagnostic::error(node.span, format!("{key} is a name of the library or a path to a file, in quotes")));
+        return None;
+    };
+    let from = diagnostics.source(node.span.source).name.clone();
+    match resolver.resolve(reference, &from) {
+        Ok(included) => {
+            let source = diagnostics.add_source(included.name, included.text);
+            let mut table = tree::parse(diagnostics, source, included.author)?;
+            let want = if key == "platform" { "platform" } else { "device" };
+            if let Some(Node { value: Value::Text(kind), .. }) = table.take("kind")
+                && kind != want
+            {
+                diagnostics.push(Diagnostic::error(node.span, format!("{reference} is a {kind}, not a {want}")));
+                return None;
+            }
+            Some(table)
+        }
+        Err(why) => {
+            let names = resolver.names();
+            let near = nearest(reference, names.iter().map(String::as_str));
+            let hint = near.map_or("lanescope platform list shows what there is; a path to your own file starts with ./".into(), |n| format!("did you mean {n:?}?"));
+            diagnostics.push(Diagnostic::error(node.span, format!("{key}: {why}")).hint(hint));
+            None
+        }
+    }
+}
+
+/// Lays one `path=value` over the whole; its thing must exist.
+fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
+    let Some(over) = tree::parse_set(diagnostics, set) else { return };
+    let Some((section, Node { value: Value::Table(names), .. })) = over.0.first() else {
+        root.overlay(over, 3);
+        return;
+    };
+    if let (Some((name, node)), true) = (names.0.first(), ["parts", "links", "flows"].contains(&section.as_str())) {
+        let known: Vec<String> = root.table(section).map(|t| t.0.iter().map(|(k, _)| k.clone()).collect()).unwrap_or_default();
+        let base = name.rsplit_once('.').map(|(b, _)| b.to_owned());
+        if !known.contains(name) && !(section == "parts" && base.is_some_and(|b| known.contains(&b))) {
+            let thing = section.trim_end_matches('s');
+            let d = Diagnostic::error(node.key, format!("there is no {thing} {name:?} to set"));
+            diagnostics.push(match nearest(name, known.iter().map(String::as_str)) {
+                Some(near) => d.label(format!("did you mean {section}.{near}?")),
+                None => d.hint(format!("{section} are: {}", known.join(", "))),
+            });
+            return;
+        }
+        if matches!(&node.value, Value::Table(t) if !t.0.is_empty()) {
+            root.overlay(over, 3);
+            return;
+        }
+        diagnostics.push(Diagnostic::error(node.key, "this path stops at a thing, not at one of its keys").hint(format!("for example {section}.{name}.<key>=<value>")));
+        return;
+    }
+    root.overlay(over, 3);
+}
+
+fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(String, Table, Span)> {
+    let mut things = Vec::new();
+    match root.get(name).map(|n| (&n.value, n.span)) {
+        None => {}
+        Some((Value::Table(t), _)) => {
+            for (key, node) in &t.0 {
+                match &node.value {
+                    Value::Table(table) => things.push((key.clone(), table.clone(), node.key)),
+                    _ => diagnostics.push(Diagnostic::error(node.key, format!("[{name}.{key}] is a table of keys, not {}", node.kind()))),
+                }
+            }
+        }
+        Some((_, span)) => diagnostics.push(Diagnostic::error(span, format!("{name} holds tables, [{name}.some-name]"))),
+    }
+    if things.len() > MAX_THINGS {
+        diagnostics.push(Diagnostic::error(things[MAX_THINGS].2, format!("more than {MAX_THINGS} {name}")));
+        things.truncate(MAX_THINGS);
+    }
+    things
+}
+
+fn read_named<T>(
+    diagnostics: &mut Diagnostics,
+    things: Vec<(String, Table, Span)>,
+    read: fn(&mut Diagnostics, &Table, Span) -> Option<T>,
+) -> Vec<Named<T>> {
+    things
+        .into_iter()
+        .filter_map(|(name, table, span)| read(diagnostics, &table, span).map(|keys| Named { name, span, keys }))
+        .collect()
+}
+
+fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>, resolver: &dyn Resolver) -> Vec<Part> {
+    // "nic.1" changes one instance of "nic".
+    let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
+    let mut parts = Vec::new();
+    let mut used = vec![false; overrides.len()];
+    for (group, table, span) in groups {
+        let Some(table) = with_device(diagnostics, table, resolver) else { continue };
+        let count = match table.get("count") {
+            None => None,
+            Some(node) => match u32::read(node) {
+                Ok(0) => {
+                    diagnostics.push(Diagnostic::error(node.span, "count = 0 makes no part").hint("leave the part out instead"));
+                    continue;
+                }
+                Ok(n) if n as usize + parts.len() > MAX_THINGS => {
+                    diagnostics.push(Diagnostic::error(node.span, format!("more than {MAX_THINGS} parts")));
+                    continue;
+                }
+                Ok(n) => Some(n),
+                Err(Problem(message, hint)) => {
+                    diagnostics.push(Diagnostic::error(node.span, format!("count: {message}")).hint(hint));
+                    continue;
+                }
+            },
+        };
+        let names = match count {
+            None => vec![group.clone()],
+            Some(n) => (0..n).map(|i| format!("{group}.{i}")).collect(),
+        };
+        let plain = read_part(diagnostics, &table, span);
+        for name in names {
+            let own = overrides.iter().position(|(n, ..)| *n == name).filter(|_| count.is_some());
+            let keys = match own {
+                None => plain.clone(),
+                Some(i) => {
+                    used[i] = true;
+                    let mut mine = table.clone();
+                    mine.overlay(overrides[i].1.clone(), 0);
+                    read_part(diagnostics, &mine, overrides[i].2)
+                }
+            };
+            if let Some(keys) = keys {
+                parts.push(Part { name, group: group.clone(), span, keys });
+            }
+        }
+    }
+    for ((name, _, span), used) in overrides.iter().zip(used) {
+        if !used && !diagnostics.has_errors() {
+            let (base, _) = name.rsplit_once('.').unwrap_or((name, ""));
+            diagnostics.push(
+                Diagnostic::error(*span, format!("{name:?} is no instance of a part"))
+                    .hint(format!("a name with a dot changes one of several: [parts.{base}] needs a count above its number")),
+            );
+        }
+    }
+    parts
+}
+
+/// The part's table with its library device below it.
+fn with_device(diagnostics: &mut Diagnostics, mut table: Table, resolver: &dyn Resolver) -> Option<Table> {
+    let Some(node) = table.take("use") else { return Some(table) };
+    let mut base = include(diagnostics, &node, "use", resolver)?;
+    if let Some(inner) = base.take("use") {
+        diagnostics.push(Diagnostic::error(inner.key, "a device cannot be made of another device").hint("write its values out"));
+        return None;
+    }
+    base.overlay(table, 0);
+    Some(base)
+}
+
+fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<PartKeys> {
+    let Some(node) = table.get("is") else {
+        diagnostics.push(
+            Diagnostic::error(span, "this part is of no kind")
+                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\" or \"endpoint\""),
+        );
+        return None;
+    };
+    match PartKind::read(node) {
+        Ok(PartKind::RootComplex) => RootComplex::read(diagnostics, table, span).map(PartKeys::RootComplex),
+        Ok(PartKind::Switch) => Switch::read(diagnostics, table, span).map(PartKeys::Switch),
+        Ok(PartKind::Endpoint) => Endpoint::read(diagnostics, table, span).map(PartKeys::Endpoint),
+        Err(Problem(message, hint)) => {
+            diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
+            None
+        }
+    }
+}

@@ -1,0 +1,556 @@
+//! A value, or a range with its typical, and where it is from; and how each kind of value is written.
+
+use super::tree::{Author, Node, Value, PROVENANCE, RANGE};
+use crate::diagnostic::{nearest, Diagnostic, Diagnostics, Span};
+use crate::protocol::pcie::{Generation, Header, Lanes, Speed};
+use crate::units::{Bytes, Frequency, Rate, Time, UnitError};
+use serde::Serialize;
+use serde_json::{json, Value as Json};
+use std::cmp::Ordering;
+
+/// Where a number is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The user or the study says so.
+    Stated,
+    /// A public specification says so.
+    Standard,
+    /// Chosen so that a given number comes out; the source names it.
+    Fitted,
+    /// A practitioner's choice; the source says why.
+    Assumed,
+}
+
+/// How sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// As good as known.
+    Exact,
+    /// Would surprise if wrong.
+    Likely,
+    /// May be wrong.
+    Guess,
+}
+
+/// Which end of a range a corner of the estimate takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Corner {
+    /// Every range at its slower end.
+    Slower,
+    /// Every range at its typical value.
+    Typical,
+    /// Every range at its faster end.
+    Faster,
+}
+
+/// A value or a range, with its origin. `slow` and `fast` are the ends by effect, not by size: a latency's slow end is its high one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Quantity<T> {
+    /// The end that makes things slower.
+    pub slow: T,
+    /// What is most likely.
+    pub typical: T,
+    /// The end that makes things faster.
+    pub fast: T,
+    /// Where it is from.
+    pub origin: Origin,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The sentence or page behind it, or the reason of an assumption.
+    pub source: String,
+    /// Whether nobody wrote it down: the key's default.
+    pub default: bool,
+    /// Where it was written.
+    #[serde(skip)]
+    pub span: Option<Span>,
+}
+
+impl<T: Clone> Quantity<T> {
+    /// The value at a corner.
+    pub fn at(&self, corner: Corner) -> T {
+        match corner {
+            Corner::Slower => self.slow.clone(),
+            Corner::Typical => self.typical.clone(),
+            Corner::Faster => self.fast.clone(),
+        }
+    }
+
+    /// The same origin with another value, e.g. one derived from it.
+    pub fn with<U: Clone>(&self, value: U) -> Quantity<U> {
+        Quantity {
+            slow: value.clone(),
+            typical: value.clone(),
+            fast: value,
+            origin: self.origin,
+            confidence: self.confidence,
+            source: self.source.clone(),
+            default: self.default,
+            span: self.span,
+        }
+    }
+
+    /// A single value that the plan worked out by a rule.
+    pub fn derived(value: T, origin: Origin, confidence: Confidence, why: &str) -> Quantity<T> {
+        Quantity {
+            slow: value.clone(),
+            typical: value.clone(),
+            fast: value,
+            origin,
+            confidence,
+            source: why.to_owned(),
+            default: true,
+            span: None,
+        }
+    }
+}
+
+/// Which end of a key's range is the slower one; `One` where a range makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slower {
+    /// The low end (a rate, a count of tags).
+    Low,
+    /// The high end (a latency).
+    High,
+    /// No range.
+    One,
+}
+
+/// What is wrong with a value: message and hint.
+pub struct Problem(pub String, pub String);
+
+/// A kind of value: how it is written, read, shown, and described to an editor.
+pub trait Shape: Clone + Serialize {
+    /// A number, which a library must give an origin.
+    const NUMBER: bool = true;
+    /// Reads one value.
+    fn read(node: &Node) -> Result<Self, Problem>;
+    /// For a person.
+    fn show(&self) -> String;
+    /// JSON Schema of the value.
+    fn schema() -> Json;
+    /// Order, for ranges.
+    fn order(&self, _: &Self) -> Option<Ordering> {
+        None
+    }
+}
+
+/// Reads a value that may be a quantity table. Problems go to `diagnostics`.
+pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, node: &Node) -> Option<Quantity<T>> {
+    let before = diagnostics.sorted().len();
+    let quantity = match &node.value {
+        Value::Table(t) => t.is_quantity().then_some(t),
+        _ => None,
+    };
+    let mut one = |n: &Node| match T::read(n) {
+        Ok(v) => Some(v),
+        Err(Problem(message, hint)) => {
+            diagnostics.push(Diagnostic::error(n.span, format!("{key}: {message}")).hint(hint));
+            None
+        }
+    };
+    let (slow, typical, fast, own) = match quantity {
+        None => {
+            let v = one(node)?;
+            (v.clone(), v.clone(), v, None)
+        }
+        Some(t) => {
+            let [value, low, typical, high] = RANGE.map(|k| t.get(k));
+            let values = match (value, low, typical, high) {
+                (Some(v), None, None, None) => {
+                    let v = one(v)?;
+                    (v.clone(), v.clone(), v)
+                }
+                (None, Some(low), Some(typical), Some(high)) => {
+                    let (low_v, typical_v, high_v) = (one(low), one(typical), one(high));
+                    let (low_v, typical_v, high_v) = (low_v?, typical_v?, high_v?);
+                    let rising = |a: &T, b: &T| matches!(a.order(b), Some(Ordering::Less | Ordering::Equal));
+                    if slower == Slower::One {
+                        diagnostics.push(Diagnostic::error(node.span, format!("{key} takes one value, not a range")).hint("write { value = … } or the value alone; --vary runs several"));
+                        return None;
+                    }
+                    if !rising(&low_v, &typical_v) || !rising(&typical_v, &high_v) {
+                        diagnostics.push(Diagnostic::error(node.span, format!("{key}: a range must rise from low over typical to high")));
+                        return None;
+                    }
+                    if slower == Slower::Low { (low_v, typical_v, high_v) } else { (high_v, typical_v, low_v) }
+                }
+                _ => {
+                    diagnostics.push(
+                        Diagnostic::error(node.span, format!("{key}: a quantity is either value, or all of low, typical and high"))
+                            .hint("for example { low = \"64 B\", typical = \"128 B\", high = \"256 B\" }"),
+                    );
+                    return None;
+                }
+            };
+            for (k, n) in &t.0 {
+                if !RANGE.contains(&k.as_str()) && !PROVENANCE.contains(&k.as_str()) {
+                    let known = RANGE.iter().chain(&PROVENANCE).copied();
+                    diagnostics.push(unknown(k, n.key, known, "a quantity"));
+                }
+            }
+            (values.0, values.1, values.2, Some(t))
+        }
+    };
+    let part = |name: &str| own.and_then(|t| t.get(name)).or_else(|| node.around.iter().find(|(k, _)| k == name).map(|(_, n)| n));
+    let mut word = |name: &str, words: &[&'static str]| -> Option<usize> {
+        let node = part(name)?;
+        match &node.value {
+            Value::Text(s) if words.contains(&s.as_str()) => words.iter().position(|w| w == s),
+            _ => {
+                diagnostics.push(Diagnostic::error(node.span, format!("{name} is one of {}", words.join(", "))));
+                None
+            }
+        }
+    };
+    let origin = word("origin", &["stated", "standard", "fitted", "assumed"])
+        .map(|i| [Origin::Stated, Origin::Standard, Origin::Fitted, Origin::Assumed][i]);
+    let confidence = word("confidence", &["exact", "likely", "guess"])
+        .map(|i| [Confidence::Exact, Confidence::Likely, Confidence::Guess][i]);
+    let source = match part("source").map(|n| &n.value) {
+        Some(Value::Text(s)) => s.clone(),
+        _ => String::new(),
+    };
+    if T::NUMBER && node.author == Author::Library && (origin.is_none() || confidence.is_none()) {
+        diagnostics.push(
+            Diagnostic::error(node.span, format!("{key}: a number of the library says where it is from"))
+                .hint("add origin (stated, standard, fitted, assumed) and confidence (exact, likely, guess) here or in its table"),
+        );
+    }
+    (diagnostics.sorted().len() == before).then_some(Quantity {
+        slow,
+        typical,
+        fast,
+        origin: origin.unwrap_or(Origin::Stated),
+        confidence: confidence.unwrap_or(Confidence::Exact),
+        source,
+        default: false,
+        span: Some(node.span),
+    })
+}
+
+/// The message for a key that does not exist, with the nearest one that does.
+pub fn unknown<'a>(key: &str, span: Span, known: impl IntoIterator<Item = &'a str>, of: &str) -> Diagnostic {
+    let known: Vec<_> = known.into_iter().collect();
+    let d = Diagnostic::error(span, format!("{of} has no key {key:?}"));
+    match nearest(key, known.iter().copied()) {
+        Some(near) => d.label(format!("did you mean {near}?")),
+        None => d.hint(format!("it has: {}", known.join(", "))),
+    }
+}
+
+fn expected(what: &str, node: &Node) -> Problem {
+    let kind = node.kind();
+    Problem(format!("expected {what}, found {kind}"), String::new())
+}
+
+/// A quantity with a unit in its text.
+fn with_unit<T>(node: &Node, what: &str, units: &str, example: &str, parse: impl Fn(&str) -> Result<T, UnitError>) -> Result<T, Problem> {
+    let text = match &node.value {
+        Value::Text(s) => s.clone(),
+        Value::Integer(Some(i)) => {
+            return Err(Problem(format!("{what} needs its unit"), format!("write it as a text with one of {units}, e.g. \"{i} {}\"", example.split(' ').nth(1).unwrap_or(""))));
+        }
+        Value::Integer(None) | Value::Float(_) => return Err(Problem(format!("{what} needs its unit"), format!("for example \"{example}\"; units are {units}"))),
+        _ => {
+            let Problem(m, _) = expected(what, node);
+            return Err(Problem(m, format!("for example \"{example}\"")));
+        }
+    };
+    let shown: String = text.chars().take(40).collect();
+    parse(&text).map_err(|e| match e {
+        UnitError::NoNumber => Problem(format!("{shown:?} is not {what}"), format!("for example \"{example}\"")),
+        UnitError::NoUnit => Problem(format!("{what} needs its unit"), format!("units are {units}, e.g. \"{example}\"")),
+        UnitError::WrongUnit(u) => {
+            let u: String = u.chars().take(20).collect();
+            let hint = match (u.as_str(), what) {
+                ("KB", _) => "KB is read both ways: write kB (1000) or KiB (1024)".into(),
+                ("Kb/s", _) => "write kb/s".into(),
+                ("Gbps", _) | ("Gbit/s", _) | ("Gb", "a rate") => "write Gb/s for bits, GB/s for bytes".into(),
+                ("GBps", _) => "write GB/s".into(),
+                _ => format!("units are {units}, e.g. \"{example}\""),
+            };
+            Problem(format!("{what} has no unit {u:?}"), hint)
+        }
+        UnitError::TooLarge(most) => Problem(format!("{shown:?} is too much for {what}: at most {most}"), String::new()),
+        UnitError::TooSmall(least) => Problem(format!("{shown:?} is too fine for {what}: its step is {least}"), String::new()),
+        UnitError::Negative => Problem(format!("{what} cannot be negative"), String::new()),
+    })
+}
+
+macro_rules! unit_shape {
+    ($t:ty, $what:literal, $example:literal) => {
+        impl Shape for $t {
+            fn read(node: &Node) -> Result<Self, Problem> {
+                with_unit(node, $what, <$t>::UNITS, $example, <$t>::parse)
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn schema() -> Json {
+                json!({ "type": "string", "pattern": "^ *[0-9_.]+ *[A-Za-zµ/]+ *$", "examples": [$example], "description": concat!($what, " with its unit") })
+            }
+            fn order(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+    };
+}
+unit_shape!(Time, "a duration", "420 ns");
+unit_shape!(Bytes, "a size", "256 B");
+unit_shape!(Rate, "a rate", "25 Gb/s");
+unit_shape!(Frequency, "a clock", "1.2 GHz");
+
+/// A whole number of things.
+pub type Count = u32;
+
+/// No count is larger: a plan of a billion parts is a mistake, and so are a million tags on one wire.
+pub const MAX_COUNT: i64 = 16_777_216;
+
+impl Shape for Count {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match node.value {
+            Value::Integer(Some(i)) if (0..=MAX_COUNT).contains(&i) => Ok(i as u32),
+            Value::Integer(_) => Err(Problem(format!("a count is between 0 and {MAX_COUNT}"), String::new())),
+            _ => Err(Problem(expected("a whole number", node).0, "write it without quotes and without a unit, e.g. 4".into())),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 0, "maximum": MAX_COUNT })
+    }
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Once per so many; `None` is never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Every(pub Option<Count>);
+
+impl Every {
+    /// How often per event: 1/N, or 0.
+    pub fn share(self) -> f64 {
+        self.0.map_or(0.0, |n| 1.0 / n as f64)
+    }
+}
+
+impl Shape for Every {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.value {
+            Value::Text(s) if s == "never" => Ok(Every(None)),
+            Value::Integer(Some(i)) if (1..=MAX_COUNT).contains(i) => Ok(Every(Some(*i as u32))),
+            _ => Err(Problem(expected("a whole number from 1, or \"never\"", node).0, String::new())),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.map_or("never".into(), |n| n.to_string())
+    }
+    fn schema() -> Json {
+        json!({ "oneOf": [{ "type": "integer", "minimum": 1, "maximum": MAX_COUNT }, { "const": "never" }] })
+    }
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        Some(self.0.unwrap_or(u32::MAX).cmp(&other.0.unwrap_or(u32::MAX)))
+    }
+}
+
+impl Shape for bool {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match node.value {
+            Value::Bool(b) => Ok(b),
+            _ => Err(expected("true or false", node)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
+impl Shape for String {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.value {
+            Value::Text(s) => Ok(s.clone()),
+            _ => Err(expected("a text in quotes", node)),
+        }
+    }
+    fn show(&self) -> String {
+        self.clone()
+    }
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+}
+
+/// One name or a list of names, each with its place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Names(pub Vec<Name>);
+
+/// A name and its place.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Name {
+    /// As written.
+    pub text: String,
+    /// Where.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+impl Shape for Names {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let one = |n: &Node| match &n.value {
+            Value::Text(s) => Ok(Name { text: s.clone(), span: n.span }),
+            _ => Err(expected("a name in quotes", n)),
+        };
+        match &node.value {
+            Value::Array(list) => list.iter().map(one).collect::<Result<_, _>>().map(Names),
+            _ => Ok(Names(vec![one(node)?])),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.iter().map(|n| n.text.as_str()).collect::<Vec<_>>().join(" - ")
+    }
+    fn schema() -> Json {
+        json!({ "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+    }
+}
+
+/// A percentage such as the `±1 %` of a stop rule, as a share.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+pub struct Percent(pub f64);
+
+impl Shape for Percent {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let hint = || Problem("expected a percentage".into(), "for example \"±1 %\"".into());
+        let Value::Text(s) = &node.value else { return Err(hint()) };
+        let number = s.trim().trim_start_matches(['±', '+', '-', '/']).trim().strip_suffix('%').ok_or_else(hint)?;
+        match number.trim().parse::<f64>() {
+            Ok(v) if v.is_finite() && v > 0.0 && v <= 100.0 => Ok(Percent(v / 100.0)),
+            _ => Err(hint()),
+        }
+    }
+    fn show(&self) -> String {
+        format!("±{} %", self.0 * 100.0)
+    }
+    fn schema() -> Json {
+        json!({ "type": "string", "pattern": "^.*%$", "examples": ["±1 %"] })
+    }
+}
+
+impl Shape for Lanes {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let widths = "widths are x1, x2, x4, x8, x12, x16 and x32";
+        let text = match &node.value {
+            Value::Text(s) => s.clone(),
+            Value::Integer(Some(i)) => format!("x{i}"),
+            _ => return Err(Problem(expected("a link width", node).0, widths.into())),
+        };
+        text.trim()
+            .strip_prefix('x')
+            .and_then(|n| n.parse().ok())
+            .and_then(Lanes::new)
+            .ok_or_else(|| Problem(format!("there is no link of {text:?}"), widths.into()))
+    }
+    fn show(&self) -> String {
+        format!("x{}", self.count())
+    }
+    fn schema() -> Json {
+        json!({ "enum": Lanes::WIDTHS.map(|w| format!("x{w}")) })
+    }
+}
+
+impl Shape for Generation {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let Value::Text(s) = &node.value else {
+            return Err(Problem(expected("a generation", node).0, "gen1 to gen7".into()));
+        };
+        Generation::parse(s.trim()).ok_or_else(|| Problem(format!("there is no generation {s:?}"), "gen1 to gen7".into()))
+    }
+    fn show(&self) -> String {
+        self.name().into()
+    }
+    fn schema() -> Json {
+        json!({ "enum": Generation::ALL.map(Generation::name) })
+    }
+}
+
+impl Shape for Speed {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let hint = "write generation and width, e.g. \"gen3 x8\"";
+        let Value::Text(s) = &node.value else { return Err(Problem(expected("a PCIe speed", node).0, hint.into())) };
+        let mut words = s.split_whitespace();
+        let (Some(g), Some(l), None) = (words.next(), words.next(), words.next()) else {
+            return Err(Problem(format!("{:?} is not a PCIe speed", s.chars().take(40).collect::<String>()), hint.into()));
+        };
+        let word = |text: &str| Node { value: Value::Text(text.to_owned()), ..node.clone() };
+        Ok(Speed { generation: Generation::read(&word(g))?, lanes: Lanes::read(&word(l))? })
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "string", "pattern": "^gen[1-7] +x(1|2|4|8|12|16|32)$", "examples": ["gen3 x8"] })
+    }
+}
+
+impl Shape for Header {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match &node.value {
+            Value::Text(s) if s == "3DW" => Ok(Header::Dw3),
+            Value::Text(s) if s == "4DW" => Ok(Header::Dw4),
+            _ => Err(Problem("expected \"3DW\" (32-bit addresses) or \"4DW\" (64-bit addresses)".into(), String::new())),
+        }
+    }
+    fn show(&self) -> String {
+        if *self == Header::Dw3 { "3DW".into() } else { "4DW".into() }
+    }
+    fn schema() -> Json {
+        json!({ "enum": ["3DW", "4DW"] })
+    }
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Declares a word that a user chooses from a few: an enum with its texts.
+macro_rules! words {
+    ($(#[$m:meta])* $name:ident { $($(#[$vm:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$m])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+        pub enum $name { $($(#[$vm])* #[serde(rename = $text)] $variant),+ }
+        impl $crate::scenario::quantity::Shape for $name {
+            const NUMBER: bool = false;
+            fn read(node: &$crate::scenario::tree::Node) -> Result<Self, $crate::scenario::quantity::Problem> {
+                let words = [$($text),+];
+                match &node.value {
+                    $($crate::scenario::tree::Value::Text(s) if s == $text => Ok(Self::$variant),)+
+                    other => {
+                        let written = match other { $crate::scenario::tree::Value::Text(s) => s.chars().take(40).collect(), _ => String::new() };
+                        let near = $crate::diagnostic::nearest(&written, words);
+                        Err($crate::scenario::quantity::Problem(
+                            format!("{written:?} is none of {}", words.join(", ")),
+                            near.map_or(String::new(), |n| format!("did you mean {n:?}?")),
+                        ))
+                    }
+                }
+            }
+            fn show(&self) -> String {
+                match self { $(Self::$variant => $text.into()),+ }
+            }
+            fn schema() -> serde_json::Value {
+                serde_json::json!({ "enum": [$($text),+] })
+            }
+        }
+    };
+}
+pub(crate) use words;

@@ -1,0 +1,104 @@
+//! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
+
+use super::keys::{Key, ENDPOINT, FLOW, LINK, PART_KINDS, ROOT_COMPLEX, RUN, SWITCH};
+use serde_json::{json, Map, Value as Json};
+
+/// The JSON Schema (2020-12) that editors complete a scenario with.
+pub fn json_schema() -> Json {
+    let table = |keys: &[&[Key]], extra: &[(&str, Json)], required: bool| {
+        let mut properties = Map::new();
+        for (name, schema) in extra {
+            properties.insert((*name).into(), schema.clone());
+        }
+        let mut must = Vec::new();
+        for key in keys.iter().flat_map(|k| k.iter()) {
+            properties.insert(key.name.into(), property(key));
+            if key.required && required {
+                must.push(key.name);
+            }
+        }
+        for name in ["origin", "confidence", "source"] {
+            properties.insert(name.into(), provenance(name));
+        }
+        json!({ "type": "object", "additionalProperties": false, "required": must, "properties": properties })
+    };
+    let common = [
+        ("use", json!({ "type": "string", "description": "A device of the library, or a path to your own file." })),
+        ("is", json!({ "enum": PART_KINDS.map(|(k, _)| k), "description": "What the part is, where no device is used." })),
+        ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
+        ("about", json!({ "type": "string" })),
+    ];
+    let part = table(&[ROOT_COMPLEX, SWITCH, ENDPOINT], &common, false);
+    let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "lanescope scenario",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "title": { "type": "string" },
+            "about": { "type": "string" },
+            "kind": { "enum": ["platform", "device", "scenario"] },
+            "platform": { "type": "string", "description": "A platform of the library, or a path to your own file; this file adds to it." },
+            "parts": many(part),
+            "links": many(table(&[LINK], &[], false)),
+            "flows": many(table(&[FLOW], &[], true)),
+            "run": table(&[RUN], &[], false),
+        },
+    })
+}
+
+fn property(key: &Key) -> Json {
+    let value = (key.schema)();
+    let mut with = Map::new();
+    for name in ["origin", "confidence", "source"] {
+        with.insert(name.into(), provenance(name));
+    }
+    let mut single = with.clone();
+    single.insert("value".into(), value.clone());
+    let mut forms = vec![value.clone(), json!({ "type": "object", "required": ["value"], "additionalProperties": false, "properties": single })];
+    if key.ranged {
+        for end in ["low", "typical", "high"] {
+            with.insert(end.into(), value.clone());
+        }
+        forms.push(json!({ "type": "object", "required": ["low", "typical", "high"], "additionalProperties": false, "properties": with }));
+    }
+    json!({ "description": describe(key), "anyOf": forms })
+}
+
+fn provenance(name: &str) -> Json {
+    match name {
+        "origin" => json!({ "enum": ["stated", "standard", "fitted", "assumed"] }),
+        "confidence" => json!({ "enum": ["exact", "likely", "guess"] }),
+        _ => json!({ "type": "string" }),
+    }
+}
+
+fn describe(key: &Key) -> String {
+    match key.default {
+        Some((value, why)) => format!("{} Default: {value} ({why}).", key.doc.trim()),
+        None if key.required => format!("{} Required.", key.doc.trim()),
+        None => key.doc.trim().to_owned(),
+    }
+}
+
+/// All keys as a page for people.
+pub fn text() -> String {
+    let mut out = String::new();
+    let sections = [
+        ("[parts.NAME] with is = \"root-complex\"", ROOT_COMPLEX),
+        ("[parts.NAME] with is = \"switch\"", SWITCH),
+        ("[parts.NAME] with is = \"endpoint\"", ENDPOINT),
+        ("[links.NAME]", LINK),
+        ("[flows.NAME]", FLOW),
+        ("[run]", RUN),
+    ];
+    for (title, keys) in sections {
+        out += &format!("{title}\n");
+        for key in keys {
+            out += &format!("  {:<22} {}\n", key.name, describe(key));
+        }
+        out.push('\n');
+    }
+    out
+}

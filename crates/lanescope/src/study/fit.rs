@@ -1,0 +1,127 @@
+//! Fits that anyone can run again: least squares of relative errors over the free values of a study's scenarios.
+
+use super::{Error, Fit, Study};
+use rmpfit::{MPError, MPFitter, MPPar, MPResult};
+use serde::Serialize;
+
+/// A fitted parameter.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameter {
+    /// Its path.
+    pub path: String,
+    /// Its unit.
+    pub unit: String,
+    /// What the fit found.
+    pub value: f64,
+    /// Whether it ended at one of its limits.
+    pub at_limit: bool,
+}
+
+/// The outcome of a fit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fitted {
+    /// The fit's name.
+    pub name: String,
+    /// The free parameters.
+    pub parameters: Vec<Parameter>,
+    /// What it was fitted to: name, published, with the fitted values, with the stored ones.
+    pub targets: Vec<(String, f64, f64, f64)>,
+}
+
+struct Target {
+    name: String,
+    scenario: String,
+    set: Vec<String>,
+    metric: String,
+    unit: String,
+    value: f64,
+}
+
+struct Problem<'a> {
+    study: &'a Study,
+    fit: &'a Fit,
+    targets: Vec<Target>,
+    limits: Vec<MPPar>,
+    failed: Option<Error>,
+}
+
+/// Counts stay whole, times keep a tenth of a picosecond.
+fn text(value: f64, unit: &str) -> String {
+    if unit.is_empty() { format!("{}", value.round()) } else { format!("{value:.4} {unit}") }
+}
+
+impl Problem<'_> {
+    fn value(&self, target: &Target, params: Option<&[f64]>) -> Result<f64, Error> {
+        let mut set = target.set.clone();
+        for (free, p) in self.fit.free.iter().zip(params.unwrap_or_default()) {
+            set.push(format!("{}={}", free.path, text(*p, &free.unit)));
+        }
+        Ok(self.study.metric(&target.scenario, &set, &target.metric, &target.unit)?.value)
+    }
+}
+
+impl MPFitter for Problem<'_> {
+    fn eval(&mut self, params: &[f64], deviates: &mut [f64]) -> MPResult<()> {
+        for i in 0..self.targets.len() {
+            match self.value(&self.targets[i], Some(params)) {
+                Ok(v) => deviates[i] = v / self.targets[i].value - 1.0,
+                Err(e) => {
+                    self.failed = Some(e);
+                    return Err(MPError::Eval);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn number_of_points(&self) -> usize {
+        self.targets.len()
+    }
+
+    fn parameters(&self) -> &[MPPar] {
+        &self.limits
+    }
+}
+
+/// Runs one fit of a study. Rows marked `asked` are refused.
+pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
+    let rows = study.rows()?;
+    let mut targets = Vec::new();
+    for id in &fit.rows {
+        let row = rows.iter().find(|r| r.id == *id).ok_or_else(|| format!("fit {}: there is no row {id}", fit.name))?;
+        let (Some(value), Some(scenario), "given") = (row.published, &row.scenario, row.status.as_str()) else {
+            return Err(format!("fit {}: row {id} is not a given number; asked rows are never fitted", fit.name));
+        };
+        targets.push(Target { name: id.clone(), scenario: scenario.clone(), set: row.set.clone(), metric: row.metric.clone(), unit: row.unit.clone(), value });
+    }
+    for p in &fit.points {
+        targets.push(Target { name: p.name.clone(), scenario: p.scenario.clone(), set: p.set.clone(), metric: p.metric.clone(), unit: p.unit.clone(), value: p.value });
+    }
+    if fit.free.len() > targets.len() {
+        return Err(format!("fit {}: {} free parameters for {} numbers decide nothing", fit.name, fit.free.len(), targets.len()));
+    }
+    let limit = |f: &super::Free| MPPar {
+        limited_low: true,
+        limited_up: true,
+        limit_low: f.low,
+        limit_up: f.high,
+        // A thousandth of the range, but never less than one whole thing of a count.
+        step: ((f.high - f.low) * 1e-3).max(if f.unit.is_empty() { 1.0 } else { 0.0 }),
+        ..MPPar::new()
+    };
+    let limits = fit.free.iter().map(limit).collect();
+    let mut values: Vec<f64> = fit.free.iter().map(|f| f.start).collect();
+    let mut p = Problem { study, fit, targets, limits, failed: None };
+    if let Err(e) = p.mpfit(&mut values) {
+        return Err(p.failed.unwrap_or_else(|| format!("fit {}: {e}", fit.name)));
+    }
+    let mut compared = Vec::new();
+    for t in &p.targets {
+        compared.push((t.name.clone(), t.value, p.value(t, Some(&values))?, p.value(t, None)?));
+    }
+    let parameters = fit.free.iter().zip(&values).map(|(f, &value)| {
+        let near = 1e-3 * (f.high - f.low);
+        Parameter { path: f.path.clone(), unit: f.unit.clone(), value, at_limit: value - f.low < near || f.high - value < near }
+    });
+    Ok(Fitted { name: fit.name.clone(), parameters: parameters.collect(), targets: compared })
+}

@@ -1,0 +1,412 @@
+//! Published systems, reproduced: rows, figures and fits, all of them runs of ordinary scenarios.
+//!
+//! A study is a folder of `studies/`: scenarios, a `study.toml` that says which metric of which scenario answers which row, and a page. No row
+//! has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and no value.
+
+mod fit;
+
+pub use fit::{fit, Fitted, Parameter};
+
+use crate::diagnostic::Diagnostics;
+use crate::estimate::estimate;
+use crate::library::{self, Library};
+use crate::pens::chart::{Chart, Series};
+use crate::plan::Plan;
+use crate::result::{Metric, Report};
+use crate::scenario::tree::Author;
+use crate::scenario::{Included, Resolver};
+use crate::units::{in_unit, Dimension};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The text of `study.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Its id, the name of its folder.
+    #[serde(skip)]
+    pub id: String,
+    /// One line.
+    pub title: String,
+    /// Where the published numbers are from.
+    pub source: String,
+    /// The row whose scenario is drawn as a waterfall after the table.
+    pub waterfall: Option<String>,
+    /// What rows have where they do not say.
+    #[serde(default)]
+    defaults: RowText,
+    /// The rows, in the order of the file.
+    rows: Vec<RowText>,
+    /// Curves.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+    /// Fits that can be run again.
+    #[serde(default)]
+    pub fits: Vec<Fit>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RowText {
+    id: String,
+    quantity: Option<String>,
+    unit: Option<String>,
+    status: Option<String>,
+    published: Option<f64>,
+    published_text: Option<String>,
+    methods: Option<String>,
+    scenario: Option<String>,
+    set: Option<Vec<String>>,
+    metric: Option<String>,
+    quick: Option<bool>,
+    note: Option<String>,
+}
+
+/// One row: a question to a scenario, and what was published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its id; a contract.
+    pub id: String,
+    /// What it is.
+    pub quantity: String,
+    /// Its unit; a contract.
+    pub unit: String,
+    /// `given` (may be fitted to) or `asked` (never).
+    pub status: String,
+    /// The published number.
+    pub published: Option<f64>,
+    /// What is no plain number: `about 75`.
+    pub published_text: Option<String>,
+    /// Methods that must answer: `estimate`, `simulate` or `both`.
+    pub methods: String,
+    /// The scenario that answers; `None` until its parts exist.
+    pub scenario: Option<String>,
+    /// What is laid over it.
+    pub set: Vec<String>,
+    /// The metric that answers.
+    pub metric: String,
+    /// Whether `--quick` runs it.
+    pub quick: bool,
+    /// A remark for the page.
+    pub note: Option<String>,
+}
+
+/// A curve or several, each the metric of a scenario against a varied value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Name of the picture, without ending.
+    pub file: String,
+    /// Its head.
+    pub title: String,
+    /// Words under the x axis.
+    pub x: String,
+    /// Unit of the y axis, one that a row may have.
+    pub unit: String,
+    /// Powers of two on the x axis.
+    #[serde(default)]
+    pub log_x: bool,
+    /// The x values are bytes.
+    #[serde(default)]
+    pub bytes: bool,
+    /// The values on the x axis.
+    pub values: Vec<f64>,
+    /// The lines.
+    pub series: Vec<Line>,
+}
+
+/// One line of a figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// The scenario.
+    pub scenario: String,
+    /// What is laid over it; `{x}` is the value on the x axis.
+    pub set: Vec<String>,
+    /// The metric.
+    pub metric: String,
+}
+
+/// A fit: free values of scenarios, and the rows or points that they are fitted to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// Its name.
+    pub name: String,
+    /// What it decides.
+    pub about: String,
+    /// The scenario that holds the fitted values (the result is held against it).
+    pub stored_in: String,
+    /// The free parameters.
+    pub free: Vec<Free>,
+    /// Ids of `given` rows that it is fitted to.
+    #[serde(default)]
+    pub rows: Vec<String>,
+    /// Published numbers that are no rows.
+    #[serde(default)]
+    pub points: Vec<PointText>,
+}
+
+/// A free parameter.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Free {
+    /// Path in the scenario, as for `--set`.
+    pub path: String,
+    /// Unit written behind the number; empty for a count.
+    #[serde(default)]
+    pub unit: String,
+    /// First guess.
+    pub start: f64,
+    /// Least value that is physically sensible.
+    pub low: f64,
+    /// Most.
+    pub high: f64,
+}
+
+/// A published number to fit to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointText {
+    /// What it is.
+    pub name: String,
+    /// The scenario.
+    pub scenario: String,
+    /// What is laid over it.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The metric.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// What one row gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The row.
+    pub id: String,
+    /// What it is.
+    pub quantity: String,
+    /// Its unit.
+    pub unit: String,
+    /// `given` or `asked`.
+    pub status: String,
+    /// The published number.
+    pub published: Option<f64>,
+    /// What is no plain number.
+    pub published_text: Option<String>,
+    /// The share at the typical values (for a latency the unloaded one).
+    pub estimate: Option<f64>,
+    /// What no allocation can exceed.
+    pub bound: Option<f64>,
+    /// At the corners of the ranges.
+    pub estimate_range: Option<(f64, f64)>,
+    /// By simulation; there is none yet.
+    pub simulate: Option<Simulated>,
+    /// What binds.
+    pub bound_by: Option<String>,
+    /// Why there is no value.
+    pub why: Option<String>,
+}
+
+/// A simulated value with its interval.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Simulated {
+    /// The mean.
+    pub value: f64,
+    /// Its interval's lower end.
+    pub low: f64,
+    /// Its interval's upper end.
+    pub high: f64,
+}
+
+/// Why a study cannot be read or run.
+pub type Error = String;
+
+impl Study {
+    /// A study by id.
+    pub fn load(id: &str) -> Result<Study, Error> {
+        let text = library::study_text(id, "study.toml").ok_or_else(|| format!("there is no study {id:?}; there are {}", library::studies().join(", ")))?;
+        let mut study: Study = toml::from_str(text).map_err(|e| format!("studies/{id}/study.toml: {e}"))?;
+        study.id = id.to_owned();
+        study.rows()?;
+        Ok(study)
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> Result<Vec<Row>, Error> {
+        let d = &self.defaults;
+        let mut rows = Vec::new();
+        for text in self.rows.iter().cloned() {
+            let id = text.id;
+            let must = |what: &str, a: Option<String>, b: &Option<String>| a.or(b.clone()).ok_or_else(|| format!("studies/{}: row {id} has no {what}", self.id));
+            rows.push(Row {
+                quantity: must("quantity", text.quantity, &d.quantity)?,
+                unit: must("unit", text.unit, &d.unit)?,
+                status: must("status", text.status, &d.status)?,
+                published: text.published,
+                published_text: text.published_text,
+                methods: must("methods", text.methods, &d.methods)?,
+                scenario: text.scenario.or(d.scenario.clone()).filter(|s| s != "none"),
+                set: text.set.or(d.set.clone()).unwrap_or_default(),
+                metric: text.metric.or(d.metric.clone()).unwrap_or_default(),
+                quick: text.quick.or(d.quick).unwrap_or(false),
+                note: text.note,
+                id,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// Plans one of its scenarios.
+    pub fn plan(&self, scenario: &str, set: &[String]) -> Result<(Plan, Diagnostics), Error> {
+        let text = library::study_text(&self.id, scenario).ok_or_else(|| format!("studies/{}/{scenario} does not exist", self.id))?;
+        let included = Included { name: format!("studies/{}/{scenario}", self.id), text: text.to_owned(), author: Author::Library };
+        let mut diagnostics = Diagnostics::default();
+        match crate::plan(&mut diagnostics, included, set, &Shelf(&self.id)) {
+            Some(plan) => Ok((plan, diagnostics)),
+            None => Err(diagnostics.to_string()),
+        }
+    }
+
+    /// Answers one of its scenarios in closed form.
+    pub fn report(&self, scenario: &str, set: &[String]) -> Result<Report, Error> {
+        self.plan(scenario, set).map(|(plan, diagnostics)| estimate(&plan, &diagnostics))
+    }
+
+    fn metric(&self, scenario: &str, set: &[String], metric: &str, unit: &str) -> Result<Metric, Error> {
+        let mut m = self.report(scenario, set)?.metric(metric)?;
+        if Dimension::of_unit(unit) != Some(m.dimension) {
+            return Err(format!("{metric} is no number of {unit}"));
+        }
+        let convert = |v: f64| in_unit(v, unit).unwrap_or(f64::NAN);
+        m.value = convert(m.value);
+        m.range = m.range.map(|(a, b)| (convert(a), convert(b)));
+        m.bound = m.bound.map(convert);
+        Ok(m)
+    }
+
+    /// Answers one row.
+    pub fn answer(&self, row: &Row) -> Answer {
+        let mut a = Answer {
+            id: row.id.clone(),
+            quantity: row.quantity.clone(),
+            unit: row.unit.clone(),
+            status: row.status.clone(),
+            published: row.published,
+            published_text: row.published_text.clone(),
+            estimate: None,
+            bound: None,
+            estimate_range: None,
+            simulate: None,
+            bound_by: None,
+            why: None,
+        };
+        match &row.scenario {
+            None => a.why = Some("its parts are not modelled yet".into()),
+            Some(_) if row.methods == "simulate" => a.why = Some("only a simulation can answer".into()),
+            Some(scenario) => match self.metric(scenario, &row.set, &row.metric, &row.unit) {
+                Ok(m) => {
+                    (a.estimate, a.bound, a.estimate_range, a.bound_by) = (Some(m.value), m.bound, m.range, m.bound_by);
+                }
+                Err(why) => a.why = Some(why),
+            },
+        }
+        a
+    }
+
+    /// Draws one of its figures.
+    pub fn draw(&self, figure: &Figure) -> Result<String, Error> {
+        let mut series = Vec::new();
+        for line in &figure.series {
+            let mut points = Vec::new();
+            for &x in &figure.values {
+                let set: Vec<String> = line.set.iter().map(|s| s.replace("{x}", &x.to_string())).collect();
+                points.push((x, self.metric(&line.scenario, &set, &line.metric, &figure.unit)?.value));
+            }
+            series.push(Series { name: line.name.clone(), points });
+        }
+        Ok(Chart { title: &figure.title, x: &figure.x, y: &figure.unit, log_x: figure.log_x, x_unit_bytes: figure.bytes, series: &series }.svg())
+    }
+}
+
+impl Answer {
+    /// Relative error of the estimate against the published number.
+    pub fn error(&self) -> Option<f64> {
+        Some(self.estimate? / self.published? - 1.0)
+    }
+
+    /// Whether it has a value by each of the methods.
+    pub fn complete(&self, methods: &str) -> bool {
+        let by = |m: &str| methods == m || methods == "both";
+        (!by("estimate") || self.estimate.is_some()) && (!by("simulate") || self.simulate.is_some())
+    }
+}
+
+/// Finds library devices, and files of the study's own folder by `./name`.
+struct Shelf<'a>(&'a str);
+
+impl Resolver for Shelf<'_> {
+    fn resolve(&self, reference: &str, from: &str) -> Result<Included, String> {
+        let Some(file) = reference.strip_prefix("./") else { return Library.resolve(reference, from) };
+        let text = library::study_text(self.0, file).ok_or_else(|| format!("studies/{} has no {file}", self.0))?;
+        Ok(Included { name: format!("studies/{}/{file}", self.0), text: text.to_owned(), author: Author::Library })
+    }
+
+    fn names(&self) -> Vec<String> {
+        Library.names()
+    }
+}
+
+/// Answers of several studies, as `study run --json` prints them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Studies {
+    /// 1.
+    pub schema: u32,
+    /// Each study with its rows.
+    pub studies: Vec<Answers>,
+}
+
+/// The answers of one study.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answers {
+    /// Its id.
+    pub id: String,
+    /// Its rows.
+    pub rows: Vec<Answer>,
+}
+
+/// Which rows: study ids and row prefixes, in the order asked; everything when nothing is asked for.
+pub fn select(wanted: &[String]) -> Result<Vec<(Study, Vec<Row>)>, Error> {
+    let mut chosen: Vec<(Study, Vec<Row>)> = Vec::new();
+    let all: Vec<String> = library::studies().into_iter().map(str::to_owned).collect();
+    let wanted = if wanted.is_empty() { &all } else { wanted };
+    let mut loaded: BTreeMap<String, usize> = BTreeMap::new();
+    for w in wanted {
+        let (id, prefix) = w.split_once(':').unwrap_or((w, ""));
+        let at = match loaded.get(id) {
+            Some(&at) => at,
+            None => {
+                chosen.push((Study::load(id)?, Vec::new()));
+                loaded.insert(id.to_owned(), chosen.len() - 1);
+                chosen.len() - 1
+            }
+        };
+        let rows = chosen[at].0.rows()?;
+        let found: Vec<Row> = rows.into_iter().filter(|r| r.id.starts_with(prefix)).collect();
+        if found.is_empty() {
+            return Err(format!("study {id} has no row that starts with {prefix:?}"));
+        }
+        for row in found {
+            if !chosen[at].1.contains(&row) {
+                chosen[at].1.push(row);
+            }
+        }
+    }
+    Ok(chosen)
+}
