@@ -171,7 +171,7 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
         for r in &study.rows {
             let published = r.published_text.clone().or_else(|| r.published.map(digits)).unwrap_or_else(|| if machine { String::new() } else { r.status.clone() });
             let range = r.estimate_range.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)));
-            let error = r.error().map_or(String::new(), |e| format!("{:+.1} %", e * 100.0));
+            let error = r.error().map_or(String::new(), |e| format!("{:+.1} %", e * 100.0).replace("-0.0", "+0.0"));
             let by = r.bound_by.clone().or_else(|| r.why.as_ref().map(|w| format!("({w})"))).unwrap_or_default();
             let mut row = vec![r.id.clone(), r.unit.clone(), published, number(r.estimate), range, number(r.simulate.map(|s| s.value)), error, by];
             if machine {
@@ -198,10 +198,10 @@ fn fits(id: &str, json: bool) -> Result<u8, String> {
     for (f, r) in study.fits.iter().zip(&results) {
         output::print(&format!("{}: {}\n{} free parameters, {} numbers, stored in {}\n", f.name, f.about, f.free.len(), r.targets.len(), f.stored_in));
         let head = ["parameter", "fitted", ""].map(String::from).to_vec();
-        let rows = r.parameters.iter().map(|p| vec![p.path.clone(), format!("{} {}", digits(p.value), p.unit), if p.at_limit { "at its limit".into() } else { String::new() }]);
+        let rows = r.parameters.iter().map(|p| vec![p.path.clone(), format!("{:.3} {}", p.value, p.unit), if p.at_limit { "at its limit".into() } else { String::new() }]);
         output::table(&Grid { head, rows: rows.collect() });
         let head = ["fitted to", "published", "fitted", "error", "stored", "error"].map(String::from).to_vec();
-        let percent = |v: f64, p: f64| format!("{:+.2} %", (v / p - 1.0) * 100.0);
+        let percent = |v: f64, p: f64| format!("{:+.2} %", (v / p - 1.0) * 100.0).replace("-0.00", "+0.00");
         let rows = r.targets.iter().map(|(name, p, v, s)| vec![name.clone(), digits(*p), digits(*v), percent(*v, *p), digits(*s), percent(*s, *p)]);
         output::table(&Grid { head, rows: rows.collect() });
         output::print("\n");

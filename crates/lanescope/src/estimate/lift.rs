@@ -15,26 +15,26 @@ use serde::Serialize;
 fn share(plan: &Plan, group: &str) -> (f64, Binding) {
     let o = outcome(plan, Corner::Typical);
     let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
-    let tightest = members.iter().copied().min_by(|a, b| o.shares[*a].rate.total_cmp(&o.shares[*b].rate)).unwrap_or(0);
+    let tightest = super::tightest(&o, &members).unwrap_or(0);
     (members.iter().map(|&m| o.shares[m].rate).sum::<f64>() * 8.0, binding(plan, &o, tightest))
 }
 
 /// The next better thing in place of the one that binds.
 pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
-    let (better, change) = improve(plan, key)?;
+    let (better, change, fits) = improve(plan, key)?;
     let (share, then) = share(&better, group);
-    Some(Lifting { change, share, then })
+    Some(Lifting { change, fits, share, then })
 }
 
-/// A plan with one thing improved by a step, and how to say that in a scenario.
-fn improve(plan: &Plan, key: Key) -> Option<(Plan, String)> {
+/// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow it.
+fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
         Key::Wire(hop) => {
             let link = plan.link(hop.link);
-            let speed = faster(plan, &link.group, link.speed.typical)?;
+            let (speed, fits) = faster(plan, &link.group, link.speed.typical)?;
             set_speed(&mut better, &link.group, speed);
-            Some((better, format!("links.{}.pcie=\"{speed}\"", link.group)))
+            Some((better, format!("links.{}.pcie=\"{speed}\"", link.group), fits))
         }
         Key::Outstanding(i) => {
             let name = plan.flows[i].group.clone();
@@ -45,7 +45,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String)> {
                     now = *outstanding;
                 }
             }
-            Some((better, format!("flows.{name}.load.outstanding={now}")))
+            Some((better, format!("flows.{name}.load.outstanding={now}"), true))
         }
         Key::Tags(id) => part_change(plan, id, "tags", |k| double_count(endpoint(k).map(|e| &mut e.tags))),
         Key::Engine(id, ceiling) => {
@@ -82,14 +82,14 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String)> {
 }
 
 /// Changes one value of all parts of a group.
-fn part_change(plan: &Plan, id: PartId, key: &str, change: impl Fn(&mut PartKeys) -> Option<String>) -> Option<(Plan, String)> {
+fn part_change(plan: &Plan, id: PartId, key: &str, change: impl Fn(&mut PartKeys) -> Option<String>) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     let group = plan.part(id).group.clone();
     let mut said = None;
     for part in better.parts.iter_mut().filter(|p| p.group == group) {
         said = change(&mut part.keys).or(said);
     }
-    said.map(|value| (better, format!("parts.{group}.{key}={value}")))
+    said.map(|value| (better, format!("parts.{group}.{key}={value}"), true))
 }
 
 fn endpoint(keys: &mut PartKeys) -> Option<&mut crate::scenario::keys::Endpoint> {
@@ -168,18 +168,18 @@ fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
     (keys.iter().filter_map(|k| of(k).0).min(), keys.iter().filter_map(|k| of(k).1).min())
 }
 
-/// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts.
-fn faster(plan: &Plan, group: &str, speed: Speed) -> Option<Speed> {
+/// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts (`false`).
+fn faster(plan: &Plan, group: &str, speed: Speed) -> Option<(Speed, bool)> {
     let (lanes, generation) = limits(plan, group);
     let wider = speed.lanes.doubled().filter(|w| w.count() <= 16);
     let newer = speed.generation.next();
     if let Some(w) = wider.filter(|w| lanes.is_none_or(|l| *w <= l)) {
-        return Some(Speed { lanes: w, ..speed });
+        return Some((Speed { lanes: w, ..speed }, true));
     }
     if let Some(g) = newer.filter(|g| generation.is_none_or(|l| *g <= l)) {
-        return Some(Speed { generation: g, ..speed });
+        return Some((Speed { generation: g, ..speed }, true));
     }
-    wider.map(|w| Speed { lanes: w, ..speed }).or(newer.map(|g| Speed { generation: g, ..speed }))
+    wider.map(|w| Speed { lanes: w, ..speed }).or(newer.map(|g| Speed { generation: g, ..speed })).map(|s| (s, false))
 }
 
 /// One change that was tried.
@@ -256,10 +256,10 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         let mut at = plan.clone();
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical);
-            let tightest = members.iter().copied().min_by(|a, b| o.shares[*a].rate.total_cmp(&o.shares[*b].rate)).unwrap_or(first);
-            let Some((better, change)) = o.shares[tightest].by.and_then(|r| improve(&at, o.resources[r].key)) else { break };
+            let tightest = super::tightest(&o, &members).unwrap_or(first);
+            let Some((better, change, fits)) = o.shares[tightest].by.and_then(|r| improve(&at, o.resources[r].key)) else { break };
             let s = share(&better, group).0;
-            result.together.push(Step { change, now: String::new(), share: s, enough: enough(s), fits: true });
+            result.together.push(Step { change, now: String::new(), share: s, enough: enough(s), fits });
             at = better;
             if enough(s) {
                 break;
@@ -359,5 +359,5 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
 }
 
 fn with_part(plan: &Plan, id: PartId, change: impl Fn(&mut PartKeys) -> Option<()>) -> Option<Plan> {
-    part_change(plan, id, "", |k| change(k).map(|()| String::new())).map(|(p, _)| p)
+    part_change(plan, id, "", |k| change(k).map(|()| String::new())).map(|c| c.0)
 }

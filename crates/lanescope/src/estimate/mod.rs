@@ -15,7 +15,7 @@ pub use lift::{need, Need, Step};
 use crate::diagnostic::Diagnostics;
 use crate::plan::{Direction, Flow, Hop, LinkId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
-use crate::result::{Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SwitchReport, Verdict, SCHEMA};
+use crate::result::{Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SwitchReport, Total, Verdict, SCHEMA};
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::Corner;
 use crate::scenario::PartKeys;
@@ -53,6 +53,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         .iter()
         .map(|(name, members)| flow_report(plan, name, members, [&slower, &typical, &faster]))
         .collect();
+    let total = total(plan, [&slower, &typical, &faster]);
     let switches = plan
         .parts
         .iter()
@@ -70,6 +71,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             methods: vec!["estimate".into()],
         },
         flows,
+        total,
         links: ledgers(plan, &typical),
         switches,
         warnings: diagnostics.warnings(),
@@ -119,12 +121,12 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
         Program::Open { rate } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
         _ => false,
     });
-    let tightest = members.iter().copied().min_by(|a, b| typical.shares[*a].rate.total_cmp(&typical.shares[*b].rate)).unwrap_or(members[0]);
+    let tightest = tightest(typical, members).unwrap_or(members[0]);
     let bound_by = binding(plan, typical, tightest);
     let lifting = typical.shares[tightest].by.and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
     let measured = flow.measured.map(|m| {
         let (each, share) = (m.bits(), total(typical) / members.len() as f64);
-        let highest = faster_bound(plan, faster, members) / members.len() as f64;
+        let highest = faster_bound(faster, members) / members.len() as f64;
         Measured { each, unexplained: share - each, above_bound: each > highest.max(bound / members.len() as f64) * (1.0 + 1e-9) }
     });
     FlowReport {
@@ -147,12 +149,34 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
     }
 }
 
+/// All flows together.
+fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total> {
+    let members: Vec<usize> = (0..plan.flows.len()).collect();
+    let sum = |o: &Outcome, both: bool| {
+        let ways = |i: usize| if both && plan.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
+        members.iter().map(|&i| o.shares[i].rate * ways(i)).sum::<f64>()
+    };
+    let ranged = |both| Ranged { typical: sum(typical, both), slower: sum(slower, both), faster: sum(faster, both) };
+    Some(Total {
+        share: ranged(false),
+        both_ways: ranged(true),
+        bound: bound(&typical.resources, &members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0,
+        framing_limit: bound_of_framing(plan, &typical.resources, &members) * 8.0,
+        bound_by: binding(plan, typical, tightest(typical, &members)?),
+    })
+}
+
+/// The member with the least.
+fn tightest(o: &Outcome, members: &[usize]) -> Option<usize> {
+    members.iter().copied().min_by(|a, b| o.shares[*a].rate.total_cmp(&o.shares[*b].rate))
+}
+
 /// The bound where every range is at its faster end: what a measurement cannot exceed whatever the ranges say.
-fn faster_bound(_plan: &Plan, faster: &Outcome, members: &[usize]) -> f64 {
+fn faster_bound(faster: &Outcome, members: &[usize]) -> f64 {
     bound(&faster.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0
 }
 
-/// What an instance asks for by itself, bits per second: an open load's rate, or its engine's own.
+/// What an instance asks for by itself, bits per second: an open load's rate, or what its engine would read or write.
 fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
     if let Program::Open { rate } = flow.program {
         return Some(rate.bits());
@@ -163,9 +187,7 @@ fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
         Do::Write => k.write_rate.as_ref(),
         Do::Alternate => None,
     };
-    let both = if flow.op.typical == Do::Alternate { 0.5 } else { 1.0 };
-    let all = [own.map(|r| r.typical.bits()), k.rate.as_ref().map(|r| r.typical.bits() * both)];
-    all.into_iter().flatten().reduce(f64::min)
+    own.map(|r| r.typical.bits())
 }
 
 /// The most that all members together can get: members are covered by the resources that limit them most, shared ones once.

@@ -86,10 +86,11 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
     if let Some(l) = &f.lifting {
         let gain = l.share / f.share.typical - 1.0;
         let then = binding(&l.then);
+        let change = if l.fits { l.change.clone() } else { format!("{} (other parts)", l.change) };
         if gain > 1e-3 {
-            let _ = writeln!(out, "  lifting    {} gives {} (+{} %), then {then}", l.change, each(l.share, n), digits(gain * 100.0));
+            let _ = writeln!(out, "  lifting    {change} gives {} (+{} %), then {then}", each(l.share, n), digits(gain * 100.0));
         } else {
-            let _ = writeln!(out, "  lifting    {} alone gives nothing: {then}", l.change);
+            let _ = writeln!(out, "  lifting    {change} alone gives nothing: {then}");
         }
     }
     let first = f.latency_first.map_or(String::new(), |l| format!("{} to the first data, ", human_time(l.typical)));

@@ -21,6 +21,8 @@ pub struct Report {
     pub provenance: Provenance,
     /// One per table of flows.
     pub flows: Vec<FlowReport>,
+    /// All flows together; `None` when there are none.
+    pub total: Option<Total>,
     /// One per link and direction.
     pub links: Vec<LinkReport>,
     /// Unloaded latency of each switch, first bit in to first bit out, in seconds.
@@ -95,6 +97,21 @@ pub struct FlowReport {
     pub verdict: Verdict,
 }
 
+/// All flows together. Flows that alternate count per direction, except in `both_ways`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Total {
+    /// Fair shares, added.
+    pub share: Ranged,
+    /// The same with the reads and writes of alternating flows added.
+    pub both_ways: Ranged,
+    /// What no allocation can exceed.
+    pub bound: f64,
+    /// What line coding, framing, headers and read requests alone leave.
+    pub framing_limit: f64,
+    /// What binds the flow with the least.
+    pub bound_by: Binding,
+}
+
 /// The element and resource that binds a flow, with the evidence.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 pub struct Binding {
@@ -111,6 +128,8 @@ pub struct Binding {
 pub struct Lifting {
     /// The change, as `path=value` where a scenario can say it.
     pub change: String,
+    /// Whether the parts as described allow it; else they must change too.
+    pub fits: bool,
     /// The share of all instances then.
     pub share: f64,
     /// What would bind then.
@@ -246,7 +265,7 @@ pub struct MetricKind {
     pub doc: &'static str,
 }
 
-/// Metrics of a flow: `flows.NAME.METRIC`.
+/// Metrics of a flow: `flows.NAME.METRIC`; with `*` for NAME the first five, of all flows together.
 pub const FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "share", doc: "payload of all instances; per direction where the flow alternates" },
     MetricKind { name: "both_ways", doc: "payload of all instances, reads and writes added" },
@@ -277,20 +296,25 @@ impl Report {
         match words.first().copied() {
             Some("flows") => {
                 let name = words[1..].join(".");
+                if let (Some(total), "*") = (&self.total, name.as_str()) {
+                    return total.metric(last);
+                }
                 let flow = self.flows.iter().find(|f| f.name == name).ok_or_else(|| {
                     format!("{path}: there is no flow {name:?}; flows are {}", list(self.flows.iter().map(|f| f.name.as_str())))
                 })?;
                 flow.metric(last)
             }
             Some("links") => {
-                let way = match words.last() {
-                    Some(&"up") => Some(true),
-                    Some(&"down") => Some(false),
+                // A link may itself be called "up": only a word behind a name is a direction.
+                let way = match words.as_slice() {
+                    [_, _, .., "up"] => Some(true),
+                    [_, _, .., "down"] => Some(false),
                     _ => None,
                 };
                 if way.is_some() {
                     words.pop();
                 }
+
                 let name = words[1..].join(".");
                 let sides: Vec<&LinkReport> = self.links.iter().filter(|l| l.name == name).collect();
                 let [down, up] = sides.as_slice() else {
@@ -348,6 +372,21 @@ impl FlowReport {
             "latency" => Ok(ranged(self.latency, Dimension::Time)),
             "round_trip" => self.round_trip.map(|l| ranged(l, Dimension::Time)).ok_or_else(none),
             _ => Err(format!("flows have {}", list(FLOW_METRICS.iter().map(|m| m.name)))),
+        }
+    }
+}
+
+impl Total {
+    fn metric(&self, name: &str) -> Result<Metric, String> {
+        let by = Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
+        let with = |m: Metric, bound: f64| Metric { bound: Some(bound), bound_by: by.clone(), ..m };
+        match name {
+            "share" => Ok(with(ranged(self.share, Dimension::Rate), self.bound)),
+            "both_ways" => Ok(with(ranged(self.both_ways, Dimension::Rate), self.bound * self.both_ways.typical / self.share.typical)),
+            "bound" => Ok(plain(self.bound, Dimension::Rate)),
+            "framing_limit" => Ok(plain(self.framing_limit, Dimension::Rate)),
+            "of_framing_limit" => Ok(with(ranged(self.share.times(1.0 / self.framing_limit), Dimension::Share), self.bound / self.framing_limit)),
+            _ => Err("all flows together have share, both_ways, bound, framing_limit and of_framing_limit".into()),
         }
     }
 }

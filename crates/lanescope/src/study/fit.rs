@@ -54,7 +54,7 @@ impl Problem<'_> {
     fn value(&self, target: &Target, params: Option<&[f64]>) -> Result<f64, Error> {
         let mut set = target.set.clone();
         for (free, p) in self.fit.free.iter().zip(params.unwrap_or_default()) {
-            set.push(format!("{}={}", free.path, text(*p, &free.unit)));
+            set.extend(free.paths.iter().map(|path| format!("{path}={}", text(*p, &free.unit))));
         }
         Ok(self.study.metric(&target.scenario, &set, &target.metric, &target.unit)?.value)
     }
@@ -121,7 +121,7 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
     }
     let parameters = fit.free.iter().zip(&values).map(|(f, &value)| {
         let near = 1e-3 * (f.high - f.low);
-        Parameter { path: f.path.clone(), unit: f.unit.clone(), value, at_limit: value - f.low < near || f.high - value < near }
+        Parameter { path: f.paths.join(" and "), unit: f.unit.clone(), value, at_limit: value - f.low < near || f.high - value < near }
     });
     Ok(Fitted { name: fit.name.clone(), parameters: parameters.collect(), targets: compared })
 }

@@ -153,8 +153,8 @@ pub struct Fit {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Free {
-    /// Path in the scenario, as for `--set`.
-    pub path: String,
+    /// Paths in the scenario, as for `--set`; several take the same value.
+    pub paths: Vec<String>,
     /// Unit written behind the number; empty for a count.
     #[serde(default)]
     pub unit: String,
