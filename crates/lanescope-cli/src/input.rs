@@ -9,7 +9,11 @@ use std::path::Path;
 
 /// Reads a scenario's text; what is too long to be one is not read to its end.
 pub(crate) fn scenario(file: &str) -> Result<Included, String> {
-    let (name, text) = if file == "-" { ("<stdin>".to_owned(), limited(std::io::stdin().lock(), "standard input")?) } else { (file.to_owned(), path(Path::new(file))?) };
+    let (name, text) = if file == "-" {
+        ("<stdin>".to_owned(), limited(std::io::stdin().lock(), "standard input")?)
+    } else {
+        (file.to_owned(), path(Path::new(file))?)
+    };
     Ok(Included { name, text, author: Author::User })
 }
 
@@ -29,7 +33,8 @@ fn limited(from: impl Read, name: &str) -> Result<String, String> {
     if bytes.len() > MAX_TEXT {
         return Err(format!("{name} is longer than 1 MiB, which is no scenario; a scenario is a few lines of TOML"));
     }
-    String::from_utf8(bytes).map_err(|e| format!("{name} is not text: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
+    String::from_utf8(bytes)
+        .map_err(|e| format!("{name} is not text: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
 }
 
 fn reason(e: &std::io::Error) -> String {

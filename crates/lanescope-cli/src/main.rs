@@ -20,7 +20,12 @@ const WRONG: u8 = 2;
 
 /// Where does my bandwidth go? Expected throughput and latency of an I/O system, what binds them, and every lost byte.
 #[derive(Parser)]
-#[command(name = "lanescope", version, about, after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml")]
+#[command(
+    name = "lanescope",
+    version,
+    about,
+    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

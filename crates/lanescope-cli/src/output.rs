@@ -104,7 +104,8 @@ fn floor(text: &str, at: usize) -> usize {
 pub(crate) fn pictures(dir: &Path, pictures: &[(String, String)]) -> Result<(), String> {
     std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     for (name, svg) in pictures {
-        let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+        let safe: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         let path = dir.join(format!("{safe}.svg"));
         std::fs::write(&path, svg).map_err(|e| format!("{}: {e}", path.display()))?;
         eprintln!("wrote {}", path.display());

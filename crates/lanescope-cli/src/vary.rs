@@ -34,7 +34,12 @@ pub(crate) fn points(axes: &[Axis]) -> Result<Vec<Vec<String>>, String> {
     }
     let mut points = vec![Vec::new()];
     for axis in axes {
-        points = points.iter().flat_map(|p: &Vec<String>| axis.values.iter().map(move |v| [p.as_slice(), std::slice::from_ref(v)].concat())).collect();
+        points = points
+            .iter()
+            .flat_map(|p: &Vec<String>| {
+                axis.values.iter().map(move |v| [p.as_slice(), std::slice::from_ref(v)].concat())
+            })
+            .collect();
     }
     Ok(points)
 }
@@ -58,8 +63,11 @@ fn split(text: &str) -> Vec<String> {
     out
 }
 
+/// Writes a number of steps as a value.
+type Write = fn(u64) -> String;
+
 /// A quantity that can be stepped: its size in whole steps of its kind, and how to write such a number again.
-fn steps(text: &str) -> Option<(u64, fn(u64) -> String)> {
+fn steps(text: &str) -> Option<(u64, Write)> {
     let text = text.trim().trim_matches('"');
     if let Ok(n) = text.replace('_', "").parse::<u64>() {
         return Some((n, |n| n.to_string()));
@@ -76,7 +84,11 @@ fn steps(text: &str) -> Option<(u64, fn(u64) -> String)> {
 
 fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     let Some((ends, by)) = text.split_once(" by ") else {
-        return if text.contains("..") { Err(format!("--vary {text}: a range needs its step, e.g. 1..64 by x2, or 1..9 by 2")) } else { Ok(None) };
+        return if text.contains("..") {
+            Err(format!("--vary {text}: a range needs its step, e.g. 1..64 by x2, or 1..9 by 2"))
+        } else {
+            Ok(None)
+        };
     };
     let Some((low, high)) = ends.split_once("..") else {
         return Err(format!("--vary: {ends:?} is not a range a..b"));
@@ -136,7 +148,16 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        for bad in ["a.b", "a=1..4", "a=1..4 by x1", "a=4..1 by 1", "a=1..9999999 by 1", "a=1 B..2 ns by x2", "a=1,,2", "a=0..4 by x2"] {
+        for bad in [
+            "a.b",
+            "a=1..4",
+            "a=1..4 by x1",
+            "a=4..1 by 1",
+            "a=1..9999999 by 1",
+            "a=1 B..2 ns by x2",
+            "a=1,,2",
+            "a=0..4 by x2",
+        ] {
             assert!(axis(bad).is_err(), "{bad}");
         }
         let axes = vec![axis("a=1..200 by 1").expect("valid"); 2];

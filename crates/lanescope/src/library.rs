@@ -4,7 +4,7 @@
 
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Resolver};
-use include_dir::{include_dir, Dir};
+use include_dir::{Dir, include_dir};
 
 static PLATFORMS: Dir = include_dir!("$CARGO_MANIFEST_DIR/platforms");
 static STUDIES: Dir = include_dir!("$CARGO_MANIFEST_DIR/studies");
@@ -75,7 +75,9 @@ pub fn starter(platform: &str) -> Option<String> {
     let mut diagnostics = crate::diagnostic::Diagnostics::default();
     let included = Included { name: platform.to_owned(), text: text.to_owned(), author: Author::Library };
     let parts = crate::scenario::read(&mut diagnostics, included, &[], &Library)?.parts;
-    let of = |kind: &dyn Fn(&crate::scenario::PartKeys) -> bool| parts.iter().find(|p| kind(&p.keys)).map(|p| p.name.clone());
+    let of = |kind: &dyn Fn(&crate::scenario::PartKeys) -> bool| {
+        parts.iter().find(|p| kind(&p.keys)).map(|p| p.name.clone())
+    };
     let device = of(&|k| matches!(k, crate::scenario::PartKeys::Endpoint(_)))?;
     let root = of(&|k| matches!(k, crate::scenario::PartKeys::RootComplex(_)))?;
     Some(format!(

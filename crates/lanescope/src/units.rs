@@ -237,8 +237,7 @@ fn parse(text: &str, units: &[Unit]) -> Result<(u128, u128), UnitError> {
     if unit.is_empty() {
         return Err(UnitError::NoUnit);
     }
-    let &(_, times, over) =
-        units.iter().find(|u| u.0 == unit).ok_or_else(|| UnitError::WrongUnit(unit.to_owned()))?;
+    let &(_, times, over) = units.iter().find(|u| u.0 == unit).ok_or_else(|| UnitError::WrongUnit(unit.to_owned()))?;
     let top = digits.checked_mul(times).ok_or(UnitError::TooLarge("a number of 24 digits"))?;
     Ok((top, over * 10u128.pow(below)))
 }
@@ -287,6 +286,9 @@ impl Rate {
     /// Reads `"25 Gb/s"`, exactly.
     pub fn parse(text: &str) -> Result<Rate, UnitError> {
         let (top, bottom) = parse(text, RATE)?;
+        if top == 0 {
+            return Err(UnitError::TooSmall("above 0"));
+        }
         if top / bottom > 10u128.pow(18) {
             return Err(UnitError::TooLarge("1,000,000 Tb/s"));
         }
@@ -300,7 +302,10 @@ impl Frequency {
 
     /// Reads `"1.2 GHz"`.
     pub fn parse(text: &str) -> Result<Frequency, UnitError> {
-        whole(text, FREQUENCY, 1_000_000_000_000, "1000 GHz", "1 Hz").map(Frequency)
+        match whole(text, FREQUENCY, 1_000_000_000_000, "1000 GHz", "1 Hz")? {
+            0 => Err(UnitError::TooSmall("1 Hz")),
+            hertz => Ok(Frequency(hertz)),
+        }
     }
 }
 
@@ -366,7 +371,7 @@ pub fn human(value: f64, dimension: Dimension) -> String {
 
 /// Bits per second for a person: `"28.7 Gb/s"`.
 pub fn human_rate(bits: f64) -> String {
-    let (step, unit) = match bits {
+    let (step, unit) = match bits.abs() * (1.0 + 5e-5) {
         b if b < 1e6 => (1e3, "kb/s"),
         b if b < 1e9 => (1e6, "Mb/s"),
         b if b < 1e12 => (1e9, "Gb/s"),
@@ -377,7 +382,7 @@ pub fn human_rate(bits: f64) -> String {
 
 /// Seconds for a person: `"1.25 us"`.
 pub fn human_time(seconds: f64) -> String {
-    let (step, unit) = match seconds {
+    let (step, unit) = match seconds.abs() * (1.0 + 5e-5) {
         s if s < 1e-6 => (1e-9, "ns"),
         s if s < 1e-3 => (1e-6, "us"),
         s if s < 1.0 => (1e-3, "ms"),
@@ -398,7 +403,7 @@ pub fn digits(value: f64) -> String {
 
 /// `n` steps in the largest unit that keeps the number whole, else with decimals in the largest that is not above it.
 fn show(n: u128, units: &[(&str, u128)], f: &mut fmt::Formatter) -> fmt::Result {
-    if let Some(&(unit, step)) = units.iter().find(|u| n >= u.1 && n % u.1 == 0) {
+    if let Some(&(unit, step)) = units.iter().find(|u| n >= u.1 && n.is_multiple_of(u.1)) {
         return write!(f, "{} {unit}", n / step);
     }
     let &(unit, step) = units.iter().find(|u| n >= u.1).unwrap_or(&units[units.len() - 1]);

@@ -2,7 +2,7 @@
 
 use crate::input::{self, Files};
 use crate::vary::{self, Axis};
-use crate::{output, Answer, Scenario, ANSWERED, NO_VALUE, WRONG};
+use crate::{ANSWERED, Answer, NO_VALUE, Scenario, WRONG, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
@@ -10,8 +10,8 @@ use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
 use lanescope::result::{Report, Verdict};
-use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::scenario::Included;
+use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::units::{digits, human_rate};
 use rayon::prelude::*;
 use serde_json::json;
@@ -54,8 +54,15 @@ pub(crate) fn check(a: &Scenario) -> u8 {
     match load(a) {
         Ok((plan, diagnostics)) => {
             let n = diagnostics.warnings().len();
-            let warnings = if n == 0 { String::new() } else { format!(", {n} warning{}", if n == 1 { "" } else { "s" }) };
-            output::print(&format!("{}: {} parts, {} links, {} flows{warnings}\n", a.file, plan.parts.len(), plan.links.len(), plan.flows.len()));
+            let warnings =
+                if n == 0 { String::new() } else { format!(", {n} warning{}", if n == 1 { "" } else { "s" }) };
+            output::print(&format!(
+                "{}: {} parts, {} links, {} flows{warnings}\n",
+                a.file,
+                plan.parts.len(),
+                plan.links.len(),
+                plan.flows.len()
+            ));
             ANSWERED
         }
         Err(code) => code,
@@ -68,21 +75,34 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
         Err(code) => return code,
     };
     let settings = plan.settings();
-    let routes: Vec<(String, String)> = plan.flows.iter().map(|f| (format!("flows.{}", f.name), plan.route_text(f))).collect();
+    let routes: Vec<(String, String)> =
+        plan.flows.iter().map(|f| (format!("flows.{}", f.name), plan.route_text(f))).collect();
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
         let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
         output::json(&json!({ "plan": plan.fingerprint(), "title": plan.title, "things": things, "routes": routes }));
         return ANSWERED;
     }
-    let head = ["thing", "key", "value", "slower", "faster", "origin", "confidence", "default", "source"].map(String::from).to_vec();
+    let head = ["thing", "key", "value", "slower", "faster", "origin", "confidence", "default", "source"]
+        .map(String::from)
+        .to_vec();
     let word = |o: Origin, c: Confidence| (format!("{o:?}").to_lowercase(), format!("{c:?}").to_lowercase());
     if a.csv {
         let rows = settings.iter().flat_map(|(name, list)| list.iter().map(move |s| (name, s)));
         let rows = rows.map(|(name, s)| {
             let (origin, confidence) = word(s.origin, s.confidence);
             let (slow, fast) = s.range.clone().unwrap_or_default();
-            vec![name.clone(), s.key.to_owned(), s.value.clone(), slow, fast, origin, confidence, s.default.to_string(), s.source.clone()]
+            vec![
+                name.clone(),
+                s.key.to_owned(),
+                s.value.clone(),
+                slow,
+                fast,
+                origin,
+                confidence,
+                s.default.to_string(),
+                s.source.clone(),
+            ]
         });
         output::csv(&Grid { head, rows: rows.collect() });
         return ANSWERED;
@@ -96,7 +116,13 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
             let range = s.range.as_ref().map_or(String::new(), |(slow, fast)| format!(" ({slow} … {fast})"));
             let default = if s.default { ", default" } else { "" };
             let why = if s.source.is_empty() { String::new() } else { format!(": {}", s.source) };
-            out += &format!("  {:<22} {:<28} {}{origin}, {confidence}{default}{why}{}\n", s.key, format!("{}{range}", s.value), paint.faint, paint.off);
+            out += &format!(
+                "  {:<22} {:<28} {}{origin}, {confidence}{default}{why}{}\n",
+                s.key,
+                format!("{}{range}", s.value),
+                paint.faint,
+                paint.off
+            );
         }
     }
     for (flow, route) in routes {
@@ -167,7 +193,11 @@ fn grid(a: &Answer) -> u8 {
     };
     static STOP: AtomicBool = AtomicBool::new(false);
     let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
-    let target = if std::io::stderr().is_terminal() && points.len() > 100 { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let target = if std::io::stderr().is_terminal() && points.len() > 100 {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
     let bar = ProgressBar::with_draw_target(Some(points.len() as u64), target);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
         bar.set_style(style);
@@ -192,7 +222,10 @@ fn grid(a: &Answer) -> u8 {
             None => {}
             Some(Ok(report)) => done.push((point, report)),
             Some(Err(diagnostics)) => {
-                output::error(&format!("--vary {}", axes.iter().zip(point).map(|(a, v)| format!("{}={v}", a.path)).collect::<Vec<_>>().join(" ")));
+                output::error(&format!(
+                    "--vary {}",
+                    axes.iter().zip(point).map(|(a, v)| format!("{}={v}", a.path)).collect::<Vec<_>>().join(" ")
+                ));
                 output::diagnostics(&diagnostics);
                 return WRONG;
             }
@@ -205,7 +238,8 @@ fn grid(a: &Answer) -> u8 {
         let list: Vec<_> = done
             .iter()
             .map(|(point, report)| {
-                let set: serde_json::Map<_, _> = axes.iter().zip(*point).map(|(a, v)| (a.path.clone(), json!(v))).collect();
+                let set: serde_json::Map<_, _> =
+                    axes.iter().zip(*point).map(|(a, v)| (a.path.clone(), json!(v))).collect();
                 json!({ "set": set, "report": report })
             })
             .collect();
@@ -228,7 +262,11 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
     let show = |bits: f64| if machine { bits.to_string() } else { human_rate(bits) };
     let unit = if machine { "_bps" } else { "" };
     for flow in done.first().map(|(_, r)| r.flows.as_slice()).unwrap_or_default() {
-        head.extend([format!("{} share{unit}", flow.name), format!("{} bound{unit}", flow.name), format!("{} bound by", flow.name)]);
+        head.extend([
+            format!("{} share{unit}", flow.name),
+            format!("{} bound{unit}", flow.name),
+            format!("{} bound by", flow.name),
+        ]);
     }
     let rows = done.iter().map(|(point, report)| {
         let mut row: Vec<String> = (*point).clone();
@@ -246,7 +284,11 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
 fn position(text: &str) -> Option<f64> {
     use lanescope::units::{Bytes, Rate, Time};
     let text = text.trim().trim_matches('"');
-    text.parse().ok().or_else(|| Bytes::parse(text).ok().map(Bytes::f64)).or_else(|| Time::parse(text).ok().map(Time::ns)).or_else(|| Rate::parse(text).ok().map(|r| r.bits() / 1e9))
+    text.parse()
+        .ok()
+        .or_else(|| Bytes::parse(text).ok().map(Bytes::f64))
+        .or_else(|| Time::parse(text).ok().map(Time::ns))
+        .or_else(|| Rate::parse(text).ok().map(|r| r.bits() / 1e9))
 }
 
 /// One picture of the shares against the last axis, when its values are numbers; the other axes give the lines.
@@ -270,7 +312,14 @@ fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<
     let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
     let (low, high) = xs.iter().fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
     let bytes = axes[last].values.iter().all(|v| lanescope::units::Bytes::parse(v.trim_matches('"')).is_ok());
-    let chart = Chart { title: &format!("share against {}", axes[last].path), x: &axes[last].path, y: "Gb/s of payload", log_x: low > 0.0 && high / low >= 8.0, x_unit_bytes: bytes, series: &series };
+    let chart = Chart {
+        title: &format!("share against {}", axes[last].path),
+        x: &axes[last].path,
+        y: "Gb/s of payload",
+        log_x: low > 0.0 && high / low >= 8.0,
+        x_unit_bytes: bytes,
+        series: &series,
+    };
     let _ = digits(high);
     output::pictures(dir, &[("curve".into(), chart.svg())])
 }

@@ -1,6 +1,6 @@
 //! `diff`: what moved between two reports.
 
-use crate::{output, ANSWERED, WRONG};
+use crate::{ANSWERED, WRONG, output};
 use clap::Args;
 use lanescope::pens::diff::{diff, grid};
 use lanescope::result::{Report, SCHEMA};
@@ -27,7 +27,8 @@ pub(crate) struct Diff {
 
 fn load(file: &str) -> Result<Report, String> {
     let text = std::fs::read_to_string(Path::new(file)).map_err(|e| format!("{file}: {e}"))?;
-    let report: Report = serde_json::from_str(&text).map_err(|e| format!("{file} is not a report of lanescope run --json: {e}"))?;
+    let report: Report =
+        serde_json::from_str(&text).map_err(|e| format!("{file} is not a report of lanescope run --json: {e}"))?;
     if report.schema != SCHEMA {
         return Err(format!("{file} has report schema {}, this program writes {SCHEMA}", report.schema));
     }
@@ -44,8 +45,12 @@ pub(crate) fn main(a: &Diff) -> u8 {
     };
     let (changes, moved) = diff(&before, &after, a.tolerance.abs());
     if a.json {
-        let numbers: Vec<_> = changes.iter().map(|c| json!({ "path": c.path, "before": c.before, "after": c.after, "dimension": c.dimension })).collect();
-        let words: Vec<_> = moved.iter().map(|m| json!({ "path": m.path, "before": m.before, "after": m.after })).collect();
+        let numbers: Vec<_> = changes
+            .iter()
+            .map(|c| json!({ "path": c.path, "before": c.before, "after": c.after, "dimension": c.dimension }))
+            .collect();
+        let words: Vec<_> =
+            moved.iter().map(|m| json!({ "path": m.path, "before": m.before, "after": m.after })).collect();
         output::json(&json!({ "numbers": numbers, "words": words }));
     } else if a.csv {
         output::csv(&grid(&changes, &moved));

@@ -1,6 +1,6 @@
 //! `platform`, `new`, `schema`: what comes with the program.
 
-use crate::{output, ANSWERED, WRONG};
+use crate::{ANSWERED, WRONG, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::diagnostic::nearest;
 use lanescope::pens::Grid;
@@ -56,13 +56,20 @@ pub(crate) fn platform(a: &Platform) -> u8 {
         Platform::List { json, csv } => {
             let all = library::platforms();
             if *json {
-                let list: Vec<_> = all.iter().map(|e| serde_json::json!({ "name": e.name, "kind": e.kind, "about": e.about })).collect();
+                let list: Vec<_> = all
+                    .iter()
+                    .map(|e| serde_json::json!({ "name": e.name, "kind": e.kind, "about": e.about }))
+                    .collect();
                 output::json(&list);
                 return ANSWERED;
             }
             let head = ["name", "kind", "about"].map(String::from).to_vec();
             let grid = Grid { head, rows: all.into_iter().map(|e| vec![e.name, e.kind, e.about]).collect() };
-            if *csv { output::csv(&grid) } else { output::table(&grid) }
+            if *csv {
+                output::csv(&grid)
+            } else {
+                output::table(&grid)
+            }
             ANSWERED
         }
         Platform::Show { name } => match library::platform_text(name) {
@@ -77,7 +84,8 @@ pub(crate) fn platform(a: &Platform) -> u8 {
 
 fn unknown(name: &str) -> u8 {
     let names: Vec<String> = library::platforms().into_iter().map(|e| e.name).collect();
-    let near = nearest(name, names.iter().map(String::as_str)).map_or(String::new(), |n| format!("; did you mean {n}?"));
+    let near =
+        nearest(name, names.iter().map(String::as_str)).map_or(String::new(), |n| format!("; did you mean {n}?"));
     output::error(&format!("the library has no {name:?}{near} (lanescope platform list)"));
     WRONG
 }
@@ -89,7 +97,9 @@ pub(crate) fn new(a: &New) -> u8 {
             let all = library::platforms();
             let Some(entry) = all.iter().find(|e| e.name == *name) else { return unknown(name) };
             if entry.kind != "platform" {
-                output::error(&format!("{name} is a device; write [parts.x] use = {name:?} in a scenario, e.g. that of lanescope new"));
+                output::error(&format!(
+                    "{name} is a device; write [parts.x] use = {name:?} in a scenario, e.g. that of lanescope new"
+                ));
                 return WRONG;
             }
             output::print(&library::starter(name).unwrap_or_default());

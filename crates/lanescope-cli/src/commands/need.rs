@@ -1,11 +1,11 @@
 //! `need`: what would carry a wanted rate.
 
 use super::answer::load;
-use crate::{output, Scenario, ANSWERED, NO_VALUE, WRONG};
+use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, output};
 use clap::Args;
 use lanescope::estimate::need;
 use lanescope::pens::Grid;
-use lanescope::units::{human_rate, Rate};
+use lanescope::units::{Rate, human_rate};
 
 /// A flow and the rate that it should reach.
 #[derive(Args)]
@@ -39,7 +39,8 @@ pub(crate) fn main(a: &Need) -> u8 {
             return WRONG;
         }
     };
-    let reached = answer.now >= answer.wanted * (1.0 - 1e-9) || answer.alone.iter().chain(answer.together.last()).any(|s| s.enough);
+    let reached = answer.now >= answer.wanted * (1.0 - 1e-9)
+        || answer.alone.iter().chain(answer.together.last()).any(|s| s.enough);
     let code = if reached { ANSWERED } else { NO_VALUE };
     if a.scenario.json {
         output::json(&answer);
@@ -47,7 +48,9 @@ pub(crate) fn main(a: &Need) -> u8 {
     }
     let yes = |b: bool| if b { "yes" } else { "no" }.to_owned();
     let head = ["change", "now", "share", "enough", "fits the parts"].map(String::from).to_vec();
-    let row = |s: &lanescope::estimate::Step| vec![s.change.clone(), s.now.clone(), human_rate(s.share), yes(s.enough), yes(s.fits)];
+    let row = |s: &lanescope::estimate::Step| {
+        vec![s.change.clone(), s.now.clone(), human_rate(s.share), yes(s.enough), yes(s.fits)]
+    };
     if a.scenario.csv {
         output::csv(&Grid { head, rows: answer.alone.iter().chain(&answer.together).map(row).collect() });
         return code;
@@ -72,7 +75,10 @@ pub(crate) fn main(a: &Need) -> u8 {
     }
     if !answer.together.is_empty() {
         output::print("\none after the other\n");
-        output::table(&Grid { head: vec!["change".into(), "share".into(), "enough".into()], rows: answer.together.iter().map(|s| vec![s.change.clone(), human_rate(s.share), yes(s.enough)]).collect() });
+        output::table(&Grid {
+            head: vec!["change".into(), "share".into(), "enough".into()],
+            rows: answer.together.iter().map(|s| vec![s.change.clone(), human_rate(s.share), yes(s.enough)]).collect(),
+        });
     }
     if !reached {
         output::print("\nnothing that lanescope can change is enough\n");

@@ -1,10 +1,10 @@
 //! `study`: published systems, row by row.
 
-use crate::{output, ANSWERED, NO_VALUE, WRONG};
+use crate::{ANSWERED, NO_VALUE, WRONG, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
 use lanescope::pens::{self, Grid};
-use lanescope::study::{fit, select, Answer, Answers, Row, Studies};
+use lanescope::study::{Answer, Answers, Row, Studies, fit, select};
 use lanescope::units::digits;
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -86,18 +86,31 @@ pub(crate) fn main(a: &Study) -> u8 {
 fn list(json: bool, csv: bool) -> Result<u8, String> {
     let all = select(&[])?;
     if json {
-        let list: Vec<_> = all.iter().map(|(s, rows)| serde_json::json!({ "id": s.id, "title": s.title, "source": s.source, "rows": rows.len() })).collect();
+        let list: Vec<_> = all
+            .iter()
+            .map(
+                |(s, rows)| serde_json::json!({ "id": s.id, "title": s.title, "source": s.source, "rows": rows.len() }),
+            )
+            .collect();
         output::json(&list);
         return Ok(ANSWERED);
     }
     let head = ["study", "rows", "title"].map(String::from).to_vec();
-    let grid = Grid { head, rows: all.iter().map(|(s, r)| vec![s.id.clone(), r.len().to_string(), s.title.clone()]).collect() };
-    if csv { output::csv(&grid) } else { output::table(&grid) }
+    let grid = Grid {
+        head,
+        rows: all.iter().map(|(s, r)| vec![s.id.clone(), r.len().to_string(), s.title.clone()]).collect(),
+    };
+    if csv {
+        output::csv(&grid)
+    } else {
+        output::table(&grid)
+    }
     Ok(ANSWERED)
 }
 
 fn show(study: &str, file: &str) -> Result<u8, String> {
-    let text = library::study_text(study, file).ok_or_else(|| format!("there is no studies/{study}/{file}; studies are {}", library::studies().join(", ")))?;
+    let text = library::study_text(study, file)
+        .ok_or_else(|| format!("there is no studies/{study}/{file}; studies are {}", library::studies().join(", ")))?;
     output::print(text);
     Ok(ANSWERED)
 }
@@ -160,8 +173,11 @@ fn run(a: &Run) -> Result<u8, String> {
 }
 
 fn grid(studies: &[Answers], machine: bool) -> Grid {
-    let number = |v: Option<f64>| v.map_or(if machine { String::new() } else { "-".into() }, |v| if machine { v.to_string() } else { digits(v) });
-    let mut head = ["row", "unit", "published", "estimate", "range", "simulate", "error", "bound by"].map(String::from).to_vec();
+    let number = |v: Option<f64>| {
+        v.map_or(if machine { String::new() } else { "-".into() }, |v| if machine { v.to_string() } else { digits(v) })
+    };
+    let mut head =
+        ["row", "unit", "published", "estimate", "range", "simulate", "error", "bound by"].map(String::from).to_vec();
     if machine {
         head.insert(0, "study".into());
         head.push("bound".into());
@@ -169,11 +185,24 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
     let mut rows = Vec::new();
     for study in studies {
         for r in &study.rows {
-            let published = r.published_text.clone().or_else(|| r.published.map(digits)).unwrap_or_else(|| if machine { String::new() } else { r.status.clone() });
+            let published = r
+                .published_text
+                .clone()
+                .or_else(|| r.published.map(digits))
+                .unwrap_or_else(|| if machine { String::new() } else { r.status.clone() });
             let range = r.estimate_range.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)));
             let error = r.error().map_or(String::new(), |e| format!("{:+.1} %", e * 100.0).replace("-0.0", "+0.0"));
             let by = r.bound_by.clone().or_else(|| r.why.as_ref().map(|w| format!("({w})"))).unwrap_or_default();
-            let mut row = vec![r.id.clone(), r.unit.clone(), published, number(r.estimate), range, number(r.simulate.map(|s| s.value)), error, by];
+            let mut row = vec![
+                r.id.clone(),
+                r.unit.clone(),
+                published,
+                number(r.estimate),
+                range,
+                number(r.simulate.map(|s| s.value)),
+                error,
+                by,
+            ];
             if machine {
                 row.insert(0, study.id.clone());
                 row.push(number(r.bound));
@@ -196,13 +225,28 @@ fn fits(id: &str, json: bool) -> Result<u8, String> {
         output::print(&format!("study {id} fits nothing\n"));
     }
     for (f, r) in study.fits.iter().zip(&results) {
-        output::print(&format!("{}: {}\n{} free parameters, {} numbers, stored in {}\n", f.name, f.about, f.free.len(), r.targets.len(), f.stored_in));
+        output::print(&format!(
+            "{}: {}\n{} free parameters, {} numbers, stored in {}\n",
+            f.name,
+            f.about,
+            f.free.len(),
+            r.targets.len(),
+            f.stored_in
+        ));
         let head = ["parameter", "fitted", ""].map(String::from).to_vec();
-        let rows = r.parameters.iter().map(|p| vec![p.path.clone(), format!("{:.3} {}", p.value, p.unit), if p.at_limit { "at its limit".into() } else { String::new() }]);
+        let rows = r.parameters.iter().map(|p| {
+            vec![
+                p.path.clone(),
+                format!("{:.3} {}", p.value, p.unit),
+                if p.at_limit { "at its limit".into() } else { String::new() },
+            ]
+        });
         output::table(&Grid { head, rows: rows.collect() });
         let head = ["fitted to", "published", "fitted", "error", "stored", "error"].map(String::from).to_vec();
         let percent = |v: f64, p: f64| format!("{:+.2} %", (v / p - 1.0) * 100.0).replace("-0.00", "+0.00");
-        let rows = r.targets.iter().map(|(name, p, v, s)| vec![name.clone(), digits(*p), digits(*v), percent(*v, *p), digits(*s), percent(*s, *p)]);
+        let rows = r.targets.iter().map(|(name, p, v, s)| {
+            vec![name.clone(), digits(*p), digits(*v), percent(*v, *p), digits(*s), percent(*s, *p)]
+        });
         output::table(&Grid { head, rows: rows.collect() });
         output::print("\n");
     }

@@ -1,12 +1,12 @@
 //! `wire`: the protocol calculator.
 
-use crate::{output, ANSWERED, WRONG};
+use crate::{ANSWERED, WRONG, output};
 use clap::{Args, Subcommand};
 use lanescope::diagnostic::Diagnostics;
-use lanescope::estimate::wire::{wire, Answer, Question};
+use lanescope::estimate::wire::{Answer, Question, wire};
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
-use lanescope::protocol::pci::{Bus, BUSES};
+use lanescope::protocol::pci::{BUSES, Bus};
 use lanescope::units::{digits, human_rate};
 use std::path::PathBuf;
 
@@ -87,7 +87,10 @@ fn pci(a: &Pci) -> u8 {
         Some(name) => match Bus::named(name) {
             Some(bus) => vec![bus],
             None => {
-                output::error(&format!("there is no bus {name:?}; there are {}", BUSES.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")));
+                output::error(&format!(
+                    "there is no bus {name:?}; there are {}",
+                    BUSES.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
+                ));
                 return WRONG;
             }
         },
@@ -98,9 +101,20 @@ fn pci(a: &Pci) -> u8 {
         return ANSWERED;
     }
     let head = ["bus", "width", "peak, both directions together", "source"].map(String::from).to_vec();
-    let rows = list.iter().map(|b| vec![b.name.to_owned(), format!("{} bit", b.width_bits), format!("{} MB/s", digits(b.peak().bytes() / 1e6)), b.source.to_owned()]);
+    let rows = list.iter().map(|b| {
+        vec![
+            b.name.to_owned(),
+            format!("{} bit", b.width_bits),
+            format!("{} MB/s", digits(b.peak().bytes() / 1e6)),
+            b.source.to_owned(),
+        ]
+    });
     let grid = Grid { head, rows: rows.collect() };
-    if a.form.csv { output::csv(&grid) } else { output::table(&grid) }
+    if a.form.csv {
+        output::csv(&grid)
+    } else {
+        output::table(&grid)
+    }
     ANSWERED
 }
 
@@ -141,7 +155,9 @@ fn pcie(a: &Pcie) -> u8 {
         output::json(&answer);
     } else if a.form.csv {
         let head = ["payload_B", "efficiency", "with_dllps", "write_bps_one_way"].map(String::from).to_vec();
-        let rows = answer.curve.iter().map(|p| vec![p.payload.to_string(), p.efficiency.to_string(), p.with_dllps.to_string(), p.write.to_string()]);
+        let rows = answer.curve.iter().map(|p| {
+            vec![p.payload.to_string(), p.efficiency.to_string(), p.with_dllps.to_string(), p.write.to_string()]
+        });
         output::csv(&Grid { head, rows: rows.collect() });
     } else {
         text(&answer, a);
@@ -162,7 +178,16 @@ fn text(w: &Answer, a: &Pcie) {
     let mut line = |name: &str, value: String| out += &format!("  {name:<18}{value}\n");
     line("raw", both(w.raw));
     line("after line coding", both(w.coded));
-    line("write TLP", format!("{} payload + {} B = {} B on the wire, {} million/s", a.payload, w.tlp_overhead, w.tlp_bytes, digits(w.tlps_per_second / 1e6)));
+    line(
+        "write TLP",
+        format!(
+            "{} payload + {} B = {} B on the wire, {} million/s",
+            a.payload,
+            w.tlp_overhead,
+            w.tlp_bytes,
+            digits(w.tlps_per_second / 1e6)
+        ),
+    );
     line("writes", both(w.write));
     line("reads", format!("{} in {} completions", both(w.read), a.completion));
     line("efficiency", format!("{} % of TLP and DLLP bytes are payload", digits(w.efficiency * 100.0)));
@@ -174,15 +199,23 @@ fn text(w: &Answer, a: &Pcie) {
     output::print(&out);
     let head = ["payload", "efficiency", "with DLLPs", "writes, one way"].map(String::from).to_vec();
     let percent = |v: f64| format!("{} %", digits(v * 100.0));
-    let rows = w.curve.iter().map(|p| vec![format!("{} B", p.payload), percent(p.efficiency), percent(p.with_dllps), human_rate(p.write)]);
+    let rows = w
+        .curve
+        .iter()
+        .map(|p| vec![format!("{} B", p.payload), percent(p.efficiency), percent(p.with_dllps), human_rate(p.write)]);
     output::table(&Grid { head, rows: rows.collect() });
 }
 
 fn pictures(w: &Answer) -> Vec<(String, String)> {
-    let line = |name: &str, f: &dyn Fn(&lanescope::estimate::wire::Point) -> f64| Series { name: name.into(), points: w.curve.iter().map(|p| (p.payload as f64, f(p))).collect() };
+    let line = |name: &str, f: &dyn Fn(&lanescope::estimate::wire::Point) -> f64| Series {
+        name: name.into(),
+        points: w.curve.iter().map(|p| (p.payload as f64, f(p))).collect(),
+    };
     let efficiency = [line("TLPs", &|p| p.efficiency * 100.0), line("TLPs and DLLPs", &|p| p.with_dllps * 100.0)];
     let rate = [line("writes", &|p| p.write / 1e9)];
-    let chart = |title: &str, y: &str, series: &[Series]| Chart { title, x: "payload of one TLP", y, log_x: true, x_unit_bytes: true, series }.svg();
+    let chart = |title: &str, y: &str, series: &[Series]| {
+        Chart { title, x: "payload of one TLP", y, log_x: true, x_unit_bytes: true, series }.svg()
+    };
     vec![
         ("waterfall".into(), pens::svg::waterfall(&w.direction)),
         ("efficiency".into(), chart(&format!("{}: link efficiency", w.speed), "%", &efficiency)),

@@ -94,8 +94,10 @@ fn give(node: &Node, amount: f64, asked: &[f64], given: &mut [f64]) {
 pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
     let trees: Vec<Node> = resources.iter().map(|r| tree(&r.uses, &(0..r.uses.len()).collect::<Vec<_>>(), 0)).collect();
     // What each resource lets each of its flows have; at first, all of it.
-    let mut allowed: Vec<Vec<f64>> =
-        resources.iter().map(|r| r.uses.iter().map(|u| r.capacity / (u.weight + u.first).max(1e-300)).collect()).collect();
+    let mut allowed: Vec<Vec<f64>> = resources
+        .iter()
+        .map(|r| r.uses.iter().map(|u| r.capacity / (u.weight + u.first).max(1e-300)).collect())
+        .collect();
     let mut of_flow: Vec<Vec<(usize, usize)>> = vec![Vec::new(); caps.len()];
     for (r, resource) in resources.iter().enumerate() {
         for (u, used) in resource.uses.iter().enumerate() {
@@ -115,10 +117,15 @@ pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
             let alone = |u: &Use| if u.weight > 0.0 { left / u.weight } else { f64::INFINITY };
             let wished: Vec<f64> = resource.uses.iter().map(|u| best(u.flow, &allowed, r)).collect();
             let asked: Vec<f64> = resource.uses.iter().zip(&wished).map(|(u, w)| w.min(alone(u))).collect();
-            let load: f64 = resource.uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.weight * a).sum();
+            let load: f64 =
+                resource.uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.weight * a).sum();
             let got = if load <= left * (1.0 + 1e-12) { asked } else { divide(resource, &trees[r], left, &asked) };
             // Who gets his wish is not held back here.
-            let given: Vec<f64> = got.into_iter().zip(wished).map(|(g, w)| if g >= w * (1.0 - 1e-12) { f64::INFINITY } else { g }).collect();
+            let given: Vec<f64> = got
+                .into_iter()
+                .zip(wished)
+                .map(|(g, w)| if g >= w * (1.0 - 1e-12) { f64::INFINITY } else { g })
+                .collect();
             for (u, (used, given)) in resource.uses.iter().zip(given).enumerate() {
                 allowed[r][u] = given;
                 let new = best(used.flow, &allowed, usize::MAX);
@@ -132,7 +139,10 @@ pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
     }
     (0..caps.len())
         .map(|f| {
-            let tightest = of_flow[f].iter().filter(|&&(r, u)| allowed[r][u] <= rate[f] * (1.0 + 1e-9)).max_by_key(|&&(r, _)| resources[r].uses.len());
+            let tightest = of_flow[f]
+                .iter()
+                .filter(|&&(r, u)| allowed[r][u] <= rate[f] * (1.0 + 1e-9))
+                .max_by_key(|&&(r, _)| resources[r].uses.len());
             Share { rate: rate[f], by: tightest.map(|t| t.0) }
         })
         .collect()
@@ -142,20 +152,31 @@ pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
 fn divide<K>(resource: &Resource<K>, tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
     let uses = &resource.uses;
     // Only flows that send packets here are held back; those with nothing but DLLPs pass.
-    let packets: Vec<f64> = uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
+    let packets: Vec<f64> =
+        uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
     let mut given = vec![0.0; uses.len()];
-    let units = |given: &[f64]| uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.weight).sum::<f64>();
+    let units = |given: &[f64]| {
+        uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.weight).sum::<f64>()
+    };
     // Units rise with the number of turns; find the number that fills the capacity (false position on a piecewise linear curve).
     let (mut low, mut high) = (0.0, demand(tree, &packets));
     let (mut at_low, mut at_high) = (-left, f64::NAN);
     for i in 0..80 {
-        let guess = if i % 3 == 2 || at_high.is_nan() { 0.5 * (low + high) } else { low - at_low * (high - low) / (at_high - at_low) };
+        let guess = if i % 3 == 2 || at_high.is_nan() {
+            0.5 * (low + high)
+        } else {
+            low - at_low * (high - low) / (at_high - at_low)
+        };
         give(tree, guess, &packets, &mut given);
         let over = units(&given) - left;
         if over.abs() <= left * 1e-13 {
             break;
         }
-        if over > 0.0 { (high, at_high) = (guess, over) } else { (low, at_low) = (guess, over) }
+        if over > 0.0 {
+            (high, at_high) = (guess, over)
+        } else {
+            (low, at_low) = (guess, over)
+        }
         if high - low <= high * 1e-15 {
             break;
         }
@@ -179,7 +200,8 @@ mod tests {
 
     #[test]
     fn one_resource_is_divided_evenly_and_the_modest_leave_the_rest() {
-        let r = [Resource { key: 0, capacity: 12.0, uses: vec![used(0, 1.0, &[]), used(1, 1.0, &[]), used(2, 1.0, &[])] }];
+        let r =
+            [Resource { key: 0, capacity: 12.0, uses: vec![used(0, 1.0, &[]), used(1, 1.0, &[]), used(2, 1.0, &[])] }];
         assert_eq!(rates(&r, &[MUCH; 3]), [4.0, 4.0, 4.0]);
         assert_eq!(rates(&r, &[1.0, MUCH, MUCH]), [1.0, 5.5, 5.5]);
     }
@@ -187,7 +209,11 @@ mod tests {
     #[test]
     fn ports_take_turns_not_flows() {
         // Flows 0 and 1 behind port 7, flow 2 behind port 8.
-        let r = [Resource { key: 0, capacity: 12.0, uses: vec![used(0, 1.0, &[7, 1]), used(1, 1.0, &[7, 2]), used(2, 1.0, &[8, 1])] }];
+        let r = [Resource {
+            key: 0,
+            capacity: 12.0,
+            uses: vec![used(0, 1.0, &[7, 1]), used(1, 1.0, &[7, 2]), used(2, 1.0, &[8, 1])],
+        }];
         assert_eq!(rates(&r, &[MUCH; 3]), [3.0, 3.0, 6.0]);
         // What flow 0 leaves goes to its own port first.
         assert_eq!(rates(&r, &[1.0, MUCH, MUCH]), [1.0, 5.0, 6.0]);

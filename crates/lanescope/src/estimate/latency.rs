@@ -2,9 +2,9 @@
 
 use crate::plan::{Flow, Hop, Place, Plan};
 use crate::protocol::pcie::{self, Generation, Header};
+use crate::scenario::PartKeys;
 use crate::scenario::keys::Forwarding;
 use crate::scenario::quantity::Corner;
-use crate::scenario::PartKeys;
 
 /// When a packet's first and last bit arrive at the end of a route, in ns after its first bit left.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,11 +48,11 @@ fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> u64) -> f64 
 
 /// Payload of the completions that a flow's target returns for a read of `size`.
 pub(crate) fn completion_size(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> u64 {
-    let payload = flow.payload.at(corner).0;
+    let payload = flow.payload.at(corner).bytes();
     let wanted = match &plan.part(flow.target).keys {
         PartKeys::RootComplex(k) => match (&k.large_read, &k.large_completion_size) {
-            (Some(above), Some(large)) if size > above.typical.0 => large.at(corner).0,
-            _ => k.completion_size.at(corner).0,
+            (Some(above), Some(large)) if size > above.typical.0 => large.at(corner).bytes(),
+            _ => k.completion_size.at(corner).bytes(),
         },
         _ => payload,
     };
@@ -65,7 +65,9 @@ pub(crate) fn completer(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
         PartKeys::RootComplex(k) => {
             let period = k.core_clock.as_ref().map_or(0.0, |c| c.at(corner).period_ns());
             let memory = flow.place != Place::Cache;
-            let mut ns = k.read_latency.at(corner).ns() + k.hub_latency.at(corner).ns() + k.core_cycles.at(corner) as f64 * period;
+            let mut ns = k.read_latency.at(corner).ns()
+                + k.hub_latency.at(corner).ns()
+                + k.core_cycles.at(corner) as f64 * period;
             if memory {
                 ns += k.memory_latency.at(corner).ns() + k.hub_cycles.at(corner) as f64 * period;
             }
@@ -103,7 +105,8 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
         data(speed.generation) as f64 / speed.coded().bytes() * 1e9
     });
     // Completions behind the first follow as fast as the slowest link lets them; so do the requests for them.
-    let completions = slowest(plan, &back, &|g| completions(g, size, request, piece).1 - pcie::tlp(g, Header::Dw3, head, false));
+    let completions =
+        slowest(plan, &back, &|g| completions(g, size, request, piece).1 - pcie::tlp(g, Header::Dw3, head, false));
     let requests = slowest(plan, &flow.route, &|g| (size.div_ceil(request) - 1) * pcie::tlp(g, header, 0, ecrc));
     let engine = engine(plan, corner, flow);
     ReadTimes {
@@ -123,7 +126,9 @@ pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece
 /// The engine's own latency in ns, and its time per byte behind the link in ns.
 fn engine(plan: &Plan, corner: Corner, flow: &Flow) -> (f64, f64) {
     match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => (k.latency.at(corner).ns(), k.bus_rate.as_ref().map_or(0.0, |r| 1e9 / r.at(corner).bytes())),
+        PartKeys::Endpoint(k) => {
+            (k.latency.at(corner).ns(), k.bus_rate.as_ref().map_or(0.0, |r| 1e9 / r.at(corner).bytes()))
+        }
         _ => (0.0, 0.0),
     }
 }
@@ -134,10 +139,12 @@ pub(crate) fn ecrc(plan: &Plan, flow: &Flow) -> bool {
 
 /// An unloaded posted write of `size`: first bit out to the last byte done at the target, ns.
 pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 {
-    let (ecrc, header, payload) = (ecrc(plan, flow), flow.header.at(corner), flow.payload.at(corner).0);
+    let (ecrc, header, payload) = (ecrc(plan, flow), flow.header.at(corner), flow.payload.at(corner).bytes());
     let first = size.min(payload);
     let arrive = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, first, ecrc));
-    let behind = slowest(plan, &flow.route, &|g| pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc));
+    let behind = slowest(plan, &flow.route, &|g| {
+        pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc)
+    });
     let done = match &plan.part(flow.target).keys {
         PartKeys::RootComplex(k) => k.write_latency.at(corner).ns(),
         _ => 0.0,

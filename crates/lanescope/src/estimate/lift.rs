@@ -2,14 +2,15 @@
 
 use super::resources::{Ceiling, Key};
 use super::{binding, ceiling_words, credit_name, groups, outcome};
-use crate::plan::{Plan, PartId, Program};
-use crate::protocol::pcie::{Class, Generation, Lanes, Speed, SIZES};
+use crate::plan::{PartId, Plan, Program};
+use crate::protocol::pcie::{Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Lifting};
-use crate::scenario::quantity::{Corner, Quantity, Shape};
 use crate::scenario::PartKeys;
+use crate::scenario::quantity::{Corner, Quantity, Shape};
 use crate::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::num::NonZeroU32;
 
 /// The share of a group of flows, bits per second, and what binds it.
 fn share(plan: &Plan, group: &str) -> (f64, Binding) {
@@ -47,7 +48,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             }
             Some((better, format!("flows.{name}.load.outstanding={now}"), true))
         }
-        Key::Tags(id) => part_change(plan, id, "tags", |k| double_count(endpoint(k).map(|e| &mut e.tags))),
+        Key::Tags(id) => part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags))),
         Key::Engine(id, ceiling) => {
             let key = ceiling_words(ceiling).1;
             part_change(plan, id, key, |k| {
@@ -63,7 +64,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             })
         }
         Key::ReadsInFlight(id) => part_change(plan, id, "reads_in_flight", |k| match k {
-            PartKeys::RootComplex(r) => double_count(r.reads_in_flight.as_mut()),
+            PartKeys::RootComplex(r) => double(r.reads_in_flight.as_mut()),
             _ => None,
         }),
         Key::Memory(id) => part_change(plan, id, "memory_bandwidth", |k| match k {
@@ -82,7 +83,12 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
 }
 
 /// Changes one value of all parts of a group.
-fn part_change(plan: &Plan, id: PartId, key: &str, change: impl Fn(&mut PartKeys) -> Option<String>) -> Option<(Plan, String, bool)> {
+fn part_change(
+    plan: &Plan,
+    id: PartId,
+    key: &str,
+    change: impl Fn(&mut PartKeys) -> Option<String>,
+) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     let group = plan.part(id).group.clone();
     let mut said = None;
@@ -123,6 +129,12 @@ fn map<T: Clone>(q: &mut Quantity<T>, f: impl Fn(&T) -> T) {
 fn double_count(q: Option<&mut Quantity<u32>>) -> Option<String> {
     let q = q?;
     map(q, |n| n.saturating_mul(2));
+    Some(q.typical.to_string())
+}
+
+fn double(q: Option<&mut Quantity<NonZeroU32>>) -> Option<String> {
+    let q = q?;
+    map(q, |n| n.saturating_mul(NonZeroU32::MIN.saturating_add(1)));
     Some(q.typical.to_string())
 }
 
@@ -240,7 +252,13 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         let mut best: Option<Step> = None;
         for (value, candidate) in plans {
             let s = share(&candidate, group).0;
-            let step = Step { change: format!("{change}={value}"), now: now.clone(), share: s, enough: enough(s), fits: fits(&value) };
+            let step = Step {
+                change: format!("{change}={value}"),
+                now: now.clone(),
+                share: s,
+                enough: enough(s),
+                fits: fits(&value),
+            };
             if step.enough {
                 best = Some(step);
                 break;
@@ -257,7 +275,10 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical);
             let tightest = super::tightest(&o, &members).unwrap_or(first);
-            let Some((better, change, fits)) = o.shares[tightest].by.and_then(|r| improve(&at, o.resources[r].key)) else { break };
+            let Some((better, change, fits)) = o.shares[tightest].by.and_then(|r| improve(&at, o.resources[r].key))
+            else {
+                break;
+            };
             let s = share(&better, group).0;
             result.together.push(Step { change, now: String::new(), share: s, enough: enough(s), fits });
             at = better;
@@ -287,7 +308,9 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
         let now = link.speed.typical;
         let mut speeds: Vec<Speed> = Generation::ALL[..5]
             .iter()
-            .flat_map(|&generation| [1, 2, 4, 8, 16].into_iter().filter_map(Lanes::new).map(move |lanes| Speed { generation, lanes }))
+            .flat_map(|&generation| {
+                [1, 2, 4, 8, 16].into_iter().filter_map(Lanes::new).map(move |lanes| Speed { generation, lanes })
+            })
             .filter(|s| s.coded() > now.coded())
             .collect();
         // The least faster one first; of equals the older generation.
@@ -300,19 +323,20 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
         let (lanes, generation) = limits(plan, &link.group);
         let fits: Fits = Box::new(move |text| {
             let text = text.trim_matches('"');
-            let speed = text.split_once(" x").and_then(|(g, l)| Some((Generation::parse(g)?, Lanes::new(l.parse().ok()?)?)));
+            let speed =
+                text.split_once(" x").and_then(|(g, l)| Some((Generation::parse(g)?, Lanes::new(l.parse().ok()?)?)));
             speed.is_some_and(|(g, l)| lanes.is_none_or(|m| l <= m) && generation.is_none_or(|m| g <= m))
         });
         all.push((format!("links.{}.pcie", link.group), now.to_string(), fits, speeds.into_iter().map(of).collect()));
-        let sizes = SIZES.into_iter().filter(|&s| s > link.mps.typical.0).map(|s| {
+        let sizes = PayloadSize::all().filter(|&s| s > link.mps.typical).map(|s| {
             let mut p = plan.clone();
             for l in &mut p.links {
-                l.mps = l.mps.with(Bytes(s.max(l.mps.typical.0)));
+                l.mps = l.mps.with(s.max(l.mps.typical));
             }
             for f in &mut p.flows {
-                f.payload = f.payload.with(Bytes(s.max(f.payload.typical.0)));
+                f.payload = f.payload.with(s.max(f.payload.typical));
             }
-            (format!("\"{s} B\" (all links)"), p)
+            (format!("\"{s}\" (all links)"), p)
         });
         if seen.len() == 1 {
             all.push(("mps".into(), link.mps.typical.to_string(), always(), sizes.collect()));
@@ -321,26 +345,51 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
     if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys
         && flow.reads()
     {
-        let counts = (1..=10).map(|i| k.tags.typical.saturating_mul(1 << i)).take_while(|&n| n <= 1024);
-        let tags = counts.filter_map(|n| with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.tags, |_| n))).map(|p| (n.to_string(), p)));
-        all.push((format!("parts.{}.tags", plan.part(flow.source).group), k.tags.typical.to_string(), always(), tags.collect()));
-        let sizes = SIZES.into_iter().filter(|&s| s > k.max_read_request.typical.0);
-        let sizes = sizes.filter_map(|s| with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.max_read_request, |_| Bytes(s)))).map(|p| (format!("\"{s} B\""), p)));
-        all.push((format!("parts.{}.max_read_request", plan.part(flow.source).group), k.max_read_request.typical.show(), always(), sizes.collect()));
+        let counts = (1..=10)
+            .filter_map(|i| NonZeroU32::new(k.tags.typical.get().saturating_mul(1 << i)))
+            .take_while(|n| n.get() <= 1024);
+        let tags = counts.filter_map(|n| {
+            with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.tags, |_| n))).map(|p| (n.to_string(), p))
+        });
+        all.push((
+            format!("parts.{}.tags", plan.part(flow.source).group),
+            k.tags.typical.to_string(),
+            always(),
+            tags.collect(),
+        ));
+        let sizes = PayloadSize::all().filter(|&s| s > k.max_read_request.typical);
+        let sizes = sizes.filter_map(|s| {
+            with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.max_read_request, |_| s)))
+                .map(|p| (format!("\"{s}\""), p))
+        });
+        all.push((
+            format!("parts.{}.max_read_request", plan.part(flow.source).group),
+            k.max_read_request.typical.show(),
+            always(),
+            sizes.collect(),
+        ));
     }
     if let (PartKeys::RootComplex(k), true) = (&plan.part(flow.target).keys, flow.reads()) {
-        let sizes = [64u64, 128, 256, 512].into_iter().filter(|&s| s > k.completion_size.typical.0);
+        let sizes = [64, 128, 256, 512]
+            .into_iter()
+            .filter_map(|s| CompletionSize::new(Bytes(s)))
+            .filter(|&s| s > k.completion_size.typical);
         let sizes = sizes.filter_map(|s| {
             with_part(plan, flow.target, |k| match k {
                 PartKeys::RootComplex(r) => {
-                    map(&mut r.completion_size, |_| Bytes(s));
+                    map(&mut r.completion_size, |_| s);
                     Some(())
                 }
                 _ => None,
             })
-            .map(|p| (format!("\"{s} B\""), p))
+            .map(|p| (format!("\"{s}\""), p))
         });
-        all.push((format!("parts.{}.completion_size", plan.part(flow.target).group), k.completion_size.typical.show(), always(), sizes.collect()));
+        all.push((
+            format!("parts.{}.completion_size", plan.part(flow.target).group),
+            k.completion_size.typical.show(),
+            always(),
+            sizes.collect(),
+        ));
     }
     if let Program::Closed { outstanding, .. } = flow.program {
         let counts = (1..=16).map(|i| outstanding.saturating_mul(1 << i)).take_while(|&n| n <= 1 << 20);
@@ -353,7 +402,12 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
             }
             (n.to_string(), p)
         });
-        all.push((format!("flows.{}.load.outstanding", flow.group), outstanding.to_string(), always(), plans.collect()));
+        all.push((
+            format!("flows.{}.load.outstanding", flow.group),
+            outstanding.to_string(),
+            always(),
+            plans.collect(),
+        ));
     }
     all
 }

@@ -10,17 +10,19 @@ mod lift;
 mod resources;
 pub mod wire;
 
-pub use lift::{need, Need, Step};
+pub use lift::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
 use crate::plan::{Direction, Flow, Hop, LinkId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
-use crate::result::{Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SwitchReport, Total, Verdict, SCHEMA};
+use crate::result::{
+    Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total, Verdict,
+};
+use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::Corner;
-use crate::scenario::PartKeys;
-use fill::{shares, Resource, Share};
-use resources::{operation, request_size, resources, wires, Ceiling, Key, Wires};
+use fill::{Resource, Share, shares};
+use resources::{Ceiling, Key, Wires, operation, request_size, resources, wires};
 use std::collections::BTreeMap;
 
 /// Everything at one corner.
@@ -49,16 +51,16 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c));
     let groups = groups(plan);
-    let flows = groups
-        .iter()
-        .map(|(name, members)| flow_report(plan, name, members, [&slower, &typical, &faster]))
-        .collect();
+    let flows =
+        groups.iter().map(|(name, members)| flow_report(plan, name, members, [&slower, &typical, &faster])).collect();
     let total = total(plan, [&slower, &typical, &faster]);
     let switches = plan
         .parts
         .iter()
         .filter_map(|p| match &p.keys {
-            PartKeys::Switch(k) => Some(SwitchReport { name: p.name.clone(), latency: ranged(|c| k.latency.at(c).seconds()) }),
+            PartKeys::Switch(k) => {
+                Some(SwitchReport { name: p.name.clone(), latency: ranged(|c| k.latency.at(c).seconds()) })
+            }
             _ => None,
         })
         .collect();
@@ -100,7 +102,9 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
     let bound = bound(&typical.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0;
     // Only wires, all their slots, only packets.
     let framing_limit = bound_of_framing(plan, &typical.resources, members) * 8.0;
-    let worst = |at: &dyn Fn(&Flow, Corner) -> f64| ranged(|c| members.iter().map(|&i| at(&plan.flows[i], c)).fold(0.0, f64::max) * 1e-9);
+    let worst = |at: &dyn Fn(&Flow, Corner) -> f64| {
+        ranged(|c| members.iter().map(|&i| at(&plan.flows[i], c)).fold(0.0, f64::max) * 1e-9)
+    };
     let reads = flow.reads();
     let latency = worst(&|f, c| operation(plan, c, f));
     let latency_first = reads.then(|| {
@@ -123,16 +127,32 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
     });
     let tightest = tightest(typical, members).unwrap_or(members[0]);
     let bound_by = binding(plan, typical, tightest);
+    let mut bound_also: Vec<String> = Vec::new();
+    for &i in members {
+        let element = binding(plan, typical, i).element;
+        if bound_also.len() < 64 && element != bound_by.element && !bound_also.contains(&element) {
+            bound_also.push(element);
+        }
+    }
     let lifting = typical.shares[tightest].by.and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
     let measured = flow.measured.map(|m| {
         let (each, share) = (m.bits(), total(typical) / members.len() as f64);
         let highest = faster_bound(faster, members) / members.len() as f64;
-        Measured { each, unexplained: share - each, above_bound: each > highest.max(bound / members.len() as f64) * (1.0 + 1e-9) }
+        Measured {
+            each,
+            unexplained: share - each,
+            above_bound: each > highest.max(bound / members.len() as f64) * (1.0 + 1e-9),
+        }
     });
     FlowReport {
         name: name.to_owned(),
         instances: members.len(),
-        what: format!("{} {}, {}", crate::scenario::quantity::Shape::show(&flow.op.typical), flow.size.typical, plan.route_text(flow)),
+        what: format!(
+            "{} {}, {}",
+            crate::scenario::quantity::Shape::show(&flow.op.typical),
+            flow.size.typical,
+            plan.route_text(flow)
+        ),
         both_ways: flow.op.typical == Do::Alternate,
         wanted_each,
         bound,
@@ -143,6 +163,7 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
         latency,
         round_trip,
         bound_by,
+        bound_also,
         lifting,
         measured,
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
@@ -192,7 +213,12 @@ fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
 
 /// The most that all members together can get: members are covered by the resources that limit them most, shared ones once.
 /// Valid as a bound for any cover, because each resource limits the sum over those it covers.
-fn bound(resources: &[Resource<Key>], members: &[usize], weight: impl Fn(&fill::Use) -> f64, capacity: impl Fn(Key, f64) -> f64) -> f64 {
+fn bound(
+    resources: &[Resource<Key>],
+    members: &[usize],
+    weight: impl Fn(&fill::Use) -> f64,
+    capacity: impl Fn(Key, f64) -> f64,
+) -> f64 {
     let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, f64::INFINITY)).collect();
     // (what the covered may have in all, whom it covers)
     let mut covers: Vec<(f64, Vec<usize>)> = Vec::new();
@@ -225,13 +251,18 @@ fn bound(resources: &[Resource<Key>], members: &[usize], weight: impl Fn(&fill::
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| matches!(r.key, Key::Wire(_))).cloned().collect();
-    bound(&wires, members, |u| u.weight, |key, capacity| match key {
-        Key::Wire(hop) => {
-            let speed = plan.link(hop.link).speed.typical;
-            speed.coded().bytes() * speed.usable(0)
-        }
-        _ => capacity,
-    })
+    bound(
+        &wires,
+        members,
+        |u| u.weight,
+        |key, capacity| match key {
+            Key::Wire(hop) => {
+                let speed = plan.link(hop.link).speed.typical;
+                speed.coded().bytes() * speed.usable(0)
+            }
+            _ => capacity,
+        },
+    )
 }
 
 /// `links.uplink toward host`.
@@ -251,23 +282,38 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let part = |id: crate::plan::PartId| format!("parts.{}", plan.part(id).name);
     let (element, what, evidence) = match resource.key {
         Key::Wire(hop) => (direction_name(plan, hop), "slots".to_owned(), "100 % of its slots taken".to_owned()),
-        Key::Tags(id) => (part(id), "read requests in flight".into(), match &plan.part(id).keys {
-            PartKeys::Endpoint(k) => format!("{} x {} tags / {} a request, unloaded", k.engines.typical, k.tags.typical, round_trip_text(plan, flow)),
-            _ => String::new(),
-        }),
+        Key::Tags(id) => (
+            part(id),
+            "read requests in flight".into(),
+            match &plan.part(id).keys {
+                PartKeys::Endpoint(k) => format!(
+                    "{} x {} tags / {} a request, unloaded",
+                    k.engines.typical,
+                    k.tags.typical,
+                    round_trip_text(plan, flow)
+                ),
+                _ => String::new(),
+            },
+        ),
         Key::Engine(id, ceiling) => {
             let (what, key) = ceiling_words(ceiling);
             (part(id), what.to_owned(), format!("its {key}"))
         }
-        Key::ReadsInFlight(id) => (part(id), "reads in flight".into(), format!("{} reads_in_flight / its latency", resource.capacity)),
+        Key::ReadsInFlight(id) => {
+            (part(id), "reads in flight".into(), format!("{} reads_in_flight / its latency", resource.capacity))
+        }
         Key::Memory(id) => (part(id), "memory".into(), "its memory_bandwidth".into()),
         Key::Core(id) => (part(id), "core".into(), "its core_bandwidth".into()),
-        Key::Credits(hop, class, headers) => {
-            (direction_name(plan, hop), format!("{} credits", credit_name(class, headers)), format!("{} credits / the time until they come back", resource.capacity))
-        }
-        Key::Outstanding(i) => {
-            (format!("flows.{}", plan.flows[i].name), "operations in flight".into(), format!("{} outstanding / (round trip + think time)", resource.capacity))
-        }
+        Key::Credits(hop, class, headers) => (
+            direction_name(plan, hop),
+            format!("{} credits", credit_name(class, headers)),
+            format!("{} credits / the time until they come back", resource.capacity),
+        ),
+        Key::Outstanding(i) => (
+            format!("flows.{}", plan.flows[i].name),
+            "operations in flight".into(),
+            format!("{} outstanding / (round trip + think time)", resource.capacity),
+        ),
     };
     Binding { element, resource: what, evidence }
 }
@@ -329,7 +375,13 @@ fn ledgers(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
                 tlps += bits / 8.0 * s.tlps;
                 data_tlps += bits / 8.0 * s.data_tlps;
             }
-            let used = ledger.ordered_sets + ledger.flits + ledger.payload + ledger.framing + ledger.requests + ledger.acks + ledger.update_fc;
+            let used = ledger.ordered_sets
+                + ledger.flits
+                + ledger.payload
+                + ledger.framing
+                + ledger.requests
+                + ledger.acks
+                + ledger.update_fc;
             ledger.idle = (coded - used).max(0.0);
             all.push(LinkReport {
                 name: link.name.clone(),

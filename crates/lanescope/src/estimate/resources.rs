@@ -5,9 +5,9 @@ use super::latency;
 use crate::plan::check::credits;
 use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class, Generation, Header};
+use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Core};
 use crate::scenario::quantity::Corner;
-use crate::scenario::PartKeys;
 use std::collections::BTreeMap;
 
 /// What a resource is. The order breaks ties in reports: links before engines before the rest.
@@ -80,7 +80,18 @@ pub(crate) type Wires = BTreeMap<Hop, Vec<(usize, Slots)>>;
 
 /// Adds a train of TLPs of a class on one hop, and the DLLPs that answer it on the way back.
 #[allow(clippy::too_many_arguments)]
-fn train(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize, hop: Hop, class: Class, per_byte: f64, tlps: u64, bytes: u64, data: u64) {
+fn train(
+    wires: &mut Wires,
+    plan: &Plan,
+    corner: Corner,
+    index: usize,
+    hop: Hop,
+    class: Class,
+    per_byte: f64,
+    tlps: u64,
+    bytes: u64,
+    data: u64,
+) {
     let link = plan.link(hop.link);
     let generation = link.speed.typical.generation;
     {
@@ -100,7 +111,7 @@ fn train(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize, hop: Hop,
     let size = pcie::dllp(generation) as f64;
     let rate = tlps as f64 * per_byte;
     // A DLLP waits for the TLP before it; what arrives meanwhile it answers too, so the fewest are those of the longest wait.
-    let longest = pcie::tlp(generation, Header::Dw4, link.mps.typical.0, true);
+    let longest = pcie::tlp(generation, Header::Dw4, link.mps.typical.bytes(), true);
     let meanwhile = longest.div_ceil((bytes / tlps.max(1)).max(1)) as u32;
     let fewest = |every: crate::scenario::quantity::Every| every.0.map_or(0.0, |n| 1.0 / (n + meanwhile) as f64);
     let s = slots(wires, hop.reversed(), index);
@@ -127,7 +138,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
     for (index, flow) in plan.flows.iter().enumerate() {
         let size = flow.size.at(corner).0;
         let per_byte = 1.0 / size as f64;
-        let payload = flow.payload.at(corner).0;
+        let payload = flow.payload.at(corner).bytes();
         let (header, ecrc) = (flow.header.at(corner), latency::ecrc(plan, flow));
         for &hop in &flow.route {
             let generation = plan.link(hop.link).speed.typical.generation;
@@ -152,14 +163,18 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
 /// Bytes that one read request of a flow asks for at most.
 pub(crate) fn request_size(plan: &Plan, corner: Corner, flow: &Flow) -> u64 {
     match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => k.max_read_request.at(corner).0,
+        PartKeys::Endpoint(k) => k.max_read_request.at(corner).bytes(),
         _ => pcie::SIZES[5],
     }
 }
 
 /// The ports that a flow's packets came through before `hops` of its route, nearest first, then its source.
 fn path(flow: &Flow, hops: usize) -> Vec<u64> {
-    let mut path: Vec<u64> = flow.route[..hops].iter().rev().map(|h| (h.link.0 as u64) << 1 | (h.direction == Direction::Up) as u64).collect();
+    let mut path: Vec<u64> = flow.route[..hops]
+        .iter()
+        .rev()
+        .map(|h| (h.link.0 as u64) << 1 | (h.direction == Direction::Up) as u64)
+        .collect();
     path.push(1 << 40 | flow.source.0 as u64);
     path
 }
@@ -179,13 +194,27 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             add(
                 Key::Wire(*hop),
                 capacity,
-                Use { flow: index, weight: slots.packets(), packets: slots.tlps, first: slots.acks + slots.update_fc, first_least: slots.dllps_least, path: path(flow, at) },
+                Use {
+                    flow: index,
+                    weight: slots.packets(),
+                    packets: slots.tlps,
+                    first: slots.acks + slots.update_fc,
+                    first_least: slots.dllps_least,
+                    path: path(flow, at),
+                },
             );
         }
     }
     for (index, flow) in plan.flows.iter().enumerate() {
         // A plain use of something by whole payload: turns are of equal weight.
-        let plain = |weight: f64, hops: usize| Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, path: path(flow, hops) };
+        let plain = |weight: f64, hops: usize| Use {
+            flow: index,
+            weight,
+            packets: weight,
+            first: 0.0,
+            first_least: 0.0,
+            path: path(flow, hops),
+        };
         let end = flow.route.len();
         requester(plan, corner, flow, &mut |key, capacity, weight| add(key, capacity, plain(weight, 0)));
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
@@ -196,7 +225,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
                 let request = request_size(plan, corner, flow).min(flow.size.at(corner).0);
                 let weight = latency::completer(plan, corner, flow) * 1e-9 / request as f64;
-                add(Key::ReadsInFlight(flow.target), n.at(corner) as f64, plain(weight, end));
+                add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, end));
             }
         }
         for (i, hop) in flow.route.iter().enumerate().skip(1) {
@@ -205,10 +234,12 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                 && let (Some(rate), true) = (&k.core_bandwidth, k.core.typical != Core::Crossbar)
             {
                 // The core moves whole TLPs without their framing, both ways of this flow added.
-                let through = |h: &Hop| wires.get(h).and_then(|l| l.iter().find(|(f, _)| *f == index)).map_or(0.0, |(_, s)| {
-                    let generation = plan.link(h.link).speed.typical.generation;
-                    s.packets() - s.tlps * pcie::tlp_framing(generation) as f64
-                });
+                let through = |h: &Hop| {
+                    wires.get(h).and_then(|l| l.iter().find(|(f, _)| *f == index)).map_or(0.0, |(_, s)| {
+                        let generation = plan.link(h.link).speed.typical.generation;
+                        s.packets() - s.tlps * pcie::tlp_framing(generation) as f64
+                    })
+                };
                 add(Key::Core(part), rate.at(corner).bytes(), plain(through(hop) + through(&hop.reversed()), i));
             }
         }
@@ -232,7 +263,7 @@ pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
         let request = request_size(plan, corner, flow);
         // A read larger than its engine's tags cover goes in rounds.
         let window = match &plan.part(flow.source).keys {
-            PartKeys::Endpoint(k) => (k.tags.at(corner) as u64).saturating_mul(request),
+            PartKeys::Endpoint(k) => (k.tags.at(corner).get() as u64).saturating_mul(request),
             _ => u64::MAX,
         };
         let rounds = (size as f64 / window as f64).max(1.0);
@@ -258,19 +289,20 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
             add(Key::Engine(part, Ceiling::ReadInterval), 1.0, t.at(corner).seconds() / size as f64);
         }
         let request = request_size(plan, corner, flow);
-        let (tags, pause) = (k.tags.at(corner) as f64, k.turnaround.at(corner).ns());
-        let engines = k.engines.at(corner) as f64;
+        let (tags, pause) = (k.tags.at(corner).get() as f64, k.turnaround.at(corner).ns());
+        let engines = k.engines.at(corner).get() as f64;
         match k.turnaround_after.typical {
             After::Request => {
                 // Little's law: tags in use = requests per second x time of one.
                 let (full, rest) = pcie::split(size, request);
-                let time = |s: u64| if s > 0 { latency::read(plan, corner, flow, s, request).last + pause } else { 0.0 };
+                let time =
+                    |s: u64| if s > 0 { latency::read(plan, corner, flow, s, request).last + pause } else { 0.0 };
                 let occupied = full as f64 * if full > 0 { time(request) } else { 0.0 } + time(rest);
                 add(Key::Tags(part), engines * tags, occupied * 1e-9 / size as f64);
             }
             After::Batch => {
                 let each = request.min(size);
-                let batch = each.saturating_mul(k.tags.at(corner) as u64);
+                let batch = each.saturating_mul(k.tags.at(corner).get() as u64);
                 let time = latency::read(plan, corner, flow, batch, each).last + pause;
                 add(Key::Tags(part), engines, time * 1e-9 / batch as f64);
             }
@@ -286,7 +318,13 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
         let gap = k.write_gap.at(corner).seconds();
         if let (true, Some(first)) = (gap > 0.0, flow.route.first()) {
             let speed = plan.link(first.link).speed.typical;
-            let (tlps, bytes) = pcie::cut(speed.generation, flow.header.at(corner), size, flow.payload.at(corner).0, k.ecrc.typical);
+            let (tlps, bytes) = pcie::cut(
+                speed.generation,
+                flow.header.at(corner),
+                size,
+                flow.payload.at(corner).bytes(),
+                k.ecrc.typical,
+            );
             let time = tlps as f64 * gap + bytes as f64 / speed.coded().bytes();
             add(Key::Engine(part, Ceiling::WriteGap), 1.0, time / size as f64);
         }
@@ -296,7 +334,7 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
 /// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the link.
 fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, usize)) {
     let size = flow.size.at(corner).0;
-    let payload = flow.payload.at(corner).0;
+    let payload = flow.payload.at(corner).bytes();
     let mut class = |hop: Hop, hops: usize, class: Class, tlps: f64, data: u64| {
         let link = plan.link(hop.link);
         let speed = link.speed.typical;
@@ -311,7 +349,12 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
             add(Key::Credits(hop, class, true), h.at(corner) as f64, time * tlps, hops);
         }
         if let (Some(d), true) = (data_credits, data > 0) {
-            add(Key::Credits(hop, class, false), d.at(corner) as f64, time * tlps * pcie::data_credits(data) as f64, hops);
+            add(
+                Key::Credits(hop, class, false),
+                d.at(corner) as f64,
+                time * tlps * pcie::data_credits(data) as f64,
+                hops,
+            );
         }
     };
     for (i, &hop) in flow.route.iter().enumerate() {

@@ -94,7 +94,10 @@ fn scenario(q: &Question, payload: &str, dllps: bool) -> String {
     let every = |v: &str| if dllps { v.to_owned() } else { "\"never\"".to_owned() };
     let skp = if q.ordered_sets { "" } else { "skp_interval = \"never\"\n" };
     let back = if q.both_ways {
-        format!("[flows.down]\nfrom = \"root\"\nto = \"device\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{}\"\n", q.header)
+        format!(
+            "[flows.down]\nfrom = \"root\"\nto = \"device\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{}\"\n",
+            q.header
+        )
     } else {
         String::new()
     };
@@ -132,7 +135,8 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let mut curve = Vec::new();
     for payload in PAYLOADS {
         let text = format!("{payload} B");
-        let (with, without) = (run(diagnostics, scenario(q, &text, true))?, run(diagnostics, scenario(q, &text, false))?);
+        let (with, without) =
+            (run(diagnostics, scenario(q, &text, true))?, run(diagnostics, scenario(q, &text, false))?);
         curve.push(Point {
             payload,
             efficiency: efficiency(without.links.get(1)?),
@@ -155,7 +159,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         write: share(&report),
         read: share(&read),
         efficiency: efficiency(&up),
-        ack_limit_symbols: (pcie::is_size(payload) && limit > 0).then_some(limit),
+        ack_limit_symbols: (pcie::PayloadSize::new(payload).is_some() && limit > 0).then_some(limit),
         direction: up,
         curve,
     })
@@ -163,7 +167,10 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
 
 fn parse_speed(text: &str) -> Option<Speed> {
     let (g, l) = text.split_once(' ')?;
-    Some(Speed { generation: pcie::Generation::parse(g)?, lanes: pcie::Lanes::new(l.trim().strip_prefix('x')?.parse().ok()?)? })
+    Some(Speed {
+        generation: pcie::Generation::parse(g)?,
+        lanes: pcie::Lanes::new(l.trim().strip_prefix('x')?.parse().ok()?)?,
+    })
 }
 
 #[cfg(test)]

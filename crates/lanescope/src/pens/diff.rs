@@ -2,7 +2,7 @@
 
 use super::Grid;
 use crate::result::{FlowReport, Report};
-use crate::units::{human, Dimension};
+use crate::units::{Dimension, human};
 
 /// One number that is in both reports, or in one.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,8 @@ pub fn diff(a: &Report, b: &Report, tolerance: f64) -> (Vec<Change>, Vec<Moved>)
 fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
     let mut all = Vec::new();
     for f in &report.flows {
-        let mut add = |name: &str, value: f64, dimension| all.push((format!("flows.{}.{name}", f.name), value, dimension));
+        let mut add =
+            |name: &str, value: f64, dimension| all.push((format!("flows.{}.{name}", f.name), value, dimension));
         add("share", f.share.typical, Dimension::Rate);
         add("bound", f.bound, Dimension::Rate);
         add("latency", f.latency.typical, Dimension::Time);

@@ -24,7 +24,8 @@ pub struct Paint {
 
 impl Paint {
     /// For a terminal.
-    pub const TERMINAL: Paint = Paint { strong: "\x1b[1m", accent: "\x1b[36m", faint: "\x1b[2m", alarm: "\x1b[31m", off: "\x1b[0m" };
+    pub const TERMINAL: Paint =
+        Paint { strong: "\x1b[1m", accent: "\x1b[36m", faint: "\x1b[2m", alarm: "\x1b[31m", off: "\x1b[0m" };
 }
 
 /// A table: column heads and rows, for CSV and for tables on a terminal.
@@ -43,8 +44,22 @@ fn cell(value: Option<f64>) -> String {
 /// The flows of a report, one a row, in bits per second and seconds.
 pub fn flows_grid(report: &Report) -> Grid {
     let head = [
-        "flow", "instances", "both_ways", "wanted_each_bps", "bound_bps", "share_bps", "share_slower_bps", "share_faster_bps", "framing_limit_bps",
-        "latency_first_s", "latency_s", "bound_by", "resource", "measured_each_bps", "unexplained_each_bps", "verdict",
+        "flow",
+        "instances",
+        "both_ways",
+        "wanted_each_bps",
+        "bound_bps",
+        "share_bps",
+        "share_slower_bps",
+        "share_faster_bps",
+        "framing_limit_bps",
+        "latency_first_s",
+        "latency_s",
+        "bound_by",
+        "resource",
+        "measured_each_bps",
+        "unexplained_each_bps",
+        "verdict",
     ];
     let rows = report.flows.iter().map(|f| {
         vec![
@@ -72,7 +87,11 @@ pub fn flows_grid(report: &Report) -> Grid {
 /// The ledgers of a report, one direction a row, in bits per second.
 pub fn links_grid(report: &Report) -> Grid {
     let mut head: Vec<String> = ["link", "from", "to", "speed", "raw"].map(String::from).to_vec();
-    let names = report.links.first().map(|l| l.ledger.entries().map(|(n, _)| n.replace([' ', ','], "_").replace("__", "_"))).unwrap_or_default();
+    let names = report
+        .links
+        .first()
+        .map(|l| l.ledger.entries().map(|(n, _)| n.replace([' ', ','], "_").replace("__", "_")))
+        .unwrap_or_default();
     head.extend(names);
     head.push("utilisation".into());
     let rows = report.links.iter().map(|l| {

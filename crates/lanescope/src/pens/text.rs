@@ -31,13 +31,14 @@ pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
     }
     let binds = |l: &&LinkReport| {
         let name = format!("links.{} toward {}", l.name, l.to);
-        report.flows.iter().any(|f| f.bound_by.element == name)
+        report.flows.iter().any(|f| f.bound_by.element == name || f.bound_also.contains(&name))
     };
     let list: Vec<_> = report.links.iter().filter(binds).take(4).collect();
     if !list.is_empty() {
         return list;
     }
-    let busy = report.links.iter().filter(carries).max_by(|a, b| a.ledger.utilisation().total_cmp(&b.ledger.utilisation()));
+    let busy =
+        report.links.iter().filter(carries).max_by(|a, b| a.ledger.utilisation().total_cmp(&b.ledger.utilisation()));
     busy.into_iter().collect()
 }
 
@@ -80,15 +81,29 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
     if f.verdict == Verdict::Unstable {
         let wanted = f.wanted_each.unwrap_or(0.0) * n as f64;
         let queue = human_rate(wanted - f.share.typical);
-        let _ = writeln!(out, "  {}unstable{}   more is offered than can be carried: the queue before {} grows by {queue}", paint.alarm, paint.off, f.bound_by.element);
+        let _ = writeln!(
+            out,
+            "  {}unstable{}   more is offered than can be carried: the queue before {} grows by {queue}",
+            paint.alarm, paint.off, f.bound_by.element
+        );
     }
-    let _ = writeln!(out, "  bound by   {}{}{}", paint.accent, binding(&f.bound_by), paint.off);
+    let also = match f.bound_also.as_slice() {
+        [] => String::new(),
+        [one] => format!("; likewise {one}"),
+        [one, rest @ ..] => format!("; likewise {one} and {} more", rest.len()),
+    };
+    let _ = writeln!(out, "  bound by   {}{}{also}{}", paint.accent, binding(&f.bound_by), paint.off);
     if let Some(l) = &f.lifting {
         let gain = l.share / f.share.typical - 1.0;
         let then = binding(&l.then);
         let change = if l.fits { l.change.clone() } else { format!("{} (other parts)", l.change) };
         if gain > 1e-3 {
-            let _ = writeln!(out, "  lifting    {change} gives {} (+{} %), then {then}", each(l.share, n), digits(gain * 100.0));
+            let _ = writeln!(
+                out,
+                "  lifting    {change} gives {} (+{} %), then {then}",
+                each(l.share, n),
+                digits(gain * 100.0)
+            );
         } else {
             let _ = writeln!(out, "  lifting    {change} alone gives nothing: {then}");
         }
@@ -111,7 +126,11 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
 /// One direction of a link: raw, what is lost, what is left.
 pub fn waterfall(out: &mut String, link: &LinkReport, paint: Paint) {
     let l = &link.ledger;
-    let _ = writeln!(out, "{}links.{}{} {} → {} ({}, one way)", paint.strong, link.name, paint.off, link.from, link.to, link.speed);
+    let _ = writeln!(
+        out,
+        "{}links.{}{} {} → {} ({}, one way)",
+        paint.strong, link.name, paint.off, link.from, link.to, link.speed
+    );
     let cells = |v: f64| ((v / l.raw * BAR as f64).round() as usize).min(BAR);
     let entries = l.entries();
     let _ = writeln!(out, "  {:<17}{:>9}  {}", "raw", gb(l.raw), "█".repeat(BAR));
@@ -122,11 +141,20 @@ pub fn waterfall(out: &mut String, link: &LinkReport, paint: Paint) {
         }
         left -= value;
         let overhead = match (*name, link.tlp_overhead) {
-            ("headers, framing", Some(b)) => format!("  {} B a TLP of {} B payload", digits(b), digits(l.payload / l.framing * b)),
+            ("headers, framing", Some(b)) => {
+                format!("  {} B a TLP of {} B payload", digits(b), digits(l.payload / l.framing * b))
+            }
             _ => String::new(),
         };
         let lost = cells(left + value).saturating_sub(cells(left));
-        let _ = writeln!(out, "  {name:<17}{:>9}  {}{}{}{overhead}", format!("- {}", gb(*value)), "█".repeat(cells(left)), paint.faint, "░".repeat(lost) + paint.off);
+        let _ = writeln!(
+            out,
+            "  {name:<17}{:>9}  {}{}{}{overhead}",
+            format!("- {}", gb(*value)),
+            "█".repeat(cells(left)),
+            paint.faint,
+            "░".repeat(lost) + paint.off
+        );
     }
     let _ = writeln!(
         out,

@@ -1,7 +1,7 @@
 //! Names of parts and ports as a scenario writes them: `nic.*`, `sw.down.2`, `rc.0.memory`.
 
 use super::PartId;
-use crate::diagnostic::{nearest, Diagnostic, Diagnostics, Span};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 use crate::scenario::{Part, PartKeys};
 use std::collections::HashMap;
 

@@ -2,13 +2,13 @@
 
 use super::address::{self, Directory, Wanted};
 use super::route::Map;
-use super::{check, End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, Stop};
+use super::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, Stop, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::protocol::pcie::{self, Framing};
+use crate::protocol::pcie::{self, Framing, PayloadSize};
 use crate::scenario::keys::{self, Load};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
-use crate::scenario::{Named, PartKeys, Scenario, MAX_THINGS};
-use crate::units::Bytes;
+use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
+use std::collections::HashMap;
 
 /// Resolves and checks a scenario. `None` when it cannot be; why is in `diagnostics`, which also gathers warnings.
 pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
@@ -68,7 +68,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
     };
     let plan = Plan { title: scenario.title.clone(), parts, links, flows, stop };
-    check::links(diagnostics, scenario, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
+    check::links(diagnostics, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
     check::flows(diagnostics, scenario, &plan);
     (!diagnostics.has_errors()).then_some(plan)
 }
@@ -81,10 +81,18 @@ struct Wire<'a> {
 }
 
 /// Expands `between` pairwise.
-fn wire<'a>(diagnostics: &mut Diagnostics, directory: &Directory, link: &'a Named<keys::Link>, wires: &mut Vec<Wire<'a>>) {
+fn wire<'a>(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory,
+    link: &'a Named<keys::Link>,
+    wires: &mut Vec<Wire<'a>>,
+) {
     let between = &link.keys.between.typical.0;
     let [a, b] = between.as_slice() else {
-        diagnostics.push(Diagnostic::error(link.keys.between.span, format!("a link has two ends, here are {}", between.len())));
+        diagnostics.push(Diagnostic::error(
+            link.keys.between.span,
+            format!("a link has two ends, here are {}", between.len()),
+        ));
         return;
     };
     let side = |diagnostics: &mut Diagnostics, name: &crate::scenario::quantity::Name| {
@@ -109,8 +117,11 @@ fn wire<'a>(diagnostics: &mut Diagnostics, directory: &Directory, link: &'a Name
     let fits = |ports: usize, open: bool| if open { n.is_multiple_of(ports) } else { ports == n };
     if !fits(a_ports.len(), a_open) || !fits(b_ports.len(), b_open) {
         diagnostics.push(
-            Diagnostic::error(link.keys.between.span, format!("{} and {} do not pair: {} and {}", a.text, b.text, a_ports.len(), b_ports.len()))
-                .hint("both sides of a link with * name the same number of ports, or one divides the other"),
+            Diagnostic::error(
+                link.keys.between.span,
+                format!("{} and {} do not pair: {} and {}", a.text, b.text, a_ports.len(), b_ports.len()),
+            )
+            .hint("both sides of a link with * name the same number of ports, or one divides the other"),
         );
         return;
     }
@@ -124,6 +135,8 @@ fn wire<'a>(diagnostics: &mut Diagnostics, directory: &Directory, link: &'a Name
 
 /// Gives every wire its ports, those asked for by number first, and turns each wire so that its first end is the upper one.
 fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part], wires: &mut [Wire]) {
+    let mut taken: HashMap<(PartId, String), usize> = HashMap::new();
+    let mut next: HashMap<PartId, u32> = HashMap::new();
     for fixed in [true, false] {
         for i in 0..wires.len() {
             for end in 0..2 {
@@ -131,16 +144,15 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                 let part = &mut parts[id.0 as usize];
                 let name = match wanted {
                     Wanted::Fixed(name) if fixed => name,
-                    Wanted::Any(kind) if !fixed => {
-                        // Ports are taken in order, so the first free number is found from the number of ports in use.
-                        let free = (part.ports.len().saturating_sub(1)..).map(|n| format!("{kind}.{n}"));
-                        let lower = (0..part.ports.len().saturating_sub(1)).map(|n| format!("{kind}.{n}"));
-                        let mut names = lower.chain(free);
-                        match names.find(|n| !part.ports.iter().any(|p| p.name == *n)) {
-                            Some(name) => name,
-                            None => continue,
+                    // Ports are given out in order, skipping those that were asked for by number.
+                    Wanted::Any(kind) if !fixed => loop {
+                        let n = next.entry(id).or_default();
+                        let name = format!("{kind}.{n}");
+                        *n += 1;
+                        if !taken.contains_key(&(id, name.clone())) {
+                            break name;
                         }
-                    }
+                    },
                     _ => continue,
                 };
                 let limit = match &part.keys {
@@ -149,8 +161,8 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     PartKeys::Endpoint(_) => 1,
                 };
                 let span = wires[i].from.keys.between.span.unwrap_or(wires[i].from.span);
-                if let Some(taken) = part.ports.iter().find(|p| p.name == name) {
-                    let other = &wires[taken.link.0 as usize].name;
+                if let Some(&other) = taken.get(&(id, name.clone())) {
+                    let other = &wires[other].name;
                     let port = if name.is_empty() { part.name.clone() } else { format!("{}.{name}", part.name) };
                     diagnostics.push(
                         Diagnostic::error(span, format!("{port} is already plugged into links.{other}"))
@@ -159,10 +171,12 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     continue;
                 }
                 if part.ports.len() as u32 >= limit {
-                    diagnostics.push(Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name)));
+                    diagnostics
+                        .push(Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name)));
                     continue;
                 }
                 part.ports.push(Port { name: name.clone(), link: LinkId(i as u32) });
+                taken.insert((id, name.clone()), i);
                 wires[i].ends[end].1 = Wanted::Fixed(name);
             }
         }
@@ -188,27 +202,42 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
             }
         }
         if wire.ends[0].0 == wire.ends[1].0 {
-            diagnostics.push(Diagnostic::error(wire.from.keys.between.span, format!("links.{} closes a loop: both ends are {}", wire.name, directory.part(wire.ends[0].0).name)));
+            diagnostics.push(Diagnostic::error(
+                wire.from.keys.between.span,
+                format!("links.{} closes a loop: both ends are {}", wire.name, directory.part(wire.ends[0].0).name),
+            ));
         }
     }
 }
 
-/// The most that a part's port can do: width and generation.
-pub(super) fn port_limits(keys: &PartKeys) -> (Option<&Quantity<pcie::Lanes>>, Option<&Quantity<pcie::Generation>>, Option<&Quantity<Bytes>>) {
-    match keys {
-        PartKeys::RootComplex(k) => (k.lanes.as_ref(), k.generation.as_ref(), k.max_payload.as_ref()),
-        PartKeys::Switch(k) => (k.lanes.as_ref(), k.generation.as_ref(), k.max_payload.as_ref()),
-        PartKeys::Endpoint(k) => (k.lanes.as_ref(), k.generation.as_ref(), k.max_payload.as_ref()),
-    }
+/// The most that a part's port can do, as far as it says.
+pub(super) struct PortLimits<'a> {
+    pub(super) lanes: Option<&'a Quantity<pcie::Lanes>>,
+    pub(super) generation: Option<&'a Quantity<pcie::Generation>>,
+    pub(super) max_payload: Option<&'a Quantity<PayloadSize>>,
+}
+
+/// Of a part.
+pub(super) fn port_limits(keys: &PartKeys) -> PortLimits<'_> {
+    let (lanes, generation, max_payload) = match keys {
+        PartKeys::RootComplex(k) => (&k.lanes, &k.generation, &k.max_payload),
+        PartKeys::Switch(k) => (&k.lanes, &k.generation, &k.max_payload),
+        PartKeys::Endpoint(k) => (&k.lanes, &k.generation, &k.max_payload),
+    };
+    PortLimits { lanes: lanes.as_ref(), generation: generation.as_ref(), max_payload: max_payload.as_ref() }
 }
 
 fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) -> Link {
     let keys = &wire.from.keys;
-    let supported = wire.ends.each_ref().map(|(id, _)| port_limits(&directory.part(*id).keys).2);
+    let supported = wire.ends.each_ref().map(|(id, _)| port_limits(&directory.part(*id).keys).max_payload);
     let least = supported.iter().flatten().min_by_key(|q| q.typical);
     let mps = match (&keys.mps, least) {
         (Some(mps), Some(least)) if mps.typical > least.typical => {
-            let who = wire.ends.iter().map(|(id, _)| directory.part(*id)).find(|p| port_limits(&p.keys).2.is_some_and(|q| q.typical == least.typical));
+            let who = wire
+                .ends
+                .iter()
+                .map(|(id, _)| directory.part(*id))
+                .find(|p| port_limits(&p.keys).max_payload.is_some_and(|q| q.typical == least.typical));
             diagnostics.push(
                 Diagnostic::warning(mps.span, format!("links.{}: MPS {} is clamped to {} by {}", wire.name, mps.typical, least.typical, who.map_or("an end", |p| &p.name)))
                     .hint("a port that gets a larger payload than it supports answers with Malformed TLP, so firmware sets the least"),
@@ -216,10 +245,21 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
             (*least).clone()
         }
         (Some(mps), _) => mps.clone(),
-        (None, Some(least)) if supported.iter().all(|s| s.is_some()) => {
-            Quantity { default: true, ..Quantity::derived(least.typical, Origin::Assumed, Confidence::Likely, "the smaller Max_Payload_Size_Supported of the two ends") }
-        }
-        (None, _) => Quantity::derived(Bytes(128), Origin::Standard, Confidence::Guess, "2.0, 7.8.4: the value after reset; an end does not say what it supports"),
+        (None, Some(least)) if supported.iter().all(|s| s.is_some()) => Quantity {
+            default: true,
+            ..Quantity::derived(
+                least.typical,
+                Origin::Assumed,
+                Confidence::Likely,
+                "the smaller Max_Payload_Size_Supported of the two ends",
+            )
+        },
+        (None, _) => Quantity::derived(
+            PayloadSize::RESET,
+            Origin::Standard,
+            Confidence::Guess,
+            "2.0, 7.8.4: the value after reset; an end does not say what it supports",
+        ),
     };
     let speed = keys.pcie.clone();
     let skp_interval = keys.skp_interval.clone().unwrap_or_else(|| {
@@ -227,11 +267,23 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
         let (low, high) = match speed.typical.generation.framing() {
             Framing::Symbols => pcie::SKP_SYMBOLS,
             Framing::Tokens => pcie::SKP_BLOCKS,
-            Framing::Flits => return Quantity::derived(Every(None), Origin::Assumed, Confidence::Guess, "FLIT mode's ordered sets are not modelled"),
+            Framing::Flits => {
+                return Quantity::derived(
+                    Every(None),
+                    Origin::Assumed,
+                    Confidence::Guess,
+                    "FLIT mode's ordered sets are not modelled",
+                );
+            }
         };
         Quantity {
             slow: every(low),
-            ..Quantity::derived(every(high), Origin::Standard, Confidence::Likely, "4.2.7: the longest interval allowed costs least")
+            ..Quantity::derived(
+                every(high),
+                Origin::Standard,
+                Confidence::Likely,
+                "4.2.7: the longest interval allowed costs least",
+            )
         }
     });
     let end = |(id, port): &(PartId, Wanted)| End {
@@ -261,7 +313,10 @@ fn carried(diagnostics: &mut Diagnostics, directory: &Directory, keys: &keys::Li
             names.iter().filter_map(|n| directory.find(diagnostics, &n.text, n.span)).flat_map(|a| a.parts).collect()
         }
         None => {
-            diagnostics.push(Diagnostic::error(span, "a crosslink carries only what it is told to").hint("add carries = [\"part\", …]: the parts whose flows cross it"));
+            diagnostics.push(
+                Diagnostic::error(span, "a crosslink carries only what it is told to")
+                    .hint("add carries = [\"part\", …]: the parts whose flows cross it"),
+            );
             Vec::new()
         }
     }
@@ -294,7 +349,9 @@ fn expand_flow(
         (rest, true) => {
             let name = &k.to.typical;
             let name = name.strip_suffix(rest).unwrap_or(name).trim_end_matches('.');
-            diagnostics.push(Diagnostic::error(to_span, "a root complex has memory, cache and remote").hint(format!("write \"{name}.memory\" (its own), \"{name}.cache\", or \"{name}.remote\" (another socket's)")));
+            diagnostics.push(Diagnostic::error(to_span, "a root complex has memory, cache and remote").hint(format!(
+                "write \"{name}.memory\" (its own), \"{name}.cache\", or \"{name}.remote\" (another socket's)"
+            )));
             return;
         }
         (rest, false) => {
@@ -311,11 +368,15 @@ fn expand_flow(
     } else if from.parts.len() == to.parts.len() {
         from.parts.iter().copied().zip(to.parts.iter().copied()).collect()
     } else {
-        diagnostics.push(Diagnostic::error(to_span, format!("{} sources and {} targets do not pair", from.parts.len(), to.parts.len())));
+        diagnostics.push(Diagnostic::error(
+            to_span,
+            format!("{} sources and {} targets do not pair", from.parts.len(), to.parts.len()),
+        ));
         return;
     };
     if pairs.is_empty() {
-        diagnostics.push(Diagnostic::error(to_span, format!("{} hangs below none of {}", k.from.typical, k.to.typical)));
+        diagnostics
+            .push(Diagnostic::error(to_span, format!("{} hangs below none of {}", k.from.typical, k.to.typical)));
         return;
     }
     let many = from.many || pairs.len() > 1;
@@ -326,8 +387,16 @@ fn expand_flow(
             diagnostics.push(Diagnostic::error(to_span, format!("flow {name} ends where it starts, at {from_name}")));
             continue;
         }
-        if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_)) || matches!(parts[target.0 as usize].keys, PartKeys::Switch(_)) {
-            diagnostics.push(Diagnostic::error(if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_)) { from_span } else { to_span }, "a switch neither asks nor answers").hint("flows run between endpoints and root complexes"));
+        if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_))
+            || matches!(parts[target.0 as usize].keys, PartKeys::Switch(_))
+        {
+            diagnostics.push(
+                Diagnostic::error(
+                    if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_)) { from_span } else { to_span },
+                    "a switch neither asks nor answers",
+                )
+                .hint("flows run between endpoints and root complexes"),
+            );
             return;
         }
         let Some(route) = map.route(links, source, target) else {
@@ -339,7 +408,9 @@ fn expand_flow(
         };
         let through = |h: &super::Hop| links[h.link.0 as usize].ends[h.direction.to()].part;
         let inner = &route[..route.len().saturating_sub(1)];
-        if let Some(root) = inner.iter().map(through).find(|p| matches!(parts[p.0 as usize].keys, PartKeys::RootComplex(_))) {
+        if let Some(root) =
+            inner.iter().map(through).find(|p| matches!(parts[p.0 as usize].keys, PartKeys::RootComplex(_)))
+        {
             diagnostics.push(
                 Diagnostic::error(to_span, format!("{from_name} and {to_name} meet only in {}", parts[root.0 as usize].name))
                     .hint("peer-to-peer through a root complex is not modelled; put both below one switch, or go through memory in two flows"),
@@ -363,7 +434,8 @@ fn expand_flow(
             header: k.header.clone(),
             load: k.load.clone(),
             program,
-            payload: payload.unwrap_or_else(|| Quantity::derived(Bytes(128), Origin::Standard, Confidence::Guess, "")),
+            payload: payload
+                .unwrap_or_else(|| Quantity::derived(PayloadSize::RESET, Origin::Standard, Confidence::Guess, "")),
             route,
             measured: k.measured.as_ref().map(|q| q.typical),
         });

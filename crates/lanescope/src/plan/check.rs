@@ -1,103 +1,89 @@
-//! Holding numbers against each other: what cannot be is an error, what is legal but suspicious a warning.
+//! Holding things against their neighbours: what cannot be is an error, what is legal but suspicious a warning.
+//! (Values that are wrong by themselves were refused when they were read.)
 
-use super::build::port_limits;
+use super::build::{PortLimits, port_limits};
 use super::{Flow, Hop, Plan, Program};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::protocol::pcie::{self, Class};
-use crate::scenario::keys::Core;
-use crate::scenario::quantity::{Corner, Quantity};
+use crate::scenario::quantity::Quantity;
 use crate::scenario::{PartKeys, Scenario};
-use crate::units::Bytes;
-
-const CORNERS: [Corner; 3] = [Corner::Slower, Corner::Typical, Corner::Faster];
 
 /// Speeds, widths and payload sizes of links and parts.
-pub(super) fn links(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan, spans: &[Span]) {
+pub(super) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
     for (link, span) in plan.links.iter().zip(spans) {
         let at = link.speed.span.unwrap_or(*span);
         let speed = link.speed.typical;
         let ends = link.ends.each_ref().map(|e| plan.part(e.part));
         for part in ends {
-            let (lanes, generation, _) = port_limits(&part.keys);
+            let PortLimits { lanes, generation, .. } = port_limits(&part.keys);
             if let Some(g) = generation.filter(|g| speed.generation > g.typical) {
                 diagnostics.push(
-                    Diagnostic::error(at, format!("links.{} runs at {}, but {} is a {} part", link.name, speed.generation.name(), part.name, g.typical.name()))
-                        .hint(format!("a link trains to the slower of its ends: \"{} x{}\"", g.typical.name(), speed.lanes.count())),
+                    Diagnostic::error(
+                        at,
+                        format!(
+                            "links.{} runs at {}, but {} is a {} part",
+                            link.name,
+                            speed.generation.name(),
+                            part.name,
+                            g.typical.name()
+                        ),
+                    )
+                    .hint(format!(
+                        "a link trains to the slower of its ends: \"{} x{}\"",
+                        g.typical.name(),
+                        speed.lanes.count()
+                    )),
                 );
             }
             if let Some(l) = lanes.filter(|l| speed.lanes > l.typical) {
                 diagnostics.push(
-                    Diagnostic::error(at, format!("links.{} is x{}, but {} has x{} ports", link.name, speed.lanes.count(), part.name, l.typical.count()))
-                        .hint(format!("a link trains to the narrower of its ends: \"{} x{}\"", speed.generation.name(), l.typical.count())),
+                    Diagnostic::error(
+                        at,
+                        format!(
+                            "links.{} is x{}, but {} has x{} ports",
+                            link.name,
+                            speed.lanes.count(),
+                            part.name,
+                            l.typical.count()
+                        ),
+                    )
+                    .hint(format!(
+                        "a link trains to the narrower of its ends: \"{} x{}\"",
+                        speed.generation.name(),
+                        l.typical.count()
+                    )),
                 );
             }
         }
         let device = ends[1];
-        let (lanes, generation, _) = port_limits(&device.keys);
+        let PortLimits { lanes, generation, .. } = port_limits(&device.keys);
         if let (Some(l), PartKeys::Endpoint(_)) = (lanes.filter(|l| l.typical > speed.lanes), &device.keys) {
-            diagnostics.push(Diagnostic::warning(at, format!("{} could use x{} and runs at x{} on links.{}", device.name, l.typical.count(), speed.lanes.count(), link.name)).hint("a slot that is narrower than its card"));
+            diagnostics.push(
+                Diagnostic::warning(
+                    at,
+                    format!(
+                        "{} could use x{} and runs at x{} on links.{}",
+                        device.name,
+                        l.typical.count(),
+                        speed.lanes.count(),
+                        link.name
+                    ),
+                )
+                .hint("a slot that is narrower than its card"),
+            );
         }
         if let (Some(g), PartKeys::Endpoint(_)) = (generation.filter(|g| g.typical > speed.generation), &device.keys) {
-            diagnostics.push(Diagnostic::warning(at, format!("{} could run at {} and runs at {} on links.{}", device.name, g.typical.name(), speed.generation.name(), link.name)));
+            diagnostics.push(Diagnostic::warning(
+                at,
+                format!(
+                    "{} could run at {} and runs at {} on links.{}",
+                    device.name,
+                    g.typical.name(),
+                    speed.generation.name(),
+                    link.name
+                ),
+            ));
         }
-        size(diagnostics, "MPS", &link.mps);
-    }
-    for part in &scenario.parts {
-        match &part.keys {
-            PartKeys::RootComplex(k) => {
-                k.max_payload.iter().for_each(|q| size(diagnostics, "max_payload", q));
-                for (key, q) in [("completion_size", Some(&k.completion_size)), ("large_completion_size", k.large_completion_size.as_ref())] {
-                    let Some(q) = q else { continue };
-                    if CORNERS.iter().any(|c| !(64..=4096).contains(&q.at(*c).0) || q.at(*c).0 % 64 != 0) {
-                        diagnostics.push(Diagnostic::error(q.span, format!("{key} is a multiple of 64 B up to 4 KiB")).hint("2.0, 2.3.1.1: completions are cut at the read completion boundary, 64 or 128 B"));
-                    }
-                }
-                if k.large_read.is_some() != k.large_completion_size.is_some() {
-                    diagnostics.push(Diagnostic::error(part.span, format!("{}: large_read and large_completion_size go together", part.name)));
-                }
-                if (CORNERS.iter().any(|c| k.core_cycles.at(*c) + k.hub_cycles.at(*c) > 0)) && k.core_clock.is_none() {
-                    diagnostics.push(Diagnostic::error(part.span, format!("{}: core_cycles and hub_cycles need core_clock", part.name)));
-                }
-                if k.core_clock.as_ref().is_some_and(|q| q.typical.0 == 0) {
-                    diagnostics.push(Diagnostic::error(k.core_clock.as_ref().and_then(|q| q.span), "a core clock of 0 never ticks"));
-                }
-                positive(diagnostics, "reads_in_flight", k.reads_in_flight.as_ref(), |n| *n > 0);
-                positive(diagnostics, "memory_bandwidth", k.memory_bandwidth.as_ref(), |r| r.bits() > 0.0);
-            }
-            PartKeys::Switch(k) => {
-                k.max_payload.iter().for_each(|q| size(diagnostics, "max_payload", q));
-                positive(diagnostics, "core_bandwidth", k.core_bandwidth.as_ref(), |r| r.bits() > 0.0);
-                if k.core.typical == Core::Crossbar && k.core_bandwidth.is_some() {
-                    diagnostics.push(Diagnostic::warning(k.core.span.or(Some(part.span)), format!("{}: a crossbar does not block, its core_bandwidth is not used", part.name)).hint("say core = \"shared-bus\" or \"shared-memory\""));
-                }
-                if k.core.typical != Core::Crossbar && k.core_bandwidth.is_none() {
-                    diagnostics.push(Diagnostic::error(part.span, format!("{}: a shared core needs its core_bandwidth", part.name)));
-                }
-            }
-            PartKeys::Endpoint(k) => {
-                k.max_payload.iter().for_each(|q| size(diagnostics, "max_payload", q));
-                size(diagnostics, "max_read_request", &k.max_read_request);
-                positive(diagnostics, "tags", Some(&k.tags), |n| *n > 0);
-                positive(diagnostics, "engines", Some(&k.engines), |n| *n > 0);
-                for (key, q) in [("rate", &k.rate), ("read_rate", &k.read_rate), ("write_rate", &k.write_rate), ("bus_rate", &k.bus_rate)] {
-                    positive(diagnostics, key, q.as_ref(), |r| r.bits() > 0.0);
-                }
-            }
-        }
-    }
-}
-
-fn size(diagnostics: &mut Diagnostics, key: &str, q: &Quantity<Bytes>) {
-    if let Some(bad) = CORNERS.iter().map(|c| q.at(*c)).find(|b| !pcie::is_size(*b)) {
-        diagnostics.push(Diagnostic::error(q.span, format!("{key} cannot be {bad}")).hint("sizes are 128, 256, 512, 1024, 2048 and 4096 B (2.0, 7.8.4)"));
-    }
-}
-
-fn positive<T: Clone>(diagnostics: &mut Diagnostics, key: &str, q: Option<&Quantity<T>>, ok: impl Fn(&T) -> bool) {
-    if let Some(q) = q
-        && CORNERS.iter().any(|c| !ok(&q.at(*c)))
-    {
-        diagnostics.push(Diagnostic::error(q.span, format!("{key} = 0 would never move anything")));
     }
 }
 
@@ -111,7 +97,10 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &P
             continue;
         }
         if flow.size.typical.0 > 1 << 40 {
-            diagnostics.push(Diagnostic::error(at, format!("flow {}: an operation of {} is more than 1 TiB", flow.group, flow.size.typical)));
+            diagnostics.push(Diagnostic::error(
+                at,
+                format!("flow {}: an operation of {} is more than 1 TiB", flow.group, flow.size.typical),
+            ));
             continue;
         }
         rate(diagnostics, plan, flow, place);
@@ -136,9 +125,12 @@ fn rate(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Option<S
         diagnostics.push(Diagnostic::error(flow.load.span.or(place), format!("flow {} asks for nothing", flow.group)));
     } else if *rate > coded {
         diagnostics.push(
-            Diagnostic::error(flow.load.span.or(place), format!("flow {}: {rate} is more than links.{} carries", flow.group, link.name))
-                .label(format!("{} is {coded} one way after line coding", link.speed.typical))
-                .hint("load = \"saturate\" asks for as much as there is"),
+            Diagnostic::error(
+                flow.load.span.or(place),
+                format!("flow {}: {rate} is more than links.{} carries", flow.group, link.name),
+            )
+            .label(format!("{} is {coded} one way after line coding", link.speed.typical))
+            .hint("load = \"saturate\" asks for as much as there is"),
         );
     }
 }
@@ -152,15 +144,21 @@ fn payload(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Optio
         && !first.mps.default
     {
         diagnostics.push(
-            Diagnostic::warning(place, format!("flow {}: MPS {} is clamped to {least} by links.{}", flow.group, first.mps.typical, narrow.name))
-                .hint("a TLP keeps its payload all the way, so the least MPS of a route holds for all of it"),
+            Diagnostic::warning(
+                place,
+                format!(
+                    "flow {}: MPS {} is clamped to {least} by links.{}",
+                    flow.group, first.mps.typical, narrow.name
+                ),
+            )
+            .hint("a TLP keeps its payload all the way, so the least MPS of a route holds for all of it"),
         );
     }
 }
 
 /// Every receiver must be able to take the largest packet that it gets.
 fn buffers(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, read: bool, place: Option<Span>) {
-    let data = flow.size.typical.0.min(flow.payload.typical.0);
+    let data = flow.size.typical.0.min(flow.payload.typical.bytes());
     let there = if read { (Class::NonPosted, 0) } else { (Class::Posted, data) };
     let back = read.then_some((Class::Completion, data.min(completion(plan, flow, data))));
     let mut demand: Vec<(Hop, Class, u64)> = flow.route.iter().map(|h| (*h, there.0, there.1)).collect();
@@ -176,13 +174,27 @@ fn buffers(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, read: bool, 
             Class::Completion => "completion",
         };
         if let Some(h) = headers.filter(|h| h.slow == 0 || h.typical == 0) {
-            diagnostics.push(Diagnostic::error(h.span.or(place), format!("{} advertises no {name}_headers, so nothing of flow {} can ever be sent to it", part.name, flow.group)));
+            diagnostics.push(Diagnostic::error(
+                h.span.or(place),
+                format!(
+                    "{} advertises no {name}_headers, so nothing of flow {} can ever be sent to it",
+                    part.name, flow.group
+                ),
+            ));
         }
         let needed = pcie::data_credits(data);
         if let Some(c) = credits.filter(|c| (c.slow.min(c.typical) as u64) < needed) {
             diagnostics.push(
-                Diagnostic::error(c.span.or(place), format!("{}: a buffer of {} B is smaller than one packet of flow {} ({data} B)", part.name, c.slow.min(c.typical) as u64 * pcie::DATA_CREDIT, flow.group))
-                    .hint(format!("{name}_data counts credits of 16 B: at least {needed}, or lower the MPS")),
+                Diagnostic::error(
+                    c.span.or(place),
+                    format!(
+                        "{}: a buffer of {} B is smaller than one packet of flow {} ({data} B)",
+                        part.name,
+                        c.slow.min(c.typical) as u64 * pcie::DATA_CREDIT,
+                        flow.group
+                    ),
+                )
+                .hint(format!("{name}_data counts credits of 16 B: at least {needed}, or lower the MPS")),
             );
         }
     }
@@ -192,8 +204,9 @@ fn completion(plan: &Plan, flow: &Flow, size: u64) -> u64 {
     match &plan.part(flow.target).keys {
         PartKeys::RootComplex(k) => {
             let large = k.large_read.as_ref().is_some_and(|l| size > l.typical.0);
-            let q = if large { k.large_completion_size.as_ref().unwrap_or(&k.completion_size) } else { &k.completion_size };
-            q.fast.0
+            let q =
+                if large { k.large_completion_size.as_ref().unwrap_or(&k.completion_size) } else { &k.completion_size };
+            q.fast.bytes()
         }
         _ => size,
     }

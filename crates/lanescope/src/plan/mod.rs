@@ -10,10 +10,10 @@ mod route;
 
 pub use build::build;
 
-use crate::protocol::pcie::{Header, Speed};
+use crate::protocol::pcie::{Header, PayloadSize, Speed};
+use crate::scenario::PartKeys;
 use crate::scenario::keys::{Do, Load, Setting};
 use crate::scenario::quantity::{Corner, Every, Percent, Quantity};
-use crate::scenario::PartKeys;
 use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
 use siphasher::sip::SipHasher13;
@@ -100,7 +100,7 @@ pub struct Link {
     /// Generation and width.
     pub speed: Quantity<Speed>,
     /// Max_Payload_Size in use.
-    pub mps: Quantity<Bytes>,
+    pub mps: Quantity<PayloadSize>,
     /// Time of flight.
     pub delay: Quantity<Time>,
     /// TLPs per Ack.
@@ -221,7 +221,7 @@ pub struct Flow {
     /// Links from requester to target.
     pub route: Vec<Hop>,
     /// Largest payload of a TLP on this route: the least MPS on it.
-    pub payload: Quantity<Bytes>,
+    pub payload: Quantity<PayloadSize>,
     /// What was measured.
     pub measured: Option<Rate>,
 }
@@ -252,7 +252,19 @@ impl Plan {
         let mut all = Vec::new();
         for part in &self.parts {
             let mut settings = part.keys.settings();
-            settings.insert(0, Setting::of("is", &Quantity::derived(part.keys.kind(), crate::scenario::quantity::Origin::Stated, crate::scenario::quantity::Confidence::Exact, "").stated()));
+            settings.insert(
+                0,
+                Setting::of(
+                    "is",
+                    &Quantity::derived(
+                        part.keys.kind(),
+                        crate::scenario::quantity::Origin::Stated,
+                        crate::scenario::quantity::Confidence::Exact,
+                        "",
+                    )
+                    .stated(),
+                ),
+            );
             all.push((format!("parts.{}", part.name), settings));
         }
         for link in &self.links {

@@ -88,7 +88,9 @@ impl Map {
 
     /// The shortest way over tree links and the allowed crosslinks, a crosslink counting nothing.
     fn search(&self, links: &[Link], from: PartId, to: PartId, allowed: &[LinkId]) -> Option<Vec<Hop>> {
-        let mut best: Vec<Option<(u32, Option<(PartId, Hop)>)>> = vec![None; self.up.len()];
+        // Cost so far, and the step that led there.
+        type Reached = (u32, Option<(PartId, Hop)>);
+        let mut best: Vec<Option<Reached>> = vec![None; self.up.len()];
         best[from.0 as usize] = Some((0, None));
         let mut queue = VecDeque::from([from]);
         while let Some(part) = queue.pop_front() {

@@ -61,7 +61,17 @@ impl Generation {
 
     /// Bits per second on one lane, one direction, before line coding (1.0 to 7.0, "Data Rates").
     pub fn lane_rate(self) -> Rate {
-        Rate::from_bits([2_500_000_000, 5_000_000_000, 8_000_000_000, 16_000_000_000, 32_000_000_000, 64_000_000_000, 128_000_000_000][self as usize])
+        Rate::from_bits(
+            [
+                2_500_000_000,
+                5_000_000_000,
+                8_000_000_000,
+                16_000_000_000,
+                32_000_000_000,
+                64_000_000_000,
+                128_000_000_000,
+            ][self as usize],
+        )
     }
 
     /// The framing that this line rate uses. (Gen1 to Gen5 can also train to FLIT mode beside a Gen6 partner; not modelled.)
@@ -259,9 +269,56 @@ pub fn data_credits(payload: u64) -> u64 {
 /// Legal values of Max_Payload_Size and Max_Read_Request_Size (2.0, 7.8.4).
 pub const SIZES: [u64; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-/// Whether a size can be MPS or MRRS.
-pub fn is_size(size: Bytes) -> bool {
-    SIZES.contains(&size.0)
+/// A value of Max_Payload_Size or Max_Read_Request_Size in bytes: one of [`SIZES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PayloadSize(u64);
+
+impl PayloadSize {
+    /// A size, when the specification has it.
+    pub fn new(bytes: Bytes) -> Option<PayloadSize> {
+        SIZES.contains(&bytes.0).then_some(PayloadSize(bytes.0))
+    }
+
+    /// What both fields hold after reset, as MPS (2.0, 7.8.4).
+    pub const RESET: PayloadSize = PayloadSize(128);
+
+    /// All of them, smallest first.
+    pub fn all() -> impl Iterator<Item = PayloadSize> {
+        SIZES.into_iter().map(PayloadSize)
+    }
+
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for PayloadSize {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        Bytes(self.0).fmt(f)
+    }
+}
+
+/// Payload of a completion that is not the last of its request: a multiple of the read completion boundary's 64 B, up to 4 KiB (2.0, 2.3.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct CompletionSize(u64);
+
+impl CompletionSize {
+    /// A size, when a completer may cut there.
+    pub fn new(bytes: Bytes) -> Option<CompletionSize> {
+        ((64..=4096).contains(&bytes.0) && bytes.0.is_multiple_of(64)).then_some(CompletionSize(bytes.0))
+    }
+
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for CompletionSize {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        Bytes(self.0).fmt(f)
+    }
 }
 
 /// The longest that a receiver may hold back an Ack, in symbol times: ((MPS + 28) x AckFactor / lanes) + InternalDelay, truncated

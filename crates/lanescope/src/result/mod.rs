@@ -89,6 +89,8 @@ pub struct FlowReport {
     pub round_trip: Option<Ranged>,
     /// What binds the share.
     pub bound_by: Binding,
+    /// Elements that bind other instances, where they differ; at most 64.
+    pub bound_also: Vec<String>,
     /// What lifting that would give.
     pub lifting: Option<Lifting>,
     /// What the user measured, held against the answer.
@@ -224,7 +226,7 @@ impl Ledger {
 
     /// The share of the coded slots that is not idle.
     pub fn utilisation(&self) -> f64 {
-        1.0 - self.idle / self.coded()
+        if self.coded() > 0.0 { 1.0 - self.idle / self.coded() } else { 0.0 }
     }
 }
 
@@ -300,7 +302,10 @@ impl Report {
                     return total.metric(last);
                 }
                 let flow = self.flows.iter().find(|f| f.name == name).ok_or_else(|| {
-                    format!("{path}: there is no flow {name:?}; flows are {}", list(self.flows.iter().map(|f| f.name.as_str())))
+                    format!(
+                        "{path}: there is no flow {name:?}; flows are {}",
+                        list(self.flows.iter().map(|f| f.name.as_str()))
+                    )
                 })?;
                 flow.metric(last)
             }
@@ -318,7 +323,10 @@ impl Report {
                 let name = words[1..].join(".");
                 let sides: Vec<&LinkReport> = self.links.iter().filter(|l| l.name == name).collect();
                 let [down, up] = sides.as_slice() else {
-                    return Err(format!("{path}: there is no link {name:?}; links are {}", list(self.links.iter().step_by(2).map(|l| l.name.as_str()))));
+                    return Err(format!(
+                        "{path}: there is no link {name:?}; links are {}",
+                        list(self.links.iter().step_by(2).map(|l| l.name.as_str()))
+                    ));
                 };
                 match way {
                     Some(true) => link_metric(&[up], last),
@@ -330,7 +338,10 @@ impl Report {
                 let name = words[1..].join(".");
                 match self.switches.iter().find(|s| s.name == name) {
                     Some(s) if last == "latency" => Ok(ranged(s.latency, Dimension::Time)),
-                    _ => Err(format!("{path}: switches have a latency; there are {}", list(self.switches.iter().map(|s| s.name.as_str())))),
+                    _ => Err(format!(
+                        "{path}: switches have a latency; there are {}",
+                        list(self.switches.iter().map(|s| s.name.as_str()))
+                    )),
                 }
             }
             _ => Err(format!("{path}: a metric is flows.NAME.METRIC, links.NAME.METRIC or switches.NAME.latency")),
@@ -356,7 +367,11 @@ impl FlowReport {
     pub fn metric(&self, name: &str) -> Result<Metric, String> {
         let binding = || Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
         let both = if self.both_ways { 2.0 } else { 1.0 };
-        let rate = |factor: f64| Metric { bound: Some(self.bound * factor), bound_by: binding(), ..ranged(self.share.times(factor), Dimension::Rate) };
+        let rate = |factor: f64| Metric {
+            bound: Some(self.bound * factor),
+            bound_by: binding(),
+            ..ranged(self.share.times(factor), Dimension::Rate)
+        };
         let none = || format!("flow {} has no {name}", self.name);
         match name {
             "share" => Ok(rate(1.0)),
@@ -382,10 +397,16 @@ impl Total {
         let with = |m: Metric, bound: f64| Metric { bound: Some(bound), bound_by: by.clone(), ..m };
         match name {
             "share" => Ok(with(ranged(self.share, Dimension::Rate), self.bound)),
-            "both_ways" => Ok(with(ranged(self.both_ways, Dimension::Rate), self.bound * self.both_ways.typical / self.share.typical)),
+            "both_ways" => Ok(with(
+                ranged(self.both_ways, Dimension::Rate),
+                self.bound * self.both_ways.typical / self.share.typical,
+            )),
             "bound" => Ok(plain(self.bound, Dimension::Rate)),
             "framing_limit" => Ok(plain(self.framing_limit, Dimension::Rate)),
-            "of_framing_limit" => Ok(with(ranged(self.share.times(1.0 / self.framing_limit), Dimension::Share), self.bound / self.framing_limit)),
+            "of_framing_limit" => Ok(with(
+                ranged(self.share.times(1.0 / self.framing_limit), Dimension::Share),
+                self.bound / self.framing_limit,
+            )),
             _ => Err("all flows together have share, both_ways, bound, framing_limit and of_framing_limit".into()),
         }
     }

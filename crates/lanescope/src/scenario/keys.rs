@@ -3,13 +3,16 @@
 //! One declaration gives the typed struct, the reader, the default with its origin, the message for a misspelt key, the JSON Schema and the
 //! reference that `lanescope schema --text` prints. A key that is not here does not exist.
 
-use super::quantity::{read, unknown, words, Confidence, Count, Every, Names, Origin, Percent, Problem, Quantity, Shape, Slower};
+use super::quantity::{
+    Confidence, Count, Every, Names, Origin, Percent, Problem, Quantity, Shape, Slower, read, unknown, words,
+};
 use super::tree::{Author, Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::protocol::pcie::{Generation, Header, Lanes, Speed};
+use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, PayloadSize, Speed};
 use crate::units::{Bytes, Frequency, Rate, Time};
 use serde::Serialize;
-use serde_json::{json, Value as Json};
+use serde_json::{Value as Json, json};
+use std::num::NonZeroU32;
 
 /// What one key is, for messages, schema and documentation.
 pub struct Key {
@@ -168,6 +171,16 @@ fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of
     }
 }
 
+/// For a part of unknown kind: refuses what no kind of part has.
+pub(super) fn refuse_unknown_anywhere(diagnostics: &mut Diagnostics, table: &Table) {
+    for (name, node) in &table.0 {
+        let known = || PART_KINDS.iter().flat_map(|(_, keys)| keys.iter().map(|k| k.name)).chain(PART_KEYS);
+        if !known().any(|k| k == name) {
+            diagnostics.push(unknown(name, node.key, known(), "a part"));
+        }
+    }
+}
+
 words! {
     /// What a part is.
     PartKind {
@@ -255,7 +268,10 @@ impl Shape for Load {
                 for (key, _) in &t.0 {
                     if !["rate", "outstanding", "think", "round_trip"].contains(&key.as_str()) {
                         let near = crate::diagnostic::nearest(key, ["rate", "outstanding", "think", "round_trip"]);
-                        return Err(Problem(format!("a load has no key {key:?}"), near.map_or(hint.into(), |n| format!("did you mean {n}?"))));
+                        return Err(Problem(
+                            format!("a load has no key {key:?}"),
+                            near.map_or(hint.into(), |n| format!("did you mean {n}?")),
+                        ));
                     }
                 }
                 match (t.get("rate"), t.get("outstanding")) {
@@ -263,10 +279,17 @@ impl Shape for Load {
                     (None, Some(n)) => {
                         let outstanding = Count::read(n)?;
                         if outstanding == 0 {
-                            return Err(Problem("outstanding = 0 never issues anything".into(), "write at least 1".into()));
+                            return Err(Problem(
+                                "outstanding = 0 never issues anything".into(),
+                                "write at least 1".into(),
+                            ));
                         }
                         let time = |key: &str| t.get(key).map(Time::read).transpose();
-                        Ok(Load::Closed { outstanding, think: time("think")?.unwrap_or(Time::ZERO), round_trip: time("round_trip")? })
+                        Ok(Load::Closed {
+                            outstanding,
+                            think: time("think")?.unwrap_or(Time::ZERO),
+                            round_trip: time("round_trip")?,
+                        })
                     }
                     _ => Err(Problem("a load is open (rate) or closed (outstanding), not both".into(), hint.into())),
                 }
@@ -310,7 +333,7 @@ table! {
         /// Fastest link of a root port.
         generation: opt Generation, One;
         /// Max_Payload_Size_Supported (2.0, 7.8.3).
-        max_payload: opt Bytes, One;
+        max_payload: opt PayloadSize, One;
         /// From the last byte of a read request at the root port to the first byte of its completion, for data in the processor's cache, without the parts named below.
         read_latency: default Time, High = "{ low = \"200 ns\", typical = \"350 ns\", high = \"800 ns\" }" Assumed Guess "servers of 2008 to 2020 answer a device in 400 to 900 ns in all";
         /// Clock that core_cycles and hub_cycles count.
@@ -328,13 +351,13 @@ table! {
         /// From the last byte of a write at the root port to its being done; delays nobody but a closed load of writes.
         write_latency: default Time, High = "\"100 ns\"" Assumed Guess "to the coherence point, without the device seeing it";
         /// Payload of the completions that it returns (2.0, 2.3.1.1 allows RCB multiples up to MPS).
-        completion_size: default Bytes, Low = "{ low = \"64 B\", typical = \"64 B\", high = \"256 B\" }" Assumed Likely "most hosts return cache lines of 64 B";
+        completion_size: default CompletionSize, Low = "{ low = \"64 B\", typical = \"64 B\", high = \"256 B\" }" Assumed Likely "most hosts return cache lines of 64 B";
         /// Reads above this size are answered in large_completion_size.
         large_read: opt Bytes, One;
         /// Payload of the completions for reads above large_read.
-        large_completion_size: opt Bytes, Low;
+        large_completion_size: opt CompletionSize, Low;
         /// Reads that it works on at once.
-        reads_in_flight: opt Count, Low;
+        reads_in_flight: opt NonZeroU32, Low;
         /// What memory or the way to it carries, reads and writes added.
         memory_bandwidth: opt Rate, Low;
         /// Credits it advertises for posted headers: TLPs.
@@ -356,7 +379,7 @@ table! {
         /// Fastest link of a port.
         generation: opt Generation, One;
         /// Max_Payload_Size_Supported (2.0, 7.8.3).
-        max_payload: opt Bytes, One;
+        max_payload: opt PayloadSize, One;
         /// From the first bit in to the first bit out, empty switch, equal links.
         latency: default Time, High = "{ low = \"100 ns\", typical = \"150 ns\", high = \"250 ns\" }" Assumed Likely "vendors of Gen1 to Gen4 switches state 100 to 250 ns";
         /// When it begins to send on what it receives.
@@ -386,13 +409,13 @@ table! {
         /// Fastest link of its port.
         generation: opt Generation, One;
         /// Max_Payload_Size_Supported (2.0, 7.8.3).
-        max_payload: opt Bytes, One;
+        max_payload: opt PayloadSize, One;
         /// DMA engines that work side by side.
-        engines: default Count, One = "1" Assumed Guess "one engine";
+        engines: default NonZeroU32, One = "1" Assumed Guess "one engine";
         /// Read requests that one engine keeps outstanding.
-        tags: default Count, Low = "32" Standard Likely "2.0, 2.2.6.2: 32 tags where extended tags are off";
+        tags: default NonZeroU32, Low = "32" Standard Likely "2.0, 2.2.6.2: 32 tags where extended tags are off";
         /// Max_Read_Request_Size (2.0, 7.8.4).
-        max_read_request: default Bytes, Low = "\"512 B\"" Standard Likely "2.0, 7.8.4: the value after reset";
+        max_read_request: default PayloadSize, Low = "\"512 B\"" Standard Likely "2.0, 7.8.4: the value after reset";
         /// Pause of an engine between the last byte of what it waited for and its next request.
         turnaround: default Time, High = "\"0 ns\"" Assumed Guess "none";
         /// Whether the pause follows each request or all tags of the engine together.
@@ -434,7 +457,7 @@ table! {
         /// Generation and width it trained to, e.g. "gen3 x8".
         pcie: must Speed, One;
         /// Max_Payload_Size in use on it; without it, the smallest that its ends support, or 128 B.
-        mps: opt Bytes, One;
+        mps: opt PayloadSize, One;
         /// Time of flight, one way.
         delay: default Time, High = "\"1 ns\"" Assumed Likely "20 cm of board or cable at 5 ns/m";
         /// TLPs that one Ack answers (2.0, 3.5.3.1); "never" leaves Acks out.
@@ -485,7 +508,8 @@ table! {
 }
 
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 3] = [("root-complex", ROOT_COMPLEX), ("switch", SWITCH), ("endpoint", ENDPOINT)];
+pub static PART_KINDS: [(&str, &[Key]); 3] =
+    [("root-complex", ROOT_COMPLEX), ("switch", SWITCH), ("endpoint", ENDPOINT)];
 
 #[cfg(test)]
 mod tests {

@@ -3,14 +3,15 @@
 //! Reading lays several texts over one another (a library device below a part, a platform below the scenario, `--set` above all), then takes
 //! each table apart by the declarations in [`keys`]. All errors of all texts are collected. Nothing is resolved yet: that is the plan's work.
 
+mod check;
 pub mod keys;
 pub mod quantity;
 pub mod schema;
 pub mod tree;
 
-use crate::diagnostic::{nearest, Diagnostic, Diagnostics, Span};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 use keys::{Endpoint, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Switch};
-use quantity::{unknown, Problem, Shape};
+use quantity::{Problem, Shape, unknown};
 use tree::{Author, Node, Table, Value};
 
 /// No scenario has more parts, links or flows than this, all instances counted.
@@ -107,7 +108,12 @@ impl PartKeys {
 const ROOT: [&str; 8] = ["title", "about", "kind", "platform", "parts", "links", "flows", "run"];
 
 /// Reads a scenario text with `sets` (`path=value`) laid over it. `None` when there is any error; all are in `diagnostics`.
-pub fn read(diagnostics: &mut Diagnostics, included: Included, sets: &[String], resolver: &dyn Resolver) -> Option<Scenario> {
+pub fn read(
+    diagnostics: &mut Diagnostics,
+    included: Included,
+    sets: &[String],
+    resolver: &dyn Resolver,
+) -> Option<Scenario> {
     if included.text.trim().is_empty() {
         diagnostics.push(
             Diagnostic::error(None, format!("{} is empty", included.name))
@@ -137,16 +143,21 @@ pub fn read(diagnostics: &mut Diagnostics, included: Included, sets: &[String], 
             diagnostics.push(unknown(key, node.key, ROOT.into_iter().filter(|k| *k != "kind"), "a scenario"));
         }
     }
-    let title = text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
+    let title =
+        text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
     let [parts, links, flows] = sections;
     let parts = read_parts(diagnostics, parts, resolver);
     let links = read_named(diagnostics, links, Link::read);
     let flows = read_named(diagnostics, flows, Flow::read);
+    check::parts(diagnostics, &parts);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
     if parts.is_empty() && !diagnostics.has_errors() {
-        diagnostics.push(Diagnostic::error(whole, "this scenario has no parts").hint("lanescope new prints a scenario to start from"));
+        diagnostics.push(
+            Diagnostic::error(whole, "this scenario has no parts")
+                .hint("lanescope new prints a scenario to start from"),
+        );
     }
     (!diagnostics.has_errors()).then_some(())?;
     Some(Scenario { title, parts, links, flows, run: run? })
@@ -166,7 +177,10 @@ fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<Str
 /// Loads and parses the text that a node names.
 fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn Resolver) -> Option<Table> {
     let Value::Text(reference) = &node.value else {
-        diagnostics.push(Diagnostic::error(node.span, format!("{key} is a name of the library or a path to a file, in quotes")));
+        diagnostics.push(Diagnostic::error(
+            node.span,
+            format!("{key} is a name of the library or a path to a file, in quotes"),
+        ));
         return None;
     };
     let from = diagnostics.source(node.span.source).name.clone();
@@ -186,7 +200,10 @@ fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn
         Err(why) => {
             let names = resolver.names();
             let near = nearest(reference, names.iter().map(String::as_str));
-            let hint = near.map_or("lanescope platform list shows what there is; a path to your own file starts with ./".into(), |n| format!("did you mean {n:?}?"));
+            let hint = near.map_or(
+                "lanescope platform list shows what there is; a path to your own file starts with ./".into(),
+                |n| format!("did you mean {n:?}?"),
+            );
             diagnostics.push(Diagnostic::error(node.span, format!("{key}: {why}")).hint(hint));
             None
         }
@@ -201,9 +218,11 @@ fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
         return;
     };
     if let (Some((name, node)), true) = (names.0.first(), ["parts", "links", "flows"].contains(&section.as_str())) {
-        let known: Vec<String> = root.table(section).map(|t| t.0.iter().map(|(k, _)| k.clone()).collect()).unwrap_or_default();
+        let known: Vec<String> =
+            root.table(section).map(|t| t.0.iter().map(|(k, _)| k.clone()).collect()).unwrap_or_default();
         let base = name.rsplit_once('.').map(|(b, _)| b.to_owned());
-        if !known.contains(name) && !(section == "parts" && base.is_some_and(|b| known.contains(&b))) {
+        let instance = section == "parts" && base.is_some_and(|b| known.contains(&b));
+        if !known.contains(name) && !instance {
             let thing = section.trim_end_matches('s');
             let d = Diagnostic::error(node.key, format!("there is no {thing} {name:?} to set"));
             diagnostics.push(match nearest(name, known.iter().map(String::as_str)) {
@@ -216,7 +235,10 @@ fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
             root.overlay(over, 3);
             return;
         }
-        diagnostics.push(Diagnostic::error(node.key, "this path stops at a thing, not at one of its keys").hint(format!("for example {section}.{name}.<key>=<value>")));
+        diagnostics.push(
+            Diagnostic::error(node.key, "this path stops at a thing, not at one of its keys")
+                .hint(format!("for example {section}.{name}.<key>=<value>")),
+        );
         return;
     }
     root.overlay(over, 3);
@@ -229,12 +251,21 @@ fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(Stri
         Some((Value::Table(t), _)) => {
             for (key, node) in &t.0 {
                 match &node.value {
+                    // Instances are numbered behind a dot; only parts have one of them changed by name.
+                    _ if name != "parts" && key.contains('.') => {
+                        diagnostics.push(Diagnostic::error(node.key, format!("a name of {name} has no dot")))
+                    }
                     Value::Table(table) => things.push((key.clone(), table.clone(), node.key)),
-                    _ => diagnostics.push(Diagnostic::error(node.key, format!("[{name}.{key}] is a table of keys, not {}", node.kind()))),
+                    _ => diagnostics.push(Diagnostic::error(
+                        node.key,
+                        format!("[{name}.{key}] is a table of keys, not {}", node.kind()),
+                    )),
                 }
             }
         }
-        Some((_, span)) => diagnostics.push(Diagnostic::error(span, format!("{name} holds tables, [{name}.some-name]"))),
+        Some((_, span)) => {
+            diagnostics.push(Diagnostic::error(span, format!("{name} holds tables, [{name}.some-name]")))
+        }
     }
     if things.len() > MAX_THINGS {
         diagnostics.push(Diagnostic::error(things[MAX_THINGS].2, format!("more than {MAX_THINGS} {name}")));
@@ -265,7 +296,9 @@ fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>,
             None => None,
             Some(node) => match u32::read(node) {
                 Ok(0) => {
-                    diagnostics.push(Diagnostic::error(node.span, "count = 0 makes no part").hint("leave the part out instead"));
+                    diagnostics.push(
+                        Diagnostic::error(node.span, "count = 0 makes no part").hint("leave the part out instead"),
+                    );
                     continue;
                 }
                 Ok(n) if n as usize + parts.len() > MAX_THINGS => {
@@ -303,10 +336,9 @@ fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>,
     for ((name, _, span), used) in overrides.iter().zip(used) {
         if !used && !diagnostics.has_errors() {
             let (base, _) = name.rsplit_once('.').unwrap_or((name, ""));
-            diagnostics.push(
-                Diagnostic::error(*span, format!("{name:?} is no instance of a part"))
-                    .hint(format!("a name with a dot changes one of several: [parts.{base}] needs a count above its number")),
-            );
+            diagnostics.push(Diagnostic::error(*span, format!("{name:?} is no instance of a part")).hint(format!(
+                "a name with a dot changes one of several: [parts.{base}] needs a count above its number"
+            )));
         }
     }
     parts
@@ -317,7 +349,9 @@ fn with_device(diagnostics: &mut Diagnostics, mut table: Table, resolver: &dyn R
     let Some(node) = table.take("use") else { return Some(table) };
     let mut base = include(diagnostics, &node, "use", resolver)?;
     if let Some(inner) = base.take("use") {
-        diagnostics.push(Diagnostic::error(inner.key, "a device cannot be made of another device").hint("write its values out"));
+        diagnostics.push(
+            Diagnostic::error(inner.key, "a device cannot be made of another device").hint("write its values out"),
+        );
         return None;
     }
     base.overlay(table, 0);
@@ -330,6 +364,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
             Diagnostic::error(span, "this part is of no kind")
                 .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\" or \"endpoint\""),
         );
+        keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
     };
     match PartKind::read(node) {
@@ -338,6 +373,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
         Ok(PartKind::Endpoint) => Endpoint::read(diagnostics, table, span).map(PartKeys::Endpoint),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
+            keys::refuse_unknown_anywhere(diagnostics, table);
             None
         }
     }

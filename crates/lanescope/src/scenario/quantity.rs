@@ -1,12 +1,13 @@
 //! A value, or a range with its typical, and where it is from; and how each kind of value is written.
 
-use super::tree::{Author, Node, Value, PROVENANCE, RANGE};
-use crate::diagnostic::{nearest, Diagnostic, Diagnostics, Span};
-use crate::protocol::pcie::{Generation, Header, Lanes, Speed};
+use super::tree::{Author, Node, PROVENANCE, RANGE, Value};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
+use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, PayloadSize, Speed};
 use crate::units::{Bytes, Frequency, Rate, Time, UnitError};
 use serde::Serialize;
-use serde_json::{json, Value as Json};
+use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
+use std::num::NonZeroU32;
 
 /// Where a number is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -168,19 +169,28 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
                     let (low_v, typical_v, high_v) = (low_v?, typical_v?, high_v?);
                     let rising = |a: &T, b: &T| matches!(a.order(b), Some(Ordering::Less | Ordering::Equal));
                     if slower == Slower::One {
-                        diagnostics.push(Diagnostic::error(node.span, format!("{key} takes one value, not a range")).hint("write { value = … } or the value alone; --vary runs several"));
+                        diagnostics.push(
+                            Diagnostic::error(node.span, format!("{key} takes one value, not a range"))
+                                .hint("write { value = … } or the value alone; --vary runs several"),
+                        );
                         return None;
                     }
                     if !rising(&low_v, &typical_v) || !rising(&typical_v, &high_v) {
-                        diagnostics.push(Diagnostic::error(node.span, format!("{key}: a range must rise from low over typical to high")));
+                        diagnostics.push(Diagnostic::error(
+                            node.span,
+                            format!("{key}: a range must rise from low over typical to high"),
+                        ));
                         return None;
                     }
                     if slower == Slower::Low { (low_v, typical_v, high_v) } else { (high_v, typical_v, low_v) }
                 }
                 _ => {
                     diagnostics.push(
-                        Diagnostic::error(node.span, format!("{key}: a quantity is either value, or all of low, typical and high"))
-                            .hint("for example { low = \"64 B\", typical = \"128 B\", high = \"256 B\" }"),
+                        Diagnostic::error(
+                            node.span,
+                            format!("{key}: a quantity is either value, or all of low, typical and high"),
+                        )
+                        .hint("for example { low = \"64 B\", typical = \"128 B\", high = \"256 B\" }"),
                     );
                     return None;
                 }
@@ -194,7 +204,9 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
             (values.0, values.1, values.2, Some(t))
         }
     };
-    let part = |name: &str| own.and_then(|t| t.get(name)).or_else(|| node.around.iter().find(|(k, _)| k == name).map(|(_, n)| n));
+    let part = |name: &str| {
+        own.and_then(|t| t.get(name)).or_else(|| node.around.iter().find(|(k, _)| k == name).map(|(_, n)| n))
+    };
     let mut word = |name: &str, words: &[&'static str]| -> Option<usize> {
         let node = part(name)?;
         match &node.value {
@@ -214,10 +226,10 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
         _ => String::new(),
     };
     if T::NUMBER && node.author == Author::Library && (origin.is_none() || confidence.is_none()) {
-        diagnostics.push(
-            Diagnostic::error(node.span, format!("{key}: a number of the library says where it is from"))
-                .hint("add origin (stated, standard, fitted, assumed) and confidence (exact, likely, guess) here or in its table"),
-        );
+        diagnostics
+            .push(Diagnostic::error(node.span, format!("{key}: a number of the library says where it is from")).hint(
+            "add origin (stated, standard, fitted, assumed) and confidence (exact, likely, guess) here or in its table",
+        ));
     }
     (diagnostics.sorted().len() == before).then_some(Quantity {
         slow,
@@ -247,13 +259,30 @@ fn expected(what: &str, node: &Node) -> Problem {
 }
 
 /// A quantity with a unit in its text.
-fn with_unit<T>(node: &Node, what: &str, units: &str, example: &str, parse: impl Fn(&str) -> Result<T, UnitError>) -> Result<T, Problem> {
+fn with_unit<T>(
+    node: &Node,
+    what: &str,
+    units: &str,
+    example: &str,
+    parse: impl Fn(&str) -> Result<T, UnitError>,
+) -> Result<T, Problem> {
     let text = match &node.value {
         Value::Text(s) => s.clone(),
         Value::Integer(Some(i)) => {
-            return Err(Problem(format!("{what} needs its unit"), format!("write it as a text with one of {units}, e.g. \"{i} {}\"", example.split(' ').nth(1).unwrap_or(""))));
+            return Err(Problem(
+                format!("{what} needs its unit"),
+                format!(
+                    "write it as a text with one of {units}, e.g. \"{i} {}\"",
+                    example.split(' ').nth(1).unwrap_or("")
+                ),
+            ));
         }
-        Value::Integer(None) | Value::Float(_) => return Err(Problem(format!("{what} needs its unit"), format!("for example \"{example}\"; units are {units}"))),
+        Value::Integer(None) | Value::Float(_) => {
+            return Err(Problem(
+                format!("{what} needs its unit"),
+                format!("for example \"{example}\"; units are {units}"),
+            ));
+        }
         _ => {
             let Problem(m, _) = expected(what, node);
             return Err(Problem(m, format!("for example \"{example}\"")));
@@ -262,7 +291,9 @@ fn with_unit<T>(node: &Node, what: &str, units: &str, example: &str, parse: impl
     let shown: String = text.chars().take(40).collect();
     parse(&text).map_err(|e| match e {
         UnitError::NoNumber => Problem(format!("{shown:?} is not {what}"), format!("for example \"{example}\"")),
-        UnitError::NoUnit => Problem(format!("{what} needs its unit"), format!("units are {units}, e.g. \"{example}\"")),
+        UnitError::NoUnit => {
+            Problem(format!("{what} needs its unit"), format!("units are {units}, e.g. \"{example}\""))
+        }
         UnitError::WrongUnit(u) => {
             let u: String = u.chars().take(20).collect();
             let hint = match (u.as_str(), what) {
@@ -274,8 +305,12 @@ fn with_unit<T>(node: &Node, what: &str, units: &str, example: &str, parse: impl
             };
             Problem(format!("{what} has no unit {u:?}"), hint)
         }
-        UnitError::TooLarge(most) => Problem(format!("{shown:?} is too much for {what}: at most {most}"), String::new()),
-        UnitError::TooSmall(least) => Problem(format!("{shown:?} is too fine for {what}: its step is {least}"), String::new()),
+        UnitError::TooLarge(most) => {
+            Problem(format!("{shown:?} is too much for {what}: at most {most}"), String::new())
+        }
+        UnitError::TooSmall(least) => {
+            Problem(format!("{shown:?} is too fine for {what}: its step is {least}"), String::new())
+        }
         UnitError::Negative => Problem(format!("{what} cannot be negative"), String::new()),
     })
 }
@@ -303,18 +338,63 @@ unit_shape!(Bytes, "a size", "256 B");
 unit_shape!(Rate, "a rate", "25 Gb/s");
 unit_shape!(Frequency, "a clock", "1.2 GHz");
 
+macro_rules! size_shape {
+    ($t:ty, $expected:literal, $hint:literal) => {
+        impl Shape for $t {
+            fn read(node: &Node) -> Result<Self, Problem> {
+                let bytes = Bytes::read(node)?;
+                <$t>::new(bytes).ok_or_else(|| Problem(format!("{} cannot be {bytes}", $expected), $hint.into()))
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn schema() -> Json {
+                Bytes::schema()
+            }
+            fn order(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+    };
+}
+size_shape!(PayloadSize, "a payload size", "sizes are 128, 256, 512, 1024, 2048 and 4096 B (2.0, 7.8.4)");
+size_shape!(
+    CompletionSize,
+    "a completion",
+    "a multiple of 64 B up to 4 KiB (2.0, 2.3.1.1: cut at the read completion boundary)"
+);
+
 /// A whole number of things.
 pub type Count = u32;
 
 /// No count is larger: a plan of a billion parts is a mistake, and so are a million tags on one wire.
 pub const MAX_COUNT: i64 = 16_777_216;
 
+impl Shape for NonZeroU32 {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        NonZeroU32::new(Count::read(node)?)
+            .ok_or_else(|| Problem("0 would never move anything".into(), "at least 1".into()))
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 1, "maximum": MAX_COUNT })
+    }
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Shape for Count {
     fn read(node: &Node) -> Result<Self, Problem> {
         match node.value {
             Value::Integer(Some(i)) if (0..=MAX_COUNT).contains(&i) => Ok(i as u32),
             Value::Integer(_) => Err(Problem(format!("a count is between 0 and {MAX_COUNT}"), String::new())),
-            _ => Err(Problem(expected("a whole number", node).0, "write it without quotes and without a unit, e.g. 4".into())),
+            _ => Err(Problem(
+                expected("a whole number", node).0,
+                "write it without quotes and without a unit, e.g. 4".into(),
+            )),
         }
     }
     fn show(&self) -> String {
@@ -474,7 +554,8 @@ impl Shape for Generation {
         let Value::Text(s) = &node.value else {
             return Err(Problem(expected("a generation", node).0, "gen1 to gen7".into()));
         };
-        Generation::parse(s.trim()).ok_or_else(|| Problem(format!("there is no generation {s:?}"), "gen1 to gen7".into()))
+        Generation::parse(s.trim())
+            .ok_or_else(|| Problem(format!("there is no generation {s:?}"), "gen1 to gen7".into()))
     }
     fn show(&self) -> String {
         self.name().into()
@@ -490,7 +571,10 @@ impl Shape for Speed {
         let Value::Text(s) = &node.value else { return Err(Problem(expected("a PCIe speed", node).0, hint.into())) };
         let mut words = s.split_whitespace();
         let (Some(g), Some(l), None) = (words.next(), words.next(), words.next()) else {
-            return Err(Problem(format!("{:?} is not a PCIe speed", s.chars().take(40).collect::<String>()), hint.into()));
+            return Err(Problem(
+                format!("{:?} is not a PCIe speed", s.chars().take(40).collect::<String>()),
+                hint.into(),
+            ));
         };
         let word = |text: &str| Node { value: Value::Text(text.to_owned()), ..node.clone() };
         Ok(Speed { generation: Generation::read(&word(g))?, lanes: Lanes::read(&word(l))? })
@@ -508,7 +592,9 @@ impl Shape for Header {
         match &node.value {
             Value::Text(s) if s == "3DW" => Ok(Header::Dw3),
             Value::Text(s) if s == "4DW" => Ok(Header::Dw4),
-            _ => Err(Problem("expected \"3DW\" (32-bit addresses) or \"4DW\" (64-bit addresses)".into(), String::new())),
+            _ => {
+                Err(Problem("expected \"3DW\" (32-bit addresses) or \"4DW\" (64-bit addresses)".into(), String::new()))
+            }
         }
     }
     fn show(&self) -> String {

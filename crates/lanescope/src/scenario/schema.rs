@@ -1,7 +1,7 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
-use super::keys::{Key, ENDPOINT, FLOW, LINK, PART_KINDS, ROOT_COMPLEX, RUN, SWITCH};
-use serde_json::{json, Map, Value as Json};
+use super::keys::{ENDPOINT, FLOW, Key, LINK, PART_KINDS, ROOT_COMPLEX, RUN, SWITCH};
+use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (2020-12) that editors complete a scenario with.
 pub fn json_schema() -> Json {
@@ -24,7 +24,10 @@ pub fn json_schema() -> Json {
     };
     let common = [
         ("use", json!({ "type": "string", "description": "A device of the library, or a path to your own file." })),
-        ("is", json!({ "enum": PART_KINDS.map(|(k, _)| k), "description": "What the part is, where no device is used." })),
+        (
+            "is",
+            json!({ "enum": PART_KINDS.map(|(k, _)| k), "description": "What the part is, where no device is used." }),
+        ),
         ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
         ("about", json!({ "type": "string" })),
     ];
@@ -56,7 +59,10 @@ fn property(key: &Key) -> Json {
     }
     let mut single = with.clone();
     single.insert("value".into(), value.clone());
-    let mut forms = vec![value.clone(), json!({ "type": "object", "required": ["value"], "additionalProperties": false, "properties": single })];
+    let mut forms = vec![
+        value.clone(),
+        json!({ "type": "object", "required": ["value"], "additionalProperties": false, "properties": single }),
+    ];
     if key.ranged {
         for end in ["low", "typical", "high"] {
             with.insert(end.into(), value.clone());

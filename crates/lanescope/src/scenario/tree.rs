@@ -124,8 +124,11 @@ pub fn parse(diagnostics: &mut Diagnostics, source: SourceId, author: Author) ->
     if text.len() > MAX_TEXT {
         let size = text.len() as f64 / (1 << 20) as f64;
         diagnostics.push(
-            Diagnostic::error(None, format!("{}: {size:.1} MiB is too long for a scenario", diagnostics.source(source).name))
-                .hint("a scenario is a few lines of TOML, at most 1 MiB; is this the right file?"),
+            Diagnostic::error(
+                None,
+                format!("{}: {size:.1} MiB is too long for a scenario", diagnostics.source(source).name),
+            )
+            .hint("a scenario is a few lines of TOML, at most 1 MiB; is this the right file?"),
         );
         return None;
     }
@@ -150,7 +153,9 @@ pub fn parse_set(diagnostics: &mut Diagnostics, text: &str) -> Option<Table> {
     let source = diagnostics.add_source("--set", text);
     let whole = Span { source, start: 0, end: text.len() as u32 };
     let Some(at) = text.find('=') else {
-        diagnostics.push(Diagnostic::error(whole, "--set takes path=value").hint("for example --set links.uplink.pcie=\"gen3 x8\""));
+        diagnostics.push(
+            Diagnostic::error(whole, "--set takes path=value").hint("for example --set links.uplink.pcie=\"gen3 x8\""),
+        );
         return None;
     };
     let (path, value) = (&text[..at], &text[at + 1..]);
@@ -239,12 +244,21 @@ fn convert_table(table: &DeTable, source: SourceId, author: Author, around: &[(S
     }
     let rest = entries.into_iter().filter(|(k, _)| !own.contains(&k.get_ref().to_string()));
     Table(
-        rest.map(|(k, v)| (k.get_ref().to_string(), convert(v.get_ref(), span(v.span()), span(k.span()), source, author, &around)))
-            .collect(),
+        rest.map(|(k, v)| {
+            (k.get_ref().to_string(), convert(v.get_ref(), span(v.span()), span(k.span()), source, author, &around))
+        })
+        .collect(),
     )
 }
 
-fn convert(value: &DeValue, span: Span, key: Span, source: SourceId, author: Author, around: &[(String, Node)]) -> Node {
+fn convert(
+    value: &DeValue,
+    span: Span,
+    key: Span,
+    source: SourceId,
+    author: Author,
+    around: &[(String, Node)],
+) -> Node {
     let value = match value {
         DeValue::String(s) => Value::Text(s.to_string()),
         DeValue::Integer(i) => Value::Integer(i64::from_str_radix(i.as_str(), i.radix()).ok()),
@@ -301,7 +315,10 @@ mod tests {
         let node = t.table("links").and_then(|l| l.table("up")).and_then(|u| u.get("pcie")).expect("there");
         assert!(matches!(&node.value, Value::Text(s) if s == "gen3 x8"));
         let t = parse_set(&mut d, "parts.\"nic.1\".count=4").expect("valid");
-        assert!(matches!(t.table("parts").and_then(|p| p.table("nic.1")).and_then(|n| n.get("count")).map(|n| &n.value), Some(Value::Integer(Some(4)))));
+        assert!(matches!(
+            t.table("parts").and_then(|p| p.table("nic.1")).and_then(|n| n.get("count")).map(|n| &n.value),
+            Some(Value::Integer(Some(4)))
+        ));
         assert!(!d.has_errors());
         assert!(parse_set(&mut d, "nonsense").is_none());
         assert!(parse_set(&mut d, "a b=3").is_none());

@@ -62,9 +62,9 @@ impl Problem<'_> {
 
 impl MPFitter for Problem<'_> {
     fn eval(&mut self, params: &[f64], deviates: &mut [f64]) -> MPResult<()> {
-        for i in 0..self.targets.len() {
-            match self.value(&self.targets[i], Some(params)) {
-                Ok(v) => deviates[i] = v / self.targets[i].value - 1.0,
+        for (deviate, target) in deviates.iter_mut().zip(&self.targets) {
+            match self.value(target, Some(params)) {
+                Ok(v) => *deviate = v / target.value - 1.0,
                 Err(e) => {
                     self.failed = Some(e);
                     return Err(MPError::Eval);
@@ -92,13 +92,32 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
         let (Some(value), Some(scenario), "given") = (row.published, &row.scenario, row.status.as_str()) else {
             return Err(format!("fit {}: row {id} is not a given number; asked rows are never fitted", fit.name));
         };
-        targets.push(Target { name: id.clone(), scenario: scenario.clone(), set: row.set.clone(), metric: row.metric.clone(), unit: row.unit.clone(), value });
+        targets.push(Target {
+            name: id.clone(),
+            scenario: scenario.clone(),
+            set: row.set.clone(),
+            metric: row.metric.clone(),
+            unit: row.unit.clone(),
+            value,
+        });
     }
     for p in &fit.points {
-        targets.push(Target { name: p.name.clone(), scenario: p.scenario.clone(), set: p.set.clone(), metric: p.metric.clone(), unit: p.unit.clone(), value: p.value });
+        targets.push(Target {
+            name: p.name.clone(),
+            scenario: p.scenario.clone(),
+            set: p.set.clone(),
+            metric: p.metric.clone(),
+            unit: p.unit.clone(),
+            value: p.value,
+        });
     }
     if fit.free.len() > targets.len() {
-        return Err(format!("fit {}: {} free parameters for {} numbers decide nothing", fit.name, fit.free.len(), targets.len()));
+        return Err(format!(
+            "fit {}: {} free parameters for {} numbers decide nothing",
+            fit.name,
+            fit.free.len(),
+            targets.len()
+        ));
     }
     let limit = |f: &super::Free| MPPar {
         limited_low: true,
@@ -121,7 +140,12 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
     }
     let parameters = fit.free.iter().zip(&values).map(|(f, &value)| {
         let near = 1e-3 * (f.high - f.low);
-        Parameter { path: f.paths.join(" and "), unit: f.unit.clone(), value, at_limit: value - f.low < near || f.high - value < near }
+        Parameter {
+            path: f.paths.join(" and "),
+            unit: f.unit.clone(),
+            value,
+            at_limit: value - f.low < near || f.high - value < near,
+        }
     });
     Ok(Fitted { name: fit.name.clone(), parameters: parameters.collect(), targets: compared })
 }

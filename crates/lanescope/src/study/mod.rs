@@ -5,7 +5,7 @@
 
 mod fit;
 
-pub use fit::{fit, Fitted, Parameter};
+pub use fit::{Fitted, Parameter, fit};
 
 use crate::diagnostic::Diagnostics;
 use crate::estimate::estimate;
@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::result::{Metric, Report};
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Resolver};
-use crate::units::{in_unit, Dimension};
+use crate::units::{Dimension, in_unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -231,7 +231,8 @@ pub type Error = String;
 impl Study {
     /// A study by id.
     pub fn load(id: &str) -> Result<Study, Error> {
-        let text = library::study_text(id, "study.toml").ok_or_else(|| format!("there is no study {id:?}; there are {}", library::studies().join(", ")))?;
+        let text = library::study_text(id, "study.toml")
+            .ok_or_else(|| format!("there is no study {id:?}; there are {}", library::studies().join(", ")))?;
         let mut study: Study = toml::from_str(text).map_err(|e| format!("studies/{id}/study.toml: {e}"))?;
         study.id = id.to_owned();
         study.rows()?;
@@ -244,7 +245,9 @@ impl Study {
         let mut rows = Vec::new();
         for text in self.rows.iter().cloned() {
             let id = text.id;
-            let must = |what: &str, a: Option<String>, b: &Option<String>| a.or(b.clone()).ok_or_else(|| format!("studies/{}: row {id} has no {what}", self.id));
+            let must = |what: &str, a: Option<String>, b: &Option<String>| {
+                a.or(b.clone()).ok_or_else(|| format!("studies/{}: row {id} has no {what}", self.id))
+            };
             rows.push(Row {
                 quantity: must("quantity", text.quantity, &d.quantity)?,
                 unit: must("unit", text.unit, &d.unit)?,
@@ -265,8 +268,13 @@ impl Study {
 
     /// Plans one of its scenarios.
     pub fn plan(&self, scenario: &str, set: &[String]) -> Result<(Plan, Diagnostics), Error> {
-        let text = library::study_text(&self.id, scenario).ok_or_else(|| format!("studies/{}/{scenario} does not exist", self.id))?;
-        let included = Included { name: format!("studies/{}/{scenario}", self.id), text: text.to_owned(), author: Author::Library };
+        let text = library::study_text(&self.id, scenario)
+            .ok_or_else(|| format!("studies/{}/{scenario} does not exist", self.id))?;
+        let included = Included {
+            name: format!("studies/{}/{scenario}", self.id),
+            text: text.to_owned(),
+            author: Author::Library,
+        };
         let mut diagnostics = Diagnostics::default();
         match crate::plan(&mut diagnostics, included, set, &Shelf(&self.id)) {
             Some(plan) => Ok((plan, diagnostics)),
@@ -331,7 +339,15 @@ impl Study {
             }
             series.push(Series { name: line.name.clone(), points });
         }
-        Ok(Chart { title: &figure.title, x: &figure.x, y: &figure.unit, log_x: figure.log_x, x_unit_bytes: figure.bytes, series: &series }.svg())
+        Ok(Chart {
+            title: &figure.title,
+            x: &figure.x,
+            y: &figure.unit,
+            log_x: figure.log_x,
+            x_unit_bytes: figure.bytes,
+            series: &series,
+        }
+        .svg())
     }
 }
 
