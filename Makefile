@@ -1,0 +1,28 @@
+# The only list of verbs. `make run` and `make test` are all a newcomer needs.
+
+CARGO := $(shell command -v cargo 2>/dev/null || ls $(HOME)/.cargo/bin/cargo 2>/dev/null)
+
+.PHONY: run test check studies bench rust
+
+run: rust ## build, and answer the studies' quick rows in closed form
+	@$(CARGO) build --release --quiet
+	@./target/release/lanescope study run --quick --method estimate
+
+test: rust ## formatting, lints as errors, and every test
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+	$(CARGO) test --workspace
+
+check: rust ## what an editor would say, fast
+	$(CARGO) check --workspace --all-targets
+
+studies: rust ## every row of every study, and its pictures in target/studies
+	@$(CARGO) build --release --quiet
+	@./target/release/lanescope study run --method estimate --svg target/studies
+
+bench: rust ## speed
+	$(CARGO) bench --workspace
+
+rust:
+	@test -n "$(CARGO)" || { echo "lanescope needs Rust: install it from https://rustup.rs or with your system's package manager (rustup, or cargo 1.88 and newer)"; exit 1; }

@@ -1,0 +1,170 @@
+//! The studies: every row's contract, the given numbers within tolerance, and fits that give their stored values again.
+
+use lanescope::library;
+use lanescope::scenario::schema::json_schema;
+use lanescope::study::{Study, fit, select};
+
+/// Rows of `systems/rows.tsv`, where the shared folder is there.
+fn published() -> Option<Vec<Vec<String>>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/systems/rows.tsv");
+    match std::fs::read_to_string(path) {
+        Ok(text) => Some(text.lines().skip(1).map(|l| l.split('\t').map(str::to_owned).collect()).collect()),
+        Err(_) => {
+            eprintln!("skipped: {path} is not here");
+            None
+        }
+    }
+}
+
+#[test]
+fn rows_are_those_of_the_contract() {
+    let Some(published) = published() else { return };
+    for id in library::studies() {
+        let rows = Study::load(id).and_then(|s| s.rows()).expect("a study");
+        let wanted: Vec<_> = published.iter().filter(|r| r[0] == id).collect();
+        assert_eq!(rows.iter().map(|r| &r.id).collect::<Vec<_>>(), wanted.iter().map(|r| &r[1]).collect::<Vec<_>>());
+        for (row, want) in rows.iter().zip(wanted) {
+            assert_eq!((&row.unit, &row.methods, &row.status), (&want[3], &want[4], &want[5]), "{id} {}", row.id);
+            let number = want.get(6).and_then(|p| p.parse::<f64>().ok());
+            assert_eq!(row.published, number, "{id} {}", row.id);
+            let words = want.get(6).filter(|p| !p.is_empty() && number.is_none()).cloned();
+            assert_eq!(row.published_text, words, "{id} {}", row.id);
+        }
+    }
+}
+
+#[test]
+fn given_rows_are_met_within_three_percent() {
+    for (study, rows) in select(&[]).expect("studies") {
+        for row in rows {
+            let answer = study.answer(&row);
+            if let Some(error) = answer.error() {
+                assert!(error.abs() < 0.03, "{} {}: {:+.2} %", study.id, row.id, error * 100.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_with_a_scenario_has_a_value_by_estimate() {
+    for (study, rows) in select(&[]).expect("studies") {
+        for row in rows.iter().filter(|r| r.scenario.is_some() && r.methods != "simulate") {
+            let answer = study.answer(row);
+            assert!(answer.estimate.is_some(), "{} {}: {:?}", study.id, row.id, answer.why);
+            if let (Some(bound), Some(share)) = (answer.bound, answer.estimate) {
+                assert!(share <= bound * (1.0 + 1e-9), "{} {}: share {share} above bound {bound}", study.id, row.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reports_arithmetic_agrees_to_its_precision() {
+    let study = Study::load("pes16t4g2").expect("a study");
+    let rows = study.rows().expect("rows");
+    let value = |id: &str| study.answer(rows.iter().find(|r| r.id == id).expect("a row")).estimate.expect("a value");
+    let truncated = |v: f64, places: i32| (v * 10f64.powi(places) + 1e-9).floor() / 10f64.powi(places);
+    assert_eq!(value("raw.x4"), 40.0);
+    assert_eq!(value("coded.x4"), 32.0);
+    assert_eq!(value("coded.x2"), 16.0);
+    assert_eq!(value("coded.x1"), 8.0);
+    assert_eq!(value("overhead.tlp").round(), 20.0);
+    assert_eq!(truncated(value("packets.64B.x4"), 2), 47.61);
+    assert_eq!(truncated(value("payload.64B.x4"), 2), 24.38);
+    assert!((value("efficiency.64B") - 76.19).abs() < 0.005);
+    let t5440 = Study::load("t5440").expect("a study");
+    let rows = t5440.rows().expect("rows");
+    let value = |id: &str| t5440.answer(rows.iter().find(|r| r.id == id).expect("a row")).estimate.expect("a value");
+    assert_eq!(value("outstanding.512B.1.2us").round(), 256.0);
+    assert_eq!(value("outstanding.512B.1.1us").round(), 512.0);
+}
+
+#[test]
+fn fits_give_their_stored_values_again() {
+    for id in library::studies() {
+        let study = Study::load(id).expect("a study");
+        for f in &study.fits {
+            let result = fit(&study, f).expect("a fit");
+            for (name, published, fitted, stored) in &result.targets {
+                let (a, b) = (fitted / published - 1.0, stored / published - 1.0);
+                assert!((a - b).abs() < 2e-3, "{id} {}: {name} fitted {fitted} stored {stored}", f.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn asked_rows_cannot_be_fitted() {
+    let study = Study::load("t5440").expect("a study");
+    let mut f = study.fits[0].clone();
+    f.rows.push("bidir.1".into());
+    assert!(fit(&study, &f).expect_err("refused").contains("never fitted"));
+}
+
+#[test]
+fn how_often_updates_are_sent_is_chosen_once() {
+    // The default of the language, and the same four where a study states it.
+    for (study, rows) in select(&[]).expect("studies") {
+        for row in rows {
+            let Some(scenario) = &row.scenario else { continue };
+            let (plan, _) = study.plan(scenario, &row.set).expect("a plan");
+            for link in &plan.links {
+                let every = [link.ack_every.typical.0, link.update_fc_every.typical.0];
+                assert!(every == [Some(4); 2] || row.set.iter().any(|s| s.contains("never")), "{} {}", study.id, row.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shipped_text_fits_the_schema() {
+    let schema = json_schema();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let mut seen = 0;
+    let mut hold = |name: &str, text: &str| {
+        let value: serde_json::Value = toml::from_str(text).expect("TOML");
+        if let Err(e) = validator.validate(&value) {
+            panic!("{name}: {e} at {}", e.instance_path());
+        }
+        seen += 1;
+    };
+    for (study, rows) in select(&[]).expect("studies") {
+        let mut files: Vec<_> = rows.into_iter().filter_map(|r| r.scenario).collect();
+        files.sort();
+        files.dedup();
+        for file in files {
+            hold(&file, library::study_text(&study.id, &file).expect("a file"));
+        }
+    }
+    for entry in library::platforms().into_iter().filter(|e| e.kind == "platform") {
+        hold(&entry.name, library::platform_text(&entry.name).expect("a text"));
+    }
+    assert!(seen >= 10);
+}
+
+#[test]
+fn every_platform_and_device_loads() {
+    use lanescope::diagnostic::Diagnostics;
+    use lanescope::library::Library;
+    use lanescope::scenario::{Included, tree::Author};
+    for entry in library::platforms() {
+        let text = if entry.kind == "platform" {
+            library::starter(&entry.name).expect("a starter")
+        } else {
+            format!("[parts.x]\nuse = \"{}\"\n", entry.name)
+        };
+        let mut d = Diagnostics::default();
+        let included = Included { name: entry.name.clone(), text, author: Author::User };
+        assert!(lanescope::scenario::read(&mut d, included, &[], &Library).is_some(), "{}: {d}", entry.name);
+    }
+}
+
+#[test]
+fn figures_can_be_drawn() {
+    for id in library::studies() {
+        let study = Study::load(id).expect("a study");
+        for figure in &study.figures {
+            assert!(study.draw(figure).expect("a picture").contains("</svg>"), "{id} {}", figure.file);
+        }
+    }
+}
