@@ -27,6 +27,8 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
+    /// Whether its warnings are known to its authors: those of the library.
+    pub quiet: bool,
 }
 
 /// How bad it is.
@@ -94,8 +96,13 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// Takes a text in and names it.
     pub fn add_source(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
-        self.sources.push(Source { name: name.into(), text: text.into() });
+        self.sources.push(Source { name: name.into(), text: text.into(), quiet: false });
         SourceId(self.sources.len() as u32 - 1)
+    }
+
+    /// Drops the warnings that point into a text.
+    pub fn quiet(&mut self, id: SourceId) {
+        self.sources[id.0 as usize].quiet = true;
     }
 
     /// The text behind an id.
@@ -105,9 +112,18 @@ impl Diagnostics {
 
     /// Notes one more; the same message at the same place is kept once (a device used eight times is wrong once).
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.list.contains(&diagnostic) {
+        let known = diagnostic.severity == Severity::Warning
+            && diagnostic.span.is_some_and(|s| self.sources.get(s.source.0 as usize).is_some_and(|s| s.quiet));
+        // Nobody reads more than so many of a kind; looking for equals would take longer than reading did.
+        let alike = self.list.iter().filter(|d| d.severity == diagnostic.severity).count();
+        if !known && alike < 200 && !self.list.contains(&diagnostic) {
             self.list.push(diagnostic);
         }
+    }
+
+    /// How many were noted.
+    pub fn count(&self) -> usize {
+        self.list.len()
     }
 
     /// Whether anything forbids an answer.

@@ -65,7 +65,15 @@ fn tags_over_round_trip() {
     near(flow(&r, "dma").share.typical, 2.0 * 512.0 / 1000e-9 * 8.0);
     assert_eq!(flow(&r, "dma").bound_by.element, "parts.card");
     // All tags together: 2 requests stream for another 336 ns, then the pause.
-    let r = run(ONE, &["flows.dma.do=read", "parts.card.tags=2", "parts.card.turnaround=252 ns", "parts.card.turnaround_after=batch"]);
+    let r = run(
+        ONE,
+        &[
+            "flows.dma.do=read",
+            "parts.card.tags=2",
+            "parts.card.turnaround=252 ns",
+            "parts.card.turnaround_after=batch",
+        ],
+    );
     near(flow(&r, "dma").share.typical, 1024.0 / 1336e-9 * 8.0);
 }
 
@@ -151,7 +159,14 @@ fn a_measured_value_is_held_against_both() {
 
 #[test]
 fn ranges_are_carried_through() {
-    let r = run(ONE, &["flows.dma.do=read", "parts.card.tags=64", "parts.host.completion_size={ low = \"64 B\", typical = \"128 B\", high = \"128 B\" }"]);
+    let r = run(
+        ONE,
+        &[
+            "flows.dma.do=read",
+            "parts.card.tags=64",
+            "parts.host.completion_size={ low = \"64 B\", typical = \"128 B\", high = \"128 B\" }",
+        ],
+    );
     let share = flow(&r, "dma").share;
     near(share.slower, 16e9 * 512.0 / 672.0);
     near(share.typical, 16e9 * 512.0 / 592.0);

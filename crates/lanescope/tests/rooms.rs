@@ -55,7 +55,17 @@ fn rooms_use_only_rooms_above() {
 #[test]
 fn the_laboratory_is_pure() {
     // No file, socket, clock or thread in the library.
-    let forbidden = ["std::fs", "std::net", "std::thread", "Instant::now", "SystemTime", "println!", "eprintln!", "static mut", "unsafe"];
+    let forbidden = [
+        "std::fs",
+        "std::net",
+        "std::thread",
+        "Instant::now",
+        "SystemTime",
+        "println!",
+        "eprintln!",
+        "static mut",
+        "unsafe",
+    ];
     for file in sources() {
         let text = fs::read_to_string(&file).expect("text");
         for word in forbidden {

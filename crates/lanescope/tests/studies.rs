@@ -110,7 +110,12 @@ fn how_often_updates_are_sent_is_chosen_once() {
             let (plan, _) = study.plan(scenario, &row.set).expect("a plan");
             for link in &plan.links {
                 let every = [link.ack_every.typical.0, link.update_fc_every.typical.0];
-                assert!(every == [Some(4); 2] || row.set.iter().any(|s| s.contains("never")), "{} {}", study.id, row.id);
+                assert!(
+                    every == [Some(4); 2] || row.set.iter().any(|s| s.contains("never")),
+                    "{} {}",
+                    study.id,
+                    row.id
+                );
             }
         }
     }

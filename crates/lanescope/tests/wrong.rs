@@ -46,7 +46,10 @@ fn two_misspelt_keys_are_both_shown() {
 
 #[test]
 fn a_wrong_kind_does_not_hide_other_mistakes() {
-    has(&broken("is = \"endpoint\"", "is = \"endpiont\"\ntgas = 3"), &["did you mean \"endpoint\"?", "\"tgas\"", "tags"]);
+    has(
+        &broken("is = \"endpoint\"", "is = \"endpiont\"\ntgas = 3"),
+        &["did you mean \"endpoint\"?", "\"tgas\"", "tags"],
+    );
 }
 
 #[test]
@@ -70,7 +73,10 @@ fn links_that_do_not_exist() {
 
 #[test]
 fn a_port_faster_or_wider_than_its_part() {
-    has(&broken("is = \"endpoint\"", "is = \"endpoint\"\ngeneration = \"gen2\""), &["t.toml:9:8", "runs at gen3", "gen2 part", "gen2 x8"]);
+    has(
+        &broken("is = \"endpoint\"", "is = \"endpoint\"\ngeneration = \"gen2\""),
+        &["t.toml:9:8", "runs at gen3", "gen2 part", "gen2 x8"],
+    );
     has(&broken("is = \"endpoint\"", "is = \"endpoint\"\nlanes = \"x4\""), &["is x8, but nic has x4 ports"]);
 }
 
@@ -106,7 +112,10 @@ fn names_twice_or_nowhere() {
 
 #[test]
 fn a_load_that_its_own_link_cannot_carry() {
-    has(&broken("do = \"write\"", "do = \"write\"\nload = { rate = \"64 Gb/s\" }"), &["64 Gb/s is more than links.slot carries", "63.02 Gb/s"]);
+    has(
+        &broken("do = \"write\"", "do = \"write\"\nload = { rate = \"64 Gb/s\" }"),
+        &["64 Gb/s is more than links.slot carries", "63.02 Gb/s"],
+    );
     // Between what framing leaves and the coded rate it is a load like any other, and unstable.
     let near = GOOD.replace("do = \"write\"", "do = \"write\"\nload = { rate = \"60 Gb/s\" }");
     let report = common::run(&near, &[]);
@@ -117,14 +126,20 @@ fn a_load_that_its_own_link_cannot_carry() {
 fn a_request_larger_than_any_buffer() {
     let m = broken("is = \"root-complex\"", "is = \"root-complex\"\nposted_data = 8");
     has(&m, &["a buffer of 128 B is smaller than one packet of flow rx (256 B)", "at least 16"]);
-    has(&broken("is = \"root-complex\"", "is = \"root-complex\"\nposted_headers = 0"), &["advertises no posted_headers"]);
+    has(
+        &broken("is = \"root-complex\"", "is = \"root-complex\"\nposted_headers = 0"),
+        &["advertises no posted_headers"],
+    );
 }
 
 #[test]
 fn huge_numbers_are_refused_before_any_work() {
     has(&broken("is = \"endpoint\"", "is = \"endpoint\"\ncount = 16000000"), &["more than 10000 parts"]);
     has(&broken("is = \"endpoint\"", "is = \"endpoint\"\ncount = 99999999999999999999"), &["a count is between 0 and"]);
-    has(&broken("is = \"endpoint\"", "is = \"endpoint\"\nturnaround = \"6 h\""), &["too much for a duration: at most 5 h"]);
+    has(
+        &broken("is = \"endpoint\"", "is = \"endpoint\"\nturnaround = \"6 h\""),
+        &["too much for a duration: at most 5 h"],
+    );
     has(&broken("2 KiB", "9999999999999999999999 GiB"), &["too much"]);
     has(&broken("2 KiB", "2000000 TiB"), &["too much for a size"]);
     has(&wrong(&"x".repeat(2 << 20), &[]), &["too long for a scenario"]);
@@ -151,9 +166,21 @@ fn sets_that_point_nowhere() {
 
 #[test]
 fn ranges_that_are_none() {
-    has(&broken("is = \"endpoint\"", "is = \"endpoint\"\nturnaround = { low = \"3 ns\", high = \"4 ns\" }"), &["low, typical and high"]);
-    has(&broken("is = \"endpoint\"", "is = \"endpoint\"\nturnaround = { low = \"9 ns\", typical = \"5 ns\", high = \"6 ns\" }"), &["must rise"]);
-    has(&broken("is = \"endpoint\"", "is = \"endpoint\"\nlanes = { low = \"x1\", typical = \"x4\", high = \"x8\" }"), &["one value, not a range"]);
+    has(
+        &broken("is = \"endpoint\"", "is = \"endpoint\"\nturnaround = { low = \"3 ns\", high = \"4 ns\" }"),
+        &["low, typical and high"],
+    );
+    has(
+        &broken(
+            "is = \"endpoint\"",
+            "is = \"endpoint\"\nturnaround = { low = \"9 ns\", typical = \"5 ns\", high = \"6 ns\" }",
+        ),
+        &["must rise"],
+    );
+    has(
+        &broken("is = \"endpoint\"", "is = \"endpoint\"\nlanes = { low = \"x1\", typical = \"x4\", high = \"x8\" }"),
+        &["one value, not a range"],
+    );
 }
 
 #[test]

@@ -273,7 +273,7 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
         for f in &report.flows {
             let by = format!("{}: {}", f.bound_by.element, f.bound_by.resource);
             let by = if f.verdict == Verdict::Unstable { format!("{by} (unstable)") } else { by };
-            row.extend([show(f.share.typical), show(f.bound), by]);
+            row.extend([show(f.share.typical), show(f.bound.typical), by]);
         }
         row
     });

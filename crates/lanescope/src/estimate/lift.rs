@@ -16,8 +16,8 @@ use std::num::NonZeroU32;
 fn share(plan: &Plan, group: &str) -> (f64, Binding) {
     let o = outcome(plan, Corner::Typical);
     let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
-    let tightest = super::tightest(&o, &members).unwrap_or(0);
-    (members.iter().map(|&m| o.shares[m].rate).sum::<f64>() * 8.0, binding(plan, &o, tightest))
+    let main = super::typically_bound(&o, &members);
+    (members.iter().map(|&m| o.shares[m].rate).sum::<f64>() * 8.0, binding(plan, &o, main))
 }
 
 /// The next better thing in place of the one that binds.
@@ -56,6 +56,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
                 match ceiling {
                     Ceiling::Both => double_rate(e.rate.as_mut()),
                     Ceiling::Read => double_rate(e.read_rate.as_mut()),
+                    Ceiling::Bus => double_rate(e.bus_rate.as_mut()),
                     Ceiling::Write => double_rate(e.write_rate.as_mut()),
                     Ceiling::ReadInterval => halve(e.read_interval.as_mut()),
                     Ceiling::WriteInterval => halve(e.write_interval.as_mut()),
@@ -274,9 +275,8 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         let mut at = plan.clone();
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical);
-            let tightest = super::tightest(&o, &members).unwrap_or(first);
-            let Some((better, change, fits)) = o.shares[tightest].by.and_then(|r| improve(&at, o.resources[r].key))
-            else {
+            let main = super::typically_bound(&o, &members);
+            let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
                 break;
             };
             let s = share(&better, group).0;

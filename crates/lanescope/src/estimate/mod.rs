@@ -19,7 +19,7 @@ use crate::result::{
     Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total, Verdict,
 };
 use crate::scenario::PartKeys;
-use crate::scenario::keys::Do;
+use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use fill::{Resource, Share, shares};
 use resources::{Ceiling, Key, Wires, operation, request_size, resources, wires};
@@ -74,7 +74,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         },
         flows,
         total,
-        links: ledgers(plan, &typical),
+        links: links(plan, [&slower, &typical, &faster]),
         switches,
         warnings: diagnostics.warnings(),
     }
@@ -99,7 +99,7 @@ fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
 fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
     let flow = &plan.flows[members[0]];
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
-    let bound = bound(&typical.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0;
+    let bound = bounds(members, [slower, typical, faster]);
     // Only wires, all their slots, only packets.
     let framing_limit = bound_of_framing(plan, &typical.resources, members) * 8.0;
     let worst = |at: &dyn Fn(&Flow, Corner) -> f64| {
@@ -120,13 +120,14 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
         })
     });
     let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
-    let wanted_each = wanted(plan, flow);
+    let wanted_each =
+        members.iter().map(|&i| wanted(plan, &plan.flows[i])).collect::<Option<Vec<f64>>>().unwrap_or_default();
     let unstable = members.iter().any(|&i| match plan.flows[i].program {
         Program::Open { rate } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
         _ => false,
     });
-    let tightest = tightest(typical, members).unwrap_or(members[0]);
-    let bound_by = binding(plan, typical, tightest);
+    let main = typically_bound(typical, members);
+    let bound_by = binding(plan, typical, main);
     let mut bound_also: Vec<String> = Vec::new();
     for &i in members {
         let element = binding(plan, typical, i).element;
@@ -134,14 +135,13 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
             bound_also.push(element);
         }
     }
-    let lifting = typical.shares[tightest].by.and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
+    let lifting = typical.shares[main].by.and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
     let measured = flow.measured.map(|m| {
         let (each, share) = (m.bits(), total(typical) / members.len() as f64);
-        let highest = faster_bound(faster, members) / members.len() as f64;
         Measured {
             each,
             unexplained: share - each,
-            above_bound: each > highest.max(bound / members.len() as f64) * (1.0 + 1e-9),
+            above_bound: each * members.len() as f64 > bound.faster.max(bound.typical) * (1.0 + 1e-9),
         }
     });
     FlowReport {
@@ -172,6 +172,9 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
 
 /// All flows together.
 fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total> {
+    if plan.flows.is_empty() {
+        return None;
+    }
     let members: Vec<usize> = (0..plan.flows.len()).collect();
     let sum = |o: &Outcome, both: bool| {
         let ways = |i: usize| if both && plan.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
@@ -181,20 +184,26 @@ fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total>
     Some(Total {
         share: ranged(false),
         both_ways: ranged(true),
-        bound: bound(&typical.resources, &members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0,
+        bound: bounds(&members, [slower, typical, faster]),
         framing_limit: bound_of_framing(plan, &typical.resources, &members) * 8.0,
-        bound_by: binding(plan, typical, tightest(typical, &members)?),
+        bound_by: binding(plan, typical, typically_bound(typical, &members)),
     })
 }
 
-/// The member with the least.
-fn tightest(o: &Outcome, members: &[usize]) -> Option<usize> {
-    members.iter().copied().min_by(|a, b| o.shares[*a].rate.total_cmp(&o.shares[*b].rate))
+/// A member bound by what binds most members, of equals the one listed first: what a person would look at first.
+fn typically_bound(o: &Outcome, members: &[usize]) -> usize {
+    let mut count: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    for &m in members {
+        *count.entry(o.shares[m].by).or_default() += 1;
+    }
+    let most = count.into_iter().rev().max_by_key(|(by, n)| (by.is_some(), *n)).map(|(by, _)| by);
+    members.iter().copied().find(|&m| Some(o.shares[m].by) == most).unwrap_or(members[0])
 }
 
-/// The bound where every range is at its faster end: what a measurement cannot exceed whatever the ranges say.
-fn faster_bound(faster: &Outcome, members: &[usize]) -> f64 {
-    bound(&faster.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0
+/// The bound of some flows together at each corner, bits per second.
+fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged {
+    let at = |o: &Outcome| bound(&o.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0;
+    Ranged { typical: at(typical), slower: at(slower), faster: at(faster) }
 }
 
 /// What an instance asks for by itself, bits per second: an open load's rate, or what its engine would read or write.
@@ -230,6 +239,8 @@ fn bound(
                 *a = a.min(capacity / weight(u));
             }
         }
+        // Only packets make a resource a limit of the sum: DLLPs alone would stretch it far beyond.
+        let mine: Vec<_> = mine.into_iter().filter(|u| u.weight > 0.0).collect();
         if mine.len() > 1 {
             let least = mine.iter().map(|u| weight(u)).fold(f64::INFINITY, f64::min);
             covers.push((capacity / least, mine.iter().map(|u| u.flow).collect()));
@@ -282,19 +293,7 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let part = |id: crate::plan::PartId| format!("parts.{}", plan.part(id).name);
     let (element, what, evidence) = match resource.key {
         Key::Wire(hop) => (direction_name(plan, hop), "slots".to_owned(), "100 % of its slots taken".to_owned()),
-        Key::Tags(id) => (
-            part(id),
-            "read requests in flight".into(),
-            match &plan.part(id).keys {
-                PartKeys::Endpoint(k) => format!(
-                    "{} x {} tags / {} a request, unloaded",
-                    k.engines.typical,
-                    k.tags.typical,
-                    round_trip_text(plan, flow)
-                ),
-                _ => String::new(),
-            },
-        ),
+        Key::Tags(id) => (part(id), "read requests in flight".into(), tags_text(plan, flow)),
         Key::Engine(id, ceiling) => {
             let (what, key) = ceiling_words(ceiling);
             (part(id), what.to_owned(), format!("its {key}"))
@@ -318,11 +317,22 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     Binding { element, resource: what, evidence }
 }
 
-fn round_trip_text(plan: &Plan, flow: usize) -> String {
+/// Tags in use and the time that they are held, unloaded.
+fn tags_text(plan: &Plan, flow: usize) -> String {
     let f = &plan.flows[flow];
-    let request = request_size(plan, Corner::Typical, f);
-    let ns = latency::read(plan, Corner::Typical, f, f.size.typical.0.min(request), request).last;
-    crate::units::human_time(ns * 1e-9)
+    let PartKeys::Endpoint(k) = &plan.part(f.source).keys else { return String::new() };
+    let request = request_size(plan, Corner::Typical, f).min(f.size.typical.0);
+    let all = match k.turnaround_after.typical {
+        After::Request => request,
+        After::Batch => request.saturating_mul(k.tags.typical.get() as u64),
+    };
+    let time = crate::units::human_time(latency::read(plan, Corner::Typical, f, all, request).last * 1e-9);
+    let pause = match k.turnaround.typical.fs() {
+        0 => String::new(),
+        _ => format!(" + {} turn-around", k.turnaround.typical),
+    };
+    let each = if all == request { "a request" } else { "a batch" };
+    format!("{} x {} tags, {time}{pause} {each}, unloaded", k.engines.typical, k.tags.typical)
 }
 
 /// What a person calls a ceiling, and the key behind it.
@@ -330,6 +340,7 @@ fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
     match ceiling {
         Ceiling::Both => ("engine, reads and writes added", "rate"),
         Ceiling::Read => ("engine, reads", "read_rate"),
+        Ceiling::Bus => ("internal bus, reads", "bus_rate"),
         Ceiling::Write => ("engine, writes", "write_rate"),
         Ceiling::ReadInterval => ("reads a second", "read_interval"),
         Ceiling::WriteInterval => ("writes a second", "write_interval"),
@@ -348,51 +359,58 @@ fn credit_name(class: Class, headers: bool) -> &'static str {
     }
 }
 
-/// Where the bits of each direction go at the shares of an outcome: down, then up, of each link.
-fn ledgers(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
+/// Every direction of every link: down, then up.
+fn links(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Vec<LinkReport> {
     let mut all = Vec::new();
     for (i, link) in plan.links.iter().enumerate() {
-        let speed = link.speed.typical;
-        let interval = link.skp_interval.typical.0.unwrap_or(0) as u64;
         for direction in [Direction::Down, Direction::Up] {
             let hop = Hop { link: LinkId(i as u32), direction };
-            let (raw, coded) = (speed.raw().bits(), speed.coded().bits());
-            let mut ledger = Ledger {
-                raw,
-                line_coding: raw - coded,
-                ordered_sets: coded * pcie::ordered_set_share(speed.generation, interval),
-                flits: coded * pcie::flit_overhead(speed.generation),
-                ..Ledger::default()
-            };
-            let (mut tlps, mut data_tlps) = (0.0, 0.0);
-            for (flow, s) in outcome.wires.get(&hop).into_iter().flatten() {
-                let bits = outcome.shares[*flow].rate * 8.0;
-                ledger.payload += bits * s.payload;
-                ledger.framing += bits * s.framing;
-                ledger.requests += bits * s.requests;
-                ledger.acks += bits * s.acks;
-                ledger.update_fc += bits * s.update_fc;
-                tlps += bits / 8.0 * s.tlps;
-                data_tlps += bits / 8.0 * s.data_tlps;
-            }
-            let used = ledger.ordered_sets
-                + ledger.flits
-                + ledger.payload
-                + ledger.framing
-                + ledger.requests
-                + ledger.acks
-                + ledger.update_fc;
-            ledger.idle = (coded - used).max(0.0);
+            let [slower, typical, faster] =
+                [(slower, Corner::Slower), (typical, Corner::Typical), (faster, Corner::Faster)]
+                    .map(|(o, c)| ledger(plan, o, c, hop));
+            let (ledger, tlps, data_tlps) = typical;
             all.push(LinkReport {
                 name: link.name.clone(),
                 from: plan.part(plan.leaves(hop)).name.clone(),
                 to: plan.part(plan.arrives(hop)).name.clone(),
-                speed: speed.to_string(),
+                speed: link.speed.typical.to_string(),
                 tlp_overhead: (data_tlps > 0.0).then(|| ledger.framing / 8.0 / data_tlps),
+                payload: Ranged { typical: ledger.payload, slower: slower.0.payload, faster: faster.0.payload },
                 ledger,
                 tlps,
             });
         }
     }
     all
+}
+
+/// Where the bits of one direction go at the shares of an outcome; and its TLPs, all and with data, per second.
+fn ledger(plan: &Plan, outcome: &Outcome, corner: Corner, hop: Hop) -> (Ledger, f64, f64) {
+    let link = plan.link(hop.link);
+    let speed = link.speed.typical;
+    let interval = link.skp_interval.at(corner).0.unwrap_or(0) as u64;
+    let (raw, coded) = (speed.raw().bits(), speed.coded().bits());
+    let mut ledger = Ledger {
+        raw,
+        line_coding: raw - coded,
+        ordered_sets: coded * pcie::ordered_set_share(speed.generation, interval),
+        flits: coded * pcie::flit_overhead(speed.generation),
+        ..Ledger::default()
+    };
+    let (mut tlps, mut data_tlps) = (0.0, 0.0);
+    for (flow, s) in outcome.wires.get(&hop).into_iter().flatten() {
+        let bits = outcome.shares[*flow].rate * 8.0;
+        ledger.payload += bits * s.payload;
+        ledger.framing += bits * s.framing;
+        ledger.requests += bits * s.requests;
+        ledger.acks += bits * s.acks;
+        ledger.update_fc += bits * s.update_fc;
+        tlps += bits / 8.0 * s.tlps;
+        data_tlps += bits / 8.0 * s.data_tlps;
+    }
+    let tlp_slots = ledger.payload + ledger.framing + ledger.requests;
+    let used = ledger.ordered_sets + ledger.flits + tlp_slots + ledger.acks + ledger.update_fc;
+    debug_assert!(used <= coded * (1.0 + 1e-6), "links.{} carries {used} of {coded}", link.name);
+    ledger.idle = (coded - used).max(0.0);
+    (ledger, tlps, data_tlps)
 }

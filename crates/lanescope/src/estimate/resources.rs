@@ -6,7 +6,7 @@ use crate::plan::check::credits;
 use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class, Generation, Header};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{After, Core};
+use crate::scenario::keys::{After, Core, Endpoint};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -38,6 +38,8 @@ pub(crate) enum Ceiling {
     Both,
     /// `read_rate`.
     Read,
+    /// `bus_rate`.
+    Bus,
     /// `write_rate`.
     Write,
     /// `read_interval`.
@@ -261,15 +263,24 @@ pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     }
     if flow.reads() {
         let request = request_size(plan, corner, flow);
-        // A read larger than its engine's tags cover goes in rounds.
-        let window = match &plan.part(flow.source).keys {
-            PartKeys::Endpoint(k) => (k.tags.at(corner).get() as u64).saturating_mul(request),
-            _ => u64::MAX,
-        };
-        let rounds = (size as f64 / window as f64).max(1.0);
-        time = time.max(latency::read(plan, corner, flow, size.min(window), request).last * rounds);
+        let all = latency::read(plan, corner, flow, size, request).last;
+        time = time.max(match &plan.part(flow.source).keys {
+            PartKeys::Endpoint(k) => all.max(rounds(plan, corner, flow, k, size, request)),
+            _ => all,
+        });
     }
     time
+}
+
+/// The least time that a read of `size` takes one engine, when its tags do not cover it at once: tags are used again one by one, or all together.
+fn rounds(plan: &Plan, corner: Corner, flow: &Flow, k: &Endpoint, size: u64, request: u64) -> f64 {
+    let (tags, pause) = (k.tags.at(corner).get() as u64, k.turnaround.at(corner).ns());
+    let rounds = size.div_ceil(request).div_ceil(tags) as f64;
+    let each = match k.turnaround_after.typical {
+        After::Request => request,
+        After::Batch => request.saturating_mul(tags),
+    };
+    rounds * (latency::read(plan, corner, flow, each.min(size), request).last + pause) - pause
 }
 
 /// Limits of the requesting endpoint.
@@ -282,6 +293,9 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
         add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both);
     }
     if flow.reads() {
+        if let Some(rate) = &k.bus_rate {
+            add(Key::Engine(part, Ceiling::Bus), rate.at(corner).bytes(), 1.0);
+        }
         if let Some(rate) = &k.read_rate {
             add(Key::Engine(part, Ceiling::Read), rate.at(corner).bytes(), 1.0);
         }

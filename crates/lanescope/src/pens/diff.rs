@@ -61,7 +61,7 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
         let mut add =
             |name: &str, value: f64, dimension| all.push((format!("flows.{}.{name}", f.name), value, dimension));
         add("share", f.share.typical, Dimension::Rate);
-        add("bound", f.bound, Dimension::Rate);
+        add("bound", f.bound.typical, Dimension::Rate);
         add("latency", f.latency.typical, Dimension::Time);
         if let Some(l) = f.latency_first {
             add("latency_first", l.typical, Dimension::Time);

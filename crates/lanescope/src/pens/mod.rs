@@ -38,7 +38,8 @@ pub struct Grid {
 }
 
 fn cell(value: Option<f64>) -> String {
-    value.map_or(String::new(), |v| format!("{v}"))
+    // Twelve digits are far below any model's truth, and keep 0.1 + 0.2 out of spreadsheets.
+    value.map_or(String::new(), |v| format!("{v:.11e}").parse::<f64>().unwrap_or(v).to_string())
 }
 
 /// The flows of a report, one a row, in bits per second and seconds.
@@ -47,7 +48,7 @@ pub fn flows_grid(report: &Report) -> Grid {
         "flow",
         "instances",
         "both_ways",
-        "wanted_each_bps",
+        "wanted_bps",
         "bound_bps",
         "share_bps",
         "share_slower_bps",
@@ -66,8 +67,8 @@ pub fn flows_grid(report: &Report) -> Grid {
             f.name.clone(),
             f.instances.to_string(),
             f.both_ways.to_string(),
-            cell(f.wanted_each),
-            cell(Some(f.bound)),
+            cell((!f.wanted_each.is_empty()).then(|| f.wanted_each.iter().sum())),
+            cell(Some(f.bound.typical)),
             cell(Some(f.share.typical)),
             cell(Some(f.share.slower)),
             cell(Some(f.share.faster)),

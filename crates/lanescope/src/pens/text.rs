@@ -47,6 +47,17 @@ fn each(total: f64, n: usize) -> String {
     if n > 1 { format!("{n} x {}", human_rate(total / n as f64)) } else { human_rate(total) }
 }
 
+/// The same, or `35 Gb/s in all (10 Gb/s … 25 Gb/s each)` where instances differ.
+fn amounts(all: &[f64]) -> String {
+    let (total, n) = (all.iter().sum::<f64>(), all.len());
+    let (low, high) = all.iter().fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+    if n > 1 && high - low > 1e-6 * high {
+        format!("{} in all ({} … {} each)", human_rate(total), human_rate(low), human_rate(high))
+    } else {
+        each(total, n)
+    }
+}
+
 /// ` (12.1 … 15.0)` where a range reaches the value.
 fn spread(r: Ranged) -> String {
     let (low, high) = (r.slower.min(r.faster), r.slower.max(r.faster));
@@ -65,21 +76,22 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
     let way = if f.both_ways { " each way" } else { "" };
     let megabytes = format!("{} MB/s", digits(f.share.typical / 8e6));
     let _ = write!(out, "{}{}{}", paint.strong, f.name, paint.off);
-    if let Some(w) = f.wanted_each {
-        let _ = write!(out, "    {} wanted", each(w * n as f64, n));
+    if !f.wanted_each.is_empty() {
+        let _ = write!(out, "    {} wanted", amounts(&f.wanted_each));
     }
     let _ = writeln!(
         out,
-        "    bound {}    share {}{}{}{way}{} = {megabytes}{way}",
-        human_rate(f.bound),
+        "    bound {}{}    share {}{}{}{}{way} = {megabytes}{way}",
+        human_rate(f.bound.typical),
+        spread(f.bound),
         paint.strong,
-        each(f.share.typical, n),
+        amounts(&f.each),
         paint.off,
         spread(f.share),
     );
     let _ = writeln!(out, "  {}{}{}", paint.faint, f.what, paint.off);
     if f.verdict == Verdict::Unstable {
-        let wanted = f.wanted_each.unwrap_or(0.0) * n as f64;
+        let wanted = f.wanted_each.iter().sum::<f64>();
         let queue = human_rate(wanted - f.share.typical);
         let _ = writeln!(
             out,

@@ -71,10 +71,10 @@ pub struct FlowReport {
     pub what: String,
     /// Whether it reads and writes in turn: rates are then per direction, and both ways are twice that.
     pub both_ways: bool,
-    /// What each instance asks for, where that is a number.
-    pub wanted_each: Option<f64>,
+    /// What each instance asks for, in their order; empty where they take what there is.
+    pub wanted_each: Vec<f64>,
     /// What no allocation to all instances can exceed.
-    pub bound: f64,
+    pub bound: Ranged,
     /// The fair share of all instances together.
     pub share: Ranged,
     /// The fair share of each instance, in their order.
@@ -107,7 +107,7 @@ pub struct Total {
     /// The same with the reads and writes of alternating flows added.
     pub both_ways: Ranged,
     /// What no allocation can exceed.
-    pub bound: f64,
+    pub bound: Ranged,
     /// What line coding, framing, headers and read requests alone leave.
     pub framing_limit: f64,
     /// What binds the flow with the least.
@@ -170,6 +170,8 @@ pub struct LinkReport {
     pub to: String,
     /// `gen3 x8`.
     pub speed: String,
+    /// Payload bits per second, with the corners.
+    pub payload: Ranged,
     /// Where its bits go.
     pub ledger: Ledger,
     /// Data-carrying TLPs and read requests per second.
@@ -368,7 +370,7 @@ impl FlowReport {
         let binding = || Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
         let both = if self.both_ways { 2.0 } else { 1.0 };
         let rate = |factor: f64| Metric {
-            bound: Some(self.bound * factor),
+            bound: Some(self.bound.typical * factor),
             bound_by: binding(),
             ..ranged(self.share.times(factor), Dimension::Rate)
         };
@@ -376,10 +378,10 @@ impl FlowReport {
         match name {
             "share" => Ok(rate(1.0)),
             "both_ways" => Ok(rate(both)),
-            "bound" => Ok(plain(self.bound, Dimension::Rate)),
+            "bound" => Ok(ranged(self.bound, Dimension::Rate)),
             "framing_limit" => Ok(plain(self.framing_limit, Dimension::Rate)),
             "of_framing_limit" => Ok(Metric {
-                bound: Some(self.bound / self.framing_limit),
+                bound: Some(self.bound.typical / self.framing_limit),
                 bound_by: binding(),
                 ..ranged(self.share.times(1.0 / self.framing_limit), Dimension::Share)
             }),
@@ -396,16 +398,16 @@ impl Total {
         let by = Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
         let with = |m: Metric, bound: f64| Metric { bound: Some(bound), bound_by: by.clone(), ..m };
         match name {
-            "share" => Ok(with(ranged(self.share, Dimension::Rate), self.bound)),
+            "share" => Ok(with(ranged(self.share, Dimension::Rate), self.bound.typical)),
             "both_ways" => Ok(with(
                 ranged(self.both_ways, Dimension::Rate),
-                self.bound * self.both_ways.typical / self.share.typical,
+                self.bound.typical * self.both_ways.typical / self.share.typical,
             )),
-            "bound" => Ok(plain(self.bound, Dimension::Rate)),
+            "bound" => Ok(ranged(self.bound, Dimension::Rate)),
             "framing_limit" => Ok(plain(self.framing_limit, Dimension::Rate)),
             "of_framing_limit" => Ok(with(
                 ranged(self.share.times(1.0 / self.framing_limit), Dimension::Share),
-                self.bound / self.framing_limit,
+                self.bound.typical / self.framing_limit,
             )),
             _ => Err("all flows together have share, both_ways, bound, framing_limit and of_framing_limit".into()),
         }
@@ -418,7 +420,14 @@ fn link_metric(sides: &[&LinkReport], name: &str) -> Result<Metric, String> {
     match name {
         "raw" => Ok(plain(sum(&|l| l.ledger.raw), Dimension::Rate)),
         "coded" => Ok(plain(sum(&|l| l.ledger.coded()), Dimension::Rate)),
-        "payload" => Ok(plain(sum(&|l| l.ledger.payload), Dimension::Rate)),
+        "payload" => {
+            let all = Ranged {
+                typical: sum(&|l| l.payload.typical),
+                slower: sum(&|l| l.payload.slower),
+                faster: sum(&|l| l.payload.faster),
+            };
+            Ok(ranged(all, Dimension::Rate))
+        }
         "tlps" => Ok(plain(sum(&|l| l.tlps), Dimension::PerSecond)),
         "utilisation" => Ok(share(sum(&|l| l.ledger.coded() - l.ledger.idle), sum(&|l| l.ledger.coded()))),
         "efficiency" => {

@@ -436,7 +436,7 @@ table! {
         latency: default Time, High = "\"0 ns\"" Assumed Guess "none";
         /// From the last byte of another part's read request at its port to the first byte of its completion.
         read_latency: default Time, High = "\"300 ns\"" Assumed Guess "a device's memory over its own bus";
-        /// Internal bus that carries what was read to its place before the read is done; adds size / bus_rate to a read's latency.
+        /// Internal bus that carries what was read to its place before the read is done: adds size / bus_rate to a read's latency, and carries no more.
         bus_rate: opt Rate, Low;
         /// Whether it adds the ECRC digest (2.0, 2.7.1).
         ecrc: default bool, One = "false" Standard Likely "2.0, 7.10.7: off after reset";

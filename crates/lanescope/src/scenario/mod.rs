@@ -12,7 +12,7 @@ pub mod tree;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 use keys::{Endpoint, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Switch};
 use quantity::{Problem, Shape, unknown};
-use tree::{Author, Node, Table, Value};
+use tree::{Author, Node, Set, Table, Value};
 
 /// No scenario has more parts, links or flows than this, all instances counted.
 pub const MAX_THINGS: usize = 10_000;
@@ -126,7 +126,8 @@ pub fn read(
     let mut root = tree::parse(diagnostics, source, included.author)?;
     let (first, rest): (Vec<_>, Vec<_>) = sets.iter().partition(|s| s.trim_start().starts_with("platform"));
     for set in first {
-        root.overlay(tree::parse_set(diagnostics, set)?, 3);
+        let set = tree::parse_set(diagnostics, set)?;
+        root.put(&set.keys, set.node);
     }
     if let Some(platform) = root.take("platform") {
         let mut base = include(diagnostics, &platform, "platform", resolver)?;
@@ -187,6 +188,9 @@ fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn
     match resolver.resolve(reference, &from) {
         Ok(included) => {
             let source = diagnostics.add_source(included.name, included.text);
+            if included.author == Author::Library {
+                diagnostics.quiet(source);
+            }
             let mut table = tree::parse(diagnostics, source, included.author)?;
             let want = if key == "platform" { "platform" } else { "device" };
             if let Some(Node { value: Value::Text(kind), .. }) = table.take("kind")
@@ -212,12 +216,10 @@ fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn
 
 /// Lays one `path=value` over the whole; its thing must exist.
 fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
-    let Some(over) = tree::parse_set(diagnostics, set) else { return };
-    let Some((section, Node { value: Value::Table(names), .. })) = over.0.first() else {
-        root.overlay(over, 3);
-        return;
-    };
-    if let (Some((name, node)), true) = (names.0.first(), ["parts", "links", "flows"].contains(&section.as_str())) {
+    let Some(Set { keys, node }) = tree::parse_set(diagnostics, set) else { return };
+    if let [section, name, rest @ ..] = keys.as_slice()
+        && ["parts", "links", "flows"].contains(&section.as_str())
+    {
         let known: Vec<String> =
             root.table(section).map(|t| t.0.iter().map(|(k, _)| k.clone()).collect()).unwrap_or_default();
         let base = name.rsplit_once('.').map(|(b, _)| b.to_owned());
@@ -231,17 +233,15 @@ fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
             });
             return;
         }
-        if matches!(&node.value, Value::Table(t) if !t.0.is_empty()) {
-            root.overlay(over, 3);
+        if rest.is_empty() {
+            diagnostics.push(
+                Diagnostic::error(node.key, "this path stops at a thing, not at one of its keys")
+                    .hint(format!("for example {section}.{name}.<key>=<value>")),
+            );
             return;
         }
-        diagnostics.push(
-            Diagnostic::error(node.key, "this path stops at a thing, not at one of its keys")
-                .hint(format!("for example {section}.{name}.<key>=<value>")),
-        );
-        return;
     }
-    root.overlay(over, 3);
+    root.put(&keys, node);
 }
 
 fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(String, Table, Span)> {

@@ -140,7 +140,7 @@ pub trait Shape: Clone + Serialize {
 
 /// Reads a value that may be a quantity table. Problems go to `diagnostics`.
 pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, node: &Node) -> Option<Quantity<T>> {
-    let before = diagnostics.sorted().len();
+    let before = diagnostics.count();
     let quantity = match &node.value {
         Value::Table(t) => t.is_quantity().then_some(t),
         _ => None,
@@ -231,7 +231,7 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
             "add origin (stated, standard, fitted, assumed) and confidence (exact, likely, guess) here or in its table",
         ));
     }
-    (diagnostics.sorted().len() == before).then_some(Quantity {
+    (diagnostics.count() == before).then_some(Quantity {
         slow,
         typical,
         fast,

@@ -98,6 +98,28 @@ impl Table {
         }
     }
 
+    /// Puts a value at the end of a path, whatever was there; tables on the way are made, and what is no table there is replaced.
+    pub fn put(&mut self, keys: &[String], node: Node) {
+        let [first, rest @ ..] = keys else { return };
+        if rest.is_empty() {
+            match self.get_mut(first) {
+                Some(old) => *old = node,
+                None => self.0.push((first.clone(), node)),
+            }
+            return;
+        }
+        if !matches!(self.get(first), Some(Node { value: Value::Table(_), .. })) {
+            let empty = Node { value: Value::Table(Table::default()), around: Vec::new(), ..node.clone() };
+            match self.get_mut(first) {
+                Some(old) => *old = empty,
+                None => self.0.push((first.clone(), empty)),
+            }
+        }
+        if let Some(Node { value: Value::Table(inner), .. }) = self.get_mut(first) {
+            inner.put(rest, node);
+        }
+    }
+
     /// Whether it is written as a quantity (`{ low = …, typical = …, high = … }`) and not as a thing with keys.
     pub fn is_quantity(&self) -> bool {
         self.0.iter().any(|(k, _)| RANGE.contains(&k.as_str()))
@@ -148,8 +170,17 @@ pub fn parse(diagnostics: &mut Diagnostics, source: SourceId, author: Author) ->
     (!broken).then(|| convert_table(table.get_ref(), source, author, &[]))
 }
 
-/// Reads `path=value` of `--set` as a table of depth 1 and more. The value may be bare: `links.up.pcie=gen3 x8`.
-pub fn parse_set(diagnostics: &mut Diagnostics, text: &str) -> Option<Table> {
+/// A value to be laid over a tree.
+#[derive(Clone, Debug)]
+pub struct Set {
+    /// Where: the keys of its path.
+    pub keys: Vec<String>,
+    /// What.
+    pub node: Node,
+}
+
+/// Reads `path=value` of `--set`. The value may be bare: `links.up.pcie=gen3 x8`.
+pub fn parse_set(diagnostics: &mut Diagnostics, text: &str) -> Option<Set> {
     let source = diagnostics.add_source("--set", text);
     let whole = Span { source, start: 0, end: text.len() as u32 };
     let Some(at) = text.find('=') else {
@@ -172,30 +203,14 @@ pub fn parse_set(diagnostics: &mut Diagnostics, text: &str) -> Option<Table> {
         }
     };
     let mut node = match DeValue::parse(value.trim()) {
-        Ok(v) => convert(v.get_ref(), value_span, value_span, source, Author::User, &[]),
-        Err(_) => Node {
-            span: value_span,
-            key: key_span,
-            author: Author::User,
-            around: Vec::new(),
-            value: Value::Text(value.trim().to_owned()),
-        },
+        Ok(v) => convert(v.get_ref(), value_span, key_span, source, Author::User, &[]),
+        Err(_) => {
+            let value = Value::Text(value.trim().to_owned());
+            Node { span: value_span, key: key_span, author: Author::User, around: Vec::new(), value }
+        }
     };
-    respan(&mut node, value_span);
-    node.key = key_span;
-    for key in keys.into_iter().rev() {
-        node = Node {
-            span: whole,
-            key: key_span,
-            author: Author::User,
-            around: Vec::new(),
-            value: Value::Table(Table(vec![(key, node)])),
-        };
-    }
-    match node.value {
-        Value::Table(t) => Some(t),
-        _ => None,
-    }
+    respan(&mut node, value_span, key_span);
+    Some(Set { keys, node })
 }
 
 /// The keys of a dotted path, by TOML's own rules for them (so a quoted key may hold dots); at most 8.
@@ -215,12 +230,13 @@ pub fn path_keys(path: &str) -> Option<Vec<String>> {
     }
 }
 
-fn respan(node: &mut Node, span: Span) {
+/// The value was parsed by itself; its places are those in the whole text.
+fn respan(node: &mut Node, span: Span, key: Span) {
     node.span = span;
-    node.key = span;
+    node.key = key;
     match &mut node.value {
-        Value::Array(list) => list.iter_mut().for_each(|n| respan(n, span)),
-        Value::Table(t) => t.0.iter_mut().for_each(|(_, n)| respan(n, span)),
+        Value::Array(list) => list.iter_mut().for_each(|n| respan(n, span, span)),
+        Value::Table(t) => t.0.iter_mut().for_each(|(_, n)| respan(n, span, span)),
         _ => {}
     }
 }
@@ -311,14 +327,15 @@ mod tests {
     #[test]
     fn a_bare_value_may_follow_set() {
         let mut d = Diagnostics::default();
-        let t = parse_set(&mut d, "links.up.pcie=gen3 x8").expect("valid");
-        let node = t.table("links").and_then(|l| l.table("up")).and_then(|u| u.get("pcie")).expect("there");
-        assert!(matches!(&node.value, Value::Text(s) if s == "gen3 x8"));
-        let t = parse_set(&mut d, "parts.\"nic.1\".count=4").expect("valid");
-        assert!(matches!(
-            t.table("parts").and_then(|p| p.table("nic.1")).and_then(|n| n.get("count")).map(|n| &n.value),
-            Some(Value::Integer(Some(4)))
-        ));
+        let set = parse_set(&mut d, "links.up.pcie=gen3 x8").expect("valid");
+        assert_eq!(set.keys, ["links", "up", "pcie"]);
+        assert!(matches!(&set.node.value, Value::Text(s) if s == "gen3 x8"));
+        let set = parse_set(&mut d, "parts.\"nic.1\".count=4").expect("valid");
+        assert_eq!(set.keys, ["parts", "nic.1", "count"]);
+        assert!(matches!(set.node.value, Value::Integer(Some(4))));
+        let mut table = Table::default();
+        table.put(&set.keys, set.node);
+        assert!(table.table("parts").and_then(|p| p.table("nic.1")).is_some_and(|n| n.get("count").is_some()));
         assert!(!d.has_errors());
         assert!(parse_set(&mut d, "nonsense").is_none());
         assert!(parse_set(&mut d, "a b=3").is_none());

@@ -186,6 +186,7 @@ mod tests {
             from: "sw".into(),
             to: "host".into(),
             speed: "gen3 x4".into(),
+            payload: crate::result::Ranged { typical: ledger.payload, slower: ledger.payload, faster: ledger.payload },
             ledger,
             tlps: 1e7,
             tlp_overhead: Some(24.0),
