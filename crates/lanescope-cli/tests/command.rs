@@ -1,0 +1,220 @@
+//! The binary as a user meets it: exit codes, forms of output, mistakes.
+
+use assert_cmd::Command;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const GOOD: &str = r#"
+title = "one card"
+[parts.host]
+is = "root-complex"
+[parts.card]
+is = "endpoint"
+[links.slot]
+between = ["host", "card"]
+pcie = "gen3 x8"
+mps = "256 B"
+[flows.rx]
+from = "card"
+to = "host.memory"
+do = "write"
+size = "2 KiB"
+"#;
+
+fn lanescope(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("lanescope").expect("the binary");
+    command.args(args).env("NO_COLOR", "1");
+    command
+}
+
+/// A folder with one file.
+fn folder(text: &str) -> (TempDir, String) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file: PathBuf = dir.path().join("s.toml");
+    std::fs::write(&file, text).expect("written");
+    let name = file.to_string_lossy().into_owned();
+    (dir, name)
+}
+
+/// Runs, expects an exit code, and gives (stdout, stderr).
+fn out(args: &[&str], code: i32) -> (String, String) {
+    let output = lanescope(args).output().expect("it runs");
+    let (a, b) =
+        (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned());
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{a}{b}");
+    (a, b)
+}
+
+#[test]
+fn answered_unstable_wrong() {
+    let (_dir, file) = folder(GOOD);
+    let (text, _) = out(&["run", &file], 0);
+    assert!(text.contains("57.46 Gb/s") && text.contains("links.slot toward host"), "{text}");
+    let (text, _) = out(&["run", &file, "--set", "flows.rx.load={ rate = \"60 Gb/s\" }"], 1);
+    assert!(text.contains("unstable"), "{text}");
+    let (text, error) = out(&["run", &file, "--set", "flows.rx.load={ rate = \"64 Gb/s\" }"], 2);
+    assert!(text.is_empty() && error.contains("more than links.slot carries"), "{error}");
+    out(&["run", "no-such-file.toml"], 2);
+    out(&["run"], 2);
+    out(&["frobnicate"], 2);
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    let from_file = lanescope(&["run", "-", "--json"]).write_stdin(GOOD).output().expect("it runs");
+    assert!(from_file.status.success());
+    let report: serde_json::Value = serde_json::from_slice(&from_file.stdout).expect("JSON");
+    assert_eq!(report["schema"], 1);
+    lanescope(&["check", "-"]).write_stdin("").assert().code(2);
+    lanescope(&["check", "-"]).write_stdin(vec![0xff, 0xfe, 0x00]).assert().code(2);
+    lanescope(&["check", "-"]).write_stdin(vec![b'#'; 10 << 20]).assert().code(2);
+}
+
+#[test]
+fn json_and_csv_everywhere() {
+    let (_dir, file) = folder(GOOD);
+    let study = ["study", "run", "polarfire", "--method", "estimate"];
+    let commands: [&[&str]; 10] = [
+        &["plan", &file],
+        &["estimate", &file],
+        &["run", &file],
+        &["run", &file, "--vary", "parts.card.tags=1,2"],
+        &["need", &file, "--flow", "rx", "--rate", "80 Gb/s"],
+        &["wire", "pcie", "gen2", "x4"],
+        &["wire", "pci"],
+        &["platform", "list"],
+        &["study", "list"],
+        &study,
+    ];
+    for command in commands {
+        let (json, _) = out(&[command, &["--json"]].concat(), 0);
+        serde_json::from_str::<serde_json::Value>(&json).unwrap_or_else(|e| panic!("{command:?}: {e}"));
+        let (csv, _) = out(&[command, &["--csv"]].concat(), 0);
+        let mut rows = csv::Reader::from_reader(csv.as_bytes());
+        let width = rows.headers().expect("a head").len();
+        assert!(width > 1, "{command:?}");
+        assert!(rows.records().all(|r| r.is_ok_and(|r| r.len() == width)), "{command:?}");
+    }
+    let (json, _) = out(&["check", &file, "--json"], 0);
+    assert!(json.contains("\"valid\": true"));
+}
+
+#[test]
+fn reports_hold_to_their_schema() {
+    let (_dir, file) = folder(GOOD);
+    let schema: serde_json::Value = serde_json::from_str(&out(&["schema", "report"], 0).0).expect("JSON");
+    let report: serde_json::Value = serde_json::from_str(&out(&["run", &file, "--json"], 0).0).expect("JSON");
+    jsonschema::validate(&schema, &report).expect("a report of the schema");
+    let scenario: serde_json::Value = serde_json::from_str(&out(&["schema"], 0).0).expect("JSON");
+    assert!(scenario["properties"]["flows"].is_object());
+}
+
+#[test]
+fn set_and_vary() {
+    let (_dir, file) = folder(GOOD);
+    let (text, _) = out(&["run", &file, "--set", "links.slot.pcie=gen4 x8"], 0);
+    assert!(text.contains("114.9 Gb/s"), "{text}");
+    let (text, _) = out(
+        &["run", &file, "--vary", "links.slot.pcie=gen3 x4,gen3 x8", "--vary", "flows.rx.size=64 B..256 B by x2"],
+        0,
+    );
+    assert_eq!(text.lines().count(), 1 + 2 * 3, "{text}");
+    let (_, error) = out(&["run", &file, "--vary", "links.slot.pcie=gen3 x4,gen3 x5"], 2);
+    assert!(error.contains("x5"), "{error}");
+    let (_, error) = out(&["run", &file, "--vary", "parts.card.tags=1..99999 by 1"], 2);
+    assert!(error.contains("more than"), "{error}");
+    // The same grid in one thread and in many.
+    let many = lanescope(&["run", &file, "--json", "--vary", "parts.card.tags=1..40 by 1"]).output().expect("it runs");
+    let one = lanescope(&["run", &file, "--json", "--vary", "parts.card.tags=1..40 by 1"])
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("it runs");
+    assert_eq!(many.stdout, one.stdout);
+}
+
+#[test]
+fn two_reports_are_compared() {
+    let (dir, file) = folder(GOOD);
+    let save = |name: &str, args: &[&str]| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, out(args, 0).0).expect("written");
+        path.to_string_lossy().into_owned()
+    };
+    let a = save("a.json", &["run", &file, "--json"]);
+    let b = save("b.json", &["run", &file, "--json", "--set", "links.slot.pcie=gen3 x16"]);
+    assert_eq!(out(&["diff", &a, &a], 0).0, "nothing moved\n");
+    let (text, _) = out(&["diff", &a, &b], 0);
+    assert!(text.contains("flows.rx.share") && text.contains("+100.00 %"), "{text}");
+    out(&["diff", &a, &file], 2);
+}
+
+#[test]
+fn pictures_are_written() {
+    let (dir, file) = folder(GOOD);
+    let to = dir.path().join("pictures");
+    out(&["run", &file, "--svg", &to.to_string_lossy()], 0);
+    out(&["run", &file, "--svg", &to.to_string_lossy(), "--vary", "flows.rx.size=64 B..4 KiB by x2"], 0);
+    out(&["wire", "pcie", "gen3", "x8", "--svg", &to.to_string_lossy()], 0);
+    for name in ["topology.svg", "waterfall-slot-to-host.svg", "curve.svg", "efficiency.svg"] {
+        let text = std::fs::read_to_string(to.join(name)).expect("a picture");
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{name}");
+    }
+    out(&["study", "run", "pes16t4g2", "--quick", "--method", "estimate", "--svg", &to.to_string_lossy()], 0);
+    for figure in ["figure-2", "figure-3", "figure-4"] {
+        assert!(to.join("pes16t4g2").join(format!("{figure}.svg")).exists());
+    }
+}
+
+#[test]
+fn a_newcomer_starts_from_a_file() {
+    let (starter, _) = out(&["new"], 0);
+    let (_dir, file) = folder(&starter);
+    out(&["run", &file], 0);
+    let (platform, _) = out(&["new", "raspberry-pi/cm4"], 0);
+    let (_dir, file) = folder(&platform);
+    out(&["run", &file], 0);
+    let (_, error) = out(&["new", "raspbery-pi/cm4"], 2);
+    assert!(error.contains("did you mean raspberry-pi/cm4?"), "{error}");
+    out(&["platform", "show", "example/nic-25g"], 0);
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(!out(&["completions", shell], 0).0.is_empty());
+    }
+    assert!(out(&["schema", "--text"], 0).0.contains("ack_every"));
+}
+
+#[test]
+fn rows_have_the_keys_of_the_contract() {
+    let (json, _) = out(&["study", "run", "t5440:read.1", "--json", "--method", "estimate"], 0);
+    let all: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(all["schema"], 1);
+    let row = &all["studies"][0]["rows"][0];
+    assert_eq!(
+        (row["id"].as_str(), row["unit"].as_str(), row["status"].as_str()),
+        (Some("read.1"), Some("MB/s"), Some("given"))
+    );
+    for key in
+        ["quantity", "published", "published_text", "estimate", "bound", "estimate_range", "simulate", "bound_by"]
+    {
+        assert!(row.get(key).is_some(), "{key}");
+    }
+    // A row that needs a simulation has no value by it yet, and the exit code says so.
+    out(&["study", "run", "t5440:read.1"], 1);
+    out(&["study", "run", "pes16t4g2:raw"], 0);
+    out(&["study", "run", "t5440:nothing"], 2);
+    out(&["study", "run", "t5441"], 2);
+    assert!(out(&["study", "show", "t5440", "fabric.toml"], 0).0.contains("flows.dma"));
+}
+
+#[test]
+fn mistakes_are_drawn_at_their_place() {
+    let (dir, file) = folder(&GOOD.replace("x8", "x3").replace("size", "sise").replace("256 B", "256"));
+    let (_, error) = out(&["check", &file], 2);
+    let error = error.replace(&dir.path().to_string_lossy().into_owned(), "");
+    insta::assert_snapshot!(error);
+}
+
+#[test]
+fn the_calculators_table_is_golden() {
+    insta::assert_snapshot!(out(&["wire", "pcie", "gen2", "x4", "--header", "3DW", "--no-ordered-sets"], 0).0);
+    insta::assert_snapshot!(out(&["wire", "pci"], 0).0);
+}
