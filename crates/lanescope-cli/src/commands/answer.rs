@@ -80,7 +80,7 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
         let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
-        output::json(&json!({ "plan": plan.fingerprint(), "title": plan.title, "things": things, "routes": routes }));
+        output::json(&json!({ "plan": plan.fingerprint, "title": plan.title, "things": things, "routes": routes }));
         return ANSWERED;
     }
     let head = ["thing", "key", "value", "slower", "faster", "origin", "confidence", "default", "source"]

@@ -64,35 +64,42 @@ fn tree(uses: &[Use], members: &[usize], depth: usize) -> Node {
     if nodes.len() == 1 { nodes.remove(0) } else { Node::Port(nodes) }
 }
 
-/// Packets asked for below a node.
-fn demand(node: &Node, asked: &[f64]) -> f64 {
-    match node {
-        Node::Leaf(m) => asked[*m],
-        Node::Port(nodes) => nodes.iter().map(|n| demand(n, asked)).sum(),
-    }
+/// A tree made ready for one division: what is asked for below each node, the modest first.
+struct Asked {
+    packets: f64,
+    leaf: Option<usize>,
+    below: Vec<Asked>,
+}
+
+fn ready(node: &Node, packets: &[f64]) -> Asked {
+    let (leaf, mut below) = match node {
+        Node::Leaf(m) => (Some(*m), Vec::new()),
+        Node::Port(nodes) => (None, nodes.iter().map(|n| ready(n, packets)).collect()),
+    };
+    below.sort_by(|a: &Asked, b: &Asked| a.packets.total_cmp(&b.packets));
+    let sum = leaf.map_or_else(|| below.iter().map(|n| n.packets).sum(), |m| packets[m]);
+    Asked { packets: sum, leaf, below }
 }
 
 /// Gives `amount` packets to a node, in turns.
-fn give(node: &Node, amount: f64, asked: &[f64], given: &mut [f64]) {
-    match node {
-        Node::Leaf(m) => given[*m] = amount.min(asked[*m]),
-        Node::Port(nodes) => {
-            let mut order: Vec<(f64, &Node)> = nodes.iter().map(|n| (demand(n, asked), n)).collect();
-            order.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (mut left, mut n) = (amount, order.len());
-            for (want, node) in order {
-                let turn = (left / n as f64).min(want);
-                give(node, turn, asked, given);
-                left -= turn;
-                n -= 1;
-            }
-        }
+fn give(node: &Asked, amount: f64, given: &mut [f64]) {
+    if let Some(m) = node.leaf {
+        given[m] = amount.min(node.packets);
+        return;
+    }
+    let (mut left, mut n) = (amount, node.below.len());
+    for below in &node.below {
+        let turn = (left / n as f64).min(below.packets);
+        give(below, turn, given);
+        left -= turn;
+        n -= 1;
     }
 }
 
 /// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is.
 pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
-    let trees: Vec<Node> = resources.iter().map(|r| tree(&r.uses, &(0..r.uses.len()).collect::<Vec<_>>(), 0)).collect();
+    // Most resources never fill up and need no tree.
+    let mut trees: Vec<Option<Node>> = resources.iter().map(|_| None).collect();
     // What each resource lets each of its flows have; at first, all of it.
     let mut allowed: Vec<Vec<f64>> = resources
         .iter()
@@ -108,32 +115,41 @@ pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
         of_flow[flow].iter().filter(|(r, _)| *r != but).map(|&(r, u)| allowed[r][u]).fold(caps[flow], f64::min)
     };
     let mut rate: Vec<f64> = (0..caps.len()).map(|f| best(f, &allowed, usize::MAX)).collect();
+    // A resource is looked at again when one of its flows has moved.
+    let mut stale = vec![true; resources.len()];
+    let (mut wished, mut asked) = (Vec::new(), Vec::new());
     for _round in 0..200 {
-        let mut moved = 0.0f64;
+        let mut moved = false;
         for (r, resource) in resources.iter().enumerate() {
-            let first: f64 = resource.uses.iter().map(|u| u.first * rate[u.flow]).sum();
+            if !std::mem::take(&mut stale[r]) {
+                continue;
+            }
+            let uses = &resource.uses;
+            let first: f64 = uses.iter().map(|u| u.first * rate[u.flow]).sum();
             let left = (resource.capacity - first).max(0.0);
             // Nobody can ask for more than all of it.
             let alone = |u: &Use| if u.weight > 0.0 { left / u.weight } else { f64::INFINITY };
-            let wished: Vec<f64> = resource.uses.iter().map(|u| best(u.flow, &allowed, r)).collect();
-            let asked: Vec<f64> = resource.uses.iter().zip(&wished).map(|(u, w)| w.min(alone(u))).collect();
-            let load: f64 =
-                resource.uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.weight * a).sum();
-            let got = if load <= left * (1.0 + 1e-12) { asked } else { divide(resource, &trees[r], left, &asked) };
-            // Who gets his wish is not held back here.
-            let given: Vec<f64> = got
-                .into_iter()
-                .zip(wished)
-                .map(|(g, w)| if g >= w * (1.0 - 1e-12) { f64::INFINITY } else { g })
-                .collect();
-            for (u, (used, given)) in resource.uses.iter().zip(given).enumerate() {
-                allowed[r][u] = given;
+            wished.clear();
+            wished.extend(uses.iter().map(|u| best(u.flow, &allowed, r)));
+            asked.clear();
+            asked.extend(uses.iter().zip(&wished).map(|(u, w)| alone(u).min(*w)));
+            let load: f64 = uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.weight * a).sum();
+            if load > left * (1.0 + 1e-12) {
+                let tree = trees[r].get_or_insert_with(|| tree(uses, &(0..uses.len()).collect::<Vec<_>>(), 0));
+                asked = divide(resource, tree, left, &asked);
+            }
+            for (u, used) in uses.iter().enumerate() {
+                // Who gets his wish is not held back here.
+                allowed[r][u] = if asked[u] >= wished[u] * (1.0 - 1e-12) { f64::INFINITY } else { asked[u] };
                 let new = best(used.flow, &allowed, usize::MAX);
-                moved = moved.max((new - rate[used.flow]).abs() / new.max(1.0));
+                if (new - rate[used.flow]).abs() > 1e-12 * new.max(1.0) {
+                    moved = true;
+                    of_flow[used.flow].iter().for_each(|&(other, _)| stale[other] = true);
+                }
                 rate[used.flow] = new;
             }
         }
-        if moved < 1e-11 {
+        if !moved {
             break;
         }
     }
@@ -158,28 +174,20 @@ fn divide<K>(resource: &Resource<K>, tree: &Node, left: f64, asked: &[f64]) -> V
     let units = |given: &[f64]| {
         uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.weight).sum::<f64>()
     };
-    // Units rise with the number of turns; find the number that fills the capacity (false position on a piecewise linear curve).
-    let (mut low, mut high) = (0.0, demand(tree, &packets));
-    let (mut at_low, mut at_high) = (-left, f64::NAN);
+    // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the number that fills the
+    // capacity by false position, halving where that does not halve.
+    let asked = ready(tree, &packets);
+    let (mut low, mut high) = (0.0, asked.packets);
+    let (mut at_low, mut at_high) = (-left, units(&packets) - left);
     for i in 0..80 {
-        let guess = if i % 3 == 2 || at_high.is_nan() {
-            0.5 * (low + high)
-        } else {
-            low - at_low * (high - low) / (at_high - at_low)
-        };
-        give(tree, guess, &packets, &mut given);
+        let straight = low - at_low * (high - low) / (at_high - at_low);
+        let guess = if i % 4 == 3 || !straight.is_finite() { 0.5 * (low + high) } else { straight };
+        give(&asked, guess, &mut given);
         let over = units(&given) - left;
-        if over.abs() <= left * 1e-13 {
+        if over.abs() <= left * 1e-13 || high - low <= high * 1e-15 {
             break;
         }
-        if over > 0.0 {
-            (high, at_high) = (guess, over)
-        } else {
-            (low, at_low) = (guess, over)
-        }
-        if high - low <= high * 1e-15 {
-            break;
-        }
+        if over > 0.0 { (high, at_high) = (guess, over) } else { (low, at_low) = (guess, over) }
     }
     uses.iter().zip(given).map(|(u, g)| if u.weight > 0.0 { g / u.packets } else { f64::INFINITY }).collect()
 }

@@ -69,7 +69,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         title: plan.title.clone(),
         provenance: Provenance {
             program: concat!("lanescope ", env!("CARGO_PKG_VERSION")).into(),
-            plan: plan.fingerprint(),
+            plan: plan.fingerprint.clone(),
             methods: vec!["estimate".into()],
         },
         flows,
@@ -102,23 +102,11 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
     let bound = bounds(members, [slower, typical, faster]);
     // Only wires, all their slots, only packets.
     let framing_limit = bound_of_framing(plan, &typical.resources, members) * 8.0;
-    let worst = |at: &dyn Fn(&Flow, Corner) -> f64| {
-        ranged(|c| members.iter().map(|&i| at(&plan.flows[i], c)).fold(0.0, f64::max) * 1e-9)
-    };
-    let reads = flow.reads();
-    let latency = worst(&|f, c| operation(plan, c, f));
-    let latency_first = reads.then(|| {
-        worst(&|f, c| {
-            let request = request_size(plan, c, f);
-            latency::read(plan, c, f, f.size.at(c).0.min(request), request).first
-        })
-    });
-    let round_trip = reads.then(|| {
-        worst(&|f, c| {
-            let request = request_size(plan, c, f);
-            latency::read(plan, c, f, f.size.at(c).0.min(request), request).last
-        })
-    });
+    let times = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| slowest(plan, c, members));
+    let at =
+        |pick: fn(&Times) -> f64| Ranged { slower: pick(&times[0]), typical: pick(&times[1]), faster: pick(&times[2]) };
+    let latency = at(|t| t.operation);
+    let (latency_first, round_trip) = (flow.reads().then(|| at(|t| t.first)), flow.reads().then(|| at(|t| t.request)));
     let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
     let wanted_each =
         members.iter().map(|&i| wanted(plan, &plan.flows[i])).collect::<Option<Vec<f64>>>().unwrap_or_default();
@@ -168,6 +156,31 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
         measured,
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
     }
+}
+
+/// Unloaded times of the slowest of some flows, in seconds.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    /// One operation.
+    operation: f64,
+    /// One request of a read to its first data.
+    first: f64,
+    /// One request of a read to its last byte.
+    request: f64,
+}
+
+fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
+    let mut worst = Times::default();
+    for flow in members.iter().map(|&i| &plan.flows[i]) {
+        worst.operation = worst.operation.max(operation(plan, corner, flow) * 1e-9);
+        if flow.reads() {
+            let request = request_size(plan, corner, flow);
+            let read = latency::read(plan, corner, flow, flow.size.at(corner).0.min(request), request);
+            worst.first = worst.first.max(read.first * 1e-9);
+            worst.request = worst.request.max(read.last * 1e-9);
+        }
+    }
+    worst
 }
 
 /// All flows together.

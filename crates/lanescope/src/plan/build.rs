@@ -67,7 +67,8 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
     };
-    let plan = Plan { title: scenario.title.clone(), parts, links, flows, stop };
+    let mut plan = Plan { title: scenario.title.clone(), parts, links, flows, stop, fingerprint: String::new() };
+    plan.fingerprint = plan.hash();
     check::links(diagnostics, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
     check::flows(diagnostics, scenario, &plan);
     (!diagnostics.has_errors()).then_some(plan)

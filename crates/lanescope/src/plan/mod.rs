@@ -44,6 +44,8 @@ pub struct Plan {
     pub flows: Vec<Flow>,
     /// When a simulation ends.
     pub stop: Stop,
+    /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
+    pub fingerprint: String,
 }
 
 /// When a simulation ends. The estimate has no use for it.
@@ -283,8 +285,8 @@ impl Plan {
         names.join(" → ")
     }
 
-    /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
-    pub fn fingerprint(&self) -> String {
+    /// Works out [`Plan::fingerprint`].
+    fn hash(&self) -> String {
         let mut hash = SipHasher13::new();
         for (name, settings) in self.settings() {
             hash.write(name.as_bytes());

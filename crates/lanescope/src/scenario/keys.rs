@@ -416,7 +416,7 @@ table! {
         tags: default NonZeroU32, Low = "32" Standard Likely "2.0, 2.2.6.2: 32 tags where extended tags are off";
         /// Max_Read_Request_Size (2.0, 7.8.4).
         max_read_request: default PayloadSize, Low = "\"512 B\"" Standard Likely "2.0, 7.8.4: the value after reset";
-        /// Pause of an engine between the last byte of what it waited for and its next request.
+        /// Pause of an engine between the last byte of what it waited for and its next request. Operations of a closed load pass to another engine or tag, and do not wait for it.
         turnaround: default Time, High = "\"0 ns\"" Assumed Guess "none";
         /// Whether the pause follows each request or all tags of the engine together.
         turnaround_after: default After, One = "\"request\"" Assumed Guess "each tag is used again by itself";

@@ -9,7 +9,7 @@ pub mod quantity;
 pub mod schema;
 pub mod tree;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
+use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{Endpoint, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Switch};
 use quantity::{Problem, Shape, unknown};
 use tree::{Author, Node, Set, Table, Value};
@@ -184,7 +184,10 @@ fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn
         ));
         return None;
     };
-    let from = diagnostics.source(node.span.source).name.clone();
+    // What --set names is named from where the scenario stands.
+    let source = diagnostics.source(node.span.source);
+    let main = diagnostics.source(SourceId(0));
+    let from = if source.name == "--set" { main.name.clone() } else { source.name.clone() };
     match resolver.resolve(reference, &from) {
         Ok(included) => {
             let source = diagnostics.add_source(included.name, included.text);
