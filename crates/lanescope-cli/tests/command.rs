@@ -74,7 +74,7 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 11] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],
@@ -84,6 +84,7 @@ fn json_and_csv_everywhere() {
         &["wire", "pci"],
         &["platform", "list"],
         &["study", "list"],
+        &["study", "fit", "polarfire"],
         &study,
     ];
     for command in commands {
@@ -97,6 +98,9 @@ fn json_and_csv_everywhere() {
     }
     let (json, _) = out(&["check", &file, "--json"], 0);
     assert!(json.contains("\"valid\": true"));
+    let (_dir, bad) = folder("[parts.x]\nis = 3\n");
+    assert!(out(&["check", &bad, "--json"], 2).0.contains("\"line\": 2"));
+    assert!(out(&["check", &bad, "--csv"], 2).0.lines().count() >= 2);
 }
 
 #[test]

@@ -138,6 +138,15 @@ impl Diagnostics {
         all
     }
 
+    /// File, line and column (both from 1) of a span's start.
+    pub fn place(&self, span: Span) -> (String, usize, usize) {
+        let source = self.source(span.source);
+        let before = &source.text.as_bytes()[..(span.start as usize).min(source.text.len())];
+        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|&&b| b != b'\n').count() + 1;
+        (source.name.clone(), line, column)
+    }
+
     /// The texts of the warnings, for a report.
     pub fn warnings(&self) -> Vec<String> {
         self.sorted().into_iter().filter(|d| d.severity == Severity::Warning).map(|d| d.message.clone()).collect()
@@ -149,11 +158,8 @@ impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for d in self.sorted() {
             if let Some(span) = d.span {
-                let source = self.source(span.source);
-                let before = &source.text.as_bytes()[..(span.start as usize).min(source.text.len())];
-                let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-                let column = before.iter().rev().take_while(|&&b| b != b'\n').count() + 1;
-                write!(f, "{}:{line}:{column}: ", source.name)?;
+                let (name, line, column) = self.place(span);
+                write!(f, "{name}:{line}:{column}: ")?;
             }
             let severity = if d.severity == Severity::Error { "error" } else { "warning" };
             write!(f, "{severity}: {}", d.message)?;

@@ -46,6 +46,20 @@ fn given_rows_are_met_within_three_percent() {
 }
 
 #[test]
+fn the_readme_says_how_close_we_come() {
+    let worst = |wanted: &[&str]| {
+        let wanted: Vec<String> = wanted.iter().map(|w| (*w).to_owned()).collect();
+        let (study, rows) = select(&wanted).expect("rows").remove(0);
+        rows.iter().filter_map(|r| study.answer(r).error()).map(f64::abs).fold(0.0, f64::max)
+    };
+    assert!(worst(&["t5440:read", "t5440:write"]) < 0.011);
+    assert!(worst(&["t5440:latency"]) < 0.022);
+    let nfp = Study::load("nfp6000").expect("a study");
+    let latencies = fit(&nfp, &nfp.fits[0]).expect("a fit");
+    assert!(latencies.targets.iter().all(|(_, published, _, stored)| (stored / published - 1.0).abs() < 0.026));
+}
+
+#[test]
 fn every_row_with_a_scenario_has_a_value_by_estimate() {
     for (study, rows) in select(&[]).expect("studies") {
         for row in rows.iter().filter(|r| r.scenario.is_some() && r.methods != "simulate") {

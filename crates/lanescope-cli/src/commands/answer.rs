@@ -32,7 +32,7 @@ pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {
 }
 
 pub(crate) fn check(a: &Scenario) -> u8 {
-    if a.json {
+    if a.json || a.csv {
         let included = match input::scenario(&a.file) {
             Ok(i) => i,
             Err(e) => {
@@ -42,13 +42,35 @@ pub(crate) fn check(a: &Scenario) -> u8 {
         };
         let mut diagnostics = Diagnostics::default();
         let plan = lanescope::plan(&mut diagnostics, included, &a.sets, &Files);
-        let list: Vec<_> = diagnostics
-            .sorted()
-            .into_iter()
-            .map(|d| json!({ "severity": d.severity, "message": d.message, "label": d.label, "hint": d.hint,
-                "source": d.span.map(|s| diagnostics.source(s.source).name.clone()), "start": d.span.map(|s| s.start), "end": d.span.map(|s| s.end) }))
-            .collect();
-        output::json(&json!({ "valid": plan.is_some(), "diagnostics": list }));
+        let found: Vec<_> =
+            diagnostics.sorted().into_iter().map(|d| (d, d.span.map(|s| diagnostics.place(s)))).collect();
+        if a.csv {
+            let head = ["severity", "file", "line", "column", "message", "label", "hint"].map(String::from).to_vec();
+            let rows = found.iter().map(|(d, place)| {
+                let (file, line, column) =
+                    place.clone().map_or_else(Default::default, |(f, l, c)| (f, l.to_string(), c.to_string()));
+                let severity = format!("{:?}", d.severity).to_lowercase();
+                vec![
+                    severity,
+                    file,
+                    line,
+                    column,
+                    d.message.clone(),
+                    d.label.clone(),
+                    d.hint.clone().unwrap_or_default(),
+                ]
+            });
+            output::csv(&Grid { head, rows: rows.collect() });
+        } else {
+            let list: Vec<_> = found
+                .iter()
+                .map(|(d, place)| {
+                    let (file, line, column) = place.clone().map_or((None, None, None), |(f, l, c)| (Some(f), Some(l), Some(c)));
+                    json!({ "severity": d.severity, "message": d.message, "label": d.label, "hint": d.hint, "file": file, "line": line, "column": column })
+                })
+                .collect();
+            output::json(&json!({ "valid": plan.is_some(), "diagnostics": list }));
+        }
         return if plan.is_some() { ANSWERED } else { WRONG };
     }
     match load(a) {

@@ -36,8 +36,11 @@ pub(crate) enum Study {
         /// The study
         study: String,
         /// Print JSON
-        #[arg(long)]
+        #[arg(long, conflicts_with = "csv")]
         json: bool,
+        /// Print CSV
+        #[arg(long)]
+        csv: bool,
     },
 }
 
@@ -75,7 +78,7 @@ pub(crate) fn main(a: &Study) -> u8 {
         Study::List { json, csv } => list(*json, *csv),
         Study::Run(a) => run(a),
         Study::Show { study, file } => show(study, file),
-        Study::Fit { study, json } => fits(study, *json),
+        Study::Fit { study, json, csv } => fits(study, *json, *csv),
     };
     result.unwrap_or_else(|e| {
         output::error(&e);
@@ -213,12 +216,20 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
     Grid { head, rows }
 }
 
-fn fits(id: &str, json: bool) -> Result<u8, String> {
+fn fits(id: &str, json: bool, csv: bool) -> Result<u8, String> {
     let study = lanescope::study::Study::load(id)?;
     let results: Result<Vec<_>, String> = study.fits.iter().map(|f| fit(&study, f)).collect();
     let results = results?;
     if json {
         output::json(&results);
+        return Ok(ANSWERED);
+    }
+    if csv {
+        let head = ["fit", "fitted_to", "published", "fitted", "stored"].map(String::from).to_vec();
+        let rows = results.iter().flat_map(|r| r.targets.iter().map(move |t| (&r.name, t)));
+        let rows = rows
+            .map(|(fit, (name, p, v, s))| vec![fit.clone(), name.clone(), p.to_string(), v.to_string(), s.to_string()]);
+        output::csv(&Grid { head, rows: rows.collect() });
         return Ok(ANSWERED);
     }
     if results.is_empty() {
