@@ -3,6 +3,7 @@
 use lanescope::library::Library;
 use lanescope::scenario::tree::{Author, MAX_TEXT};
 use lanescope::scenario::{Included, Resolver};
+use lanescope::units::Bytes;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -10,28 +11,33 @@ use std::path::Path;
 /// Reads a scenario's text; what is too long to be one is not read to its end.
 pub(crate) fn scenario(file: &str) -> Result<Included, String> {
     let (name, text) = if file == "-" {
-        ("<stdin>".to_owned(), limited(std::io::stdin().lock(), "standard input")?)
+        ("<stdin>".to_owned(), limited(std::io::stdin().lock(), "standard input", MAX_TEXT, "a scenario")?)
     } else {
         (file.to_owned(), path(Path::new(file))?)
     };
     Ok(Included { name, text, author: Author::User })
 }
 
-/// Reads a text file of at most [`MAX_TEXT`] bytes (and one more, so that the library can refuse it).
+/// Reads the text file of a scenario.
 pub(crate) fn path(path: &Path) -> Result<String, String> {
+    limited_path(path, MAX_TEXT, "a scenario")
+}
+
+/// Reads a text file of at most `most` bytes; what is longer is not `what`, and not read to its end.
+pub(crate) fn limited_path(path: &Path, most: usize, what: &str) -> Result<String, String> {
     let shown = path.display();
     let file = File::open(path).map_err(|e| format!("{shown}: {}", reason(&e)))?;
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(format!("{shown} is a folder"));
     }
-    limited(file, &shown.to_string())
+    limited(file, &shown.to_string(), most, what)
 }
 
-fn limited(from: impl Read, name: &str) -> Result<String, String> {
+fn limited(from: impl Read, name: &str, most: usize, what: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
-    from.take(MAX_TEXT as u64 + 1).read_to_end(&mut bytes).map_err(|e| format!("{name}: {}", reason(&e)))?;
-    if bytes.len() > MAX_TEXT {
-        return Err(format!("{name} is longer than 1 MiB, which is no scenario; a scenario is a few lines of TOML"));
+    from.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| format!("{name}: {}", reason(&e)))?;
+    if bytes.len() > most {
+        return Err(format!("{name} is longer than {}, and so is no file of {what}", Bytes(most as u64)));
     }
     String::from_utf8(bytes)
         .map_err(|e| format!("{name} is not text: byte {} is not UTF-8", e.utf8_error().valid_up_to()))

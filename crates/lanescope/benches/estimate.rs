@@ -63,9 +63,18 @@ fn read_and_plan(bencher: divan::Bencher, devices: usize) {
     bencher.bench(|| plan(&text));
 }
 
-/// Plan to report: three corners, lifting, every link's ledger.
+/// Plan to report: three corners, lifting, every link's ledger. Each device writes.
 #[divan::bench(args = [10, 50, 500])]
-fn estimate_a_server(bencher: divan::Bencher, devices: usize) {
+fn estimate_writes(bencher: divan::Bencher, devices: usize) {
+    let text = server(devices);
+    let (writes, _) = text.split_once("[flows.tx]").expect("two flows");
+    let (plan, diagnostics) = plan(writes);
+    bencher.bench(|| estimate(&plan, &diagnostics));
+}
+
+/// The same; each device writes and reads.
+#[divan::bench(args = [10, 50, 500])]
+fn estimate_writes_and_reads(bencher: divan::Bencher, devices: usize) {
     let (plan, diagnostics) = plan(&server(devices));
     bencher.bench(|| estimate(&plan, &diagnostics));
 }

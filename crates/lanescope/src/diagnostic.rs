@@ -177,8 +177,13 @@ impl fmt::Display for Diagnostics {
 
 /// The nearest of `known` to what was written, when it is near enough to be meant.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const LONGEST: usize = 100; // what is compared costs the product of both lengths
+    if written.len() > LONGEST {
+        return None;
+    }
     known
         .into_iter()
+        .filter(|k| k.len() <= LONGEST)
         .map(|k| (strsim::damerau_levenshtein(&written.to_lowercase(), &k.to_lowercase()), k))
         .filter(|(d, k)| *d <= 1 + k.len().max(written.len()) / 4)
         .min()

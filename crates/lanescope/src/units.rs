@@ -225,6 +225,9 @@ fn split(text: &str) -> Result<(u128, u32, &str), UnitError> {
                     .filter(|&d| d < 10u128.pow(24))
                     .ok_or(UnitError::TooLarge("a number of 24 digits"))?;
                 below += u32::from(point);
+                if below > 24 {
+                    return Err(UnitError::TooLarge("a number of 24 digits"));
+                }
             }
         }
     }
@@ -245,7 +248,7 @@ fn parse(text: &str, units: &[Unit]) -> Result<(u128, u128), UnitError> {
 /// The nearest whole number of steps; a value that is not zero may not become so.
 fn whole(text: &str, units: &[Unit], max: u64, most: &'static str, least: &'static str) -> Result<u64, UnitError> {
     let (top, bottom) = parse(text, units)?;
-    let n = (top + bottom / 2) / bottom;
+    let n = top / bottom + u128::from(top % bottom >= bottom.div_ceil(2));
     if n > max as u128 {
         return Err(UnitError::TooLarge(most));
     }
@@ -291,6 +294,9 @@ impl Rate {
         }
         if top / bottom > 10u128.pow(18) {
             return Err(UnitError::TooLarge("1,000,000 Tb/s"));
+        }
+        if top < bottom {
+            return Err(UnitError::TooSmall("1 b/s"));
         }
         Ok(Rate::ratio(top, bottom))
     }
@@ -434,8 +440,14 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Rate {
+    /// Exact where it is a whole number of bits per second, as written rates are; four digits for derived ones (63.02 Gb/s).
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&human_rate(self.bits()))
+        if self.per != 1 {
+            return f.write_str(&human_rate(self.bits()));
+        }
+        let units = [("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)];
+        let (unit, step) = units.into_iter().find(|u| self.bits as f64 >= u.1).unwrap_or(("b/s", 1.0));
+        write!(f, "{} {unit}", self.bits as f64 / step)
     }
 }
 

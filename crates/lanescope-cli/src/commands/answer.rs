@@ -123,7 +123,7 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
                 origin,
                 confidence,
                 s.default.to_string(),
-                s.source.clone(),
+                s.source.to_string(),
             ]
         });
         output::csv(&Grid { head, rows: rows.collect() });

@@ -1,6 +1,6 @@
 //! `diff`: what moved between two reports.
 
-use crate::{ANSWERED, WRONG, output};
+use crate::{ANSWERED, WRONG, input, output};
 use clap::Args;
 use lanescope::pens::diff::{diff, grid};
 use lanescope::result::{Report, SCHEMA};
@@ -25,8 +25,11 @@ pub(crate) struct Diff {
     csv: bool,
 }
 
+/// A report of ten thousand links and flows is about 20 MB.
+const MOST: usize = 64 << 20;
+
 fn load(file: &str) -> Result<Report, String> {
-    let text = std::fs::read_to_string(Path::new(file)).map_err(|e| format!("{file}: {e}"))?;
+    let text = input::limited_path(Path::new(file), MOST, "a report")?;
     let report: Report =
         serde_json::from_str(&text).map_err(|e| format!("{file} is not a report of lanescope run --json: {e}"))?;
     if report.schema != SCHEMA {

@@ -2,7 +2,8 @@
 //!
 //! A resource serves its ports in turn, packet by packet, and within a port what that port's own ports sent: so a flow's weight is its place in
 //! the tree, not a number. Each resource in turn divides its capacity among the demands that the other resources leave; what a flow does not
-//! take goes to the others. The rounds end when no share moves. DLLPs go first: they are taken off the capacity before packets share it.
+//! take goes to the others. The rounds end when no share moves. DLLPs go first: those of flows that send nothing else here are taken off the
+//! capacity before packets share it; those of a flow that does also send packets come with its turns (the sum is the same, and the rounds settle).
 
 /// What one flow asks of one resource, per payload byte.
 #[derive(Clone, Debug)]
@@ -17,8 +18,15 @@ pub(crate) struct Use {
     pub(crate) first: f64,
     /// The same, the fewest that the policy allows.
     pub(crate) first_least: f64,
-    /// The ports that its packets came through, nearest first; equal prefixes share a port.
-    pub(crate) path: Vec<u64>,
+    /// How many hops its packets have behind them: what gives them their place in the arbitration tree.
+    pub(crate) hops: usize,
+}
+
+impl Use {
+    /// Packets and DLLPs together.
+    fn whole(&self) -> f64 {
+        self.weight + self.first
+    }
 }
 
 /// Something with a capacity.
@@ -47,11 +55,11 @@ enum Node {
     Leaf(usize),
 }
 
-fn tree(uses: &[Use], members: &[usize], depth: usize) -> Node {
+fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node {
     let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
     let mut nodes = Vec::new();
     for &m in members {
-        match uses[m].path.get(depth) {
+        match paths[m].get(depth) {
             None => nodes.push(Node::Leaf(m)),
             Some(port) => match ports.iter_mut().find(|(p, _)| p == port) {
                 Some((_, list)) => list.push(m),
@@ -59,7 +67,7 @@ fn tree(uses: &[Use], members: &[usize], depth: usize) -> Node {
             },
         }
     }
-    nodes.extend(ports.into_iter().map(|(_, list)| tree(uses, &list, depth + 1)));
+    nodes.extend(ports.into_iter().map(|(_, list)| tree(paths, &list, depth + 1)));
     // A port with a single thing behind it is that thing.
     if nodes.len() == 1 { nodes.remove(0) } else { Node::Port(nodes) }
 }
@@ -96,23 +104,32 @@ fn give(node: &Asked, amount: f64, given: &mut [f64]) {
     }
 }
 
-/// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is.
-pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
+/// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is. `path` gives the ports that a
+/// flow's packets came through after so many hops, nearest first; equal prefixes share a port.
+pub(crate) fn shares<K>(
+    resources: &[Resource<K>],
+    caps: &[f64],
+    path: impl Fn(usize, usize) -> Vec<u64>,
+) -> Vec<Share> {
     // Most resources never fill up and need no tree.
     let mut trees: Vec<Option<Node>> = resources.iter().map(|_| None).collect();
-    // What each resource lets each of its flows have; at first, all of it.
-    let mut allowed: Vec<Vec<f64>> = resources
-        .iter()
-        .map(|r| r.uses.iter().map(|u| r.capacity / (u.weight + u.first).max(1e-300)).collect())
-        .collect();
-    let mut of_flow: Vec<Vec<(usize, usize)>> = vec![Vec::new(); caps.len()];
+    // What each resource lets each of its flows have, resource by resource; at first, all of it.
+    let mut first_use = Vec::with_capacity(resources.len());
+    let mut allowed: Vec<f64> = Vec::new();
+    for resource in resources {
+        first_use.push(allowed.len());
+        allowed.extend(resource.uses.iter().map(|u| resource.capacity / u.whole().max(1e-300)));
+    }
+    // Where each flow's entries in it are, with their resources.
+    let mut of_flow: Vec<Vec<(usize, usize)>> = vec![Vec::with_capacity(12); caps.len()];
     for (r, resource) in resources.iter().enumerate() {
         for (u, used) in resource.uses.iter().enumerate() {
-            of_flow[used.flow].push((r, u));
+            of_flow[used.flow].push((r, first_use[r] + u));
         }
     }
-    let best = |flow: usize, allowed: &[Vec<f64>], but: usize| {
-        of_flow[flow].iter().filter(|(r, _)| *r != but).map(|&(r, u)| allowed[r][u]).fold(caps[flow], f64::min)
+    let best = |flow: usize, allowed: &[f64], but: usize| {
+        let others = of_flow[flow].iter().filter(|(r, _)| *r != but);
+        others.fold(caps[flow], |least, &(_, i)| if allowed[i] < least { allowed[i] } else { least })
     };
     let mut rate: Vec<f64> = (0..caps.len()).map(|f| best(f, &allowed, usize::MAX)).collect();
     // A resource is looked at again when one of its flows has moved.
@@ -125,24 +142,28 @@ pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
                 continue;
             }
             let uses = &resource.uses;
-            let first: f64 = uses.iter().map(|u| u.first * rate[u.flow]).sum();
+            let first: f64 = uses.iter().filter(|u| u.weight == 0.0).map(|u| u.first * rate[u.flow]).sum();
             let left = (resource.capacity - first).max(0.0);
             // Nobody can ask for more than all of it.
-            let alone = |u: &Use| if u.weight > 0.0 { left / u.weight } else { f64::INFINITY };
+            let alone = |u: &Use| if u.weight > 0.0 { left / u.whole() } else { f64::INFINITY };
             wished.clear();
             wished.extend(uses.iter().map(|u| best(u.flow, &allowed, r)));
             asked.clear();
             asked.extend(uses.iter().zip(&wished).map(|(u, w)| alone(u).min(*w)));
-            let load: f64 = uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.weight * a).sum();
+            let load: f64 = uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.whole() * a).sum();
             if load > left * (1.0 + 1e-12) {
-                let tree = trees[r].get_or_insert_with(|| tree(uses, &(0..uses.len()).collect::<Vec<_>>(), 0));
+                let tree = trees[r].get_or_insert_with(|| {
+                    let paths: Vec<_> = uses.iter().map(|u| path(u.flow, u.hops)).collect();
+                    tree(&paths, &(0..uses.len()).collect::<Vec<_>>(), 0)
+                });
                 asked = divide(resource, tree, left, &asked);
             }
             for (u, used) in uses.iter().enumerate() {
                 // Who gets his wish is not held back here.
-                allowed[r][u] = if asked[u] >= wished[u] * (1.0 - 1e-12) { f64::INFINITY } else { asked[u] };
+                allowed[first_use[r] + u] =
+                    if asked[u] >= wished[u] * (1.0 - 1e-12) { f64::INFINITY } else { asked[u] };
                 let new = best(used.flow, &allowed, usize::MAX);
-                if (new - rate[used.flow]).abs() > 1e-12 * new.max(1.0) {
+                if (new - rate[used.flow]).abs() > 1e-11 * new.max(1.0) {
                     moved = true;
                     of_flow[used.flow].iter().for_each(|&(other, _)| stale[other] = true);
                 }
@@ -157,7 +178,7 @@ pub(crate) fn shares<K>(resources: &[Resource<K>], caps: &[f64]) -> Vec<Share> {
         .map(|f| {
             let tightest = of_flow[f]
                 .iter()
-                .filter(|&&(r, u)| allowed[r][u] <= rate[f] * (1.0 + 1e-9))
+                .filter(|&&(_, i)| allowed[i] <= rate[f] * (1.0 + 1e-9))
                 .max_by_key(|&&(r, _)| resources[r].uses.len());
             Share { rate: rate[f], by: tightest.map(|t| t.0) }
         })
@@ -172,7 +193,7 @@ fn divide<K>(resource: &Resource<K>, tree: &Node, left: f64, asked: &[f64]) -> V
         uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
     let mut given = vec![0.0; uses.len()];
     let units = |given: &[f64]| {
-        uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.weight).sum::<f64>()
+        uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.whole()).sum::<f64>()
     };
     // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the number that fills the
     // capacity by false position, halving where that does not halve.
@@ -196,12 +217,18 @@ fn divide<K>(resource: &Resource<K>, tree: &Node, left: f64, asked: &[f64]) -> V
 mod tests {
     use super::*;
 
+    /// `hops` stands for the path in these tests: 0 for none, else port and source as its digits.
     fn used(flow: usize, weight: f64, path: &[u64]) -> Use {
-        Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, path: path.to_vec() }
+        let hops = path.iter().fold(0, |n, p| n * 10 + *p as usize);
+        Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, hops }
+    }
+
+    fn path(_: usize, hops: usize) -> Vec<u64> {
+        hops.to_string().bytes().filter(|&b| b != b'0').map(u64::from).collect()
     }
 
     fn rates(resources: &[Resource<u8>], caps: &[f64]) -> Vec<f64> {
-        shares(resources, caps).into_iter().map(|s| (s.rate * 1e6).round() / 1e6).collect()
+        shares(resources, caps, path).into_iter().map(|s| (s.rate * 1e6).round() / 1e6).collect()
     }
 
     const MUCH: f64 = f64::INFINITY;
@@ -245,7 +272,16 @@ mod tests {
             Resource { key: 1, capacity: 4.0, uses: vec![used(0, 1.0, &[1]), used(1, 1.0, &[2])] },
         ];
         assert_eq!(rates(&r, &[MUCH; 3]), [2.0, 2.0, 8.0]);
-        assert_eq!(shares(&r, &[MUCH; 3]).iter().map(|s| s.by).collect::<Vec<_>>(), [Some(1), Some(1), Some(0)]);
+        assert_eq!(shares(&r, &[MUCH; 3], path).iter().map(|s| s.by).collect::<Vec<_>>(), [Some(1), Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn a_flow_whose_dllps_outweigh_its_packets_settles() {
+        // Each byte takes 24 of packets and 32 of DLLPs here: taking the DLLPs off first would swing ever wider.
+        let mut own = used(0, 24.0, &[]);
+        own.first = 32.0;
+        let r = [Resource { key: 0, capacity: 112.0, uses: vec![own] }];
+        assert_eq!(rates(&r, &[MUCH]), [2.0]);
     }
 
     #[test]

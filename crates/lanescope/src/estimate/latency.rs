@@ -96,7 +96,7 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
     let there = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, 0, ecrc));
     let back: Vec<Hop> = flow.route.iter().rev().map(|h| h.reversed()).collect();
     let piece = completion_size(plan, corner, flow, request.min(size));
-    let head = piece.min(size);
+    let head = piece.min(request).min(size);
     let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, false));
     let begin = there.last + completer(plan, corner, flow);
     let data = |g: Generation| pcie::completion_head(g) + 4.min(size);

@@ -11,6 +11,7 @@ use crate::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// The share of a group of flows, bits per second, and what binds it.
 fn share(plan: &Plan, group: &str) -> (f64, Binding) {
@@ -40,7 +41,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         Key::Outstanding(i) => {
             let name = plan.flows[i].group.clone();
             let mut now = 0;
-            for flow in better.flows.iter_mut().filter(|f| f.group == name) {
+            for flow in Arc::make_mut(&mut better.flows).iter_mut().filter(|f| f.group == name) {
                 if let Program::Closed { outstanding, .. } = &mut flow.program {
                     *outstanding = outstanding.saturating_mul(2);
                     now = *outstanding;
@@ -93,7 +94,7 @@ fn part_change(
     let mut better = plan.clone();
     let group = plan.part(id).group.clone();
     let mut said = None;
-    for part in better.parts.iter_mut().filter(|p| p.group == group) {
+    for part in Arc::make_mut(&mut better.parts).iter_mut().filter(|p| p.group == group) {
         said = change(&mut part.keys).or(said);
     }
     said.map(|value| (better, format!("parts.{group}.{key}={value}"), true))
@@ -152,7 +153,7 @@ fn halve(q: Option<&mut Quantity<crate::units::Time>>) -> Option<String> {
 }
 
 fn set_speed(plan: &mut Plan, group: &str, speed: Speed) {
-    for link in plan.links.iter_mut().filter(|l| l.group == group) {
+    for link in Arc::make_mut(&mut plan.links).iter_mut().filter(|l| l.group == group) {
         let (n, d) = (link.speed.typical.generation.framing(), speed.generation.framing());
         link.speed = link.speed.with(speed);
         if n != d {
@@ -236,7 +237,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     };
     // An open load never takes more than it offers; the question is what could be carried.
     let mut plan = plan.clone();
-    for flow in plan.flows.iter_mut().filter(|f| f.group == group) {
+    for flow in Arc::make_mut(&mut plan.flows).iter_mut().filter(|f| f.group == group) {
         if matches!(flow.program, Program::Open { .. }) {
             flow.program = Program::Saturating;
         }
@@ -291,12 +292,14 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
 }
 
 type Fits = Box<dyn Fn(&str) -> bool>;
-type Candidate = (String, String, Fits, Vec<(String, Plan)>);
+/// Values from small to large, each with its plan, made when it is looked at.
+type Plans<'a> = Box<dyn Iterator<Item = (String, Plan)> + 'a>;
+type Candidate<'a> = (String, String, Fits, Plans<'a>);
 
 /// Everything that could be changed for a flow, each with its values from small to large.
-fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
+fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
     let flow = &plan.flows[first];
-    let mut all: Vec<Candidate> = Vec::new();
+    let mut all: Vec<Candidate<'_>> = Vec::new();
     let always = || -> Fits { Box::new(|_| true) };
     let mut seen = Vec::new();
     for hop in &flow.route {
@@ -315,7 +318,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
             .collect();
         // The least faster one first; of equals the older generation.
         speeds.sort_by(|a, b| a.coded().cmp(&b.coded()).then(a.generation.cmp(&b.generation)));
-        let of = |speed: Speed| {
+        let of = move |speed: Speed| {
             let mut p = plan.clone();
             set_speed(&mut p, &link.group, speed);
             (format!("\"{speed}\""), p)
@@ -327,38 +330,38 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
                 text.split_once(" x").and_then(|(g, l)| Some((Generation::parse(g)?, Lanes::new(l.parse().ok()?)?)));
             speed.is_some_and(|(g, l)| lanes.is_none_or(|m| l <= m) && generation.is_none_or(|m| g <= m))
         });
-        all.push((format!("links.{}.pcie", link.group), now.to_string(), fits, speeds.into_iter().map(of).collect()));
-        let sizes = PayloadSize::all().filter(|&s| s > link.mps.typical).map(|s| {
+        all.push((format!("links.{}.pcie", link.group), now.to_string(), fits, Box::new(speeds.into_iter().map(of))));
+        let sizes = PayloadSize::all().filter(|&s| s > link.mps.typical).map(move |s| {
             let mut p = plan.clone();
-            for l in &mut p.links {
+            for l in Arc::make_mut(&mut p.links) {
                 l.mps = l.mps.with(s.max(l.mps.typical));
             }
-            for f in &mut p.flows {
+            for f in Arc::make_mut(&mut p.flows) {
                 f.payload = f.payload.with(s.max(f.payload.typical));
             }
             (format!("\"{s}\" (all links)"), p)
         });
         if seen.len() == 1 {
-            all.push(("mps".into(), link.mps.typical.to_string(), always(), sizes.collect()));
+            all.push(("mps".into(), link.mps.typical.to_string(), always(), Box::new(sizes)));
         }
     }
     if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys
         && flow.reads()
     {
         let counts = (1..=10)
-            .filter_map(|i| NonZeroU32::new(k.tags.typical.get().saturating_mul(1 << i)))
+            .filter_map(move |i| NonZeroU32::new(k.tags.typical.get().saturating_mul(1 << i)))
             .take_while(|n| n.get() <= 1024);
-        let tags = counts.filter_map(|n| {
+        let tags = counts.filter_map(move |n| {
             with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.tags, |_| n))).map(|p| (n.to_string(), p))
         });
         all.push((
             format!("parts.{}.tags", plan.part(flow.source).group),
             k.tags.typical.to_string(),
             always(),
-            tags.collect(),
+            Box::new(tags),
         ));
         let sizes = PayloadSize::all().filter(|&s| s > k.max_read_request.typical);
-        let sizes = sizes.filter_map(|s| {
+        let sizes = sizes.filter_map(move |s| {
             with_part(plan, flow.source, |k| endpoint(k).map(|e| map(&mut e.max_read_request, |_| s)))
                 .map(|p| (format!("\"{s}\""), p))
         });
@@ -366,7 +369,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
             format!("parts.{}.max_read_request", plan.part(flow.source).group),
             k.max_read_request.typical.show(),
             always(),
-            sizes.collect(),
+            Box::new(sizes),
         ));
     }
     if let (PartKeys::RootComplex(k), true) = (&plan.part(flow.target).keys, flow.reads()) {
@@ -374,7 +377,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
             .into_iter()
             .filter_map(|s| CompletionSize::new(Bytes(s)))
             .filter(|&s| s > k.completion_size.typical);
-        let sizes = sizes.filter_map(|s| {
+        let sizes = sizes.filter_map(move |s| {
             with_part(plan, flow.target, |k| match k {
                 PartKeys::RootComplex(r) => {
                     map(&mut r.completion_size, |_| s);
@@ -388,14 +391,14 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
             format!("parts.{}.completion_size", plan.part(flow.target).group),
             k.completion_size.typical.show(),
             always(),
-            sizes.collect(),
+            Box::new(sizes),
         ));
     }
     if let Program::Closed { outstanding, .. } = flow.program {
-        let counts = (1..=16).map(|i| outstanding.saturating_mul(1 << i)).take_while(|&n| n <= 1 << 20);
-        let plans = counts.map(|n| {
+        let counts = (1..=16).map(move |i| outstanding.saturating_mul(1 << i)).take_while(|&n| n <= 1 << 20);
+        let plans = counts.map(move |n| {
             let mut p = plan.clone();
-            for f in p.flows.iter_mut().filter(|f| f.group == flow.group) {
+            for f in Arc::make_mut(&mut p.flows).iter_mut().filter(|f| f.group == flow.group) {
                 if let Program::Closed { outstanding, .. } = &mut f.program {
                     *outstanding = n;
                 }
@@ -406,7 +409,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate> {
             format!("flows.{}.load.outstanding", flow.group),
             outstanding.to_string(),
             always(),
-            plans.collect(),
+            Box::new(plans),
         ));
     }
     all

@@ -22,7 +22,7 @@ use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use fill::{Resource, Share, shares};
-use resources::{Ceiling, Key, Wires, operation, request_size, resources, wires};
+use resources::{Ceiling, Key, Wires, operation, path, request_size, resources, wires};
 use std::collections::BTreeMap;
 
 /// Everything at one corner.
@@ -43,7 +43,7 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
             _ => f64::INFINITY,
         })
         .collect();
-    let shares = shares(&resources, &caps);
+    let shares = shares(&resources, &caps, |flow, hops| path(&plan.flows[flow], hops));
     Outcome { wires, resources, shares }
 }
 
@@ -51,8 +51,12 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c));
     let groups = groups(plan);
-    let flows =
-        groups.iter().map(|(name, members)| flow_report(plan, name, members, [&slower, &typical, &faster])).collect();
+    let flows = groups
+        .iter()
+        .enumerate()
+        // Each lift answers the whole plan once more, and nobody reads a thousand of them.
+        .map(|(i, (name, members))| flow_report(plan, name, members, [&slower, &typical, &faster], i < 64))
+        .collect();
     let total = total(plan, [&slower, &typical, &faster]);
     let switches = plan
         .parts
@@ -96,7 +100,13 @@ fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
     Ranged { typical: at(Corner::Typical), slower: at(Corner::Slower), faster: at(Corner::Faster) }
 }
 
-fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
+fn flow_report(
+    plan: &Plan,
+    name: &str,
+    members: &[usize],
+    [slower, typical, faster]: [&Outcome; 3],
+    lifted: bool,
+) -> FlowReport {
     let flow = &plan.flows[members[0]];
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
     let bound = bounds(members, [slower, typical, faster]);
@@ -123,7 +133,8 @@ fn flow_report(plan: &Plan, name: &str, members: &[usize], [slower, typical, fas
             bound_also.push(element);
         }
     }
-    let lifting = typical.shares[main].by.and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
+    let lifting =
+        typical.shares[main].by.filter(|_| lifted).and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
     let measured = flow.measured.map(|m| {
         let (each, share) = (m.bits(), total(typical) / members.len() as f64);
         Measured {

@@ -171,7 +171,7 @@ pub(crate) fn request_size(plan: &Plan, corner: Corner, flow: &Flow) -> u64 {
 }
 
 /// The ports that a flow's packets came through before `hops` of its route, nearest first, then its source.
-fn path(flow: &Flow, hops: usize) -> Vec<u64> {
+pub(crate) fn path(flow: &Flow, hops: usize) -> Vec<u64> {
     let mut path: Vec<u64> = flow.route[..hops]
         .iter()
         .rev()
@@ -202,21 +202,15 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                     packets: slots.tlps,
                     first: slots.acks + slots.update_fc,
                     first_least: slots.dllps_least,
-                    path: path(flow, at),
+                    hops: at,
                 },
             );
         }
     }
     for (index, flow) in plan.flows.iter().enumerate() {
         // A plain use of something by whole payload: turns are of equal weight.
-        let plain = |weight: f64, hops: usize| Use {
-            flow: index,
-            weight,
-            packets: weight,
-            first: 0.0,
-            first_least: 0.0,
-            path: path(flow, hops),
-        };
+        let plain =
+            |weight: f64, hops: usize| Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, hops };
         let end = flow.route.len();
         requester(plan, corner, flow, &mut |key, capacity, weight| add(key, capacity, plain(weight, 0)));
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {

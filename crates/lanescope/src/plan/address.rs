@@ -99,6 +99,10 @@ pub(super) fn port(diagnostics: &mut Diagnostics, part: &Part, rest: &str, span:
     };
     match which {
         Some(n) if n < ports => Some(Wanted::Fixed(format!("{kind}.{n}"))),
+        Some(_) if ports == 0 => {
+            diagnostics.push(Diagnostic::error(span, format!("{} has no {kind} ports", part.name)));
+            None
+        }
         Some(_) => {
             diagnostics.push(Diagnostic::error(span, format!("{} has {kind}.0 to {kind}.{}", part.name, ports - 1)));
             None

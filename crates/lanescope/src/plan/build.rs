@@ -1,14 +1,15 @@
 //! From a scenario to a plan: wire the ports, find the routes, fill what depends on neighbours.
 
 use super::address::{self, Directory, Wanted};
-use super::route::Map;
+use super::route::{DEPTH, Map};
 use super::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, Stop, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::protocol::pcie::{self, Framing, PayloadSize};
 use crate::scenario::keys::{self, Load};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Resolves and checks a scenario. `None` when it cannot be; why is in `diagnostics`, which also gathers warnings.
 pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
@@ -46,6 +47,11 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         );
         return None;
     }
+    if let Some(id) = map.too_deep(DEPTH) {
+        let what = format!("links.{} is more than {DEPTH} levels below its root", links[id.0 as usize].name);
+        diagnostics.push(Diagnostic::error(wires[id.0 as usize].from.span, what));
+        return None;
+    }
     for (i, part) in parts.iter().enumerate() {
         if part.ports.is_empty() {
             diagnostics.push(
@@ -67,7 +73,14 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
     };
-    let mut plan = Plan { title: scenario.title.clone(), parts, links, flows, stop, fingerprint: String::new() };
+    let mut plan = Plan {
+        title: scenario.title.clone(),
+        parts: Arc::new(parts),
+        links: Arc::new(links),
+        flows: Arc::new(flows),
+        stop,
+        fingerprint: String::new(),
+    };
     plan.fingerprint = plan.hash();
     check::links(diagnostics, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
     check::flows(diagnostics, scenario, &plan);
@@ -308,19 +321,17 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
     }
 }
 
-fn carried(diagnostics: &mut Diagnostics, directory: &Directory, keys: &keys::Link, span: Span) -> Vec<PartId> {
-    match &keys.carries {
-        Some(Quantity { typical: Names(names), .. }) => {
-            names.iter().filter_map(|n| directory.find(diagnostics, &n.text, n.span)).flat_map(|a| a.parts).collect()
-        }
-        None => {
-            diagnostics.push(
-                Diagnostic::error(span, "a crosslink carries only what it is told to")
-                    .hint("add carries = [\"part\", …]: the parts whose flows cross it"),
-            );
-            Vec::new()
-        }
-    }
+fn carried(diagnostics: &mut Diagnostics, directory: &Directory, keys: &keys::Link, span: Span) -> HashSet<PartId> {
+    let Some(Quantity { typical: Names(names), .. }) = &keys.carries else {
+        diagnostics.push(
+            Diagnostic::error(span, "a crosslink carries only what it is told to")
+                .hint("add carries = [\"part\", …]: the parts whose flows cross it"),
+        );
+        return HashSet::new();
+    };
+    let mut seen = HashSet::new();
+    let new = names.iter().filter(|n| seen.insert(n.text.as_str()));
+    new.filter_map(|n| directory.find(diagnostics, &n.text, n.span)).flat_map(|a| a.parts).collect()
 }
 
 fn expand_flow(

@@ -89,7 +89,7 @@ pub(super) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) 
 
 /// Sizes, rates and buffers of flows.
 pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan) {
-    for flow in &plan.flows {
+    for flow in plan.flows.iter() {
         let place = scenario.flows.iter().find(|f| f.name == flow.group).map(|f| f.span);
         let at = flow.size.span.or(place);
         if flow.size.typical.0 == 0 {

@@ -18,6 +18,7 @@ use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
+use std::sync::Arc;
 
 /// Index of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -31,17 +32,17 @@ pub struct LinkId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct FlowId(pub u32);
 
-/// A scenario, resolved. Immutable.
+/// A scenario, resolved. Immutable; a copy with one thing changed shares the rest.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// One line for a report's head.
     pub title: String,
     /// All parts.
-    pub parts: Vec<Part>,
+    pub parts: Arc<Vec<Part>>,
     /// All links.
-    pub links: Vec<Link>,
+    pub links: Arc<Vec<Link>>,
     /// All flows.
-    pub flows: Vec<Flow>,
+    pub flows: Arc<Vec<Flow>>,
     /// When a simulation ends.
     pub stop: Stop,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -252,7 +253,7 @@ impl Plan {
     /// Every value of every thing, with its origin.
     pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let mut all = Vec::new();
-        for part in &self.parts {
+        for part in self.parts.iter() {
             let mut settings = part.keys.settings();
             settings.insert(
                 0,
@@ -269,10 +270,10 @@ impl Plan {
             );
             all.push((format!("parts.{}", part.name), settings));
         }
-        for link in &self.links {
+        for link in self.links.iter() {
             all.push((format!("links.{}", link.name), link.settings()));
         }
-        for flow in &self.flows {
+        for flow in self.flows.iter() {
             all.push((format!("flows.{}", flow.name), flow.settings()));
         }
         all
@@ -300,7 +301,7 @@ impl Plan {
                 hash.write(b";");
             }
         }
-        for flow in &self.flows {
+        for flow in self.flows.iter() {
             hash.write(self.route_text(flow).as_bytes());
         }
         format!("{:016x}", hash.finish())

@@ -1,20 +1,23 @@
 //! Ways through the tree: up from the requester, down to the target; over a crosslink only where it says so.
 
 use super::{Direction, Hop, Link, LinkId, PartId};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+
+/// Levels of links below a root complex. A hierarchy has 256 buses, two for each switch on the way (PCI numbering); nobody builds half of it in a row.
+pub(super) const DEPTH: usize = 64;
 
 /// The tree above each part, and the crosslinks.
 pub(super) struct Map {
     /// The link up from each part, if any, and the part it leads to.
     up: Vec<Option<(LinkId, PartId)>>,
     /// Crosslinks, with the parts whose flows they carry.
-    cross: Vec<(LinkId, Vec<PartId>)>,
+    cross: Vec<(LinkId, HashSet<PartId>)>,
     /// All links at each part, for ways over crosslinks.
     at: Vec<Vec<LinkId>>,
 }
 
 impl Map {
-    pub(super) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, Vec<PartId>)>) -> Map {
+    pub(super) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
         let mut map = Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts] };
         for (i, link) in links.iter().enumerate() {
             let id = LinkId(i as u32);
@@ -53,6 +56,12 @@ impl Map {
         None
     }
 
+    /// A part that hangs deeper than so many links, and the link above it.
+    pub(super) fn too_deep(&self, most: usize) -> Option<LinkId> {
+        let deep = (0..self.up.len()).find(|&p| self.above(PartId(p as u32)).len() > most)?;
+        self.up[deep].map(|u| u.0)
+    }
+
     /// The part on top of the tree that a part hangs in.
     pub(super) fn root(&self, part: PartId) -> PartId {
         self.above(part).last().copied().unwrap_or(part)
@@ -63,7 +72,7 @@ impl Map {
         let mut chain = vec![part];
         while let Some((_, above)) = self.up[chain[chain.len() - 1].0 as usize] {
             chain.push(above);
-            if chain.len() > self.up.len() {
+            if chain.len() > self.up.len().min(DEPTH + 2) {
                 break;
             }
         }

@@ -91,7 +91,7 @@ pub struct FlowReport {
     pub bound_by: Binding,
     /// Elements that bind other instances, where they differ; at most 64.
     pub bound_also: Vec<String>,
-    /// What lifting that would give.
+    /// What lifting that would give; of the first 64 tables of flows.
     pub lifting: Option<Lifting>,
     /// What the user measured, held against the answer.
     pub measured: Option<Measured>,

@@ -13,6 +13,7 @@ use crate::units::{Bytes, Frequency, Rate, Time};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// What one key is, for messages, schema and documentation.
 pub struct Key {
@@ -44,7 +45,7 @@ pub struct Setting {
     /// How sure.
     pub confidence: Confidence,
     /// The reason or page.
-    pub source: String,
+    pub source: Arc<str>,
     /// Whether it is the key's default.
     pub default: bool,
 }
@@ -146,7 +147,7 @@ fn default<T: Shape>(toml: &str, slower: Slower, origin: Origin, confidence: Con
     let quantity = super::tree::parse(&mut d, source, Author::User)
         .and_then(|t| t.get("x").and_then(|n| read::<T>(&mut d, "default", slower, n)));
     match quantity {
-        Some(q) => Quantity { origin, confidence, source: why.to_owned(), default: true, span: None, ..q },
+        Some(q) => Quantity { origin, confidence, source: why.into(), default: true, span: None, ..q },
         // Every default is read in a test (`defaults_are_readable`).
         None => unreachable!("the default {toml} cannot be read: {d}"),
     }

@@ -12,6 +12,7 @@ pub mod tree;
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{Endpoint, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Switch};
 use quantity::{Problem, Shape, unknown};
+use std::collections::HashMap;
 use tree::{Author, Node, Set, Table, Value};
 
 /// No scenario has more parts, links or flows than this, all instances counted.
@@ -129,8 +130,14 @@ pub fn read(
         let set = tree::parse_set(diagnostics, set)?;
         root.put(&set.keys, set.node);
     }
+    let mut shelf = Shelf { resolver, known: HashMap::new() };
     if let Some(platform) = root.take("platform") {
-        let mut base = include(diagnostics, &platform, "platform", resolver)?;
+        let mut base = shelf.include(diagnostics, &platform, "platform")?;
+        if let Some(inner) = base.take("platform") {
+            let d = Diagnostic::error(inner.key, "a platform cannot be made of another platform");
+            diagnostics.push(d.hint("write its parts and links out"));
+            return None;
+        }
         base.take("kind");
         base.take("about");
         base.overlay(root, 2);
@@ -148,7 +155,7 @@ pub fn read(
         text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
     let [parts, links, flows] = sections;
-    let parts = read_parts(diagnostics, parts, resolver);
+    let parts = read_parts(diagnostics, parts, &mut shelf);
     let links = read_named(diagnostics, links, Link::read);
     let flows = read_named(diagnostics, flows, Flow::read);
     check::parts(diagnostics, &parts);
@@ -167,6 +174,11 @@ pub fn read(
 fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<String> {
     let node = root.get(key)?;
     match String::read(node) {
+        Ok(s) if s.len() > 1000 || s.chars().any(char::is_control) => {
+            let d = Diagnostic::error(node.span, format!("{key} is one line of at most 1000 characters"));
+            diagnostics.push(d);
+            None
+        }
         Ok(s) => Some(s),
         Err(Problem(message, _)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("{key}: {message}")));
@@ -175,20 +187,43 @@ fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<Str
     }
 }
 
-/// Loads and parses the text that a node names.
-fn include(diagnostics: &mut Diagnostics, node: &Node, key: &str, resolver: &dyn Resolver) -> Option<Table> {
-    let Value::Text(reference) = &node.value else {
-        diagnostics.push(Diagnostic::error(
-            node.span,
-            format!("{key} is a name of the library or a path to a file, in quotes"),
-        ));
-        return None;
-    };
-    // What --set names is named from where the scenario stands.
-    let source = diagnostics.source(node.span.source);
-    let main = diagnostics.source(SourceId(0));
-    let from = if source.name == "--set" { main.name.clone() } else { source.name.clone() };
-    match resolver.resolve(reference, &from) {
+/// The texts that can be included, each read once however often it is named.
+struct Shelf<'a> {
+    resolver: &'a dyn Resolver,
+    /// By the reference and the text that it stands in; `None` where it could not be read.
+    known: HashMap<(String, String), Option<Table>>,
+}
+
+impl Shelf<'_> {
+    /// The table of the text that a node names.
+    fn include(&mut self, diagnostics: &mut Diagnostics, node: &Node, key: &str) -> Option<Table> {
+        let Value::Text(reference) = &node.value else {
+            let what = format!("{key} is a name of the library or a path to a file, in quotes");
+            diagnostics.push(Diagnostic::error(node.span, what));
+            return None;
+        };
+        // What --set names is named from where the scenario stands.
+        let source = diagnostics.source(node.span.source);
+        let main = diagnostics.source(SourceId(0));
+        let from = if source.name == "--set" { main.name.clone() } else { source.name.clone() };
+        let place = (reference.clone(), from);
+        if !self.known.contains_key(&place) {
+            let table = read_text(diagnostics, node, key, &place, self.resolver);
+            self.known.insert(place.clone(), table);
+        }
+        self.known.get(&place).cloned().flatten()
+    }
+}
+
+/// Reads and parses an included text.
+fn read_text(
+    diagnostics: &mut Diagnostics,
+    node: &Node,
+    key: &str,
+    (reference, from): &(String, String),
+    resolver: &dyn Resolver,
+) -> Option<Table> {
+    match resolver.resolve(reference, from) {
         Ok(included) => {
             let source = diagnostics.add_source(included.name, included.text);
             if included.author == Author::Library {
@@ -253,6 +288,11 @@ fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(Stri
         None => {}
         Some((Value::Table(t), _)) => {
             for (key, node) in &t.0 {
+                if key.len() > 200 || key.chars().any(char::is_control) {
+                    let d = Diagnostic::error(node.key, "this is no name");
+                    diagnostics.push(d.hint("a name has at most 200 characters, and no control characters"));
+                    continue;
+                }
                 match &node.value {
                     // Instances are numbered behind a dot; only parts have one of them changed by name.
                     _ if name != "parts" && key.contains('.') => {
@@ -288,13 +328,13 @@ fn read_named<T>(
         .collect()
 }
 
-fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>, resolver: &dyn Resolver) -> Vec<Part> {
+fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>, shelf: &mut Shelf) -> Vec<Part> {
     // "nic.1" changes one instance of "nic".
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
     let mut parts = Vec::new();
     let mut used = vec![false; overrides.len()];
     for (group, table, span) in groups {
-        let Some(table) = with_device(diagnostics, table, resolver) else { continue };
+        let Some(table) = with_device(diagnostics, table, shelf) else { continue };
         let count = match table.get("count") {
             None => None,
             Some(node) => match u32::read(node) {
@@ -348,9 +388,9 @@ fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>,
 }
 
 /// The part's table with its library device below it.
-fn with_device(diagnostics: &mut Diagnostics, mut table: Table, resolver: &dyn Resolver) -> Option<Table> {
+fn with_device(diagnostics: &mut Diagnostics, mut table: Table, shelf: &mut Shelf) -> Option<Table> {
     let Some(node) = table.take("use") else { return Some(table) };
-    let mut base = include(diagnostics, &node, "use", resolver)?;
+    let mut base = shelf.include(diagnostics, &node, "use")?;
     if let Some(inner) = base.take("use") {
         diagnostics.push(
             Diagnostic::error(inner.key, "a device cannot be made of another device").hint("write its values out"),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 /// Where a number is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +62,7 @@ pub struct Quantity<T> {
     /// How sure it is.
     pub confidence: Confidence,
     /// The sentence or page behind it, or the reason of an assumption.
-    pub source: String,
+    pub source: Arc<str>,
     /// Whether nobody wrote it down: the key's default.
     pub default: bool,
     /// Where it was written.
@@ -101,7 +102,7 @@ impl<T: Clone> Quantity<T> {
             fast: value,
             origin,
             confidence,
-            source: why.to_owned(),
+            source: why.into(),
             default: true,
             span: None,
         }
@@ -222,8 +223,8 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
     let confidence = word("confidence", &["exact", "likely", "guess"])
         .map(|i| [Confidence::Exact, Confidence::Likely, Confidence::Guess][i]);
     let source = match part("source").map(|n| &n.value) {
-        Some(Value::Text(s)) => s.clone(),
-        _ => String::new(),
+        Some(Value::Text(s)) => s.as_str().into(),
+        _ => "".into(),
     };
     if T::NUMBER && node.author == Author::Library && (origin.is_none() || confidence.is_none()) {
         diagnostics

@@ -4,6 +4,7 @@
 //! its text is a library's, so that a message can point at the right line of the right file after everything has been merged.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
+use std::rc::Rc;
 use toml::de::{DeTable, DeValue};
 
 /// No scenario is larger than this; a dump or a log pasted by mistake is refused before it is parsed.
@@ -28,7 +29,7 @@ pub struct Node {
     /// Who wrote it.
     pub author: Author,
     /// `origin`, `confidence` and `source` of the table it stands in.
-    pub around: Vec<(String, Node)>,
+    pub around: Rc<[(String, Node)]>,
     /// What it is.
     pub value: Value,
 }
@@ -109,7 +110,7 @@ impl Table {
             return;
         }
         if !matches!(self.get(first), Some(Node { value: Value::Table(_), .. })) {
-            let empty = Node { value: Value::Table(Table::default()), around: Vec::new(), ..node.clone() };
+            let empty = Node { value: Value::Table(Table::default()), around: none(), ..node.clone() };
             match self.get_mut(first) {
                 Some(old) => *old = empty,
                 None => self.0.push((first.clone(), empty)),
@@ -167,7 +168,7 @@ pub fn parse(diagnostics: &mut Diagnostics, source: SourceId, author: Author) ->
         }
         diagnostics.push(d);
     }
-    (!broken).then(|| convert_table(table.get_ref(), source, author, &[]))
+    (!broken).then(|| convert_table(table.get_ref(), source, author, &none()))
 }
 
 /// A value to be laid over a tree.
@@ -203,10 +204,10 @@ pub fn parse_set(diagnostics: &mut Diagnostics, text: &str) -> Option<Set> {
         }
     };
     let mut node = match DeValue::parse(value.trim()) {
-        Ok(v) => convert(v.get_ref(), value_span, key_span, source, Author::User, &[]),
+        Ok(v) => convert(v.get_ref(), value_span, key_span, source, Author::User, &none()),
         Err(_) => {
             let value = Value::Text(value.trim().to_owned());
-            Node { span: value_span, key: key_span, author: Author::User, around: Vec::new(), value }
+            Node { span: value_span, key: key_span, author: Author::User, around: none(), value }
         }
     };
     respan(&mut node, value_span, key_span);
@@ -230,6 +231,11 @@ pub fn path_keys(path: &str) -> Option<Vec<String>> {
     }
 }
 
+/// Nothing around.
+fn none() -> Rc<[(String, Node)]> {
+    Rc::from([])
+}
+
 /// The value was parsed by itself; its places are those in the whole text.
 fn respan(node: &mut Node, span: Span, key: Span) {
     node.span = span;
@@ -241,7 +247,7 @@ fn respan(node: &mut Node, span: Span, key: Span) {
     }
 }
 
-fn convert_table(table: &DeTable, source: SourceId, author: Author, around: &[(String, Node)]) -> Table {
+fn convert_table(table: &DeTable, source: SourceId, author: Author, around: &Rc<[(String, Node)]>) -> Table {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(k, _)| k.span().start);
     let span = |r: std::ops::Range<usize>| Span { source, start: r.start as u32, end: r.end as u32 };
@@ -252,12 +258,13 @@ fn convert_table(table: &DeTable, source: SourceId, author: Author, around: &[(S
     for (k, v) in &entries {
         let name = k.get_ref().to_string();
         if !quantity && PROVENANCE.contains(&name.as_str()) {
-            let node = convert(v.get_ref(), span(v.span()), span(k.span()), source, author, &[]);
+            let node = convert(v.get_ref(), span(v.span()), span(k.span()), source, author, &none());
             around.retain(|(n, _)| *n != name);
             around.push((name.clone(), node));
             own.push(name);
         }
     }
+    let around: Rc<[(String, Node)]> = around.into();
     let rest = entries.into_iter().filter(|(k, _)| !own.contains(&k.get_ref().to_string()));
     Table(
         rest.map(|(k, v)| {
@@ -273,7 +280,7 @@ fn convert(
     key: Span,
     source: SourceId,
     author: Author,
-    around: &[(String, Node)],
+    around: &Rc<[(String, Node)]>,
 ) -> Node {
     let value = match value {
         DeValue::String(s) => Value::Text(s.to_string()),
@@ -291,7 +298,7 @@ fn convert(
         ),
         DeValue::Table(t) => Value::Table(convert_table(t, source, author, around)),
     };
-    Node { span, key, author, around: around.to_vec(), value }
+    Node { span, key, author, around: Rc::clone(around), value }
 }
 
 #[cfg(test)]

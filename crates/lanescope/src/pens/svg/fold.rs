@@ -255,13 +255,13 @@ mod tests {
         let mut text = format!(
             "{HOST}[parts.s0]\nis = \"switch\"\n[links.l0]\nbetween = [\"host\", \"s0.up\"]\npcie = \"gen3 x1\"\n"
         );
-        for i in 1..500 {
+        for i in 1..60 {
             text += &format!(
                 "[parts.s{i}]\nis = \"switch\"\n[links.l{i}]\nbetween = [\"s{}.down\", \"s{i}.up\"]\npcie = \"gen3 x1\"\n",
                 i - 1
             );
         }
         let names = names(&text);
-        assert_eq!((names.len(), names[16].as_str()), (17, "485 more parts"));
+        assert_eq!((names.len(), names[16].as_str()), (17, "45 more parts"));
     }
 }
