@@ -5,8 +5,7 @@ CARGO := $(shell command -v cargo 2>/dev/null || ls $(HOME)/.cargo/bin/cargo 2>/
 .PHONY: run test check studies bench rust
 
 run: rust ## build, and answer the studies' quick rows in closed form
-	@$(CARGO) build --release --quiet
-	@./target/release/lanescope study run --quick --method estimate
+	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick --method estimate
 
 test: rust ## formatting, lints as errors, and every test
 	$(CARGO) fmt --all --check
@@ -18,8 +17,7 @@ check: rust ## what an editor would say, fast
 	$(CARGO) check --workspace --all-targets
 
 studies: rust ## every row of every study, and its pictures in target/studies
-	@$(CARGO) build --release --quiet
-	@./target/release/lanescope study run --method estimate --svg target/studies
+	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --method estimate --svg target/studies
 
 bench: rust ## speed
 	$(CARGO) bench --workspace

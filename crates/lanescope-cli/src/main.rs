@@ -70,7 +70,7 @@ enum Command {
 struct Scenario {
     /// The scenario file, or - for standard input
     file: String,
-    /// Override a value: links.uplink.pcie="gen3 x8", parts."nic.1".tags=16 (may be repeated)
+    /// Override a value: 'links.uplink.pcie=gen3 x8', parts.nic.1.tags=16 (may be repeated)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Print JSON

@@ -15,8 +15,13 @@ pub(crate) fn paint() -> Paint {
 
 /// Prints to standard output; a reader who hangs up (`| head`) ends the program quietly.
 pub(crate) fn print(text: &str) {
-    if std::io::stdout().lock().write_all(text.as_bytes()).is_err() {
-        std::process::exit(0);
+    let mut out = std::io::stdout().lock();
+    if let Err(e) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        if e.kind() == std::io::ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        error(&format!("the answer cannot be written: {e}"));
+        std::process::exit(2);
     }
 }
 

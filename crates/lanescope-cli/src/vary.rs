@@ -73,13 +73,13 @@ fn steps(text: &str) -> Option<(u64, Write)> {
         return Some((n, |n| n.to_string()));
     }
     if let Ok(b) = Bytes::parse(text) {
-        return Some((b.0, |n| format!("{n} B")));
+        return Some((b.0, |n| Bytes(n).to_string()));
     }
     if let Ok(t) = Time::parse(text) {
-        return Some((t.fs(), |n| format!("{n} fs")));
+        return Some((t.fs(), |n| Time::from_fs(n).to_string()));
     }
     let rate = Rate::parse(text).ok()?;
-    Some((rate.bits() as u64, |n| format!("{n} b/s")))
+    Some((rate.bits() as u64, |n| Rate::from_bits(n).to_string()))
 }
 
 fn range(text: &str) -> Result<Option<Vec<String>>, String> {
@@ -142,8 +142,14 @@ mod tests {
         assert_eq!(values("a.b=gen3 x4,gen3 x8"), ["gen3 x4", "gen3 x8"]);
         assert_eq!(values("a.b=1..64 by x4"), ["1", "4", "16", "64"]);
         assert_eq!(values("a.b=1..9 by 4"), ["1", "5", "9"]);
-        assert_eq!(values("a.b=64 B..1 KiB by x4"), ["64 B", "256 B", "1024 B"]);
+        assert_eq!(values("a.b=64 B..1 KiB by x4"), ["64 B", "256 B", "1 KiB"]);
         assert_eq!(values("f.load={ rate = \"1 Gb/s\" },saturate"), ["{ rate = \"1 Gb/s\" }", "saturate"]);
+    }
+
+    #[test]
+    fn ranges_keep_their_unit() {
+        assert_eq!(values("a.b=100 ns..800 ns by x2"), ["100 ns", "200 ns", "400 ns", "800 ns"]);
+        assert_eq!(values("a.b=1 Gb/s..2 Gb/s by 500 Mb/s"), ["1 Gb/s", "1.5 Gb/s", "2 Gb/s"]);
     }
 
     #[test]

@@ -156,6 +156,8 @@ pub enum UnitError {
     TooSmall(&'static str),
     /// A minus sign.
     Negative,
+    /// Nothing, where nothing would ever move.
+    Zero,
 }
 
 /// A unit and what it is worth: multiplier and divisor to the quantity's own step.
@@ -290,7 +292,7 @@ impl Rate {
     pub fn parse(text: &str) -> Result<Rate, UnitError> {
         let (top, bottom) = parse(text, RATE)?;
         if top == 0 {
-            return Err(UnitError::TooSmall("above 0"));
+            return Err(UnitError::Zero);
         }
         if top / bottom > 10u128.pow(18) {
             return Err(UnitError::TooLarge("1,000,000 Tb/s"));
@@ -309,7 +311,7 @@ impl Frequency {
     /// Reads `"1.2 GHz"`.
     pub fn parse(text: &str) -> Result<Frequency, UnitError> {
         match whole(text, FREQUENCY, 1_000_000_000_000, "1000 GHz", "1 Hz")? {
-            0 => Err(UnitError::TooSmall("1 Hz")),
+            0 => Err(UnitError::Zero),
             hertz => Ok(Frequency(hertz)),
         }
     }

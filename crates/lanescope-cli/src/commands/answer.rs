@@ -12,7 +12,7 @@ use lanescope::plan::Plan;
 use lanescope::result::{Report, Verdict};
 use lanescope::scenario::Included;
 use lanescope::scenario::quantity::{Confidence, Origin};
-use lanescope::units::{digits, human_rate};
+use lanescope::units::human_rate;
 use rayon::prelude::*;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -302,25 +302,27 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
     Grid { head, rows: rows.collect() }
 }
 
-/// A number to draw a value at: the leading number of its text, in the steps of its unit.
-fn position(text: &str) -> Option<f64> {
+/// A number to draw a value at, and its unit.
+fn position(text: &str) -> Option<(f64, &'static str)> {
     use lanescope::units::{Bytes, Rate, Time};
     let text = text.trim().trim_matches('"');
-    text.parse()
-        .ok()
-        .or_else(|| Bytes::parse(text).ok().map(Bytes::f64))
-        .or_else(|| Time::parse(text).ok().map(Time::ns))
-        .or_else(|| Rate::parse(text).ok().map(|r| r.bits() / 1e9))
+    let plain = text.parse().ok().map(|n| (n, ""));
+    plain
+        .or_else(|| Bytes::parse(text).ok().map(|b| (b.f64(), "")))
+        .or_else(|| Time::parse(text).ok().map(|t| (t.ns(), " (ns)")))
+        .or_else(|| Rate::parse(text).ok().map(|r| (r.bits() / 1e9, " (Gb/s)")))
 }
 
 /// One picture of the shares against the last axis, when its values are numbers; the other axes give the lines.
 fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
     let last = axes.len() - 1;
     let mut series: Vec<Series> = Vec::new();
+    let mut words = axes[last].path.clone();
     for (point, report) in done {
-        let Some(x) = position(&point[last]) else {
+        let Some((x, unit)) = position(&point[last]) else {
             return Err(format!("--svg: the values of {} are not numbers, so there is no curve", axes[last].path));
         };
+        words = format!("{}{unit}", axes[last].path);
         let others: Vec<String> = axes[..last].iter().zip(*point).map(|(a, v)| format!("{}={v}", a.path)).collect();
         for f in &report.flows {
             let name = [std::slice::from_ref(&f.name), others.as_slice()].concat().join(" ");
@@ -336,12 +338,11 @@ fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<
     let bytes = axes[last].values.iter().all(|v| lanescope::units::Bytes::parse(v.trim_matches('"')).is_ok());
     let chart = Chart {
         title: &format!("share against {}", axes[last].path),
-        x: &axes[last].path,
+        x: &words,
         y: "Gb/s of payload",
         log_x: low > 0.0 && high / low >= 8.0,
         x_unit_bytes: bytes,
         series: &series,
     };
-    let _ = digits(high);
     output::pictures(dir, &[("curve".into(), chart.svg())])
 }

@@ -52,7 +52,20 @@ pub(crate) fn main(a: &Need) -> u8 {
         vec![s.change.clone(), s.now.clone(), human_rate(s.share), yes(s.enough), yes(s.fits)]
     };
     if a.scenario.csv {
-        output::csv(&Grid { head, rows: answer.alone.iter().chain(&answer.together).map(row).collect() });
+        let head = ["how", "change", "now", "share_bps", "enough", "fits_the_parts"].map(String::from).to_vec();
+        let row = |how: &str, s: &lanescope::estimate::Step| {
+            vec![
+                how.to_owned(),
+                s.change.clone(),
+                s.now.clone(),
+                s.share.to_string(),
+                s.enough.to_string(),
+                s.fits.to_string(),
+            ]
+        };
+        let rows =
+            answer.alone.iter().map(|s| row("alone", s)).chain(answer.together.iter().map(|s| row("together", s)));
+        output::csv(&Grid { head, rows: rows.collect() });
         return code;
     }
     output::print(&format!(
@@ -76,8 +89,12 @@ pub(crate) fn main(a: &Need) -> u8 {
     if !answer.together.is_empty() {
         output::print("\none after the other\n");
         output::table(&Grid {
-            head: vec!["change".into(), "share".into(), "enough".into()],
-            rows: answer.together.iter().map(|s| vec![s.change.clone(), human_rate(s.share), yes(s.enough)]).collect(),
+            head: vec!["change".into(), "share".into(), "enough".into(), "fits the parts".into()],
+            rows: answer
+                .together
+                .iter()
+                .map(|s| vec![s.change.clone(), human_rate(s.share), yes(s.enough), yes(s.fits)])
+                .collect(),
         });
     }
     if !reached {

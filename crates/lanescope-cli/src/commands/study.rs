@@ -172,6 +172,11 @@ fn run(a: &Run) -> Result<u8, String> {
             output::pictures(&dir.join(&study.id), &pictures)?;
         }
     }
+    if !complete && a.method == Method::Both {
+        eprintln!(
+            "note: some rows have no value by a method that they name (there is no simulator yet); --method estimate asks for the closed form alone"
+        );
+    }
     Ok(if complete { ANSWERED } else { NO_VALUE })
 }
 

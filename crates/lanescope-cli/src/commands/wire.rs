@@ -43,6 +43,9 @@ pub(crate) struct Pcie {
     /// Payload of one completion
     #[arg(long, default_value = "64 B")]
     completion: String,
+    /// Bytes of one read request (MRRS)
+    #[arg(long, default_value = "512 B")]
+    request: String,
     /// Without SKP ordered sets
     #[arg(long)]
     no_ordered_sets: bool,
@@ -100,6 +103,14 @@ fn pci(a: &Pci) -> u8 {
         output::json(&list);
         return ANSWERED;
     }
+    if a.form.csv {
+        let head = ["bus", "width_bits", "peak_bps_both_directions_together", "source"].map(String::from).to_vec();
+        let rows = list.iter().map(|b| {
+            vec![b.name.to_owned(), b.width_bits.to_string(), b.peak().bits().to_string(), b.source.to_owned()]
+        });
+        output::csv(&Grid { head, rows: rows.collect() });
+        return ANSWERED;
+    }
     let head = ["bus", "width", "peak, both directions together", "source"].map(String::from).to_vec();
     let rows = list.iter().map(|b| {
         vec![
@@ -129,7 +140,9 @@ fn harmless(text: &str) -> bool {
 }
 
 fn pcie(a: &Pcie) -> u8 {
-    for text in [&a.generation, &a.lanes, &a.payload, &a.header, &a.ack_every, &a.update_fc_every, &a.completion] {
+    for text in
+        [&a.generation, &a.lanes, &a.payload, &a.header, &a.ack_every, &a.update_fc_every, &a.completion, &a.request]
+    {
         if !harmless(text) {
             output::error(&format!("{text:?} is not a value"));
             return WRONG;
@@ -138,11 +151,12 @@ fn pcie(a: &Pcie) -> u8 {
     let question = Question {
         speed: format!("{} {}", a.generation, a.lanes),
         payload: a.payload.clone(),
-        header: a.header.clone(),
+        header: a.header.to_uppercase(),
         ecrc: a.ecrc,
         ack_every: every(&a.ack_every),
         update_fc_every: every(&a.update_fc_every),
         completion: a.completion.clone(),
+        request: a.request.clone(),
         ordered_sets: !a.no_ordered_sets,
         both_ways: !a.one_way,
     };
@@ -189,7 +203,10 @@ fn text(w: &Answer, a: &Pcie) {
         ),
     );
     line("writes", both(w.write));
-    line("reads", format!("{} in {} completions", both(w.read), a.completion));
+    line(
+        "reads",
+        format!("{}, requests of {}, completions of {}, nothing else", both(w.read), a.request, a.completion),
+    );
     line("efficiency", format!("{} % of TLP and DLLP bytes are payload", digits(w.efficiency * 100.0)));
     if let Some(limit) = w.ack_limit_symbols {
         line("Ack limit", format!("{limit} symbol times of a lane"));

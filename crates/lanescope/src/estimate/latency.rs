@@ -97,7 +97,7 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
     let back: Vec<Hop> = flow.route.iter().rev().map(|h| h.reversed()).collect();
     let piece = completion_size(plan, corner, flow, request.min(size));
     let head = piece.min(request).min(size);
-    let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, false));
+    let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, ecrc));
     let begin = there.last + completer(plan, corner, flow);
     let data = |g: Generation| pcie::completion_head(g) + 4.min(size);
     let prefix = back.last().map_or(0.0, |h| {
@@ -106,7 +106,7 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
     });
     // Completions behind the first follow as fast as the slowest link lets them; so do the requests for them.
     let completions =
-        slowest(plan, &back, &|g| completions(g, size, request, piece).1 - pcie::tlp(g, Header::Dw3, head, false));
+        slowest(plan, &back, &|g| completions(g, size, request, piece, ecrc).1 - pcie::tlp(g, Header::Dw3, head, ecrc));
     let requests = slowest(plan, &flow.route, &|g| (size.div_ceil(request) - 1) * pcie::tlp(g, header, 0, ecrc));
     let engine = engine(plan, corner, flow);
     ReadTimes {
@@ -116,10 +116,10 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
 }
 
 /// TLPs and wire bytes of the completions of a read of `size` asked for in pieces of `request`.
-pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece: u64) -> (u64, u64) {
+pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece: u64, ecrc: bool) -> (u64, u64) {
     let (full, rest) = pcie::split(size, request);
-    let one = pcie::cut(generation, Header::Dw3, request, piece, false);
-    let last = pcie::cut(generation, Header::Dw3, rest, piece, false);
+    let one = pcie::cut(generation, Header::Dw3, request, piece, ecrc);
+    let last = pcie::cut(generation, Header::Dw3, rest, piece, ecrc);
     (full * one.0 + last.0, full * one.1 + last.1)
 }
 
@@ -133,8 +133,9 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow) -> (f64, f64) {
     }
 }
 
+/// Whether the TLPs between a flow's ends carry the ECRC digest.
 pub(crate) fn ecrc(plan: &Plan, flow: &Flow) -> bool {
-    matches!(&plan.part(flow.source).keys, PartKeys::Endpoint(k) if k.ecrc.typical)
+    [flow.source, flow.target].iter().any(|&id| matches!(&plan.part(id).keys, PartKeys::Endpoint(k) if k.ecrc.typical))
 }
 
 /// An unloaded posted write of `size`: first bit out to the last byte done at the target, ns.

@@ -13,19 +13,19 @@ use serde::Serialize;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// The share of a group of flows, bits per second, and what binds it.
-fn share(plan: &Plan, group: &str) -> (f64, Binding) {
+/// The shares of a group of flows, bits per second, and what binds it.
+fn share(plan: &Plan, group: &str) -> (Vec<f64>, Binding) {
     let o = outcome(plan, Corner::Typical);
     let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
     let main = super::typically_bound(&o, &members);
-    (members.iter().map(|&m| o.shares[m].rate).sum::<f64>() * 8.0, binding(plan, &o, main))
+    (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, &o, main))
 }
 
 /// The next better thing in place of the one that binds.
 pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
     let (better, change, fits) = improve(plan, key)?;
-    let (share, then) = share(&better, group);
-    Some(Lifting { change, fits, share, then })
+    let (each, then) = share(&better, group);
+    Some(Lifting { change, fits, share: each.iter().sum(), each, then })
 }
 
 /// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow it.
@@ -170,6 +170,16 @@ fn set_speed(plan: &mut Plan, group: &str, speed: Speed) {
     }
 }
 
+fn max_payload(keys: &PartKeys) -> Option<PayloadSize> {
+    match keys {
+        PartKeys::RootComplex(k) => &k.max_payload,
+        PartKeys::Switch(k) => &k.max_payload,
+        PartKeys::Endpoint(k) => &k.max_payload,
+    }
+    .as_ref()
+    .map(|q| q.typical)
+}
+
 /// What the ends of a group of links allow at most.
 fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
     let ends = plan.links.iter().filter(|l| l.group == group).flat_map(|l| &l.ends);
@@ -245,6 +255,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     let plan = &plan;
     let wanted = wanted.bits();
     let (now, bound_by) = share(plan, group);
+    let now: f64 = now.iter().sum();
     let enough = |s: f64| s >= wanted * (1.0 - 1e-9);
     let mut result = Need { flow: group.to_owned(), wanted, now, bound_by, alone: Vec::new(), together: Vec::new() };
     if enough(now) {
@@ -253,7 +264,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     for (change, now, fits, plans) in candidates(plan, first) {
         let mut best: Option<Step> = None;
         for (value, candidate) in plans {
-            let s = share(&candidate, group).0;
+            let s = share(&candidate, group).0.iter().sum();
             let step = Step {
                 change: format!("{change}={value}"),
                 now: now.clone(),
@@ -280,7 +291,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
             let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
                 break;
             };
-            let s = share(&better, group).0;
+            let s = share(&better, group).0.iter().sum();
             result.together.push(Step { change, now: String::new(), share: s, enough: enough(s), fits });
             at = better;
             if enough(s) {
@@ -331,7 +342,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
             speed.is_some_and(|(g, l)| lanes.is_none_or(|m| l <= m) && generation.is_none_or(|m| g <= m))
         });
         all.push((format!("links.{}.pcie", link.group), now.to_string(), fits, Box::new(speeds.into_iter().map(of))));
-        let sizes = PayloadSize::all().filter(|&s| s > link.mps.typical).map(move |s| {
+        let sizes = PayloadSize::all().filter(|&s| s > flow.payload.typical).map(move |s| {
             let mut p = plan.clone();
             for l in Arc::make_mut(&mut p.links) {
                 l.mps = l.mps.with(s.max(l.mps.typical));
@@ -342,7 +353,18 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
             (format!("\"{s}\" (all links)"), p)
         });
         if seen.len() == 1 {
-            all.push(("mps".into(), link.mps.typical.to_string(), always(), Box::new(sizes)));
+            let most = flow
+                .route
+                .iter()
+                .flat_map(|h| &plan.link(h.link).ends)
+                .filter_map(|e| max_payload(&plan.part(e.part).keys))
+                .min();
+            let fits: Fits = Box::new(move |text| {
+                most.is_none_or(|m| {
+                    PayloadSize::all().filter(|s| *s <= m).any(|s| text.starts_with(&format!("\"{s}\"")))
+                })
+            });
+            all.push(("mps".into(), flow.payload.typical.to_string(), fits, Box::new(sizes)));
         }
     }
     if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys

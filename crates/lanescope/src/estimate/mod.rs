@@ -1,8 +1,8 @@
 //! The closed form: what protocols and topology allow, and which element binds.
 //!
 //! Two numbers per flow. The *bound*: the least, over all that a flow uses, of capacity / use; no allocation can exceed it. The *share*: fair
-//! filling of the same resources by their arbitration trees ([`fill`]). Both are functions of what a payload byte costs everywhere
-//! ([`resources`]), evaluated at the typical values and at the two corners of the ranges.
+//! filling of the same resources by their arbitration trees (`fill`). Both are functions of what a payload byte costs everywhere
+//! (`resources`), evaluated at the typical values and at the two corners of the ranges.
 
 mod fill;
 mod latency;
@@ -109,7 +109,7 @@ fn flow_report(
 ) -> FlowReport {
     let flow = &plan.flows[members[0]];
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
-    let bound = bounds(members, [slower, typical, faster]);
+    let bound_all = bounds(members, [slower, typical, faster]);
     // Only wires, all their slots, only packets.
     let framing_limit = bound_of_framing(plan, &typical.resources, members) * 8.0;
     let times = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| slowest(plan, c, members));
@@ -136,11 +136,13 @@ fn flow_report(
     let lifting =
         typical.shares[main].by.filter(|_| lifted).and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
     let measured = flow.measured.map(|m| {
-        let (each, share) = (m.bits(), total(typical) / members.len() as f64);
+        let alone = |i: usize| bound(&faster.resources, &[i], |u| u.weight + u.first_least, |_, c| c) * 8.0;
+        let together = m.bits() * members.len() as f64 > bound_all.faster.max(bound_all.typical) * (1.0 + 1e-9);
+        let above = members.iter().filter(|&&i| m.bits() > alone(i) * (1.0 + 1e-9)).count();
         Measured {
-            each,
-            unexplained: share - each,
-            above_bound: each * members.len() as f64 > bound.faster.max(bound.typical) * (1.0 + 1e-9),
+            each: m.bits(),
+            unexplained: each.iter().map(|share| share - m.bits()).collect(),
+            above_bound: if together { members.len() } else { above },
         }
     });
     FlowReport {
@@ -154,7 +156,7 @@ fn flow_report(
         ),
         both_ways: flow.op.typical == Do::Alternate,
         wanted_each,
-        bound,
+        bound: bound_all,
         share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
         each,
         framing_limit,

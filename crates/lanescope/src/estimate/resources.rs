@@ -154,7 +154,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
                 let bytes = n * pcie::tlp(generation, header, 0, ecrc);
                 train(&mut wires, plan, corner, index, hop, Class::NonPosted, per_byte, n, bytes, 0);
                 let piece = latency::completion_size(plan, corner, flow, request.min(size));
-                let (tlps, bytes) = latency::completions(generation, size, request, piece);
+                let (tlps, bytes) = latency::completions(generation, size, request, piece, ecrc);
                 train(&mut wires, plan, corner, index, hop.reversed(), Class::Completion, per_byte, tlps, bytes, size);
             }
         }
@@ -373,7 +373,7 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
             let request = request_size(plan, corner, flow);
             let piece = latency::completion_size(plan, corner, flow, request.min(size));
             class(hop, i, Class::NonPosted, size.div_ceil(request) as f64 / size as f64, 0);
-            let n = latency::completions(Generation::Gen1, size, request, piece).0;
+            let n = latency::completions(Generation::Gen1, size, request, piece, false).0;
             class(hop.reversed(), i, Class::Completion, n as f64 / size as f64, piece.min(size));
         }
     }

@@ -3,11 +3,12 @@
 //! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as fast as they can; so a
 //! number of `wire` and a number of a study have the same formula behind them.
 
-use crate::diagnostic::Diagnostics;
-use crate::protocol::pcie::{self, Speed};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::protocol::pcie::{self, PayloadSize, Speed};
 use crate::result::{LinkReport, Report};
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Resolver};
+use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,8 +27,10 @@ pub struct Question {
     pub ack_every: String,
     /// TLPs per UpdateFC, or `"never"`.
     pub update_fc_every: String,
-    /// Payload of one completion, for reads.
+    /// Payload of one completion, for reads; cut at the payload of one TLP.
     pub completion: String,
+    /// Bytes of one read request.
+    pub request: String,
     /// Whether SKP ordered sets are counted.
     pub ordered_sets: bool,
     /// Whether both directions are loaded at once.
@@ -90,24 +93,27 @@ impl Resolver for Nothing {
 /// The payloads of the curve: 4 B to 4 KiB.
 const PAYLOADS: [u64; 11] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
-fn scenario(q: &Question, payload: &str, dllps: bool) -> String {
+/// One link; writes of `size` in TLPs of at most `mps`.
+fn scenario(q: &Question, size: Bytes, mps: PayloadSize, dllps: bool) -> String {
     let every = |v: &str| if dllps { v.to_owned() } else { "\"never\"".to_owned() };
     let skp = if q.ordered_sets { "" } else { "skp_interval = \"never\"\n" };
     let back = if q.both_ways {
         format!(
-            "[flows.down]\nfrom = \"root\"\nto = \"device\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{}\"\n",
+            "[flows.down]\nfrom = \"root\"\nto = \"device\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \"{}\"\n",
             q.header
         )
     } else {
         String::new()
     };
     format!(
-        "[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n[parts.device]\nis = \"endpoint\"\necrc = {}\ntags = 16777216\nmax_read_request = \"4 KiB\"\n\
-         [links.link]\nbetween = [\"root\", \"device\"]\npcie = \"{}\"\nmps = \"4 KiB\"\nack_every = {}\nupdate_fc_every = {}\n{skp}\
-         [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{}\"\n{back}",
+        "[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n[parts.device]\nis = \"endpoint\"\necrc = {}\ntags = 16777216\nmax_read_request = \"{}\"\n\
+         [links.link]\nbetween = [\"root\", \"device\"]\npcie = \"{}\"\nmps = \"{}\"\nack_every = {}\nupdate_fc_every = {}\n{skp}\
+         [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \"{}\"\n{back}",
         q.completion,
         q.ecrc,
+        q.request,
         q.speed,
+        mps,
         every(&q.ack_every),
         every(&q.update_fc_every),
         q.header,
@@ -122,10 +128,21 @@ fn run(diagnostics: &mut Diagnostics, text: String) -> Option<Report> {
 
 /// Answers; what is wrong with the question is in `diagnostics`.
 pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
-    let report = run(diagnostics, scenario(q, &q.payload, true))?;
+    let payload = match Bytes::parse(&q.payload) {
+        Ok(bytes) if (1..=4096).contains(&bytes.0) => bytes,
+        _ => {
+            let what = format!("{:?} is no payload of a TLP", q.payload);
+            diagnostics.push(Diagnostic::error(None, what).hint("1 B to 4 KiB, e.g. \"256 B\" (2.0, 2.2.2)"));
+            return None;
+        }
+    };
+    // The least MPS that such a TLP needs; completions are cut at it too.
+    let mps = |payload: Bytes| PayloadSize::all().find(|m| m.bytes() >= payload.0).unwrap_or(PayloadSize::RESET);
+    let report = run(diagnostics, scenario(q, payload, mps(payload), true))?;
     // Reads alone: their requests and the DLLPs for both are all that goes the other way.
     let alone = Question { both_ways: false, ..q.clone() };
-    let read = run(diagnostics, scenario(&alone, "4 KiB", true).replace("do = \"write\"", "do = \"read\""))?;
+    let read =
+        run(diagnostics, scenario(&alone, Bytes(4096), mps(payload), true).replace("do = \"write\"", "do = \"read\""))?;
     let up = report.links.get(1)?.clone();
     let share = |r: &Report| r.flows.first().map_or(0.0, |f| f.share.typical);
     let efficiency = |l: &LinkReport| {
@@ -134,9 +151,8 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     };
     let mut curve = Vec::new();
     for payload in PAYLOADS {
-        let text = format!("{payload} B");
-        let (with, without) =
-            (run(diagnostics, scenario(q, &text, true))?, run(diagnostics, scenario(q, &text, false))?);
+        let of = |dllps| scenario(q, Bytes(payload), mps(Bytes(payload)), dllps);
+        let (with, without) = (run(diagnostics, of(true))?, run(diagnostics, of(false))?);
         curve.push(Point {
             payload,
             efficiency: efficiency(without.links.get(1)?),
@@ -145,7 +161,6 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         });
     }
     let speed = parse_speed(&q.speed)?;
-    let payload = crate::units::Bytes::parse(&q.payload).ok()?;
     let header = if q.header == "3DW" { pcie::Header::Dw3 } else { pcie::Header::Dw4 };
     let bytes = pcie::tlp(speed.generation, header, payload.0, q.ecrc);
     let limit = pcie::ack_latency_limit(speed.generation, speed.lanes, payload.0);
@@ -187,6 +202,7 @@ mod tests {
             ack_every: "4".into(),
             update_fc_every: "4".into(),
             completion: "64 B".into(),
+            request: "512 B".into(),
             ordered_sets: false,
             both_ways: true,
         };

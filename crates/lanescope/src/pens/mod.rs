@@ -59,7 +59,7 @@ pub fn flows_grid(report: &Report) -> Grid {
         "bound_by",
         "resource",
         "measured_each_bps",
-        "unexplained_each_bps",
+        "unexplained_bps",
         "verdict",
     ];
     let rows = report.flows.iter().map(|f| {
@@ -78,7 +78,7 @@ pub fn flows_grid(report: &Report) -> Grid {
             f.bound_by.element.clone(),
             f.bound_by.resource.clone(),
             cell(f.measured.as_ref().map(|m| m.each)),
-            cell(f.measured.as_ref().map(|m| m.unexplained)),
+            cell(f.measured.as_ref().map(|m| m.unexplained.iter().sum())),
             format!("{:?}", f.verdict).to_lowercase(),
         ]
     });

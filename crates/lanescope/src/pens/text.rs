@@ -47,6 +47,13 @@ fn each(total: f64, n: usize) -> String {
     if n > 1 { format!("{n} x {}", human_rate(total / n as f64)) } else { human_rate(total) }
 }
 
+/// `28.73 Gb/s, 2 x 14.37 Gb/s`: the sum first.
+fn in_all(all: &[f64]) -> String {
+    let (total, n) = (all.iter().sum::<f64>(), all.len());
+    let text = amounts(all);
+    if n > 1 && !text.contains("in all") { format!("{} in all, {text}", human_rate(total)) } else { text }
+}
+
 /// The same, or `35 Gb/s in all (10 Gb/s … 25 Gb/s each)` where instances differ.
 fn amounts(all: &[f64]) -> String {
     let (total, n) = (all.iter().sum::<f64>(), all.len());
@@ -85,7 +92,7 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
         human_rate(f.bound.typical),
         spread(f.bound),
         paint.strong,
-        amounts(&f.each),
+        in_all(&f.each),
         paint.off,
         spread(f.share),
     );
@@ -113,7 +120,7 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
             let _ = writeln!(
                 out,
                 "  lifting    {change} gives {} (+{} %), then {then}",
-                each(l.share, n),
+                amounts(&l.each),
                 digits(gain * 100.0)
             );
         } else {
@@ -123,12 +130,15 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
     let first = f.latency_first.map_or(String::new(), |l| format!("{} to the first data, ", human_time(l.typical)));
     let _ = writeln!(out, "  latency    {first}{} for the whole operation, unloaded", human_time(f.latency.typical));
     if let Some(m) = &f.measured {
-        let what = if m.above_bound {
-            format!("{}above the bound: the measurement or the scenario is wrong{}", paint.alarm, paint.off)
-        } else if m.unexplained >= 0.0 {
-            format!("{} unexplained", each(m.unexplained * n as f64, n))
+        let what = if m.above_bound > 0 {
+            let who = if n > 1 { format!("{} of {n} ", m.above_bound) } else { String::new() };
+            format!("{}{who}above the bound: the measurement or the scenario is wrong{}", paint.alarm, paint.off)
+        } else if m.unexplained.iter().all(|u| *u >= 0.0) {
+            format!("{} unexplained", amounts(&m.unexplained))
+        } else if m.unexplained.iter().all(|u| *u < 0.0) {
+            format!("{} more than its fair share", amounts(&m.unexplained.iter().map(|u| -u).collect::<Vec<_>>()))
         } else {
-            format!("{} more than its fair share", each(-m.unexplained * n as f64, n))
+            format!("{} unexplained in all, some above their fair share", human_rate(m.unexplained.iter().sum()))
         };
         let _ = writeln!(out, "  measured   {} ({what})", each(m.each * n as f64, n));
     }

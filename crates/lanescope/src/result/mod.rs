@@ -134,6 +134,8 @@ pub struct Lifting {
     pub fits: bool,
     /// The share of all instances then.
     pub share: f64,
+    /// The share of each instance then.
+    pub each: Vec<f64>,
     /// What would bind then.
     pub then: Binding,
 }
@@ -143,10 +145,10 @@ pub struct Lifting {
 pub struct Measured {
     /// As given, of each instance.
     pub each: f64,
-    /// The share that is not explained: share minus measured, of each instance; negative when more was measured than predicted.
-    pub unexplained: f64,
-    /// Set when it is more than the bound: then measurement or scenario is wrong.
-    pub above_bound: bool,
+    /// What is not explained: share minus measured, of each instance; negative when more was measured than predicted.
+    pub unexplained: Vec<f64>,
+    /// How many instances are above their bound, every range at its faster end: then measurement or scenario is wrong.
+    pub above_bound: usize,
 }
 
 /// Whether a flow's load can be carried.

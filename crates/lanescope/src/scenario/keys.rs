@@ -439,7 +439,7 @@ table! {
         read_latency: default Time, High = "\"300 ns\"" Assumed Guess "a device's memory over its own bus";
         /// Internal bus that carries what was read to its place before the read is done: adds size / bus_rate to a read's latency, and carries no more.
         bus_rate: opt Rate, Low;
-        /// Whether it adds the ECRC digest (2.0, 2.7.1).
+        /// Whether TLPs between it and its partners carry the ECRC digest (2.0, 2.7.1).
         ecrc: default bool, One = "false" Standard Likely "2.0, 7.10.7: off after reset";
         /// Credits it advertises for posted headers: TLPs.
         posted_headers: opt Count, Low;

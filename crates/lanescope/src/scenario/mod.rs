@@ -254,7 +254,12 @@ fn read_text(
 
 /// Lays one `path=value` over the whole; its thing must exist.
 fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
-    let Some(Set { keys, node }) = tree::parse_set(diagnostics, set) else { return };
+    let Some(Set { mut keys, node }) = tree::parse_set(diagnostics, set) else { return };
+    // A shell eats the quotes of parts."nic.1".tags: a number behind a part's name is an instance.
+    if keys.len() > 3 && keys[0] == "parts" && keys[2].bytes().all(|b| b.is_ascii_digit()) {
+        let number = keys.remove(2);
+        keys[1] = format!("{}.{number}", keys[1]);
+    }
     if let [section, name, rest @ ..] = keys.as_slice()
         && ["parts", "links", "flows"].contains(&section.as_str())
     {

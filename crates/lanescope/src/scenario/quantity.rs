@@ -313,6 +313,7 @@ fn with_unit<T>(
             Problem(format!("{shown:?} is too fine for {what}: its step is {least}"), String::new())
         }
         UnitError::Negative => Problem(format!("{what} cannot be negative"), String::new()),
+        UnitError::Zero => Problem(format!("{what} of 0 never moves anything"), String::new()),
     })
 }
 
@@ -391,7 +392,8 @@ impl Shape for Count {
     fn read(node: &Node) -> Result<Self, Problem> {
         match node.value {
             Value::Integer(Some(i)) if (0..=MAX_COUNT).contains(&i) => Ok(i as u32),
-            Value::Integer(_) => Err(Problem(format!("a count is between 0 and {MAX_COUNT}"), String::new())),
+            Value::Integer(_) => Err(Problem(format!("a count is at most {MAX_COUNT}"), String::new())),
+            Value::Float(_) => Err(Problem("expected a whole number".into(), "there are no halves of it".into())),
             _ => Err(Problem(
                 expected("a whole number", node).0,
                 "write it without quotes and without a unit, e.g. 4".into(),

@@ -61,7 +61,7 @@ fn flow_law(plan: &Plan, flow: &FlowReport) {
     finite(&format!("{name}: each"), &flow.each);
     finite(&format!("{name}: lifting"), &[flow.lifting.as_ref().map_or(0.0, |l| l.share)]);
     if let Some(m) = &flow.measured {
-        assert!(m.each.is_finite() && m.unexplained.is_finite(), "{name}: {m:?}");
+        assert!(m.each.is_finite() && m.unexplained.iter().all(|u| u.is_finite()), "{name}: {m:?}");
     }
     assert_eq!(flow.each.len(), flow.instances);
     near(&format!("{name}: the share is the sum of its instances"), flow.each.iter().sum(), flow.share.typical);

@@ -268,6 +268,7 @@ pub fn calculator(data: &[u8]) -> bool {
         ack_every: line(),
         update_fc_every: line(),
         completion: line(),
+        request: "512 B".into(),
         ecrc: false,
         ordered_sets: false,
         both_ways: false,
