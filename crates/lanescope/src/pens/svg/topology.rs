@@ -131,6 +131,14 @@ impl Layout {
                 }
             }
         }
+        // A box stands above the middle of what hangs below it, which need not be the middle of its column.
+        for i in (0..cells.len()).rev() {
+            let middle = |c: usize| boxes[c].0 + boxes[c].2 / 2.0;
+            if let (false, [first, .., last] | [first @ last]) = (hangs[i], cells[i].below.as_slice()) {
+                let x = (middle(*first) + middle(*last)) / 2.0 - own[i] / 2.0;
+                boxes[i].0 = x.clamp(left[i], left[i] + column[i] - own[i]);
+            }
+        }
         Layout { boxes, hangs, width, height }
     }
 }
@@ -623,6 +631,25 @@ mod tests {
         let at = svg.find("data-id=\"parts.nic.0\"").expect("it is drawn");
         let end = at + svg[at..].find("</g>").expect("a group ends");
         assert!(svg[at..end].contains(ACCENT), "{}", &svg[at..end]);
+    }
+
+    #[test]
+    fn a_box_stands_above_what_hangs_below_it() {
+        // Eight devices hang in a column below each switch, off the middle; the root complex is above its switch all the same.
+        let text = "[parts.rc]\nis = \"root-complex\"\ncount = 2\n[parts.sw]\nis = \"switch\"\ncount = 2\n\
+            [parts.ssd]\nis = \"endpoint\"\ncount = 16\n\
+            [links.up]\nbetween = [\"rc.*\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n\
+            [links.bay]\nbetween = [\"sw.*.down.*\", \"ssd.*\"]\npcie = \"gen3 x4\"\n";
+        let (plan, _) = answer(text);
+        let fold = fold(&plan);
+        let layout = Layout::measure(&plan, &fold, true);
+        for (i, cell) in fold.cells.iter().enumerate() {
+            if let Some(above) = cell.above.filter(|&a| fold.cells[a].below.len() == 1) {
+                let (x, w) = (layout.boxes[above].0, layout.boxes[above].2);
+                let middle = layout.boxes[i].0 + layout.boxes[i].2 / 2.0;
+                assert!((x..x + w).contains(&middle), "box {i}");
+            }
+        }
     }
 
     #[test]
