@@ -25,11 +25,6 @@ impl Time {
         Time(fs.min(Self::MAX.0))
     }
 
-    /// From nanoseconds as a float, rounded to the nearest femtosecond. For results of closed forms, never for the clock.
-    pub fn from_ns(ns: f64) -> Time {
-        Time::from_fs((ns * 1e6).round().max(0.0) as u64)
-    }
-
     /// In whole femtoseconds.
     pub fn fs(self) -> u64 {
         self.0

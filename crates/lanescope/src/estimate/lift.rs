@@ -2,11 +2,11 @@
 
 use super::resources::{Ceiling, Key};
 use super::{binding, ceiling_words, credit_name, groups, outcome};
-use crate::plan::{PartId, Plan, Program};
-use crate::protocol::pcie::{Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
+use crate::plan::{PartId, Plan, Program, port_limits};
+use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Lifting};
 use crate::scenario::PartKeys;
-use crate::scenario::quantity::{Corner, Quantity, Shape};
+use crate::scenario::quantity::{Corner, Every, Quantity, Shape};
 use crate::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -158,38 +158,21 @@ fn set_speed(plan: &mut Plan, group: &str, speed: Speed) {
         link.speed = link.speed.with(speed);
         if n != d {
             // The interval of ordered sets is counted in symbols or in blocks.
-            let (low, high) = match d {
-                crate::protocol::pcie::Framing::Symbols => crate::protocol::pcie::SKP_SYMBOLS,
-                crate::protocol::pcie::Framing::Tokens => crate::protocol::pcie::SKP_BLOCKS,
-                crate::protocol::pcie::Framing::Flits => (0, 0),
-            };
-            let every = |n: u64| crate::scenario::quantity::Every((n > 0).then_some(n as u32));
-            link.skp_interval = link.skp_interval.with(every(high));
-            link.skp_interval.slow = every(low);
+            let every = |n: u64| Every(Some(n as u32));
+            let interval = pcie::skp_intervals(speed.generation);
+            link.skp_interval = link.skp_interval.with(interval.map_or(Every(None), |(_, high)| every(high)));
+            link.skp_interval.slow = interval.map_or(Every(None), |(low, _)| every(low));
         }
     }
-}
-
-fn max_payload(keys: &PartKeys) -> Option<PayloadSize> {
-    match keys {
-        PartKeys::RootComplex(k) => &k.max_payload,
-        PartKeys::Switch(k) => &k.max_payload,
-        PartKeys::Endpoint(k) => &k.max_payload,
-    }
-    .as_ref()
-    .map(|q| q.typical)
 }
 
 /// What the ends of a group of links allow at most.
 fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
     let ends = plan.links.iter().filter(|l| l.group == group).flat_map(|l| &l.ends);
-    let keys: Vec<_> = ends.map(|e| &plan.part(e.part).keys).collect();
-    let of = |k: &PartKeys| match k {
-        PartKeys::RootComplex(k) => (k.lanes.as_ref().map(|q| q.typical), k.generation.as_ref().map(|q| q.typical)),
-        PartKeys::Switch(k) => (k.lanes.as_ref().map(|q| q.typical), k.generation.as_ref().map(|q| q.typical)),
-        PartKeys::Endpoint(k) => (k.lanes.as_ref().map(|q| q.typical), k.generation.as_ref().map(|q| q.typical)),
-    };
-    (keys.iter().filter_map(|k| of(k).0).min(), keys.iter().filter_map(|k| of(k).1).min())
+    let limits: Vec<_> = ends.map(|e| port_limits(&plan.part(e.part).keys)).collect();
+    let lanes = limits.iter().filter_map(|l| l.lanes).map(|q| q.typical).min();
+    let generation = limits.iter().filter_map(|l| l.generation).map(|q| q.typical).min();
+    (lanes, generation)
 }
 
 /// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts (`false`).
@@ -357,7 +340,7 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
                 .route
                 .iter()
                 .flat_map(|h| &plan.link(h.link).ends)
-                .filter_map(|e| max_payload(&plan.part(e.part).keys))
+                .filter_map(|e| port_limits(&plan.part(e.part).keys).max_payload.map(|q| q.typical))
                 .min();
             let fits: Fits = Box::new(move |text| {
                 most.is_none_or(|m| {

@@ -128,7 +128,7 @@ fn flow_report(
     let bound_by = binding(plan, typical, main);
     let mut bound_also: Vec<String> = Vec::new();
     for &i in members {
-        let element = binding(plan, typical, i).element;
+        let element = element(plan, typical, i);
         if bound_also.len() < 64 && element != bound_by.element && !bound_also.contains(&element) {
             bound_also.push(element);
         }
@@ -307,40 +307,42 @@ fn direction_name(plan: &Plan, hop: Hop) -> String {
     format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name)
 }
 
+/// The name of what binds a flow; of the flow itself where nothing does.
+fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
+    match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
+        Some(Key::Wire(hop) | Key::Credits(hop, ..)) => direction_name(plan, hop),
+        Some(Key::Tags(id) | Key::Engine(id, _) | Key::ReadsInFlight(id) | Key::Memory(id) | Key::Core(id)) => {
+            format!("parts.{}", plan.part(id).name)
+        }
+        Some(Key::Outstanding(i)) => format!("flows.{}", plan.flows[i].name),
+        None => format!("flows.{}", plan.flows[flow].name),
+    }
+}
+
+/// What binds a flow, with the evidence.
 fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
-    let Some(r) = outcome.shares[flow].by else {
-        return Binding {
-            element: format!("flows.{}", plan.flows[flow].name),
-            resource: "its own load".into(),
-            evidence: "it gets all that it asks for".into(),
-        };
-    };
-    let resource = &outcome.resources[r];
-    let part = |id: crate::plan::PartId| format!("parts.{}", plan.part(id).name);
-    let (element, what, evidence) = match resource.key {
-        Key::Wire(hop) => (direction_name(plan, hop), "slots".to_owned(), "100 % of its slots taken".to_owned()),
-        Key::Tags(id) => (part(id), "read requests in flight".into(), tags_text(plan, flow)),
-        Key::Engine(id, ceiling) => {
+    let resource = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
+    let capacity = resource.map_or(0.0, |r| r.capacity);
+    let (what, evidence) = match resource.map(|r| r.key) {
+        None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
+        Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
+        Some(Key::Tags(_)) => ("read requests in flight".into(), tags_text(plan, flow)),
+        Some(Key::Engine(_, ceiling)) => {
             let (what, key) = ceiling_words(ceiling);
-            (part(id), what.to_owned(), format!("its {key}"))
+            (what.into(), format!("its {key}"))
         }
-        Key::ReadsInFlight(id) => {
-            (part(id), "reads in flight".into(), format!("{} reads_in_flight / its latency", resource.capacity))
-        }
-        Key::Memory(id) => (part(id), "memory".into(), "its memory_bandwidth".into()),
-        Key::Core(id) => (part(id), "core".into(), "its core_bandwidth".into()),
-        Key::Credits(hop, class, headers) => (
-            direction_name(plan, hop),
+        Some(Key::ReadsInFlight(_)) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
+        Some(Key::Memory(_)) => ("memory".into(), "its memory_bandwidth".into()),
+        Some(Key::Core(_)) => ("core".into(), "its core_bandwidth".into()),
+        Some(Key::Credits(_, class, headers)) => (
             format!("{} credits", credit_name(class, headers)),
-            format!("{} credits / the time until they come back", resource.capacity),
+            format!("{capacity} credits / the time until they come back"),
         ),
-        Key::Outstanding(i) => (
-            format!("flows.{}", plan.flows[i].name),
-            "operations in flight".into(),
-            format!("{} outstanding / (round trip + think time)", resource.capacity),
-        ),
+        Some(Key::Outstanding(_)) => {
+            ("operations in flight".into(), format!("{capacity} outstanding / (round trip + think time)"))
+        }
     };
-    Binding { element, resource: what, evidence }
+    Binding { element: element(plan, outcome, flow), resource: what, evidence }
 }
 
 /// Tags in use and the time that they are held, unloaded.

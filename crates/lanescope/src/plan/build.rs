@@ -4,7 +4,7 @@ use super::address::{self, Directory, Wanted};
 use super::route::{DEPTH, Map};
 use super::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, Stop, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::protocol::pcie::{self, Framing, PayloadSize};
+use crate::protocol::pcie::{self, PayloadSize};
 use crate::scenario::keys::{self, Load};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
@@ -225,14 +225,14 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
 }
 
 /// The most that a part's port can do, as far as it says.
-pub(super) struct PortLimits<'a> {
-    pub(super) lanes: Option<&'a Quantity<pcie::Lanes>>,
-    pub(super) generation: Option<&'a Quantity<pcie::Generation>>,
-    pub(super) max_payload: Option<&'a Quantity<PayloadSize>>,
+pub(crate) struct PortLimits<'a> {
+    pub(crate) lanes: Option<&'a Quantity<pcie::Lanes>>,
+    pub(crate) generation: Option<&'a Quantity<pcie::Generation>>,
+    pub(crate) max_payload: Option<&'a Quantity<PayloadSize>>,
 }
 
 /// Of a part.
-pub(super) fn port_limits(keys: &PartKeys) -> PortLimits<'_> {
+pub(crate) fn port_limits(keys: &PartKeys) -> PortLimits<'_> {
     let (lanes, generation, max_payload) = match keys {
         PartKeys::RootComplex(k) => (&k.lanes, &k.generation, &k.max_payload),
         PartKeys::Switch(k) => (&k.lanes, &k.generation, &k.max_payload),
@@ -278,17 +278,9 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
     let speed = keys.pcie.clone();
     let skp_interval = keys.skp_interval.clone().unwrap_or_else(|| {
         let every = |n: u64| Every(Some(n as u32));
-        let (low, high) = match speed.typical.generation.framing() {
-            Framing::Symbols => pcie::SKP_SYMBOLS,
-            Framing::Tokens => pcie::SKP_BLOCKS,
-            Framing::Flits => {
-                return Quantity::derived(
-                    Every(None),
-                    Origin::Assumed,
-                    Confidence::Guess,
-                    "FLIT mode's ordered sets are not modelled",
-                );
-            }
+        let Some((low, high)) = pcie::skp_intervals(speed.typical.generation) else {
+            let why = "FLIT mode's ordered sets are not modelled";
+            return Quantity::derived(Every(None), Origin::Assumed, Confidence::Guess, why);
         };
         Quantity {
             slow: every(low),

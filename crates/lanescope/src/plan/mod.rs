@@ -9,6 +9,7 @@ pub(crate) mod check;
 mod route;
 
 pub use build::build;
+pub(crate) use build::port_limits;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
 use crate::scenario::PartKeys;

@@ -173,6 +173,15 @@ pub const SKP_SYMBOLS: (u64, u64) = (1180, 1538);
 /// SKP ordered sets are scheduled every 370 to 375 blocks (3.0, 4.2.7).
 pub const SKP_BLOCKS: (u64, u64) = (370, 375);
 
+/// The shortest and the longest interval between SKP ordered sets, in symbols or blocks; `None` in FLIT mode, where they are not modelled.
+pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
+    match generation.framing() {
+        Framing::Symbols => Some(SKP_SYMBOLS),
+        Framing::Tokens => Some(SKP_BLOCKS),
+        Framing::Flits => None,
+    }
+}
+
 /// The share of the slots that SKP ordered sets take: COM and three SKP on every lane each `interval` symbols (2.0, 4.2.7.1), or one block of
 /// 16 symbols on every lane each `interval` blocks (3.0, 4.2.7.2; its EDS token of 4 B a link is left out). FLIT mode's are not modelled: 0.
 pub fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
