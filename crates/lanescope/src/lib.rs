@@ -2,7 +2,7 @@
 //!
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
 //! `scenario text → Scenario → Plan → estimate → Report → text | json | csv | svg`. The rooms stand in
-//! an order (units, diagnostic, protocol, scenario, plan, result, estimate, pens, library, study); each uses only rooms before it, and a test checks.
+//! an order (units, diagnostic, protocol, scenario, plan, result, estimate, sim, pens, library, study); each uses only rooms before it, and a test checks.
 //!
 //! ```
 //! use lanescope::diagnostic::Diagnostics;
@@ -41,6 +41,7 @@ pub mod plan;
 pub mod protocol;
 pub mod result;
 pub mod scenario;
+pub mod sim;
 pub mod study;
 pub mod units;
 

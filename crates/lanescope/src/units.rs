@@ -73,6 +73,11 @@ impl Rate {
         Rate { bits: bits as u64, per: per as u64 }
     }
 
+    /// The ratio itself: (bits, per).
+    pub(crate) fn parts(self) -> (u64, u64) {
+        (self.bits, self.per)
+    }
+
     /// Whole bits per second.
     pub fn from_bits(bits: u64) -> Rate {
         Rate::ratio(bits as u128, 1)

@@ -1,6 +1,6 @@
 //! Unloaded times along a route: one packet or one operation in an empty system.
 
-use crate::plan::{Flow, Hop, Place, Plan};
+use crate::plan::{Flow, Hop, Plan};
 use crate::protocol::pcie::{self, Generation, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Forwarding;
@@ -46,41 +46,6 @@ fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> u64) -> f64 
     hops.iter().map(time).fold(0.0, f64::max)
 }
 
-/// Payload of the completions that a flow's target returns for a read of `size`.
-pub(crate) fn completion_size(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> u64 {
-    let payload = flow.payload.at(corner).bytes();
-    let wanted = match &plan.part(flow.target).keys {
-        PartKeys::RootComplex(k) => match (&k.large_read, &k.large_completion_size) {
-            (Some(above), Some(large)) if size > above.typical.0 => large.at(corner).bytes(),
-            _ => k.completion_size.at(corner).bytes(),
-        },
-        _ => payload,
-    };
-    wanted.min(payload)
-}
-
-/// From the last byte of a read request at the target to the first byte of its completion, ns.
-pub(crate) fn completer(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
-    match &plan.part(flow.target).keys {
-        PartKeys::RootComplex(k) => {
-            let period = k.core_clock.as_ref().map_or(0.0, |c| c.at(corner).period_ns());
-            let memory = flow.place != Place::Cache;
-            let mut ns = k.read_latency.at(corner).ns()
-                + k.hub_latency.at(corner).ns()
-                + k.core_cycles.at(corner) as f64 * period;
-            if memory {
-                ns += k.memory_latency.at(corner).ns() + k.hub_cycles.at(corner) as f64 * period;
-            }
-            if flow.place == Place::Remote {
-                ns += k.remote_latency.at(corner).ns();
-            }
-            ns
-        }
-        PartKeys::Endpoint(k) => k.read_latency.at(corner).ns(),
-        PartKeys::Switch(_) => 0.0,
-    }
-}
-
 /// Times of a read of `size` bytes sent as requests of at most `request` bytes, back to back.
 pub(crate) struct ReadTimes {
     /// Request's first bit out to the first double word of data in, ns.
@@ -91,14 +56,14 @@ pub(crate) struct ReadTimes {
 
 /// An unloaded read; `request` is the size of each request, for the completion size that it gets.
 pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request: u64) -> ReadTimes {
-    let ecrc = ecrc(plan, flow);
+    let ecrc = plan.ecrc(flow);
     let header = flow.header.at(corner);
     let there = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, 0, ecrc));
     let back: Vec<Hop> = flow.route.iter().rev().map(|h| h.reversed()).collect();
-    let piece = completion_size(plan, corner, flow, request.min(size));
+    let piece = plan.completion_size(corner, flow, request.min(size));
     let head = piece.min(request).min(size);
     let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, ecrc));
-    let begin = there.last + completer(plan, corner, flow);
+    let begin = there.last + plan.completer_latency(corner, flow);
     let data = |g: Generation| pcie::completion_head(g) + 4.min(size);
     let prefix = back.last().map_or(0.0, |h| {
         let speed = plan.link(h.link).speed.typical;
@@ -133,14 +98,9 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow) -> (f64, f64) {
     }
 }
 
-/// Whether the TLPs between a flow's ends carry the ECRC digest.
-pub(crate) fn ecrc(plan: &Plan, flow: &Flow) -> bool {
-    [flow.source, flow.target].iter().any(|&id| matches!(&plan.part(id).keys, PartKeys::Endpoint(k) if k.ecrc.typical))
-}
-
 /// An unloaded posted write of `size`: first bit out to the last byte done at the target, ns.
 pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 {
-    let (ecrc, header, payload) = (ecrc(plan, flow), flow.header.at(corner), flow.payload.at(corner).bytes());
+    let (ecrc, header, payload) = (plan.ecrc(flow), flow.header.at(corner), flow.payload.at(corner).bytes());
     let first = size.min(payload);
     let arrive = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, first, ecrc));
     let behind = slowest(plan, &flow.route, &|g| {

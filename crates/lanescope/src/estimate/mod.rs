@@ -22,7 +22,7 @@ use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use fill::{Resource, Share, shares};
-use resources::{Ceiling, Key, Wires, operation, path, request_size, resources, wires};
+use resources::{Ceiling, Key, Wires, operation, path, resources, wires};
 use std::collections::BTreeMap;
 
 /// Everything at one corner.
@@ -39,7 +39,7 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
         .flows
         .iter()
         .map(|f| match f.program {
-            Program::Open { rate } => rate.bytes(),
+            Program::Open { rate, .. } => rate.bytes(),
             _ => f64::INFINITY,
         })
         .collect();
@@ -121,7 +121,7 @@ fn flow_report(
     let wanted_each =
         members.iter().map(|&i| wanted(plan, &plan.flows[i])).collect::<Option<Vec<f64>>>().unwrap_or_default();
     let unstable = members.iter().any(|&i| match plan.flows[i].program {
-        Program::Open { rate } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
+        Program::Open { rate, .. } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
         _ => false,
     });
     let main = typically_bound(typical, members);
@@ -187,7 +187,7 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
     for flow in members.iter().map(|&i| &plan.flows[i]) {
         worst.operation = worst.operation.max(operation(plan, corner, flow) * 1e-9);
         if flow.reads() {
-            let request = request_size(plan, corner, flow);
+            let request = plan.request_size(corner, flow);
             let read = latency::read(plan, corner, flow, flow.size.at(corner).0.min(request), request);
             worst.first = worst.first.max(read.first * 1e-9);
             worst.request = worst.request.max(read.last * 1e-9);
@@ -234,7 +234,7 @@ fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged
 
 /// What an instance asks for by itself, bits per second: an open load's rate, or what its engine would read or write.
 fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
-    if let Program::Open { rate } = flow.program {
+    if let Program::Open { rate, .. } = flow.program {
         return Some(rate.bits());
     }
     let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return None };
@@ -349,7 +349,7 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
 fn tags_text(plan: &Plan, flow: usize) -> String {
     let f = &plan.flows[flow];
     let PartKeys::Endpoint(k) = &plan.part(f.source).keys else { return String::new() };
-    let request = request_size(plan, Corner::Typical, f).min(f.size.typical.0);
+    let request = plan.request_size(Corner::Typical, f).min(f.size.typical.0);
     let all = match k.turnaround_after.typical {
         After::Request => request,
         After::Batch => request.saturating_mul(k.tags.typical.get() as u64),

@@ -141,7 +141,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
         let size = flow.size.at(corner).0;
         let per_byte = 1.0 / size as f64;
         let payload = flow.payload.at(corner).bytes();
-        let (header, ecrc) = (flow.header.at(corner), latency::ecrc(plan, flow));
+        let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));
         for &hop in &flow.route {
             let generation = plan.link(hop.link).speed.typical.generation;
             if flow.writes() {
@@ -149,25 +149,17 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
                 train(&mut wires, plan, corner, index, hop, Class::Posted, per_byte, tlps, bytes, size);
             }
             if flow.reads() {
-                let request = request_size(plan, corner, flow);
+                let request = plan.request_size(corner, flow);
                 let n = size.div_ceil(request);
                 let bytes = n * pcie::tlp(generation, header, 0, ecrc);
                 train(&mut wires, plan, corner, index, hop, Class::NonPosted, per_byte, n, bytes, 0);
-                let piece = latency::completion_size(plan, corner, flow, request.min(size));
+                let piece = plan.completion_size(corner, flow, request.min(size));
                 let (tlps, bytes) = latency::completions(generation, size, request, piece, ecrc);
                 train(&mut wires, plan, corner, index, hop.reversed(), Class::Completion, per_byte, tlps, bytes, size);
             }
         }
     }
     wires
-}
-
-/// Bytes that one read request of a flow asks for at most.
-pub(crate) fn request_size(plan: &Plan, corner: Corner, flow: &Flow) -> u64 {
-    match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => k.max_read_request.at(corner).bytes(),
-        _ => pcie::SIZES[5],
-    }
 }
 
 /// The ports that a flow's packets came through before `hops` of its route, nearest first, then its source.
@@ -219,8 +211,8 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                 add(Key::Memory(flow.target), rate.at(corner).bytes(), plain(both, end));
             }
             if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
-                let request = request_size(plan, corner, flow).min(flow.size.at(corner).0);
-                let weight = latency::completer(plan, corner, flow) * 1e-9 / request as f64;
+                let request = plan.request_size(corner, flow).min(flow.size.at(corner).0);
+                let weight = plan.completer_latency(corner, flow) * 1e-9 / request as f64;
                 add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, end));
             }
         }
@@ -256,7 +248,7 @@ pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
         time = time.max(latency::write(plan, corner, flow, size));
     }
     if flow.reads() {
-        let request = request_size(plan, corner, flow);
+        let request = plan.request_size(corner, flow);
         let all = latency::read(plan, corner, flow, size, request).last;
         time = time.max(match &plan.part(flow.source).keys {
             PartKeys::Endpoint(k) => all.max(rounds(plan, corner, flow, k, size, request)),
@@ -296,7 +288,7 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
         if let Some(t) = &k.read_interval {
             add(Key::Engine(part, Ceiling::ReadInterval), 1.0, t.at(corner).seconds() / size as f64);
         }
-        let request = request_size(plan, corner, flow);
+        let request = plan.request_size(corner, flow);
         let (tags, pause) = (k.tags.at(corner).get() as f64, k.turnaround.at(corner).ns());
         let engines = k.engines.at(corner).get() as f64;
         match k.turnaround_after.typical {
@@ -370,8 +362,8 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
             class(hop, i, Class::Posted, size.div_ceil(payload) as f64 / size as f64, payload.min(size));
         }
         if flow.reads() {
-            let request = request_size(plan, corner, flow);
-            let piece = latency::completion_size(plan, corner, flow, request.min(size));
+            let request = plan.request_size(corner, flow);
+            let piece = plan.completion_size(corner, flow, request.min(size));
             class(hop, i, Class::NonPosted, size.div_ceil(request) as f64 / size as f64, 0);
             let n = latency::completions(Generation::Gen1, size, request, piece, false).0;
             class(hop.reversed(), i, Class::Completion, n as f64 / size as f64, piece.min(size));

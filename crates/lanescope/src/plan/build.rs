@@ -71,6 +71,9 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
+        warmup: scenario.run.warmup.as_ref().map(|q| q.typical),
+        max_time: scenario.run.max_time.typical,
+        max_packets: scenario.run.max_packets.typical.0,
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
     };
     let mut plan = Plan {
@@ -309,6 +312,7 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
         ack_every: keys.ack_every.clone(),
         update_fc_every: keys.update_fc_every.clone(),
         skp_interval,
+        dllp_limit: keys.dllp_limit.clone(),
         crosslink: keys.crosslink.typical,
     }
 }
@@ -424,7 +428,7 @@ fn expand_flow(
         let payload = route.iter().map(|h| &links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
         let program = match k.load.typical {
             Load::Saturate => Program::Saturating,
-            Load::Open { rate } => Program::Open { rate },
+            Load::Open { rate, poisson } => Program::Open { rate, poisson },
             Load::Closed { outstanding, think, round_trip } => Program::Closed { outstanding, think, round_trip },
         };
         flows.push(Flow {

@@ -118,7 +118,7 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &P
 
 /// An open load must fit the source's own link, coded; what framing then leaves is the estimate's business.
 fn rate(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Option<Span>) {
-    let (Program::Open { rate }, Some(first)) = (&flow.program, flow.route.first()) else { return };
+    let (Program::Open { rate, .. }, Some(first)) = (&flow.program, flow.route.first()) else { return };
     let link = plan.link(first.link);
     let coded = link.speed.typical.coded();
     if rate.bits() <= 0.0 {

@@ -6,10 +6,12 @@
 mod address;
 mod build;
 pub(crate) mod check;
+mod facts;
 mod route;
 
 pub use build::build;
 pub(crate) use build::port_limits;
+pub use facts::Buffer;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
 use crate::scenario::PartKeys;
@@ -57,6 +59,12 @@ pub struct Stop {
     pub until: Percent,
     /// Simulated time, when it was fixed.
     pub length: Option<Time>,
+    /// What is left out at the beginning, when it was fixed.
+    pub warmup: Option<Time>,
+    /// No run simulates longer.
+    pub max_time: Time,
+    /// No run simulates more TLP-hops.
+    pub max_packets: u64,
     /// Start of all random numbers.
     pub seed: u32,
 }
@@ -113,6 +121,8 @@ pub struct Link {
     pub update_fc_every: Quantity<Every>,
     /// Symbols or blocks per SKP ordered set.
     pub skp_interval: Quantity<Every>,
+    /// Longest that a receiver holds back an Ack or UpdateFC; `None` is the specification's limit.
+    pub dllp_limit: Option<Quantity<Time>>,
     /// Outside the tree.
     pub crosslink: bool,
 }
@@ -187,6 +197,8 @@ pub enum Program {
     Open {
         /// Payload per second.
         rate: Rate,
+        /// Whether arrivals are random (Poisson), or evenly spaced.
+        poisson: bool,
     },
     /// A fixed number of operations in flight.
     Closed {
@@ -320,14 +332,16 @@ impl<T> Quantity<T> {
 impl Link {
     /// Everything that is set.
     pub fn settings(&self) -> Vec<Setting> {
-        vec![
+        let mut all = vec![
             Setting::of("pcie", &self.speed),
             Setting::of("mps", &self.mps),
             Setting::of("delay", &self.delay),
             Setting::of("ack_every", &self.ack_every),
             Setting::of("update_fc_every", &self.update_fc_every),
             Setting::of("skp_interval", &self.skp_interval),
-        ]
+        ];
+        all.extend(self.dllp_limit.as_ref().map(|q| Setting::of("dllp_limit", q)));
+        all
     }
 
     /// The share of the slots left for TLPs and DLLPs at a corner.

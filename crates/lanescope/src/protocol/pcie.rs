@@ -195,6 +195,17 @@ pub fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
     }
 }
 
+/// SKP ordered sets in slots (bytes) of a link: one each so many, and the size of one; `None` where there are none (see [`ordered_set_share`]).
+pub fn ordered_set_slots(generation: Generation, lanes: Lanes, interval: u64) -> Option<(u64, u64)> {
+    let lanes = lanes.count();
+    match generation.framing() {
+        _ if interval == 0 => None,
+        Framing::Symbols => Some((interval * lanes, 4 * lanes)),
+        Framing::Tokens => Some((interval * 16 * lanes, 16 * lanes)),
+        Framing::Flits => None,
+    }
+}
+
 /// Size of a TLP header (2.0, 2.2.1): three double words for 32-bit addresses and completions, four for 64-bit addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Header {

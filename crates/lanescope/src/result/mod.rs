@@ -3,6 +3,10 @@
 //! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
 //! its instances are listed when they differ.
 
+mod simulation;
+
+pub use simulation::{Ending, Idle, Interval, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts};
+
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //! reference that `lanescope schema --text` prints. A key that is not here does not exist.
 
 use super::quantity::{
-    Confidence, Count, Every, Names, Origin, Percent, Problem, Quantity, Shape, Slower, read, unknown, words,
+    Confidence, Count, Every, Names, Origin, Packets, Percent, Problem, Quantity, Shape, Slower, read, unknown, words,
 };
 use super::tree::{Author, Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -217,6 +217,36 @@ words! {
 }
 
 words! {
+    /// Whom a switch's port serves next.
+    Arbitration {
+        /// The ports that have something for it, one after the other.
+        RoundRobin = "round-robin",
+        /// Who has waited longest.
+        OldestFirst = "oldest-first",
+    }
+}
+
+words! {
+    /// Which of its flows a requester serves next.
+    Order {
+        /// One TLP of each.
+        Turns = "turns",
+        /// One at random for each operation.
+        Random = "random",
+    }
+}
+
+words! {
+    /// When operations of an open load arrive.
+    Arrivals {
+        /// Evenly spaced.
+        Even = "even",
+        /// At random, without memory.
+        Poisson = "poisson",
+    }
+}
+
+words! {
     /// After what an engine pauses for its turn-around.
     After {
         /// Each request by itself.
@@ -248,6 +278,8 @@ pub enum Load {
     Open {
         /// Payload per second (per direction, where the flow alternates).
         rate: Rate,
+        /// Whether arrivals are random (Poisson), not evenly spaced.
+        poisson: bool,
     },
     /// A fixed number of operations in flight (a closed load), of each instance.
     Closed {
@@ -260,6 +292,8 @@ pub enum Load {
     },
 }
 
+const LOAD_KEYS: [&str; 5] = ["rate", "arrivals", "outstanding", "think", "round_trip"];
+
 impl Shape for Load {
     fn read(node: &Node) -> Result<Self, Problem> {
         let hint = "\"saturate\", { rate = \"10 Gb/s\" }, or { outstanding = 8, think = \"300 ns\" }";
@@ -267,8 +301,8 @@ impl Shape for Load {
             Value::Text(s) if s == "saturate" => Ok(Load::Saturate),
             Value::Table(t) => {
                 for (key, _) in &t.0 {
-                    if !["rate", "outstanding", "think", "round_trip"].contains(&key.as_str()) {
-                        let near = crate::diagnostic::nearest(key, ["rate", "outstanding", "think", "round_trip"]);
+                    if !LOAD_KEYS.contains(&key.as_str()) {
+                        let near = crate::diagnostic::nearest(key, LOAD_KEYS);
                         return Err(Problem(
                             format!("a load has no key {key:?}"),
                             near.map_or(hint.into(), |n| format!("did you mean {n}?")),
@@ -276,8 +310,11 @@ impl Shape for Load {
                     }
                 }
                 match (t.get("rate"), t.get("outstanding")) {
-                    (Some(rate), None) if t.0.len() == 1 => Ok(Load::Open { rate: Rate::read(rate)? }),
-                    (None, Some(n)) => {
+                    (Some(rate), None) if t.get("think").is_none() && t.get("round_trip").is_none() => {
+                        let arrivals = t.get("arrivals").map(Arrivals::read).transpose()?;
+                        Ok(Load::Open { rate: Rate::read(rate)?, poisson: arrivals == Some(Arrivals::Poisson) })
+                    }
+                    (None, Some(n)) if t.get("arrivals").is_none() => {
                         let outstanding = Count::read(n)?;
                         if outstanding == 0 {
                             return Err(Problem(
@@ -301,7 +338,8 @@ impl Shape for Load {
     fn show(&self) -> String {
         match self {
             Load::Saturate => "saturate".into(),
-            Load::Open { rate } => format!("open, {rate}"),
+            Load::Open { rate, poisson: false } => format!("open, {rate}"),
+            Load::Open { rate, poisson: true } => format!("open, {rate}, Poisson"),
             Load::Closed { outstanding, think, round_trip } => {
                 let mut s = format!("closed, {outstanding} outstanding");
                 if *think > Time::ZERO {
@@ -317,7 +355,8 @@ impl Shape for Load {
     fn schema() -> Json {
         json!({ "oneOf": [
             { "const": "saturate" },
-            { "type": "object", "additionalProperties": false, "required": ["rate"], "properties": { "rate": Rate::schema() } },
+            { "type": "object", "additionalProperties": false, "required": ["rate"],
+              "properties": { "rate": Rate::schema(), "arrivals": Arrivals::schema() } },
             { "type": "object", "additionalProperties": false, "required": ["outstanding"],
               "properties": { "outstanding": Count::schema(), "think": Time::schema(), "round_trip": Time::schema() } },
         ]})
@@ -367,6 +406,8 @@ table! {
         posted_data: opt Count, Low;
         /// Credits it advertises for non-posted headers: read requests.
         nonposted_headers: opt Count, Low;
+        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
+        replay_buffer: opt Bytes, Low;
     }
 }
 
@@ -387,6 +428,8 @@ table! {
         forwarding: default Forwarding, One = "\"cut-through\"" Assumed Likely "PCIe switches are cut-through";
         /// What joins the ports.
         core: default Core, One = "\"crossbar\"" Assumed Likely "and not blocking";
+        /// Whom a port serves next. The estimate knows only turns.
+        arbitration: default Arbitration, One = "\"round-robin\"" Assumed Likely "the arbitration that every switch has (2.0, 6.3.3)";
         /// What a shared bus or memory carries, all ports added.
         core_bandwidth: opt Rate, Low;
         /// Credits each port advertises for posted headers: TLPs.
@@ -399,6 +442,8 @@ table! {
         completion_headers: opt Count, Low;
         /// Credits each port advertises for completion data: 16 B each.
         completion_data: opt Count, Low;
+        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
+        replay_buffer: opt Bytes, Low;
     }
 }
 
@@ -447,6 +492,10 @@ table! {
         posted_data: opt Count, Low;
         /// Credits it advertises for non-posted headers: read requests.
         nonposted_headers: opt Count, Low;
+        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
+        replay_buffer: opt Bytes, Low;
+        /// Which of its flows it serves next. The estimate knows only turns.
+        order: default Order, One = "\"turns\"" Assumed Likely "queues are served in turn";
     }
 }
 
@@ -467,6 +516,8 @@ table! {
         update_fc_every: default Every, Low = "{ low = 1, typical = 4, high = 8 }" Assumed Guess "as often as Acks; the same for all studies";
         /// Symbols (8b/10b) or blocks (128b/130b) between SKP ordered sets; "never" leaves them out. Without it, 1538 or 375 (2.0 and 3.0, 4.2.7).
         skp_interval: opt Every, Low;
+        /// Longest that a receiver holds back an Ack or UpdateFC while fewer than so many have come. Without it, the Ack latency limit (2.0, 3.5.3.1). For the simulation.
+        dllp_limit: opt Time, High;
         /// Whether it lies outside the tree and only carries what it is told to.
         crosslink: default bool, One = "false" Standard Exact "PCIe is a tree";
         /// The parts whose flows cross it, for a crosslink.
@@ -503,6 +554,12 @@ table! {
         until: opt Percent, One;
         /// Or simulate this long.
         r#for: opt Time, One;
+        /// Leave out so much at the beginning. Without it, until the load has settled.
+        warmup: opt Time, One;
+        /// Never simulate longer than this, tight or not.
+        max_time: default Time, One = "\"1 s\"" Assumed Likely "a second of traffic settles what can settle";
+        /// Never simulate more than so many packets on links, tight or not.
+        max_packets: default Packets, One = "50_000_000" Assumed Likely "some seconds of work";
         /// Start of all random numbers.
         seed: opt Count, One;
     }

@@ -411,6 +411,29 @@ impl Shape for Count {
     }
 }
 
+/// A number of packets; a long run counts more than a [`Count`] holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Packets(pub u64);
+
+impl Packets {
+    const MAX: i64 = 1_000_000_000_000;
+}
+
+impl Shape for Packets {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        match node.value {
+            Value::Integer(Some(i)) if (1..=Self::MAX).contains(&i) => Ok(Packets(i as u64)),
+            _ => Err(Problem(expected("a whole number", node).0, format!("from 1 to {}", Self::MAX))),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 1, "maximum": Self::MAX })
+    }
+}
+
 /// Once per so many; `None` is never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Every(pub Option<Count>);

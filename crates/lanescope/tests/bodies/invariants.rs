@@ -69,7 +69,7 @@ fn flow_law(plan: &Plan, flow: &FlowReport) {
     let members = plan.flows.iter().filter(|f| f.group == *name);
     let mut short = false;
     for (member, share) in members.zip(&flow.each) {
-        if let Program::Open { rate } = member.program {
+        if let Program::Open { rate, .. } = member.program {
             at_most(&format!("{}: an open load's share", member.name), *share, rate.bits());
             short |= *share < rate.bits() * (1.0 - 1e-6);
         }

@@ -1,0 +1,105 @@
+//! What follows from a plan's values by itself, and every method needs: completion sizes, latencies of completers, buffers.
+
+use super::{Direction, Flow, Hop, Place, Plan, check};
+use crate::protocol::pcie::{self, Class};
+use crate::scenario::PartKeys;
+use crate::scenario::keys::RootComplex;
+use crate::scenario::quantity::Corner;
+
+/// Credits that a receiver advertises for a class; `None` is infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Header credits: TLPs.
+    pub headers: Option<u32>,
+    /// Data credits of 16 B; of read requests infinite.
+    pub data: Option<u32>,
+}
+
+impl Plan {
+    /// Whether the TLPs between a flow's ends carry the ECRC digest.
+    pub fn ecrc(&self, flow: &Flow) -> bool {
+        let digests = |id| matches!(&self.part(id).keys, PartKeys::Endpoint(k) if k.ecrc.typical);
+        digests(flow.source) || digests(flow.target)
+    }
+
+    /// Bytes that one read request of a flow asks for at most.
+    pub fn request_size(&self, corner: Corner, flow: &Flow) -> u64 {
+        match &self.part(flow.source).keys {
+            PartKeys::Endpoint(k) => k.max_read_request.at(corner).bytes(),
+            _ => pcie::SIZES[5],
+        }
+    }
+
+    /// Payload of the completions that a flow's target returns for a read of `size`.
+    pub fn completion_size(&self, corner: Corner, flow: &Flow, size: u64) -> u64 {
+        let payload = flow.payload.at(corner).bytes();
+        let wanted = match &self.part(flow.target).keys {
+            PartKeys::RootComplex(k) => match (&k.large_read, &k.large_completion_size) {
+                (Some(above), Some(large)) if size > above.typical.0 => large.at(corner).bytes(),
+                _ => k.completion_size.at(corner).bytes(),
+            },
+            _ => payload,
+        };
+        wanted.min(payload)
+    }
+
+    /// From the last byte of a read request at the target to the first byte of its completion, ns.
+    pub fn completer_latency(&self, corner: Corner, flow: &Flow) -> f64 {
+        match &self.part(flow.target).keys {
+            PartKeys::RootComplex(k) => self.read_latency(corner, k, flow.place),
+            PartKeys::Endpoint(k) => k.read_latency.at(corner).ns(),
+            PartKeys::Switch(_) => 0.0,
+        }
+    }
+
+    /// The same of a root complex, by the place of the data, ns.
+    pub fn read_latency(&self, corner: Corner, k: &RootComplex, place: Place) -> f64 {
+        let period = k.core_clock.as_ref().map_or(0.0, |c| c.at(corner).period_ns());
+        let mut ns =
+            k.read_latency.at(corner).ns() + k.hub_latency.at(corner).ns() + k.core_cycles.at(corner) as f64 * period;
+        if place != Place::Cache {
+            ns += k.memory_latency.at(corner).ns() + k.hub_cycles.at(corner) as f64 * period;
+        }
+        if place == Place::Remote {
+            ns += k.remote_latency.at(corner).ns();
+        }
+        ns
+    }
+
+    /// The buffer at the end of a hop, for a class: what the part says, or where it says nothing, twice what the link carries while a credit goes
+    /// round (two flights, the switch's latency, and the TLPs that one UpdateFC waits for): a designer would not give it less, and more is of no
+    /// use. Endpoints and root complexes take in all completions that they asked for (2.0, table 2-33).
+    pub fn buffer(&self, hop: Hop, class: Class) -> Buffer {
+        let part = self.part(self.arrives(hop));
+        let latency = match &part.keys {
+            PartKeys::Switch(k) => k.latency.typical.seconds(),
+            _ if class == Class::Completion => return Buffer { headers: None, data: None },
+            _ => 0.0,
+        };
+        let (headers, data) = check::credits(&part.keys, class);
+        let link = self.link(hop.link);
+        let rate = link.speed.typical.coded().bytes();
+        let generation = link.speed.typical.generation;
+        let full = pcie::tlp(generation, pcie::Header::Dw4, link.mps.typical.bytes(), false) as f64;
+        let gathered = link.update_fc_every.typical.0.unwrap_or(1).min(16) as f64 + 2.0;
+        let round = 2.0 * (rate * (2.0 * link.delay.typical.seconds() + latency) + gathered * full);
+        // The smallest TLP worth a buffer: a read request, or a cache line.
+        let least = if class == Class::NonPosted { 0 } else { 64 };
+        let small = pcie::tlp(generation, pcie::Header::Dw3, least, false) as f64;
+        let count = |units: f64| Some(units.ceil().clamp(1.0, u32::MAX as f64 / 4.0) as u32);
+        Buffer {
+            headers: headers.map_or_else(|| count(round / small), |q| Some(q.typical)),
+            data: match class {
+                Class::NonPosted => None,
+                _ => data.map_or_else(|| count(round / pcie::DATA_CREDIT as f64), |q| Some(q.typical)),
+            },
+        }
+    }
+
+    /// Both ways of a link.
+    pub fn directions(&self) -> impl Iterator<Item = Hop> + use<> {
+        let ways =
+            |i| [Direction::Down, Direction::Up].map(|direction| Hop { link: super::LinkId(i as u32), direction });
+        (0..self.links.len()).flat_map(ways)
+    }
+}

@@ -1,0 +1,137 @@
+//! Slots of a wire against moments, exactly and fast.
+//!
+//! A moment on a wire is computed from a count of slots, never summed: time(n) = ceil(n / rate), as [`Rate::time`] does
+//! in 128 bits. Here both start from a base where slot and femtosecond meet exactly, which moves along with
+//! the run, so that 64 bits are enough.
+
+use crate::units::Rate;
+
+/// Femtoseconds that 8 bits of a rate of 1 b/s take.
+const BYTE_FS: u128 = 8_000_000_000_000_000;
+
+/// Slots (bytes) of a wire, since time 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// Femtoseconds per slot: `fs / slots`, in lowest terms.
+    fs: u64,
+    slots: u64,
+    /// A slot that begins exactly at `base_fs`.
+    base: u64,
+    base_fs: u64,
+}
+
+impl Clock {
+    pub(super) fn new(rate: Rate) -> Clock {
+        let (fs, slots) = rate.slot_ratio();
+        Clock { fs, slots, base: 0, base_fs: 0 }
+    }
+
+    /// When slot `n` begins: ceil(n / rate). `n` is not before the base, which follows the latest question.
+    #[inline]
+    pub(super) fn time(&mut self, n: u64) -> u64 {
+        if n - self.base > 1 << 20 {
+            let periods = (n - self.base) / self.slots;
+            self.base += periods * self.slots;
+            self.base_fs += periods * self.fs;
+        }
+        let top = (n - self.base) * self.fs;
+        self.base_fs + if self.slots == 1 { top } else { top.div_ceil(self.slots) }
+    }
+
+    /// The first slot that begins at `t` or later.
+    #[inline]
+    pub(super) fn slot(&mut self, t: u64) -> u64 {
+        self.follow(t);
+        self.base + ((t - self.base_fs) * self.slots).div_ceil(self.fs)
+    }
+
+    fn follow(&mut self, t: u64) {
+        if t - self.base_fs > 1 << 40 {
+            let periods = (t - self.base_fs) / self.fs;
+            self.base += periods * self.slots;
+            self.base_fs += periods * self.fs;
+        }
+    }
+
+    /// How long `n` slots take, rounded down: what goes on at the rate of a wire beside it must not fall behind by the rounding.
+    #[inline]
+    pub(super) fn span_below(&self, n: u64) -> u64 {
+        n * self.fs / self.slots
+    }
+
+    /// How long `n` slots take, at least: ceil(n / rate).
+    #[inline]
+    pub(super) fn span(&self, n: u64) -> u64 {
+        if self.slots == 1 { n * self.fs } else { (n * self.fs).div_ceil(self.slots) }
+    }
+}
+
+/// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a ratio.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    fs: u128,
+    slots: u128,
+}
+
+impl Pace {
+    pub(super) fn new(rate: Rate) -> Pace {
+        let (fs, slots) = rate.slot_ratio();
+        Pace { fs: fs as u128, slots: slots as u128 }
+    }
+
+    #[inline]
+    pub(super) fn span(&self, bytes: u64) -> u64 {
+        let top = bytes as u128 * self.fs;
+        match u64::try_from(top) {
+            Ok(top) => top.div_ceil(self.slots as u64),
+            Err(_) => top.div_ceil(self.slots).min(u64::MAX as u128 >> 1) as u64,
+        }
+    }
+}
+
+impl Rate {
+    /// Femtoseconds per byte as a fraction in lowest terms.
+    fn slot_ratio(self) -> (u64, u64) {
+        // Both are read off the rate's own arithmetic: a byte at `bits / per` takes 8e15 x per / bits fs.
+        let (bits, per) = self.parts();
+        let ratio = Rate::ratio(BYTE_FS * per as u128, bits.max(1) as u128);
+        ratio.parts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::pcie::{Generation, Lanes, Speed};
+    use crate::units::{Bytes, Time};
+
+    #[test]
+    fn the_fast_clock_is_the_exact_one() {
+        let all = Generation::ALL.into_iter().flat_map(|g| Lanes::WIDTHS.map(|w| (g, w)));
+        for (generation, width) in all {
+            let rate = Speed { generation, lanes: Lanes::new(width as u64).expect("a width") }.coded();
+            let mut clock = Clock::new(rate);
+            let mut n = 0u64;
+            for step in [0u64, 1, 7, 84, 280, 4096, 1_000_003, 77_777_777, 1 << 34, 3, 99] {
+                n += step;
+                assert_eq!(clock.time(n), rate.time(Bytes(n)).fs(), "{generation:?} x{width} slot {n}");
+                let t = clock.time(n) + 12_345;
+                let slot = Clock::new(rate).slot(t);
+                assert_eq!(clock.slot(t), slot);
+                assert!(rate.time(Bytes(slot)).fs() >= t && rate.time(Bytes(slot - 1)).fs() < t);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pace_of_any_rate_is_exact() {
+        for text in ["6.32 GB/s", "85.36 Gb/s", "1 b/s", "1.23456789123 Gb/s", "999999 Tb/s"] {
+            let rate = Rate::parse(text).expect("a rate");
+            for bytes in [1u64, 64, 4096, 1 << 20] {
+                let exact = rate.time(Bytes(bytes)).fs();
+                let ours = Pace::new(rate).span(bytes);
+                assert!(ours == exact || exact == Time::MAX.fs(), "{text}: {bytes} B, {ours} {exact}");
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What a part answers: reads from its memory come back as completions after its latency, writes are taken in.
+//!
+//! A root complex and a device answer in the same way; only the numbers differ. A read is worked on for its latency (by the place of its data),
+//! its data then come from the memory at the memory's rate, and its completions leave by the port that the request came in by.
+
+use super::clock::Pace;
+use super::fabric::Net;
+use super::kernel::{Agenda, NEVER};
+use super::wire::Tlp;
+use crate::protocol::pcie::{Class, Header};
+use std::collections::VecDeque;
+
+/// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the memory of a run.
+const HELD: u32 = 1 << 16;
+
+/// A read that is being answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    flow: u32,
+    tag: u32,
+    left: u32,
+    /// Payload of each completion but the last.
+    piece: u32,
+    digest: u16,
+    /// The local port that it came in by.
+    pub(super) port: u16,
+    ready: u64,
+}
+
+/// Who wants the memory.
+#[derive(Clone, Copy, Debug)]
+enum Access {
+    /// The head of the posted queue of a wire.
+    Write(u32),
+    /// A read that is ready.
+    Read(Job),
+}
+
+#[derive(Clone, Debug)]
+struct Memory {
+    pace: Pace,
+    free: u64,
+    queue: VecDeque<Access>,
+}
+
+/// How a flow's reads are answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    /// Completions of reads up to `large`, and of those above.
+    pub(super) piece: u32,
+    pub(super) large: u32,
+    pub(super) large_piece: u32,
+    pub(super) digest: u16,
+    /// Which of the latencies: an index into the completer's places.
+    pub(super) place: usize,
+}
+
+/// The answering side of a part.
+#[derive(Clone, Debug)]
+pub(super) struct Completer {
+    /// From a request's last bit to its first data, by place, fs.
+    latency: Vec<u64>,
+    /// Reads that are worked on, by place, in order.
+    working: Vec<VecDeque<Job>>,
+    in_work: u32,
+    most: u32,
+    held: u32,
+    /// Wires whose next read request waits to be accepted.
+    refused: VecDeque<u32>,
+    memory: Option<Memory>,
+    timer: u32,
+}
+
+impl Completer {
+    pub(super) fn new(latency: Vec<u64>, most: Option<u32>, memory: Option<Pace>) -> Completer {
+        Completer {
+            working: vec![VecDeque::new(); latency.len()],
+            latency,
+            in_work: 0,
+            most: most.unwrap_or(u32::MAX),
+            held: 0,
+            refused: VecDeque::new(),
+            memory: memory.map(|pace| Memory { pace, free: 0, queue: VecDeque::new() }),
+            timer: 0,
+        }
+    }
+
+    pub(super) fn wired(&mut self, timer: u32) {
+        self.timer = timer;
+    }
+
+    /// A read request is here: takes it, or leaves it in its buffer. Says whether it was taken.
+    pub(super) fn request(&mut self, wire: u32, tlp: &Tlp, now: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
+        if self.in_work >= self.most || self.held >= HELD {
+            self.refused.push_back(wire);
+            return false;
+        }
+        let answer = net.flows[tlp.flow as usize].answer;
+        let asks = tlp.asks as u32;
+        let job = Job {
+            flow: tlp.flow,
+            tag: tlp.tag,
+            left: asks,
+            piece: if asks > answer.large { answer.large_piece } else { answer.piece },
+            digest: answer.digest,
+            port: net.wires[wire as usize].port_to,
+            ready: now + self.latency[answer.place],
+        };
+        self.in_work += 1;
+        self.held += 1;
+        self.working[answer.place].push_back(job);
+        agenda.by(self.timer, job.ready);
+        true
+    }
+
+    /// A write is here: whether the memory takes it now. If not, it will be called for.
+    pub(super) fn write(&mut self, wire: u32, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
+        let Some(memory) = &mut self.memory else { return true };
+        if memory.free > now || !memory.queue.is_empty() {
+            memory.queue.push_back(Access::Write(wire));
+            agenda.by(self.timer, memory.free);
+            return false;
+        }
+        memory.free = now + memory.pace.span(payload as u64);
+        true
+    }
+
+    /// Moves reads along whose time has come: into `jobs`, or writes that the memory takes into `writes` (the wire whose head it is).
+    pub(super) fn tick(
+        &mut self,
+        now: u64,
+        jobs: &mut Vec<Job>,
+        writes: &mut Vec<u32>,
+        net: &Net,
+        agenda: &mut Agenda,
+    ) {
+        for place in 0..self.working.len() {
+            while let Some(job) = self.working[place].front().copied().filter(|j| j.ready <= now) {
+                self.working[place].pop_front();
+                match &mut self.memory {
+                    Some(memory) => memory.queue.push_back(Access::Read(job)),
+                    None => self.leave_work(job, now, jobs, net, agenda),
+                }
+            }
+        }
+        while let Some(memory) = self.memory.as_mut().filter(|m| m.free <= now) {
+            let Some(access) = memory.queue.pop_front() else { break };
+            match access {
+                Access::Read(job) => {
+                    memory.free = now + memory.pace.span(job.left as u64);
+                    self.leave_work(job, now, jobs, net, agenda);
+                }
+                Access::Write(wire) => {
+                    let payload =
+                        net.wires[wire as usize].queues[Class::Posted as usize].front().map_or(0, |t| t.payload);
+                    memory.free = now + memory.pace.span(payload as u64);
+                    writes.push(wire);
+                }
+            }
+        }
+        let working = self.working.iter().filter_map(|w| w.front()).fold(NEVER, |least, j| least.min(j.ready));
+        let memory = self.memory.as_ref().filter(|m| !m.queue.is_empty()).map_or(NEVER, |m| m.free);
+        agenda.set(self.timer, working.min(memory));
+    }
+
+    fn leave_work(&mut self, job: Job, now: u64, jobs: &mut Vec<Job>, net: &Net, agenda: &mut Agenda) {
+        self.in_work -= 1;
+        jobs.push(job);
+        self.accept_more(now, net, agenda);
+    }
+
+    /// The last completion of a read has been sent.
+    pub(super) fn sent(&mut self, now: u64, net: &Net, agenda: &mut Agenda) {
+        self.held -= 1;
+        self.accept_more(now, net, agenda);
+    }
+
+    fn accept_more(&mut self, now: u64, net: &Net, agenda: &mut Agenda) {
+        if self.in_work < self.most
+            && self.held < HELD
+            && let Some(wire) = self.refused.pop_front()
+        {
+            agenda.set(net.wires[wire as usize].rx + Class::NonPosted as u32, now);
+        }
+    }
+}
+
+impl Job {
+    /// The next completion, and whether it is the last.
+    pub(super) fn next(&self, net: &Net) -> Tlp {
+        let payload = self.left.min(self.piece);
+        Tlp {
+            head: 0,
+            tail: 0,
+            ready: 0,
+            born: 0,
+            at: net.flows[self.flow as usize].back,
+            flow: self.flow,
+            tag: self.tag,
+            body: Header::Dw3.bytes() as u16 + payload.next_multiple_of(4) as u16 + self.digest,
+            payload: payload as u16,
+            asks: 0,
+            class: Class::Completion,
+            last: payload == self.left,
+        }
+    }
+
+    pub(super) fn sent(&mut self, payload: u16) {
+        self.left -= payload as u32;
+    }
+}

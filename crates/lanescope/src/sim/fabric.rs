@@ -1,0 +1,480 @@
+//! All parts of a plan, wired: what the kernel runs.
+
+use super::clock::{Clock, Pace};
+use super::completer::{Answer, Completer};
+use super::kernel::{Agenda, World};
+use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
+use super::source::{Arrivals, Source};
+use super::switch::Switch;
+use super::terminal::Terminal;
+use super::wire::{Account, CLASSES, Credits, Policy, Tlp, Wire, WireSpec};
+use crate::plan::{Flow, Hop, LinkId, Part as Planned, PartId, Place, Plan, Program};
+use crate::protocol::pcie::{self, Class};
+use crate::scenario::PartKeys;
+use crate::scenario::keys::{After, Endpoint, Forwarding, Order};
+use crate::scenario::quantity::Corner;
+use hdrhistogram::Histogram;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use siphasher::sip::SipHasher13;
+use std::collections::VecDeque;
+use std::hash::Hasher;
+
+/// What a slot of the agenda stands for.
+#[derive(Clone, Copy, Debug)]
+enum Signal {
+    /// The head of a class on a wire is ready at the receiver.
+    Head(u32, Class),
+    /// The data link layer at the receiver has DLLPs to send.
+    Answer(u32),
+    /// The transmitter may act.
+    Free(u32),
+    /// A part's own timer.
+    Timer(u32, u32),
+}
+
+/// When the part at the end of a wire may act on a TLP.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reach {
+    /// When it is in whole.
+    End,
+    /// So long after its first bit, if it can leave on a link that is not faster; else so that its tail does not overtake its own arrival.
+    CutThrough(u64),
+    /// So long after its last bit.
+    StoreAndForward(u64),
+}
+
+/// What has happened to a flow, since time 0. Read and written bytes are kept apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    /// Payload delivered: written, read.
+    pub(super) bytes: [u64; 2],
+    /// Operations begun, and the sum of their beginnings, fs.
+    pub(super) begun: u64,
+    pub(super) begun_sum: u128,
+    /// Operations done, the sum of their ends, and of their latencies, fs.
+    pub(super) done: u64,
+    pub(super) done_sum: u128,
+    pub(super) latency: u128,
+    /// Reads whose first data have come, and the sum of the times to them, fs.
+    pub(super) firsts: u64,
+    pub(super) first_latency: u128,
+}
+
+/// A flow in a run.
+#[derive(Clone, Debug)]
+pub(super) struct FlowState {
+    /// Where its ways begin in the fabric's paths.
+    pub(super) there: u32,
+    pub(super) back: u32,
+    pub(super) answer: Answer,
+    /// Its table of flows.
+    pub(super) group: u32,
+    /// Of a closed load: the pause after each operation, and when the next ones may begin.
+    think: Option<u64>,
+    pub(super) again: VecDeque<u64>,
+    pub(super) tally: Tally,
+    /// A hash of the moments at which its operations were done.
+    pub(super) print: u64,
+}
+
+impl FlowState {
+    #[inline]
+    pub(super) fn started(&mut self, born: u64) {
+        self.tally.begun += 1;
+        self.tally.begun_sum += born as u128;
+    }
+
+    #[inline]
+    pub(super) fn received(&mut self, read: bool, bytes: u64) {
+        self.tally.bytes[read as usize] += bytes;
+    }
+
+    pub(super) fn first_data(&mut self, after: u64) {
+        self.tally.firsts += 1;
+        self.tally.first_latency += after as u128;
+    }
+}
+
+/// What all parts share: wires, ways and flows.
+#[derive(Clone, Debug)]
+pub(super) struct Net {
+    /// Twice the link, plus 1 for the direction up.
+    pub(super) wires: Vec<Wire>,
+    /// The wires of each flow, there and back.
+    pub(super) paths: Vec<u32>,
+    pub(super) flows: Vec<FlowState>,
+    /// Latencies of operations in picoseconds, by table of flows.
+    pub(super) latencies: Vec<Histogram<u64>>,
+}
+
+impl Net {
+    /// Puts a TLP on a wire, and works out when the next part may act on it.
+    #[inline]
+    pub(super) fn put(&mut self, wire: u32, tlp: Tlp, now: u64, agenda: &mut Agenda) -> u64 {
+        let w = &self.wires[wire as usize];
+        let reach = w.reach;
+        let fastest = match reach {
+            Reach::CutThrough(_) => {
+                let out = &self.wires[self.paths[tlp.at as usize + 1] as usize];
+                if out.rank > w.rank { out.clock.span(out.bytes(tlp.body) as u64) } else { u64::MAX }
+            }
+            _ => u64::MAX,
+        };
+        let header = w.clock.span(8);
+        let ready = |head: u64, tail: u64| match reach {
+            Reach::End => tail,
+            Reach::CutThrough(latency) if fastest == u64::MAX => head + latency.max(header),
+            Reach::CutThrough(latency) => (head + latency.max(header)).max((tail + latency).saturating_sub(fastest)),
+            Reach::StoreAndForward(latency) => tail + latency,
+        };
+        self.wires[wire as usize].send(tlp, now, ready, agenda)
+    }
+
+    /// An operation is done.
+    pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64) {
+        let f = &mut self.flows[flow as usize];
+        f.tally.done += 1;
+        f.tally.done_sum += done as u128;
+        f.tally.latency += (done - born) as u128;
+        f.print = (f.print ^ done).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        if let Some(think) = f.think {
+            f.again.push_back(done + think);
+        }
+        // It grows as it needs to; a latency is below 5 h, so it can.
+        let _ = self.latencies[f.group as usize].record((done - born) / 1000);
+    }
+}
+
+/// A part in a run.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Terminal(Box<Terminal>),
+    Switch(Box<Switch>),
+}
+
+/// All parts of a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Fabric {
+    pub(super) parts: Vec<Part>,
+    pub(super) net: Net,
+    signals: Vec<Signal>,
+}
+
+impl World for Fabric {
+    #[inline]
+    fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        let net = &mut self.net;
+        match self.signals[slot as usize] {
+            Signal::Head(wire, class) => match &mut self.parts[net.wires[wire as usize].to as usize] {
+                Part::Terminal(t) => t.head(wire, class, now, net, agenda),
+                Part::Switch(s) => s.head(wire, class, now, net, agenda),
+            },
+            Signal::Free(wire) => match &mut self.parts[net.wires[wire as usize].from as usize] {
+                Part::Terminal(t) => t.free(wire, now, net, agenda),
+                Part::Switch(s) => s.free(wire, now, net, agenda),
+            },
+            Signal::Answer(wire) => {
+                let [down, up] = &mut net.wires[(wire & !1) as usize..][..2] else { return };
+                if wire & 1 == 0 { down.answer(up, now, agenda) } else { up.answer(down, now, agenda) }
+            }
+            Signal::Timer(part, which) => match &mut self.parts[part as usize] {
+                Part::Terminal(t) => t.tick(which, now, net, agenda),
+                Part::Switch(s) => s.tick(now, net, agenda),
+            },
+        }
+    }
+}
+
+/// The wire of a hop.
+pub(super) fn wire_of(hop: Hop) -> u32 {
+    2 * hop.link.0 + hop.direction as u32
+}
+
+/// A generator of its own for each name.
+fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
+    let mut hash = SipHasher13::new_with_keys(seed, 0);
+    hash.write(name.as_bytes());
+    Xoshiro256PlusPlus::seed_from_u64(hash.finish())
+}
+
+const TYPICAL: Corner = Corner::Typical;
+
+impl Fabric {
+    /// Wires a plan; everything begins at time 0.
+    pub(super) fn build(plan: &Plan, groups: &[u32], seed: u64) -> (Fabric, Agenda) {
+        let mut net = Net { wires: wires(plan), paths: Vec::new(), flows: Vec::new(), latencies: Vec::new() };
+        for (flow, &group) in plan.flows.iter().zip(groups) {
+            let there = net.paths.len() as u32;
+            net.paths.extend(flow.route.iter().map(|h| wire_of(*h)));
+            let back = net.paths.len() as u32;
+            net.paths.extend(flow.route.iter().rev().map(|h| wire_of(h.reversed())));
+            if group as usize == net.latencies.len() {
+                net.latencies.push(histogram());
+            }
+            let think = match flow.program {
+                Program::Closed { think, .. } => Some(think.fs()),
+                _ => None,
+            };
+            let print = group as u64 + 1;
+            let (again, tally) = (VecDeque::new(), Tally::default());
+            net.flows.push(FlowState { there, back, answer: answer(plan, flow), group, think, again, tally, print });
+        }
+        let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
+        let mut islands = Vec::new();
+        for (i, part) in plan.parts.iter().enumerate() {
+            let first = fabric.signals.len() as u32;
+            // (wire in, wire out) of each port.
+            let ports: Vec<(u32, u32)> = part.ports.iter().map(|p| wires_of(plan, p.link, PartId(i as u32))).collect();
+            for (port, &(inward, outward)) in ports.iter().enumerate() {
+                let at = fabric.signals.len() as u32;
+                let wire = &mut fabric.net.wires[inward as usize];
+                (wire.rx, wire.dl, wire.port_to) = (at, at + 3, port as u16);
+                fabric.signals.extend(CLASSES.map(|c| Signal::Head(inward, c)));
+                fabric.signals.push(Signal::Answer(inward));
+                let wire = &mut fabric.net.wires[outward as usize];
+                (wire.tx, wire.port_from) = (at + 4, port as u16);
+                fabric.signals.push(Signal::Free(outward));
+            }
+            let timer = fabric.signals.len() as u32;
+            let mut built = build_part(plan, part, &ports);
+            let timers = match &mut built {
+                Part::Terminal(t) => {
+                    t.wired(timer);
+                    1 + ports.len() as u32
+                }
+                Part::Switch(s) => {
+                    s.wired(timer);
+                    1
+                }
+            };
+            fabric.signals.extend((0..timers).map(|which| Signal::Timer(i as u32, which)));
+            fabric.parts.push(built);
+            let lookahead = ports.iter().map(|p| fabric.net.wires[p.0 as usize].lookahead()).min().unwrap_or(0);
+            islands.push((fabric.signals.len() as u32 - first, lookahead));
+        }
+        for (i, flow) in plan.flows.iter().enumerate() {
+            // Nothing but the end of a write tells a closed load to go on.
+            if let (Program::Closed { think, .. }, true) = (&flow.program, flow.writes()) {
+                let done = match &fabric.parts[flow.target.0 as usize] {
+                    Part::Terminal(t) => t.write_latency,
+                    Part::Switch(_) => 0,
+                };
+                let lookahead = &mut islands[flow.source.0 as usize].1;
+                *lookahead = (*lookahead).min(done.saturating_add(think.fs()));
+            }
+            fabric.request(plan, i, seed);
+        }
+        let mut agenda = Agenda::new(&islands);
+        for part in &mut fabric.parts {
+            let Part::Terminal(t) = part else { continue };
+            for port in t.ports.iter_mut().filter(|p| !p.requester.streams.is_empty()) {
+                port.requester.pick();
+                agenda.set(fabric.net.wires[port.wire as usize].tx, 0);
+            }
+        }
+        (fabric, agenda)
+    }
+
+    /// Gives a flow to the requester at its first wire.
+    fn request(&mut self, plan: &Plan, index: usize, seed: u64) {
+        let flow = &plan.flows[index];
+        let Some(&first) = flow.route.first() else { return };
+        let port = self.net.wires[wire_of(first) as usize].port_from as usize;
+        let Part::Terminal(terminal) = &mut self.parts[flow.source.0 as usize] else { return };
+        let requester = &mut terminal.ports[port].requester;
+        let source = plan.part(flow.source);
+        if let (true, PartKeys::Endpoint(k)) = (requester.streams.is_empty(), &source.keys) {
+            engine(requester, k);
+            if k.order.typical == Order::Random {
+                requester.random = Some(random(seed, &source.name));
+            }
+        }
+        let size = flow.size.typical.0;
+        let digest = if plan.ecrc(flow) { 4 } else { 0 };
+        let both = if flow.reads() && flow.writes() { 2 } else { 1 };
+        requester.streams.push(Stream {
+            flow: index as u32,
+            shape: Shape {
+                reads: flow.reads(),
+                writes: flow.writes(),
+                size,
+                payload: flow.payload.typical.bytes(),
+                request: plan.request_size(TYPICAL, flow),
+                head: (flow.header.typical.bytes() + digest) as u16,
+            },
+            source: match flow.program {
+                Program::Saturating => Source::Saturating,
+                Program::Open { rate, poisson } => {
+                    let random = poisson.then(|| random(seed, &flow.name));
+                    Source::Open(Arrivals::new(Pace::new(rate.scaled(both, 1)), size, random))
+                }
+                Program::Closed { outstanding, .. } => Source::Closed { first: outstanding },
+            },
+            current: None,
+            was_read: false,
+        });
+    }
+}
+
+/// Three significant digits; it grows as it is used.
+fn histogram() -> Histogram<u64> {
+    let mut h = Histogram::new(3).unwrap_or_else(|e| unreachable!("three digits are allowed: {e}"));
+    h.auto(true);
+    h
+}
+
+/// The wires in and out of a part's end of a link.
+fn wires_of(plan: &Plan, link: LinkId, part: PartId) -> (u32, u32) {
+    let (down, up) = (2 * link.0, 2 * link.0 + 1);
+    if plan.link(link).ends[0].part == part { (up, down) } else { (down, up) }
+}
+
+fn wires(plan: &Plan) -> Vec<Wire> {
+    let mut rates: Vec<_> = plan.links.iter().map(|l| l.speed.typical.coded()).collect();
+    rates.sort();
+    rates.dedup();
+    plan.directions()
+        .map(|hop| {
+            let link = plan.link(hop.link);
+            let speed = link.speed.typical;
+            let (lanes, generation) = (speed.lanes.count(), speed.generation);
+            let clock = Clock::new(speed.coded());
+            let credits = |n: Option<u32>| n.map_or(Credits::Infinite, Credits::Left);
+            let account = |class| {
+                let b = plan.buffer(hop, class);
+                Account { headers: credits(b.headers), data: credits(b.data) }
+            };
+            let symbols = pcie::ack_latency_limit(generation, speed.lanes, link.mps.typical.bytes());
+            let limit = link.dllp_limit.as_ref().map_or_else(|| clock.span(symbols * lanes), |q| q.typical.fs());
+            let replay = match &plan.part(plan.leaves(hop)).keys {
+                PartKeys::RootComplex(k) => &k.replay_buffer,
+                PartKeys::Switch(k) => &k.replay_buffer,
+                PartKeys::Endpoint(k) => &k.replay_buffer,
+            };
+            let mut wire = Wire::new(WireSpec {
+                clock,
+                delay: link.delay.typical.fs(),
+                ends: (plan.leaves(hop).0, plan.arrives(hop).0),
+                generation,
+                lanes,
+                skp: pcie::ordered_set_slots(generation, speed.lanes, link.skp_interval.typical.0.unwrap_or(0) as u64),
+                accounts: CLASSES.map(account),
+                replay: replay.as_ref().map(|q| q.typical.0.min(u32::MAX as u64 / 2) as u32),
+                acks: Policy { every: link.ack_every.typical.0, limit },
+                updates: Policy { every: link.update_fc_every.typical.0, limit },
+            });
+            wire.rank = rates.binary_search(&speed.coded()).unwrap_or(0) as u32;
+            wire.reach = match &plan.part(plan.arrives(hop)).keys {
+                PartKeys::Switch(k) => match k.forwarding.typical {
+                    Forwarding::CutThrough => Reach::CutThrough(k.latency.typical.fs()),
+                    Forwarding::StoreAndForward => Reach::StoreAndForward(k.latency.typical.fs()),
+                },
+                _ => Reach::End,
+            };
+            wire
+        })
+        .collect()
+}
+
+/// Nanoseconds to femtoseconds.
+fn fs(ns: f64) -> u64 {
+    (ns * 1e6).round() as u64
+}
+
+fn answer(plan: &Plan, flow: &Flow) -> Answer {
+    let size = |bytes| plan.completion_size(TYPICAL, flow, bytes) as u32;
+    let large = match &plan.part(flow.target).keys {
+        PartKeys::RootComplex(k) => k.large_read.as_ref().map(|q| q.typical.0),
+        _ => None,
+    };
+    Answer {
+        piece: size(1),
+        large: large.map_or(u32::MAX, |l| l.min(u32::MAX as u64) as u32),
+        large_piece: size(u64::MAX),
+        digest: if plan.ecrc(flow) { 4 } else { 0 },
+        place: match flow.place {
+            Place::Memory | Place::Device => 0,
+            Place::Cache => 1,
+            Place::Remote => 2,
+        },
+    }
+}
+
+fn build_part(plan: &Plan, part: &Planned, ports: &[(u32, u32)]) -> Part {
+    let outs: Vec<u32> = ports.iter().map(|p| p.1).collect();
+    let pace =
+        |q: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>| q.as_ref().map(|q| Pace::new(q.typical));
+    match &part.keys {
+        PartKeys::Switch(k) => {
+            let bandwidth = pace(&k.core_bandwidth).filter(|_| k.core.typical != crate::scenario::keys::Core::Crossbar);
+            Part::Switch(Box::new(Switch::new(ports, k.core.typical, bandwidth, k.arbitration.typical)))
+        }
+        PartKeys::RootComplex(k) => {
+            let latency = [Place::Memory, Place::Cache, Place::Remote].map(|p| fs(plan.read_latency(TYPICAL, k, p)));
+            let most = k.reads_in_flight.as_ref().map(|q| q.typical.get());
+            let completer = Completer::new(latency.to_vec(), most, pace(&k.memory_bandwidth));
+            Part::Terminal(Box::new(Terminal::new(&outs, completer, k.write_latency.typical.fs())))
+        }
+        PartKeys::Endpoint(k) => {
+            let completer = Completer::new(vec![k.read_latency.typical.fs()], None, None);
+            Part::Terminal(Box::new(Terminal::new(&outs, completer, 0)))
+        }
+    }
+}
+
+/// The limits of an endpoint's engines.
+fn engine(r: &mut Requester, k: &Endpoint) {
+    let gate = |q: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>| {
+        q.as_ref().map(|q| Gate::new(Pace::new(q.typical)))
+    };
+    let interval = |q: &Option<crate::scenario::quantity::Quantity<crate::units::Time>>| {
+        q.as_ref().map(|q| Interval { every: q.typical.fs(), at: 0 })
+    };
+    let (engines, tags) = (k.engines.typical.get(), k.tags.typical.get());
+    let turnaround = k.turnaround.typical.fs();
+    r.tags = match k.turnaround_after.typical {
+        After::Request => Tags::Single { free: engines as u64 * tags as u64, resting: VecDeque::new(), turnaround },
+        After::Batch => Tags::Batch { engines: vec![Engine::default(); engines as usize], tags, turn: 0, turnaround },
+    };
+    (r.both, r.read, r.write, r.bus) = (gate(&k.rate), gate(&k.read_rate), gate(&k.write_rate), gate(&k.bus_rate));
+    (r.read_starts, r.write_starts) = (interval(&k.read_interval), interval(&k.write_interval));
+    (r.write_gap, r.latency) = (k.write_gap.typical.fs(), k.latency.typical.fs());
+}
+
+impl Part {
+    /// Times through it, of a switch.
+    pub(super) fn transit(&self) -> Option<&super::switch::Transit> {
+        match self {
+            Part::Switch(s) => Some(&s.transit),
+            Part::Terminal(_) => None,
+        }
+    }
+}
+
+impl Fabric {
+    /// Accounts for idle wires up to a moment that everything has reached.
+    pub(super) fn settle(&mut self, now: u64) {
+        self.net.wires.iter_mut().for_each(|w| w.settle(now));
+    }
+
+    /// Operations of each flow that have arrived and not begun.
+    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
+        let mut all = vec![0; self.net.flows.len()];
+        for part in &self.parts {
+            let Part::Terminal(t) = part else { continue };
+            for stream in t.ports.iter().flat_map(|p| &p.requester.streams) {
+                all[stream.flow as usize] = stream.source.backlog(now);
+            }
+        }
+        all
+    }
+
+    /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one after the other, and than any
+    /// latency of a completer.
+    pub(super) fn patience(&self) -> u64 {
+        let drain = |w: &Wire| w.clock.span(1 << 16) + 2 * w.delay;
+        let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
+        wires.saturating_add(100_000_000_000)
+    }
+}

@@ -1,0 +1,78 @@
+//! Deadlocks and stalls: who waits for whom.
+//!
+//! A packet at the head of a queue waits for credits of the next wire; those come back when the buffer at that wire's end is drained, which waits for
+//! the packets in it. Wires are the nodes of this graph. A set of wires whose heads have all been blocked for longer than anything ordinary takes,
+//! and each of which waits only for wires of the set, will never move again.
+
+use super::fabric::{Fabric, Part};
+use super::wire::CLASSES;
+use crate::plan::{Direction, Hop, LinkId, Plan};
+
+/// `links.a toward sw.1`.
+fn name(plan: &Plan, wire: u32) -> String {
+    let direction = if wire & 1 == 0 { Direction::Down } else { Direction::Up };
+    let hop = Hop { link: LinkId(wire / 2), direction };
+    format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name)
+}
+
+/// For each wire whose transmitter has been blocked since before a moment: the wires whose buffers must drain first.
+fn blocked(fabric: &Fabric, before: u64, silent: bool) -> Vec<Option<Vec<u32>>> {
+    let net = &fabric.net;
+    let mut waits: Vec<Option<Vec<u32>>> =
+        net.wires.iter().map(|w| (w.waiting && (silent || w.blocked_since < before)).then(Vec::new)).collect();
+    // What stands in the buffer at the end of a wire, and wants out by another.
+    for part in &fabric.parts {
+        let Part::Switch(s) = part else { continue };
+        for (inward, outward) in s.blocked(net) {
+            if let Some(list) = &mut waits[inward as usize]
+                && !list.contains(&outward)
+            {
+                list.push(outward);
+            }
+        }
+    }
+    waits
+}
+
+/// A circle of wires that wait for one another, if there is one; each waits for the next, and the last for the first.
+pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
+    let mut waits = blocked(fabric, before, silent);
+    // Take out, again and again, whoever waits for a wire that moves: what is left waits only for itself.
+    loop {
+        let moves: Vec<usize> = (0..waits.len())
+            .filter(|&w| {
+                waits[w].as_ref().is_some_and(|l| l.is_empty() || l.iter().any(|&n| waits[n as usize].is_none()))
+            })
+            .collect();
+        if moves.is_empty() {
+            break;
+        }
+        moves.into_iter().for_each(|w| waits[w] = None);
+    }
+    let start = waits.iter().position(Option::is_some)?;
+    let mut walk = vec![start as u32];
+    loop {
+        let next = waits[walk[walk.len() - 1] as usize].as_ref()?.first().copied()?;
+        if let Some(at) = walk.iter().position(|w| *w == next) {
+            let lack = |w: &u32| {
+                let wire = &fabric.net.wires[*w as usize];
+                let spent = CLASSES.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
+                let spent: Vec<String> = spent.map(|c| format!("{c:?}")).collect();
+                let kind = if spent.is_empty() {
+                    wire.idle.words().to_owned()
+                } else {
+                    format!("no credits left ({})", spent.join(", "))
+                };
+                format!("{}: {kind}", name(plan, *w))
+            };
+            return Some(walk[at..].iter().map(lack).collect());
+        }
+        walk.push(next);
+    }
+}
+
+/// Transmitters that wait, and for what; at most 16.
+pub(super) fn waiting(plan: &Plan, fabric: &Fabric) -> Vec<String> {
+    let waits = fabric.net.wires.iter().enumerate().filter(|(_, w)| w.waiting);
+    waits.take(16).map(|(i, w)| format!("{}: {}", name(plan, i as u32), w.idle.words())).collect()
+}

@@ -1,0 +1,428 @@
+//! Packet by packet: what happens to a plan's flows in time, and where every slot of every wire goes.
+//!
+//! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up that is left out, then gathers
+//! batches until the means are tight, the length asked for is over, or a cap is reached. Parts, one per file: `wire` (a direction of a link with
+//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` answers); `kernel` says what
+//! happens next, `fabric` wires it all, `stats` knows means, `knots` deadlocks.
+
+mod clock;
+mod completer;
+mod fabric;
+pub mod kernel;
+mod knots;
+mod report;
+mod requester;
+mod source;
+mod stats;
+mod switch;
+mod terminal;
+mod wire;
+
+pub use report::Sample;
+pub use source::exponential;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::plan::{Plan, Program};
+use crate::protocol::pcie::Framing;
+use crate::result::{Ending, SlotCounts};
+use crate::scenario::PartKeys;
+use crate::scenario::keys::Do;
+use fabric::{Fabric, Part, Tally};
+use kernel::{Agenda, Pause};
+
+/// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
+const MOST_IN_FLIGHT: u64 = 1 << 22;
+/// Batches of the warm-up.
+const WARMUP_BATCHES: usize = 64;
+/// Warm-ups are given up, and taken as they are, after so many doublings.
+const WARMUP_DOUBLINGS: u32 = 8;
+/// Operations of each table of flows that a mean is taken of, at least.
+const LEAST_OPERATIONS: u64 = 50;
+/// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
+const LEAST_BATCH: u64 = 1_000_000_000;
+
+/// What happened to one table of flows in one batch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Batch {
+    bytes: u64,
+    done: u64,
+    latency: f64,
+    /// At the end of the batch.
+    backlog: u64,
+}
+
+impl std::ops::AddAssign for Batch {
+    fn add_assign(&mut self, later: Batch) {
+        self.bytes += later.bytes;
+        self.done += later.done;
+        self.latency += later.latency;
+        self.backlog = later.backlog;
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Warmup { doublings: u32 },
+    Measure,
+    Done,
+}
+
+/// How far `advance` got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is more to do.
+    More,
+    /// A moment asked for with [`Run::sample_every`] is reached: call [`Run::sample`].
+    Sample,
+    /// The run is over.
+    Done,
+}
+
+/// A simulation of a plan.
+#[derive(Clone, Debug)]
+pub struct Run {
+    plan: Plan,
+    seed: u64,
+    fabric: Fabric,
+    agenda: Agenda,
+    /// Table of each flow, and the members of each table.
+    groups: Vec<Vec<usize>>,
+    phase: Phase,
+    /// Everything before has happened.
+    now: u64,
+    /// Length of a batch, and the end of the current one.
+    batch: u64,
+    batch_end: u64,
+    /// When the run must end, whatever else.
+    last: u64,
+    /// When the measured window began.
+    window: u64,
+    /// Tallies at the beginning of the window, and of the batch.
+    at_window: Vec<Tally>,
+    at_batch: Vec<Tally>,
+    counts_at_window: Vec<SlotCounts>,
+    transit_at_window: Vec<(u64, u128)>,
+    /// By table of flows.
+    batches: Vec<Vec<Batch>>,
+    ending: Ending,
+    /// The longest time that a packet may be blocked by ordinary traffic, fs.
+    patience: u64,
+    last_delivery: (u64, u64),
+    step: Option<u64>,
+    next_sample: u64,
+}
+
+/// What cannot be simulated is said before any work: too much memory, or a link that the simulator does not know.
+fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
+    let mut fine = true;
+    for link in plan.links.iter() {
+        let speed = link.speed.typical;
+        if speed.generation.framing() == Framing::Flits {
+            fine = false;
+            diagnostics.push(
+                Diagnostic::error(link.speed.span, format!("links.{}: FLIT mode cannot be simulated yet", link.name))
+                    .hint("lanescope estimate answers with its rates; Gen1 to Gen5 can be simulated"),
+            );
+        }
+    }
+    let mut flights = 0u64;
+    for flow in plan.flows.iter() {
+        if let Program::Closed { outstanding, round_trip, .. } = flow.program {
+            flights += outstanding as u64;
+            if round_trip.is_some() {
+                fine = false;
+                let what = format!("flow {}: a stated round_trip cannot be simulated", flow.name);
+                diagnostics.push(
+                    Diagnostic::error(flow.load.span, what)
+                        .hint("the simulation finds the round trip; lanescope estimate takes it as given"),
+                );
+            }
+        }
+        if flights > MOST_IN_FLIGHT {
+            fine = false;
+            let what = format!("the closed loads keep more than {MOST_IN_FLIGHT} operations in flight");
+            diagnostics.push(Diagnostic::error(flow.load.span, what).hint("a simulation remembers each of them"));
+            break;
+        }
+    }
+    let ports: u64 = plan
+        .parts
+        .iter()
+        .filter(|p| matches!(p.keys, PartKeys::Switch(_)))
+        .map(|p| p.ports.len() as u64)
+        .map(|n| n * n)
+        .sum();
+    if ports > 1 << 22 {
+        fine = false;
+        diagnostics.push(Diagnostic::error(None, "the switches have too many ports to be simulated"));
+    }
+    fine
+}
+
+impl Run {
+    /// Prepares a run; `None` when it cannot be, with the reasons in `diagnostics`.
+    pub fn new(plan: &Plan, seed: u64, diagnostics: &mut Diagnostics) -> Option<Run> {
+        if !check(plan, diagnostics) {
+            return None;
+        }
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut of = Vec::new();
+        for (i, flow) in plan.flows.iter().enumerate() {
+            match groups.last_mut().filter(|g| plan.flows[g[0]].group == flow.group) {
+                Some(g) => g.push(i),
+                None => groups.push(vec![i]),
+            }
+            of.push(groups.len() as u32 - 1);
+        }
+        let (fabric, agenda) = Fabric::build(plan, &of, seed);
+        let stop = &plan.stop;
+        let (warmup, last) = match stop.length {
+            Some(length) => {
+                let warmup = stop.warmup.map_or(0, |w| w.fs());
+                (Some(warmup), warmup.saturating_add(length.fs()))
+            }
+            None => (stop.warmup.map(|w| w.fs()), stop.max_time.fs()),
+        };
+        let mut run = Run {
+            seed,
+            phase: Phase::Warmup { doublings: 0 },
+            now: 0,
+            batch: LEAST_BATCH,
+            batch_end: LEAST_BATCH,
+            last,
+            window: 0,
+            at_window: vec![Tally::default(); plan.flows.len()],
+            at_batch: vec![Tally::default(); plan.flows.len()],
+            counts_at_window: Vec::new(),
+            transit_at_window: Vec::new(),
+            batches: vec![Vec::new(); groups.len()],
+            ending: Ending::Running,
+            patience: fabric.patience(),
+            last_delivery: (0, 0),
+            step: None,
+            next_sample: kernel::NEVER,
+            plan: plan.clone(),
+            fabric,
+            agenda,
+            groups,
+        };
+        if let Some(warmup) = warmup {
+            // One batch as long as it was said to be.
+            (run.batch, run.batch_end) = (warmup, warmup);
+            run.phase = Phase::Warmup { doublings: WARMUP_DOUBLINGS };
+            if warmup == 0 {
+                run.open_window();
+            }
+        }
+        Some(run)
+    }
+
+    /// Asks for a sample each so often, from now on.
+    pub fn sample_every(&mut self, step: crate::units::Time) {
+        self.step = Some(step.fs().max(1));
+        self.next_sample = self.now + step.fs().max(1);
+    }
+
+    /// Goes on for about `events` events.
+    pub fn advance(&mut self, events: u64) -> Step {
+        let stop = self.agenda.events().saturating_add(events);
+        while self.phase != Phase::Done {
+            let until = self.batch_end.min(self.next_sample).min(self.last);
+            let budget = stop.saturating_sub(self.agenda.events());
+            if budget == 0 {
+                return Step::More;
+            }
+            match self.agenda.run(&mut self.fabric, until, budget) {
+                Pause::Budget => return Step::More,
+                Pause::Silent => {
+                    // Time goes on although nothing happens; but if packets are stuck it need not.
+                    if self.knot(true) || self.step.is_none() {
+                        self.now = self.now.max(until.min(self.last));
+                        self.finish_silent();
+                        return Step::Done;
+                    }
+                    self.now = until;
+                }
+                Pause::Reached => self.now = until,
+            }
+            if self.now >= self.batch_end {
+                self.end_batch();
+            }
+            if self.phase != Phase::Done && self.now >= self.last {
+                self.end(if self.plan.stop.length.is_some() { Ending::Length } else { Ending::TimeCap });
+            }
+            if let Some(step) = self.step
+                && self.now >= self.next_sample
+            {
+                self.next_sample += step;
+                return Step::Sample;
+            }
+        }
+        Step::Done
+    }
+
+    /// Nothing will happen any more.
+    fn finish_silent(&mut self) {
+        if self.ending != Ending::Running {
+            self.phase = Phase::Done;
+            return;
+        }
+        // Closed loads with a pause, or an open one, would still have timers: so all work is done, or stuck.
+        self.end(Ending::Silent);
+    }
+
+    fn end(&mut self, ending: Ending) {
+        if self.window == 0 && matches!(self.phase, Phase::Warmup { .. }) {
+            // Stopped while it warmed up: what there is counts.
+            self.counts_at_window = vec![SlotCounts::default(); self.fabric.net.wires.len()];
+            self.transit_at_window = vec![(0, 0); self.fabric.parts.len()];
+        }
+        self.fabric.settle(self.now);
+        self.ending = ending;
+        self.phase = Phase::Done;
+    }
+
+    /// Whether a run is over.
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// The share of the work that is done, as far as one can tell: of the simulated time, or of the packets.
+    pub fn progress(&self) -> f64 {
+        let packets = self.packets() as f64 / self.plan.stop.max_packets as f64;
+        (self.now as f64 / self.last as f64).max(packets).min(1.0)
+    }
+
+    /// TLPs carried over links so far.
+    pub fn packets(&self) -> u64 {
+        self.fabric.net.wires.iter().map(|w| w.counts.tlps).sum()
+    }
+
+    /// Events of the kernel so far.
+    pub fn events(&self) -> u64 {
+        self.agenda.events()
+    }
+
+    /// Simulated time so far, s.
+    pub fn time(&self) -> f64 {
+        self.now as f64 / 1e15
+    }
+
+    fn tallies(&self) -> Vec<Tally> {
+        self.fabric.net.flows.iter().map(|f| f.tally).collect()
+    }
+
+    fn open_window(&mut self) {
+        self.phase = Phase::Measure;
+        self.window = self.now;
+        self.fabric.settle(self.now);
+        self.at_window = self.tallies();
+        self.at_batch = self.at_window.clone();
+        self.counts_at_window = self.fabric.net.wires.iter().map(|w| w.counts).collect();
+        self.transit_at_window =
+            self.fabric.parts.iter().map(|p| p.transit().map_or((0, 0), |t| (t.count, t.sum))).collect();
+        self.fabric.net.latencies.iter_mut().for_each(|h| h.reset());
+        for part in &mut self.fabric.parts {
+            if let Part::Switch(s) = part {
+                s.transit.max = 0;
+            }
+        }
+        self.batches.iter_mut().for_each(Vec::clear);
+        if self.plan.stop.warmup.is_some() || self.plan.stop.length.is_some() {
+            let whole = self.last - self.now;
+            self.batch = if self.plan.stop.length.is_some() { (whole / 32).max(1) } else { LEAST_BATCH };
+        }
+        self.batch_end = self.now.saturating_add(self.batch);
+    }
+
+    fn end_batch(&mut self) {
+        let tallies = self.tallies();
+        let backlogs = self.fabric.backlogs(self.now);
+        for (group, members) in self.groups.iter().enumerate() {
+            let mut batch = Batch::default();
+            for &m in members {
+                let (now, then) = (&tallies[m], &self.at_batch[m]);
+                batch.bytes += now.bytes[0] + now.bytes[1] - then.bytes[0] - then.bytes[1];
+                batch.done += now.done - then.done;
+                batch.latency += (now.latency - then.latency) as f64;
+                batch.backlog += backlogs[m];
+            }
+            self.batches[group].push(batch);
+        }
+        self.at_batch = tallies;
+        self.batch_end = self.batch_end.saturating_add(self.batch);
+        if self.knot(false) {
+            self.phase = Phase::Done;
+            return;
+        }
+        if self.packets() >= self.plan.stop.max_packets {
+            self.end(Ending::PacketCap);
+            return;
+        }
+        let n = self.batches.first().map_or(0, Vec::len);
+        match self.phase {
+            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS => self.open_window(),
+            Phase::Warmup { doublings } if n >= WARMUP_BATCHES => {
+                let settled = self.batches.iter().all(|b| {
+                    let rates: Vec<f64> = b.iter().map(|b| b.bytes as f64).collect();
+                    stats::warmup(&rates) < n / 2 && rates.iter().any(|r| *r > 0.0)
+                });
+                if settled {
+                    self.open_window();
+                } else {
+                    self.join();
+                    self.phase = Phase::Warmup { doublings: doublings + 1 };
+                }
+            }
+            Phase::Measure => {
+                if self.plan.stop.length.is_none() && [32, 40, 48, 56, 64].contains(&n) && self.tight() {
+                    self.end(Ending::Tight);
+                } else if n >= stats::MOST {
+                    self.join();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn join(&mut self) {
+        self.batches.iter_mut().for_each(stats::join);
+        self.batch *= 2;
+        self.batch_end = self.now.saturating_add(self.batch);
+    }
+
+    fn tight(&self) -> bool {
+        let until = self.plan.stop.until.0;
+        (0..self.groups.len()).all(|g| {
+            let (rate, latency) = (self.rate(g), self.latency(g));
+            let done: u64 = self.batches[g].iter().map(|b| b.done).sum();
+            rate.relative() <= until && latency.relative() <= until && done >= LEAST_OPERATIONS
+        })
+    }
+
+    /// Whether the reads and writes of a table are counted per direction.
+    fn alternates(&self, group: usize) -> bool {
+        self.plan.flows[self.groups[group][0]].op.typical == Do::Alternate
+    }
+
+    /// Looks for packets that wait for one another, and for a run that delivers nothing. Ends it, and says so.
+    fn knot(&mut self, silent: bool) -> bool {
+        let blocked_before = if silent { self.now.max(1) } else { self.now.saturating_sub(self.patience) };
+        if let Some(circle) = knots::deadlock(&self.plan, &self.fabric, blocked_before, silent) {
+            self.end(Ending::Deadlock { circle });
+            return true;
+        }
+        let delivered: u64 = self.fabric.net.flows.iter().map(|f| f.tally.bytes[0] + f.tally.bytes[1]).sum();
+        if delivered != self.last_delivery.0 {
+            self.last_delivery = (delivered, self.now);
+        }
+        let waiting = knots::waiting(&self.plan, &self.fabric);
+        let stalled = silent || self.now.saturating_sub(self.last_delivery.1) > self.patience.saturating_mul(100);
+        if stalled && !waiting.is_empty() {
+            self.end(Ending::Stall { waiting });
+            return true;
+        }
+        false
+    }
+}

@@ -1,0 +1,253 @@
+//! From a run's counts to what a person reads.
+
+use super::fabric::{Part, Tally};
+use super::{Run, stats};
+use crate::plan::{FlowId, Hop, Plan};
+use crate::protocol::pcie::Class;
+use crate::result::{Binding, Idle, Interval, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts};
+use serde::Serialize;
+
+/// Femtoseconds in a second.
+const SECOND: f64 = 1e15;
+
+/// What a time series holds at one moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    /// Simulated time, s.
+    pub time: f64,
+    /// Payload delivered since time 0, bytes, of each flow.
+    pub delivered: Vec<u64>,
+    /// Operations that have arrived and not begun, of each flow with an open load.
+    pub backlog: Vec<u64>,
+    /// Of each direction of each link: slots that were not idle, since time 0.
+    pub busy: Vec<u64>,
+    /// The same: TLPs in flight and in the buffer at its end.
+    pub queued: Vec<usize>,
+    /// The same: payload of these, bytes.
+    pub queued_bytes: Vec<u64>,
+    /// The same: header credits that the transmitter has left, by class (posted, non-posted, completion); `None` is infinite.
+    pub credits: Vec<[Option<u32>; 3]>,
+}
+
+impl Run {
+    fn window_fs(&self) -> f64 {
+        (self.now - self.window) as f64
+    }
+
+    fn batch_values(&self, group: usize, value: impl Fn(&super::Batch) -> f64) -> Vec<f64> {
+        self.batches[group].iter().map(value).collect()
+    }
+
+    /// Payload of a table of flows, bytes per fs, both ways added.
+    fn rate_both(&self, group: usize) -> Interval {
+        let bytes = self.batch_values(group, |b| b.bytes as f64);
+        let times = vec![self.batch as f64; bytes.len()];
+        stats::ratio(&bytes, &times)
+    }
+
+    /// Payload of a table of flows, bytes per fs; per direction where it alternates.
+    pub(super) fn rate(&self, group: usize) -> Interval {
+        self.rate_both(group).times(if self.alternates(group) { 0.5 } else { 1.0 })
+    }
+
+    /// Mean latency of its operations, fs.
+    pub(super) fn latency(&self, group: usize) -> Interval {
+        let (tops, bottoms) = (self.batch_values(group, |b| b.latency), self.batch_values(group, |b| b.done as f64));
+        stats::ratio(&tops, &bottoms)
+    }
+
+    /// What there is so far.
+    pub fn snapshot(&self) -> Simulation {
+        let (plan, net) = (&self.plan, &self.fabric.net);
+        let window = self.window_fs();
+        let tallies = self.tallies();
+        let links: Vec<SimulatedLink> = plan
+            .directions()
+            .zip(&net.wires)
+            .enumerate()
+            .map(|(i, (hop, wire))| {
+                let slots = wire.counts.since(self.counts_at_window.get(i).unwrap_or(&SlotCounts::default()));
+                let coded = plan.link(hop.link).speed.typical.coded().bits();
+                let whole = slots.total().max(1) as f64;
+                SimulatedLink {
+                    name: plan.link(hop.link).name.clone(),
+                    from: plan.part(plan.leaves(hop)).name.clone(),
+                    to: plan.part(plan.arrives(hop)).name.clone(),
+                    payload: slots.payload as f64 / whole * coded,
+                    slots,
+                    coded,
+                }
+            })
+            .collect();
+        let flows: Vec<SimulatedFlow> = (0..self.groups.len()).map(|g| self.flow(g, &tallies, &links)).collect();
+        let both = |f: fn(&Interval) -> f64| {
+            (0..self.groups.len()).map(|g| f(&self.mean_rate(g, &tallies))).collect::<Vec<f64>>()
+        };
+        let both_ways = Interval {
+            mean: both(|i| i.mean).iter().sum::<f64>() * 8.0 * SECOND,
+            // Tables of flows may move together, so their half widths are added, not their squares.
+            half: both(|i| i.half).iter().sum::<f64>() * 8.0 * SECOND,
+        };
+        let switches = plan
+            .parts
+            .iter()
+            .zip(&self.fabric.parts)
+            .enumerate()
+            .filter_map(|(i, (planned, part))| {
+                let Part::Switch(s) = part else { return None };
+                let (count, sum) = self.transit_at_window.get(i).copied().unwrap_or((0, 0));
+                let tlps = s.transit.count - count;
+                let mean = if tlps > 0 { (s.transit.sum - sum) as f64 / tlps as f64 } else { 0.0 };
+                Some(SimulatedSwitch {
+                    name: planned.name.clone(),
+                    latency: mean / SECOND,
+                    latency_max: s.transit.max as f64 / SECOND,
+                    tlps,
+                })
+            })
+            .collect();
+        let print = net
+            .flows
+            .iter()
+            .fold(self.seed, |h, f| (h ^ f.print).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ f.tally.done);
+        Simulation {
+            seed: self.seed,
+            fingerprint: format!("{print:016x}"),
+            ending: self.ending.clone(),
+            warmup: self.window as f64 / SECOND,
+            window: window / SECOND,
+            packets: self.packets(),
+            events: self.events(),
+            until: plan.stop.length.is_none().then_some(plan.stop.until.0),
+            flows,
+            both_ways,
+            links,
+            switches,
+        }
+    }
+
+    /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is.
+    fn mean_rate(&self, group: usize, tallies: &[Tally]) -> Interval {
+        let whole = self.rate_both(group);
+        if self.batches[group].len() >= 2 && !self.in_warmup() {
+            return whole;
+        }
+        let bytes: u64 = self.groups[group].iter().map(|&m| bytes(&tallies[m]) - bytes(&self.at_window[m])).sum();
+        Interval { mean: bytes as f64 / self.window_fs().max(1.0), half: f64::INFINITY }
+    }
+
+    fn in_warmup(&self) -> bool {
+        matches!(self.phase, super::Phase::Warmup { .. })
+    }
+
+    fn flow(&self, group: usize, tallies: &[Tally], links: &[SimulatedLink]) -> SimulatedFlow {
+        let members = &self.groups[group];
+        let plan = &self.plan;
+        let ways = if self.alternates(group) { 0.5 } else { 1.0 };
+        let window = self.window_fs().max(1.0);
+        let sum = |f: &dyn Fn(&Tally) -> u128| -> u128 {
+            members.iter().map(|&m| f(&tallies[m]) - f(&self.at_window[m])).sum()
+        };
+        let done = sum(&|t| t.done as u128) as u64;
+        let latency_sum = sum(&|t| t.latency) as f64;
+        let firsts = sum(&|t| t.firsts as u128) as f64;
+        let batched = self.latency(group);
+        let latency = if batched.half.is_finite() && !self.in_warmup() {
+            batched
+        } else {
+            Interval { mean: if done > 0 { latency_sum / done as f64 } else { 0.0 }, half: f64::INFINITY }
+        };
+        // Operations in flight: the integral over the window of begun - done, by the sums of their moments.
+        let area = |now: f64, t: &Tally| {
+            (t.begun as f64 * now - t.begun_sum as f64) - (t.done as f64 * now - t.done_sum as f64)
+        };
+        let (from, to) = (self.window as f64, self.now as f64);
+        let in_flight: f64 =
+            members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
+        let histogram = &self.fabric.net.latencies[group];
+        let quantile = |q: f64| if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(q) as f64 * 1e-12 };
+        let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
+        let backlogs = self.batch_values(group, |b| b.backlog as f64);
+        let backlog = self.fabric.backlogs(self.now);
+        let unstable = stats::grows(&backlogs, done as f64);
+        SimulatedFlow {
+            name: plan.flows[members[0]].group.clone(),
+            rate,
+            each: members
+                .iter()
+                .map(|&m| (bytes(&tallies[m]) - bytes(&self.at_window[m])) as f64 / window * ways * 8.0 * SECOND)
+                .collect(),
+            latency: latency.times(1.0 / SECOND),
+            latency_first: (firsts > 0.0).then(|| sum(&|t| t.first_latency) as f64 / firsts / SECOND),
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: if histogram.is_empty() { 0.0 } else { histogram.max() as f64 * 1e-12 },
+            operations: done,
+            in_flight,
+            little: latency_sum / window,
+            backlog: members.iter().map(|&m| backlog[m]).sum(),
+            unstable,
+            bound_by: bound_by(plan, FlowId(members[0] as u32), links),
+        }
+    }
+
+    /// The values of a time series at the present moment; everything before has happened.
+    pub fn sample(&self) -> Sample {
+        let net = &self.fabric.net;
+        let held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
+        let classes = [Class::Posted, Class::NonPosted, Class::Completion];
+        Sample {
+            time: self.time(),
+            delivered: net.flows.iter().map(|f| bytes(&f.tally)).collect(),
+            backlog: self.fabric.backlogs(self.now),
+            busy: net.wires.iter().map(|w| w.counts.busy()).collect(),
+            queued: held.iter().map(|h| h.0).collect(),
+            queued_bytes: held.iter().map(|h| h.1).collect(),
+            credits: net.wires.iter().map(|w| classes.map(|c| w.left(c).0)).collect(),
+        }
+    }
+}
+
+fn bytes(t: &Tally) -> u64 {
+    t.bytes[0] + t.bytes[1]
+}
+
+/// What holds a flow up, by the ledgers along its way: a wire whose slots are all taken; else what its requester's own wire waited for.
+fn bound_by(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Binding {
+    let flow = &plan.flows[flow.0 as usize];
+    let name = |hop: Hop| format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name);
+    let of = |hop: Hop| &links[super::fabric::wire_of(hop) as usize].slots;
+    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
+    let used = |s: &SlotCounts| s.busy() as f64 / s.total().max(1) as f64;
+    let fullest = ways.max_by(|a, b| used(of(*a)).total_cmp(&used(of(*b))));
+    if let Some(hop) = fullest.filter(|h| used(of(*h)) > 0.97) {
+        let share = crate::units::digits(100.0 * used(of(hop)));
+        return Binding {
+            element: name(hop),
+            resource: "slots".into(),
+            evidence: format!("{share} % of its slots taken"),
+        };
+    }
+    let Some(&first) = flow.route.first() else {
+        return Binding {
+            element: format!("flows.{}", flow.name),
+            resource: "its own load".into(),
+            evidence: String::new(),
+        };
+    };
+    let slots = of(first);
+    let (cause, idle) =
+        Idle::ALL.into_iter().zip(slots.idle).max_by_key(|(_, n)| *n).unwrap_or((Idle::NothingToSend, 0));
+    let share = crate::units::digits(100.0 * idle as f64 / slots.total().max(1) as f64);
+    let evidence = format!("{share} % of its port's time idle: {}", cause.words());
+    let (element, resource) = match cause {
+        Idle::Tags => (format!("parts.{}", plan.part(flow.source).name), "read requests in flight"),
+        Idle::TurnAround => (format!("parts.{}", plan.part(flow.source).name), "turn-around"),
+        Idle::Pace => (format!("parts.{}", plan.part(flow.source).name), "engine"),
+        Idle::PostedCredits | Idle::NonPostedCredits | Idle::CompletionCredits => (name(first), "credits"),
+        Idle::ReplayBuffer => (name(first), "replay buffer"),
+        _ => (format!("flows.{}", flow.name), "its own load"),
+    };
+    Binding { element, resource: resource.into(), evidence }
+}

@@ -1,0 +1,462 @@
+//! What a device asks for: its flows' operations, cut into TLPs, held back by tags, turn-around and the engine's own rates.
+//!
+//! A requester is asked for its next TLP whenever its port is free, and answers with one, or with the reason and the moment to ask again.
+//! A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at random for each operation.
+
+use super::clock::Pace;
+use super::fabric::Net;
+use super::kernel::NEVER;
+use super::source::{Next, Source};
+use super::wire::Tlp;
+use crate::protocol::pcie::Class;
+use crate::result::Idle;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use std::collections::VecDeque;
+
+/// How a flow's operations look on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// Bytes of an operation.
+    pub(super) size: u64,
+    /// Largest payload of a write TLP.
+    pub(super) payload: u64,
+    /// Largest read request.
+    pub(super) request: u64,
+    /// Header and digest of a request.
+    pub(super) head: u16,
+}
+
+/// A flow, as its requester sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub(super) flow: u32,
+    pub(super) shape: Shape,
+    pub(super) source: Source,
+    pub(super) current: Option<Issue>,
+    /// Whether the operation before was a read, of a flow that alternates.
+    pub(super) was_read: bool,
+}
+
+/// An operation that is being issued.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Issue {
+    read: bool,
+    born: u64,
+    left: u64,
+    op: u32,
+    started: bool,
+}
+
+/// A value with a rate: not before `at`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate {
+    pub(super) pace: Pace,
+    at: u64,
+}
+
+impl Gate {
+    pub(super) fn new(pace: Pace) -> Gate {
+        Gate { pace, at: 0 }
+    }
+
+    /// Lets `bytes` through. What came a little late because the port was busy may catch up by as much as one passage.
+    fn pass(&mut self, now: u64, bytes: u64) {
+        let span = self.pace.span(bytes);
+        self.at = self.at.max(now.saturating_sub(span)) + span;
+    }
+}
+
+/// At most one start in so long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval {
+    pub(super) every: u64,
+    pub(super) at: u64,
+}
+
+/// Read requests that may be outstanding, and when a used one may be used again.
+#[derive(Clone, Debug)]
+pub(super) enum Tags {
+    /// A root complex does not run out of them.
+    Unlimited,
+    /// Each by itself: how many are free, and when those in turn-around will be.
+    Single { free: u64, resting: VecDeque<u64>, turnaround: u64 },
+    /// Engine by engine: all tags of one, then its turn-around.
+    Batch { engines: Vec<Engine>, tags: u32, turn: usize, turnaround: u64 },
+}
+
+/// An engine that issues its tags as a batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Engine {
+    issued: u32,
+    outstanding: u32,
+    open_at: u64,
+}
+
+impl Tags {
+    /// Whether a request may go now: the engine that sends it, or when to ask again.
+    fn ready(&mut self, now: u64) -> Result<u16, (Idle, u64)> {
+        match self {
+            Tags::Unlimited => Ok(0),
+            Tags::Single { free, resting, .. } => {
+                while resting.front().is_some_and(|at| *at <= now) {
+                    resting.pop_front();
+                    *free += 1;
+                }
+                match (*free, resting.front()) {
+                    (0, Some(&at)) => Err((Idle::TurnAround, at)),
+                    (0, None) => Err((Idle::Tags, NEVER)),
+                    _ => Ok(0),
+                }
+            }
+            Tags::Batch { engines, tags, turn, .. } => {
+                let n = engines.len();
+                let (mut idle, mut wake) = (Idle::Tags, NEVER);
+                for k in 0..n {
+                    let i = (*turn + k) % n;
+                    let e = &engines[i];
+                    if e.open_at > now {
+                        (idle, wake) = (Idle::TurnAround, wake.min(e.open_at));
+                    } else if e.issued < *tags {
+                        *turn = i;
+                        return Ok(i as u16);
+                    }
+                }
+                Err((idle, wake))
+            }
+        }
+    }
+
+    fn take(&mut self, engine: u16) {
+        match self {
+            Tags::Unlimited => {}
+            Tags::Single { free, .. } => *free -= 1,
+            Tags::Batch { engines, tags, turn, .. } => {
+                let e = &mut engines[engine as usize];
+                e.issued += 1;
+                e.outstanding += 1;
+                if e.issued == *tags {
+                    *turn = (engine as usize + 1) % engines.len();
+                }
+            }
+        }
+    }
+
+    /// A request is done.
+    fn release(&mut self, engine: u16, now: u64) {
+        match self {
+            Tags::Unlimited => {}
+            Tags::Single { free, turnaround: 0, .. } => *free += 1,
+            Tags::Single { resting, turnaround, .. } => resting.push_back(now + *turnaround),
+            Tags::Batch { engines, turnaround, .. } => {
+                let e = &mut engines[engine as usize];
+                e.outstanding -= 1;
+                if e.outstanding == 0 {
+                    (e.issued, e.open_at) = (0, now + *turnaround);
+                }
+            }
+        }
+    }
+}
+
+/// A table whose free entries are used again.
+#[derive(Clone, Debug)]
+struct Table<T> {
+    all: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Table<T> {
+    const fn new() -> Table<T> {
+        Table { all: Vec::new(), free: Vec::new() }
+    }
+
+    fn add(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(i) => {
+                self.all[i as usize] = value;
+                i
+            }
+            None => {
+                self.all.push(value);
+                self.all.len() as u32 - 1
+            }
+        }
+    }
+
+    fn remove(&mut self, i: u32) -> T {
+        self.free.push(i);
+        self.all[i as usize]
+    }
+}
+
+/// An outstanding read request.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    stream: u32,
+    op: u32,
+    engine: u16,
+    left: u32,
+    size: u32,
+}
+
+/// An operation that reads and is not done.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    flow: u32,
+    born: u64,
+    left: u64,
+    begun: bool,
+}
+
+/// What comes to its end.
+#[derive(Clone, Copy, Debug)]
+enum Finish {
+    /// A request: its tag may rest.
+    Request(u32),
+    /// An operation whose data the internal bus carried.
+    Operation(u32),
+}
+
+/// All that one port of a part asks for.
+#[derive(Clone, Debug)]
+pub(super) struct Requester {
+    pub(super) streams: Vec<Stream>,
+    turn: usize,
+    /// Picks the flow of the next operation.
+    pub(super) random: Option<Xoshiro256PlusPlus>,
+    pub(super) tags: Tags,
+    pub(super) both: Option<Gate>,
+    pub(super) read: Option<Gate>,
+    pub(super) write: Option<Gate>,
+    pub(super) read_starts: Option<Interval>,
+    pub(super) write_starts: Option<Interval>,
+    pub(super) write_gap: u64,
+    gap_until: u64,
+    /// The engine's own part of a read's latency.
+    pub(super) latency: u64,
+    /// Carries what was read to its place: its rate, and when it is free.
+    pub(super) bus: Option<Gate>,
+    reads: Table<Read>,
+    ops: Table<Op>,
+    /// What will be done when, the earliest first.
+    finishing: VecDeque<(u64, Finish)>,
+}
+
+impl Requester {
+    pub(super) fn new() -> Requester {
+        Requester {
+            streams: Vec::new(),
+            turn: 0,
+            random: None,
+            tags: Tags::Unlimited,
+            both: None,
+            read: None,
+            write: None,
+            read_starts: None,
+            write_starts: None,
+            write_gap: 0,
+            gap_until: 0,
+            latency: 0,
+            bus: None,
+            reads: Table::new(),
+            ops: Table::new(),
+            finishing: VecDeque::new(),
+        }
+    }
+
+    /// The next TLP for a free port; or why there is none, and when to ask again.
+    pub(super) fn pull(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+        let n = self.streams.len();
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        for k in 0..n {
+            let i = if self.turn + k < n { self.turn + k } else { self.turn + k - n };
+            match self.offer(i, wire, now, net) {
+                Ok(tlp) => {
+                    if self.random.is_none() {
+                        self.turn = if i + 1 < n { i + 1 } else { 0 };
+                    } else if self.streams[i].current.is_none() {
+                        self.pick();
+                    }
+                    return Ok(tlp);
+                }
+                Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
+            }
+            if self.random.is_some() {
+                break;
+            }
+        }
+        Err((idle, wake))
+    }
+
+    /// Draws the flow of the next operation.
+    pub(super) fn pick(&mut self) {
+        if let Some(random) = &mut self.random {
+            self.turn = (((random.next_u64() >> 32) * self.streams.len() as u64) >> 32) as usize;
+        }
+    }
+
+    fn offer(&mut self, i: usize, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+        let stream = &mut self.streams[i];
+        let flow = stream.flow as usize;
+        let mut issue = match stream.current {
+            Some(issue) => issue,
+            None => {
+                let born = match stream.source.next(now, &mut net.flows[flow].again) {
+                    Next::Now(born) => born,
+                    Next::At(at) => return Err((Idle::NothingToSend, at)),
+                };
+                let read =
+                    if stream.shape.reads && stream.shape.writes { !stream.was_read } else { stream.shape.reads };
+                let issue = Issue { read, born, left: stream.shape.size, op: u32::MAX, started: false };
+                stream.current = Some(issue);
+                issue
+            }
+        };
+        let shape = &stream.shape;
+        let (class, asks, payload) = if issue.read {
+            (Class::NonPosted, issue.left.min(shape.request), 0)
+        } else {
+            (Class::Posted, 0, issue.left.min(shape.payload))
+        };
+        let bytes = asks + payload;
+        // The engine's own limits.
+        let gates = [self.both.as_ref(), if issue.read { self.read.as_ref() } else { self.write.as_ref() }];
+        let starts = if issue.read { &self.read_starts } else { &self.write_starts };
+        let mut open = gates.iter().flatten().fold(0, |at, g| at.max(g.at));
+        if let (Some(s), false) = (starts, issue.started) {
+            open = open.max(s.at);
+        }
+        if !issue.read {
+            open = open.max(self.gap_until);
+        }
+        if open > now {
+            return Err((Idle::Pace, open));
+        }
+        let engine = if issue.read { self.tags.ready(now)? } else { 0 };
+        let body = shape.head + payload.next_multiple_of(4) as u16;
+        if !net.wires[wire as usize].may_send(class, body, payload as u16, now) {
+            return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
+        }
+        // It goes.
+        let own = if issue.read { self.read.as_mut() } else { self.write.as_mut() };
+        for gate in [self.both.as_mut(), own].into_iter().flatten() {
+            gate.pass(now, bytes);
+        }
+        if !issue.started {
+            let starts = if issue.read { &mut self.read_starts } else { &mut self.write_starts };
+            if let Some(s) = starts {
+                s.at = s.at.max(now.saturating_sub(s.every)) + s.every;
+            }
+            issue.started = true;
+            // A saturating load's operation begins when it goes; others have waited.
+            if stream.source.saturates() {
+                issue.born = now;
+            }
+            net.flows[flow].started(issue.born);
+            if issue.read {
+                issue.op = self.ops.add(Op { flow: flow as u32, born: issue.born, left: shape.size, begun: false });
+            }
+        }
+        issue.left -= bytes;
+        let last = issue.left == 0;
+        let mut tag = 0;
+        if issue.read {
+            self.tags.take(engine);
+            tag = self.reads.add(Read { stream: i as u32, op: issue.op, engine, left: asks as u32, size: asks as u32 });
+        }
+        stream.was_read = issue.read;
+        stream.current = (!last).then_some(issue);
+        Ok(Tlp {
+            head: 0,
+            tail: 0,
+            ready: 0,
+            born: issue.born,
+            at: net.flows[flow].there,
+            flow: flow as u32,
+            tag,
+            body,
+            payload: payload as u16,
+            asks: asks as u16,
+            class,
+            last,
+        })
+    }
+
+    /// A write TLP's last bit leaves at `end`.
+    pub(super) fn wrote(&mut self, end: u64) {
+        if self.write_gap > 0 {
+            self.gap_until = end + self.write_gap;
+        }
+    }
+
+    /// A completion has come in; `first_data` is when its first double word did. Gives the next moment at which something is finished, and whether
+    /// something is at once.
+    pub(super) fn completion(&mut self, tlp: &Tlp, first_data: u64, now: u64, net: &mut Net) -> (u64, bool) {
+        let read = &mut self.reads.all[tlp.tag as usize];
+        read.left -= tlp.payload as u32;
+        let (left, read) = (read.left, *read);
+        let op = &mut self.ops.all[read.op as usize];
+        let flow = &mut net.flows[tlp.flow as usize];
+        flow.received(true, tlp.payload as u64);
+        if !op.begun {
+            op.begun = true;
+            flow.first_data(first_data + self.latency - op.born);
+        }
+        op.left -= tlp.payload as u64;
+        if left > 0 {
+            return (self.next_finish(), false);
+        }
+        let mut done = now + self.latency;
+        let mut op_done = done;
+        if let Some(bus) = &mut self.bus {
+            bus.at = bus.at.max(done) + bus.pace.span(read.size as u64);
+            op_done = done + bus.pace.span(self.streams[read.stream as usize].shape.size);
+            done = bus.at;
+        }
+        let whole = op.left == 0;
+        if done <= now {
+            self.finish(Finish::Request(tlp.tag), now, net);
+        } else {
+            self.finishing.push_back((done, Finish::Request(tlp.tag)));
+        }
+        if whole {
+            let (at, what) = (op_done.max(done), Finish::Operation(read.op));
+            if at <= now {
+                self.finish(what, now, net);
+            } else {
+                let behind = self.finishing.iter().rev().take_while(|f| f.0 > at).count();
+                self.finishing.insert(self.finishing.len() - behind, (at, what));
+            }
+        }
+        (self.next_finish(), done <= now)
+    }
+
+    /// Finishes what is due; gives the next such moment.
+    pub(super) fn tick(&mut self, now: u64, net: &mut Net) -> u64 {
+        while let Some((at, what)) = self.finishing.front().copied().filter(|f| f.0 <= now) {
+            self.finishing.pop_front();
+            self.finish(what, at, net);
+        }
+        self.next_finish()
+    }
+
+    fn next_finish(&self) -> u64 {
+        self.finishing.front().map_or(NEVER, |f| f.0)
+    }
+
+    fn finish(&mut self, what: Finish, at: u64, net: &mut Net) {
+        match what {
+            Finish::Request(tag) => {
+                let read = self.reads.remove(tag);
+                self.tags.release(read.engine, at);
+            }
+            Finish::Operation(op) => {
+                let op = self.ops.remove(op);
+                net.finished(op.flow, op.born, at);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! When operations begin: always (saturating), at their arrivals (open), or when one before is done (closed).
+//!
+//! Arrivals are worked out when somebody is ready for them, so a load that no one can carry costs no memory.
+
+use super::clock::Pace;
+use super::kernel::NEVER;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use std::collections::VecDeque;
+
+/// No backlog is counted further.
+const COUNTED: u64 = 1 << 20;
+
+/// When the next operation of a flow may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Now; it has waited since.
+    Now(u64),
+    /// Not before; [`NEVER`] until something else happens.
+    At(u64),
+}
+
+/// What makes operations begin.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// There is always one more.
+    Saturating,
+    /// So many come a second.
+    Open(Arrivals),
+    /// One for each that is done. Its first ones begin at time 0.
+    Closed { first: u32 },
+}
+
+impl Source {
+    #[inline]
+    pub(super) fn next(&mut self, now: u64, again: &mut VecDeque<u64>) -> Next {
+        match self {
+            Source::Saturating => Next::Now(now),
+            Source::Open(arrivals) if arrivals.next <= now => {
+                let born = arrivals.next;
+                arrivals.advance();
+                Next::Now(born)
+            }
+            Source::Open(arrivals) => Next::At(arrivals.next),
+            Source::Closed { first: first @ 1.. } => {
+                *first -= 1;
+                Next::Now(0)
+            }
+            Source::Closed { .. } => match again.front().copied() {
+                Some(at) if at <= now => {
+                    again.pop_front();
+                    Next::Now(at)
+                }
+                at => Next::At(at.unwrap_or(NEVER)),
+            },
+        }
+    }
+
+    pub(super) fn saturates(&self) -> bool {
+        matches!(self, Source::Saturating)
+    }
+
+    /// Operations that have arrived by `now` and have not begun.
+    pub(super) fn backlog(&self, now: u64) -> u64 {
+        let Source::Open(arrivals) = self else { return 0 };
+        let mut ahead = arrivals.clone();
+        let mut n = 0;
+        while ahead.next <= now && n < COUNTED {
+            ahead.advance();
+            n += 1;
+        }
+        n
+    }
+}
+
+/// The arrivals of an open load: evenly spaced, or Poisson.
+#[derive(Clone, Debug)]
+pub(super) struct Arrivals {
+    next: u64,
+    n: u64,
+    bytes: u64,
+    pace: Pace,
+    random: Option<(Xoshiro256PlusPlus, f64)>,
+}
+
+impl Arrivals {
+    /// One arrival for each `bytes` at a pace. With random numbers, the gaps are exponential with the same mean.
+    pub(super) fn new(pace: Pace, bytes: u64, random: Option<Xoshiro256PlusPlus>) -> Arrivals {
+        let mean = pace.span(bytes) as f64;
+        let mut a = Arrivals { next: 0, n: 0, bytes, pace, random: random.map(|r| (r, mean)) };
+        if a.random.is_some() {
+            a.advance();
+        }
+        a
+    }
+
+    fn advance(&mut self) {
+        self.next = match &mut self.random {
+            Some((random, mean)) => self.next.saturating_add(exponential(random, *mean)),
+            None => {
+                self.n += 1;
+                self.pace.span(self.n.saturating_mul(self.bytes))
+            }
+        };
+    }
+}
+
+/// An exponential variate, by inversion. The logarithm is that of the `libm` crate, the same on every machine.
+pub fn exponential(random: &mut impl Rng, mean: f64) -> u64 {
+    let uniform = ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    (-libm::log(uniform) * mean) as u64
+}

@@ -1,0 +1,338 @@
+//! A PCIe switch: packets wait in the buffer of the port that they came in by, and the port that they leave by takes them in turn.
+//!
+//! Each ingress port has a queue per class, whose head is a candidate at one egress port. A crossbar reads one packet of an ingress port at a
+//! time, at the rate of its link, so a head that must wait blocks what stands behind it. A shared bus carries one packet of the whole switch at a
+//! time. A shared memory takes packets in one at a time, and then holds no one up for another's sake.
+
+use super::clock::Pace;
+use super::fabric::Net;
+use super::kernel::{Agenda, NEVER};
+use super::wire::{CLASSES, Tlp};
+use crate::protocol::pcie::Class;
+use crate::result::Idle;
+use crate::scenario::keys::{Arbitration, Core};
+use std::collections::VecDeque;
+
+/// No egress port.
+const NONE: u16 = u16::MAX;
+
+/// Times through the switch, first bit in to first bit out, fs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Transit {
+    pub(super) count: u64,
+    pub(super) sum: u128,
+    pub(super) max: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Ingress {
+    wire: u32,
+    /// A packet is being read out until then.
+    reading: u64,
+    /// The egress port that each class's head is a candidate at.
+    heads: [u16; 3],
+    /// In a shared memory: what waits, by egress port and class.
+    stored: Vec<VecDeque<Tlp>>,
+}
+
+#[derive(Clone, Debug)]
+struct Egress {
+    wire: u32,
+    /// Candidates: four bits for each ingress port, one a class.
+    waiting: Vec<u64>,
+    /// The ingress port served last.
+    turn: usize,
+}
+
+/// A switch.
+#[derive(Clone, Debug)]
+pub(super) struct Switch {
+    ins: Vec<Ingress>,
+    outs: Vec<Egress>,
+    arbitration: Arbitration,
+    core: Core,
+    pace: Option<Pace>,
+    /// The shared core is taken until then.
+    core_free: u64,
+    /// The ingress port that the shared core served last.
+    core_turn: usize,
+    timer: u32,
+    pub(super) transit: Transit,
+}
+
+impl Switch {
+    /// `ports` as (wire in, wire out).
+    pub(super) fn new(ports: &[(u32, u32)], core: Core, pace: Option<Pace>, arbitration: Arbitration) -> Switch {
+        let n = ports.len();
+        let stored = if core == Core::SharedMemory { 3 * n } else { 0 };
+        Switch {
+            ins: ports
+                .iter()
+                .map(|p| Ingress { wire: p.0, reading: 0, heads: [NONE; 3], stored: vec![VecDeque::new(); stored] })
+                .collect(),
+            outs: ports.iter().map(|p| Egress { wire: p.1, waiting: vec![0; (4 * n).div_ceil(64)], turn: 0 }).collect(),
+            arbitration,
+            core,
+            pace,
+            core_free: 0,
+            core_turn: 0,
+            timer: 0,
+            transit: Transit::default(),
+        }
+    }
+
+    pub(super) fn wired(&mut self, timer: u32) {
+        self.timer = timer;
+    }
+
+    /// The head of a class has come in and is routed.
+    pub(super) fn head(&mut self, wire: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let (port, slot) = {
+            let w = &net.wires[wire as usize];
+            (w.port_to as usize, w.rx + class as u32)
+        };
+        agenda.set(slot, NEVER);
+        let Some(tlp) = net.wires[wire as usize].queues[class as usize].front() else { return };
+        let out = net.wires[net.paths[tlp.at as usize + 1] as usize].port_from as usize;
+        self.ins[port].heads[class as usize] = out as u16;
+        if self.pace.is_some() {
+            self.serve_core(now, net, agenda);
+        } else if self.core == Core::SharedMemory {
+            self.store(port, class, out, net, agenda);
+            self.transmit(out, now, net, agenda);
+        } else {
+            self.offer(port, class, out, true);
+            self.transmit(out, now, net, agenda);
+        }
+    }
+
+    /// The shared core is free again.
+    pub(super) fn tick(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        agenda.set(self.timer, NEVER);
+        self.serve_core(now, net, agenda);
+    }
+
+    /// The transmitter of an egress wire may act.
+    pub(super) fn free(&mut self, wire: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let w = &net.wires[wire as usize];
+        let (out, slot) = (w.port_from as usize, w.tx);
+        agenda.set(slot, NEVER);
+        if self.pace.is_some() && self.core == Core::SharedBus {
+            self.serve_core(now, net, agenda);
+        } else {
+            self.transmit(out, now, net, agenda);
+        }
+    }
+
+    fn offer(&mut self, port: usize, class: Class, out: usize, yes: bool) {
+        let bit = 4 * port + class as usize;
+        let word = &mut self.outs[out].waiting[bit / 64];
+        if yes {
+            *word |= 1 << (bit % 64);
+        } else {
+            *word &= !(1 << (bit % 64));
+        }
+    }
+
+    /// Moves a head into the shared memory; its buffer stays taken until it leaves the switch.
+    fn store(&mut self, port: usize, class: Class, out: usize, net: &mut Net, agenda: &mut Agenda) {
+        let ingress = &mut self.ins[port];
+        ingress.heads[class as usize] = NONE;
+        let wire = &mut net.wires[ingress.wire as usize];
+        if let Some(tlp) = wire.queues[class as usize].pop_front() {
+            ingress.stored[3 * out + class as usize].push_back(tlp);
+        }
+        if let Some(next) = wire.queues[class as usize].front() {
+            agenda.set(wire.rx + class as u32, next.ready);
+        }
+        self.offer(port, class, out, true);
+    }
+
+    /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if there are credits for it.
+    fn candidate(&self, port: usize, out: usize, bits: u64, now: u64, net: &mut Net) -> Result<(Class, u64), Idle> {
+        let wire = self.outs[out].wire as usize;
+        let mut best: Option<(Class, u64)> = None;
+        let mut lack = Idle::NothingToSend;
+        for class in CLASSES {
+            if bits & (1 << class as u64) == 0 {
+                continue;
+            }
+            let ingress = &self.ins[port];
+            let head = match self.core {
+                Core::SharedMemory => ingress.stored[3 * out + class as usize].front(),
+                _ => net.wires[ingress.wire as usize].queues[class as usize].front(),
+            };
+            let Some(tlp) = head.copied().filter(|t| best.is_none_or(|b| t.ready < b.1)) else { continue };
+            if net.wires[wire].may_send(class, tlp.body, tlp.payload, now) {
+                best = Some((class, tlp.ready));
+            } else {
+                lack = net.wires[wire].lack(class, tlp.payload);
+            }
+        }
+        best.ok_or(lack)
+    }
+
+    /// Whom the egress port serves next: (ingress port, class); or why nobody, and until when to wait.
+    fn choose(&mut self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class), (Idle, u64)> {
+        let ports = self.ins.len();
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        let mut oldest: Option<(u64, usize, Class)> = None;
+        let words = self.outs[out].waiting.len();
+        let first = (self.outs[out].turn + 1) % ports;
+        // Twice over the words, so that the turn may begin anywhere.
+        for lap in 0..2 {
+            for word in 0..words {
+                let mut bits = self.outs[out].waiting[word];
+                while bits != 0 {
+                    let port = word * 16 + bits.trailing_zeros() as usize / 4;
+                    let shift = 4 * (port % 16);
+                    let mine = (bits >> shift) & 0xf;
+                    bits &= !(0xf << shift);
+                    if (port < first) != (lap == 1) {
+                        continue;
+                    }
+                    if self.ins[port].reading > now {
+                        wake = wake.min(self.ins[port].reading);
+                        idle = idle.max(Idle::Arbitration);
+                        continue;
+                    }
+                    match self.candidate(port, out, mine, now, net) {
+                        Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class)),
+                        Ok((class, ready)) => {
+                            if oldest.is_none_or(|o| ready < o.0) {
+                                oldest = Some((ready, port, class));
+                            }
+                        }
+                        Err(lack) => idle = idle.max(lack),
+                    }
+                }
+            }
+        }
+        oldest.map(|(_, port, class)| (port, class)).ok_or((idle, wake))
+    }
+
+    /// Sends the next packet of an egress port, if it is free and has one.
+    fn transmit(&mut self, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let id = self.outs[out].wire as usize;
+        let wire = &net.wires[id];
+        let (free, slot) = (wire.next_at, wire.tx);
+        if free > now {
+            agenda.set(slot, free);
+            return;
+        }
+        match self.choose(out, now, net) {
+            Ok((port, class)) => {
+                self.forward(port, class, out, now, net, agenda);
+                if self.outs[out].waiting.iter().any(|w| *w != 0) {
+                    agenda.set(slot, net.wires[id].next_at);
+                }
+            }
+            Err((idle, wake)) => {
+                let wire = &mut net.wires[id];
+                wire.idle = idle;
+                agenda.set(slot, wake);
+                if idle.is_credit() {
+                    wire.wait(now, agenda);
+                }
+            }
+        }
+    }
+
+    /// Takes a head out of its buffer and puts it on the wire, not before `now`.
+    fn forward(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        self.outs[out].turn = port;
+        let ingress = &mut self.ins[port];
+        let wire = &mut net.wires[ingress.wire as usize];
+        let tlp = if self.core == Core::SharedMemory {
+            let stored = &mut ingress.stored[3 * out + class as usize];
+            let tlp = stored.pop_front();
+            let more = !stored.is_empty();
+            let Some(tlp) = tlp else { return };
+            wire.free(class, tlp.payload, tlp.tail.max(now), agenda);
+            self.offer(port, class, out, more);
+            tlp
+        } else {
+            let Some(tlp) = wire.queues[class as usize].pop_front() else { return };
+            ingress.heads[class as usize] = NONE;
+            ingress.reading = now + wire.clock.span_below(wire.bytes(tlp.body) as u64);
+            wire.free(class, tlp.payload, tlp.tail.max(ingress.reading), agenda);
+            if let Some(next) = wire.queues[class as usize].front() {
+                agenda.set(wire.rx + class as u32, next.ready.max(ingress.reading));
+            }
+            self.offer(port, class, out, false);
+            tlp
+        };
+        let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
+        let through = begin - tlp.head;
+        self.transit.count += 1;
+        self.transit.sum += through as u128;
+        self.transit.max = self.transit.max.max(through);
+    }
+
+    /// A shared bus or memory with a bandwidth: takes heads in turn, one at a time.
+    fn serve_core(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let ports = self.ins.len();
+        let (bus, Some(pace)) = (self.core == Core::SharedBus, self.pace) else { return };
+        let mut i = 0;
+        while i < 3 * ports {
+            let port = (self.core_turn + 1 + i / 3) % ports;
+            let class = CLASSES[i % 3];
+            i += 1;
+            let out = self.ins[port].heads[class as usize];
+            if out == NONE {
+                continue;
+            }
+            let id = self.outs[out as usize].wire as usize;
+            if self.core_free > now {
+                net.wires[id].idle = net.wires[id].idle.max(Idle::Core);
+                agenda.by(self.timer, self.core_free);
+                continue;
+            }
+            let Some(tlp) = net.wires[self.ins[port].wire as usize].queues[class as usize].front().copied() else {
+                continue;
+            };
+            let mut start = now;
+            if bus {
+                let wire = &mut net.wires[id];
+                if wire.next_at > now {
+                    agenda.by(wire.tx, wire.next_at);
+                    continue;
+                }
+                if !wire.may_send(class, tlp.body, tlp.payload, now) {
+                    wire.idle = wire.lack(class, tlp.payload);
+                    wire.wait(now, agenda);
+                    continue;
+                }
+                // A bus slower than the link must not let it run dry.
+                let out = wire.clock.span(wire.bytes(tlp.body) as u64);
+                start = now.max((now + pace.span(tlp.body as u64)).saturating_sub(out));
+            }
+            self.core_turn = port;
+            self.core_free = now + pace.span(tlp.body as u64);
+            if bus {
+                net.wires[id].idle = Idle::NothingToSend;
+                self.forward(port, class, out as usize, start, net, agenda);
+                agenda.by(net.wires[id].tx, net.wires[id].next_at);
+            } else {
+                self.store(port, class, out as usize, net, agenda);
+                self.transmit(out as usize, now, net, agenda);
+            }
+            i = 0;
+        }
+    }
+
+    /// Blocked heads, for the search of deadlocks: (wire that it sits on, wire that it wants).
+    pub(super) fn blocked(&self, net: &Net) -> Vec<(u32, u32)> {
+        let mut all = Vec::new();
+        for ingress in &self.ins {
+            for class in CLASSES {
+                let head = net.wires[ingress.wire as usize].queues[class as usize].front();
+                let stored = ingress.stored.iter().filter_map(|q| q.front()).filter(|t| t.class == class);
+                for tlp in head.into_iter().chain(stored) {
+                    all.push((ingress.wire, net.paths[tlp.at as usize + 1]));
+                }
+            }
+        }
+        all
+    }
+}

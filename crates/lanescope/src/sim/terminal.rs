@@ -1,0 +1,204 @@
+//! The end of links: a root complex with its root ports, or a device with its one. It asks (requester) and answers (completer).
+
+use super::completer::{Completer, Job};
+use super::fabric::Net;
+use super::kernel::{Agenda, NEVER};
+use super::requester::Requester;
+use crate::protocol::pcie::{self, Class};
+use crate::result::Idle;
+use std::collections::VecDeque;
+
+/// A port: what it still has to answer, and what it asks for.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// The wire out.
+    pub(super) wire: u32,
+    pub(super) requester: Requester,
+    jobs: VecDeque<Job>,
+    /// Whether the last TLP was a completion: the two take turns.
+    answered: bool,
+}
+
+/// A root complex or a device.
+#[derive(Clone, Debug)]
+pub(super) struct Terminal {
+    pub(super) ports: Vec<Port>,
+    pub(super) completer: Completer,
+    /// From a write's last bit to its being done, fs.
+    pub(super) write_latency: u64,
+    /// Slots of the agenda: the completer's, then one for each port's requester.
+    timer: u32,
+    ready: Vec<Job>,
+    taken: Vec<u32>,
+}
+
+impl Terminal {
+    pub(super) fn new(wires: &[u32], completer: Completer, write_latency: u64) -> Terminal {
+        let port = |&wire: &u32| Port { wire, requester: Requester::new(), jobs: VecDeque::new(), answered: false };
+        Terminal {
+            ports: wires.iter().map(port).collect(),
+            completer,
+            write_latency,
+            timer: 0,
+            ready: Vec::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    pub(super) fn wired(&mut self, timer: u32) {
+        self.timer = timer;
+        self.completer.wired(timer);
+    }
+
+    /// The head of a class is here whole.
+    #[inline]
+    pub(super) fn head(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let wire = &net.wires[id as usize];
+        let slot = wire.rx + class as u32;
+        let Some(tlp) = wire.queues[class as usize].front().copied() else {
+            agenda.set(slot, NEVER);
+            return;
+        };
+        let taken = match class {
+            Class::Posted => self.completer.write(id, tlp.payload, now, agenda),
+            Class::NonPosted => self.completer.request(id, &tlp, now, net, agenda),
+            Class::Completion => true,
+        };
+        if !taken {
+            agenda.set(slot, NEVER);
+            return;
+        }
+        match class {
+            Class::Posted => self.write(id, now, net, agenda),
+            Class::NonPosted => self.pop(id, class, now, net, agenda),
+            Class::Completion => {
+                let wire = &mut net.wires[id as usize];
+                let port = wire.port_to as usize;
+                let data = pcie::completion_head(wire.generation) + 4.min(tlp.payload as u64);
+                let after = wire.bytes(tlp.body) as u64 - data.min(wire.bytes(tlp.body) as u64);
+                let first_data = tlp.tail - wire.clock.span(after).min(tlp.tail);
+                self.pop(id, class, now, net, agenda);
+                let requester = &mut self.ports[port].requester;
+                let (next, finished) = requester.completion(&tlp, first_data, now, net);
+                agenda.by(self.timer + 1 + port as u32, next);
+                if finished {
+                    self.nudge(port, now, net, agenda);
+                }
+            }
+        }
+    }
+
+    /// A write is taken in.
+    fn write(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
+        self.pop(id, Class::Posted, now, net, agenda);
+        net.flows[tlp.flow as usize].received(false, tlp.payload as u64);
+        if tlp.last {
+            net.finished(tlp.flow, tlp.born, now + self.write_latency);
+            let flow = &net.flows[tlp.flow as usize];
+            if let Some(&at) = flow.again.back() {
+                // The requester may be waiting for it.
+                agenda.by(net.wires[net.paths[flow.there as usize] as usize].tx, at.max(now));
+            }
+        }
+    }
+
+    /// Takes a head out of its buffer, which is free again.
+    #[inline]
+    fn pop(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let wire = &mut net.wires[id as usize];
+        if let Some(tlp) = wire.queues[class as usize].pop_front() {
+            wire.free(class, tlp.payload, now, agenda);
+        }
+        let next = wire.queues[class as usize].front().map_or(NEVER, |t| t.ready.max(now));
+        agenda.set(wire.rx + class as u32, next);
+    }
+
+    /// A timer: 0 is the completer's, the others the requesters'.
+    pub(super) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        if let Some(port) = which.checked_sub(1) {
+            let next = self.ports[port as usize].requester.tick(now, net);
+            agenda.set(self.timer + which, next);
+            self.nudge(port as usize, now, net, agenda);
+            return;
+        }
+        let (mut ready, mut taken) = (std::mem::take(&mut self.ready), std::mem::take(&mut self.taken));
+        self.completer.tick(now, &mut ready, &mut taken, net, agenda);
+        for job in ready.drain(..) {
+            let port = job.port as usize;
+            self.ports[port].jobs.push_back(job);
+            self.nudge(port, now, net, agenda);
+        }
+        for wire in taken.drain(..) {
+            self.write(wire, now, net, agenda);
+        }
+        (self.ready, self.taken) = (ready, taken);
+    }
+
+    /// Something may have become sendable.
+    #[inline]
+    fn nudge(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let wire = &net.wires[self.ports[port].wire as usize];
+        if wire.next_at > now { agenda.by(wire.tx, wire.next_at) } else { self.transmit(port, now, net, agenda) }
+    }
+
+    /// The transmitter of a port may act.
+    #[inline]
+    pub(super) fn free(&mut self, wire: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let port = net.wires[wire as usize].port_from as usize;
+        self.transmit(port, now, net, agenda);
+    }
+
+    fn transmit(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let p = &mut self.ports[port];
+        let id = p.wire;
+        let wire = &mut net.wires[id as usize];
+        let (tx, free) = (wire.tx, wire.next_at);
+        if free > now {
+            agenda.set(tx, free);
+            return;
+        }
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        // Completions and requests take turns.
+        for turn in [!p.answered, p.answered] {
+            if turn {
+                let Some(job) = p.jobs.front_mut() else { continue };
+                let tlp = job.next(net);
+                let wire = &mut net.wires[id as usize];
+                if !wire.may_send(tlp.class, tlp.body, tlp.payload, now) {
+                    idle = idle.max(wire.lack(tlp.class, tlp.payload));
+                    continue;
+                }
+                job.sent(tlp.payload);
+                p.answered = true;
+                net.put(id, tlp, now, agenda);
+                if tlp.last {
+                    p.jobs.pop_front();
+                    self.completer.sent(now, net, agenda);
+                }
+            } else {
+                match p.requester.pull(id, now, net) {
+                    Err((why, at)) => {
+                        (idle, wake) = (idle.max(why), wake.min(at));
+                        continue;
+                    }
+                    Ok(tlp) => {
+                        p.answered = false;
+                        net.put(id, tlp, now, agenda);
+                        if tlp.class == Class::Posted {
+                            p.requester.wrote(net.wires[id as usize].next_at);
+                        }
+                    }
+                }
+            }
+            agenda.set(tx, net.wires[id as usize].next_at);
+            return;
+        }
+        let wire = &mut net.wires[id as usize];
+        wire.idle = idle;
+        agenda.set(tx, wake);
+        if idle.is_credit() {
+            wire.wait(now, agenda);
+        }
+    }
+}

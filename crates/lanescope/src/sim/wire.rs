@@ -1,0 +1,558 @@
+//! One direction of a link: the transmitter at its head, what is in flight, and the data link layer of the receiver at its foot.
+//!
+//! A transmission is booked in whole slots behind what was booked before; nothing booked is ever taken back. DLLPs go before TLPs, which are
+//! committed one at a time, when the wire falls free; so booking a DLLP at once is booking it in its right place. Credits and Acks that come
+//! back are kept with their moment and applied when the transmitter looks; they wake it only if it waits for them.
+
+use super::clock::Clock;
+use super::fabric::Reach;
+use super::kernel::{Agenda, NEVER};
+use crate::protocol::pcie::{self, Class, Generation};
+use crate::result::{Idle, SlotCounts};
+use std::collections::VecDeque;
+
+/// All classes, in the order of their queues.
+pub(super) const CLASSES: [Class; 3] = [Class::Posted, Class::NonPosted, Class::Completion];
+
+/// A TLP, from its first transmission on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tlp {
+    /// When its first bit reaches the end of this hop, fs.
+    pub(super) head: u64,
+    /// When its last bit does.
+    pub(super) tail: u64,
+    /// When the part there may first act on it.
+    pub(super) ready: u64,
+    /// When the operation began that it belongs to.
+    pub(super) born: u64,
+    /// Index into the fabric's paths: the wire that it is on.
+    pub(super) at: u32,
+    /// The flow.
+    pub(super) flow: u32,
+    /// The requester's entry for the read that it belongs to.
+    pub(super) tag: u32,
+    /// Header, payload in whole double words, digest: its wire size without framing.
+    pub(super) body: u16,
+    /// Payload; of a read request, 0.
+    pub(super) payload: u16,
+    /// Of a read request: bytes asked for.
+    pub(super) asks: u16,
+    /// Its class.
+    pub(super) class: Class,
+    /// Whether it is the last of its operation (posted) or request (completion).
+    pub(super) last: bool,
+}
+
+/// Credits of one kind that a transmitter has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Credits {
+    /// The receiver advertised infinite credits.
+    Infinite,
+    /// So many are left.
+    Left(u32),
+}
+
+impl Credits {
+    fn covers(self, n: u32) -> bool {
+        match self {
+            Credits::Infinite => true,
+            Credits::Left(left) => left >= n,
+        }
+    }
+
+    fn take(&mut self, n: u32) {
+        if let Credits::Left(left) = self {
+            *left -= n;
+        }
+    }
+
+    fn give(&mut self, n: u32) {
+        if let Credits::Left(left) = self {
+            *left += n;
+        }
+    }
+}
+
+/// A class's account at the transmitter, and what the receiver knows to have room for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Account {
+    pub(super) headers: Credits,
+    pub(super) data: Credits,
+}
+
+/// Credits or replay space on their way back to the transmitter.
+#[derive(Clone, Copy, Debug)]
+struct Return {
+    at: u64,
+    /// The class of an UpdateFC; `None` is an Ack.
+    class: Option<Class>,
+    /// Header credits, or TLPs acknowledged.
+    headers: u32,
+    data: u32,
+}
+
+/// The retry buffer: TLPs stay in it until they are acknowledged (2.0, 3.5.2.1).
+#[derive(Clone, Debug)]
+struct Replay {
+    left: u32,
+    sizes: VecDeque<u32>,
+}
+
+/// How a receiver gathers what it answers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policy {
+    /// After so many; `None` is never.
+    pub(super) every: Option<u32>,
+    /// Or after so long since the first that waits, fs.
+    pub(super) limit: u64,
+}
+
+/// Buffer space of one class that is free again and not yet reported.
+#[derive(Clone, Copy, Debug)]
+struct Freed {
+    count: u32,
+    headers: u32,
+    data: u32,
+    /// An UpdateFC goes out when one of these is reached, so that a small buffer is not sat upon.
+    headers_due: u32,
+    data_due: u32,
+    /// When it goes out in any case.
+    deadline: u64,
+}
+
+/// An UpdateFC that is due.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    at: u64,
+    class: Class,
+    headers: u32,
+    data: u32,
+}
+
+/// The regular SKP ordered sets of a direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Skp {
+    /// The slot at or after which the next one goes out.
+    due: u64,
+    every: u64,
+    size: u64,
+}
+
+/// What a direction of a link is made of.
+pub(super) struct WireSpec {
+    pub(super) clock: Clock,
+    pub(super) delay: u64,
+    pub(super) ends: (u32, u32),
+    pub(super) generation: Generation,
+    pub(super) lanes: u64,
+    pub(super) skp: Option<(u64, u64)>,
+    pub(super) accounts: [Account; 3],
+    pub(super) replay: Option<u32>,
+    pub(super) acks: Policy,
+    pub(super) updates: Policy,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    pub(super) clock: Clock,
+    pub(super) delay: u64,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Slots of the agenda: the three heads and the data link layer at the receiver, and the transmitter.
+    pub(super) rx: u32,
+    pub(super) dl: u32,
+    pub(super) tx: u32,
+    /// The local port at either end.
+    pub(super) port_from: u16,
+    pub(super) port_to: u16,
+    /// Place of its rate among all rates of the plan.
+    pub(super) rank: u32,
+    pub(super) reach: Reach,
+    pub(super) generation: Generation,
+    framing: u32,
+    dllp: u32,
+    lanes: u64,
+    skp: Skp,
+    /// The first slot that is not booked, and its moment.
+    next: u64,
+    pub(super) next_at: u64,
+    /// Why nothing was sent when the wire fell idle.
+    pub(super) idle: Idle,
+    accounts: [Account; 3],
+    replay: Option<Replay>,
+    returns: VecDeque<Return>,
+    /// The transmitter waits for something to come back.
+    pub(super) waiting: bool,
+    /// Since when it has waited.
+    pub(super) blocked_since: u64,
+    /// In flight or in the receiver's buffer, by class.
+    pub(super) queues: [VecDeque<Tlp>; 3],
+    acks: Policy,
+    unacked: u32,
+    ack_deadline: u64,
+    ack_due: VecDeque<(u64, u32)>,
+    updates: Policy,
+    freed: [Freed; 3],
+    update_due: VecDeque<Update>,
+    pub(super) counts: SlotCounts,
+}
+
+impl Wire {
+    pub(super) fn new(spec: WireSpec) -> Wire {
+        let half = |c: Credits| match c {
+            Credits::Infinite => u32::MAX,
+            Credits::Left(n) => (n / 2).max(1),
+        };
+        let freed = spec.accounts.map(|a| Freed {
+            count: 0,
+            headers: 0,
+            data: 0,
+            headers_due: half(a.headers),
+            data_due: half(a.data),
+            deadline: NEVER,
+        });
+        let (every, size) = spec.skp.unwrap_or((NEVER, 0));
+        Wire {
+            clock: spec.clock,
+            delay: spec.delay,
+            from: spec.ends.0,
+            to: spec.ends.1,
+            rx: 0,
+            dl: 0,
+            tx: 0,
+            port_from: 0,
+            port_to: 0,
+            rank: 0,
+            reach: Reach::End,
+            generation: spec.generation,
+            framing: pcie::tlp_framing(spec.generation) as u32,
+            dllp: pcie::dllp(spec.generation) as u32,
+            lanes: spec.lanes,
+            skp: Skp { due: every, every, size },
+            next: 0,
+            next_at: 0,
+            idle: Idle::NothingToSend,
+            accounts: spec.accounts,
+            replay: spec.replay.map(|left| Replay { left, sizes: VecDeque::new() }),
+            returns: VecDeque::new(),
+            waiting: false,
+            blocked_since: NEVER,
+            queues: Default::default(),
+            acks: spec.acks,
+            unacked: 0,
+            ack_deadline: NEVER,
+            ack_due: VecDeque::new(),
+            updates: spec.updates,
+            freed,
+            update_due: VecDeque::new(),
+            counts: SlotCounts::default(),
+        }
+    }
+
+    /// Wire bytes of a TLP here.
+    #[inline]
+    pub(super) fn bytes(&self, body: u16) -> u32 {
+        self.framing + body as u32
+    }
+
+    /// The least delay of anything on it: the shortest that it carries is a DLLP.
+    pub(super) fn lookahead(&self) -> u64 {
+        self.delay + self.clock.span(self.dllp.max(8) as u64 - 1)
+    }
+
+    /// Books `bytes` from `now` on: (begin, end) at the transmitter.
+    #[inline]
+    fn book(&mut self, now: u64, bytes: u64) -> (u64, u64) {
+        let mut begin = self.next;
+        let mut begin_at = self.next_at;
+        if begin_at < now {
+            begin = self.rest(now);
+            begin_at = self.clock.time(begin);
+        }
+        if begin >= self.skp.due {
+            while begin >= self.skp.due {
+                begin += self.skp.size;
+                self.skp.due += self.skp.every;
+                self.counts.ordered_sets += self.skp.size;
+            }
+            begin_at = self.clock.time(begin);
+        }
+        self.next = begin + bytes;
+        self.next_at = self.clock.time(self.next);
+        (begin_at, self.next_at)
+    }
+
+    /// The wire was idle until `now`: accounts for it, and gives the slot where the next packet begins. The last symbol time is filled up with
+    /// padding, ordered sets go out when they are due, and a packet after idle begins on lane 0.
+    fn rest(&mut self, now: u64) -> u64 {
+        let padded = self.next.next_multiple_of(self.lanes);
+        self.counts.padding += padded - self.next;
+        let mut begin = self.clock.slot(now).next_multiple_of(self.lanes).max(padded);
+        let mut sets = 0;
+        if self.skp.due < begin {
+            let n = (begin - 1 - self.skp.due) / self.skp.every + 1;
+            sets = n * self.skp.size;
+            let last = self.skp.due + (n - 1) * self.skp.every;
+            self.skp.due += n * self.skp.every;
+            begin = begin.max(last.max(padded) + self.skp.size).max(padded + sets).next_multiple_of(self.lanes);
+            self.counts.ordered_sets += sets;
+        }
+        self.counts.idle[self.idle as usize] += begin - padded - sets;
+        begin
+    }
+
+    /// Accounts for idle slots up to a moment, so that the counts can be read.
+    pub(super) fn settle(&mut self, now: u64) {
+        if self.next_at < now {
+            let begin = self.rest(now);
+            self.next = begin;
+            self.next_at = self.clock.time(begin);
+        }
+    }
+
+    /// Whether credits and replay space allow a TLP now; applies what has come back when they do not.
+    #[inline]
+    pub(super) fn may_send(&mut self, class: Class, body: u16, payload: u16, now: u64) -> bool {
+        if self.covers(class, body, payload) {
+            return true;
+        }
+        let mut any = false;
+        while let Some(r) = self.returns.front().copied().filter(|r| r.at <= now) {
+            self.returns.pop_front();
+            any = true;
+            match r.class {
+                Some(class) => {
+                    let account = &mut self.accounts[class as usize];
+                    account.headers.give(r.headers);
+                    account.data.give(r.data);
+                }
+                None => {
+                    if let Some(replay) = &mut self.replay {
+                        replay.left += replay.sizes.drain(..r.headers as usize).sum::<u32>();
+                    }
+                }
+            }
+        }
+        any && self.covers(class, body, payload)
+    }
+
+    #[inline]
+    fn covers(&self, class: Class, body: u16, payload: u16) -> bool {
+        let account = &self.accounts[class as usize];
+        account.headers.covers(1)
+            && account.data.covers(data_credits(payload))
+            && self.replay.as_ref().is_none_or(|r| r.left >= self.bytes(body))
+    }
+
+    /// Why a TLP could not go: credits of its class, or the retry buffer.
+    pub(super) fn lack(&self, class: Class, payload: u16) -> Idle {
+        let account = &self.accounts[class as usize];
+        if account.headers.covers(1) && account.data.covers(data_credits(payload)) {
+            return Idle::ReplayBuffer;
+        }
+        match class {
+            Class::Posted => Idle::PostedCredits,
+            Class::NonPosted => Idle::NonPostedCredits,
+            Class::Completion => Idle::CompletionCredits,
+        }
+    }
+
+    /// Waits for what is on its way back: wakes the transmitter then.
+    pub(super) fn wait(&mut self, now: u64, agenda: &mut Agenda) {
+        if !self.waiting {
+            self.waiting = true;
+            self.blocked_since = now;
+        }
+        if let Some(r) = self.returns.front() {
+            agenda.by(self.tx, r.at.max(now + 1));
+        }
+    }
+
+    /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver. `ready` works out when the part there may act, from
+    /// (head, tail). Gives the moment of its first bit at the transmitter.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        mut tlp: Tlp,
+        now: u64,
+        ready: impl FnOnce(u64, u64) -> u64,
+        agenda: &mut Agenda,
+    ) -> u64 {
+        let wire = self.bytes(tlp.body);
+        let account = &mut self.accounts[tlp.class as usize];
+        account.headers.take(1);
+        account.data.take(data_credits(tlp.payload));
+        if let Some(replay) = &mut self.replay {
+            replay.left -= wire;
+            replay.sizes.push_back(wire);
+        }
+        let (begin, end) = self.book(now, wire as u64);
+        let counts = &mut self.counts;
+        counts.tlps += 1;
+        if tlp.class == Class::NonPosted {
+            counts.requests += wire as u64;
+        } else {
+            counts.payload += tlp.payload as u64;
+            counts.framing += (wire - tlp.payload as u32) as u64;
+            counts.data_tlps += 1;
+        }
+        tlp.head = begin + self.delay;
+        tlp.tail = end + self.delay;
+        tlp.ready = ready(tlp.head, tlp.tail);
+        self.waiting = false;
+        self.blocked_since = NEVER;
+        self.expect_ack(tlp.tail, agenda);
+        let class = tlp.class as usize;
+        if self.queues[class].is_empty() {
+            agenda.set(self.rx + class as u32, tlp.ready);
+        }
+        self.queues[class].push_back(tlp);
+        begin
+    }
+
+    /// The receiver will acknowledge a TLP whose last bit comes at `tail`: with the N-th since its last Ack, or when the limit ends.
+    #[inline]
+    fn expect_ack(&mut self, tail: u64, agenda: &mut Agenda) {
+        let Some(every) = self.acks.every else { return };
+        if self.unacked > 0 && self.ack_deadline <= tail {
+            self.ack_due.push_back((self.ack_deadline, self.unacked));
+            self.unacked = 0;
+        }
+        self.unacked += 1;
+        if self.unacked == 1 {
+            self.ack_deadline = tail + self.acks.limit;
+            agenda.by(self.dl, self.ack_deadline);
+        }
+        if self.unacked >= every {
+            self.ack_due.push_back((tail, self.unacked));
+            self.unacked = 0;
+            agenda.by(self.dl, tail);
+        }
+    }
+
+    /// The receiver's buffer is free of a TLP from `since` on.
+    #[inline]
+    pub(super) fn free(&mut self, class: Class, payload: u16, since: u64, agenda: &mut Agenda) {
+        let account = &self.accounts[class as usize];
+        if account.headers == Credits::Infinite && account.data == Credits::Infinite {
+            return;
+        }
+        let data = data_credits(payload);
+        let Some(every) = self.updates.every else {
+            // Without UpdateFCs the credits fly back by themselves.
+            let at = since + self.delay + self.clock.span(self.dllp.max(8) as u64);
+            self.give_back(Return { at, class: Some(class), headers: 1, data }, agenda);
+            return;
+        };
+        let f = &mut self.freed[class as usize];
+        if f.count > 0 && f.deadline <= since {
+            let (at, headers, data) = (f.deadline, f.headers, f.data);
+            (f.count, f.headers, f.data) = (0, 0, 0);
+            self.update_due.push_back(Update { at, class, headers, data });
+        }
+        f.count += 1;
+        f.headers += 1;
+        f.data += data;
+        if f.count >= every || f.headers >= f.headers_due || f.data >= f.data_due {
+            let (headers, data) = (f.headers, f.data);
+            (f.count, f.headers, f.data) = (0, 0, 0);
+            // A class of packets may be read out while another still is: reports stay in order.
+            let at = since.max(self.update_due.back().map_or(0, |u| u.at));
+            self.update_due.push_back(Update { at, class, headers, data });
+            agenda.by(self.dl, at);
+        } else if f.count == 1 {
+            f.deadline = since + self.updates.limit;
+            agenda.by(self.dl, f.deadline);
+        }
+    }
+
+    fn give_back(&mut self, mut r: Return, agenda: &mut Agenda) {
+        r.at = r.at.max(self.returns.back().map_or(0, |b| b.at));
+        self.returns.push_back(r);
+        if self.waiting {
+            agenda.by(self.tx, r.at);
+        }
+    }
+
+    /// The data link layer at the receiver: sends the DLLPs that are due over `back`, the other direction.
+    pub(super) fn answer(&mut self, back: &mut Wire, now: u64, agenda: &mut Agenda) {
+        loop {
+            let count = match self.ack_due.front() {
+                Some(&(at, count)) if at <= now => {
+                    self.ack_due.pop_front();
+                    count
+                }
+                None if self.unacked > 0 && self.ack_deadline <= now => std::mem::take(&mut self.unacked),
+                _ => break,
+            };
+            let at = back.dllp(now);
+            back.counts.acks += back.dllp as u64;
+            if self.replay.is_some() {
+                self.give_back(Return { at, class: None, headers: count, data: 0 }, agenda);
+            }
+        }
+        while let Some(u) = self.update_due.front().copied().filter(|u| u.at <= now) {
+            self.update_due.pop_front();
+            self.update(back, now, u, agenda);
+        }
+        let mut next = match self.ack_due.front() {
+            Some(&(at, _)) => at,
+            None if self.unacked > 0 => self.ack_deadline,
+            None => NEVER,
+        };
+        for class in CLASSES {
+            let f = &mut self.freed[class as usize];
+            if f.count == 0 {
+                continue;
+            }
+            if f.deadline <= now {
+                let (headers, data) = (f.headers, f.data);
+                (f.count, f.headers, f.data) = (0, 0, 0);
+                self.update(back, now, Update { at: now, class, headers, data }, agenda);
+            } else {
+                next = next.min(f.deadline);
+            }
+        }
+        if let Some(u) = self.update_due.front() {
+            next = next.min(u.at);
+        }
+        agenda.set(self.dl, next);
+    }
+
+    fn update(&mut self, back: &mut Wire, now: u64, u: Update, agenda: &mut Agenda) {
+        let at = back.dllp(now);
+        back.counts.update_fc += back.dllp as u64;
+        self.give_back(Return { at, class: Some(u.class), headers: u.headers, data: u.data }, agenda);
+    }
+
+    /// Books a DLLP; gives when its last bit is at the other end.
+    fn dllp(&mut self, now: u64) -> u64 {
+        if self.dllp == 0 {
+            return now + self.delay + self.clock.span(8);
+        }
+        let (_, end) = self.book(now, self.dllp as u64);
+        end + self.delay
+    }
+
+    /// TLPs in flight and in the receiver's buffer, and the payload in them.
+    pub(super) fn held(&self) -> (usize, u64) {
+        let all = self.queues.iter().flatten();
+        all.fold((0, 0), |(n, bytes), tlp| (n + 1, bytes + tlp.payload as u64))
+    }
+
+    /// Credits of a class that are in use: (headers, data), of finite accounts.
+    pub(super) fn left(&self, class: Class) -> (Option<u32>, Option<u32>) {
+        let left = |c: Credits| match c {
+            Credits::Infinite => None,
+            Credits::Left(n) => Some(n),
+        };
+        let a = &self.accounts[class as usize];
+        (left(a.headers), left(a.data))
+    }
+}
+
+#[inline]
+fn data_credits(payload: u16) -> u32 {
+    pcie::data_credits(payload as u64) as u32
+}
