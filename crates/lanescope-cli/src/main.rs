@@ -39,8 +39,10 @@ enum Command {
     Plan(Scenario),
     /// Answer in closed form: bound, fair share, latency, what binds
     Estimate(Answer),
-    /// Answer by every method that exists, side by side
-    Run(Answer),
+    /// Answer packet by packet: queues, credits, tags, every slot of every wire
+    Simulate(Simulate),
+    /// Answer by every method, side by side
+    Run(Simulate),
     /// Published systems, reproduced
     #[command(subcommand)]
     Study(commands::study::Study),
@@ -100,11 +102,35 @@ struct Answer {
     links: bool,
 }
 
+/// A scenario to be simulated.
+#[derive(Args, Clone)]
+struct Simulate {
+    #[command(flatten)]
+    answer: Answer,
+    /// Simulate so long, e.g. "50 ms" (the same as --set run.for=…)
+    #[arg(long = "for", value_name = "TIME")]
+    length: Option<String>,
+    /// Or until the means are this tight, e.g. "±0.5 %"
+    #[arg(long, value_name = "PERCENT", conflicts_with = "length")]
+    until: Option<String>,
+    /// Start of all random numbers
+    #[arg(long)]
+    seed: Option<u32>,
+    /// Write a time series to this CSV file: throughput, queues, credits in use, utilisation
+    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "vary")]
+    series: Option<PathBuf>,
+    /// Time between the rows of --series, e.g. "1 us"
+    #[arg(long, value_name = "TIME", requires = "series")]
+    step: Option<String>,
+}
+
 fn main() -> ExitCode {
     let code = match Cli::parse().command {
         Command::Check(a) => commands::answer::check(&a),
         Command::Plan(a) => commands::answer::plan(&a),
-        Command::Estimate(a) | Command::Run(a) => commands::answer::run(&a),
+        Command::Estimate(a) => commands::answer::estimate_only(&a),
+        Command::Simulate(a) => commands::answer::run(&a, true),
+        Command::Run(a) => commands::answer::run(&a, false),
         Command::Study(a) => commands::study::main(&a),
         Command::Wire(a) => commands::wire::main(&a),
         Command::Need(a) => commands::need::main(&a),

@@ -74,10 +74,12 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 13] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],
+        &["simulate", &file],
+        &["simulate", &file, "--links"],
         &["run", &file, "--vary", "parts.card.tags=1,2"],
         &["need", &file, "--flow", "rx", "--rate", "80 Gb/s"],
         &["wire", "pcie", "gen2", "x4"],
@@ -88,7 +90,8 @@ fn json_and_csv_everywhere() {
         &study,
     ];
     for command in commands {
-        let (json, _) = out(&[command, &["--json"]].concat(), 0);
+        let plain: Vec<&str> = command.iter().copied().filter(|c| *c != "--links").collect();
+        let (json, _) = out(&[plain.as_slice(), &["--json"]].concat(), 0);
         serde_json::from_str::<serde_json::Value>(&json).unwrap_or_else(|e| panic!("{command:?}: {e}"));
         let (csv, _) = out(&[command, &["--csv"]].concat(), 0);
         let mut rows = csv::Reader::from_reader(csv.as_bytes());
@@ -201,8 +204,13 @@ fn rows_have_the_keys_of_the_contract() {
     {
         assert!(row.get(key).is_some(), "{key}");
     }
-    // A row that needs a simulation has no value by it yet, and the exit code says so.
-    out(&["study", "run", "t5440:read.1"], 1);
+    let (json, _) = out(&["study", "run", "t5440:read.1", "--json"], 0);
+    let all: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let simulate = &all["studies"][0]["rows"][0]["simulate"];
+    let [low, value, high] = ["low", "value", "high"].map(|k| simulate[k].as_f64().expect("a number"));
+    assert!(low <= value && value <= high && (value / 1511.0 - 1.0).abs() < 0.01, "{simulate}");
+    // A row whose parts do not exist has no value, and the exit code says so.
+    out(&["study", "run", "pes16t4g2:iometer.without.mix"], 1);
     out(&["study", "run", "pes16t4g2:raw"], 0);
     out(&["study", "run", "t5440:nothing"], 2);
     out(&["study", "run", "t5441"], 2);
@@ -221,4 +229,49 @@ fn mistakes_are_drawn_at_their_place() {
 fn the_calculators_table_is_golden() {
     insta::assert_snapshot!(out(&["wire", "pcie", "gen2", "x4", "--header", "3DW", "--no-ordered-sets"], 0).0);
     insta::assert_snapshot!(out(&["wire", "pci"], 0).0);
+}
+
+#[test]
+fn a_simulation_stands_beside_the_estimate() {
+    let (dir, file) = folder(GOOD);
+    let (text, _) = out(&["simulate", &file, "--for", "50 us", "--seed", "7"], 0);
+    assert!(
+        text.contains("  simulated  57.4") && text.contains("seed 7") && text.contains("as long as asked for"),
+        "{text}"
+    );
+    // The same seed gives the same; another program's length of pieces does not matter.
+    let print = |args: &[&str]| out(&[&["simulate", &file, "--json"], args].concat(), 0).0;
+    assert_eq!(print(&["--seed", "3"]), print(&["--seed", "3"]));
+    let series = dir.path().join("s.csv");
+    let (_, said) =
+        out(&["simulate", &file, "--for", "20 us", "--series", &series.to_string_lossy(), "--step", "1 us"], 0);
+    assert!(said.contains("20 rows"), "{said}");
+    let text = std::fs::read_to_string(&series).expect("a series");
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let head: Vec<String> = rows.headers().expect("a head").iter().map(str::to_owned).collect();
+    assert!(head.contains(&"links.slot toward host.utilisation".to_owned()), "{head:?}");
+    assert_eq!(rows.records().filter(|r| r.as_ref().is_ok_and(|r| r.len() == head.len())).count(), 20);
+    let (_, error) = out(&["simulate", &file, "--series", &series.to_string_lossy(), "--step", "1"], 2);
+    assert!(error.contains("--step"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_said() {
+    let (_dir, file) = folder(&GOOD.replace("gen3 x8", "gen6 x8"));
+    let (_, error) = out(&["simulate", &file], 2);
+    assert!(error.contains("FLIT mode cannot be simulated yet"), "{error}");
+    // The estimate is still there.
+    let (text, note) = out(&["run", &file], 0);
+    assert!(text.contains("share") && note.contains("not simulated"), "{note}");
+    let (_dir, file) = folder(GOOD);
+    let (_, error) = out(&["run", &file, "--set", "flows.rx.do=read", "--set", "parts.card.tags=1000000"], 2);
+    assert!(error.contains("at most 16384 tags"), "{error}");
+    let (_, error) = out(&["simulate", &file, "--set", "flows.rx.load={ outstanding = 16_000_000 }"], 2);
+    assert!(error.contains("operations in flight"), "{error}");
+    // A load whose second operation never begins has no value; the cap on time ends it, and says so.
+    let (text, _) = out(&["simulate", &file, "--set", "flows.rx.load={ outstanding = 1, think = \"1 h\" }"], 1);
+    assert!(text.contains("run.max_time"), "{text}");
+    // Far too long: the cap on packets ends it, and that is said before.
+    let (text, note) = out(&["simulate", &file, "--for", "5 h", "--set", "run.max_packets=10_000"], 0);
+    assert!(note.contains("run.max_packets ends it") && text.contains("run.max_packets"), "{note}{text}");
 }

@@ -1,15 +1,16 @@
-//! `check`, `plan`, `estimate`, `run`: one scenario, or a grid of them.
+//! `check`, `plan`, `estimate`, `simulate`, `run`: one scenario, or a grid of them.
 
+use super::simulate;
 use crate::input::{self, Files};
 use crate::vary::{self, Axis};
-use crate::{ANSWERED, Answer, NO_VALUE, Scenario, WRONG, output};
+use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
-use lanescope::result::{Report, Verdict};
+use lanescope::result::{Ending, Report, Verdict};
 use lanescope::scenario::Included;
 use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::units::human_rate;
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Reads and plans; says what is wrong on standard error.
 pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {
@@ -154,37 +155,78 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
     ANSWERED
 }
 
-pub(crate) fn run(a: &Answer) -> u8 {
+/// `estimate`.
+pub(crate) fn estimate_only(a: &Answer) -> u8 {
     if !a.vary.is_empty() {
-        return grid(a);
+        return grid(a, &a.scenario.sets, false);
     }
-    let (plan, diagnostics) = match load(&a.scenario) {
+    match load(&a.scenario) {
+        Ok((plan, diagnostics)) => answer(a, &plan, &estimate(&plan, &diagnostics)),
+        Err(code) => code,
+    }
+}
+
+/// `run` and `simulate`: the estimate is always worked out, to hold the simulation against. `must` says that there is no answer without a simulation.
+pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
+    let scenario = Scenario { sets: simulate::sets(a), ..a.answer.scenario.clone() };
+    let answered = &Answer { scenario, ..a.answer.clone() };
+    if !answered.vary.is_empty() {
+        return grid(answered, &answered.scenario.sets, true);
+    }
+    let (plan, mut diagnostics) = match load(&answered.scenario) {
         Ok(p) => p,
         Err(code) => return code,
     };
-    let report = estimate(&plan, &diagnostics);
+    let mut report = estimate(&plan, &diagnostics);
+    if !plan.flows.is_empty() {
+        match simulate::simulate(a, &plan, &report, &mut diagnostics) {
+            Ok(Some(simulation)) => report = report.with(simulation),
+            Ok(None) if must => {
+                output::diagnostics(&diagnostics);
+                return WRONG;
+            }
+            Ok(None) => simulate::not_simulated(&diagnostics),
+            Err(e) => {
+                output::error(&e);
+                return WRONG;
+            }
+        }
+    }
+    answer(answered, &plan, &report)
+}
+
+/// Prints a report in the form asked for.
+fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
     if a.scenario.json {
-        output::json(&report);
+        output::json(report);
     } else if a.scenario.csv {
-        output::csv(&if a.links { pens::links_grid(&report) } else { pens::flows_grid(&report) });
+        output::csv(&match (&report.simulation, a.links) {
+            (Some(s), true) => pens::slots_grid(s),
+            (None, true) => pens::links_grid(report),
+            _ => pens::flows_grid(report),
+        });
     } else if plan.flows.is_empty() {
         output::print("no flows: nothing to answer; lanescope plan shows what is there\n");
     } else {
-        output::print(&pens::text::report(&report, output::paint(), a.all_links));
+        output::print(&pens::text::report(report, output::paint(), a.all_links));
     }
     if let Some(dir) = &a.svg
-        && let Err(e) = output::pictures(dir, &pictures(&plan, &report))
+        && let Err(e) = output::pictures(dir, &pictures(plan, report))
     {
         output::error(&e);
         return WRONG;
     }
-    verdict(&report)
+    verdict(report)
 }
 
 /// Exit code of a report: every flow has a value and can be carried.
 fn verdict(report: &Report) -> u8 {
     let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && f.share.typical > 0.0);
-    if fine && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
+    let simulated = report.simulation.as_ref().is_none_or(|s| {
+        let stuck = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. });
+        !stuck && s.flows.iter().all(|f| !f.unstable && f.rate.mean > 0.0)
+    });
+    if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
 }
 
 /// Topology, and the waterfall of every direction that binds or is the busiest.
@@ -197,7 +239,7 @@ pub(crate) fn pictures(plan: &Plan, report: &Report) -> Vec<(String, String)> {
 }
 
 /// A grid of runs on all cores; Ctrl-C keeps what is done.
-fn grid(a: &Answer) -> u8 {
+fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
     let axes: Result<Vec<Axis>, String> = a.vary.iter().map(|v| vary::axis(v)).collect();
     let (axes, points) = match axes.and_then(|axes| vary::points(&axes).map(|p| (axes, p))) {
         Ok(x) => x,
@@ -213,9 +255,8 @@ fn grid(a: &Answer) -> u8 {
             return WRONG;
         }
     };
-    static STOP: AtomicBool = AtomicBool::new(false);
-    let _ = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
-    let target = if std::io::stderr().is_terminal() && points.len() > 100 {
+    let stop = simulate::listen();
+    let target = if std::io::stderr().is_terminal() && (simulated || points.len() > 100) {
         ProgressDrawTarget::stderr()
     } else {
         ProgressDrawTarget::hidden()
@@ -225,16 +266,22 @@ fn grid(a: &Answer) -> u8 {
         bar.set_style(style);
     }
     let one = |point: &Vec<String>| -> Option<Result<Report, Diagnostics>> {
-        if STOP.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
             return None;
         }
-        let mut sets = a.scenario.sets.clone();
+        let mut sets = sets.to_vec();
         sets.extend(axes.iter().zip(point).map(|(axis, value)| format!("{}={value}", axis.path)));
         let mut diagnostics = Diagnostics::default();
         let copy = Included { name: included.name.clone(), text: included.text.clone(), author: included.author };
         let plan = lanescope::plan(&mut diagnostics, copy, &sets, &Files);
+        let report = plan.map(|p| {
+            let report = estimate(&p, &diagnostics);
+            // A point that cannot be simulated has its estimate.
+            let simulation = simulated.then(|| simulate::quietly(&p, &mut Diagnostics::default())).flatten();
+            simulation.into_iter().fold(report, Report::with)
+        });
         bar.inc(1);
-        Some(plan.map(|p| estimate(&p, &diagnostics)).ok_or(diagnostics))
+        Some(report.ok_or(diagnostics))
     };
     let results: Vec<_> = points.par_iter().map(one).collect();
     bar.finish_and_clear();
@@ -253,7 +300,7 @@ fn grid(a: &Answer) -> u8 {
             }
         }
     }
-    if STOP.load(Ordering::Relaxed) {
+    if stop.load(Ordering::Relaxed) {
         eprintln!("stopped: {} of {} runs are done", done.len(), points.len());
     }
     if a.scenario.json {
@@ -289,13 +336,19 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
             format!("{} bound{unit}", flow.name),
             format!("{} bound by", flow.name),
         ]);
+        if done.iter().any(|(_, r)| r.simulation.is_some()) {
+            head.push(format!("{} simulated{unit}", flow.name));
+        }
     }
     let rows = done.iter().map(|(point, report)| {
         let mut row: Vec<String> = (*point).clone();
-        for f in &report.flows {
-            let by = format!("{}: {}", f.bound_by.element, f.bound_by.resource);
+        for (i, f) in report.flows.iter().enumerate() {
+            let by = f.bound_by.words();
             let by = if f.verdict == Verdict::Unstable { format!("{by} (unstable)") } else { by };
             row.extend([show(f.share.typical), show(f.bound.typical), by]);
+            if done.iter().any(|(_, r)| r.simulation.is_some()) {
+                row.push(report.simulation.as_ref().map_or(String::new(), |s| show(s.flows[i].rate.mean)));
+            }
         }
         row
     });
@@ -324,13 +377,16 @@ fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<
         };
         words = format!("{}{unit}", axes[last].path);
         let others: Vec<String> = axes[..last].iter().zip(*point).map(|(a, v)| format!("{}={v}", a.path)).collect();
-        for f in &report.flows {
+        let mut add = |name: String, y: f64| match series.iter_mut().find(|s| s.name == name) {
+            Some(s) => s.points.push((x, y / 1e9)),
+            None => series.push(Series { name, points: vec![(x, y / 1e9)] }),
+        };
+        for (i, f) in report.flows.iter().enumerate() {
             let name = [std::slice::from_ref(&f.name), others.as_slice()].concat().join(" ");
-            let at = (x, f.share.typical / 1e9);
-            match series.iter_mut().find(|s| s.name == name) {
-                Some(s) => s.points.push(at),
-                None => series.push(Series { name, points: vec![at] }),
+            if let Some(s) = &report.simulation {
+                add(format!("{name} simulated"), s.flows[i].rate.mean);
             }
+            add(name, f.share.typical);
         }
     }
     let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();

@@ -136,7 +136,7 @@ fn run(a: &Run) -> Result<u8, String> {
     let mut complete = true;
     let mut studies = Vec::new();
     for (study, rows) in &chosen {
-        let answers: Vec<Answer> = rows.par_iter().map(|row| study.answer(row)).collect();
+        let answers: Vec<Answer> = rows.par_iter().map(|row| study.answer(row, a.method == Method::Both)).collect();
         complete &= rows.iter().zip(&answers).all(|(row, answer)| answer.complete(methods(row, a.method)));
         studies.push(Answers { id: study.id.clone(), rows: answers });
     }
@@ -153,7 +153,12 @@ fn run(a: &Run) -> Result<u8, String> {
             let all = study.rows()?;
             let main = study.waterfall.as_ref().and_then(|id| all.iter().find(|r| r.id == *id));
             if let (Some(Row { scenario: Some(scenario), set, .. }), false) = (main, rows.is_empty()) {
-                output::print(&pens::text::report(&study.report(scenario, set)?, paint, false));
+                let report = if a.method == Method::Both {
+                    study.simulated(scenario, set)?
+                } else {
+                    study.report(scenario, set)?
+                };
+                output::print(&pens::text::report(&report, paint, false));
             }
         }
     }
@@ -173,9 +178,7 @@ fn run(a: &Run) -> Result<u8, String> {
         }
     }
     if !complete && a.method == Method::Both {
-        eprintln!(
-            "note: some rows have no value by a method that they name (there is no simulator yet); --method estimate asks for the closed form alone"
-        );
+        eprintln!("note: some rows have no value by a method that they name; the last column says why");
     }
     Ok(if complete { ANSWERED } else { NO_VALUE })
 }

@@ -81,6 +81,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         links: links(plan, [&slower, &typical, &faster]),
         switches,
         warnings: diagnostics.warnings(),
+        simulation: None,
     }
 }
 

@@ -67,6 +67,11 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
             add("latency_first", l.typical, Dimension::Time);
         }
     }
+    for f in report.simulation.iter().flat_map(|s| &s.flows) {
+        let path = |name: &str| format!("flows.{}.{name}", f.name);
+        all.push((path("simulated"), f.rate.mean, Dimension::Rate));
+        all.push((path("simulated_latency"), f.latency.mean, Dimension::Time));
+    }
     for l in &report.links {
         let path = |name: &str| format!("links.{} toward {}.{name}", l.name, l.to);
         all.push((path("utilisation"), l.ledger.utilisation(), Dimension::Share));

@@ -5,7 +5,7 @@ pub mod diff;
 pub mod svg;
 pub mod text;
 
-use crate::result::Report;
+use crate::result::{Report, Simulation};
 
 /// Terminal colours, or none: escape sequences to put before a kind of words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,8 +61,15 @@ pub fn flows_grid(report: &Report) -> Grid {
         "measured_each_bps",
         "unexplained_bps",
         "verdict",
+        "simulated_bps",
+        "simulated_half_bps",
+        "simulated_latency_s",
+        "simulated_latency_half_s",
+        "simulated_p99_s",
+        "simulated_max_s",
     ];
-    let rows = report.flows.iter().map(|f| {
+    let rows = report.flows.iter().enumerate().map(|(i, f)| {
+        let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
         vec![
             f.name.clone(),
             f.instances.to_string(),
@@ -80,9 +87,28 @@ pub fn flows_grid(report: &Report) -> Grid {
             cell(f.measured.as_ref().map(|m| m.each)),
             cell(f.measured.as_ref().map(|m| m.unexplained.iter().sum())),
             format!("{:?}", f.verdict).to_lowercase(),
+            cell(s.map(|s| s.rate.mean)),
+            cell(s.and_then(|s| s.rate.half)),
+            cell(s.map(|s| s.latency.mean)),
+            cell(s.and_then(|s| s.latency.half)),
+            cell(s.map(|s| s.p99)),
+            cell(s.map(|s| s.max)),
         ]
     });
     Grid { head: head.map(String::from).to_vec(), rows: rows.collect() }
+}
+
+/// The simulated ledgers of a report, one direction a row, in slots (bytes after line coding) of the measured time.
+pub fn slots_grid(simulation: &Simulation) -> Grid {
+    let mut head: Vec<String> = ["link", "from", "to", "slots"].map(String::from).to_vec();
+    let names = simulation.links.first().map(|l| l.entries()).unwrap_or_default();
+    head.extend(names.iter().map(|(n, _)| n.replace([' ', ',', '-', '\''], "_").replace("__", "_")));
+    let rows = simulation.links.iter().map(|l| {
+        let mut row = vec![l.name.clone(), l.from.clone(), l.to.clone(), l.slots.total().to_string()];
+        row.extend(l.entries().iter().map(|(_, n)| n.to_string()));
+        row
+    });
+    Grid { head, rows: rows.collect() }
 }
 
 /// The ledgers of a report, one direction a row, in bits per second.

@@ -1,7 +1,10 @@
-//! A report as a person reads it: each flow in three lines, then where the bits of the binding links go.
+//! A report as a person reads it: each flow in a few lines, then where the bits of the binding links go.
 
 use super::Paint;
-use crate::result::{Binding, FlowReport, LinkReport, Ranged, Report, Verdict};
+use crate::result::{
+    Binding, Ending, FlowReport, Interval, LinkReport, Ranged, Report, SimulatedFlow, SimulatedLink, Simulation,
+    Verdict,
+};
 use crate::units::{digits, human_rate, human_time};
 use std::fmt::Write;
 
@@ -14,13 +17,129 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
     if !report.title.is_empty() {
         let _ = writeln!(out, "{}{}{}\n", paint.strong, report.title, paint.off);
     }
-    for f in &report.flows {
-        flow(&mut out, f, paint);
+    for (i, f) in report.flows.iter().enumerate() {
+        flow(&mut out, f, report.simulation.as_ref().and_then(|s| s.flows.get(i)), paint);
     }
     for link in shown(report, all_links) {
-        waterfall(&mut out, link, paint);
+        // Directions stand in the same order in both.
+        let at = report.links.iter().position(|l| std::ptr::eq(l, link)).unwrap_or(0);
+        match report.simulation.as_ref().and_then(|s| s.links.get(at)) {
+            Some(simulated) => simulated_waterfall(&mut out, link, simulated, paint),
+            None => waterfall(&mut out, link, paint),
+        }
+    }
+    if let Some(s) = &report.simulation {
+        simulation(&mut out, s, paint);
     }
     out
+}
+
+/// How far share and simulation may differ before the difference is worth a line.
+const AGREE: f64 = 0.02;
+
+/// How a simulation went: how long, how tight, why it ended.
+fn simulation(out: &mut String, s: &Simulation, paint: Paint) {
+    let asked = s.until.map_or(String::new(), |u| format!("±{} %", digits(u * 100.0)));
+    let how = match &s.ending {
+        Ending::Tight => format!("all means within {asked}"),
+        Ending::Length => "as long as asked for".into(),
+        Ending::TimeCap => format!("stopped by run.max_time before all means were within {asked}"),
+        Ending::PacketCap => format!(
+            "stopped by run.max_packets before it was {}",
+            if s.until.is_some() { format!("within {asked}") } else { "done".into() }
+        ),
+        Ending::Stopped => "stopped from outside".into(),
+        Ending::Running => "still running".into(),
+        Ending::Silent => "nothing was left to happen".into(),
+        Ending::Deadlock { circle } => {
+            let _ = writeln!(
+                out,
+                "{}deadlock{}    each waits for the next, and the last for the first:",
+                paint.alarm, paint.off
+            );
+            circle.iter().for_each(|c| {
+                let _ = writeln!(out, "  {c}");
+            });
+            "a deadlock".into()
+        }
+        Ending::Stall { waiting } => {
+            let _ = writeln!(out, "{}stall{}    nothing is delivered any more; waiting:", paint.alarm, paint.off);
+            waiting.iter().for_each(|w| {
+                let _ = writeln!(out, "  {w}");
+            });
+            "a stall".into()
+        }
+    };
+    let _ = writeln!(
+        out,
+        "{}simulated {} after {} of warm-up, {} packets on links; {how}; seed {}, fingerprint {}{}",
+        paint.faint,
+        human_time(s.window),
+        human_time(s.warmup),
+        s.packets,
+        s.seed,
+        s.fingerprint,
+        paint.off
+    );
+}
+
+/// ` ± 0.02 Gb/s`, where it is known and not nothing.
+fn plus_minus(i: Interval, human: fn(f64) -> String) -> String {
+    match i.half {
+        Some(half) if half > 5e-5 * i.mean => format!(" ± {}", human(half)),
+        Some(_) => String::new(),
+        None => " (too short for an interval)".into(),
+    }
+}
+
+/// ` in all, 2 x 14.37 Gb/s`: alike within their interval, or how far apart.
+fn instances(s: &SimulatedFlow) -> String {
+    let n = s.each.len();
+    if n < 2 {
+        return String::new();
+    }
+    let (low, high) = s.each.iter().fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+    let noise = s.rate.relative().max(AGREE) * s.rate.mean / n as f64;
+    if high - low <= noise {
+        format!(" in all, {n} x {}", human_rate(s.rate.mean / n as f64))
+    } else {
+        format!(" in all ({} … {} each)", human_rate(low), human_rate(high))
+    }
+}
+
+/// What the simulation says about a flow.
+fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Paint) {
+    let way = if f.both_ways { " each way" } else { "" };
+    let _ = writeln!(
+        out,
+        "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest of {} {}",
+        paint.strong,
+        human_rate(s.rate.mean),
+        paint.off,
+        plus_minus(s.rate, human_rate),
+        instances(s),
+        human_time(s.latency.mean),
+        plus_minus(s.latency, human_time),
+        human_time(s.p99),
+        s.operations,
+        human_time(s.max)
+    );
+    let off = s.rate.mean / f.share.typical - 1.0;
+    if off.abs() > AGREE {
+        let _ = writeln!(
+            out,
+            "             {:+.1} % against the share, where queueing or blocking is at work: {}",
+            off * 100.0,
+            binding(&s.bound_by)
+        );
+    }
+    if s.unstable {
+        let _ = writeln!(
+            out,
+            "  {}unstable{}   {} operations wait at the source, and more and more: the queue before {}",
+            paint.alarm, paint.off, s.backlog, s.bound_by.element
+        );
+    }
 }
 
 /// The directions worth a waterfall: those that bind a flow; if none does, the busiest.
@@ -78,7 +197,7 @@ fn binding(b: &Binding) -> String {
     format!("{}: {}", b.element, b.evidence)
 }
 
-fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
+fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Paint) {
     let n = f.instances;
     let way = if f.both_ways { " each way" } else { "" };
     let megabytes = format!("{} MB/s", digits(f.share.typical / 8e6));
@@ -129,6 +248,9 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
     }
     let first = f.latency_first.map_or(String::new(), |l| format!("{} to the first data, ", human_time(l.typical)));
     let _ = writeln!(out, "  latency    {first}{} for the whole operation, unloaded", human_time(f.latency.typical));
+    if let Some(s) = s {
+        simulated_flow(out, f, s, paint);
+    }
     if let Some(m) = &f.measured {
         let what = if m.above_bound > 0 {
             let who = if n > 1 { format!("{} of {n} ", m.above_bound) } else { String::new() };
@@ -145,48 +267,75 @@ fn flow(out: &mut String, f: &FlowReport, paint: Paint) {
     out.push('\n');
 }
 
+/// One direction of a link as it was simulated: every slot of the measured time, idle ones by their cause.
+fn simulated_waterfall(out: &mut String, link: &LinkReport, s: &SimulatedLink, paint: Paint) {
+    let raw = link.ledger.raw;
+    let slots = s.slots.total().max(1) as f64;
+    let mut entries = vec![("line coding", raw - s.coded)];
+    entries.extend(s.entries().into_iter().map(|(name, n)| (name, n as f64 / slots * s.coded)));
+    let overhead = (s.slots.data_tlps > 0).then(|| {
+        let n = s.slots.data_tlps as f64;
+        (s.slots.framing as f64 / n, s.slots.payload as f64 / n)
+    });
+    draw(out, link, raw, &entries, overhead, paint);
+}
+
 /// One direction of a link: raw, what is lost, what is left.
 pub fn waterfall(out: &mut String, link: &LinkReport, paint: Paint) {
     let l = &link.ledger;
+    let overhead = link.tlp_overhead.map(|b| (b, l.payload / l.framing * b));
+    draw(out, link, l.raw, &l.entries(), overhead, paint);
+}
+
+/// Draws a waterfall; the last of the entries is what is left. `overhead`: bytes around a TLP's payload, and payload.
+fn draw(
+    out: &mut String,
+    link: &LinkReport,
+    raw: f64,
+    entries: &[(&str, f64)],
+    overhead: Option<(f64, f64)>,
+    paint: Paint,
+) {
     let _ = writeln!(
         out,
         "{}links.{}{} {} → {} ({}, one way)",
         paint.strong, link.name, paint.off, link.from, link.to, link.speed
     );
-    let cells = |v: f64| ((v / l.raw * BAR as f64).round() as usize).min(BAR);
-    let entries = l.entries();
-    let _ = writeln!(out, "  {:<17}{:>9}  {}", "raw", gb(l.raw), "█".repeat(BAR));
-    let mut left = l.raw;
+    let cells = |v: f64| ((v / raw * BAR as f64).round() as usize).min(BAR);
+    let width = entries.iter().filter(|e| e.1 > raw * 5e-5).map(|e| e.0.len()).fold(17, usize::max);
+    let _ = writeln!(out, "  {:<width$}{:>9}  {}", "raw", gb(raw), "█".repeat(BAR));
+    let mut left = raw;
     for (name, value) in &entries[..entries.len() - 1] {
-        if *value <= l.raw * 5e-5 {
+        if *value <= raw * 5e-5 {
             continue;
         }
         left -= value;
-        let overhead = match (*name, link.tlp_overhead) {
-            ("headers, framing", Some(b)) => {
-                format!("  {} B a TLP of {} B payload", digits(b), digits(l.payload / l.framing * b))
+        let overhead = match (*name, overhead) {
+            ("headers, framing", Some((around, payload))) => {
+                format!("  {} B a TLP of {} B payload", digits(around), digits(payload))
             }
             _ => String::new(),
         };
         let lost = cells(left + value).saturating_sub(cells(left));
         let _ = writeln!(
             out,
-            "  {name:<17}{:>9}  {}{}{}{overhead}",
+            "  {name:<width$}{:>9}  {}{}{}{overhead}",
             format!("- {}", gb(*value)),
             "█".repeat(cells(left)),
             paint.faint,
             "░".repeat(lost) + paint.off
         );
     }
+    let payload = entries.last().map_or(0.0, |e| e.1);
     let _ = writeln!(
         out,
-        "  {:<17}{:>9}  {}{}{}  {} % of raw\n",
+        "  {:<width$}{:>9}  {}{}{}  {} % of raw\n",
         "payload",
-        gb(l.payload),
+        gb(payload),
         paint.accent,
-        "█".repeat(cells(l.payload)),
+        "█".repeat(cells(payload)),
         paint.off,
-        digits(100.0 * l.payload / l.raw)
+        digits(100.0 * payload / raw)
     );
 }
 

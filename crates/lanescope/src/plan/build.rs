@@ -86,6 +86,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     };
     plan.fingerprint = plan.hash();
     check::links(diagnostics, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
+    check::tags(diagnostics, &plan);
     check::flows(diagnostics, scenario, &plan);
     (!diagnostics.has_errors()).then_some(plan)
 }

@@ -87,6 +87,35 @@ pub(super) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) 
     }
 }
 
+/// Most tags of one requester: 14 bits (6.0, 2.2.6.2).
+const MOST_TAGS: u32 = 1 << 14;
+
+/// Tags that no device has.
+pub(super) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
+    for part in plan.parts.iter() {
+        let PartKeys::Endpoint(k) = &part.keys else { continue };
+        for tags in [k.tags.slow, k.tags.typical, k.tags.fast].map(|t| t.get()) {
+            if tags > MOST_TAGS {
+                diagnostics.push(
+                    Diagnostic::error(
+                        k.tags.span,
+                        format!("{}: an engine has at most {MOST_TAGS} tags, here are {tags}", part.name),
+                    )
+                    .hint("8 bits, or 10 from 4.0 on, or 14 from 6.0 on; more engines have more tags (engines = …)"),
+                );
+                break;
+            }
+        }
+        if k.engines.typical.get() as u64 * k.tags.typical.get() as u64 > 1 << 20 {
+            let what = format!(
+                "{}: {} engines of {} tags keep more than a million reads in flight",
+                part.name, k.engines.typical, k.tags.typical
+            );
+            diagnostics.push(Diagnostic::error(k.engines.span.or(k.tags.span), what));
+        }
+    }
+}
+
 /// Sizes, rates and buffers of flows.
 pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan) {
     for flow in plan.flows.iter() {

@@ -5,7 +5,10 @@
 
 mod simulation;
 
-pub use simulation::{Ending, Idle, Interval, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts};
+pub use simulation::{
+    Ending, Idle, Interval, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedLink, SimulatedMetric, SimulatedSwitch,
+    Simulation, SlotCounts,
+};
 
 use crate::units::Dimension;
 use schemars::JsonSchema;
@@ -33,6 +36,18 @@ pub struct Report {
     pub switches: Vec<SwitchReport>,
     /// Warnings that came up on the way.
     pub warnings: Vec<String>,
+    /// The same, packet by packet, where it was simulated. Flows, links and switches are in the same order.
+    #[serde(default)]
+    pub simulation: Option<Simulation>,
+}
+
+impl Report {
+    /// The same report with a simulation beside the estimate.
+    pub fn with(mut self, simulation: Simulation) -> Report {
+        self.provenance.methods.push("simulate".into());
+        self.simulation = Some(simulation);
+        self
+    }
 }
 
 /// What made a report: the same plan and version give the same answer.
@@ -298,6 +313,13 @@ pub const LINK_METRICS: &[MetricKind] = &[
     MetricKind { name: "utilisation", doc: "slots that are not idle / slots" },
 ];
 
+impl Binding {
+    /// `links.uplink toward host: slots`.
+    pub fn words(&self) -> String {
+        format!("{}: {}", self.element, self.resource)
+    }
+}
+
 impl Report {
     /// Finds a metric by path, or says what is there.
     pub fn metric(&self, path: &str) -> Result<Metric, String> {
@@ -346,6 +368,7 @@ impl Report {
                 let name = words[1..].join(".");
                 match self.switches.iter().find(|s| s.name == name) {
                     Some(s) if last == "latency" => Ok(ranged(s.latency, Dimension::Time)),
+                    Some(_) if last == "latency_max" => Err(format!("{path}: only a simulation gives it")),
                     _ => Err(format!(
                         "{path}: switches have a latency; there are {}",
                         list(self.switches.iter().map(|s| s.name.as_str()))
@@ -373,7 +396,7 @@ fn ranged(r: Ranged, dimension: Dimension) -> Metric {
 impl FlowReport {
     /// One of [`FLOW_METRICS`].
     pub fn metric(&self, name: &str) -> Result<Metric, String> {
-        let binding = || Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
+        let binding = || Some(self.bound_by.words());
         let both = if self.both_ways { 2.0 } else { 1.0 };
         let rate = |factor: f64| Metric {
             bound: Some(self.bound.typical * factor),
@@ -401,7 +424,7 @@ impl FlowReport {
 
 impl Total {
     fn metric(&self, name: &str) -> Result<Metric, String> {
-        let by = Some(format!("{}: {}", self.bound_by.element, self.bound_by.resource));
+        let by = Some(self.bound_by.words());
         let with = |m: Metric, bound: f64| Metric { bound: Some(bound), bound_by: by.clone(), ..m };
         match name {
             "share" => Ok(with(ranged(self.share, Dimension::Rate), self.bound.typical)),

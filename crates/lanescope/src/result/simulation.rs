@@ -1,5 +1,7 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
+use super::{Binding, MetricKind, Report};
+use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,19 +139,24 @@ impl SlotCounts {
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// Half of the interval's width.
-    pub half: f64,
+    /// Half of the interval's width; `None` while there are too few batches to tell.
+    pub half: Option<f64>,
 }
 
 impl Interval {
     /// The same, scaled.
     pub fn times(self, factor: f64) -> Interval {
-        Interval { mean: self.mean * factor, half: self.half * factor.abs() }
+        Interval { mean: self.mean * factor, half: self.half.map(|h| h * factor.abs()) }
+    }
+
+    /// The sum of two, which may move together: half widths are added, not their squares.
+    pub fn plus(self, other: Interval) -> Interval {
+        Interval { mean: self.mean + other.mean, half: self.half.zip(other.half).map(|(a, b)| a + b) }
     }
 
     /// Half width / mean; infinite without a mean.
     pub fn relative(self) -> f64 {
-        if self.mean > 0.0 { self.half / self.mean } else { f64::INFINITY }
+        self.half.filter(|_| self.mean > 0.0).map_or(f64::INFINITY, |h| h / self.mean)
     }
 }
 
@@ -167,6 +174,8 @@ pub enum Ending {
     TimeCap,
     /// The cap on packets.
     PacketCap,
+    /// Somebody stopped it.
+    Stopped,
     /// Packets wait for one another in a circle; the elements of it in order, each waiting for the next.
     Deadlock {
         /// `links.a toward sw.1: posted credits`.
@@ -242,7 +251,7 @@ pub struct SimulatedFlow {
     /// Whether the backlog grows without end.
     pub unstable: bool,
     /// What binds, as the ledger shows it.
-    pub bound_by: super::Binding,
+    pub bound_by: Binding,
 }
 
 /// One direction of a link, simulated: every slot of the measured time.
@@ -257,7 +266,7 @@ pub struct SimulatedLink {
     /// Slots of the measured time, cut between packets.
     pub slots: SlotCounts,
     /// Payload bits per second.
-    pub payload: f64,
+    pub payload: Interval,
     /// Bits per second after line coding: the rate of the slots.
     pub coded: f64,
 }
@@ -273,4 +282,160 @@ pub struct SimulatedSwitch {
     pub latency_max: f64,
     /// TLPs that it carried.
     pub tlps: u64,
+}
+
+/// A simulated number of [`Report::simulated`], in SI steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedMetric {
+    /// The value with its interval; a maximum has none.
+    pub value: Interval,
+    /// What it is of.
+    pub dimension: Dimension,
+    /// What binds it.
+    pub bound_by: Option<String>,
+}
+
+/// Metrics that only a simulation gives: `flows.NAME.METRIC`, of the operations of the measured time.
+pub const SIMULATED_FLOW_METRICS: &[MetricKind] = &[
+    MetricKind { name: "latency_p50", doc: "half of the operations took no longer" },
+    MetricKind { name: "latency_p99", doc: "99 % of the operations took no longer" },
+    MetricKind { name: "latency_p999", doc: "99.9 % of the operations took no longer" },
+    MetricKind { name: "latency_max", doc: "the longest; of a switch: switches.NAME.latency_max" },
+];
+
+impl Report {
+    /// Finds the simulated value of a metric by the same path as [`Report::metric`], or says why there is none.
+    pub fn simulated(&self, path: &str) -> Result<SimulatedMetric, String> {
+        let s = self.simulation.as_ref().ok_or("it was not simulated")?;
+        let (place, last) = path.rsplit_once('.').unwrap_or(("", path));
+        let plain =
+            |mean: f64, dimension| SimulatedMetric { value: Interval { mean, half: None }, dimension, bound_by: None };
+        if let Some(name) = place.strip_prefix("switches.") {
+            let switch =
+                s.switches.iter().find(|w| w.name == name).ok_or_else(|| format!("there is no switch {name:?}"))?;
+            return match last {
+                "latency" => Ok(plain(switch.latency, Dimension::Time)),
+                "latency_max" => Ok(plain(switch.latency_max, Dimension::Time)),
+                _ => Err("switches have latency and latency_max".into()),
+            };
+        }
+        if let Some(name) = place.strip_prefix("links.") {
+            return s.link(name, last);
+        }
+        let name = place.strip_prefix("flows.").ok_or_else(|| format!("{path} is not simulated"))?;
+        if let ("*", Some(total)) = (name, &self.total) {
+            let rate = |value| SimulatedMetric {
+                value,
+                dimension: Dimension::Rate,
+                bound_by: s.flows.first().map(|f| f.bound_by.words()),
+            };
+            let one_way = s.flows.iter().map(|f| f.rate).fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus);
+            return match last {
+                "share" => Ok(rate(one_way)),
+                "both_ways" => Ok(rate(s.both_ways)),
+                "of_framing_limit" => Ok(SimulatedMetric {
+                    dimension: Dimension::Share,
+                    ..rate(one_way.times(1.0 / total.framing_limit))
+                }),
+                _ => Err(format!("{path} is not simulated")),
+            };
+        }
+        let (f, e) = s
+            .flows
+            .iter()
+            .zip(&self.flows)
+            .find(|(f, _)| f.name == name)
+            .ok_or_else(|| format!("there is no flow {name:?}"))?;
+        let rate = |value| SimulatedMetric { value, dimension: Dimension::Rate, bound_by: Some(f.bound_by.words()) };
+        match last {
+            "share" => Ok(rate(f.rate)),
+            "both_ways" => Ok(rate(f.rate.times(if e.both_ways { 2.0 } else { 1.0 }))),
+            "of_framing_limit" => {
+                Ok(SimulatedMetric { dimension: Dimension::Share, ..rate(f.rate.times(1.0 / e.framing_limit)) })
+            }
+            "latency" => Ok(SimulatedMetric { value: f.latency, ..plain(0.0, Dimension::Time) }),
+            "latency_first" => {
+                f.latency_first.map(|l| plain(l, Dimension::Time)).ok_or_else(|| "no reads were done".into())
+            }
+            "latency_p50" => Ok(plain(f.p50, Dimension::Time)),
+            "latency_p99" => Ok(plain(f.p99, Dimension::Time)),
+            "latency_p999" => Ok(plain(f.p999, Dimension::Time)),
+            "latency_max" => Ok(plain(f.max, Dimension::Time)),
+            _ => Err(format!("{path} is not simulated")),
+        }
+    }
+}
+
+impl Simulation {
+    /// One of the link metrics, of a direction or of both added.
+    fn link(&self, name: &str, metric: &str) -> Result<SimulatedMetric, String> {
+        let find = |name: &str| self.links.iter().filter(|l| l.name == name).collect::<Vec<_>>();
+        let mut sides = find(name);
+        if let (true, Some((name, way))) = (sides.is_empty(), name.rsplit_once('.')) {
+            sides = find(name);
+            match (way, sides.as_slice()) {
+                ("down", [down, _]) => sides = vec![*down],
+                ("up", [_, up]) => sides = vec![*up],
+                _ => sides.clear(),
+            }
+        }
+        if sides.is_empty() {
+            return Err(format!("there is no link {name:?}"));
+        }
+        let sum = |f: &dyn Fn(&SimulatedLink) -> f64| sides.iter().map(|l| f(l)).sum::<f64>();
+        let plain = |mean: f64, dimension| {
+            Ok(SimulatedMetric { value: Interval { mean, half: None }, dimension, bound_by: None })
+        };
+        match metric {
+            "coded" => plain(sum(&|l| l.coded), Dimension::Rate),
+            "payload" => {
+                let value =
+                    sides.iter().map(|l| l.payload).fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus);
+                // The fullest direction, when it is full.
+                let full = sides
+                    .iter()
+                    .map(|l| (l, l.utilisation()))
+                    .max_by(|a, b| a.1.total_cmp(&b.1))
+                    .filter(|l| l.1 > 0.97);
+                let bound_by = full.map(|(l, _)| format!("links.{} toward {}: slots", l.name, l.to));
+                Ok(SimulatedMetric { value, dimension: Dimension::Rate, bound_by })
+            }
+            "tlps" => plain(sum(&|l| l.slots.tlps as f64) / self.window, Dimension::PerSecond),
+            "utilisation" => {
+                plain(sum(&|l| l.slots.busy() as f64) / sum(&|l| l.slots.total() as f64), Dimension::Share)
+            }
+            "efficiency" => {
+                let used = sum(&|l| (l.slots.busy() - l.slots.ordered_sets) as f64);
+                plain(if used > 0.0 { sum(&|l| l.slots.payload as f64) / used } else { 0.0 }, Dimension::Share)
+            }
+            "tlp_overhead" => {
+                plain(sum(&|l| l.slots.framing as f64) / sum(&|l| l.slots.data_tlps as f64), Dimension::Bytes)
+            }
+            _ => Err(format!("links.{name}.{metric} is not simulated")),
+        }
+    }
+}
+
+impl SimulatedLink {
+    /// The share of the slots that is not idle.
+    pub fn utilisation(&self) -> f64 {
+        self.slots.busy() as f64 / self.slots.total().max(1) as f64
+    }
+
+    /// Where its slots went, with the words a person reads; payload last.
+    pub fn entries(&self) -> Vec<(&'static str, u64)> {
+        let s = &self.slots;
+        let mut all = vec![
+            ("ordered sets", s.ordered_sets),
+            ("headers, framing", s.framing),
+            ("read requests", s.requests),
+            ("Ack DLLPs", s.acks),
+            ("UpdateFC DLLPs", s.update_fc),
+            ("replays", s.replays),
+            ("padding", s.padding),
+        ];
+        all.extend(Idle::ALL.into_iter().zip(s.idle).map(|(cause, n)| (cause.words(), n)));
+        all.push(("payload", s.payload));
+        all
+    }
 }

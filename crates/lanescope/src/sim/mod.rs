@@ -39,7 +39,7 @@ const WARMUP_DOUBLINGS: u32 = 8;
 /// Operations of each table of flows that a mean is taken of, at least.
 const LEAST_OPERATIONS: u64 = 50;
 /// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
-const LEAST_BATCH: u64 = 1_000_000_000;
+const LEAST_BATCH: u64 = 2_000_000_000;
 
 /// What happened to one table of flows in one batch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,6 +105,9 @@ pub struct Run {
     transit_at_window: Vec<(u64, u128)>,
     /// By table of flows.
     batches: Vec<Vec<Batch>>,
+    /// Payload slots, by wire.
+    wire_batches: Vec<Vec<u64>>,
+    payload_at_batch: Vec<u64>,
     ending: Ending,
     /// The longest time that a packet may be blocked by ordinary traffic, fs.
     patience: u64,
@@ -197,6 +200,8 @@ impl Run {
             counts_at_window: Vec::new(),
             transit_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
+            wire_batches: vec![Vec::new(); fabric.net.wires.len()],
+            payload_at_batch: vec![0; fabric.net.wires.len()],
             ending: Ending::Running,
             patience: fabric.patience(),
             last_delivery: (0, 0),
@@ -229,12 +234,22 @@ impl Run {
         let stop = self.agenda.events().saturating_add(events);
         while self.phase != Phase::Done {
             let until = self.batch_end.min(self.next_sample).min(self.last);
-            let budget = stop.saturating_sub(self.agenda.events());
-            if budget == 0 {
+            let packets = self.packets();
+            if packets >= self.plan.stop.max_packets {
+                self.end(Ending::PacketCap);
+                break;
+            }
+            // Every packet is at least one event, so the cap is not passed by much.
+            let budget = stop.saturating_sub(self.agenda.events()).min(self.plan.stop.max_packets - packets);
+            if self.agenda.events() >= stop {
                 return Step::More;
             }
             match self.agenda.run(&mut self.fabric, until, budget) {
-                Pause::Budget => return Step::More,
+                Pause::Budget => {
+                    // What was seen so far ends at the earliest moment that has not come.
+                    self.now = self.now.max(self.agenda.next().min(until));
+                    continue;
+                }
                 Pause::Silent => {
                     // Time goes on although nothing happens; but if packets are stuck it need not.
                     if self.knot(true) || self.step.is_none() {
@@ -283,6 +298,13 @@ impl Run {
         self.phase = Phase::Done;
     }
 
+    /// Ends a run before its time; what there is counts.
+    pub fn stop(&mut self) {
+        if !self.is_done() {
+            self.end(Ending::Stopped);
+        }
+    }
+
     /// Whether a run is over.
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -329,6 +351,8 @@ impl Run {
             }
         }
         self.batches.iter_mut().for_each(Vec::clear);
+        self.wire_batches.iter_mut().for_each(Vec::clear);
+        self.payload_at_batch = self.counts_at_window.iter().map(|c| c.payload).collect();
         if self.plan.stop.warmup.is_some() || self.plan.stop.length.is_some() {
             let whole = self.last - self.now;
             self.batch = if self.plan.stop.length.is_some() { (whole / 32).max(1) } else { LEAST_BATCH };
@@ -351,13 +375,13 @@ impl Run {
             self.batches[group].push(batch);
         }
         self.at_batch = tallies;
+        for (i, wire) in self.fabric.net.wires.iter().enumerate() {
+            let payload = wire.counts.payload;
+            self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
+        }
         self.batch_end = self.batch_end.saturating_add(self.batch);
         if self.knot(false) {
             self.phase = Phase::Done;
-            return;
-        }
-        if self.packets() >= self.plan.stop.max_packets {
-            self.end(Ending::PacketCap);
             return;
         }
         let n = self.batches.first().map_or(0, Vec::len);
@@ -388,6 +412,7 @@ impl Run {
 
     fn join(&mut self) {
         self.batches.iter_mut().for_each(stats::join);
+        self.wire_batches.iter_mut().for_each(stats::join);
         self.batch *= 2;
         self.batch_end = self.now.saturating_add(self.batch);
     }

@@ -69,25 +69,24 @@ impl Run {
                 let slots = wire.counts.since(self.counts_at_window.get(i).unwrap_or(&SlotCounts::default()));
                 let coded = plan.link(hop.link).speed.typical.coded().bits();
                 let whole = slots.total().max(1) as f64;
+                let batches: Vec<f64> = self.wire_batches[i].iter().map(|b| *b as f64).collect();
+                let half = stats::ratio(&batches, &vec![self.batch as f64; batches.len()]).half;
                 SimulatedLink {
                     name: plan.link(hop.link).name.clone(),
                     from: plan.part(plan.leaves(hop)).name.clone(),
                     to: plan.part(plan.arrives(hop)).name.clone(),
-                    payload: slots.payload as f64 / whole * coded,
+                    payload: Interval {
+                        mean: slots.payload as f64 / whole * coded,
+                        half: half.map(|h| h * 8.0 * SECOND),
+                    },
                     slots,
                     coded,
                 }
             })
             .collect();
         let flows: Vec<SimulatedFlow> = (0..self.groups.len()).map(|g| self.flow(g, &tallies, &links)).collect();
-        let both = |f: fn(&Interval) -> f64| {
-            (0..self.groups.len()).map(|g| f(&self.mean_rate(g, &tallies))).collect::<Vec<f64>>()
-        };
-        let both_ways = Interval {
-            mean: both(|i| i.mean).iter().sum::<f64>() * 8.0 * SECOND,
-            // Tables of flows may move together, so their half widths are added, not their squares.
-            half: both(|i| i.half).iter().sum::<f64>() * 8.0 * SECOND,
-        };
+        let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
+        let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
         let switches = plan
             .parts
             .iter()
@@ -133,7 +132,7 @@ impl Run {
             return whole;
         }
         let bytes: u64 = self.groups[group].iter().map(|&m| bytes(&tallies[m]) - bytes(&self.at_window[m])).sum();
-        Interval { mean: bytes as f64 / self.window_fs().max(1.0), half: f64::INFINITY }
+        Interval { mean: bytes as f64 / self.window_fs().max(1.0), half: None }
     }
 
     fn in_warmup(&self) -> bool {
@@ -152,10 +151,10 @@ impl Run {
         let latency_sum = sum(&|t| t.latency) as f64;
         let firsts = sum(&|t| t.firsts as u128) as f64;
         let batched = self.latency(group);
-        let latency = if batched.half.is_finite() && !self.in_warmup() {
+        let latency = if batched.half.is_some() && !self.in_warmup() {
             batched
         } else {
-            Interval { mean: if done > 0 { latency_sum / done as f64 } else { 0.0 }, half: f64::INFINITY }
+            Interval { mean: if done > 0 { latency_sum / done as f64 } else { 0.0 }, half: None }
         };
         // Operations in flight: the integral over the window of begun - done, by the sums of their moments.
         let area = |now: f64, t: &Tally| {

@@ -8,7 +8,7 @@ use super::fabric::Net;
 use super::kernel::NEVER;
 use super::source::{Next, Source};
 use super::wire::Tlp;
-use crate::protocol::pcie::Class;
+use crate::protocol::pcie::{Class, SIZES};
 use crate::result::Idle;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -50,22 +50,29 @@ pub(super) struct Issue {
     started: bool,
 }
 
-/// A value with a rate: not before `at`.
+/// A rate that holds over any longer time. What has passed may be ahead of it by the largest read request that there is: an engine moves the data of
+/// reads and writes side by side, although they are issued one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     pub(super) pace: Pace,
+    /// When all that has passed would be through at that rate.
     at: u64,
+    ahead: u64,
 }
 
 impl Gate {
     pub(super) fn new(pace: Pace) -> Gate {
-        Gate { pace, at: 0 }
+        Gate { pace, at: 0, ahead: pace.span(SIZES[5]) }
     }
 
-    /// Lets `bytes` through. What came a little late because the port was busy may catch up by as much as one passage.
+    /// Lets `bytes` through.
     fn pass(&mut self, now: u64, bytes: u64) {
-        let span = self.pace.span(bytes);
-        self.at = self.at.max(now.saturating_sub(span)) + span;
+        self.at = self.at.max(now).saturating_add(self.pace.span(bytes));
+    }
+
+    /// When the next may pass.
+    fn opens(&self) -> u64 {
+        self.at.saturating_sub(self.ahead)
     }
 }
 
@@ -325,7 +332,7 @@ impl Requester {
         // The engine's own limits.
         let gates = [self.both.as_ref(), if issue.read { self.read.as_ref() } else { self.write.as_ref() }];
         let starts = if issue.read { &self.read_starts } else { &self.write_starts };
-        let mut open = gates.iter().flatten().fold(0, |at, g| at.max(g.at));
+        let mut open = gates.iter().flatten().fold(0, |at, g| at.max(g.opens()));
         if let (Some(s), false) = (starts, issue.started) {
             open = open.max(s.at);
         }
@@ -385,10 +392,12 @@ impl Requester {
         })
     }
 
-    /// A write TLP's last bit leaves at `end`.
-    pub(super) fn wrote(&mut self, end: u64) {
+    /// A write TLP went at `now`, and its last bit leaves at `end`. The gap follows the engine's own clock: what the wire adds by beginning on a whole
+    /// symbol time is made up for with the next.
+    pub(super) fn wrote(&mut self, now: u64, end: u64) {
         if self.write_gap > 0 {
-            self.gap_until = end + self.write_gap;
+            let period = end - now + self.write_gap;
+            self.gap_until = self.gap_until.max(now.saturating_sub(period)) + period;
         }
     }
 
@@ -412,7 +421,7 @@ impl Requester {
         let mut done = now + self.latency;
         let mut op_done = done;
         if let Some(bus) = &mut self.bus {
-            bus.at = bus.at.max(done) + bus.pace.span(read.size as u64);
+            bus.pass(done, read.size as u64);
             op_done = done + bus.pace.span(self.streams[read.stream as usize].shape.size);
             done = bus.at;
         }

@@ -184,9 +184,9 @@ impl Terminal {
                     }
                     Ok(tlp) => {
                         p.answered = false;
-                        net.put(id, tlp, now, agenda);
+                        let begin = net.put(id, tlp, now, agenda);
                         if tlp.class == Class::Posted {
-                            p.requester.wrote(net.wires[id as usize].next_at);
+                            p.requester.wrote(begin, net.wires[id as usize].next_at);
                         }
                     }
                 }

@@ -15,6 +15,7 @@ use crate::plan::Plan;
 use crate::result::{Metric, Report};
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Resolver};
+use crate::sim::{Run, Step};
 use crate::units::{Dimension, in_unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -206,7 +207,7 @@ pub struct Answer {
     pub bound: Option<f64>,
     /// At the corners of the ranges.
     pub estimate_range: Option<(f64, f64)>,
-    /// By simulation; there is none yet.
+    /// By simulation.
     pub simulate: Option<Simulated>,
     /// What binds.
     pub bound_by: Option<String>,
@@ -217,9 +218,9 @@ pub struct Answer {
 /// A simulated value with its interval.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Simulated {
-    /// The mean.
+    /// The mean, or a maximum.
     pub value: f64,
-    /// Its interval's lower end.
+    /// Its interval's lower end; the value itself where there is no interval.
     pub low: f64,
     /// Its interval's upper end.
     pub high: f64,
@@ -299,8 +300,30 @@ impl Study {
         Ok(m)
     }
 
-    /// Answers one row.
-    pub fn answer(&self, row: &Row) -> Answer {
+    /// Answers one of its scenarios in closed form and packet by packet.
+    pub fn simulated(&self, scenario: &str, set: &[String]) -> Result<Report, Error> {
+        let (plan, mut diagnostics) = self.plan(scenario, set)?;
+        let report = estimate(&plan, &diagnostics);
+        let Some(mut run) = Run::new(&plan, plan.stop.seed as u64, &mut diagnostics) else {
+            return Err(diagnostics.to_string());
+        };
+        while run.advance(u64::MAX) != Step::Done {}
+        Ok(report.with(run.snapshot()))
+    }
+
+    fn simulated_metric(&self, row: &Row, scenario: &str) -> Result<(Simulated, Option<String>), Error> {
+        let m = self.simulated(scenario, &row.set)?.simulated(&row.metric)?;
+        if Dimension::of_unit(&row.unit) != Some(m.dimension) {
+            return Err(format!("{} is no number of {}", row.metric, row.unit));
+        }
+        let convert = |v: f64| in_unit(v, &row.unit).unwrap_or(f64::NAN);
+        let half = m.value.half.unwrap_or(0.0);
+        let [value, low, high] = [0.0, -half, half].map(|off| convert(m.value.mean + off));
+        Ok((Simulated { value, low, high }, m.bound_by))
+    }
+
+    /// Answers one row by the methods that it names; without the simulation unless that is asked for.
+    pub fn answer(&self, row: &Row, simulate: bool) -> Answer {
         let mut a = Answer {
             id: row.id.clone(),
             quantity: row.quantity.clone(),
@@ -315,15 +338,31 @@ impl Study {
             bound_by: None,
             why: None,
         };
-        match &row.scenario {
-            None => a.why = Some("its parts are not modelled yet".into()),
-            Some(_) if row.methods == "simulate" => a.why = Some("only a simulation can answer".into()),
-            Some(scenario) => match self.metric(scenario, &row.set, &row.metric, &row.unit) {
+        let Some(scenario) = &row.scenario else {
+            a.why = Some("its parts are not modelled yet".into());
+            return a;
+        };
+        if row.methods != "simulate" {
+            match self.metric(scenario, &row.set, &row.metric, &row.unit) {
                 Ok(m) => {
                     (a.estimate, a.bound, a.estimate_range, a.bound_by) = (Some(m.value), m.bound, m.range, m.bound_by);
                 }
                 Err(why) => a.why = Some(why),
-            },
+            }
+        }
+        if row.methods == "estimate" {
+            return a;
+        }
+        if !simulate {
+            a.why = a.why.or((row.methods == "simulate").then(|| "only a simulation can answer".into()));
+            return a;
+        }
+        match self.simulated_metric(row, scenario) {
+            Ok((simulated, by)) => {
+                a.simulate = Some(simulated);
+                a.bound_by = a.bound_by.or(by);
+            }
+            Err(why) => a.why = Some(why),
         }
         a
     }
@@ -352,9 +391,10 @@ impl Study {
 }
 
 impl Answer {
-    /// Relative error of the estimate against the published number.
+    /// Relative error against the published number: of the simulation, or where there is none, of the estimate.
     pub fn error(&self) -> Option<f64> {
-        Some(self.estimate? / self.published? - 1.0)
+        let ours = self.simulate.map(|s| s.value).or(self.estimate)?;
+        Some(ours / self.published? - 1.0)
     }
 
     /// Whether it has a value by each of the methods.

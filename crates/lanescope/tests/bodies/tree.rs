@@ -63,6 +63,8 @@ const RATES: [&str; 8] = [
     "\"90000 Tb/s\"",
 ];
 const COUNTS: [&str; 8] = ["1", "2", "3", "8", "32", "256", "4096", "16777216"];
+const ENGINES: [&str; 8] = ["1", "2", "3", "8", "32", "64", "64", "64"];
+const TAGS: [&str; 8] = ["1", "2", "3", "8", "32", "256", "4096", "16384"];
 const CREDITS: [&str; 5] = ["256", "257", "300", "1024", "16777216"];
 const SIZES: [&str; 6] = ["\"128 B\"", "\"256 B\"", "\"512 B\"", "\"1 KiB\"", "\"2 KiB\"", "\"4 KiB\""];
 const PIECES: [&str; 5] = ["\"64 B\"", "\"128 B\"", "\"192 B\"", "\"256 B\"", "\"4 KiB\""];
@@ -195,8 +197,8 @@ fn switch(out: &mut String, dice: &mut Dice) {
 
 fn device(out: &mut String, dice: &mut Dice) {
     let _ = writeln!(out, "is = \"endpoint\"");
-    dice.word(out, 3, "engines", &COUNTS);
-    dice.key(out, 3, "tags", &COUNTS);
+    dice.word(out, 3, "engines", &ENGINES);
+    dice.key(out, 3, "tags", &TAGS);
     dice.key(out, 3, "max_read_request", &SIZES);
     dice.key(out, 4, "turnaround", &TIMES);
     dice.word(out, 4, "turnaround_after", &["\"batch\"", "\"request\""]);

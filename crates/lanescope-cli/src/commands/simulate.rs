@@ -1,0 +1,213 @@
+//! A simulation with its surroundings: what it will cost is said before, progress while it runs, Ctrl-C gives what there is.
+
+use crate::Simulate;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::plan::Plan;
+use lanescope::protocol::pcie::Class;
+use lanescope::result::{Report, Simulation};
+use lanescope::sim::{Run, Sample, Step};
+use lanescope::units::{Time, digits};
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Events between two looks at the clock and at Ctrl-C: some tens of milliseconds.
+const PIECE: u64 = 1 << 19;
+/// Packets on links a second, about what a simulation does on one core.
+const SPEED: f64 = 1e7;
+/// Seconds from which on a run is called long.
+const LONG: f64 = 3.0;
+/// Rows of a time series at most.
+const MOST_ROWS: u64 = 1_000_000;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C only asks to stop; a second one ends the program.
+pub(crate) fn listen() -> &'static AtomicBool {
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    &STOP
+}
+
+/// The overrides that the options stand for.
+pub(crate) fn sets(a: &Simulate) -> Vec<String> {
+    let mut sets = a.answer.scenario.sets.clone();
+    sets.extend(a.length.as_ref().map(|t| format!("run.for={t}")));
+    sets.extend(a.until.as_ref().map(|p| format!("run.until={p}")));
+    sets.extend(a.seed.map(|s| format!("run.seed={s}")));
+    sets
+}
+
+/// Runs a plan without looks at terminal or files; for grids, of which each core runs one.
+pub(crate) fn quietly(plan: &Plan, diagnostics: &mut Diagnostics) -> Option<Simulation> {
+    let mut run = Run::new(plan, plan.stop.seed as u64, diagnostics)?;
+    while run.advance(PIECE) != Step::Done {
+        if STOP.load(Ordering::Relaxed) {
+            run.stop();
+        }
+    }
+    Some(run.snapshot())
+}
+
+/// Runs a plan. `None` when it cannot be, with the reasons in `diagnostics`.
+pub(crate) fn simulate(
+    a: &Simulate,
+    plan: &Plan,
+    estimate: &Report,
+    diagnostics: &mut Diagnostics,
+) -> Result<Option<Simulation>, String> {
+    let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else { return Ok(None) };
+    let mut series = None;
+    if let (Some(file), Some(step)) = (&a.series, &a.step) {
+        let step = Time::parse(step).ok().filter(|t| *t > Time::ZERO);
+        let step = step.ok_or("--step takes a time above zero, e.g. --step \"1 us\"")?;
+        run.sample_every(step);
+        series = Some(Series::create(file, plan, run.sample())?);
+    }
+    announce(plan, estimate);
+    let stop = listen();
+    let bar = bar();
+    loop {
+        match run.advance(PIECE) {
+            Step::Done => break,
+            Step::Sample => {
+                if let Some(s) = &mut series {
+                    s.row(run.sample())?;
+                }
+            }
+            Step::More => {}
+        }
+        bar.set_position((run.progress() * 1000.0) as u64);
+        bar.set_message(format!("{} million packets, {} us", run.packets() / 1_000_000, digits(run.time() * 1e6)));
+        if stop.load(Ordering::Relaxed) {
+            run.stop();
+            eprintln!("stopped: what follows was seen so far");
+        }
+    }
+    bar.finish_and_clear();
+    if let Some(s) = series {
+        s.finish()?;
+    }
+    Ok(Some(run.snapshot()))
+}
+
+/// Says what a long run will cost, and which cap will end it early.
+fn announce(plan: &Plan, estimate: &Report) {
+    let rate: f64 = estimate.links.iter().map(|l| l.tlps).sum();
+    let Some(length) = plan.stop.length else { return };
+    let packets = rate * length.seconds();
+    let most = plan.stop.max_packets as f64;
+    if packets > most * 1.05 {
+        eprintln!(
+            "note: run.for = {length} is about {} million packets on links, {} s of work; run.max_packets ends it after {} million",
+            digits(packets / 1e6),
+            digits(packets / SPEED),
+            digits(most / 1e6)
+        );
+    } else if packets / SPEED > LONG {
+        eprintln!("about {} s: {} million packets on links", digits(packets / SPEED), digits(packets / 1e6));
+    }
+}
+
+fn bar() -> ProgressBar {
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(1000), target);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % {msg}, {elapsed} so far") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A time series on its way into a CSV file: for each step throughput of flows, queues, credits in use and utilisation of links.
+struct Series {
+    file: BufWriter<File>,
+    name: String,
+    /// The directions that some flow uses, with their slots per second and header credits in all.
+    wires: Vec<(usize, f64, [Option<u32>; 3])>,
+    before: Sample,
+    rows: u64,
+}
+
+impl Series {
+    fn create(path: &Path, plan: &Plan, now: Sample) -> Result<Series, String> {
+        let name = path.display().to_string();
+        let file = File::create(path).map_err(|e| format!("{name}: {e}"))?;
+        let hops: Vec<_> = plan.directions().collect();
+        let mut used = vec![false; hops.len()];
+        for hop in plan.flows.iter().flat_map(|f| &f.route) {
+            let link = 2 * hop.link.0 as usize;
+            (used[link], used[link + 1]) = (true, true);
+        }
+        let mut head = vec!["time_s".to_owned()];
+        for flow in plan.flows.iter() {
+            head.extend([format!("flows.{}.bps", flow.name), format!("flows.{}.backlog", flow.name)]);
+        }
+        let mut wires = Vec::new();
+        for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
+            let link = plan.link(hop.link);
+            let path = format!("links.{} toward {}", link.name, plan.part(plan.arrives(hop)).name);
+            head.extend(["utilisation", "queued_tlps", "queued_bytes"].map(|c| format!("{path}.{c}")));
+            let all = [Class::Posted, Class::NonPosted, Class::Completion].map(|c| plan.buffer(hop, c).headers);
+            for (kind, _) in ["posted", "nonposted", "completion"].iter().zip(all).filter(|(_, n)| n.is_some()) {
+                head.push(format!("{path}.{kind}_headers_in_use"));
+            }
+            wires.push((i, link.speed.typical.coded().bytes(), all));
+        }
+        let mut series = Series { file: BufWriter::new(file), name, wires, before: now, rows: 0 };
+        series.line(&head)?;
+        Ok(series)
+    }
+
+    fn line(&mut self, cells: &[String]) -> Result<(), String> {
+        let quoted: Vec<String> =
+            cells.iter().map(|c| if c.contains(',') { format!("\"{c}\"") } else { c.clone() }).collect();
+        writeln!(self.file, "{}", quoted.join(",")).map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    fn row(&mut self, now: Sample) -> Result<(), String> {
+        self.rows += 1;
+        if self.rows > MOST_ROWS {
+            if self.rows == MOST_ROWS + 1 {
+                eprintln!("note: {} ends after {MOST_ROWS} rows", self.name);
+            }
+            return Ok(());
+        }
+        let step = now.time - self.before.time;
+        let mut cells = vec![now.time.to_string()];
+        for (i, delivered) in now.delivered.iter().enumerate() {
+            let bits = (delivered - self.before.delivered[i]) as f64 * 8.0;
+            cells.extend([(bits / step).round().to_string(), now.backlog[i].to_string()]);
+        }
+        for &(w, rate, all) in &self.wires {
+            // A packet is counted when it begins, so one step may seem a little more than full.
+            let busy = (now.busy[w] - self.before.busy[w]) as f64 / (rate * step);
+            cells.extend([format!("{:.4}", busy.min(1.0)), now.queued[w].to_string(), now.queued_bytes[w].to_string()]);
+            for (all, left) in all.into_iter().zip(now.credits[w]) {
+                if let (Some(all), Some(left)) = (all, left) {
+                    cells.push((all - left.min(all)).to_string());
+                }
+            }
+        }
+        self.before = now;
+        self.line(&cells)
+    }
+
+    fn finish(mut self) -> Result<(), String> {
+        self.file.flush().map_err(|e| format!("{}: {e}", self.name))?;
+        eprintln!("wrote {}, {} rows", self.name, self.rows.min(MOST_ROWS));
+        Ok(())
+    }
+}
+
+/// Says why a plan cannot be simulated, where the estimate stands alone.
+pub(crate) fn not_simulated(diagnostics: &Diagnostics) {
+    for d in diagnostics.sorted().iter().filter(|d| d.severity == lanescope::diagnostic::Severity::Error) {
+        eprintln!("note: not simulated: {}", d.message);
+    }
+}
