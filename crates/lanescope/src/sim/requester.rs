@@ -286,13 +286,18 @@ impl Requester {
                         self.turn = if i + 1 < n { i + 1 } else { 0 };
                     } else if self.streams[i].current.is_none() {
                         self.pick();
+                    } else {
+                        self.turn = i;
                     }
                     return Ok(tlp);
                 }
-                Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
-            }
-            if self.random.is_some() {
-                break;
+                Err((why, at)) => {
+                    (idle, wake) = (idle.max(why), wake.min(at));
+                    // Who was picked keeps its turn while it waits for something, but not while it has nothing to do.
+                    if self.random.is_some() && why != Idle::NothingToSend {
+                        break;
+                    }
+                }
             }
         }
         Err((idle, wake))

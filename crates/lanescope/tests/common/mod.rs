@@ -1,13 +1,17 @@
 //! Helpers of the integration tests.
 #![allow(dead_code, reason = "each test file uses some of them")]
 
+#[path = "../bodies/simulated.rs"]
+mod laws;
+
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::library::Library;
 use lanescope::plan::Plan;
-use lanescope::result::{FlowReport, Report};
+use lanescope::result::{FlowReport, Report, SimulatedFlow, SimulatedLink, Simulation};
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
+use lanescope::sim::{Run, Step};
 
 /// Plans a user's text; the diagnostics come back in any case.
 pub(crate) fn plan(text: &str, sets: &[&str]) -> (Option<Plan>, Diagnostics) {
@@ -36,4 +40,44 @@ pub(crate) fn wrong(text: &str, sets: &[&str]) -> String {
     let (plan, diagnostics) = plan(text, sets);
     assert!(plan.is_none(), "this should not have passed");
     diagnostics.to_string()
+}
+
+/// A plan that must be right.
+pub(crate) fn planned(text: &str, sets: &[&str]) -> Plan {
+    match plan(text, sets) {
+        (Some(plan), _) => plan,
+        (None, diagnostics) => panic!("{diagnostics}"),
+    }
+}
+
+/// Simulates a plan to its end, so many events at a time.
+pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
+    let mut diagnostics = Diagnostics::default();
+    let mut run = Run::new(plan, seed, &mut diagnostics).expect("this can be simulated");
+    while run.advance(events) != Step::Done {}
+    run.snapshot()
+}
+
+/// Simulates a text that must be right, and checks the laws that every simulation keeps.
+pub(crate) fn simulate(text: &str, sets: &[&str]) -> Simulation {
+    let plan = planned(text, sets);
+    let simulation = simulate_by(&plan, plan.stop.seed as u64, 1 << 20);
+    laws::check(&plan, &simulation);
+    simulation
+}
+
+/// One flow of a simulation.
+pub(crate) fn simulated<'a>(simulation: &'a Simulation, name: &str) -> &'a SimulatedFlow {
+    simulation.flows.iter().find(|f| f.name == name).expect("the flow is there")
+}
+
+/// One direction of a link, by its name and the part that it leads to.
+pub(crate) fn toward<'a>(simulation: &'a Simulation, link: &str, to: &str) -> &'a SimulatedLink {
+    simulation.links.iter().find(|l| l.name == link && l.to == to).expect("the link is there")
+}
+
+/// Within so much of it, relative.
+#[track_caller]
+pub(crate) fn within(share: f64, a: f64, b: f64) {
+    assert!((a - b).abs() <= share * b.abs(), "{a} is not {b}: off by {:.5}", a / b - 1.0);
 }
