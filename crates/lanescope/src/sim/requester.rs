@@ -434,15 +434,14 @@ impl Requester {
         if done <= now {
             self.finish(Finish::Request(tlp.tag), now, net);
         } else {
-            self.finishing.push_back((done, Finish::Request(tlp.tag)));
+            self.finish_at(done, Finish::Request(tlp.tag));
         }
         if whole {
             let (at, what) = (op_done.max(done), Finish::Operation(read.op));
             if at <= now {
                 self.finish(what, now, net);
             } else {
-                let behind = self.finishing.iter().rev().take_while(|f| f.0 > at).count();
-                self.finishing.insert(self.finishing.len() - behind, (at, what));
+                self.finish_at(at, what);
             }
         }
         (self.next_finish(), done <= now)
@@ -455,6 +454,12 @@ impl Requester {
             self.finish(what, at, net);
         }
         self.next_finish()
+    }
+
+    /// In order: an operation may be done later than requests that come after it.
+    fn finish_at(&mut self, at: u64, what: Finish) {
+        let behind = self.finishing.iter().rev().take_while(|f| f.0 > at).count();
+        self.finishing.insert(self.finishing.len() - behind, (at, what));
     }
 
     fn next_finish(&self) -> u64 {
