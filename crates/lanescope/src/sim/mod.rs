@@ -252,12 +252,11 @@ impl Run {
                 }
                 Pause::Silent => {
                     // Time goes on although nothing happens; but if packets are stuck it need not.
+                    self.now = until;
                     if self.knot(true) || self.step.is_none() {
-                        self.now = self.now.max(until.min(self.last));
                         self.finish_silent();
                         return Step::Done;
                     }
-                    self.now = until;
                 }
                 Pause::Reached => self.now = until,
             }
