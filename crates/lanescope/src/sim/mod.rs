@@ -96,6 +96,8 @@ pub struct Run {
     batch_end: u64,
     /// When the run must end, whatever else.
     last: u64,
+    /// When the packets are counted next: a batch may be as long as anyone asks for, and must not outrun their cap.
+    next_count: u64,
     /// When the measured window began.
     window: u64,
     /// Tallies at the beginning of the window, and of the batch.
@@ -194,6 +196,7 @@ impl Run {
             batch: LEAST_BATCH,
             batch_end: LEAST_BATCH,
             last,
+            next_count: LEAST_BATCH,
             window: 0,
             at_window: vec![Tally::default(); plan.flows.len()],
             at_batch: vec![Tally::default(); plan.flows.len()],
@@ -233,23 +236,13 @@ impl Run {
     pub fn advance(&mut self, events: u64) -> Step {
         let stop = self.agenda.events().saturating_add(events);
         while self.phase != Phase::Done {
-            let until = self.batch_end.min(self.next_sample).min(self.last);
-            let packets = self.packets();
-            if packets >= self.plan.stop.max_packets {
-                self.end(Ending::PacketCap);
-                break;
-            }
-            // Every packet is at least one event, so the cap is not passed by much.
-            let budget = stop.saturating_sub(self.agenda.events()).min(self.plan.stop.max_packets - packets);
-            if self.agenda.events() >= stop {
+            let until = self.batch_end.min(self.next_sample).min(self.next_count).min(self.last);
+            let budget = stop.saturating_sub(self.agenda.events());
+            if budget == 0 {
                 return Step::More;
             }
             match self.agenda.run(&mut self.fabric, until, budget) {
-                Pause::Budget => {
-                    // What was seen so far ends at the earliest moment that has not come.
-                    self.now = self.now.max(self.agenda.next().min(until));
-                    continue;
-                }
+                Pause::Budget => return Step::More,
                 Pause::Silent => {
                     // Time goes on although nothing happens; but if packets are stuck it need not.
                     self.now = until;
@@ -262,6 +255,12 @@ impl Run {
             }
             if self.now >= self.batch_end {
                 self.end_batch();
+            }
+            if self.now >= self.next_count {
+                self.next_count = self.now + (self.now / 32).max(LEAST_BATCH);
+                if self.phase != Phase::Done && self.packets() >= self.plan.stop.max_packets {
+                    self.end(Ending::PacketCap);
+                }
             }
             if self.phase != Phase::Done && self.now >= self.last {
                 self.end(if self.plan.stop.length.is_some() { Ending::Length } else { Ending::TimeCap });
