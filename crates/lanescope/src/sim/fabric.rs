@@ -131,18 +131,22 @@ impl Net {
         self.wires[wire as usize].send(tlp, now, ready, agenda)
     }
 
-    /// An operation is done.
-    pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64) {
+    /// An operation is done. Gives the moment from which a closed load goes on.
+    pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64) -> Option<u64> {
         let f = &mut self.flows[flow as usize];
         f.tally.done += 1;
         f.tally.done_sum += done as u128;
         f.tally.latency += (done - born) as u128;
-        f.print = (f.print ^ done).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        if let Some(think) = f.think {
-            f.again.push_back(done + think);
+        // A sum: reads end at one part and writes at another, so their order here is not that of time.
+        f.print = f.print.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done);
+        let again = f.think.map(|think| done + think);
+        if let Some(at) = again {
+            let behind = f.again.iter().rev().take_while(|a| **a > at).count();
+            f.again.insert(f.again.len() - behind, at);
         }
         // It grows as it needs to; a latency is below 5 h, so it can.
         let _ = self.latencies[f.group as usize].record((done - born) / 1000);
+        again
     }
 }
 

@@ -94,11 +94,10 @@ impl Terminal {
         self.pop(id, Class::Posted, now, net, agenda);
         net.flows[tlp.flow as usize].received(false, tlp.payload as u64);
         if tlp.last {
-            net.finished(tlp.flow, tlp.born, now + self.write_latency);
-            let flow = &net.flows[tlp.flow as usize];
-            if let Some(&at) = flow.again.back() {
+            if let Some(at) = net.finished(tlp.flow, tlp.born, now + self.write_latency) {
                 // The requester may be waiting for it.
-                agenda.by(net.wires[net.paths[flow.there as usize] as usize].tx, at.max(now));
+                let first = net.paths[net.flows[tlp.flow as usize].there as usize];
+                agenda.by(net.wires[first as usize].tx, at);
             }
         }
     }
