@@ -139,7 +139,7 @@ impl Net {
         f.tally.latency += (done - born) as u128;
         // A sum: reads end at one part and writes at another, so their order here is not that of time.
         f.print = f.print.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done);
-        let again = f.think.map(|think| done + think);
+        let again = f.think.map(|think| done.saturating_add(think));
         if let Some(at) = again {
             let behind = f.again.iter().rev().take_while(|a| **a > at).count();
             f.again.insert(f.again.len() - behind, at);

@@ -156,12 +156,12 @@ impl Tags {
         match self {
             Tags::Unlimited => {}
             Tags::Single { free, turnaround: 0, .. } => *free += 1,
-            Tags::Single { resting, turnaround, .. } => resting.push_back(now + *turnaround),
+            Tags::Single { resting, turnaround, .. } => resting.push_back(now.saturating_add(*turnaround)),
             Tags::Batch { engines, turnaround, .. } => {
                 let e = &mut engines[engine as usize];
                 e.outstanding -= 1;
                 if e.outstanding == 0 {
-                    (e.issued, e.open_at) = (0, now + *turnaround);
+                    (e.issued, e.open_at) = (0, now.saturating_add(*turnaround));
                 }
             }
         }
@@ -360,7 +360,7 @@ impl Requester {
         if !issue.started {
             let starts = if issue.read { &mut self.read_starts } else { &mut self.write_starts };
             if let Some(s) = starts {
-                s.at = s.at.max(now.saturating_sub(s.every)) + s.every;
+                s.at = s.at.max(now.saturating_sub(s.every)).saturating_add(s.every);
             }
             issue.started = true;
             // A saturating load's operation begins when it goes; others have waited.
@@ -401,8 +401,8 @@ impl Requester {
     /// symbol time is made up for with the next.
     pub(super) fn wrote(&mut self, now: u64, end: u64) {
         if self.write_gap > 0 {
-            let period = end - now + self.write_gap;
-            self.gap_until = self.gap_until.max(now.saturating_sub(period)) + period;
+            let period = (end - now).saturating_add(self.write_gap);
+            self.gap_until = self.gap_until.max(now.saturating_sub(period)).saturating_add(period);
         }
     }
 
@@ -423,11 +423,11 @@ impl Requester {
         if left > 0 {
             return (self.next_finish(), false);
         }
-        let mut done = now + self.latency;
+        let mut done = now.saturating_add(self.latency);
         let mut op_done = done;
         if let Some(bus) = &mut self.bus {
             bus.pass(done, read.size as u64);
-            op_done = done + bus.pace.span(self.streams[read.stream as usize].shape.size);
+            op_done = done.saturating_add(bus.pace.span(self.streams[read.stream as usize].shape.size));
             done = bus.at;
         }
         let whole = op.left == 0;
