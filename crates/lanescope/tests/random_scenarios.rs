@@ -1,9 +1,14 @@
-//! Random trees through the estimate: what must hold on every one of them.
+//! Random trees through the estimate and the simulator: what must hold on every one of them.
 
 mod bodies;
 
-use bodies::{invariants, plan, tree};
+use bodies::{invariants, plan, simulated, tree};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
+use lanescope::plan::Plan;
+use lanescope::result::{Ending, Simulation};
+use lanescope::sim::{Run, Step};
+use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestRunner};
@@ -69,4 +74,67 @@ fn the_laws_hold_on_random_trees() {
         panic!("{e}");
     }
     assert!(seen.planned.get() > 2 * seen.refused.get(), "most trees should be valid");
+}
+
+/// A tree without what the simulator refuses: FLIT mode, stated round trips, millions of operations in flight.
+fn simulable(text: &str) -> String {
+    let text =
+        text.replace("gen6", "gen5").replace("gen7", "gen4").replace("outstanding = 16777216", "outstanding = 4096");
+    let line = |l: &str| l.split_once(", round_trip").map_or_else(|| format!("{l}\n"), |(l, _)| format!("{l} }}\n"));
+    text.lines().map(line).collect()
+}
+
+/// A short run from time 0, in pieces of so many events.
+fn simulate(plan: &Plan, events: u64) -> Option<Simulation> {
+    let mut plan = plan.clone();
+    plan.stop.max_packets = 10_000;
+    plan.stop.max_time = Time::parse("5 ms").expect("a time");
+    plan.stop.warmup = Some(Time::ZERO);
+    let mut run = Run::new(&plan, 1, &mut Diagnostics::default())?;
+    while run.advance(events) != Step::Done {}
+    Some(run.snapshot())
+}
+
+#[test]
+fn the_simulator_keeps_its_laws_on_random_trees() {
+    let (refused, simulated, flows, told, packets) =
+        (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let result = runner.run(&vec(any::<u8>(), 0..1500), |bytes| {
+        let text = simulable(&tree::grow(&bytes));
+        let (Some(plan), diagnostics) = plan(&text, &[]) else { return Ok(()) };
+        let caught = std::panic::catch_unwind(|| {
+            let whole = simulate(&plan, 1 << 20)?;
+            simulated::check(&plan, &whole);
+            let (tree, end) = (plan.links.iter().all(|l| !l.crosslink), &whole.ending);
+            let stuck = matches!(end, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Running);
+            assert!(!(tree && stuck), "a tree without crosslinks ends as {end:?}");
+            let told = simulated::check_whole(&plan, &whole, &estimate(&plan, &diagnostics));
+            // How often the kernel looked in vain is all that may depend on the pieces.
+            let pieces = Simulation { events: whole.events, ..simulate(&plan, 997)? };
+            assert!(pieces == whole, "the pieces that a run is done in change it:\n{whole:?}\n{pieces:?}");
+            Some((whole, told))
+        });
+        let caught =
+            caught.map_err(|_| proptest::test_runner::TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        let Some((whole, t)) = caught else {
+            one_more(&refused);
+            return Ok(());
+        };
+        one_more(&simulated);
+        flows.set(flows.get() + whole.flows.len());
+        told.set(told.get() + t as usize);
+        packets.set(packets.get() + whole.packets);
+        Ok(())
+    });
+    let (refused, simulated, flows, told) = (refused.get(), simulated.get(), flows.get(), told.get());
+    println!(
+        "{simulated} simulated, {refused} refused, {} packets; {told} of {flows} flows near a bound",
+        packets.get()
+    );
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(simulated > 2 * refused, "most trees should be simulated");
+    assert!(told > flows / 20, "the bounds should say something: {told} of {flows}");
 }

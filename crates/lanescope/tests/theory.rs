@@ -3,6 +3,7 @@
 mod common;
 
 use common::{planned, simulate, simulate_by, simulated, toward, within};
+use lanescope::result::Simulation;
 use lanescope::sim::exponential;
 use lanescope::sim::kernel::{Agenda, NEVER, World};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -365,7 +366,9 @@ fn the_same_seed_gives_the_same_run() {
         let whole = simulate_by(&plan, 1, 1 << 20);
         assert!(whole.events > 10_000 && whole.flows.iter().all(|f| f.operations > 20));
         for events in [1 << 20, 1000, 17, 1] {
-            assert_eq!(simulate_by(&plan, 1, events), whole, "{set}, {events} events at a time");
+            // How often the kernel looked in vain is all that may depend on the pieces.
+            let pieces = Simulation { events: whole.events, ..simulate_by(&plan, 1, events) };
+            assert_eq!(pieces, whole, "{set}, {events} events at a time");
         }
         let other = simulate_by(&plan, 2, 1 << 20);
         assert_ne!(other.fingerprint, whole.fingerprint);

@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod invariants;
+pub mod simulated;
 pub mod tree;
 
 use lanescope::diagnostic::Diagnostics;
