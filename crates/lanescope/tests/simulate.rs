@@ -187,7 +187,7 @@ fn the_ledger_carries_what_is_delivered() {
         let f = simulated(&s, "rx");
         let each: f64 = f.each.iter().sum();
         within(1e-9, each, f.rate.mean);
-        let (up, down) = (toward(&s, "up", "host").payload, toward(&s, "up", "sw").payload);
+        let (up, down) = (toward(&s, "up", "host").payload.mean, toward(&s, "up", "sw").payload.mean);
         let reads = sets[0] != "flows.rx.do=read" && up > 0.0;
         let carried = if reads { up } else { down };
         // Less than 64 KiB is on its way at either edge of 400 us.
@@ -350,7 +350,7 @@ fn a_root_complex_limits_reads_in_flight_and_memory() {
 fn an_alternating_flow_moves_as_much_each_way() {
     for sets in [&[][..], &["parts.nic.rate=10 Gb/s"], &["flows.rx.load={ outstanding = 3 }"]] {
         let s = simulate(TREE, &[sets, &["flows.rx.do=alternate", "run.for=1 ms"]].concat());
-        let (up, down) = (toward(&s, "up", "host").payload, toward(&s, "up", "sw").payload);
+        let (up, down) = (toward(&s, "up", "host").payload.mean, toward(&s, "up", "sw").payload.mean);
         within(0.01, up, down);
         within(0.01, simulated(&s, "rx").rate.mean, down);
         within(1e-9, s.both_ways.mean, 2.0 * simulated(&s, "rx").rate.mean);

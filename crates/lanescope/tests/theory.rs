@@ -52,7 +52,7 @@ fn a_poisson_load_on_a_link_waits_as_in_m_d_1() {
         let s = simulate(ONE, &[&load, &format!("run.for={length}"), "run.warmup=1 ms"]);
         let f = simulated(&s, "dma");
         let theory = service + rho * service / 2.0 / (1.0 - rho) + 101e-9 + (1.0 - rho) * 2e-9;
-        let (mean, half) = (f.latency.mean, f.latency.half);
+        let (mean, half) = (f.latency.mean, f.latency.half.expect("an interval"));
         assert!(half < 0.03 * theory, "rho {rho}: an interval of {half} s");
         assert!((mean - theory).abs() < 1.2 * half, "rho {rho}: {mean} is not {theory}, +- {half}");
         assert!(!f.unstable);
@@ -186,7 +186,7 @@ fn carried(n: usize, sets: &[&str]) -> f64 {
 /// The same, slot by slot with nothing of PCIe: inputs whose heads want a random output, of which each takes one in a slot.
 fn slotted(n: usize, slots: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
-    let mut draw = || ((random.next_u64() >> 32) * n as u64 >> 32) as usize;
+    let mut draw = || (((random.next_u64() >> 32) * n as u64) >> 32) as usize;
     let mut heads: Vec<usize> = (0..n).map(|_| draw()).collect();
     let mut sent = 0u64;
     for slot in 0..slots as usize {

@@ -318,6 +318,10 @@ impl Fabric {
             current: None,
             was_read: false,
         });
+        let all = &requester.streams;
+        if all.iter().any(|s| s.shape.reads) && all.iter().any(|s| s.shape.writes) {
+            requester.both = requester.both.map(Gate::both);
+        }
     }
 }
 

@@ -50,24 +50,31 @@ pub(super) struct Issue {
     started: bool,
 }
 
-/// A rate that holds over any longer time. What has passed may be ahead of it by the largest read request that there is: an engine moves the data of
-/// reads and writes side by side, although they are issued one after the other.
+/// A rate that holds over any longer time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     pub(super) pace: Pace,
     /// When all that has passed would be through at that rate.
     at: u64,
+    /// How far what has passed may be ahead of the rate.
     ahead: u64,
 }
 
 impl Gate {
     pub(super) fn new(pace: Pace) -> Gate {
-        Gate { pace, at: 0, ahead: pace.span(SIZES[5]) }
+        Gate { pace, at: 0, ahead: 0 }
     }
 
-    /// Lets `bytes` through.
+    /// A gate for reads and writes together may be ahead by the largest read request that there is: an engine moves the data of both side by side,
+    /// although they are issued one after the other.
+    pub(super) fn both(self) -> Gate {
+        Gate { ahead: self.pace.span(SIZES[5]), ..self }
+    }
+
+    /// Lets `bytes` through. What came a little late because the port was busy may catch up by as much as one passage.
     fn pass(&mut self, now: u64, bytes: u64) {
-        self.at = self.at.max(now).saturating_add(self.pace.span(bytes));
+        let span = self.pace.span(bytes);
+        self.at = self.at.max(now.saturating_sub(span)).saturating_add(span);
     }
 
     /// When the next may pass.
@@ -426,7 +433,7 @@ impl Requester {
         let mut done = now.saturating_add(self.latency);
         let mut op_done = done;
         if let Some(bus) = &mut self.bus {
-            bus.pass(done, read.size as u64);
+            bus.at = bus.at.max(done).saturating_add(bus.pace.span(read.size as u64));
             op_done = done.saturating_add(bus.pace.span(self.streams[read.stream as usize].shape.size));
             done = bus.at;
         }

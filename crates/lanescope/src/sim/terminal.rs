@@ -93,12 +93,12 @@ impl Terminal {
         let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
         self.pop(id, Class::Posted, now, net, agenda);
         net.flows[tlp.flow as usize].received(false, tlp.payload as u64);
-        if tlp.last {
-            if let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency)) {
-                // The requester may be waiting for it.
-                let first = net.paths[net.flows[tlp.flow as usize].there as usize];
-                agenda.by(net.wires[first as usize].tx, at);
-            }
+        if tlp.last
+            && let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency))
+        {
+            // The requester may be waiting for it.
+            let first = net.paths[net.flows[tlp.flow as usize].there as usize];
+            agenda.by(net.wires[first as usize].tx, at.max(now));
         }
     }
 
