@@ -236,3 +236,35 @@ fn flit_mode_has_rates() {
     // 64 GB/s raw, 236 of 256 B of each flit, TLPs of 12 + 256 B without framing.
     near(flow(&r, "dma").share.typical, 512e9 * 236.0 / 256.0 * 256.0 / 268.0);
 }
+
+#[test]
+fn a_replay_buffer_over_the_ack_round_trip() {
+    let text = r#"
+[parts.host]
+is = "root-complex"
+[parts.nic]
+is = "endpoint"
+replay_buffer = "560 B"
+[links.slot]
+between = ["host", "nic"]
+pcie = "gen3 x8"
+mps = "256 B"
+delay = "500 ns"
+[flows.rx]
+from = "nic"
+to = "host.memory"
+do = "write"
+size = "256 B"
+"#;
+    // Two TLPs of 280 B, each kept for its own time and an Ack's (288 B at 7.877 GB/s, 36.6 ns) and two flights.
+    let report = common::run(text, &[]);
+    let f = common::flow(&report, "rx");
+    let expected = 2.0 * 256.0 * 8.0 / (1000e-9 + 288.0 / 7.8769e9);
+    assert!((f.share.typical / expected - 1.0).abs() < 1e-3, "{} {expected}", f.share.typical);
+    assert_eq!(f.bound_by.resource, "replay buffer");
+    let lifting = f.lifting.as_ref().expect("a lift");
+    assert!(
+        lifting.change.starts_with("parts.nic.replay_buffer=") && lifting.share > 1.9 * f.share.typical,
+        "{lifting:?}"
+    );
+}

@@ -203,3 +203,19 @@ fn a_library_number_says_where_it_is_from() {
     assert!(lanescope::plan(&mut d, included, &[], &Library).is_none());
     has(&d.to_string(), &["where it is from", "origin"]);
 }
+
+#[test]
+fn buffers_smaller_than_a_packet_are_refused() {
+    has(
+        &broken("is = \"endpoint\"", "is = \"endpoint\"\nreplay_buffer = \"200 B\""),
+        &["replay_buffer of 200 B", "280 B"],
+    );
+    has(
+        &broken("is = \"root-complex\"", "is = \"root-complex\"\nposted_data = 15"),
+        &["smaller than one packet", "at least 16"],
+    );
+    has(
+        &broken("is = \"root-complex\"", "is = \"root-complex\"\nposted_headers = 0"),
+        &["nothing of flow rx can ever be sent"],
+    );
+}

@@ -77,6 +77,16 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             PartKeys::Switch(s) => double_rate(s.core_bandwidth.as_mut()),
             _ => None,
         }),
+        Key::Replay(hop) => part_change(plan, plan.leaves(hop), "replay_buffer", |k| {
+            let buffer = match k {
+                PartKeys::RootComplex(k) => &mut k.replay_buffer,
+                PartKeys::Switch(k) => &mut k.replay_buffer,
+                PartKeys::Endpoint(k) => &mut k.replay_buffer,
+            };
+            let q = buffer.as_mut()?;
+            map(q, |b| Bytes(b.0.saturating_mul(2)));
+            Some(format!("\"{}\"", q.typical))
+        }),
         Key::Credits(hop, class, headers) => {
             let id = plan.arrives(hop);
             part_change(plan, id, credit_name(class, headers), |k| double_count(credits_mut(k, class, headers)))

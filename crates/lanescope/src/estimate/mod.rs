@@ -311,7 +311,7 @@ fn direction_name(plan: &Plan, hop: Hop) -> String {
 /// The name of what binds a flow; of the flow itself where nothing does.
 fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
-        Some(Key::Wire(hop) | Key::Credits(hop, ..)) => direction_name(plan, hop),
+        Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => direction_name(plan, hop),
         Some(Key::Tags(id) | Key::Engine(id, _) | Key::ReadsInFlight(id) | Key::Memory(id) | Key::Core(id)) => {
             format!("parts.{}", plan.part(id).name)
         }
@@ -339,6 +339,9 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
             format!("{} credits", credit_name(class, headers)),
             format!("{capacity} credits / the time until they come back"),
         ),
+        Some(Key::Replay(_)) => {
+            ("replay buffer".into(), format!("{capacity} B of replay_buffer / the time until they are acknowledged"))
+        }
         Some(Key::Outstanding(_)) => {
             ("operations in flight".into(), format!("{capacity} outstanding / (round trip + think time)"))
         }

@@ -2,7 +2,7 @@
 
 use super::fill::{Resource, Use};
 use super::latency;
-use crate::plan::check::credits;
+use crate::plan::check::{credits, replay_buffer};
 use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class, Generation, Header};
 use crate::scenario::PartKeys;
@@ -27,6 +27,8 @@ pub(crate) enum Key {
     Core(PartId),
     /// Credits of a class at the receiver of a hop; header credits when `true`.
     Credits(Hop, Class, bool),
+    /// The replay buffer of a hop's transmitter.
+    Replay(Hop),
     /// A closed load's operations in flight.
     Outstanding(usize),
 }
@@ -197,6 +199,23 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                     hops: at,
                 },
             );
+        }
+    }
+    for (hop, list) in wires {
+        // A TLP is kept from its first bit to the arrival of the Ack for it, at best.
+        let link = plan.link(hop.link);
+        let (Some(buffer), Some(_)) = (replay_buffer(&plan.part(plan.leaves(*hop)).keys), link.ack_every.at(corner).0)
+        else {
+            continue;
+        };
+        let (generation, rate) = (link.speed.typical.generation, link.speed.typical.coded().bytes());
+        for &(index, slots) in list.iter().filter(|(_, s)| s.tlps > 0.0) {
+            let bytes = slots.packets() / slots.tlps + pcie::dllp(generation) as f64;
+            let kept = bytes / rate + 2.0 * link.delay.at(corner).seconds();
+            let at = plan.flows[index].route.iter().position(|h| h.link == hop.link).unwrap_or(0);
+            let weight = slots.packets() * kept;
+            let used = Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, hops: at };
+            add(Key::Replay(*hop), buffer.at(corner).f64(), used);
         }
     }
     for (index, flow) in plan.flows.iter().enumerate() {

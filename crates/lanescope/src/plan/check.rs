@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::quantity::Quantity;
 use crate::scenario::{PartKeys, Scenario};
+use crate::units::Bytes;
 
 /// Speeds, widths and payload sizes of links and parts.
 pub(super) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
@@ -195,6 +196,22 @@ fn buffers(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, read: bool, 
         demand.extend(flow.route.iter().map(|h| (h.reversed(), class, data)));
     }
     for (hop, class, data) in demand {
+        let (from, generation) = (plan.part(plan.leaves(hop)), plan.link(hop.link).speed.typical.generation);
+        let whole = pcie::tlp(generation, flow.header.typical, data, plan.ecrc(flow));
+        if let Some(b) = replay_buffer(&from.keys).filter(|b| b.slow.min(b.typical).0 < whole) {
+            diagnostics.push(
+                Diagnostic::error(
+                    b.span.or(place),
+                    format!(
+                        "{}: a replay_buffer of {} is smaller than one packet of flow {} ({whole} B)",
+                        from.name,
+                        b.slow.min(b.typical),
+                        flow.group
+                    ),
+                )
+                .hint("a TLP stays in it until it is acknowledged"),
+            );
+        }
         let part = plan.part(plan.arrives(hop));
         let (headers, credits) = credits(&part.keys, class);
         let name = match class {
@@ -238,6 +255,15 @@ fn completion(plan: &Plan, flow: &Flow, size: u64) -> u64 {
             q.fast.bytes()
         }
         _ => size,
+    }
+}
+
+/// Bytes of TLPs that a part's ports keep until they are acknowledged, where it says so.
+pub(crate) fn replay_buffer(keys: &PartKeys) -> Option<&Quantity<Bytes>> {
+    match keys {
+        PartKeys::RootComplex(k) => k.replay_buffer.as_ref(),
+        PartKeys::Switch(k) => k.replay_buffer.as_ref(),
+        PartKeys::Endpoint(k) => k.replay_buffer.as_ref(),
     }
 }
 

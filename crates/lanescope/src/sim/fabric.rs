@@ -8,6 +8,7 @@ use super::source::{Arrivals, Source};
 use super::switch::Switch;
 use super::terminal::Terminal;
 use super::wire::{Account, CLASSES, Credits, Policy, Tlp, Wire, WireSpec};
+use crate::plan::check::replay_buffer;
 use crate::plan::{Flow, Hop, LinkId, Part as Planned, PartId, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::PartKeys;
@@ -355,11 +356,9 @@ fn wires(plan: &Plan) -> Vec<Wire> {
             };
             let symbols = pcie::ack_latency_limit(generation, speed.lanes, link.mps.typical.bytes());
             let limit = link.dllp_limit.as_ref().map_or_else(|| clock.span(symbols * lanes), |q| q.typical.fs());
-            let replay = match &plan.part(plan.leaves(hop)).keys {
-                PartKeys::RootComplex(k) => &k.replay_buffer,
-                PartKeys::Switch(k) => &k.replay_buffer,
-                PartKeys::Endpoint(k) => &k.replay_buffer,
-            };
+            // Without Acks nothing would ever leave it.
+            let replay =
+                replay_buffer(&plan.part(plan.leaves(hop)).keys).filter(|_| link.ack_every.typical.0.is_some());
             let mut wire = Wire::new(WireSpec {
                 clock,
                 delay: link.delay.typical.fs(),
@@ -368,7 +367,7 @@ fn wires(plan: &Plan) -> Vec<Wire> {
                 lanes,
                 skp: pcie::ordered_set_slots(generation, speed.lanes, link.skp_interval.typical.0.unwrap_or(0) as u64),
                 accounts: CLASSES.map(account),
-                replay: replay.as_ref().map(|q| q.typical.0.min(u32::MAX as u64 / 2) as u32),
+                replay: replay.map(|q| q.typical.0.min(u32::MAX as u64 / 2) as u32),
                 acks: Policy { every: link.ack_every.typical.0, limit },
                 updates: Policy { every: link.update_fc_every.typical.0, limit },
             });
