@@ -116,6 +116,9 @@ struct Simulate {
     /// Start of all random numbers
     #[arg(long)]
     seed: Option<u32>,
+    /// Run with so many seeds, from the first on, and say how far apart they are
+    #[arg(long, value_name = "N", conflicts_with_all = ["series", "vary"], value_parser = clap::value_parser!(u32).range(2..=1000))]
+    seeds: Option<u32>,
     /// Write a time series to this CSV file: throughput, queues, credits in use, utilisation
     #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "vary")]
     series: Option<PathBuf>,

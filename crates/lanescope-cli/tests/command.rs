@@ -242,6 +242,21 @@ fn a_simulation_stands_beside_the_estimate() {
     // The same seed gives the same; another program's length of pieces does not matter.
     let print = |args: &[&str]| out(&[&["simulate", &file, "--json"], args].concat(), 0).0;
     assert_eq!(print(&["--seed", "3"]), print(&["--seed", "3"]));
+    let (text, _) = out(
+        &[
+            "simulate",
+            &file,
+            "--for",
+            "50 us",
+            "--seeds",
+            "3",
+            "--set",
+            "flows.rx.load={ rate = \"40 Gb/s\", arrivals = \"poisson\" }",
+        ],
+        0,
+    );
+    assert!(text.contains("over 3 seeds: 4"), "{text}");
+    out(&["simulate", &file, "--seeds", "1"], 2);
     let series = dir.path().join("s.csv");
     let (_, said) =
         out(&["simulate", &file, "--for", "20 us", "--series", &series.to_string_lossy(), "--step", "1 us"], 0);

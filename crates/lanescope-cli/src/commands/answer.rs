@@ -277,7 +277,8 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
         let report = plan.map(|p| {
             let report = estimate(&p, &diagnostics);
             // A point that cannot be simulated has its estimate.
-            let simulation = simulated.then(|| simulate::quietly(&p, &mut Diagnostics::default())).flatten();
+            let simulation =
+                simulated.then(|| simulate::quietly(&p, p.stop.seed, &mut Diagnostics::default())).flatten();
             simulation.into_iter().fold(report, Report::with)
         });
         bar.inc(1);

@@ -6,8 +6,9 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::protocol::pcie::Class;
 use lanescope::result::{Report, Simulation};
-use lanescope::sim::{Run, Sample, Step};
+use lanescope::sim::{Run, Sample, Step, over_seeds};
 use lanescope::units::{Time, digits};
+use rayon::prelude::*;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -43,9 +44,9 @@ pub(crate) fn sets(a: &Simulate) -> Vec<String> {
     sets
 }
 
-/// Runs a plan without looks at terminal or files; for grids, of which each core runs one.
-pub(crate) fn quietly(plan: &Plan, diagnostics: &mut Diagnostics) -> Option<Simulation> {
-    let mut run = Run::new(plan, plan.stop.seed as u64, diagnostics)?;
+/// Runs a plan without looks at terminal or files; for grids and seeds, of which each core runs one.
+pub(crate) fn quietly(plan: &Plan, seed: u32, diagnostics: &mut Diagnostics) -> Option<Simulation> {
+    let mut run = Run::new(plan, seed as u64, diagnostics)?;
     while run.advance(PIECE) != Step::Done {
         if STOP.load(Ordering::Relaxed) {
             run.stop();
@@ -70,6 +71,11 @@ pub(crate) fn simulate(
         series = Some(Series::create(file, plan, run.sample())?);
     }
     announce(plan, estimate);
+    if let Some(n) = a.seeds {
+        listen();
+        let one = |i| quietly(plan, plan.stop.seed.wrapping_add(i), &mut Diagnostics::default());
+        return Ok(over_seeds((0..n).into_par_iter().filter_map(one).collect()));
+    }
     let stop = listen();
     let bar = bar();
     loop {

@@ -124,6 +124,21 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         s.operations,
         human_time(s.max)
     );
+    if let Some(o) = &s.over_seeds {
+        let _ = writeln!(
+            out,
+            "             over {} seeds: {}{}, an operation {}{}, 99 % within {}{}, longest {}{}",
+            o.seeds,
+            human_rate(o.rate.mean),
+            plus_minus(o.rate, human_rate),
+            human_time(o.latency.mean),
+            plus_minus(o.latency, human_time),
+            human_time(o.p99.mean),
+            plus_minus(o.p99, human_time),
+            human_time(o.max.mean),
+            plus_minus(o.max, human_time)
+        );
+    }
     let off = s.rate.mean / f.share.typical - 1.0;
     if off.abs() > AGREE {
         let _ = writeln!(

@@ -6,8 +6,8 @@
 mod simulation;
 
 pub use simulation::{
-    Ending, Idle, Interval, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedLink, SimulatedMetric, SimulatedSwitch,
-    Simulation, SlotCounts,
+    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedLink, SimulatedMetric,
+    SimulatedSwitch, Simulation, SlotCounts,
 };
 
 use crate::units::Dimension;

@@ -252,6 +252,24 @@ pub struct SimulatedFlow {
     pub unstable: bool,
     /// What binds, as the ledger shows it.
     pub bound_by: Binding,
+    /// The same over several seeds, where there were several.
+    #[serde(default)]
+    pub over_seeds: Option<OverSeeds>,
+}
+
+/// A table of flows over several seeds: means of independent runs. Maxima and tail percentiles have their intervals only from here.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverSeeds {
+    /// How many.
+    pub seeds: usize,
+    /// Payload of all instances.
+    pub rate: Interval,
+    /// Mean time of an operation.
+    pub latency: Interval,
+    /// 99 % of the operations took no longer.
+    pub p99: Interval,
+    /// The longest of each run.
+    pub max: Interval,
 }
 
 /// One direction of a link, simulated: every slot of the measured time.

@@ -18,7 +18,7 @@ mod switch;
 mod terminal;
 mod wire;
 
-pub use report::Sample;
+pub use report::{Sample, over_seeds};
 pub use source::exponential;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

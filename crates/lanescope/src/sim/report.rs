@@ -4,7 +4,9 @@ use super::fabric::{Part, Tally};
 use super::{Run, stats};
 use crate::plan::{FlowId, Hop, Plan};
 use crate::protocol::pcie::Class;
-use crate::result::{Binding, Idle, Interval, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts};
+use crate::result::{
+    Binding, Idle, Interval, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts,
+};
 use serde::Serialize;
 
 /// Femtoseconds in a second.
@@ -188,6 +190,7 @@ impl Run {
             backlog: members.iter().map(|&m| backlog[m]).sum(),
             unstable,
             bound_by: bound_by(plan, FlowId(members[0] as u32), links),
+            over_seeds: None,
         }
     }
 
@@ -206,6 +209,28 @@ impl Run {
             credits: net.wires.iter().map(|w| classes.map(|c| w.left(c).0)).collect(),
         }
     }
+}
+
+/// Runs of one plan with several seeds, as one: the first of them, with the means over all beside it.
+pub fn over_seeds(mut runs: Vec<Simulation>) -> Option<Simulation> {
+    let seeds = runs.len();
+    let over = |pick: &dyn Fn(&SimulatedFlow) -> f64, flow: usize| {
+        let values: Vec<f64> = runs.iter().map(|r| pick(&r.flows[flow])).collect();
+        stats::mean(&values)
+    };
+    let flows = 0..runs.first().map_or(0, |r| r.flows.len());
+    let all: Vec<OverSeeds> = flows
+        .map(|f| OverSeeds {
+            seeds,
+            rate: over(&|s| s.rate.mean, f),
+            latency: over(&|s| s.latency.mean, f),
+            p99: over(&|s| s.p99, f),
+            max: over(&|s| s.max, f),
+        })
+        .collect();
+    let mut first = (!runs.is_empty()).then(|| runs.swap_remove(0))?;
+    first.flows.iter_mut().zip(all).for_each(|(f, over)| f.over_seeds = Some(over));
+    Some(first)
 }
 
 fn bytes(t: &Tally) -> u64 {

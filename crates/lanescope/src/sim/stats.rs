@@ -45,6 +45,12 @@ pub(super) fn ratio(tops: &[f64], bottoms: &[f64]) -> Interval {
     Interval { mean, half: Some(single.max(paired)).filter(|h| h.is_finite()) }
 }
 
+/// The mean of independent values, with its interval.
+pub(super) fn mean(values: &[f64]) -> Interval {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    Interval { mean, half: Some(half_width(mean, values, &vec![1.0; values.len()])).filter(|h| h.is_finite()) }
+}
+
 /// Half of the 95 % interval of a ratio (the delta method: residuals of tops against mean x bottoms).
 fn half_width(mean: f64, tops: &[f64], bottoms: &[f64]) -> f64 {
     let n = tops.len() as f64;
