@@ -11,6 +11,9 @@
 /// A moment that never comes.
 pub const NEVER: u64 = u64::MAX;
 
+/// No island, no slot.
+const NONE: u32 = u32::MAX;
+
 /// A place of a tournament: the earliest moment below it, and whose it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
@@ -113,6 +116,9 @@ pub struct Agenda {
     /// The island of each slot.
     home: Vec<u32>,
     running: u32,
+    /// The slot that acts, and its next moment: put back when it has acted, however often it was moved.
+    acting: u32,
+    again: u64,
     limit: u64,
     events: u64,
 }
@@ -131,7 +137,7 @@ impl Agenda {
             })
             .collect();
         let index = Tournament::new(islands.len());
-        Agenda { islands: all, index, home, running: u32::MAX, limit: 0, events: 0 }
+        Agenda { islands: all, index, home, running: NONE, acting: NONE, again: NEVER, limit: 0, events: 0 }
     }
 
     /// The first slot of an island.
@@ -142,6 +148,9 @@ impl Agenda {
     /// When a slot's moment is.
     #[inline]
     pub fn get(&self, slot: u32) -> u64 {
+        if slot == self.acting {
+            return self.again;
+        }
         let island = &self.islands[self.home[slot as usize] as usize];
         island.slots.get(slot - island.first)
     }
@@ -149,6 +158,10 @@ impl Agenda {
     /// Moves the moment of a slot. A slot of another island is a message to it: not before this island's now plus that one's lookahead.
     #[inline]
     pub fn set(&mut self, slot: u32, at: u64) {
+        if slot == self.acting {
+            self.again = at;
+            return;
+        }
         let home = self.home[slot as usize];
         let island = &mut self.islands[home as usize];
         island.slots.set(slot - island.first, at);
@@ -209,10 +222,12 @@ impl Agenda {
                     break;
                 }
                 self.events += 1;
-                let slot = slot + island.first;
-                world.on(slot, at, self);
+                (self.acting, self.again) = (slot + island.first, at);
+                world.on(self.acting, at, self);
+                self.acting = NONE;
+                self.islands[leaf as usize].slots.set(slot, self.again);
             }
-            self.running = u32::MAX;
+            self.running = NONE;
             let next = self.islands[leaf as usize].slots.first().at;
             self.index.set(leaf, next);
         }
