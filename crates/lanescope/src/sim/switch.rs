@@ -174,37 +174,34 @@ impl Switch {
 
     /// Whom the egress port serves next: (ingress port, class); or why nobody, and until when to wait.
     fn choose(&mut self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class), (Idle, u64)> {
-        let ports = self.ins.len();
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
         let mut oldest: Option<(u64, usize, Class)> = None;
         let words = self.outs[out].waiting.len();
-        let first = (self.outs[out].turn + 1) % ports;
-        // Twice over the words, so that the turn may begin anywhere.
-        for lap in 0..2 {
-            for word in 0..words {
-                let mut bits = self.outs[out].waiting[word];
-                while bits != 0 {
-                    let port = word * 16 + bits.trailing_zeros() as usize / 4;
-                    let shift = 4 * (port % 16);
-                    let mine = (bits >> shift) & 0xf;
-                    bits &= !(0xf << shift);
-                    if (port < first) != (lap == 1) {
-                        continue;
-                    }
-                    if self.ins[port].reading > now {
-                        wake = wake.min(self.ins[port].reading);
-                        idle = idle.max(Idle::Arbitration);
-                        continue;
-                    }
-                    match self.candidate(port, out, mine, now, net) {
-                        Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class)),
-                        Ok((class, ready)) => {
-                            if oldest.is_none_or(|o| ready < o.0) {
-                                oldest = Some((ready, port, class));
-                            }
+        let first = self.outs[out].turn + 1;
+        // From the turn on to the last port, then from the first port to the turn: the word of the turn comes twice, each time in part.
+        let (turn, below) = (first / 16, (1 << (4 * (first % 16))) - 1);
+        let part = |word: usize, mask: u64| (word, if word == turn { mask } else { u64::MAX });
+        let (upper, lower) = (turn..words, 0..words.min(turn + 1));
+        for (word, mask) in upper.map(|w| part(w, !below)).chain(lower.map(|w| part(w, below))) {
+            let mut bits = self.outs[out].waiting[word] & mask;
+            while bits != 0 {
+                let port = word * 16 + bits.trailing_zeros() as usize / 4;
+                let shift = 4 * (port % 16);
+                let mine = (bits >> shift) & 0xf;
+                bits &= !(0xf << shift);
+                if self.ins[port].reading > now {
+                    wake = wake.min(self.ins[port].reading);
+                    idle = idle.max(Idle::Arbitration);
+                    continue;
+                }
+                match self.candidate(port, out, mine, now, net) {
+                    Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class)),
+                    Ok((class, ready)) => {
+                        if oldest.is_none_or(|o| ready < o.0) {
+                            oldest = Some((ready, port, class));
                         }
-                        Err(lack) => idle = idle.max(lack),
                     }
+                    Err(lack) => idle = idle.max(lack),
                 }
             }
         }
