@@ -34,8 +34,7 @@ impl Clock {
             self.base += periods * self.slots;
             self.base_fs += periods * self.fs;
         }
-        let top = (n - self.base) * self.fs;
-        self.base_fs + if self.slots == 1 { top } else { top.div_ceil(self.slots) }
+        self.base_fs + self.span(n - self.base)
     }
 
     /// The first slot that begins at `t` or later.
@@ -56,14 +55,26 @@ impl Clock {
     /// How long `n` slots take, rounded down: what goes on at the rate of a wire beside it must not fall behind by the rounding.
     #[inline]
     pub(super) fn span_below(&self, n: u64) -> u64 {
-        n * self.fs / self.slots
+        round_down(n * self.fs, self.slots)
     }
 
     /// How long `n` slots take, at least: ceil(n / rate).
     #[inline]
     pub(super) fn span(&self, n: u64) -> u64 {
-        if self.slots == 1 { n * self.fs } else { (n * self.fs).div_ceil(self.slots) }
+        round_up(n * self.fs, self.slots)
     }
+}
+
+/// top / bottom. A power of two needs no division, as the slots of all widths but x12 are.
+#[inline]
+fn round_down(top: u64, bottom: u64) -> u64 {
+    if bottom.is_power_of_two() { top >> bottom.trailing_zeros() } else { top / bottom }
+}
+
+/// The same, rounded up.
+#[inline]
+fn round_up(top: u64, bottom: u64) -> u64 {
+    if bottom.is_power_of_two() { (top + bottom - 1) >> bottom.trailing_zeros() } else { top.div_ceil(bottom) }
 }
 
 /// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a ratio.

@@ -98,7 +98,7 @@ impl Switch {
         if self.pace.is_some() {
             self.serve_core(now, net, agenda);
         } else if self.core == Core::SharedMemory {
-            self.store(port, class, out, net, agenda);
+            self.store(port, class, out, now, net, agenda);
             self.transmit(out, now, net, agenda);
         } else {
             self.offer(port, class, out, true);
@@ -135,7 +135,7 @@ impl Switch {
     }
 
     /// Moves a head into the shared memory; its buffer stays taken until it leaves the switch.
-    fn store(&mut self, port: usize, class: Class, out: usize, net: &mut Net, agenda: &mut Agenda) {
+    fn store(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let ingress = &mut self.ins[port];
         ingress.heads[class as usize] = NONE;
         let wire = &mut net.wires[ingress.wire as usize];
@@ -143,7 +143,7 @@ impl Switch {
             ingress.stored[3 * out + class as usize].push_back(tlp);
         }
         if let Some(next) = wire.queues[class as usize].front() {
-            agenda.set(wire.rx + class as u32, next.ready);
+            agenda.set(wire.rx + class as u32, next.ready.max(now));
         }
         self.offer(port, class, out, true);
     }
@@ -311,7 +311,7 @@ impl Switch {
                 self.forward(port, class, out as usize, start, net, agenda);
                 agenda.by(net.wires[id].tx, net.wires[id].next_at);
             } else {
-                self.store(port, class, out as usize, net, agenda);
+                self.store(port, class, out as usize, now, net, agenda);
                 self.transmit(out as usize, now, net, agenda);
             }
             i = 0;
