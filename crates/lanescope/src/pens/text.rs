@@ -48,6 +48,7 @@ fn simulation(out: &mut String, s: &Simulation, paint: Paint) {
             "stopped by run.max_packets before it was {}",
             if s.until.is_some() { format!("within {asked}") } else { "done".into() }
         ),
+        Ending::Unstable => "ended because a backlog grows without end".into(),
         Ending::Stopped => "stopped from outside".into(),
         Ending::Running => "still running".into(),
         Ending::Silent => "nothing was left to happen".into(),

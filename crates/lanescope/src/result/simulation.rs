@@ -174,6 +174,8 @@ pub enum Ending {
     TimeCap,
     /// The cap on packets.
     PacketCap,
+    /// The backlog of an open load grows without end, so no mean of its latency will ever be tight.
+    Unstable,
     /// Somebody stopped it.
     Stopped,
     /// Packets wait for one another in a circle; the elements of it in order, each waiting for the next.

@@ -38,6 +38,10 @@ const WARMUP_BATCHES: usize = 64;
 const WARMUP_DOUBLINGS: u32 = 8;
 /// Operations of each table of flows that a mean is taken of, at least.
 const LEAST_OPERATIONS: u64 = 50;
+/// The part of the arrivals that must stay behind, of so many operations, before a run is ended for it: a queue near its capacity may grow for long and
+/// then stop.
+const FAR_BEHIND: f64 = 0.05;
+const LONG_ENOUGH: u64 = 10_000;
 /// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
 const LEAST_BATCH: u64 = 2_000_000_000;
 
@@ -110,6 +114,8 @@ pub struct Run {
     /// Payload slots, by wire.
     wire_batches: Vec<Vec<u64>>,
     payload_at_batch: Vec<u64>,
+    /// Whether a backlog grew over the window before.
+    grew: bool,
     ending: Ending,
     /// The longest time that a packet may be blocked by ordinary traffic, fs.
     patience: u64,
@@ -205,6 +211,7 @@ impl Run {
             batches: vec![Vec::new(); groups.len()],
             wire_batches: vec![Vec::new(); fabric.net.wires.len()],
             payload_at_batch: vec![0; fabric.net.wires.len()],
+            grew: false,
             ending: Ending::Running,
             patience: fabric.patience(),
             last_delivery: (0, 0),
@@ -299,6 +306,8 @@ impl Run {
     /// Ends a run before its time; what there is counts.
     pub fn stop(&mut self) {
         if !self.is_done() {
+            // Everything before the next moment has happened, but for what an island did in a window of its own.
+            self.now = self.now.max(self.agenda.next().min(self.last));
             self.end(Ending::Stopped);
         }
     }
@@ -401,6 +410,13 @@ impl Run {
                 if self.plan.stop.length.is_none() && [32, 40, 48, 56, 64].contains(&n) && self.tight() {
                     self.end(Ending::Tight);
                 } else if n >= stats::MOST {
+                    // A backlog that grew over two windows, the second twice as long, will not stop growing.
+                    let grows = self.plan.stop.length.is_none() && self.backlog_grows();
+                    if grows && self.grew {
+                        self.end(Ending::Unstable);
+                        return;
+                    }
+                    self.grew = grows;
                     self.join();
                 }
             }
@@ -413,6 +429,14 @@ impl Run {
         self.wire_batches.iter_mut().for_each(stats::join);
         self.batch *= 2;
         self.batch_end = self.now.saturating_add(self.batch);
+    }
+
+    fn backlog_grows(&self) -> bool {
+        self.batches.iter().any(|b| {
+            let backlogs: Vec<f64> = b.iter().map(|b| b.backlog as f64).collect();
+            let done: u64 = b.iter().map(|b| b.done).sum();
+            done >= LONG_ENOUGH && stats::grows(&backlogs, done as f64, FAR_BEHIND)
+        })
     }
 
     fn tight(&self) -> bool {

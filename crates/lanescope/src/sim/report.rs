@@ -170,7 +170,7 @@ impl Run {
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let backlogs = self.batch_values(group, |b| b.backlog as f64);
         let backlog = self.fabric.backlogs(self.now);
-        let unstable = stats::grows(&backlogs, done as f64);
+        let unstable = stats::grows(&backlogs, done as f64, 2e-3);
         SimulatedFlow {
             name: plan.flows[members[0]].group.clone(),
             rate,

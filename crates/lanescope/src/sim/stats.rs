@@ -85,8 +85,8 @@ pub(super) fn join<T: Copy + std::ops::AddAssign>(values: &mut Vec<T>) {
     values.truncate(values.len() / 2);
 }
 
-/// Whether a backlog grows without end: its straight line over the window rises by more than its noise, and by a part of what came.
-pub(super) fn grows(backlogs: &[f64], arrived: f64) -> bool {
+/// Whether a backlog grows without end: its straight line over the window rises by more than its noise, and by at least a `part` of what came.
+pub(super) fn grows(backlogs: &[f64], arrived: f64, part: f64) -> bool {
     let n = backlogs.len() as f64;
     if n < 8.0 {
         return false;
@@ -102,7 +102,7 @@ pub(super) fn grows(backlogs: &[f64], arrived: f64) -> bool {
     let rest: f64 = backlogs.iter().enumerate().map(|(i, b)| (b - mean - slope * (i as f64 - middle)).powi(2)).sum();
     let error = (rest / (n - 2.0) / square).sqrt();
     let rise = slope * n;
-    slope > 4.0 * error && rise > 4.0 && rise > 2e-3 * arrived && backlogs[backlogs.len() - 1] > 1.5 * backlogs[0]
+    slope > 4.0 * error && rise > 4.0 && rise > part * arrived && backlogs[backlogs.len() - 1] > 1.5 * backlogs[0]
 }
 
 #[cfg(test)]
@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn a_growing_backlog_is_told_from_a_busy_one() {
         let growing: Vec<f64> = (0..32).map(|i| 3.0 + 2.0 * f64::from(i) + f64::from(i * 7 % 5)).collect();
-        assert!(grows(&growing, 1000.0));
+        assert!(grows(&growing, 1000.0, 2e-3));
         let busy: Vec<f64> = (0..32).map(|i| 30.0 + f64::from(i * 13 % 17)).collect();
-        assert!(!grows(&busy, 1000.0));
-        assert!(!grows(&[0.0; 32], 1000.0));
+        assert!(!grows(&busy, 1000.0, 2e-3));
+        assert!(!grows(&[0.0; 32], 1000.0, 2e-3));
     }
 }
