@@ -27,8 +27,9 @@ pub(super) struct Transit {
 #[derive(Clone, Debug)]
 struct Ingress {
     wire: u32,
-    /// A packet is being read out until then.
+    /// A packet is being read out until then, of this class.
     reading: u64,
+    of: Class,
     /// The egress port that each class's head is a candidate at.
     heads: [u16; 3],
     /// In a shared memory: what waits, by egress port and class.
@@ -68,7 +69,13 @@ impl Switch {
         Switch {
             ins: ports
                 .iter()
-                .map(|p| Ingress { wire: p.0, reading: 0, heads: [NONE; 3], stored: vec![VecDeque::new(); stored] })
+                .map(|p| Ingress {
+                    wire: p.0,
+                    reading: 0,
+                    of: Class::Posted,
+                    heads: [NONE; 3],
+                    stored: vec![VecDeque::new(); stored],
+                })
                 .collect(),
             outs: ports.iter().map(|p| Egress { wire: p.1, waiting: vec![0; (4 * n).div_ceil(64)], turn: 0 }).collect(),
             arbitration,
@@ -91,6 +98,12 @@ impl Switch {
             let w = &net.wires[wire as usize];
             (w.port_to as usize, w.rx + class as u32)
         };
+        let ingress = &self.ins[port];
+        if ingress.of == class && ingress.reading > now {
+            // It came in behind a packet that is still read out: it is the head after that one, whether it was sent before that began or since.
+            agenda.set(slot, ingress.reading);
+            return;
+        }
         agenda.set(slot, NEVER);
         let Some(tlp) = net.wires[wire as usize].queues[class as usize].front() else { return };
         let out = net.wires[net.paths[tlp.at as usize + 1] as usize].port_from as usize;
@@ -251,6 +264,7 @@ impl Switch {
         } else {
             let Some(tlp) = wire.queues[class as usize].pop_front() else { return };
             ingress.heads[class as usize] = NONE;
+            ingress.of = class;
             ingress.reading = now + wire.clock.span_below(wire.bytes(tlp.body) as u64);
             wire.free(class, tlp.payload, tlp.tail.max(ingress.reading), agenda);
             if let Some(next) = wire.queues[class as usize].front() {
