@@ -124,6 +124,8 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
         Program::Open { .. } => size,
         Program::Saturating => 0.0,
     });
+    // Of one that alternates, what is held up may be the second kind.
+    let ahead = if flow.reads() && flow.writes() { size / 2.0 } else { 0.0 };
     // Stated header credits of every receiver on the way (the estimate knows no others), each for a whole TLP, and two TLPs for the rounding of
     // ways that alternate.
     let payload = (flow.payload.typical.bytes() as f64).min(size);
@@ -137,5 +139,5 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
         headers.filter(|_| stated).map_or(0.0, f64::from)
     };
     let posted = if flow.writes() { flow.route.iter().map(headers).sum::<f64>() } else { 0.0 };
-    most.max(posted * payload) + 2.0 * plan.request_size(Corner::Typical, flow) as f64 + 2.0 * payload
+    most.max(posted * payload) + ahead + 2.0 * plan.request_size(Corner::Typical, flow) as f64 + 2.0 * payload
 }
