@@ -4,7 +4,7 @@ use super::fill::{Resource, Use};
 use super::latency;
 use crate::plan::check::{credits, replay_buffer};
 use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
-use crate::protocol::pcie::{self, Class, Generation, Header};
+use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Core, Endpoint};
 use crate::scenario::quantity::Corner;
@@ -354,38 +354,42 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
 fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, usize)) {
     let size = flow.size.at(corner).0;
     let payload = flow.payload.at(corner).bytes();
-    let mut class = |hop: Hop, hops: usize, class: Class, tlps: f64, data: u64| {
+    // `trains` are TLPs of one size: (how many for each operation, payload of each).
+    let mut class = |hop: Hop, hops: usize, class: Class, trains: &[(u64, u64)]| {
         let link = plan.link(hop.link);
         let speed = link.speed.typical;
         let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class);
-        if headers.is_none() && data_credits.is_none() {
-            return;
-        }
         let header = if class == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
-        let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
-        let time = wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds();
+        let time = |data: u64| {
+            let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
+            wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds()
+        };
+        let sum = |of: &dyn Fn(u64) -> f64| -> f64 {
+            trains.iter().map(|&(n, data)| if n > 0 { n as f64 * of(data) } else { 0.0 }).sum::<f64>() / size as f64
+        };
         if let Some(h) = headers {
-            add(Key::Credits(hop, class, true), h.at(corner) as f64, time * tlps, hops);
+            add(Key::Credits(hop, class, true), h.at(corner) as f64, sum(&time), hops);
         }
-        if let (Some(d), true) = (data_credits, data > 0) {
-            add(
-                Key::Credits(hop, class, false),
-                d.at(corner) as f64,
-                time * tlps * pcie::data_credits(data) as f64,
-                hops,
-            );
+        if let (Some(d), true) = (data_credits, trains.iter().any(|t| t.1 > 0)) {
+            let weight = sum(&|data| time(data) * pcie::data_credits(data) as f64);
+            add(Key::Credits(hop, class, false), d.at(corner) as f64, weight, hops);
         }
+    };
+    let cut = |size: u64, piece: u64| {
+        let (full, rest) = pcie::split(size, piece);
+        [(full, piece), (u64::from(rest > 0), rest)]
     };
     for (i, &hop) in flow.route.iter().enumerate() {
         if flow.writes() {
-            class(hop, i, Class::Posted, size.div_ceil(payload) as f64 / size as f64, payload.min(size));
+            class(hop, i, Class::Posted, &cut(size, payload));
         }
         if flow.reads() {
             let request = plan.request_size(corner, flow);
             let piece = plan.completion_size(corner, flow, request.min(size));
-            class(hop, i, Class::NonPosted, size.div_ceil(request) as f64 / size as f64, 0);
-            let n = latency::completions(Generation::Gen1, size, request, piece, false).0;
-            class(hop.reversed(), i, Class::Completion, n as f64 / size as f64, piece.min(size));
+            class(hop, i, Class::NonPosted, &[(size.div_ceil(request), 0)]);
+            let (full, rest) = pcie::split(size, request);
+            let each = cut(request, piece).map(|(n, data)| (n * full, data));
+            class(hop.reversed(), i, Class::Completion, &[each, cut(rest, piece)].concat());
         }
     }
 }
