@@ -11,7 +11,7 @@ use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::Cell;
 
 /// What was seen beside the laws: printed with `--nocapture`.
@@ -28,11 +28,19 @@ fn one_more(counter: &Cell<u32>) {
     counter.set(counter.get() + 1);
 }
 
+/// 256 cases, the same in every run; or other ones each time, as many as PROPTEST_CASES says.
+fn runner() -> TestRunner {
+    let config = Config { failure_persistence: None, ..Config::default() };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => TestRunner::new(config),
+        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+    }
+}
+
 #[test]
 fn the_laws_hold_on_random_trees() {
     let seen = Seen::default();
-    // 256 cases, or PROPTEST_CASES.
-    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let mut runner = runner();
     let result = runner.run(&vec(any::<u8>(), 0..1500), |bytes| {
         let text = tree::grow(&bytes);
         let (plan, diagnostics) = plan(&text, &[]);
@@ -113,7 +121,7 @@ fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
 fn the_simulator_keeps_its_laws_on_random_trees() {
     let (refused, simulated, flows, told, packets) =
         (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
-    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let mut runner = runner();
     let result = runner.run(&vec(any::<u8>(), 0..1500), |bytes| {
         let text = simulable(&tree::grow(&bytes));
         let (Some(plan), diagnostics) = plan(&text, &[]) else { return Ok(()) };

@@ -80,6 +80,20 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
     }
 }
 
+/// An unloaded batch of reads, each of at most `request` bytes, to the last byte of it where the engine wants it, ns. The internal bus carries each
+/// request's data as soon as they are in, while those of the next are coming.
+pub(crate) fn batch(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request: u64) -> f64 {
+    let per_byte = engine(plan, corner, flow).1;
+    let carried = |bytes: u64| bytes as f64 * per_byte;
+    let arrived = |bytes: u64| read(plan, corner, flow, bytes, request).last - carried(bytes);
+    // What is carried last may be a short request.
+    let rest = match pcie::split(flow.size.at(corner).0, request).1 {
+        0 => request,
+        rest => rest,
+    };
+    (arrived(size) + carried(rest)).max(arrived(rest) + carried(size))
+}
+
 /// TLPs and wire bytes of the completions of a read of `size` asked for in pieces of `request`.
 pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece: u64, ecrc: bool) -> (u64, u64) {
     let (full, rest) = pcie::split(size, request);

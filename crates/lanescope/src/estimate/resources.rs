@@ -322,7 +322,7 @@ fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, 
             After::Batch => {
                 let each = request.min(size);
                 let batch = each.saturating_mul(k.tags.at(corner).get() as u64);
-                let time = latency::read(plan, corner, flow, batch, each).last + pause;
+                let time = latency::batch(plan, corner, flow, batch, each) + pause;
                 add(Key::Tags(part), engines, time * 1e-9 / batch as f64);
             }
         }
