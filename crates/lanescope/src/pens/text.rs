@@ -36,6 +36,8 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
 
 /// How far share and simulation may differ before the difference is worth a line.
 const AGREE: f64 = 0.02;
+/// Operations below which a rate says little.
+const ENOUGH: u64 = 50;
 
 /// How a simulation went: how long, how tight, why it ended.
 fn simulation(out: &mut String, s: &Simulation, paint: Paint) {
@@ -141,7 +143,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         );
     }
     let off = s.rate.mean / f.share.typical - 1.0;
-    if off.abs() > AGREE {
+    if off.abs() > AGREE && s.operations >= ENOUGH {
         let _ = writeln!(
             out,
             "             {:+.1} % against the share, where queueing or blocking is at work: {}",

@@ -81,7 +81,7 @@ impl Plan {
         let rate = link.speed.typical.coded().bytes();
         let generation = link.speed.typical.generation;
         let full = pcie::tlp(generation, pcie::Header::Dw4, link.mps.typical.bytes(), false) as f64;
-        let gathered = link.update_fc_every.typical.0.unwrap_or(1).min(16) as f64 + 2.0;
+        let gathered = link.update_fc_every.typical.0.unwrap_or(4).min(16) as f64 + 2.0;
         let round = 2.0 * (rate * (2.0 * link.delay.typical.seconds() + latency) + gathered * full);
         // The smallest TLP worth a buffer: a read request, or a cache line.
         let least = if class == Class::NonPosted { 0 } else { 64 };

@@ -552,9 +552,9 @@ table! {
     RunKeys, RUN, "run" {
         /// Stop when the means are this tight.
         until: opt Percent, One;
-        /// Or simulate this long.
+        /// Or simulate this long, after the warm-up.
         r#for: opt Time, One;
-        /// Leave out so much at the beginning. Without it, until the load has settled.
+        /// Leave out so much at the beginning. Without it, until the load has settled; with `for`, a tenth of it.
         warmup: opt Time, One;
         /// Never simulate longer than this, tight or not.
         max_time: default Time, One = "\"1 s\"" Assumed Likely "a second of traffic settles what can settle";

@@ -190,7 +190,7 @@ impl Run {
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
-                let warmup = stop.warmup.map_or(0, |w| w.fs());
+                let warmup = stop.warmup.map_or(length.fs() / 10, |w| w.fs());
                 (Some(warmup), warmup.saturating_add(length.fs()))
             }
             None => (stop.warmup.map(|w| w.fs()), stop.max_time.fs()),

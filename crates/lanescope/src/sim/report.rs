@@ -40,11 +40,16 @@ impl Run {
         self.batches[group].iter().map(value).collect()
     }
 
-    /// Payload of a table of flows, bytes per fs, both ways added.
+    /// Payload of a table of flows, bytes per fs, both ways added. Batches that keep step with a load all look alike, so the interval is never narrower than
+    /// one operation of each member, which an end of the window may have cut.
     fn rate_both(&self, group: usize) -> Interval {
         let bytes = self.batch_values(group, |b| b.bytes as f64);
         let times = vec![self.batch as f64; bytes.len()];
-        stats::ratio(&bytes, &times)
+        let members = &self.groups[group];
+        let size = self.plan.flows[members[0]].size.typical.f64();
+        let cut = size * members.len() as f64 / times.iter().sum::<f64>();
+        let seen = stats::ratio(&bytes, &times);
+        Interval { half: seen.half.map(|h| h.max(cut)), ..seen }
     }
 
     /// Payload of a table of flows, bytes per fs; per direction where it alternates.
