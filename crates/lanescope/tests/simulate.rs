@@ -41,6 +41,7 @@ header = "3DW"
 load = { outstanding = 1, think = "1 h" }
 [run]
 for = "10 us"
+warmup = "0 ns"
 "#;
 
 /// A symbol time of Gen1: a packet after idle begins on lane 0, so it may wait so long at each wire.
@@ -137,14 +138,11 @@ fn off(text: &str, sets: &[&str]) -> Vec<(String, f64)> {
     s.flows.iter().map(off).collect()
 }
 
-/// A core that lets no packet wait for another's port.
-const MEMORY: [&str; 2] = ["parts.sw.core=shared-memory", "parts.sw.core_bandwidth=200 GB/s"];
-
 /// Where flows do not hold up each other's packets the estimate is what happens.
 #[test]
 fn shares_and_simulation_agree_where_nothing_queues() {
     let read = "flows.rx.do=read";
-    let cases: [&[&str]; 20] = [
+    let cases: [&[&str]; 21] = [
         &[],
         &["links.up.pcie=gen1 x8"],
         &["links.up.pcie=gen2 x1", "links.down.pcie=gen2 x1"],
@@ -155,16 +153,17 @@ fn shares_and_simulation_agree_where_nothing_queues() {
         &["flows.rx.size=64 B"],
         &["links.up.ack_every=1", "links.up.update_fc_every=1"],
         &["parts.sw.forwarding=store-and-forward"],
-        &[read, MEMORY[0], MEMORY[1]],
+        &[read],
+        &[read, "parts.sw.core=shared-memory", "parts.sw.core_bandwidth=200 GB/s"],
         &[read, "links.up.pcie=gen1 x8"],
-        &[read, "links.up.pcie=gen4 x16", "links.down.pcie=gen4 x4", MEMORY[0], MEMORY[1]],
+        &[read, "links.up.pcie=gen4 x16", "links.down.pcie=gen4 x4"],
         &[read, "flows.rx.size=64 B", "parts.nic.tags=8"],
         &[read, "parts.nic.tags=2", "parts.nic.count=1"],
         &[read, "parts.nic.tags=2", "parts.nic.turnaround=500 ns"],
         &[read, "flows.rx.load={ outstanding = 1, think = \"1 us\" }"],
         &["parts.nic.count=1", "flows.rx.load={ outstanding = 2, think = \"3 us\" }"],
         &["flows.rx.load={ rate = \"10 Gb/s\" }"],
-        &["flows.rx.do=alternate", "links.up.pcie=gen4 x8", MEMORY[0], MEMORY[1]],
+        &["flows.rx.do=alternate", "links.up.pcie=gen4 x8"],
     ];
     let mut far = String::new();
     for sets in cases {
@@ -176,6 +175,15 @@ fn shares_and_simulation_agree_where_nothing_queues() {
         }
     }
     assert!(far.is_empty(), "{far}");
+}
+
+/// One queue for all ports behind a fast link: the completions for one port wait, and all behind them.
+#[test]
+fn a_single_queue_holds_up_other_ports() {
+    let sets = ["flows.rx.do=read", "links.up.pcie=gen4 x16", "links.down.pcie=gen4 x4", "parts.sw.queues=fifo"];
+    for (flow, off) in off(TREE, &sets) {
+        assert!(off < -30.0, "{off:+.2} % {flow}");
+    }
 }
 
 /// Payload that arrived at the end is payload that was carried, but for what is on its way.
@@ -334,7 +342,7 @@ fn shared_cores_carry_their_bandwidth_and_share_it_fairly() {
 
 #[test]
 fn a_root_complex_limits_reads_in_flight_and_memory() {
-    let read = ["flows.rx.do=read", "run.for=2 ms", MEMORY[0], MEMORY[1]];
+    let read = ["flows.rx.do=read", "run.for=2 ms"];
     let rate = |sets: &[&str]| simulated(&simulate(TREE, sets), "rx").rate.mean;
     // 512 B for each 400 ns that one of four is worked on.
     within(0.002, rate(&[&read[..], &["parts.host.reads_in_flight=4"]].concat()), 4.0 * 4096.0 / 400e-9);

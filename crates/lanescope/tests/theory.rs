@@ -135,6 +135,7 @@ fn square(n: usize) -> String {
 is = "root-complex"
 [parts.sw]
 is = "switch"
+queues = "fifo"
 ports = 64
 posted_headers = 4096
 posted_data = 65536
@@ -392,6 +393,7 @@ memory_bandwidth = "3.3333 GB/s"
 posted_headers = 256
 [parts.sw]
 is = "switch"
+queues = "fifo"
 latency = "1 ns"
 forwarding = "store-and-forward"
 [parts.card]

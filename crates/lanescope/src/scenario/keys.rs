@@ -227,6 +227,16 @@ words! {
 }
 
 words! {
+    /// How packets wait in a switch's ingress port.
+    Queues {
+        /// A queue for each egress port.
+        PerOutput = "per-output",
+        /// One queue of each class: who waits holds up all behind him.
+        Fifo = "fifo",
+    }
+}
+
+words! {
     /// Which of its flows a requester serves next.
     Order {
         /// One TLP of each.
@@ -430,6 +440,8 @@ table! {
         core: default Core, One = "\"crossbar\"" Assumed Likely "and not blocking";
         /// Whom a port serves next. The estimate knows only turns.
         arbitration: default Arbitration, One = "\"round-robin\"" Assumed Likely "the arbitration that every switch has (2.0, 6.3.3)";
+        /// How packets wait in an ingress port. The estimate knows no blocking.
+        queues: default Queues, One = "\"per-output\"" Assumed Likely "vendors call their switches non-blocking";
         /// What a shared bus or memory carries, all ports added.
         core_bandwidth: opt Rate, Low;
         /// Credits each port advertises for posted headers: TLPs.

@@ -85,6 +85,11 @@ impl Completer {
         }
     }
 
+    /// Its longest latency, fs.
+    pub(super) fn longest(&self) -> u64 {
+        self.latency.iter().copied().max().unwrap_or(0)
+    }
+
     pub(super) fn wired(&mut self, timer: u32) {
         self.timer = timer;
     }

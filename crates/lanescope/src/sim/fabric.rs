@@ -415,7 +415,13 @@ fn build_part(plan: &Plan, part: &Planned, ports: &[(u32, u32)]) -> Part {
     match &part.keys {
         PartKeys::Switch(k) => {
             let bandwidth = pace(&k.core_bandwidth).filter(|_| k.core.typical != crate::scenario::keys::Core::Crossbar);
-            Part::Switch(Box::new(Switch::new(ports, k.core.typical, bandwidth, k.arbitration.typical)))
+            Part::Switch(Box::new(Switch::new(
+                ports,
+                k.core.typical,
+                bandwidth,
+                k.arbitration.typical,
+                k.queues.typical,
+            )))
         }
         PartKeys::RootComplex(k) => {
             let latency = [Place::Memory, Place::Cache, Place::Remote].map(|p| fs(plan.read_latency(TYPICAL, k, p)));
@@ -482,6 +488,10 @@ impl Fabric {
     pub(super) fn patience(&self) -> u64 {
         let drain = |w: &Wire| w.clock.span(1 << 16) + 2 * w.delay;
         let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
-        wires.saturating_add(100_000_000_000)
+        let answers = self.parts.iter().map(|p| match p {
+            Part::Terminal(t) => t.completer.longest().saturating_add(t.write_latency),
+            Part::Switch(_) => 0,
+        });
+        wires.saturating_add(answers.max().unwrap_or(0)).saturating_add(100_000_000_000)
     }
 }

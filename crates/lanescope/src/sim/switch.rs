@@ -1,8 +1,8 @@
 //! A PCIe switch: packets wait in the buffer of the port that they came in by, and the port that they leave by takes them in turn.
 //!
-//! Each ingress port has a queue per class, whose head is a candidate at one egress port. A crossbar reads one packet of an ingress port at a
-//! time, at the rate of its link, so a head that must wait blocks what stands behind it. A shared bus carries one packet of the whole switch at a
-//! time. A shared memory takes packets in one at a time, and then holds no one up for another's sake.
+//! An ingress port sorts what comes in by class and, unless it is told to keep one queue (`queues = "fifo"`), by the egress port that it wants; the heads
+//! are candidates there. A crossbar reads one packet of an ingress port at a time, at the rate of its link. A shared bus with a bandwidth carries one packet
+//! of the whole switch at a time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
 use super::clock::Pace;
 use super::fabric::Net;
@@ -10,7 +10,7 @@ use super::kernel::{Agenda, NEVER};
 use super::wire::{CLASSES, Tlp};
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
-use crate::scenario::keys::{Arbitration, Core};
+use crate::scenario::keys::{Arbitration, Core, Queues};
 use std::collections::VecDeque;
 
 /// No egress port.
@@ -32,7 +32,7 @@ struct Ingress {
     of: Class,
     /// The egress port that each class's head is a candidate at.
     heads: [u16; 3],
-    /// In a shared memory: what waits, by egress port and class.
+    /// Where packets are sorted: what waits, by egress port and class.
     stored: Vec<VecDeque<Tlp>>,
 }
 
@@ -53,6 +53,8 @@ pub(super) struct Switch {
     arbitration: Arbitration,
     core: Core,
     pace: Option<Pace>,
+    /// Whether packets are sorted by the port that they want.
+    sorted: bool,
     /// The shared core is taken until then.
     core_free: u64,
     /// The ingress port that the shared core served last.
@@ -63,9 +65,16 @@ pub(super) struct Switch {
 
 impl Switch {
     /// `ports` as (wire in, wire out).
-    pub(super) fn new(ports: &[(u32, u32)], core: Core, pace: Option<Pace>, arbitration: Arbitration) -> Switch {
+    pub(super) fn new(
+        ports: &[(u32, u32)],
+        core: Core,
+        pace: Option<Pace>,
+        arbitration: Arbitration,
+        queues: Queues,
+    ) -> Switch {
         let n = ports.len();
-        let stored = if core == Core::SharedMemory { 3 * n } else { 0 };
+        let sorted = core == Core::SharedMemory || (pace.is_none() && queues == Queues::PerOutput);
+        let stored = if sorted { 3 * n } else { 0 };
         Switch {
             ins: ports
                 .iter()
@@ -81,6 +90,7 @@ impl Switch {
             arbitration,
             core,
             pace,
+            sorted,
             core_free: 0,
             core_turn: 0,
             timer: 0,
@@ -99,7 +109,7 @@ impl Switch {
             (w.port_to as usize, w.rx + class as u32)
         };
         let ingress = &self.ins[port];
-        if ingress.of == class && ingress.reading > now {
+        if !self.sorted && ingress.of == class && ingress.reading > now {
             // It came in behind a packet that is still read out: it is the head after that one, whether it was sent before that began or since.
             agenda.set(slot, ingress.reading);
             return;
@@ -110,7 +120,7 @@ impl Switch {
         self.ins[port].heads[class as usize] = out as u16;
         if self.pace.is_some() {
             self.serve_core(now, net, agenda);
-        } else if self.core == Core::SharedMemory {
+        } else if self.sorted {
             self.store(port, class, out, now, net, agenda);
             self.transmit(out, now, net, agenda);
         } else {
@@ -147,7 +157,7 @@ impl Switch {
         }
     }
 
-    /// Moves a head into the shared memory; its buffer stays taken until it leaves the switch.
+    /// Sorts a head into the queue of its egress port; its buffer stays taken until it has left.
     fn store(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let ingress = &mut self.ins[port];
         ingress.heads[class as usize] = NONE;
@@ -171,9 +181,10 @@ impl Switch {
                 continue;
             }
             let ingress = &self.ins[port];
-            let head = match self.core {
-                Core::SharedMemory => ingress.stored[3 * out + class as usize].front(),
-                _ => net.wires[ingress.wire as usize].queues[class as usize].front(),
+            let head = if self.sorted {
+                ingress.stored[3 * out + class as usize].front()
+            } else {
+                net.wires[ingress.wire as usize].queues[class as usize].front()
             };
             let Some(tlp) = head.copied().filter(|t| best.is_none_or(|b| t.ready < b.1)) else { continue };
             if net.wires[wire].may_send(class, tlp.body, tlp.payload, now) {
@@ -253,12 +264,15 @@ impl Switch {
         self.outs[out].turn = port;
         let ingress = &mut self.ins[port];
         let wire = &mut net.wires[ingress.wire as usize];
-        let tlp = if self.core == Core::SharedMemory {
+        let tlp = if self.sorted {
             let stored = &mut ingress.stored[3 * out + class as usize];
             let tlp = stored.pop_front();
             let more = !stored.is_empty();
             let Some(tlp) = tlp else { return };
-            wire.free(class, tlp.payload, tlp.tail.max(now), agenda);
+            if self.core != Core::SharedMemory {
+                ingress.reading = now + wire.clock.span_below(wire.bytes(tlp.body) as u64);
+            }
+            wire.free(class, tlp.payload, tlp.tail.max(now).max(ingress.reading), agenda);
             self.offer(port, class, out, more);
             tlp
         } else {
