@@ -121,8 +121,10 @@ impl Switch {
         if self.pace.is_some() {
             self.serve_core(now, net, agenda);
         } else if self.sorted {
-            self.store(port, class, out, now, net, agenda);
-            self.transmit(out, now, net, agenda);
+            if !self.pass(port, class, out, now, net, agenda) {
+                self.store(port, class, out, now, net, agenda);
+                self.transmit(out, now, net, agenda);
+            }
         } else {
             self.offer(port, class, out, true);
             self.transmit(out, now, net, agenda);
@@ -157,18 +159,45 @@ impl Switch {
         }
     }
 
-    /// Sorts a head into the queue of its egress port; its buffer stays taken until it has left.
-    fn store(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    /// Takes a head out of the queue of its class, where packets are sorted: the one behind it is the next head at once.
+    fn take(&mut self, port: usize, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) -> Option<Tlp> {
         let ingress = &mut self.ins[port];
         ingress.heads[class as usize] = NONE;
         let wire = &mut net.wires[ingress.wire as usize];
-        if let Some(tlp) = wire.queues[class as usize].pop_front() {
-            ingress.stored[3 * out + class as usize].push_back(tlp);
-        }
+        let tlp = wire.queues[class as usize].pop_front();
         if let Some(next) = wire.queues[class as usize].front() {
             agenda.set(wire.rx + class as u32, next.ready.max(now));
         }
+        tlp
+    }
+
+    /// Sorts a head into the queue of its egress port; its buffer stays taken until it has left.
+    fn store(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        if let Some(tlp) = self.take(port, class, now, net, agenda) {
+            self.ins[port].stored[3 * out + class as usize].push_back(tlp);
+        }
         self.offer(port, class, out, true);
+    }
+
+    /// Sends a head on at once, if nobody is before it; says whether it did.
+    #[inline]
+    fn pass(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
+        let egress = &self.outs[out];
+        if net.wires[egress.wire as usize].next_at > now
+            || self.ins[port].reading > now
+            || egress.waiting.iter().any(|w| *w != 0)
+        {
+            return false;
+        }
+        let Some(tlp) = net.wires[self.ins[port].wire as usize].queues[class as usize].front() else { return false };
+        let (body, payload) = (tlp.body, tlp.payload);
+        if !net.wires[egress.wire as usize].may_send(class, body, payload, now) {
+            return false;
+        }
+        if let Some(tlp) = self.take(port, class, now, net, agenda) {
+            self.leave(port, tlp, out, now, net, agenda);
+        }
+        true
     }
 
     /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if there are credits for it.
@@ -259,34 +288,41 @@ impl Switch {
         }
     }
 
-    /// Takes a head out of its buffer and puts it on the wire, not before `now`.
+    /// Takes the next packet of a class for an egress port and puts it on the wire, not before `now`.
     fn forward(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        if self.sorted {
+            let stored = &mut self.ins[port].stored[3 * out + class as usize];
+            let tlp = stored.pop_front();
+            let more = !stored.is_empty();
+            self.offer(port, class, out, more);
+            if let Some(tlp) = tlp {
+                self.leave(port, tlp, out, now, net, agenda);
+            }
+            return;
+        }
+        let ingress = &mut self.ins[port];
+        (ingress.heads[class as usize], ingress.of) = (NONE, class);
+        let inward = ingress.wire as usize;
+        self.offer(port, class, out, false);
+        if let Some(tlp) = net.wires[inward].queues[class as usize].pop_front() {
+            self.leave(port, tlp, out, now, net, agenda);
+        }
+        let wire = &net.wires[inward];
+        if let Some(next) = wire.queues[class as usize].front() {
+            agenda.set(wire.rx + class as u32, next.ready.max(self.ins[port].reading));
+        }
+    }
+
+    /// Reads a packet out of its buffer, and puts it on the wire.
+    #[inline]
+    fn leave(&mut self, port: usize, tlp: Tlp, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         self.outs[out].turn = port;
         let ingress = &mut self.ins[port];
         let wire = &mut net.wires[ingress.wire as usize];
-        let tlp = if self.sorted {
-            let stored = &mut ingress.stored[3 * out + class as usize];
-            let tlp = stored.pop_front();
-            let more = !stored.is_empty();
-            let Some(tlp) = tlp else { return };
-            if self.core != Core::SharedMemory {
-                ingress.reading = now + wire.clock.span_below(wire.bytes(tlp.body) as u64);
-            }
-            wire.free(class, tlp.payload, tlp.tail.max(now).max(ingress.reading), agenda);
-            self.offer(port, class, out, more);
-            tlp
-        } else {
-            let Some(tlp) = wire.queues[class as usize].pop_front() else { return };
-            ingress.heads[class as usize] = NONE;
-            ingress.of = class;
+        if self.core != Core::SharedMemory {
             ingress.reading = now + wire.clock.span_below(wire.bytes(tlp.body) as u64);
-            wire.free(class, tlp.payload, tlp.tail.max(ingress.reading), agenda);
-            if let Some(next) = wire.queues[class as usize].front() {
-                agenda.set(wire.rx + class as u32, next.ready.max(ingress.reading));
-            }
-            self.offer(port, class, out, false);
-            tlp
-        };
+        }
+        wire.free(tlp.class, tlp.payload, tlp.tail.max(now).max(ingress.reading), agenda);
         let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
         let through = begin - tlp.head;
         self.transit.count += 1;
