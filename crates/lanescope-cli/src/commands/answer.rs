@@ -301,6 +301,10 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
             }
         }
     }
+    let not = done.iter().filter(|(_, r)| simulated && r.simulation.is_none()).count();
+    if not > 0 {
+        eprintln!("note: {not} of {} points cannot be simulated; lanescope simulate says why", done.len());
+    }
     if stop.load(Ordering::Relaxed) {
         eprintln!("stopped: {} of {} runs are done", done.len(), points.len());
     }
@@ -348,7 +352,11 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
             let by = if f.verdict == Verdict::Unstable { format!("{by} (unstable)") } else { by };
             row.extend([show(f.share.typical), show(f.bound.typical), by]);
             if done.iter().any(|(_, r)| r.simulation.is_some()) {
-                row.push(report.simulation.as_ref().map_or(String::new(), |s| show(s.flows[i].rate.mean)));
+                row.push(report.simulation.as_ref().map_or("-".to_owned(), |s| match &s.ending {
+                    Ending::Deadlock { .. } | Ending::Stall { .. } => s.ending.name().to_owned(),
+                    _ if s.flows[i].unstable => format!("{} (unstable)", show(s.flows[i].rate.mean)),
+                    _ => show(s.flows[i].rate.mean),
+                }));
             }
         }
         row

@@ -12,7 +12,9 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Events between two looks at the clock and at Ctrl-C: some tens of milliseconds.
 const PIECE: u64 = 1 << 19;
@@ -21,14 +23,19 @@ const SPEED: f64 = 1e7;
 /// Seconds from which on a run is called long.
 const LONG: f64 = 3.0;
 /// Rows of a time series at most.
-const MOST_ROWS: u64 = 1_000_000;
+const MOST_ROWS: u64 = 100_000;
+
+/// How long a second Ctrl-C is taken for an echo of the first: some programs signal a process and its group.
+const ECHO: Duration = Duration::from_secs(1);
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C only asks to stop; a second one ends the program.
+/// From now on Ctrl-C only asks to stop; another one a while later ends the program.
 pub(crate) fn listen() -> &'static AtomicBool {
-    let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
+    let first = OnceLock::new();
+    let _ = ctrlc::set_handler(move || {
+        STOP.store(true, Ordering::Relaxed);
+        if first.get_or_init(Instant::now).elapsed() > ECHO {
             std::process::exit(130);
         }
     });
@@ -82,8 +89,10 @@ pub(crate) fn simulate(
         match run.advance(PIECE) {
             Step::Done => break,
             Step::Sample => {
-                if let Some(s) = &mut series {
-                    s.row(run.sample())?;
+                if let Some(s) = &mut series
+                    && !s.row(run.sample())?
+                {
+                    run.sample_no_more();
                 }
             }
             Step::More => {}
@@ -176,14 +185,9 @@ impl Series {
         writeln!(self.file, "{}", quoted.join(",")).map_err(|e| format!("{}: {e}", self.name))
     }
 
-    fn row(&mut self, now: Sample) -> Result<(), String> {
+    /// Writes a row; says whether there is room for more.
+    fn row(&mut self, now: Sample) -> Result<bool, String> {
         self.rows += 1;
-        if self.rows > MOST_ROWS {
-            if self.rows == MOST_ROWS + 1 {
-                eprintln!("note: {} ends after {MOST_ROWS} rows", self.name);
-            }
-            return Ok(());
-        }
         let step = now.time - self.before.time;
         let mut cells = vec![now.time.to_string()];
         for (i, delivered) in now.delivered.iter().enumerate() {
@@ -201,12 +205,16 @@ impl Series {
             }
         }
         self.before = now;
-        self.line(&cells)
+        self.line(&cells)?;
+        if self.rows == MOST_ROWS {
+            eprintln!("note: {} ends after {MOST_ROWS} rows", self.name);
+        }
+        Ok(self.rows < MOST_ROWS)
     }
 
     fn finish(mut self) -> Result<(), String> {
         self.file.flush().map_err(|e| format!("{}: {e}", self.name))?;
-        eprintln!("wrote {}, {} rows", self.name, self.rows.min(MOST_ROWS));
+        eprintln!("wrote {}, {} rows", self.name, self.rows);
         Ok(())
     }
 }

@@ -67,6 +67,8 @@ pub fn flows_grid(report: &Report) -> Grid {
         "simulated_latency_half_s",
         "simulated_p99_s",
         "simulated_max_s",
+        "simulated_verdict",
+        "ending",
     ];
     let rows = report.flows.iter().enumerate().map(|(i, f)| {
         let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
@@ -93,6 +95,8 @@ pub fn flows_grid(report: &Report) -> Grid {
             cell(s.and_then(|s| s.latency.half)),
             cell(s.map(|s| s.p99)),
             cell(s.map(|s| s.max)),
+            s.map_or("", |s| if s.unstable { "unstable" } else { "stable" }).to_owned(),
+            report.simulation.as_ref().map_or(String::new(), |s| s.ending.name().to_owned()),
         ]
     });
     Grid { head: head.map(String::from).to_vec(), rows: rows.collect() }

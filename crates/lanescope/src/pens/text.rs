@@ -113,6 +113,11 @@ fn instances(s: &SimulatedFlow) -> String {
 /// What the simulation says about a flow.
 fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Paint) {
     let way = if f.both_ways { " each way" } else { "" };
+    if s.operations == 0 {
+        let rate = human_rate(s.rate.mean);
+        let _ = writeln!(out, "  simulated  {}{rate}{}{way}; no operation was finished", paint.strong, paint.off);
+        return;
+    }
     let _ = writeln!(
         out,
         "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest of {} {}",
@@ -122,7 +127,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         plus_minus(s.rate, human_rate),
         instances(s),
         human_time(s.latency.mean),
-        plus_minus(s.latency, human_time),
+        if s.unstable { " so far".into() } else { plus_minus(s.latency, human_time) },
         human_time(s.p99),
         s.operations,
         human_time(s.max)
@@ -144,12 +149,11 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     }
     let off = s.rate.mean / f.share.typical - 1.0;
     if off.abs() > AGREE && s.operations >= ENOUGH {
-        let _ = writeln!(
-            out,
-            "             {:+.1} % against the share, where queueing or blocking is at work: {}",
-            off * 100.0,
-            binding(&s.bound_by)
-        );
+        let why = match off < 0.0 {
+            true => "queueing or blocking is at work",
+            false => "what is shared goes other ways than by turns",
+        };
+        let _ = writeln!(out, "             {:+.1} % against the share: {why}; {}", off * 100.0, binding(&s.bound_by));
     }
     if s.unstable {
         let _ = writeln!(

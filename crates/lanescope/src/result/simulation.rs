@@ -69,7 +69,7 @@ impl Idle {
     }
 }
 
-/// The slots (bytes after line coding) of one direction of a link; the parts add up to [`SlotCounts::total`].
+/// The slots (bytes after line coding) of one direction of a link; the parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SlotCounts {
     /// Payload, first transmissions.
@@ -88,7 +88,8 @@ pub struct SlotCounts {
     pub replays: u64,
     /// Fill of the last symbol time before idle.
     pub padding: u64,
-    /// Idle, by cause, in the order of [`Idle::ALL`].
+    /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
+    /// no completion credits, no non-posted credits, no posted credits.
     pub idle: [u64; 10],
     /// TLPs (not slots).
     pub tlps: u64,
@@ -139,7 +140,7 @@ impl SlotCounts {
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// Half of the interval's width; `None` while there are too few batches to tell.
+    /// Half of the interval's width; null while there are too few batches to tell.
     pub half: Option<f64>,
 }
 
@@ -190,6 +191,24 @@ pub enum Ending {
     },
     /// Nothing is left to happen: every load is done or waits for ever.
     Silent,
+}
+
+impl Ending {
+    /// One word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ending::Running => "running",
+            Ending::Tight => "tight",
+            Ending::Length => "length",
+            Ending::TimeCap => "time-cap",
+            Ending::PacketCap => "packet-cap",
+            Ending::Unstable => "unstable",
+            Ending::Stopped => "stopped",
+            Ending::Deadlock { .. } => "deadlock",
+            Ending::Stall { .. } => "stall",
+            Ending::Silent => "silent",
+        }
+    }
 }
 
 /// What a simulation gave.

@@ -423,7 +423,8 @@ impl Shape for Packets {
     fn read(node: &Node) -> Result<Self, Problem> {
         match node.value {
             Value::Integer(Some(i)) if (1..=Self::MAX).contains(&i) => Ok(Packets(i as u64)),
-            _ => Err(Problem(expected("a whole number", node).0, format!("from 1 to {}", Self::MAX))),
+            Value::Integer(_) => Err(Problem(format!("a number of packets is from 1 to {}", Self::MAX), String::new())),
+            _ => Err(Problem(expected("a whole number", node).0, "write it without quotes, e.g. 50_000_000".into())),
         }
     }
     fn show(&self) -> String {
@@ -537,9 +538,11 @@ pub struct Percent(pub f64);
 
 impl Shape for Percent {
     fn read(node: &Node) -> Result<Self, Problem> {
-        let hint = || Problem("expected a percentage".into(), "for example \"±1 %\"".into());
+        let hint = || Problem("expected a percentage above 0 and up to 100".into(), "for example \"±1 %\"".into());
         let Value::Text(s) = &node.value else { return Err(hint()) };
-        let number = s.trim().trim_start_matches(['±', '+', '-', '/']).trim().strip_suffix('%').ok_or_else(hint)?;
+        let s = s.trim();
+        let s = ["±", "+/-", "+-"].into_iter().find_map(|sign| s.strip_prefix(sign)).unwrap_or(s);
+        let number = s.trim().strip_suffix('%').ok_or_else(hint)?;
         match number.trim().parse::<f64>() {
             Ok(v) if v.is_finite() && v > 0.0 && v <= 100.0 => Ok(Percent(v / 100.0)),
             _ => Err(hint()),

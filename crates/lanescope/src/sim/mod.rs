@@ -27,6 +27,7 @@ use crate::protocol::pcie::Framing;
 use crate::result::{Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
+use crate::units::Time;
 use fabric::{Fabric, Part, Tally};
 use kernel::{Agenda, Pause};
 
@@ -137,6 +138,13 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
             );
         }
     }
+    if plan.stop.length == Some(Time::ZERO) || plan.stop.max_time == Time::ZERO {
+        fine = false;
+        diagnostics.push(
+            Diagnostic::error(None, "a simulation of no time has no answer")
+                .hint("run.for and run.max_time are above 0 s"),
+        );
+    }
     let mut flights = 0u64;
     for flow in plan.flows.iter() {
         if let Program::Closed { outstanding, round_trip, .. } = flow.program {
@@ -193,7 +201,7 @@ impl Run {
                 let warmup = stop.warmup.map_or(length.fs() / 10, |w| w.fs());
                 (Some(warmup), warmup.saturating_add(length.fs()))
             }
-            None => (stop.warmup.map(|w| w.fs()), stop.max_time.fs()),
+            None => (stop.warmup.map(|w| w.fs()), stop.warmup.map_or(0, |w| w.fs()).saturating_add(stop.max_time.fs())),
         };
         let mut run = Run {
             seed,
@@ -237,6 +245,11 @@ impl Run {
     pub fn sample_every(&mut self, step: crate::units::Time) {
         self.step = Some(step.fs().max(1));
         self.next_sample = self.now + step.fs().max(1);
+    }
+
+    /// No more samples.
+    pub fn sample_no_more(&mut self) {
+        (self.step, self.next_sample) = (None, kernel::NEVER);
     }
 
     /// Goes on for about `events` events.

@@ -265,6 +265,21 @@ fn bound_by(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Binding {
             evidence: String::new(),
         };
     };
+    // A packet of this flow that waits for room on its way, there or back, holds up those behind it.
+    let stuck = |s: &SlotCounts| -> u64 {
+        Idle::ALL.into_iter().zip(s.idle).filter(|(c, _)| c.is_credit()).map(|(_, n)| n).sum()
+    };
+    let part = |s: &SlotCounts| stuck(s) as f64 / s.total().max(1) as f64;
+    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
+    let held = ways.max_by(|a, b| part(of(*a)).total_cmp(&part(of(*b)))).filter(|h| *h != first && part(of(*h)) > 0.1);
+    if let Some(hop) = held {
+        let idle = of(hop).idle;
+        let causes = Idle::ALL.into_iter().zip(idle).filter(|(c, _)| c.is_credit());
+        let cause = causes.max_by_key(|(_, n)| *n).map_or("", |(c, _)| c.words());
+        let share = crate::units::digits(100.0 * part(of(hop)));
+        let evidence = format!("{share} % of its time idle: {cause}");
+        return Binding { element: name(hop), resource: "credits".into(), evidence };
+    }
     let slots = of(first);
     let (cause, idle) =
         Idle::ALL.into_iter().zip(slots.idle).max_by_key(|(_, n)| *n).unwrap_or((Idle::NothingToSend, 0));
