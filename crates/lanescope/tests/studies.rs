@@ -1,6 +1,7 @@
 //! The studies: every row's contract, the given numbers within tolerance, and fits that give their stored values again.
 
 use lanescope::library;
+use lanescope::result::Idle;
 use lanescope::scenario::schema::json_schema;
 use lanescope::study::{Study, fit, select};
 
@@ -250,5 +251,17 @@ fn figures_can_be_drawn() {
         for figure in &study.figures {
             assert!(study.draw(figure).expect("a picture").contains("</svg>"), "{id} {}", figure.file);
         }
+    }
+}
+
+#[test]
+fn a_port_that_nobody_wants_has_nothing_to_send() {
+    let study = Study::load("pes16t4g2").expect("a study");
+    let report = study.simulated("loaded.toml", &[]).expect("a report");
+    let links = report.simulation.expect("a simulation").links;
+    for link in links.iter().filter(|l| l.name.starts_with("down.") && l.from == "sw") {
+        // Two thirds of its slots, and no packet ever waited for another there.
+        assert!(link.slots.idle[Idle::NothingToSend as usize] > link.slots.total() / 2, "{link:?}");
+        assert_eq!(link.slots.idle[Idle::Arbitration as usize], 0, "{link:?}");
     }
 }

@@ -225,6 +225,7 @@ impl Fabric {
             let (again, tally) = (VecDeque::new(), Tally::default());
             net.flows.push(FlowState { there, back, answer: answer(plan, flow), group, think, again, tally, print });
         }
+        let forks = forks(&net);
         let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
         let mut islands = Vec::new();
         for (i, part) in plan.parts.iter().enumerate() {
@@ -242,7 +243,7 @@ impl Fabric {
                 fabric.signals.push(Signal::Free(outward));
             }
             let timer = fabric.signals.len() as u32;
-            let mut built = build_part(plan, part, &ports);
+            let mut built = build_part(plan, part, &ports, &forks);
             let timers = match &mut built {
                 Part::Terminal(t) => {
                     t.wired(timer);
@@ -408,20 +409,27 @@ fn answer(plan: &Plan, flow: &Flow) -> Answer {
     }
 }
 
-fn build_part(plan: &Plan, part: &Planned, ports: &[(u32, u32)]) -> Part {
+/// Of each wire, whether the packets on it go on by several others.
+fn forks(net: &Net) -> Vec<bool> {
+    let mut next: Vec<Option<u32>> = vec![None; net.wires.len()];
+    let mut forks = vec![false; net.wires.len()];
+    for pair in net.paths.windows(2) {
+        let first = *next[pair[0] as usize].get_or_insert(pair[1]);
+        forks[pair[0] as usize] |= first != pair[1];
+    }
+    forks
+}
+
+fn build_part(plan: &Plan, part: &Planned, ports: &[(u32, u32)], forks: &[bool]) -> Part {
     let outs: Vec<u32> = ports.iter().map(|p| p.1).collect();
     let pace =
         |q: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>| q.as_ref().map(|q| Pace::new(q.typical));
     match &part.keys {
         PartKeys::Switch(k) => {
             let bandwidth = pace(&k.core_bandwidth).filter(|_| k.core.typical != crate::scenario::keys::Core::Crossbar);
-            Part::Switch(Box::new(Switch::new(
-                ports,
-                k.core.typical,
-                bandwidth,
-                k.arbitration.typical,
-                k.queues.typical,
-            )))
+            let forks: Vec<bool> = ports.iter().map(|p| forks[p.0 as usize]).collect();
+            let (core, arbitration, queues) = (k.core.typical, k.arbitration.typical, k.queues.typical);
+            Part::Switch(Box::new(Switch::new(ports, &forks, core, bandwidth, arbitration, queues)))
         }
         PartKeys::RootComplex(k) => {
             let latency = [Place::Memory, Place::Cache, Place::Remote].map(|p| fs(plan.read_latency(TYPICAL, k, p)));

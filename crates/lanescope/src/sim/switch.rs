@@ -1,6 +1,6 @@
 //! A PCIe switch: packets wait in the buffer of the port that they came in by, and the port that they leave by takes them in turn.
 //!
-//! An ingress port sorts what comes in by class and, unless it is told to keep one queue (`queues = "fifo"`), by the egress port that it wants; the heads
+//! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants (`queues = "fifo"` forbids it); the heads
 //! are candidates there. A crossbar reads one packet of an ingress port at a time, at the rate of its link. A shared bus with a bandwidth carries one packet
 //! of the whole switch at a time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
@@ -32,7 +32,9 @@ struct Ingress {
     of: Class,
     /// The egress port that each class's head is a candidate at.
     heads: [u16; 3],
-    /// Where packets are sorted: what waits, by egress port and class.
+    /// Whether packets are sorted by the port that they want: where all leave by one, there is nothing to sort.
+    sorted: bool,
+    /// What waits, by egress port and class.
     stored: Vec<VecDeque<Tlp>>,
 }
 
@@ -53,8 +55,6 @@ pub(super) struct Switch {
     arbitration: Arbitration,
     core: Core,
     pace: Option<Pace>,
-    /// Whether packets are sorted by the port that they want.
-    sorted: bool,
     /// The shared core is taken until then.
     core_free: u64,
     /// The ingress port that the shared core served last.
@@ -64,33 +64,34 @@ pub(super) struct Switch {
 }
 
 impl Switch {
-    /// `ports` as (wire in, wire out).
+    /// `ports` as (wire in, wire out); `forks` says of each whether what comes in may leave by several ports.
     pub(super) fn new(
         ports: &[(u32, u32)],
+        forks: &[bool],
         core: Core,
         pace: Option<Pace>,
         arbitration: Arbitration,
         queues: Queues,
     ) -> Switch {
         let n = ports.len();
-        let sorted = core == Core::SharedMemory || (pace.is_none() && queues == Queues::PerOutput);
-        let stored = if sorted { 3 * n } else { 0 };
+        let sorts = |fork: bool| core == Core::SharedMemory || (pace.is_none() && queues == Queues::PerOutput && fork);
         Switch {
             ins: ports
                 .iter()
-                .map(|p| Ingress {
+                .zip(forks)
+                .map(|(p, &fork)| Ingress {
                     wire: p.0,
                     reading: 0,
                     of: Class::Posted,
                     heads: [NONE; 3],
-                    stored: vec![VecDeque::new(); stored],
+                    sorted: sorts(fork),
+                    stored: vec![VecDeque::new(); if sorts(fork) { 3 * n } else { 0 }],
                 })
                 .collect(),
             outs: ports.iter().map(|p| Egress { wire: p.1, waiting: vec![0; (4 * n).div_ceil(64)], turn: 0 }).collect(),
             arbitration,
             core,
             pace,
-            sorted,
             core_free: 0,
             core_turn: 0,
             timer: 0,
@@ -109,7 +110,7 @@ impl Switch {
             (w.port_to as usize, w.rx + class as u32)
         };
         let ingress = &self.ins[port];
-        if !self.sorted && ingress.of == class && ingress.reading > now {
+        if !ingress.sorted && ingress.of == class && ingress.reading > now {
             // It came in behind a packet that is still read out: it is the head after that one, whether it was sent before that began or since.
             agenda.set(slot, ingress.reading);
             return;
@@ -120,7 +121,7 @@ impl Switch {
         self.ins[port].heads[class as usize] = out as u16;
         if self.pace.is_some() {
             self.serve_core(now, net, agenda);
-        } else if self.sorted {
+        } else if self.ins[port].sorted {
             if !self.pass(port, class, out, now, net, agenda) {
                 self.store(port, class, out, now, net, agenda);
                 self.transmit(out, now, net, agenda);
@@ -210,7 +211,7 @@ impl Switch {
                 continue;
             }
             let ingress = &self.ins[port];
-            let head = if self.sorted {
+            let head = if ingress.sorted {
                 ingress.stored[3 * out + class as usize].front()
             } else {
                 net.wires[ingress.wire as usize].queues[class as usize].front()
@@ -290,7 +291,7 @@ impl Switch {
 
     /// Takes the next packet of a class for an egress port and puts it on the wire, not before `now`.
     fn forward(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        if self.sorted {
+        if self.ins[port].sorted {
             let stored = &mut self.ins[port].stored[3 * out + class as usize];
             let tlp = stored.pop_front();
             let more = !stored.is_empty();
@@ -324,6 +325,8 @@ impl Switch {
         }
         wire.free(tlp.class, tlp.payload, tlp.tail.max(now).max(ingress.reading), agenda);
         let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
+        // Unless somebody is found waiting when it falls free again.
+        net.wires[self.outs[out].wire as usize].idle = Idle::NothingToSend;
         let through = begin - tlp.head;
         self.transit.count += 1;
         self.transit.sum += through as u128;
