@@ -1,13 +1,13 @@
 //! A PCIe switch: packets wait in the buffer of the port that they came in by, and the port that they leave by takes them in turn.
 //!
 //! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants (`queues = "fifo"` forbids it); the heads
-//! are candidates there. A crossbar reads one packet of an ingress port at a time, at the rate of its link. A shared bus with a bandwidth carries one packet
+//! are candidates there. A crossbar reads one packet of an ingress port at a time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet
 //! of the whole switch at a time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
 use super::clock::Pace;
 use super::fabric::Net;
 use super::kernel::{Agenda, NEVER};
-use super::wire::{CLASSES, Tlp};
+use super::wire::{CLASSES, Tlp, Wire};
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
 use crate::scenario::keys::{Arbitration, Core, Queues};
@@ -319,11 +319,14 @@ impl Switch {
     fn leave(&mut self, port: usize, tlp: Tlp, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         self.outs[out].turn = port;
         let ingress = &mut self.ins[port];
-        let wire = &mut net.wires[ingress.wire as usize];
+        let (inward, outward) = (&net.wires[ingress.wire as usize], &net.wires[self.outs[out].wire as usize]);
         if self.core != Core::SharedMemory {
-            ingress.reading = now + wire.clock.span_below(wire.bytes(tlp.body) as u64);
+            // At the faster of the two links' rates: what is in whole is not held up by the link that it came by.
+            let span = |w: &Wire| w.clock.span_below(w.bytes(tlp.body) as u64);
+            ingress.reading = now + span(inward).min(span(outward));
         }
-        wire.free(tlp.class, tlp.payload, tlp.tail.max(now).max(ingress.reading), agenda);
+        let read = tlp.tail.max(now).max(ingress.reading);
+        net.wires[ingress.wire as usize].free(tlp.class, tlp.payload, read, agenda);
         let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
         // Unless somebody is found waiting when it falls free again.
         net.wires[self.outs[out].wire as usize].idle = Idle::NothingToSend;
