@@ -166,9 +166,9 @@ impl Series {
         let mut wires = Vec::new();
         for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
             let link = plan.link(hop.link);
-            let path = format!("links.{} toward {}", link.name, plan.part(plan.arrives(hop)).name);
+            let path = plan.direction_name(hop);
             head.extend(["utilisation", "queued_tlps", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            let all = [Class::Posted, Class::NonPosted, Class::Completion].map(|c| plan.buffer(hop, c).headers);
+            let all = Class::ALL.map(|c| plan.buffer(hop, c).headers);
             for (kind, _) in ["posted", "nonposted", "completion"].iter().zip(all).filter(|(_, n)| n.is_some()) {
                 head.push(format!("{path}.{kind}_headers_in_use"));
             }

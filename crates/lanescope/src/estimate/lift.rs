@@ -1,7 +1,7 @@
 //! The inverse questions: what would lifting the binding element give, and what would carry a wanted rate.
 
 use super::resources::{Ceiling, Key};
-use super::{binding, ceiling_words, credit_name, groups, outcome};
+use super::{binding, ceiling_words, credit_name, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Lifting};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The shares of a group of flows, bits per second, and what binds it.
 fn share(plan: &Plan, group: &str) -> (Vec<f64>, Binding) {
     let o = outcome(plan, Corner::Typical);
-    let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
+    let members = plan.members(group);
     let main = super::typically_bound(&o, &members);
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, &o, main))
 }
@@ -233,9 +233,9 @@ pub struct Need {
 
 /// Searches for what would give a group of flows `wanted` bits per second in all. The error says what is wrong with the question.
 pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
-    let members: Vec<usize> = groups(plan).into_iter().filter(|(n, _)| n == group).flat_map(|(_, m)| m).collect();
+    let members = plan.members(group);
     let Some(&first) = members.first() else {
-        let names: Vec<String> = groups(plan).into_iter().map(|g| g.0).collect();
+        let names: Vec<&str> = plan.groups().iter().map(|g| plan.flows[g[0]].group.as_str()).collect();
         return Err(format!("there is no flow {group:?}; flows are {}", names.join(", ")));
     };
     // An open load never takes more than it offers; the question is what could be carried.

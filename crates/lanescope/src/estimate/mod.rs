@@ -50,12 +50,12 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c));
-    let groups = groups(plan);
+    let groups = plan.groups();
     let flows = groups
         .iter()
         .enumerate()
         // Each lift answers the whole plan once more, and nobody reads a thousand of them.
-        .map(|(i, (name, members))| flow_report(plan, name, members, [&slower, &typical, &faster], i < 64))
+        .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], i < 64))
         .collect();
     let total = total(plan, [&slower, &typical, &faster]);
     let switches = plan
@@ -85,30 +85,13 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     }
 }
 
-/// Flows by the table they are from, in order.
-fn groups(plan: &Plan) -> Vec<(String, Vec<usize>)> {
-    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
-    for (i, flow) in plan.flows.iter().enumerate() {
-        match groups.last_mut().filter(|g| g.0 == flow.group) {
-            Some(g) => g.1.push(i),
-            None => groups.push((flow.group.clone(), vec![i])),
-        }
-    }
-    groups
-}
-
 fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
     Ranged { typical: at(Corner::Typical), slower: at(Corner::Slower), faster: at(Corner::Faster) }
 }
 
-fn flow_report(
-    plan: &Plan,
-    name: &str,
-    members: &[usize],
-    [slower, typical, faster]: [&Outcome; 3],
-    lifted: bool,
-) -> FlowReport {
+fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 3], lifted: bool) -> FlowReport {
     let flow = &plan.flows[members[0]];
+    let name = flow.group.as_str();
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
     let bound_all = bounds(members, [slower, typical, faster]);
     // Only wires, all their slots, only packets.
@@ -303,15 +286,10 @@ fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize])
     )
 }
 
-/// `links.uplink toward host`.
-fn direction_name(plan: &Plan, hop: Hop) -> String {
-    format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name)
-}
-
 /// The name of what binds a flow; of the flow itself where nothing does.
 fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
-        Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => direction_name(plan, hop),
+        Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => plan.direction_name(hop),
         Some(Key::Tags(id) | Key::Engine(id, _) | Key::ReadsInFlight(id) | Key::Memory(id) | Key::Core(id)) => {
             format!("parts.{}", plan.part(id).name)
         }

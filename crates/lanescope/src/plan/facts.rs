@@ -96,6 +96,28 @@ impl Plan {
         }
     }
 
+    /// `links.uplink toward host`.
+    pub fn direction_name(&self, hop: Hop) -> String {
+        format!("links.{} toward {}", self.link(hop.link).name, self.part(self.arrives(hop)).name)
+    }
+
+    /// Indices of the flows of each table, in order; the members of one stand in a row.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (i, flow) in self.flows.iter().enumerate() {
+            match groups.last_mut().filter(|g| self.flows[g[0]].group == flow.group) {
+                Some(g) => g.push(i),
+                None => groups.push(vec![i]),
+            }
+        }
+        groups
+    }
+
+    /// Indices of the flows of one table.
+    pub fn members(&self, group: &str) -> Vec<usize> {
+        (0..self.flows.len()).filter(|&i| self.flows[i].group == group).collect()
+    }
+
     /// Both ways of a link.
     pub fn directions(&self) -> impl Iterator<Item = Hop> + use<> {
         let ways =

@@ -185,14 +185,8 @@ pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
 /// The share of the slots that SKP ordered sets take: COM and three SKP on every lane each `interval` symbols (2.0, 4.2.7.1), or one block of
 /// 16 symbols on every lane each `interval` blocks (3.0, 4.2.7.2; its EDS token of 4 B a link is left out). FLIT mode's are not modelled: 0.
 pub fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
-    if interval == 0 {
-        return 0.0;
-    }
-    match generation.framing() {
-        Framing::Symbols => (4.0 / interval as f64).min(1.0),
-        Framing::Tokens => (1.0 / interval as f64).min(1.0),
-        Framing::Flits => 0.0,
-    }
+    // The same on any number of lanes.
+    ordered_set_slots(generation, Lanes(1), interval).map_or(0.0, |(every, size)| (size as f64 / every as f64).min(1.0))
 }
 
 /// SKP ordered sets in slots (bytes) of a link: one each so many, and the size of one; `None` where there are none (see [`ordered_set_share`]).
@@ -238,7 +232,12 @@ pub fn tlp_framing(generation: Generation) -> u64 {
 
 /// Bytes that one TLP puts on the wire: framing, header, payload in whole double words, and the ECRC digest where it is on (2.0, 2.7.1).
 pub fn tlp(generation: Generation, header: Header, payload: u64, ecrc: bool) -> u64 {
-    tlp_framing(generation) + header.bytes() + payload.next_multiple_of(4) + if ecrc { 4 } else { 0 }
+    tlp_framing(generation) + tlp_body(header, payload, ecrc)
+}
+
+/// The same without the framing: what a TLP keeps from link to link.
+pub fn tlp_body(header: Header, payload: u64, ecrc: bool) -> u64 {
+    header.bytes() + payload.next_multiple_of(4) + if ecrc { 4 } else { 0 }
 }
 
 /// Bytes that one DLLP (Ack, Nak, UpdateFC) puts on the wire: SDP 1, content 4, CRC 2, END 1 (2.0, 3.4.1 and 4.2.2), or an SDP token of 2 and 6
@@ -276,6 +275,11 @@ pub enum Class {
     NonPosted,
     /// Completions.
     Completion,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 3] = [Class::Posted, Class::NonPosted, Class::Completion];
 }
 
 /// One data credit is 4 DW (2.0, 2.6.1).

@@ -7,7 +7,7 @@ use super::clock::Pace;
 use super::fabric::Net;
 use super::kernel::{Agenda, NEVER};
 use super::wire::Tlp;
-use crate::protocol::pcie::{Class, Header};
+use crate::protocol::pcie::{self, Class, Header};
 use std::collections::VecDeque;
 
 /// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the memory of a run.
@@ -21,7 +21,7 @@ pub(super) struct Job {
     left: u32,
     /// Payload of each completion but the last.
     piece: u32,
-    digest: u16,
+    ecrc: bool,
     /// The local port that it came in by.
     pub(super) port: u16,
     ready: u64,
@@ -50,7 +50,7 @@ pub(super) struct Answer {
     pub(super) piece: u32,
     pub(super) large: u32,
     pub(super) large_piece: u32,
-    pub(super) digest: u16,
+    pub(super) ecrc: bool,
     /// Which of the latencies: an index into the completer's places.
     pub(super) place: usize,
 }
@@ -107,7 +107,7 @@ impl Completer {
             tag: tlp.tag,
             left: asks,
             piece: if asks > answer.large { answer.large_piece } else { answer.piece },
-            digest: answer.digest,
+            ecrc: answer.ecrc,
             port: net.wires[wire as usize].port_to,
             ready: now + self.latency[answer.place],
         };
@@ -202,7 +202,7 @@ impl Job {
             at: net.flows[self.flow as usize].back,
             flow: self.flow,
             tag: self.tag,
-            body: Header::Dw3.bytes() as u16 + payload.next_multiple_of(4) as u16 + self.digest,
+            body: pcie::tlp_body(Header::Dw3, payload as u64, self.ecrc) as u16,
             payload: payload as u16,
             asks: 0,
             class: Class::Completion,

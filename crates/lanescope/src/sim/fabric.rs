@@ -7,7 +7,7 @@ use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
 use super::source::{Arrivals, Source};
 use super::switch::Switch;
 use super::terminal::Terminal;
-use super::wire::{Account, CLASSES, Credits, Policy, Tlp, Wire, WireSpec};
+use super::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use crate::plan::check::replay_buffer;
 use crate::plan::{Flow, Hop, LinkId, Part as Planned, PartId, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
@@ -45,11 +45,11 @@ pub(super) enum Reach {
     StoreAndForward(u64),
 }
 
-/// What has happened to a flow, since time 0. Read and written bytes are kept apart.
+/// What has happened to a flow, since time 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Payload delivered: written, read.
-    pub(super) bytes: [u64; 2],
+    /// Payload delivered.
+    pub(super) bytes: u64,
     /// Operations begun, and the sum of their beginnings, fs.
     pub(super) begun: u64,
     pub(super) begun_sum: u128,
@@ -87,8 +87,8 @@ impl FlowState {
     }
 
     #[inline]
-    pub(super) fn received(&mut self, read: bool, bytes: u64) {
-        self.tally.bytes[read as usize] += bytes;
+    pub(super) fn received(&mut self, bytes: u64) {
+        self.tally.bytes += bytes;
     }
 
     pub(super) fn first_data(&mut self, after: u64) {
@@ -207,9 +207,11 @@ const TYPICAL: Corner = Corner::Typical;
 
 impl Fabric {
     /// Wires a plan; everything begins at time 0.
-    pub(super) fn build(plan: &Plan, groups: &[u32], seed: u64) -> (Fabric, Agenda) {
+    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, Agenda) {
         let mut net = Net { wires: wires(plan), paths: Vec::new(), flows: Vec::new(), latencies: Vec::new() };
-        for (flow, &group) in plan.flows.iter().zip(groups) {
+        // The members of a table stand in a row.
+        let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
+        for (flow, group) in plan.flows.iter().zip(tables) {
             let there = net.paths.len() as u32;
             net.paths.extend(flow.route.iter().map(|h| wire_of(*h)));
             let back = net.paths.len() as u32;
@@ -236,7 +238,7 @@ impl Fabric {
                 let at = fabric.signals.len() as u32;
                 let wire = &mut fabric.net.wires[inward as usize];
                 (wire.rx, wire.dl, wire.port_to) = (at, at + 3, port as u16);
-                fabric.signals.extend(CLASSES.map(|c| Signal::Head(inward, c)));
+                fabric.signals.extend(Class::ALL.map(|c| Signal::Head(inward, c)));
                 fabric.signals.push(Signal::Answer(inward));
                 let wire = &mut fabric.net.wires[outward as usize];
                 (wire.tx, wire.port_from) = (at + 4, port as u16);
@@ -297,7 +299,6 @@ impl Fabric {
             }
         }
         let size = flow.size.typical.0;
-        let digest = if plan.ecrc(flow) { 4 } else { 0 };
         let both = if flow.reads() && flow.writes() { 2 } else { 1 };
         requester.streams.push(Stream {
             flow: index as u32,
@@ -307,7 +308,8 @@ impl Fabric {
                 size,
                 payload: flow.payload.typical.bytes(),
                 request: plan.request_size(TYPICAL, flow),
-                head: (flow.header.typical.bytes() + digest) as u16,
+                header: flow.header.typical,
+                ecrc: plan.ecrc(flow),
             },
             source: match flow.program {
                 Program::Saturating => Source::Saturating,
@@ -367,7 +369,7 @@ fn wires(plan: &Plan) -> Vec<Wire> {
                 generation,
                 lanes,
                 skp: pcie::ordered_set_slots(generation, speed.lanes, link.skp_interval.typical.0.unwrap_or(0) as u64),
-                accounts: CLASSES.map(account),
+                accounts: Class::ALL.map(account),
                 replay: replay.map(|q| q.typical.0.min(u32::MAX as u64 / 2) as u32),
                 acks: Policy { every: link.ack_every.typical.0, limit },
                 updates: Policy { every: link.update_fc_every.typical.0, limit },
@@ -400,7 +402,7 @@ fn answer(plan: &Plan, flow: &Flow) -> Answer {
         piece: size(1),
         large: large.map_or(u32::MAX, |l| l.min(u32::MAX as u64) as u32),
         large_piece: size(u64::MAX),
-        digest: if plan.ecrc(flow) { 4 } else { 0 },
+        ecrc: plan.ecrc(flow),
         place: match flow.place {
             Place::Memory | Place::Device => 0,
             Place::Cache => 1,

@@ -5,14 +5,13 @@
 //! and each of which waits only for wires of the set, will never move again.
 
 use super::fabric::{Fabric, Part};
-use super::wire::CLASSES;
 use crate::plan::{Direction, Hop, LinkId, Plan};
+use crate::protocol::pcie::Class;
 
 /// `links.a toward sw.1`.
 fn name(plan: &Plan, wire: u32) -> String {
     let direction = if wire & 1 == 0 { Direction::Down } else { Direction::Up };
-    let hop = Hop { link: LinkId(wire / 2), direction };
-    format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name)
+    plan.direction_name(Hop { link: LinkId(wire / 2), direction })
 }
 
 /// For each wire whose transmitter has been blocked since before a moment: the wires whose buffers must drain first.
@@ -56,7 +55,7 @@ pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) 
         if let Some(at) = walk.iter().position(|w| *w == next) {
             let lack = |w: &u32| {
                 let wire = &fabric.net.wires[*w as usize];
-                let spent = CLASSES.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
+                let spent = Class::ALL.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
                 let spent: Vec<String> = spent.map(|c| format!("{c:?}")).collect();
                 let kind = if spent.is_empty() {
                     wire.idle.words().to_owned()

@@ -185,16 +185,8 @@ impl Run {
         if !check(plan, diagnostics) {
             return None;
         }
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut of = Vec::new();
-        for (i, flow) in plan.flows.iter().enumerate() {
-            match groups.last_mut().filter(|g| plan.flows[g[0]].group == flow.group) {
-                Some(g) => g.push(i),
-                None => groups.push(vec![i]),
-            }
-            of.push(groups.len() as u32 - 1);
-        }
-        let (fabric, agenda) = Fabric::build(plan, &of, seed);
+        let groups = plan.groups();
+        let (fabric, agenda) = Fabric::build(plan, &groups, seed);
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
@@ -266,8 +258,11 @@ impl Run {
                 Pause::Silent => {
                     // Time goes on although nothing happens; but if packets are stuck it need not.
                     self.now = until;
-                    if self.knot(true) || self.step.is_none() {
-                        self.finish_silent();
+                    if !self.knot(true) && self.step.is_none() {
+                        // Closed loads with a pause, or an open one, would still have timers: so all work is done.
+                        self.end(Ending::Silent);
+                    }
+                    if self.is_done() {
                         return Step::Done;
                     }
                 }
@@ -293,16 +288,6 @@ impl Run {
             }
         }
         Step::Done
-    }
-
-    /// Nothing will happen any more.
-    fn finish_silent(&mut self) {
-        if self.ending != Ending::Running {
-            self.phase = Phase::Done;
-            return;
-        }
-        // Closed loads with a pause, or an open one, would still have timers: so all work is done, or stuck.
-        self.end(Ending::Silent);
     }
 
     fn end(&mut self, ending: Ending) {
@@ -387,7 +372,7 @@ impl Run {
             let mut batch = Batch::default();
             for &m in members {
                 let (now, then) = (&tallies[m], &self.at_batch[m]);
-                batch.bytes += now.bytes[0] + now.bytes[1] - then.bytes[0] - then.bytes[1];
+                batch.bytes += now.bytes - then.bytes;
                 batch.done += now.done - then.done;
                 batch.latency += (now.latency - then.latency) as f64;
                 batch.backlog += backlogs[m];
@@ -401,7 +386,6 @@ impl Run {
         }
         self.batch_end = self.batch_end.saturating_add(self.batch);
         if self.knot(false) {
-            self.phase = Phase::Done;
             return;
         }
         let n = self.batches.first().map_or(0, Vec::len);
@@ -473,13 +457,15 @@ impl Run {
             self.end(Ending::Deadlock { circle });
             return true;
         }
-        let delivered: u64 = self.fabric.net.flows.iter().map(|f| f.tally.bytes[0] + f.tally.bytes[1]).sum();
+        let delivered: u64 = self.fabric.net.flows.iter().map(|f| f.tally.bytes).sum();
         if delivered != self.last_delivery.0 {
             self.last_delivery = (delivered, self.now);
         }
+        if !silent && self.now.saturating_sub(self.last_delivery.1) <= self.patience.saturating_mul(100) {
+            return false;
+        }
         let waiting = knots::waiting(&self.plan, &self.fabric);
-        let stalled = silent || self.now.saturating_sub(self.last_delivery.1) > self.patience.saturating_mul(100);
-        if stalled && !waiting.is_empty() {
+        if !waiting.is_empty() {
             self.end(Ending::Stall { waiting });
             return true;
         }

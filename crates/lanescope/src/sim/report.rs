@@ -91,7 +91,9 @@ impl Run {
                 }
             })
             .collect();
-        let flows: Vec<SimulatedFlow> = (0..self.groups.len()).map(|g| self.flow(g, &tallies, &links)).collect();
+        let backlogs = self.fabric.backlogs(self.now);
+        let flows: Vec<SimulatedFlow> =
+            (0..self.groups.len()).map(|g| self.flow(g, &tallies, &backlogs, &links)).collect();
         let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
         let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
         let switches = plan
@@ -138,7 +140,7 @@ impl Run {
         if self.batches[group].len() >= 2 && !self.in_warmup() {
             return whole;
         }
-        let bytes: u64 = self.groups[group].iter().map(|&m| bytes(&tallies[m]) - bytes(&self.at_window[m])).sum();
+        let bytes: u64 = self.groups[group].iter().map(|&m| tallies[m].bytes - self.at_window[m].bytes).sum();
         Interval { mean: bytes as f64 / self.window_fs().max(1.0), half: None }
     }
 
@@ -146,7 +148,7 @@ impl Run {
         matches!(self.phase, super::Phase::Warmup { .. })
     }
 
-    fn flow(&self, group: usize, tallies: &[Tally], links: &[SimulatedLink]) -> SimulatedFlow {
+    fn flow(&self, group: usize, tallies: &[Tally], backlogs: &[u64], links: &[SimulatedLink]) -> SimulatedFlow {
         let members = &self.groups[group];
         let plan = &self.plan;
         let ways = if self.alternates(group) { 0.5 } else { 1.0 };
@@ -173,15 +175,14 @@ impl Run {
         let histogram = &self.fabric.net.latencies[group];
         let quantile = |q: f64| if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(q) as f64 * 1e-12 };
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
-        let backlogs = self.batch_values(group, |b| b.backlog as f64);
-        let backlog = self.fabric.backlogs(self.now);
-        let unstable = stats::grows(&backlogs, done as f64, 2e-3);
+        let rising = self.batch_values(group, |b| b.backlog as f64);
+        let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
             name: plan.flows[members[0]].group.clone(),
             rate,
             each: members
                 .iter()
-                .map(|&m| (bytes(&tallies[m]) - bytes(&self.at_window[m])) as f64 / window * ways * 8.0 * SECOND)
+                .map(|&m| (tallies[m].bytes - self.at_window[m].bytes) as f64 / window * ways * 8.0 * SECOND)
                 .collect(),
             latency: latency.times(1.0 / SECOND),
             latency_first: (firsts > 0.0).then(|| sum(&|t| t.first_latency) as f64 / firsts / SECOND),
@@ -192,7 +193,7 @@ impl Run {
             operations: done,
             in_flight,
             little: latency_sum / window,
-            backlog: members.iter().map(|&m| backlog[m]).sum(),
+            backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
             bound_by: bound_by(plan, FlowId(members[0] as u32), links),
             over_seeds: None,
@@ -203,15 +204,14 @@ impl Run {
     pub fn sample(&self) -> Sample {
         let net = &self.fabric.net;
         let held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
-        let classes = [Class::Posted, Class::NonPosted, Class::Completion];
         Sample {
             time: self.time(),
-            delivered: net.flows.iter().map(|f| bytes(&f.tally)).collect(),
+            delivered: net.flows.iter().map(|f| f.tally.bytes).collect(),
             backlog: self.fabric.backlogs(self.now),
             busy: net.wires.iter().map(|w| w.counts.busy()).collect(),
             queued: held.iter().map(|h| h.0).collect(),
             queued_bytes: held.iter().map(|h| h.1).collect(),
-            credits: net.wires.iter().map(|w| classes.map(|c| w.left(c).0)).collect(),
+            credits: net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect(),
         }
     }
 }
@@ -238,14 +238,10 @@ pub fn over_seeds(mut runs: Vec<Simulation>) -> Option<Simulation> {
     Some(first)
 }
 
-fn bytes(t: &Tally) -> u64 {
-    t.bytes[0] + t.bytes[1]
-}
-
 /// What holds a flow up, by the ledgers along its way: a wire whose slots are all taken; else what its requester's own wire waited for.
 fn bound_by(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Binding {
     let flow = &plan.flows[flow.0 as usize];
-    let name = |hop: Hop| format!("links.{} toward {}", plan.link(hop.link).name, plan.part(plan.arrives(hop)).name);
+    let name = |hop: Hop| plan.direction_name(hop);
     let of = |hop: Hop| &links[super::fabric::wire_of(hop) as usize].slots;
     let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
     let used = |s: &SlotCounts| s.busy() as f64 / s.total().max(1) as f64;

@@ -8,7 +8,7 @@ use super::fabric::Net;
 use super::kernel::NEVER;
 use super::source::{Next, Source};
 use super::wire::Tlp;
-use crate::protocol::pcie::{Class, SIZES};
+use crate::protocol::pcie::{self, Class, Header, SIZES};
 use crate::result::Idle;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -25,8 +25,9 @@ pub(super) struct Shape {
     pub(super) payload: u64,
     /// Largest read request.
     pub(super) request: u64,
-    /// Header and digest of a request.
-    pub(super) head: u16,
+    /// Header of a request.
+    pub(super) header: Header,
+    pub(super) ecrc: bool,
 }
 
 /// A flow, as its requester sees it.
@@ -355,7 +356,7 @@ impl Requester {
             return Err((Idle::Pace, open));
         }
         let engine = if issue.read { self.tags.ready(now)? } else { 0 };
-        let body = shape.head + payload.next_multiple_of(4) as u16;
+        let body = pcie::tlp_body(shape.header, payload, shape.ecrc) as u16;
         if !net.wires[wire as usize].may_send(class, body, payload as u16, now) {
             return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
         }
@@ -421,7 +422,7 @@ impl Requester {
         let (left, read) = (read.left, *read);
         let op = &mut self.ops.all[read.op as usize];
         let flow = &mut net.flows[tlp.flow as usize];
-        flow.received(true, tlp.payload as u64);
+        flow.received(tlp.payload as u64);
         if !op.begun {
             op.begun = true;
             flow.first_data(first_data + self.latency - op.born);

@@ -7,7 +7,7 @@
 use super::clock::Pace;
 use super::fabric::Net;
 use super::kernel::{Agenda, NEVER};
-use super::wire::{CLASSES, Tlp, Wire};
+use super::wire::{Tlp, Wire};
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
 use crate::scenario::keys::{Arbitration, Core, Queues};
@@ -206,7 +206,7 @@ impl Switch {
         let wire = self.outs[out].wire as usize;
         let mut best: Option<(Class, u64)> = None;
         let mut lack = Idle::NothingToSend;
-        for class in CLASSES {
+        for class in Class::ALL {
             if bits & (1 << class as u64) == 0 {
                 continue;
             }
@@ -343,7 +343,7 @@ impl Switch {
         let mut i = 0;
         while i < 3 * ports {
             let port = (self.core_turn + 1 + i / 3) % ports;
-            let class = CLASSES[i % 3];
+            let class = Class::ALL[i % 3];
             i += 1;
             let out = self.ins[port].heads[class as usize];
             if out == NONE {
@@ -392,7 +392,7 @@ impl Switch {
     pub(super) fn blocked(&self, net: &Net) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for ingress in &self.ins {
-            for class in CLASSES {
+            for class in Class::ALL {
                 let head = net.wires[ingress.wire as usize].queues[class as usize].front();
                 let stored = ingress.stored.iter().filter_map(|q| q.front()).filter(|t| t.class == class);
                 for tlp in head.into_iter().chain(stored) {

@@ -92,7 +92,7 @@ impl Terminal {
     fn write(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
         self.pop(id, Class::Posted, now, net, agenda);
-        net.flows[tlp.flow as usize].received(false, tlp.payload as u64);
+        net.flows[tlp.flow as usize].received(tlp.payload as u64);
         if tlp.last
             && let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency))
         {

@@ -11,9 +11,6 @@ use crate::protocol::pcie::{self, Class, Generation};
 use crate::result::{Idle, SlotCounts};
 use std::collections::VecDeque;
 
-/// All classes, in the order of their queues.
-pub(super) const CLASSES: [Class; 3] = [Class::Posted, Class::NonPosted, Class::Completion];
-
 /// A TLP, from its first transmission on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tlp {
@@ -509,7 +506,7 @@ impl Wire {
             None if self.unacked > 0 => self.ack_deadline,
             None => NEVER,
         };
-        for class in CLASSES {
+        for class in Class::ALL {
             let f = &mut self.freed[class as usize];
             if f.count == 0 {
                 continue;
@@ -549,7 +546,7 @@ impl Wire {
         all.fold((0, 0), |(n, bytes), tlp| (n + 1, bytes + tlp.payload as u64))
     }
 
-    /// Credits of a class that are in use: (headers, data), of finite accounts.
+    /// Credits of a class that the transmitter has left: (headers, data), of finite accounts.
     pub(super) fn left(&self, class: Class) -> (Option<u32>, Option<u32>) {
         let left = |c: Credits| match c {
             Credits::Infinite => None,
