@@ -3,5 +3,6 @@
 //! Wire sizes, line rates, credit units and timers, each with its clause. `estimate` and the simulator share them, so that a wire size has one
 //! formula in one place. Nothing here knows about parts, plans or time passing.
 
+pub mod ethernet;
 pub mod pci;
 pub mod pcie;

@@ -1,0 +1,167 @@
+//! Ethernet: MAC rates, frame sizes, pause frames. References are to IEEE 802.3-2018 unless another is named.
+
+use crate::units::{Bytes, Rate, Time};
+
+/// Preamble and start frame delimiter, bytes (3.2.1, 3.2.2).
+pub const PREAMBLE: u64 = 8;
+/// Interpacket gap, bytes: 96 bit times (4.4.2).
+pub const GAP: u64 = 12;
+/// Destination, source and type, bytes (3.2.3 to 3.2.6).
+pub const HEADER: u64 = 14;
+/// Frame check sequence, bytes (3.2.9).
+pub const FCS: u64 = 4;
+/// The tag that carries a priority, bytes (802.1Q, 9.3). Frames of lanescope are untagged; a priority is known by the queue.
+pub const TAG: u64 = 4;
+/// minFrameSize, bytes (4.4.2).
+pub const MIN_FRAME: u64 = 64;
+/// maxBasicDataSize, bytes of MAC client data (3.2.7).
+pub const BASIC_DATA: u64 = 1500;
+/// Client data of the largest frames that are in use (jumbo; no standard).
+pub const MOST_DATA: u64 = 9216;
+
+/// EtherType of MAC control frames (annex 31A).
+pub const MAC_CONTROL: u16 = 0x8808;
+/// Where MAC control frames go: 01-80-C2-00-00-01 (annex 31B.1).
+pub const MAC_CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
+/// Opcode of PAUSE (annex 31A).
+pub const PAUSE_OPCODE: u16 = 0x0001;
+/// Opcode of priority-based flow control (annex 31A; 802.1Qbb).
+pub const PFC_OPCODE: u16 = 0x0101;
+/// Bit times of a pause quantum (annex 31B.2).
+pub const QUANTUM_BITS: u64 = 512;
+/// Priorities of PFC (802.1Qbb; 802.1Q, 36.1).
+pub const PRIORITIES: u32 = 8;
+/// EtherType of the frames that lanescope makes up: IEEE 802 local experimental 1 (802-2014, 9.2.4).
+pub const EXPERIMENTAL: u16 = 0x88B5;
+
+/// Bytes of a MAC frame, destination to FCS, that carries so much data: at least [`MIN_FRAME`] (3.2.8).
+pub const fn frame(data: u64) -> u64 {
+    let bytes = HEADER + data + FCS;
+    if bytes < MIN_FRAME { MIN_FRAME } else { bytes }
+}
+
+/// Bytes that a frame takes of the wire: with preamble and gap.
+pub const fn wire(frame: u64) -> u64 {
+    PREAMBLE + frame + GAP
+}
+
+/// Bytes of padding in a frame that carries so much data (3.2.8).
+pub const fn padding(data: u64) -> u64 {
+    frame(data) - HEADER - FCS - data
+}
+
+/// A rate at which a MAC runs, one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LineRate(u64);
+
+/// (MAC rate, signalled rate of all lanes) in bits per second, with the clause of the coding.
+const RATES: [(u64, u64, &str); 14] = [
+    (10_000_000, 20_000_000, "Manchester, clause 7"),
+    (100_000_000, 125_000_000, "4B/5B, clause 24"),
+    (1_000_000_000, 1_250_000_000, "8B/10B, clause 36"),
+    (2_500_000_000, 3_125_000_000, "8B/10B, clause 127 (802.3cb)"),
+    (5_000_000_000, 5_156_250_000, "64B/66B, clause 129 (802.3cb)"),
+    (10_000_000_000, 10_312_500_000, "64B/66B, clause 49"),
+    (25_000_000_000, 25_781_250_000, "64B/66B, clause 107"),
+    (40_000_000_000, 41_250_000_000, "64B/66B, clause 82"),
+    (50_000_000_000, 53_125_000_000, "256B/257B with RS(544,514), clause 134 (802.3cd)"),
+    (100_000_000_000, 103_125_000_000, "64B/66B, clause 82"),
+    (200_000_000_000, 212_500_000_000, "256B/257B with RS(544,514), clause 119"),
+    (400_000_000_000, 425_000_000_000, "256B/257B with RS(544,514), clause 119"),
+    (800_000_000_000, 850_000_000_000, "256B/257B with RS(544,514), clause 172 (802.3df)"),
+    (1_600_000_000_000, 1_700_000_000_000, "256B/257B with RS(544,514) (802.3dj)"),
+];
+
+impl LineRate {
+    /// All, slowest first.
+    pub fn all() -> impl Iterator<Item = LineRate> {
+        RATES.iter().map(|r| LineRate(r.0))
+    }
+
+    /// The MAC that runs at this rate, if there is one.
+    pub fn of(rate: Rate) -> Option<LineRate> {
+        LineRate::all().find(|r| r.rate() == rate)
+    }
+
+    fn row(self) -> (u64, u64, &'static str) {
+        RATES.into_iter().find(|r| r.0 == self.0).unwrap_or(RATES[5])
+    }
+
+    /// Bits per second of the MAC, one way: after line coding.
+    pub fn rate(self) -> Rate {
+        Rate::from_bits(self.0)
+    }
+
+    /// Bits per second on the medium, one way: with line coding, and forward error correction where it belongs to it.
+    pub fn raw(self) -> Rate {
+        Rate::from_bits(self.row().1)
+    }
+
+    /// The line coding and its clause.
+    pub fn coding(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Femtoseconds of a byte: whole at every rate.
+    pub fn byte_fs(self) -> u64 {
+        8_000_000_000_000_000 / self.0
+    }
+
+    /// How long so many bytes take on the wire.
+    pub fn time(self, bytes: u64) -> Time {
+        self.rate().time(Bytes(bytes))
+    }
+
+    /// How long a pause quantum is.
+    pub fn quantum(self) -> Time {
+        self.time(QUANTUM_BITS / 8)
+    }
+}
+
+impl std::fmt::Display for LineRate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.rate())
+    }
+}
+
+/// Bytes that may still come in after a receiver has decided to stop the sender: what it needs as headroom (802.1Q, annex N; Cisco and Mellanox white papers count
+/// the same). The decision waits behind a frame that has just begun, the pause frame crosses the link, the sender takes its time and finishes the frame that
+/// it has just begun, and what is on the link comes in. `delay` is one way, `response` the sender's; `longest` the longest frame either way.
+pub fn headroom(rate: LineRate, delay: Time, response: Time, longest: u64) -> u64 {
+    let flight = rate.rate().slots(Time::from_fs(2 * delay.fs() + response.fs())) + 1;
+    // What goes before the pause frame, and the pause frame itself, are time in which data frames come in.
+    wire(longest) + wire(MIN_FRAME) + flight + wire(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_by_hand() {
+        assert_eq!((frame(1500), wire(frame(1500)), padding(1500)), (1518, 1538, 0));
+        assert_eq!((frame(46), padding(46)), (64, 0));
+        assert_eq!((frame(1), padding(1), wire(frame(0))), (64, 45, 84));
+        // 14.88 million of the smallest frames a second at 10 Gb/s, as every tester knows.
+        assert_eq!((10e9 / 8.0 / wire(64) as f64) as u64, 14_880_952);
+    }
+
+    #[test]
+    fn every_rate_has_a_whole_byte_time() {
+        for rate in LineRate::all() {
+            assert_eq!(rate.byte_fs() * rate.0, 8_000_000_000_000_000, "{rate}");
+            assert!(rate.raw() > rate.rate());
+            assert_eq!(LineRate::of(rate.rate()), Some(rate));
+        }
+        assert_eq!(LineRate::of(Rate::from_bits(9_000_000_000)), None);
+        let ten = LineRate::of(Rate::from_bits(10_000_000_000)).expect("a rate");
+        assert_eq!((ten.byte_fs(), ten.quantum().fs()), (800_000, 51_200_000));
+    }
+
+    #[test]
+    fn headroom_by_hand() {
+        let ten = LineRate::of(Rate::from_bits(10_000_000_000)).expect("a rate");
+        // 100 ns each way are 250 B at 10 Gb/s; no response time.
+        assert_eq!(headroom(ten, Time::from_fs(100_000_000), Time::ZERO, 1518), 1538 + 84 + 251 + 1538);
+    }
+}
