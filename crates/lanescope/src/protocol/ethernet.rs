@@ -1,5 +1,9 @@
 //! Ethernet: MAC rates, frame sizes, pause frames. References are to IEEE 802.3-2018 unless another is named.
 
+mod frames;
+
+pub use frames::{address, data_frame, pause_frame, pfc_frame};
+
 use crate::units::{Bytes, Rate, Time};
 
 /// Preamble and start frame delimiter, bytes (3.2.1, 3.2.2).
@@ -72,6 +76,19 @@ const RATES: [(u64, u64, &str); 14] = [
     (1_600_000_000_000, 1_700_000_000_000, "256B/257B with RS(544,514) (802.3dj)"),
 ];
 
+/// (MAC rate, pause quanta) of [`LineRate::pause_response`].
+const RESPONSES: [(u64, u64); 9] = [
+    (100_000_000, 1),
+    (1_000_000_000, 2),
+    (10_000_000_000, 60),
+    (25_000_000_000, 80),
+    (40_000_000_000, 118),
+    (50_000_000_000, 147),
+    (100_000_000_000, 394),
+    (200_000_000_000, 453),
+    (400_000_000_000, 905),
+];
+
 impl LineRate {
     /// All, slowest first.
     pub fn all() -> impl Iterator<Item = LineRate> {
@@ -116,6 +133,12 @@ impl LineRate {
     pub fn quantum(self) -> Time {
         self.time(QUANTUM_BITS / 8)
     }
+
+    /// Quanta after a PAUSE has come in, from which on a sender may begin no further frame (31B.3.7); `None` where no number could be
+    /// confirmed. Of two numbers for one rate it is that of ports over fibre and backplane: 10GBASE-T has more than the 60 of 10 Gb/s.
+    pub fn pause_response(self) -> Option<u64> {
+        RESPONSES.into_iter().find(|r| r.0 == self.0).map(|r| r.1)
+    }
 }
 
 impl std::fmt::Display for LineRate {
@@ -156,6 +179,22 @@ mod tests {
         assert_eq!(LineRate::of(Rate::from_bits(9_000_000_000)), None);
         let ten = LineRate::of(Rate::from_bits(10_000_000_000)).expect("a rate");
         assert_eq!((ten.byte_fs(), ten.quantum().fs()), (800_000, 51_200_000));
+    }
+
+    #[test]
+    fn pause_responses_are_those_of_white_papers() {
+        // Bit times that switch makers reckon with: 30,720 at 10 Gb/s, 40,960 at 25, 60,416 at 40, 201,728 at 100, 463,360 at 400.
+        let bits = |gigabits: u64| {
+            LineRate::of(Rate::from_bits(gigabits * 1_000_000_000))
+                .and_then(|r| r.pause_response())
+                .map(|q| q * QUANTUM_BITS)
+        };
+        let papers = [(10, 30_720), (25, 40_960), (40, 60_416), (100, 201_728), (400, 463_360)];
+        assert!(papers.iter().all(|p| bits(p.0) == Some(p.1)));
+        assert_eq!(bits(800), None);
+        for (rate, _) in RESPONSES {
+            assert!(LineRate::of(Rate::from_bits(rate)).is_some(), "{rate}");
+        }
     }
 
     #[test]
