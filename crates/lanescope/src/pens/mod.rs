@@ -1,7 +1,8 @@
-//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two.
+//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two; [`pcapng`] writes frames for Wireshark.
 
 pub mod chart;
 pub mod diff;
+pub mod pcapng;
 pub mod svg;
 pub mod text;
 

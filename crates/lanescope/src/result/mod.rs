@@ -3,8 +3,10 @@
 //! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
 //! its instances are listed when they differ.
 
+mod capture;
 mod simulation;
 
+pub use capture::{Crossed, Crossing};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedLink, SimulatedMetric,
     SimulatedSwitch, Simulation, SlotCounts,
