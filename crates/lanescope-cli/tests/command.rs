@@ -74,7 +74,7 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 13] = [
+    let commands: [&[&str]; 14] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],
@@ -84,6 +84,7 @@ fn json_and_csv_everywhere() {
         &["need", &file, "--flow", "rx", "--rate", "80 Gb/s"],
         &["wire", "pcie", "gen2", "x4"],
         &["wire", "pci"],
+        &["wire", "ethernet", "10 Gb/s"],
         &["platform", "list"],
         &["study", "list"],
         &["study", "fit", "polarfire"],
@@ -166,6 +167,9 @@ fn pictures_are_written() {
         let text = std::fs::read_to_string(to.join(name)).expect("a picture");
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{name}");
     }
+    let ethernet = dir.path().join("ethernet");
+    out(&["wire", "ethernet", "10 Gb/s", "--svg", &ethernet.to_string_lossy()], 0);
+    assert!(ethernet.join("efficiency.svg").exists() && ethernet.join("payload-rate.svg").exists());
     out(&["study", "run", "pes16t4g2", "--quick", "--method", "estimate", "--svg", &to.to_string_lossy()], 0);
     for figure in ["figure-2", "figure-3", "figure-4"] {
         assert!(to.join("pes16t4g2").join(format!("{figure}.svg")).exists());
@@ -229,6 +233,34 @@ fn mistakes_are_drawn_at_their_place() {
 fn the_calculators_table_is_golden() {
     insta::assert_snapshot!(out(&["wire", "pcie", "gen2", "x4", "--header", "3DW", "--no-ordered-sets"], 0).0);
     insta::assert_snapshot!(out(&["wire", "pci"], 0).0);
+    insta::assert_snapshot!(out(&["wire", "ethernet", "10 Gb/s"], 0).0);
+    let small = ["wire", "ethernet", "100 Gb/s", "--data", "1 B", "--length", "2 km", "--response", "1.5 us"];
+    insta::assert_snapshot!(out(&small, 0).0);
+}
+
+#[test]
+fn wrong_questions_about_ethernet_are_answered_with_what_there_is() {
+    let wrong = |args: &[&str], words: &[&str]| {
+        let (text, error) = out(&[&["wire", "ethernet"], args].concat(), 2);
+        assert!(text.is_empty() && words.iter().all(|w| error.contains(w)), "{args:?}: {error}");
+    };
+    wrong(&["9 Gb/s"], &["no Ethernet MAC runs at \"9 Gb/s\"", "10 Mb/s", "2.5 Gb/s", "1.6 Tb/s"]);
+    wrong(&["10"], &["no unit", "10 Gb/s"]);
+    wrong(&["10 ns"], &["is no rate"]);
+    wrong(&["gen3"], &["is no rate"]);
+    wrong(&[""], &["is no rate"]);
+    for data in ["0 B", "10000000 B", "9217 B"] {
+        wrong(&["10 Gb/s", "--data", data], &["is no data of a frame", "1 B to 9216 B"]);
+    }
+    for data in ["0", "10000000", "10000000000000000000000000"] {
+        wrong(&["10 Gb/s", "--data", data], &["is no size", "1500 B"]);
+    }
+    wrong(&["10 Gb/s", "--length", "100"], &["is no length", "no unit"]);
+    wrong(&["10 Gb/s", "--length", "2000 km", "--response", "6 h"], &["1000 km", "5 h"]);
+    wrong(&["9 Gb/s", "--data", "0 B"], &["9 Gb/s", "is no data"]);
+    wrong(&[], &["RATE"]);
+    // The same rate in another unit is the same MAC.
+    assert!(out(&["wire", "ethernet", "1250 MB/s"], 0).0.starts_with("10 Gb/s Ethernet"));
 }
 
 #[test]

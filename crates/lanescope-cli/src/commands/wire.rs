@@ -3,11 +3,12 @@
 use crate::{ANSWERED, WRONG, output};
 use clap::{Args, Subcommand};
 use lanescope::diagnostic::Diagnostics;
-use lanescope::estimate::wire::{Answer, Question, wire};
+use lanescope::estimate::wire::{Answer, Question, ethernet, wire};
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
+use lanescope::protocol::ethernet::MOST_QUANTA;
 use lanescope::protocol::pci::{BUSES, Bus};
-use lanescope::units::{digits, human_rate};
+use lanescope::units::{digits, human_rate, human_time};
 use std::path::PathBuf;
 
 /// One protocol each.
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 pub(crate) enum Wire {
     /// A PCIe link: rates, waterfall, efficiency against payload
     Pcie(Pcie),
+    /// An Ethernet link: rates, frames, pauses, headroom, efficiency against data
+    Ethernet(Ethernet),
     /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates
     Pci(Pci),
 }
@@ -57,6 +60,23 @@ pub(crate) struct Pcie {
 }
 
 #[derive(Args)]
+pub(crate) struct Ethernet {
+    /// Rate of the MAC: 10 Mb/s to 1.6 Tb/s
+    rate: String,
+    /// MAC client data of one frame
+    #[arg(long, default_value = "1500 B")]
+    data: String,
+    /// Length of the cable, for the headroom of PFC
+    #[arg(long, default_value = "100 m")]
+    length: String,
+    /// How long a sender takes to heed a pause, for the headroom of PFC
+    #[arg(long, default_value = "0 ns")]
+    response: String,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Args)]
 pub(crate) struct Pci {
     /// One bus; without it all
     bus: Option<String>,
@@ -80,6 +100,7 @@ struct Form {
 pub(crate) fn main(a: &Wire) -> u8 {
     match a {
         Wire::Pcie(a) => pcie(a),
+        Wire::Ethernet(a) => ethernet_link(a),
         Wire::Pci(a) => pci(a),
     }
 }
@@ -237,5 +258,105 @@ fn pictures(w: &Answer) -> Vec<(String, String)> {
         ("waterfall".into(), pens::svg::waterfall(&w.direction)),
         ("efficiency".into(), chart(&format!("{}: link efficiency", w.speed), "%", &efficiency)),
         ("payload-rate".into(), chart(&format!("{}: payload, one way", w.speed), "Gb/s", &rate)),
+    ]
+}
+
+fn ethernet_link(a: &Ethernet) -> u8 {
+    let question = ethernet::Question {
+        rate: a.rate.clone(),
+        data: a.data.clone(),
+        length: a.length.clone(),
+        response: a.response.clone(),
+    };
+    let mut diagnostics = Diagnostics::default();
+    let Some(answer) = ethernet::wire(&mut diagnostics, &question) else {
+        output::diagnostics(&diagnostics);
+        return WRONG;
+    };
+    if a.form.json {
+        output::json(&answer);
+    } else if a.form.csv {
+        let head = ["data_B", "wire_B", "frames_per_s", "efficiency", "payload_bps_one_way"].map(String::from).to_vec();
+        let rows = answer.curve.iter().map(|p| {
+            vec![
+                p.data.to_string(),
+                p.wire.to_string(),
+                p.frames_per_second.to_string(),
+                p.efficiency.to_string(),
+                p.payload.to_string(),
+            ]
+        });
+        output::csv(&Grid { head, rows: rows.collect() });
+    } else {
+        ethernet_text(&answer, a);
+    }
+    if let Some(dir) = &a.form.svg
+        && let Err(e) = output::pictures(dir, &ethernet_pictures(&answer))
+    {
+        output::error(&e);
+        return WRONG;
+    }
+    ANSWERED
+}
+
+fn ethernet_text(w: &ethernet::Answer, a: &Ethernet) {
+    let paint = output::paint();
+    let both = |bits: f64| format!("{} one way = {} MB/s", human_rate(bits), digits(bits / 8e6));
+    let percent = |v: f64| format!("{} %", digits(v * 100.0));
+    let mut out = format!("{}{} Ethernet{}\n", paint.strong, w.rate, paint.off);
+    let mut line = |name: &str, value: String| out += &format!("  {name:<18}{value}\n");
+    line("raw", format!("{}, {}", both(w.shares.raw), w.coding));
+    line("MAC", both(w.mac));
+    line("frame", format!("{} B data, {} B with header and FCS, {} B on the wire", w.data, w.frame, w.wire));
+    line("frames", format!("{} million/s, {} each", digits(w.frames_per_second / 1e6), human_time(w.frame_time)));
+    line("payload", both(w.shares.payload));
+    line("efficiency", format!("{} of the MAC's bytes are payload", percent(w.efficiency)));
+    line("pause quantum", human_time(w.quantum));
+    line("longest pause", format!("{}, {MOST_QUANTA} quanta", human_time(w.longest_pause)));
+    if let Some(quanta) = w.pause_response {
+        let time = human_time(w.quantum * quanta as f64);
+        line("pause response", format!("at most {quanta} quanta = {time} (802.3, 31B.3.7)"));
+    }
+    line(
+        "PFC headroom",
+        format!(
+            "{} B, {} of cable, response {}, such frames both ways",
+            w.headroom,
+            a.length.trim(),
+            a.response.trim()
+        ),
+    );
+    out += "\n  of the raw bits\n";
+    for (name, bits) in w.shares.entries().into_iter().filter(|e| e.1 > 0.0) {
+        out += &format!("  {name:<18}{:<13}{}\n", human_rate(bits), percent(bits / w.shares.raw));
+    }
+    out.push('\n');
+    output::print(&out);
+    let head = ["data", "on the wire", "million/s", "efficiency", "payload, one way"].map(String::from).to_vec();
+    let rows = w.curve.iter().map(|p| {
+        vec![
+            format!("{} B", p.data),
+            format!("{} B", p.wire),
+            digits(p.frames_per_second / 1e6),
+            percent(p.efficiency),
+            human_rate(p.payload),
+        ]
+    });
+    output::table(&Grid { head, rows: rows.collect() });
+}
+
+fn ethernet_pictures(w: &ethernet::Answer) -> Vec<(String, String)> {
+    let line = |name: &str, f: &dyn Fn(&ethernet::Point) -> f64| Series {
+        name: name.into(),
+        points: w.curve.iter().map(|p| (p.data as f64, f(p))).collect(),
+    };
+    let chart = |title: &str, y: &str, series: &[Series]| {
+        Chart { title, x: "data of one frame", y, log_x: true, x_unit_bytes: true, series }.svg()
+    };
+    let efficiency = [line("frames", &|p| p.efficiency * 100.0)];
+    let rate = [line("payload", &|p| p.payload / 1e9)];
+    vec![
+        ("efficiency".into(), chart(&format!("{} Ethernet: link efficiency", w.rate), "%", &efficiency)),
+        ("payload-rate".into(), chart(&format!("{} Ethernet: payload, one way", w.rate), "Gb/s", &rate)),
     ]
 }

@@ -1,7 +1,9 @@
 //! The protocol calculator: what one link carries, by size of payload.
 //!
 //! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as fast as they can; so a
-//! number of `wire` and a number of a study have the same formula behind them.
+//! number of `wire` and a number of a study have the same formula behind them. Ethernet is closed arithmetic of its rule book: [`ethernet`].
+
+pub mod ethernet;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::pcie::{self, PayloadSize, Speed};
