@@ -353,6 +353,7 @@ pub fn in_unit(value: f64, unit: &str) -> Option<f64> {
         match unit {
             "%" => Some(value * 100.0),
             "million/s" => Some(value / 1e6),
+            "frames" | "frames/s" => Some(value),
             _ => None,
         }
     }
@@ -372,6 +373,8 @@ pub enum Dimension {
     Share,
     /// Events per second.
     PerSecond,
+    /// A number of things.
+    Count,
 }
 
 impl Dimension {
@@ -380,7 +383,8 @@ impl Dimension {
         let has = |units: &[Unit]| units.iter().any(|u| u.0 == unit);
         match unit {
             "%" => Some(Dimension::Share),
-            "million/s" => Some(Dimension::PerSecond),
+            "million/s" | "frames/s" => Some(Dimension::PerSecond),
+            "frames" => Some(Dimension::Count),
             _ if has(RATE) => Some(Dimension::Rate),
             _ if has(TIME) => Some(Dimension::Time),
             _ if has(BYTES) => Some(Dimension::Bytes),
@@ -396,7 +400,9 @@ pub fn human(value: f64, dimension: Dimension) -> String {
         Dimension::Time => human_time(value),
         Dimension::Bytes => format!("{} B", digits(value)),
         Dimension::Share => format!("{} %", digits(value * 100.0)),
+        Dimension::PerSecond if value < 1e5 => format!("{}/s", digits(value)),
         Dimension::PerSecond => format!("{} million/s", digits(value / 1e6)),
+        Dimension::Count => digits(value),
     }
 }
 

@@ -6,8 +6,8 @@ use crate::scenario::{Part, PartKeys};
 use std::collections::HashMap;
 
 /// The parts of a scenario by the name of their table, in the order of their instances.
-pub(super) struct Directory<'a> {
-    parts: &'a [Part],
+pub(super) struct Directory<'a, K = PartKeys> {
+    parts: &'a [Part<K>],
     groups: HashMap<&'a str, Vec<PartId>>,
 }
 
@@ -19,8 +19,8 @@ pub(super) struct Address {
     pub(super) many: bool,
 }
 
-impl<'a> Directory<'a> {
-    pub(super) fn new(parts: &'a [Part]) -> Self {
+impl<'a, K> Directory<'a, K> {
+    pub(super) fn new(parts: &'a [Part<K>]) -> Self {
         let mut groups: HashMap<&str, Vec<PartId>> = HashMap::new();
         for (i, part) in parts.iter().enumerate() {
             groups.entry(&part.group).or_default().push(PartId(i as u32));
@@ -28,7 +28,7 @@ impl<'a> Directory<'a> {
         Directory { parts, groups }
     }
 
-    pub(super) fn part(&self, id: PartId) -> &'a Part {
+    pub(super) fn part(&self, id: PartId) -> &'a Part<K> {
         &self.parts[id.0 as usize]
     }
 

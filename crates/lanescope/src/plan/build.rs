@@ -68,6 +68,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             return None;
         }
     }
+    let network = super::network::build(diagnostics, scenario);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
@@ -81,6 +82,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         parts: Arc::new(parts),
         links: Arc::new(links),
         flows: Arc::new(flows),
+        network: Arc::new(network),
         stop,
         fingerprint: String::new(),
     };

@@ -7,11 +7,13 @@ mod address;
 mod build;
 pub(crate) mod check;
 mod facts;
+pub mod network;
 mod route;
 
 pub use build::build;
 pub(crate) use build::port_limits;
 pub use facts::Buffer;
+pub use network::Network;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
 use crate::scenario::PartKeys;
@@ -46,6 +48,8 @@ pub struct Plan {
     pub links: Arc<Vec<Link>>,
     /// All flows.
     pub flows: Arc<Vec<Flow>>,
+    /// Stations, switches, links and streams of Ethernet.
+    pub network: Arc<Network>,
     /// When a simulation ends.
     pub stop: Stop,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -289,6 +293,7 @@ impl Plan {
         for flow in self.flows.iter() {
             all.push((format!("flows.{}", flow.name), flow.settings()));
         }
+        all.extend(self.network.settings());
         all
     }
 
@@ -317,6 +322,7 @@ impl Plan {
         for flow in self.flows.iter() {
             hash.write(self.route_text(flow).as_bytes());
         }
+        self.network.hash(&mut hash);
         format!("{:016x}", hash.finish())
     }
 }

@@ -30,11 +30,17 @@ pub enum Idle {
     NonPostedCredits,
     /// No credits for posted requests at the receiver.
     PostedCredits,
+    /// Every destination with frames has yet to grant them.
+    Grants,
+    /// Every destination with frames was stopped by a switch.
+    Stopped,
+    /// Paused by the receiver.
+    Paused,
 }
 
 impl Idle {
     /// All of them, in order.
-    pub const ALL: [Idle; 10] = [
+    pub const ALL: [Idle; 13] = [
         Idle::NothingToSend,
         Idle::Core,
         Idle::Pace,
@@ -45,6 +51,9 @@ impl Idle {
         Idle::CompletionCredits,
         Idle::NonPostedCredits,
         Idle::PostedCredits,
+        Idle::Grants,
+        Idle::Stopped,
+        Idle::Paused,
     ];
 
     /// What a person calls it.
@@ -60,12 +69,15 @@ impl Idle {
             Idle::CompletionCredits => "no completion credits",
             Idle::NonPostedCredits => "no non-posted credits",
             Idle::PostedCredits => "no posted credits",
+            Idle::Grants => "nothing granted",
+            Idle::Stopped => "its destinations stopped",
+            Idle::Paused => "paused",
         }
     }
 
     /// Whether it waits for something that the receiver gives back.
     pub fn is_credit(self) -> bool {
-        self >= Idle::ReplayBuffer
+        self >= Idle::ReplayBuffer && self < Idle::Grants
     }
 }
 
@@ -88,12 +100,21 @@ pub struct SlotCounts {
     pub replays: u64,
     /// Fill of the last symbol time before idle.
     pub padding: u64,
+    /// Preamble, start delimiter and gap of frames.
+    #[serde(default)]
+    pub gap: u64,
+    /// PAUSE, PFC and other control frames, with their preamble and gap.
+    #[serde(default)]
+    pub control: u64,
     /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
-    /// no completion credits, no non-posted credits, no posted credits.
-    pub idle: [u64; 10],
-    /// TLPs (not slots).
+    /// no completion credits, no non-posted credits, no posted credits, nothing granted, its destinations stopped, paused.
+    pub idle: [u64; 13],
+    /// Control frames (not slots).
+    #[serde(default)]
+    pub controls: u64,
+    /// TLPs or frames (not slots).
     pub tlps: u64,
-    /// TLPs with data (not slots).
+    /// TLPs or frames with data (not slots).
     pub data_tlps: u64,
 }
 
@@ -113,6 +134,8 @@ impl SlotCounts {
             + self.ordered_sets
             + self.replays
             + self.padding
+            + self.gap
+            + self.control
     }
 
     /// What came since an earlier count.
@@ -128,6 +151,9 @@ impl SlotCounts {
             ordered_sets: self.ordered_sets - then.ordered_sets,
             replays: self.replays - then.replays,
             padding: self.padding - then.padding,
+            gap: self.gap - then.gap,
+            control: self.control - then.control,
+            controls: self.controls - then.controls,
             idle,
             tlps: self.tlps - then.tlps,
             data_tlps: self.data_tlps - then.data_tlps,
@@ -472,6 +498,8 @@ impl SimulatedLink {
             ("UpdateFC DLLPs", s.update_fc),
             ("replays", s.replays),
             ("padding", s.padding),
+            ("preamble, gap", s.gap),
+            ("control frames", s.control),
         ];
         all.extend(Idle::ALL.into_iter().zip(s.idle).map(|(cause, n)| (cause.words(), n)));
         all.push(("payload", s.payload));

@@ -1,8 +1,8 @@
 //! Values of one thing that do not fit each other, whatever stands around it.
 
-use super::keys::Core;
+use super::keys::{Core, EthernetSwitch};
 use super::quantity::Corner;
-use super::{Part, PartKeys};
+use super::{NodeKeys, Part, PartKeys};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Checks every part that could be read, so that all errors of a file are shown at once.
@@ -43,5 +43,48 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
             }
             PartKeys::Endpoint(_) => {}
         }
+    }
+}
+
+/// The same of Ethernet.
+pub(super) fn nodes(diagnostics: &mut Diagnostics, nodes: &[Part<NodeKeys>]) {
+    let mut last = "";
+    for part in nodes {
+        // What is wrong with a table is wrong with each of its instances.
+        if let (NodeKeys::Switch(k), true) = (&part.keys, part.group != last) {
+            let before = diagnostics.count();
+            thresholds(diagnostics, part, k);
+            last = if diagnostics.count() > before { &part.group } else { last };
+        }
+    }
+}
+
+/// Thresholds of an Ethernet switch against each other and its memory.
+fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &EthernetSwitch) {
+    let memory = k.memory.typical;
+    let pairs = [
+        ("high_threshold", &k.high_threshold, "low_threshold", &k.low_threshold),
+        ("ecn_high", &k.ecn_high, "ecn_low", &k.ecn_low),
+    ];
+    for (high_name, high, low_name, low) in pairs {
+        for (name, q) in [(high_name, high), (low_name, low)] {
+            if let Some(q) = q.as_ref().filter(|q| q.typical > memory) {
+                let what = format!("{}: {name} = {} is above its memory of {memory}", part.name, q.typical);
+                let d = Diagnostic::error(q.span.or(Some(part.span)), what);
+                diagnostics.push(d.hint("it would never be reached"));
+            }
+        }
+        if let (Some(high), Some(low)) = (high, low)
+            && low.typical > high.typical
+        {
+            let what = format!("{}: {low_name} = {} is above {high_name} = {}", part.name, low.typical, high.typical);
+            let d = Diagnostic::error(low.span.or(Some(part.span)), what);
+            diagnostics.push(d.hint("what stopped above the high one goes on below the low one"));
+        }
+    }
+    let quanta = k.pause_quanta.typical;
+    if quanta == 0 || quanta > u16::MAX as u32 {
+        let what = format!("{}: pause_quanta = {quanta}, but a pause frame holds 1 to 65535", part.name);
+        diagnostics.push(Diagnostic::error(k.pause_quanta.span.or(Some(part.span)), what));
     }
 }

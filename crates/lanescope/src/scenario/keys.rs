@@ -191,6 +191,10 @@ words! {
         Switch = "switch",
         /// A device with DMA engines.
         Endpoint = "endpoint",
+        /// An end of an Ethernet link.
+        Station = "station",
+        /// An Ethernet switch.
+        EthernetSwitch = "ethernet-switch",
     }
 }
 
@@ -577,9 +581,21 @@ table! {
     }
 }
 
+mod ethernet;
+
+pub use ethernet::{
+    Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,
+    FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
+};
+
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 3] =
-    [("root-complex", ROOT_COMPLEX), ("switch", SWITCH), ("endpoint", ENDPOINT)];
+pub static PART_KINDS: [(&str, &[Key]); 5] = [
+    ("root-complex", ROOT_COMPLEX),
+    ("switch", SWITCH),
+    ("endpoint", ENDPOINT),
+    ("station", STATION),
+    ("ethernet-switch", ETHERNET_SWITCH),
+];
 
 #[cfg(test)]
 mod tests {
@@ -592,6 +608,8 @@ mod tests {
         assert!(RootComplex::read(&mut d, &empty, Span::default()).is_some());
         assert!(Switch::read(&mut d, &empty, Span::default()).is_some());
         assert!(Endpoint::read(&mut d, &empty, Span::default()).is_some());
+        assert!(Station::read(&mut d, &empty, Span::default()).is_some());
+        assert!(EthernetSwitch::read(&mut d, &empty, Span::default()).is_some());
         assert!(RunKeys::read(&mut d, &empty, Span::default()).is_some());
         assert!(!d.has_errors());
     }

@@ -4,15 +4,20 @@
 //! each table apart by the declarations in [`keys`]. All errors of all texts are collected. Nothing is resolved yet: that is the plan's work.
 
 mod check;
+mod fabric;
 pub mod keys;
 pub mod quantity;
 pub mod schema;
 pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
-use keys::{Endpoint, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Switch};
+use keys::{
+    Endpoint, EthernetLink, EthernetSwitch, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Station, Stream,
+    Switch,
+};
 use quantity::{Problem, Shape, unknown};
 use std::collections::HashMap;
+use std::sync::Arc;
 use tree::{Author, Node, Set, Table, Value};
 
 /// No scenario has more parts, links or flows than this, all instances counted.
@@ -41,14 +46,31 @@ pub trait Resolver {
 pub struct Scenario {
     /// One line for a report's head.
     pub title: String,
-    /// Parts; those with `count` once per instance.
+    /// Parts of PCIe; those with `count` once per instance.
     pub parts: Vec<Part>,
-    /// Links, not yet expanded.
+    /// Stations and switches of Ethernet, likewise.
+    pub nodes: Vec<Part<NodeKeys>>,
+    /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
-    /// Flows, not yet expanded.
+    /// Ethernet links, not yet expanded.
+    pub ethernet_links: Vec<Named<EthernetLink>>,
+    /// Flows of DMA, not yet expanded.
     pub flows: Vec<Named<Flow>>,
+    /// Flows of frames, not yet expanded.
+    pub streams: Vec<Named<Stream>>,
+    /// The texts of traces, by the name in the load and where it stands.
+    pub traces: HashMap<String, Trace>,
     /// How to simulate.
     pub run: RunKeys,
+}
+
+/// A text of times and destinations that a load names.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The text, for messages.
+    pub source: SourceId,
+    /// What it says.
+    pub text: Arc<str>,
 }
 
 /// A thing with its name and place.
@@ -62,9 +84,9 @@ pub struct Named<T> {
     pub keys: T,
 }
 
-/// One instance of a part.
+/// One instance of a part: of PCIe, or with [`NodeKeys`] of Ethernet.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct Part<K = PartKeys> {
     /// `nic.1`, or `host` when there is no count.
     pub name: String,
     /// The name of its table in the text.
@@ -72,10 +94,44 @@ pub struct Part {
     /// The place of its name.
     pub span: Span,
     /// Its kind and values.
-    pub keys: PartKeys,
+    pub keys: K,
 }
 
-/// The keys of one part.
+/// The keys of one part of Ethernet.
+#[derive(Clone, Debug)]
+pub enum NodeKeys {
+    /// A station.
+    Station(Station),
+    /// A switch.
+    Switch(EthernetSwitch),
+}
+
+impl NodeKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            NodeKeys::Station(k) => k.settings(),
+            NodeKeys::Switch(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            NodeKeys::Station(_) => PartKind::Station,
+            NodeKeys::Switch(_) => PartKind::EthernetSwitch,
+        }
+    }
+}
+
+/// The keys of any part.
+#[derive(Clone)]
+enum AnyKeys {
+    Pcie(PartKeys),
+    Ethernet(NodeKeys),
+}
+
+/// The keys of one part of PCIe.
 #[derive(Clone, Debug)]
 pub enum PartKeys {
     /// A root complex.
@@ -154,21 +210,42 @@ pub fn read(
     let title =
         text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
-    let [parts, links, flows] = sections;
-    let parts = read_parts(diagnostics, parts, &mut shelf);
+    let [mut parts, links, flows] = sections;
+    let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
+    let (streams, flows): (Vec<_>, Vec<_>) = flows
+        .into_iter()
+        .partition(|(_, t, _)| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == "send"));
+    let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
+    fabric::count(diagnostics, &ethernet_links, &mut parts);
+    let (mut pcie, mut nodes) = (Vec::new(), Vec::new());
+    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf) {
+        match keys {
+            AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
+            AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
+        }
+    }
     let links = read_named(diagnostics, links, Link::read);
     let flows = read_named(diagnostics, flows, Flow::read);
-    check::parts(diagnostics, &parts);
+    let streams = read_named(diagnostics, streams, Stream::read);
+    let traces = shelf.traces(diagnostics, &streams);
+    check::parts(diagnostics, &pcie);
+    check::nodes(diagnostics, &nodes);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
-    if parts.is_empty() && !diagnostics.has_errors() {
+    if pcie.is_empty() && nodes.is_empty() && !diagnostics.has_errors() {
         diagnostics.push(
             Diagnostic::error(whole, "this scenario has no parts")
                 .hint("lanescope new prints a scenario to start from"),
         );
     }
     (!diagnostics.has_errors()).then_some(())?;
-    Some(Scenario { title, parts, links, flows, run: run? })
+    Some(Scenario { title, parts: pcie, nodes, links, ethernet_links, flows, streams, traces, run: run? })
+}
+
+/// A link is Ethernet's where it says so, or where only Ethernet has such keys.
+fn is_ethernet(table: &Table) -> bool {
+    let own = ["ethernet", "star", "leaf_spine", "fat_tree"];
+    table.get("pcie").is_none() && own.iter().any(|k| table.get(k).is_some())
 }
 
 fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<String> {
@@ -212,6 +289,28 @@ impl Shelf<'_> {
             self.known.insert(place.clone(), table);
         }
         self.known.get(&place).cloned().flatten()
+    }
+}
+
+impl Shelf<'_> {
+    /// The texts of the traces that flows name.
+    fn traces(&self, diagnostics: &mut Diagnostics, streams: &[Named<Stream>]) -> HashMap<String, Trace> {
+        let mut traces = HashMap::new();
+        for stream in streams {
+            let keys::StreamLoad::Trace(name) = &stream.keys.load.typical else { continue };
+            let span = stream.keys.load.span.unwrap_or(stream.span);
+            let from = diagnostics.source(span.source).name.clone();
+            let main = diagnostics.source(SourceId(0)).name.clone();
+            match self.resolver.resolve(name, if from == "--set" { &main } else { &from }) {
+                Ok(included) => {
+                    let text: Arc<str> = included.text.into();
+                    let source = diagnostics.add_source(included.name, text.to_string());
+                    traces.insert(name.clone(), Trace { source, text });
+                }
+                Err(why) => diagnostics.push(Diagnostic::error(span, format!("trace: {why}"))),
+            }
+        }
+        traces
     }
 }
 
@@ -333,7 +432,11 @@ fn read_named<T>(
         .collect()
 }
 
-fn read_parts(diagnostics: &mut Diagnostics, things: Vec<(String, Table, Span)>, shelf: &mut Shelf) -> Vec<Part> {
+fn read_parts(
+    diagnostics: &mut Diagnostics,
+    things: Vec<(String, Table, Span)>,
+    shelf: &mut Shelf,
+) -> Vec<Part<AnyKeys>> {
     // "nic.1" changes one instance of "nic".
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
     let mut parts = Vec::new();
@@ -406,19 +509,24 @@ fn with_device(diagnostics: &mut Diagnostics, mut table: Table, shelf: &mut Shel
     Some(base)
 }
 
-fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<PartKeys> {
+fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<AnyKeys> {
+    let (pcie, ethernet) = (AnyKeys::Pcie, AnyKeys::Ethernet);
     let Some(node) = table.get("is") else {
         diagnostics.push(
             Diagnostic::error(span, "this part is of no kind")
-                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\" or \"endpoint\""),
+                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\" or \"ethernet-switch\""),
         );
         keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
     };
     match PartKind::read(node) {
-        Ok(PartKind::RootComplex) => RootComplex::read(diagnostics, table, span).map(PartKeys::RootComplex),
-        Ok(PartKind::Switch) => Switch::read(diagnostics, table, span).map(PartKeys::Switch),
-        Ok(PartKind::Endpoint) => Endpoint::read(diagnostics, table, span).map(PartKeys::Endpoint),
+        Ok(PartKind::RootComplex) => RootComplex::read(diagnostics, table, span).map(PartKeys::RootComplex).map(pcie),
+        Ok(PartKind::Switch) => Switch::read(diagnostics, table, span).map(PartKeys::Switch).map(pcie),
+        Ok(PartKind::Endpoint) => Endpoint::read(diagnostics, table, span).map(PartKeys::Endpoint).map(pcie),
+        Ok(PartKind::Station) => Station::read(diagnostics, table, span).map(NodeKeys::Station).map(ethernet),
+        Ok(PartKind::EthernetSwitch) => {
+            EthernetSwitch::read(diagnostics, table, span).map(NodeKeys::Switch).map(ethernet)
+        }
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
             keys::refuse_unknown_anywhere(diagnostics, table);

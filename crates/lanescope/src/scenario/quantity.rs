@@ -2,8 +2,9 @@
 
 use super::tree::{Author, Node, PROVENANCE, RANGE, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
+use crate::protocol::ethernet::LineRate;
 use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, PayloadSize, Speed};
-use crate::units::{Bytes, Frequency, Rate, Time, UnitError};
+use crate::units::{Bytes, Frequency, Length, Rate, Time, UnitError};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::cmp::Ordering;
@@ -254,7 +255,7 @@ pub fn unknown<'a>(key: &str, span: Span, known: impl IntoIterator<Item = &'a st
     }
 }
 
-fn expected(what: &str, node: &Node) -> Problem {
+pub(super) fn expected(what: &str, node: &Node) -> Problem {
     let kind = node.kind();
     Problem(format!("expected {what}, found {kind}"), String::new())
 }
@@ -339,6 +340,23 @@ unit_shape!(Time, "a duration", "420 ns");
 unit_shape!(Bytes, "a size", "256 B");
 unit_shape!(Rate, "a rate", "25 Gb/s");
 unit_shape!(Frequency, "a clock", "1.2 GHz");
+unit_shape!(Length, "a length", "5 m");
+
+impl Shape for LineRate {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let rate = Rate::read(node)?;
+        LineRate::of(rate).ok_or_else(|| {
+            let all: Vec<String> = LineRate::all().map(|r| r.to_string()).collect();
+            Problem(format!("no MAC runs at {rate}"), format!("Ethernet has {}", all.join(", ")))
+        })
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "enum": LineRate::all().map(|r| r.to_string()).collect::<Vec<_>>() })
+    }
+}
 
 macro_rules! size_shape {
     ($t:ty, $expected:literal, $hint:literal) => {

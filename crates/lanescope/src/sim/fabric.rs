@@ -6,6 +6,7 @@ use super::kernel::{Agenda, World};
 use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
 use super::source::{Arrivals, Source};
 use super::switch::Switch;
+use super::tally::{self, Tally};
 use super::terminal::Terminal;
 use super::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use crate::plan::check::replay_buffer;
@@ -45,23 +46,6 @@ pub(super) enum Reach {
     StoreAndForward(u64),
 }
 
-/// What has happened to a flow, since time 0.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    /// Payload delivered.
-    pub(super) bytes: u64,
-    /// Operations begun, and the sum of their beginnings, fs.
-    pub(super) begun: u64,
-    pub(super) begun_sum: u128,
-    /// Operations done, the sum of their ends, and of their latencies, fs.
-    pub(super) done: u64,
-    pub(super) done_sum: u128,
-    pub(super) latency: u128,
-    /// Reads whose first data have come, and the sum of the times to them, fs.
-    pub(super) firsts: u64,
-    pub(super) first_latency: u128,
-}
-
 /// A flow in a run.
 #[derive(Clone, Debug)]
 pub(super) struct FlowState {
@@ -82,8 +66,7 @@ pub(super) struct FlowState {
 impl FlowState {
     #[inline]
     pub(super) fn started(&mut self, born: u64) {
-        self.tally.begun += 1;
-        self.tally.begun_sum += born as u128;
+        self.tally.start(born);
     }
 
     #[inline]
@@ -135,11 +118,8 @@ impl Net {
     /// An operation is done. Gives the moment from which a closed load goes on.
     pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64) -> Option<u64> {
         let f = &mut self.flows[flow as usize];
-        f.tally.done += 1;
-        f.tally.done_sum += done as u128;
-        f.tally.latency += (done - born) as u128;
-        // A sum: reads end at one part and writes at another, so their order here is not that of time.
-        f.print = f.print.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done);
+        f.tally.finish(born, done);
+        f.print = tally::print(f.print, born, done);
         let again = f.think.map(|think| done.saturating_add(think));
         if let Some(at) = again {
             let behind = f.again.iter().rev().take_while(|a| **a > at).count();
@@ -197,7 +177,7 @@ pub(super) fn wire_of(hop: Hop) -> u32 {
 }
 
 /// A generator of its own for each name.
-fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
+pub(super) fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
     let mut hash = SipHasher13::new_with_keys(seed, 0);
     hash.write(name.as_bytes());
     Xoshiro256PlusPlus::seed_from_u64(hash.finish())
@@ -217,7 +197,7 @@ impl Fabric {
             let back = net.paths.len() as u32;
             net.paths.extend(flow.route.iter().rev().map(|h| wire_of(h.reversed())));
             if group as usize == net.latencies.len() {
-                net.latencies.push(histogram());
+                net.latencies.push(tally::histogram());
             }
             let think = match flow.program {
                 Program::Closed { think, .. } => Some(think.fs()),
@@ -327,13 +307,6 @@ impl Fabric {
             requester.both = requester.both.map(Gate::both);
         }
     }
-}
-
-/// Three significant digits; it grows as it is used.
-fn histogram() -> Histogram<u64> {
-    let mut h = Histogram::new(3).unwrap_or_else(|e| unreachable!("three digits are allowed: {e}"));
-    h.auto(true);
-    h
 }
 
 /// The wires in and out of a part's end of a link.

@@ -7,6 +7,7 @@
 
 mod clock;
 mod completer;
+mod ethernet;
 mod fabric;
 pub mod kernel;
 mod knots;
@@ -15,6 +16,7 @@ mod requester;
 mod source;
 mod stats;
 mod switch;
+mod tally;
 mod terminal;
 mod wire;
 
@@ -28,8 +30,9 @@ use crate::result::{Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::units::Time;
-use fabric::{Fabric, Part, Tally};
+use fabric::{Fabric, Part};
 use kernel::{Agenda, Pause};
+use tally::Tally;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;

@@ -1,6 +1,7 @@
 //! From a run's counts to what a person reads.
 
-use super::fabric::{Part, Tally};
+use super::fabric::Part;
+use super::tally::Tally;
 use super::{Run, stats};
 use crate::plan::{FlowId, Hop, Plan};
 use crate::protocol::pcie::Class;

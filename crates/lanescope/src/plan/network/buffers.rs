@@ -1,0 +1,164 @@
+//! What the memory of a switch allows: thresholds where nobody stated them, and whether its flow control is loss-free by construction.
+
+use super::Network;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::protocol::ethernet;
+use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Setting};
+use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
+use crate::units::Bytes;
+
+/// The memory of one switch, resolved, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffering {
+    /// In all, or of each port.
+    pub memory: u64,
+    /// Senders are stopped above this.
+    pub high: u64,
+    /// And go on below this.
+    pub low: u64,
+    /// With PFC: what may still come for one port and priority above `high`.
+    pub headroom: u64,
+    /// With PFC and a stated headroom: what one port's frames of one priority may take in all.
+    pub account: Option<u64>,
+    /// Marks begin above this.
+    pub ecn_low: u64,
+    /// Every frame is marked from here on.
+    pub ecn_high: u64,
+    /// What a destination may have granted, of this switch's memory.
+    pub credit: u64,
+    /// What flow control needs so that nothing can be lost, whatever happens; 0 without flow control.
+    pub needs: u64,
+}
+
+impl Buffering {
+    /// What a switch has, and what it would need.
+    pub(super) fn of(network: &Network, index: usize, k: &EthernetSwitch) -> Buffering {
+        let node = &network.nodes[index];
+        let memory = k.memory.typical.0;
+        let ports = node.ports.len().max(1) as u64;
+        let stations = network.nodes.len() as u64 - network.switches().count() as u64;
+        let longest = network.longest_frame();
+        // Of the worst port.
+        let headroom = (node.ports.iter())
+            .map(|&(link, end)| {
+                let link = &network.links[link as usize];
+                // Another switch reacts at once; a station says how long it takes.
+                let response = network.station(link.ends[1 - end as usize]);
+                let response = response.map_or(crate::units::Time::ZERO, |s| s.pause_response.typical);
+                ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), response, longest)
+            })
+            .max()
+            .unwrap_or(0);
+        let classes = network.classes.len().max(1) as u64;
+        let stated = k.headroom.as_ref().map_or(headroom, |q| q.typical.0);
+        // How many accounts there are that may each reach the high threshold, and what may come beyond it for one of them.
+        let (accounts, beyond) = match k.flow_control.typical {
+            FlowControl::None => (0, 0),
+            FlowControl::Pause => (1, ports * headroom),
+            FlowControl::Pfc => (ports * classes, headroom),
+            FlowControl::Voq => (ports, (ports - 1) * headroom),
+            FlowControl::Credits => (stations.max(1), 0),
+        };
+        let share = match k.flow_control.typical {
+            FlowControl::None => memory,
+            FlowControl::Pause => memory / 2,
+            _ => (memory.saturating_sub(accounts * beyond) / accounts.max(1)).max(longest.min(memory)),
+        };
+        let high = k.high_threshold.as_ref().map_or(share, |q| q.typical.0);
+        let credit = (memory / stations.max(1)).max(longest);
+        let ecn_high = k.ecn_high.as_ref().map_or((memory / 60).max(2 * longest), |q| q.typical.0);
+        Buffering {
+            memory,
+            high,
+            low: k.low_threshold.as_ref().map_or(high / 2, |q| q.typical.0),
+            headroom: stated,
+            account: k.headroom.as_ref().map(|q| high + q.typical.0),
+            ecn_high,
+            ecn_low: k.ecn_low.as_ref().map_or(ecn_high / 40, |q| q.typical.0),
+            credit,
+            needs: match k.flow_control.typical {
+                FlowControl::Credits => accounts * credit,
+                _ => accounts * (high + beyond),
+            },
+        }
+    }
+
+    /// Writes the values that were worked out where no key stated them.
+    pub(super) fn fill(&self, settings: &mut Vec<Setting>) {
+        let worked = |bytes: u64| {
+            Quantity::derived(
+                Bytes(bytes),
+                Origin::Assumed,
+                Confidence::Likely,
+                "worked out of the switch's memory and links",
+            )
+        };
+        let all = [
+            ("high_threshold", self.high),
+            ("low_threshold", self.low),
+            ("headroom", self.headroom),
+            ("ecn_high", self.ecn_high),
+            ("ecn_low", self.ecn_low),
+        ];
+        for (key, bytes) in all {
+            if settings.iter().all(|s| s.key != key) {
+                settings.push(Setting::of(key, &worked(bytes)));
+            }
+        }
+    }
+}
+
+impl Network {
+    /// The longest frame that any stream sends, bytes.
+    pub fn longest_frame(&self) -> u64 {
+        let data = self.streams.iter().filter(|s| !self.node(s.source).ports.is_empty()).map(|s| self.payload(s));
+        ethernet::frame(data.max().unwrap_or(0))
+    }
+}
+
+/// Says of each kind of switch whether its flow control can lose frames.
+pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network) {
+    let mut last = "";
+    for (id, node, k) in network.switches() {
+        let Some(b) = &network.buffering[id.0 as usize] else { continue };
+        if node.group == last {
+            continue;
+        }
+        let control = k.flow_control.typical;
+        let span = k.flow_control.span.or(k.memory.span);
+        if control != FlowControl::None && k.buffers.typical != Buffers::Shared {
+            let d = Diagnostic::error(span, format!("{}: flow control watches a shared memory", node.name));
+            diagnostics.push(d.hint("say buffers = \"shared\", or flow_control = \"none\""));
+            last = &node.group;
+            continue;
+        }
+        if let (FlowControl::Pfc, Some(own)) = (control, &k.headroom) {
+            let needed =
+                Buffering::of(network, id.0 as usize, &EthernetSwitch { headroom: None, ..k.clone() }).headroom;
+            if own.typical.0 < needed {
+                let what = format!(
+                    "{}: too little headroom: {} for each port and priority, {needed} B can still come in after a pause frame is due",
+                    node.name, own.typical
+                );
+                diagnostics.push(
+                    Diagnostic::warning(own.span, what)
+                        .hint("two frames, the pause frame, the way there and back, and the sender's response"),
+                );
+                last = &node.group;
+            }
+        }
+        if control != FlowControl::None && b.needs > b.memory {
+            let what = format!(
+                "{}: too little headroom: flow control \"{}\" is loss-free by construction from {} B of memory on, here are {}",
+                node.name,
+                crate::scenario::quantity::Shape::show(&control),
+                b.needs,
+                k.memory.typical
+            );
+            let hint =
+                "frames may be dropped when all ports fill up at once; lower high_threshold, or use fewer priorities";
+            diagnostics.push(Diagnostic::warning(span, what).hint(hint));
+            last = &node.group;
+        }
+    }
+}

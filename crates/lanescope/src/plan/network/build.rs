@@ -1,0 +1,629 @@
+//! From a scenario's stations, switches, Ethernet links and flows of frames to a network.
+
+use super::routes::{MOST_SWITCHES, Routes};
+use super::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::address::Directory;
+use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
+use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
+use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
+use crate::scenario::{MAX_THINGS, Named, NodeKeys, Scenario, Trace};
+use crate::units::{Bytes, Length, Rate, Time};
+use std::collections::HashMap;
+
+/// Messages of a trace at most.
+const MOST_TRACED: usize = 1 << 20;
+
+/// A link before its ports are numbered.
+struct Wire<'a> {
+    name: String,
+    from: &'a Named<keys::EthernetLink>,
+    ends: [(NodeId, Option<u32>); 2],
+    /// Whether it joins switches by a rule, and may have a rate of its own.
+    upper: bool,
+}
+
+/// Resolves and checks the Ethernet of a scenario; problems go to `diagnostics`.
+pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Network {
+    if scenario.nodes.is_empty() && scenario.ethernet_links.is_empty() && scenario.streams.is_empty() {
+        return Network::default();
+    }
+    let directory = Directory::new(&scenario.nodes);
+    let mut wires = Vec::new();
+    for link in &scenario.ethernet_links {
+        wire(diagnostics, &directory, link, &mut wires);
+        if wires.len() > MAX_THINGS {
+            diagnostics.push(Diagnostic::error(link.span, format!("more than {MAX_THINGS} links")));
+            return Network::default();
+        }
+    }
+    let mut nodes: Vec<Node> = scenario
+        .nodes
+        .iter()
+        .map(|p| Node { name: p.name.clone(), group: p.group.clone(), keys: p.keys.clone(), ports: Vec::new() })
+        .collect();
+    let links = plug(diagnostics, &mut nodes, &wires);
+    for (node, part) in nodes.iter().zip(&scenario.nodes) {
+        if node.ports.is_empty() {
+            let d = Diagnostic::error(part.span, format!("{} is wired to nothing", node.name));
+            diagnostics.push(d.hint(format!("add a link: between = [\"…\", \"{}\"]", node.name)));
+        }
+    }
+    let mut network = Network { nodes, links, ..Network::default() };
+    alike(diagnostics, &network);
+    if diagnostics.has_errors() {
+        return network;
+    }
+    network.routes = Routes::new(&network.nodes, &network.links);
+    for stream in &scenario.streams {
+        expand(diagnostics, &directory, scenario, &mut network, stream);
+        if network.streams.len() > MAX_THINGS {
+            diagnostics.push(Diagnostic::error(stream.span, format!("more than {MAX_THINGS} flows")));
+            return network;
+        }
+    }
+    if diagnostics.has_errors() {
+        return network;
+    }
+    let mut classes: Vec<u8> = network
+        .streams
+        .iter()
+        .flat_map(|s| match s.priority.typical {
+            Priority::Fixed(p) => vec![p],
+            Priority::Destination => s.numbers.iter().map(|n| *n as u8).collect(),
+        })
+        .collect();
+    classes.sort_unstable();
+    classes.dedup();
+    network.classes = classes;
+    network.buffering = (0..network.nodes.len())
+        .map(|i| match &network.nodes[i].keys {
+            NodeKeys::Switch(k) => Some(Buffering::of(&network, i, k)),
+            NodeKeys::Station(_) => None,
+        })
+        .collect();
+    sizes(diagnostics, &network);
+    if !diagnostics.has_errors() {
+        buffers::check(diagnostics, &network);
+    }
+    network
+}
+
+/// Expands one table of links.
+fn wire<'a>(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<NodeKeys>,
+    link: &'a Named<keys::EthernetLink>,
+    wires: &mut Vec<Wire<'a>>,
+) {
+    let k = &link.keys;
+    let mut pairs: Vec<([(NodeId, Option<u32>); 2], bool)> = Vec::new();
+    let mut one = |a: NodeId, b: NodeId, upper| pairs.push(([(a, None), (b, None)], upper));
+    let table = |diagnostics: &mut Diagnostics, name: &str, span: Option<Span>| -> Option<Vec<NodeId>> {
+        let all = directory.find(diagnostics, &format!("{name}.*"), span.unwrap_or(link.span))?;
+        Some(all.parts.into_iter().map(|p| NodeId(p.0)).collect())
+    };
+    let done = if let Some(Quantity { typical: r, span, .. }) = &k.star {
+        (|| {
+            let (switch, hosts) = (table(diagnostics, &r.switch, *span)?, table(diagnostics, &r.host, *span)?);
+            hosts.iter().for_each(|h| one(switch[0], *h, false));
+            Some(())
+        })()
+    } else if let Some(Quantity { typical: r, span, .. }) = &k.leaf_spine {
+        (|| {
+            let leaves = table(diagnostics, &r.leaf, *span)?;
+            let spines = table(diagnostics, &r.spine, *span)?;
+            let hosts = table(diagnostics, &r.host, *span)?;
+            for (i, h) in hosts.iter().enumerate() {
+                one(leaves[i / r.hosts as usize], *h, false);
+            }
+            for leaf in &leaves {
+                spines.iter().for_each(|s| one(*s, *leaf, true));
+            }
+            Some(())
+        })()
+    } else if let Some(Quantity { typical: r, span, .. }) = &k.fat_tree {
+        (|| {
+            let (switches, hosts) = (table(diagnostics, &r.switch, *span)?, table(diagnostics, &r.host, *span)?);
+            let half = r.k as usize / 2;
+            let [edges, aggregations, _] = r.sizes().1.map(|n| n as usize);
+            for (i, h) in hosts.iter().enumerate() {
+                one(switches[i / half], *h, false);
+            }
+            for edge in 0..edges {
+                for a in 0..half {
+                    one(switches[edges + edge / half * half + a], switches[edge], true);
+                }
+            }
+            for aggregation in 0..aggregations {
+                // Aggregation switch a of a pod joins the cores a·k/2 to a·k/2 + k/2 - 1.
+                for c in 0..half {
+                    let core = edges + aggregations + aggregation % half * half + c;
+                    one(switches[core], switches[edges + aggregation], true);
+                }
+            }
+            Some(())
+        })()
+    } else {
+        between(diagnostics, directory, link).map(|all| pairs.extend(all.into_iter().map(|ends| (ends, false))))
+    };
+    if done.is_none() {
+        return;
+    }
+    let rule = k.between.is_none();
+    let many =
+        pairs.len() > 1 || rule || k.between.as_ref().is_some_and(|b| b.typical.0.iter().any(|n| n.text.contains('*')));
+    for (i, (ends, upper)) in pairs.into_iter().enumerate() {
+        let name = if many { format!("{}.{i}", link.name) } else { link.name.clone() };
+        wires.push(Wire { name, from: link, ends, upper });
+    }
+}
+
+/// Expands `between` pairwise; a switch holds as many links as the other side asks for.
+fn between(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<NodeKeys>,
+    link: &Named<keys::EthernetLink>,
+) -> Option<Vec<[(NodeId, Option<u32>); 2]>> {
+    let names = link.keys.between.as_ref()?;
+    let [a, b] = names.typical.0.as_slice() else {
+        let what = format!("a link has two ends, here are {}", names.typical.0.len());
+        diagnostics.push(Diagnostic::error(names.span, what));
+        return None;
+    };
+    let mut side = |name: &crate::scenario::quantity::Name| {
+        let address = directory.find(diagnostics, &name.text, name.span)?;
+        let mut ends = Vec::new();
+        for id in address.parts {
+            let (part, id) = (directory.part(id), NodeId(id.0));
+            let port = match (&part.keys, address.rest.as_str()) {
+                (NodeKeys::Station(_), "") | (NodeKeys::Switch(_), "" | "port.*" | "*") => None,
+                (NodeKeys::Switch(_), rest) if rest.strip_prefix("port.").is_some_and(|n| n.parse::<u32>().is_ok()) => {
+                    rest.strip_prefix("port.").and_then(|n| n.parse().ok())
+                }
+                (NodeKeys::Station(_), rest) => {
+                    let what = format!("{} has a single port, without a name, and no {rest:?}", part.name);
+                    diagnostics.push(Diagnostic::error(name.span, what));
+                    return None;
+                }
+                (NodeKeys::Switch(_), rest) => {
+                    let d = Diagnostic::error(name.span, format!("{} has no port {rest:?}", part.name));
+                    diagnostics.push(d.hint(format!("write {0} for the next free one, or {0}.port.3", part.name)));
+                    return None;
+                }
+            };
+            let open = matches!(part.keys, NodeKeys::Switch(_)) && port.is_none();
+            ends.push((id, port, open));
+        }
+        Some(ends)
+    };
+    let (a_side, b_side) = (side(a), side(b));
+    let (a_side, b_side) = (a_side?, b_side?);
+    let open = |side: &[(NodeId, Option<u32>, bool)]| side.iter().all(|e| e.2);
+    let n = match (open(&a_side), open(&b_side)) {
+        (true, false) => b_side.len(),
+        (false, true) => a_side.len(),
+        _ => a_side.len().max(b_side.len()),
+    };
+    let fits =
+        |side: &[(NodeId, Option<u32>, bool)]| if open(side) { n.is_multiple_of(side.len()) } else { side.len() == n };
+    if !fits(&a_side) || !fits(&b_side) {
+        let what = format!("{} and {} do not pair: {} and {}", a.text, b.text, a_side.len(), b_side.len());
+        diagnostics.push(
+            Diagnostic::error(names.span, what)
+                .hint("both sides of a link with * name the same number of ports, or one divides the other"),
+        );
+        return None;
+    }
+    let pick = |side: &[(NodeId, Option<u32>, bool)], i: usize| {
+        let e = side[i * side.len() / n];
+        (e.0, e.1)
+    };
+    Some((0..n).map(|i| [pick(&a_side, i), pick(&b_side, i)]).collect())
+}
+
+/// Gives every link its ports, those asked for by number first.
+fn plug(diagnostics: &mut Diagnostics, nodes: &mut [Node], wires: &[Wire]) -> Vec<EthernetLink> {
+    let mut taken: HashMap<(NodeId, u32), usize> = HashMap::new();
+    let mut ports = vec![[0u32; 2]; wires.len()];
+    let mut next = vec![0u32; nodes.len()];
+    for fixed in [true, false] {
+        for (i, w) in wires.iter().enumerate() {
+            let span = w.from.keys.between.as_ref().and_then(|b| b.span).unwrap_or(w.from.span);
+            for end in 0..2 {
+                let (id, wanted) = w.ends[end];
+                let node = &nodes[id.0 as usize];
+                let port = match wanted {
+                    Some(n) if fixed => n,
+                    None if !fixed => {
+                        let n = &mut next[id.0 as usize];
+                        while taken.contains_key(&(id, *n)) {
+                            *n += 1;
+                        }
+                        *n
+                    }
+                    _ => continue,
+                };
+                let limit = match &node.keys {
+                    NodeKeys::Station(_) => 1,
+                    NodeKeys::Switch(k) => k.ports.typical,
+                };
+                if port >= limit {
+                    let what = match &node.keys {
+                        NodeKeys::Station(_) => format!("{} is already plugged into another link", node.name),
+                        NodeKeys::Switch(_) => format!("{} has no port {port}: it has {limit}", node.name),
+                    };
+                    diagnostics.push(Diagnostic::error(span, what));
+                    return Vec::new();
+                }
+                if let Some(other) = taken.insert((id, port), i) {
+                    let what = format!("{}.port.{port} is already plugged into links.{}", node.name, wires[other].name);
+                    diagnostics.push(Diagnostic::error(span, what));
+                    return Vec::new();
+                }
+                ports[i][end] = port;
+            }
+            if !fixed && w.ends[0].0 == w.ends[1].0 {
+                let what = format!("links.{}: both ends are {}", w.name, nodes[w.ends[0].0.0 as usize].name);
+                diagnostics.push(Diagnostic::error(span, what));
+                return Vec::new();
+            }
+        }
+    }
+    let mut links = Vec::new();
+    for (i, w) in wires.iter().enumerate() {
+        for end in 0..2 {
+            nodes[w.ends[end].0.0 as usize].ports.push((i as u32, end as u8));
+        }
+        links.push(resolve(diagnostics, w, ports[i]));
+    }
+    for (id, node) in nodes.iter_mut().enumerate() {
+        let number = |&(link, end): &(u32, u8)| ports[link as usize][end as usize];
+        node.ports.sort_by_key(number);
+        debug_assert!(node.ports.iter().all(|p| wires[p.0 as usize].ends[p.1 as usize].0.0 as usize == id));
+    }
+    links
+}
+
+fn resolve(diagnostics: &mut Diagnostics, wire: &Wire, ports: [u32; 2]) -> EthernetLink {
+    let k = &wire.from.keys;
+    let rate: Quantity<LineRate> = match &k.uplink {
+        Some(up) if wire.upper => up.clone(),
+        _ => k.ethernet.clone(),
+    };
+    let delay = match (&k.delay, &k.length) {
+        (Some(delay), None) => delay.clone(),
+        (None, Some(l)) => Quantity {
+            slow: ethernet::flight(l.slow),
+            typical: ethernet::flight(l.typical),
+            fast: ethernet::flight(l.fast),
+            ..l.with(Time::ZERO)
+        },
+        (None, None) => {
+            let five = Length::parse("5 m").map_or(Time::ZERO, ethernet::flight);
+            Quantity::derived(five, Origin::Assumed, Confidence::Guess, "5 m of cable at 5 ns/m")
+        }
+        (Some(delay), Some(_)) => {
+            let d =
+                Diagnostic::error(delay.span, format!("links.{}: a delay and a length say the same", wire.from.name));
+            diagnostics.push(d.hint("keep one of them; a metre is 5 ns"));
+            delay.clone()
+        }
+    };
+    if k.mtu.typical.0 < 46 || k.mtu.typical.0 > MOST_DATA {
+        let what =
+            format!("links.{}: an MTU is 46 to {MOST_DATA} B of client data, not {}", wire.from.name, k.mtu.typical);
+        diagnostics.push(Diagnostic::error(k.mtu.span, what));
+    }
+    EthernetLink {
+        name: wire.name.clone(),
+        group: wire.from.name.clone(),
+        ends: wire.ends.map(|e| e.0),
+        ports,
+        rate,
+        delay,
+        mtu: k.mtu.clone(),
+    }
+}
+
+/// Switches of one network work alike where stations must know how.
+fn alike(diagnostics: &mut Diagnostics, network: &Network) {
+    let mut switches = network.switches();
+    let Some((_, first, model)) = switches.next() else { return };
+    if network.switches().count() > MOST_SWITCHES {
+        diagnostics.push(Diagnostic::error(None, format!("more than {MOST_SWITCHES} Ethernet switches")));
+    }
+    for (_, node, k) in switches {
+        let all = [
+            ("flow_control", k.flow_control.span, k.flow_control.typical == model.flow_control.typical),
+            (
+                "congestion_control",
+                k.congestion_control.span,
+                k.congestion_control.typical == model.congestion_control.typical,
+            ),
+            ("ecmp", k.ecmp.span, k.ecmp.typical == model.ecmp.typical),
+        ];
+        for (key, span, same) in all {
+            if !same {
+                let d = Diagnostic::error(span, format!("{} and {} differ in {key}", first.name, node.name));
+                diagnostics.push(d.hint("stations must know which it is, so all switches say the same"));
+                return;
+            }
+        }
+    }
+    if model.flow_control.typical == FlowControl::Voq && network.switches().count() > 1 {
+        let d = Diagnostic::error(
+            model.flow_control.span,
+            "flow_control \"voq\" knows one switch: it tells all stations itself",
+        );
+        diagnostics.push(d.hint("for fabrics of several there are pause, pfc and credits"));
+    }
+}
+
+/// Frames against buffers and MTUs.
+fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
+    let mut last = "";
+    for s in &network.streams {
+        if s.group == last {
+            continue;
+        }
+        let payload = network.payload(s);
+        let frame = ethernet::frame(payload);
+        let mut wrong = |span: Option<Span>, what: String, hint: &str| {
+            diagnostics.push(Diagnostic::error(span.or(s.size.span), what).hint(hint));
+            last = &s.group;
+        };
+        if let Some(k) = network.station(s.source) {
+            for (name, q) in [("nic_buffer", &k.nic_buffer), ("mac_buffer", &k.mac_buffer)] {
+                if q.typical.0 < frame {
+                    let what = format!(
+                        "{}: a {name} of {} is smaller than one frame of flow {} ({frame} B)",
+                        network.node(s.source).name,
+                        q.typical,
+                        s.group
+                    );
+                    wrong(q.span, what, "a frame must fit whole");
+                }
+            }
+        }
+        let own = network.link(network.out(s.source, 0)).mtu.typical;
+        if let Some(link) = network.links.iter().find(|l| l.mtu.typical < own && l.mtu.typical.0 < payload) {
+            let what =
+                format!("links.{} carries at most {}, flow {} sends {payload} B", link.name, link.mtu.typical, s.group);
+            wrong(link.mtu.span, what, "Ethernet does not cut frames on the way: make the MTUs alike");
+        }
+    }
+    let longest = network.longest_frame();
+    let mut last = "";
+    for (id, node, k) in network.switches() {
+        if node.group == last {
+            continue;
+        }
+        if k.memory.typical.0 < longest {
+            let what =
+                format!("{}: a memory of {} is smaller than one frame ({longest} B)", node.name, k.memory.typical);
+            diagnostics.push(Diagnostic::error(k.memory.span, what).hint("every frame is stored whole"));
+            last = &node.group;
+        }
+        if k.buffers.typical == Buffers::Input && network.classes.len() > 1 {
+            let what = format!("{}: one FIFO for what comes in knows no priorities", node.name);
+            diagnostics.push(
+                Diagnostic::error(k.buffers.span, what)
+                    .hint("give all flows one priority, or say buffers = \"shared\""),
+            );
+            last = &node.group;
+        }
+        let Some(b) = &network.buffering[id.0 as usize] else { continue };
+        if b.account.is_some_and(|a| a < longest) {
+            let what = format!("{}: high_threshold and headroom together hold no frame of {longest} B", node.name);
+            diagnostics.push(Diagnostic::error(k.headroom.as_ref().and_then(|q| q.span), what));
+            last = &node.group;
+        }
+    }
+}
+
+/// Expands one table of flows.
+fn expand(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<NodeKeys>,
+    scenario: &Scenario,
+    network: &mut Network,
+    stream: &Named<keys::Stream>,
+) {
+    let k = &stream.keys;
+    let (from_span, to_span) = (k.from.span.unwrap_or(stream.span), k.to.span.unwrap_or(stream.span));
+    let mut stations = |text: &str, span: Span| -> Option<(Vec<NodeId>, bool)> {
+        let address = directory.find(diagnostics, text, span)?;
+        let all: Vec<NodeId> = address.parts.iter().map(|p| NodeId(p.0)).collect();
+        let problem = if !address.rest.is_empty() {
+            Some(format!("a flow runs between stations, not their {:?}", address.rest))
+        } else {
+            let switch = address.parts.iter().find(|p| matches!(directory.part(**p).keys, NodeKeys::Switch(_)));
+            switch.map(|p| format!("{} is a switch: it neither sends nor receives", directory.part(*p).name))
+        };
+        match problem {
+            Some(what) => {
+                diagnostics.push(Diagnostic::error(span, what));
+                None
+            }
+            None => Some((all, address.many)),
+        }
+    };
+    let (from, to) = (stations(&k.from.typical, from_span), stations(&k.to.typical, to_span));
+    let (Some((from, from_many)), Some((to, to_many))) = (from, to) else { return };
+    if k.size.typical.0 == 0 || k.size.typical.0 > 1 << 40 {
+        let what = format!("flow {}: a message has 1 B to 1 TiB, not {}", stream.name, k.size.typical);
+        diagnostics.push(Diagnostic::error(k.size.span, what));
+        return;
+    }
+    // (source, its targets, by their places among all destinations)
+    let mut list: Vec<(NodeId, Vec<usize>)> = Vec::new();
+    match k.pattern.typical {
+        Pattern::Permutation if from != to || to.len() < 2 => {
+            let d = Diagnostic::error(
+                k.pattern.span.or(k.to.span),
+                "a permutation is among the same stations, at least two",
+            );
+            diagnostics.push(d.hint("write the same name in from and to, with .*"));
+            return;
+        }
+        Pattern::Permutation => list.extend((0..from.len()).map(|i| (from[i], vec![(i + to.len() / 2) % to.len()]))),
+        Pattern::Pairs if to.len() == 1 => {
+            list.extend(from.iter().filter(|f| **f != to[0] || from.len() == 1).map(|f| (*f, vec![0])))
+        }
+        Pattern::Pairs if from.len() == 1 => list.extend((0..to.len()).map(|t| (from[0], vec![t]))),
+        Pattern::Pairs if from.len() == to.len() => list.extend((0..to.len()).map(|i| (from[i], vec![i]))),
+        Pattern::Pairs => {
+            let what = format!("{} sources and {} targets do not pair", from.len(), to.len());
+            diagnostics.push(
+                Diagnostic::error(to_span, what).hint("or say pattern = \"random\", \"all-to-all\" or \"permutation\""),
+            );
+            return;
+        }
+        Pattern::Random | Pattern::AllToAll => {
+            list.extend(from.iter().map(|f| (*f, (0..to.len()).filter(|t| to[*t] != *f).collect())))
+        }
+    }
+    let pick = match k.pattern.typical {
+        Pattern::Random => Pick::Random,
+        Pattern::AllToAll => Pick::Turns,
+        _ => Pick::One,
+    };
+    if k.priority.typical == Priority::Destination && to.len() > PRIORITIES as usize {
+        let what = format!("flow {}: {} destinations, but there are {PRIORITIES} priorities", stream.name, to.len());
+        diagnostics.push(Diagnostic::error(k.priority.span, what).hint("give it one priority, 0 to 7"));
+        return;
+    }
+    let many = from_many || to_many && pick == Pick::One || list.len() > 1;
+    for (i, (source, places)) in list.into_iter().enumerate() {
+        let name = if many { format!("{}.{i}", stream.name) } else { stream.name.clone() };
+        let mut targets: Vec<NodeId> = places.iter().map(|p| to[*p]).collect();
+        let mut numbers: Vec<u32> = places.iter().map(|p| *p as u32).collect();
+        if pick == Pick::Turns {
+            // Each begins with the one after itself, so that not all send to the same.
+            let after = targets.iter().position(|t| t.0 > source.0).unwrap_or(0);
+            targets.rotate_left(after);
+            numbers.rotate_left(after);
+        }
+        if targets.is_empty() || targets == [source] {
+            let what = format!("flow {name} ends where it starts, at {}", network.node(source).name);
+            diagnostics.push(Diagnostic::error(to_span, what));
+            return;
+        }
+        if let Some(lost) = targets.iter().find(|t| !network.routes.reach(source, **t)) {
+            let what = format!("there is no way from {} to {}", network.node(source).name, network.node(*lost).name);
+            diagnostics.push(Diagnostic::error(from_span, what).hint("no chain of links joins their switches"));
+            return;
+        }
+        let mut made = Stream {
+            name,
+            group: stream.name.clone(),
+            source,
+            targets: targets.into(),
+            numbers: numbers.into(),
+            pick,
+            size: k.size.clone(),
+            load: k.load.clone(),
+            offered: None,
+            trace: None,
+            priority: k.priority.clone(),
+            measured: k.measured.as_ref().map(|q| q.typical),
+        };
+        if !offer(diagnostics, network, scenario, &mut made) {
+            return;
+        }
+        network.streams.push(made);
+    }
+}
+
+/// Works out what a stream offers; `false` when it cannot.
+fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, s: &mut Stream) -> bool {
+    let link = network.link(network.out(s.source, 0));
+    let (line, span) = (link.rate.typical.rate(), s.load.span.or(s.size.span));
+    let size = s.size.typical.0;
+    let on_wire = network.wire_bytes(s, size);
+    let most = line.scaled(size, on_wire);
+    let payload = |offered: &Offered| match offered {
+        Offered::Rate(rate) => *rate,
+        // A millionth of a percent is fine enough, and exact in integers.
+        Offered::Share(Percent(share)) => most.scaled((share * 1e8).round() as u64, 100_000_000),
+    };
+    match &s.load.typical {
+        StreamLoad::Saturate => {}
+        StreamLoad::Open { offered, .. } | StreamLoad::Bursts { offered, .. } => {
+            let rate = payload(offered);
+            if rate > most {
+                let what = format!("flow {}: {rate} is more than links.{} carries in such frames", s.group, link.name);
+                diagnostics.push(
+                    Diagnostic::error(span, what)
+                        .label(format!(
+                            "{size} B take {on_wire} B of {line}: at most {}",
+                            crate::units::human_rate(most.bits())
+                        ))
+                        .hint("load = \"saturate\" asks for as much as there is"),
+                );
+                return false;
+            }
+            s.offered = Some(rate);
+        }
+        StreamLoad::Trace(name) => {
+            let Some(trace) = scenario.traces.get(name) else { return false };
+            match traced(diagnostics, network, s, trace) {
+                Some(list) if !list.is_empty() => {
+                    let bytes: u64 = list.iter().map(|t| t.bytes).sum();
+                    let last = list.last().map_or(1, |t| t.at).max(1);
+                    s.offered = Some(Rate::ratio(bytes as u128 * 8 * 1_000_000_000_000_000, last as u128));
+                    s.size = Quantity {
+                        default: true,
+                        ..s.size.with(Bytes(list.iter().map(|t| t.bytes).max().unwrap_or(size)))
+                    };
+                    s.trace = Some(list.into());
+                }
+                Some(_) => {
+                    diagnostics.push(Diagnostic::error(span, format!("flow {}: the trace is empty", s.group)));
+                    return false;
+                }
+                None => return false,
+            }
+        }
+    }
+    true
+}
+
+/// Reads `time, destination, size` lines; what is wrong points into the trace.
+fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &Trace) -> Option<Vec<Traced>> {
+    let mut list: Vec<Traced> = Vec::new();
+    let mut start = 0;
+    for line in trace.text.lines() {
+        let at = Span { source: trace.source, start, end: start + line.len() as u32 };
+        start += line.len() as u32 + 1;
+        let text = line.trim();
+        if text.is_empty() || text.starts_with('#') || list.is_empty() && text.starts_with("time") {
+            continue;
+        }
+        let mut wrong = |what: String| {
+            let d = Diagnostic::error(at, format!("flow {}: {what}", s.group));
+            diagnostics
+                .push(d.hint("a line of a trace is: time, destination, size; for example: 1.2 us, host.3, 1500 B"));
+            None
+        };
+        let cells: Vec<&str> = text.split(',').map(str::trim).collect();
+        let [time, to, bytes] = cells.as_slice() else { return wrong("this line has not three cells".into()) };
+        let Ok(time) = Time::parse(time) else { return wrong(format!("{time:?} is no time")) };
+        let Ok(bytes) = Bytes::parse(bytes) else { return wrong(format!("{bytes:?} is no size")) };
+        let Some(target) = s.targets.iter().position(|t| network.node(*t).name == *to) else {
+            return wrong(format!("{to:?} is no destination of this flow"));
+        };
+        if bytes.0 == 0 || bytes.0 > 1 << 40 {
+            return wrong("a message has 1 B to 1 TiB".into());
+        }
+        if list.last().is_some_and(|l| l.at > time.fs()) {
+            return wrong("times must not fall".into());
+        }
+        if list.len() == MOST_TRACED {
+            return wrong(format!("a trace has at most {MOST_TRACED} lines"));
+        }
+        list.push(Traced { at: time.fs(), target: target as u32, bytes: bytes.0 });
+    }
+    Some(list)
+}

@@ -1,0 +1,332 @@
+//! The Ethernet of a plan: stations, switches, links, streams of frames, and the ways between them.
+//!
+//! It stands beside the PCIe side in arenas of its own. Building is in `build`, ways in `routes`, and what the memories of switches allow in `buffers`.
+
+mod buffers;
+mod build;
+mod routes;
+
+pub use buffers::Buffering;
+pub(super) use build::build;
+pub use routes::Routes;
+
+use crate::protocol::ethernet::{self, LineRate};
+use crate::scenario::NodeKeys;
+use crate::scenario::keys::{
+    CongestionControl, Ecmp, EthernetSwitch, FlowControl, Priority, Setting, Station, StreamLoad,
+};
+use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
+use crate::units::{Bytes, Rate, Time};
+use serde::Serialize;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+/// Index of a station or switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct NodeId(pub u32);
+
+/// A station or switch, wired.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// `host.1` or `sw`.
+    pub name: String,
+    /// The table it is from: `host`.
+    pub group: String,
+    /// Kind and values.
+    pub keys: NodeKeys,
+    /// Its ports in order: the link of each, and which end of it.
+    pub ports: Vec<(u32, u8)>,
+}
+
+/// An Ethernet link.
+#[derive(Clone, Debug)]
+pub struct EthernetLink {
+    /// `lan.1` or `uplink`.
+    pub name: String,
+    /// The table it is from.
+    pub group: String,
+    /// Its ends, as written.
+    pub ends: [NodeId; 2],
+    /// The number of the port at each end.
+    pub ports: [u32; 2],
+    /// Rate of its MACs.
+    pub rate: Quantity<LineRate>,
+    /// Time of flight.
+    pub delay: Quantity<Time>,
+    /// Client data of the largest frame.
+    pub mtu: Quantity<Bytes>,
+}
+
+/// How a stream chooses the destination of its next message or burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Pick {
+    /// There is one.
+    One,
+    /// At random, all alike.
+    Random,
+    /// The next in turn.
+    Turns,
+}
+
+/// A message of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// When it is born, fs.
+    pub at: u64,
+    /// Index of its destination among the stream's.
+    pub target: u32,
+    /// Client data.
+    pub bytes: u64,
+}
+
+/// Frames from one station to one or more.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// `all.1` or `all`.
+    pub name: String,
+    /// The table it is from.
+    pub group: String,
+    /// The station that sends.
+    pub source: NodeId,
+    /// The stations that receive; the sender is never among them.
+    pub targets: Arc<[NodeId]>,
+    /// The number of each target among all destinations of the table, for priorities.
+    pub numbers: Arc<[u32]>,
+    /// How it chooses among them.
+    pub pick: Pick,
+    /// Client data of a message.
+    pub size: Quantity<Bytes>,
+    /// As written.
+    pub load: Quantity<StreamLoad>,
+    /// What an open load offers on average, payload per second.
+    pub offered: Option<Rate>,
+    /// The messages of a trace.
+    pub trace: Option<Arc<[Traced]>>,
+    /// Priority of its frames.
+    pub priority: Quantity<Priority>,
+    /// What was measured.
+    pub measured: Option<Rate>,
+}
+
+/// The Ethernet of a plan; without nodes where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// Stations and switches.
+    pub nodes: Vec<Node>,
+    /// Links.
+    pub links: Vec<EthernetLink>,
+    /// Streams of frames.
+    pub streams: Vec<Stream>,
+    /// The ways between stations.
+    pub routes: Routes,
+    /// Priorities in use, ascending; a class is an index of these.
+    pub classes: Vec<u8>,
+    /// What the memory of each switch allows, by node.
+    pub buffering: Vec<Option<Buffering>>,
+}
+
+impl Network {
+    /// A node by id.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// Whether there is any Ethernet.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The keys of a station.
+    pub fn station(&self, id: NodeId) -> Option<&Station> {
+        match &self.node(id).keys {
+            NodeKeys::Station(k) => Some(k),
+            NodeKeys::Switch(_) => None,
+        }
+    }
+
+    /// The switches, with their keys.
+    pub fn switches(&self) -> impl Iterator<Item = (NodeId, &Node, &EthernetSwitch)> {
+        self.nodes.iter().enumerate().filter_map(|(i, n)| match &n.keys {
+            NodeKeys::Switch(k) => Some((NodeId(i as u32), n, k)),
+            NodeKeys::Station(_) => None,
+        })
+    }
+
+    fn first_switch(&self) -> Option<&EthernetSwitch> {
+        self.switches().next().map(|(_, _, k)| k)
+    }
+
+    /// How switches keep their memories from overflowing: all alike.
+    pub fn flow_control(&self) -> FlowControl {
+        self.first_switch().map_or(FlowControl::None, |k| k.flow_control.typical)
+    }
+
+    /// What slows sources down: of all switches alike.
+    pub fn congestion_control(&self) -> CongestionControl {
+        self.first_switch().map_or(CongestionControl::None, |k| k.congestion_control.typical)
+    }
+
+    /// How switches choose among ways of equal length: all alike.
+    pub fn ecmp(&self) -> Ecmp {
+        self.first_switch().map_or(Ecmp::Hash, |k| k.ecmp.typical)
+    }
+
+    /// The sending node of a wire (twice the link, plus 1 for the way from its second end).
+    pub fn leaves(&self, wire: u32) -> NodeId {
+        self.links[wire as usize / 2].ends[wire as usize & 1]
+    }
+
+    /// The receiving node of a wire.
+    pub fn arrives(&self, wire: u32) -> NodeId {
+        self.leaves(wire ^ 1)
+    }
+
+    /// The link of a wire.
+    pub fn link(&self, wire: u32) -> &EthernetLink {
+        &self.links[wire as usize / 2]
+    }
+
+    /// The wire out of a node's port.
+    pub fn out(&self, node: NodeId, port: usize) -> u32 {
+        let (link, end) = self.node(node).ports[port];
+        2 * link + end as u32
+    }
+
+    /// `links.lan.1 toward sw`.
+    pub fn wire_name(&self, wire: u32) -> String {
+        format!("links.{} toward {}", self.link(wire).name, self.node(self.arrives(wire)).name)
+    }
+
+    /// Client data of the largest frame of a stream.
+    pub fn payload(&self, stream: &Stream) -> u64 {
+        let first = self.out(stream.source, 0);
+        stream.size.typical.0.min(self.link(first).mtu.typical.0)
+    }
+
+    /// Bytes on the first wire, preamble and gap included, of a message of so much data.
+    pub fn wire_bytes(&self, stream: &Stream, size: u64) -> u64 {
+        let payload = self.link(self.out(stream.source, 0)).mtu.typical.0;
+        let whole = |data: u64| ethernet::wire(ethernet::frame(data));
+        let rest = size % payload;
+        size / payload * whole(payload) + if rest > 0 { whole(rest) } else { 0 }
+    }
+
+    /// The class of the frames of a stream to one of its targets.
+    pub fn class(&self, stream: &Stream, target: usize) -> usize {
+        let priority = match stream.priority.typical {
+            Priority::Fixed(p) => p,
+            Priority::Destination => stream.numbers[target] as u8,
+        };
+        self.classes.iter().position(|c| *c == priority).unwrap_or(0)
+    }
+
+    /// What decides the way of a flow where several are equal: each choice takes a digit of it.
+    pub fn way(&self, stream: usize, target: NodeId) -> u32 {
+        match self.ecmp() {
+            Ecmp::Destination => self.routes.number(target),
+            Ecmp::Hash => {
+                let mut hash = siphasher::sip::SipHasher13::new();
+                hash.write_u32(self.streams[stream].source.0);
+                hash.write_u32(target.0);
+                hash.write(self.streams[stream].group.as_bytes());
+                hash.finish() as u32
+            }
+        }
+    }
+
+    /// The wires from a stream's source to one of its targets.
+    pub fn path(&self, stream: usize, target: NodeId) -> Vec<u32> {
+        let source = self.streams[stream].source;
+        let mut way = self.way(stream, target);
+        let mut path = vec![self.out(source, 0)];
+        let mut at = self.arrives(path[0]);
+        while at != target && path.len() <= self.nodes.len() {
+            let Some(wire) = self.routes.next(at, target, &mut way) else { break };
+            path.push(wire);
+            at = self.arrives(wire);
+        }
+        path
+    }
+
+    /// `host.0 → sw → host.1`, or to the first target and how many more.
+    pub fn route_text(&self, stream: usize) -> String {
+        let s = &self.streams[stream];
+        let mut names = vec![self.node(s.source).name.as_str()];
+        let Some(&target) = s.targets.first() else { return names.concat() };
+        if s.targets.len() > 1 {
+            return format!("{} → {} stations", names[0], s.targets.len());
+        }
+        names.extend(self.path(stream, target).into_iter().map(|w| self.node(self.arrives(w)).name.as_str()));
+        names.join(" → ")
+    }
+
+    /// Indices of the streams of each table, in order.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (i, s) in self.streams.iter().enumerate() {
+            match groups.last_mut().filter(|g| self.streams[g[0]].group == s.group) {
+                Some(g) => g.push(i),
+                None => groups.push(vec![i]),
+            }
+        }
+        groups
+    }
+
+    /// Time of flight of a link at a corner.
+    pub fn delay(&self, wire: u32, corner: Corner) -> Time {
+        self.link(wire).delay.at(corner)
+    }
+
+    /// Every value of every thing, with its origin.
+    pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+        let mut all = Vec::new();
+        for node in &self.nodes {
+            let kind = Quantity {
+                default: false,
+                ..Quantity::derived(node.keys.kind(), Origin::Stated, Confidence::Exact, "")
+            };
+            let mut settings = vec![Setting::of("is", &kind)];
+            settings.extend(node.keys.settings());
+            all.push((format!("parts.{}", node.name), settings));
+        }
+        for (buffering, node) in self.buffering.iter().zip(&self.nodes) {
+            let Some(b) = buffering else { continue };
+            if let Some((_, settings)) =
+                all.iter_mut().find(|(name, _)| name.strip_prefix("parts.") == Some(&node.name))
+            {
+                b.fill(settings);
+            }
+        }
+        for link in &self.links {
+            let settings = vec![
+                Setting::of("ethernet", &link.rate),
+                Setting::of("delay", &link.delay),
+                Setting::of("mtu", &link.mtu),
+            ];
+            all.push((format!("links.{}", link.name), settings));
+        }
+        for s in &self.streams {
+            let settings =
+                vec![Setting::of("size", &s.size), Setting::of("load", &s.load), Setting::of("priority", &s.priority)];
+            all.push((format!("flows.{}", s.name), settings));
+        }
+        all
+    }
+
+    /// Everything that can change an answer and is no setting: who is wired to whom, and who sends where.
+    pub(super) fn hash(&self, hash: &mut impl Hasher) {
+        for link in &self.links {
+            link.ends.iter().for_each(|e| hash.write_u32(e.0));
+        }
+        for s in &self.streams {
+            hash.write_u32(s.source.0);
+            hash.write_u8(s.pick as u8);
+            s.targets.iter().for_each(|t| hash.write_u32(t.0));
+            for t in s.trace.iter().flat_map(|t| t.iter()) {
+                hash.write_u64(t.at);
+                hash.write_u32(t.target);
+                hash.write_u64(t.bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! From a plan's network to stations, switches and wires.
+
+use super::rates::{Constants, Limit};
+use super::source::Source;
+use super::station::{Grants, Lane, Lanes, Sender, Station, Target};
+use super::switch::{Parts, Switch};
+use super::{Arena, Counts, Fabric, List, Net, Node, Pausing, Reach, Signal, StreamState, Why, Wire};
+use crate::plan::network::{Network, NodeId};
+use crate::protocol::ethernet::{HEADER, MIN_FRAME, PREAMBLE};
+use crate::scenario::NodeKeys;
+use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
+use crate::scenario::quantity::Corner;
+use crate::sim::fabric::random;
+use crate::sim::kernel::Agenda;
+use crate::sim::tally::{Tally, histogram};
+use std::sync::Arc;
+
+impl Fabric {
+    /// Wires a network; its islands and slots follow those that are there. Gives the slots that begin at time 0.
+    pub(in crate::sim) fn build(
+        network: &Arc<Network>,
+        seed: u64,
+        islands: &mut Vec<(u32, u64)>,
+        base: u32,
+    ) -> (Fabric, Vec<u32>) {
+        let classes = network.classes.len().max(1);
+        let wires = (0..2 * network.links.len() as u32).map(|on| wire(network, on, classes)).collect();
+        let groups = network.groups();
+        let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
+        let streams =
+            tables.map(|group| StreamState { tally: Tally::default(), print: group as u64 + 1, group }).collect();
+        let mut net = Net {
+            frames: Arena::default(),
+            wires,
+            streams,
+            latencies: groups.iter().map(|_| histogram()).collect(),
+            transits: groups.iter().map(|_| histogram()).collect(),
+            network: network.clone(),
+            routes: Arc::new(network.routes.clone()),
+            capture: None,
+        };
+        let mut signals = Vec::new();
+        let mut nodes = Vec::new();
+        let mut begin = Vec::new();
+        let mut lanes = 0;
+        for (i, planned) in network.nodes.iter().enumerate() {
+            let id = NodeId(i as u32);
+            let first = signals.len();
+            let ports: Vec<(u32, u32)> =
+                (0..planned.ports.len()).map(|p| network.out(id, p)).map(|out| (out ^ 1, out)).collect();
+            for (port, &(inward, outward)) in ports.iter().enumerate() {
+                let at = base + signals.len() as u32;
+                let w = &mut net.wires[inward as usize];
+                (w.arrive, w.control, w.port_to) = (at, at + 1, port as u16);
+                let w = &mut net.wires[outward as usize];
+                (w.tx, w.port_from) = (at + 2, port as u16);
+                signals.extend([Signal::Arrive(inward), Signal::Control(inward), Signal::Free(outward)]);
+            }
+            let timer = base + signals.len() as u32;
+            signals.push(Signal::Timer(i as u32));
+            let mut node = match &planned.keys {
+                NodeKeys::Switch(k) => {
+                    let Some(limits) = network.buffering[i] else { continue };
+                    Node::Switch(Box::new(Switch::new(Parts {
+                        node: i as u32,
+                        ports: ports.clone(),
+                        buffers: k.buffers.typical,
+                        control: k.flow_control.typical,
+                        congestion: k.congestion_control.typical,
+                        scheduling: k.scheduling.typical,
+                        limits,
+                        most_marked: k.ecn_probability.typical.0,
+                        classes,
+                        quanta: k.pause_quanta.typical as u64,
+                        latency: k.latency.typical.fs(),
+                        random: random(seed, &planned.name),
+                    })))
+                }
+                NodeKeys::Station(_) => Node::Station(Box::new(station(network, id, seed, classes, &mut lanes))),
+            };
+            match &mut node {
+                Node::Switch(s) => s.timer = timer,
+                Node::Station(s) => {
+                    s.timer = timer;
+                    if !s.senders.is_empty() {
+                        begin.push(timer);
+                    }
+                }
+            }
+            nodes.push(node);
+            let lookahead = ports.iter().map(|p| lookahead(&net.wires[p.0 as usize])).min().unwrap_or(0);
+            islands.push(((signals.len() - first) as u32, lookahead));
+        }
+        (Fabric { net, nodes, signals, base }, begin)
+    }
+
+    /// Sets what begins at time 0.
+    pub(in crate::sim) fn begin(slots: &[u32], agenda: &mut Agenda) {
+        slots.iter().for_each(|s| agenda.set(*s, 0));
+    }
+}
+
+/// Nothing that a wire brings is acted on sooner after it was begun: a whole pause frame, or a header where the switch cuts through.
+fn lookahead(w: &Wire) -> u64 {
+    let whole = (PREAMBLE + MIN_FRAME) * w.byte;
+    w.delay
+        + match w.reach {
+            Reach::Whole(_) => whole,
+            Reach::Header(latency) => whole.min((PREAMBLE + HEADER) * w.byte + latency),
+        }
+}
+
+fn wire(network: &Network, on: u32, classes: usize) -> Wire {
+    let link = network.link(on);
+    let reach = match &network.node(network.arrives(on)).keys {
+        NodeKeys::Station(_) => Reach::Whole(0),
+        NodeKeys::Switch(k) => match k.forwarding.typical {
+            Forwarding::StoreAndForward => Reach::Whole(k.latency.typical.fs()),
+            Forwarding::CutThrough => Reach::Header(k.latency.typical.fs()),
+        },
+    };
+    Wire {
+        byte: link.rate.typical.byte_fs(),
+        delay: network.delay(on, Corner::Typical).fs(),
+        reach,
+        free: 0,
+        flight: List::EMPTY,
+        local: List::EMPTY,
+        urgent: List::EMPTY,
+        queues: vec![List::EMPTY; classes],
+        waiting: 0,
+        queued: 0,
+        turn: 0,
+        paused: 0,
+        pauses: [Pausing::default(); 8],
+        idle_from: 0,
+        why: Why::Nothing,
+        idle: [0; 5],
+        arrive: 0,
+        control: 0,
+        tx: 0,
+        from: network.leaves(on).0,
+        to: network.arrives(on).0,
+        port_from: 0,
+        port_to: 0,
+        counts: Counts::default(),
+    }
+}
+
+fn station(network: &Network, id: NodeId, seed: u64, classes: usize, lanes: &mut u32) -> Station {
+    let node = network.node(id);
+    let NodeKeys::Station(k) = &node.keys else { unreachable!("{} is a station", node.name) };
+    let out = network.out(id, 0);
+    let line = network.link(out).rate.typical;
+    let own: Vec<usize> = (0..network.streams.len()).filter(|s| network.streams[*s].source == id).collect();
+    let dcqcn = network.congestion_control() == CongestionControl::Dcqcn;
+    let control = network.flow_control();
+    let kind = match control {
+        FlowControl::Voq => Lanes::Stops,
+        FlowControl::Credits => Lanes::Grants,
+        FlowControl::Pfc if classes > 1 => Lanes::Classes,
+        _ if dcqcn => Lanes::Rates,
+        _ if k.queue.is_some() => Lanes::One,
+        _ => Lanes::No,
+    };
+    let constants = dcqcn.then(|| Constants::of(k, line));
+    let bound = k.queue.as_ref().map_or(u64::MAX, |q| q.typical.0);
+    let buffers = (k.mac_buffer.typical.0, k.nic_buffer.typical.0);
+    let response = k.pause_response.typical.fs();
+    let mut station = Station::new(id.0, out, response, buffers, bound, kind, classes, constants);
+    for index in own {
+        let stream = &network.streams[index];
+        let source = Source::new(network, stream, random(seed, &stream.name));
+        let endless = source.saturates();
+        let mut targets = Vec::new();
+        for (t, target) in stream.targets.iter().enumerate() {
+            let class = network.class(stream, t) as u8;
+            let lane = station.lanes.len() as u32;
+            targets.push(Target { node: target.0, way: network.way(index, *target), class, lane });
+            if kind != Lanes::No {
+                let mut made = Lane::new(target.0, class, *lanes, constants.as_ref().map(Limit::new));
+                made.endless = endless.then_some((station.senders.len() as u32, t as u32));
+                station.lanes.push(made);
+            }
+            *lanes += 1;
+        }
+        station.senders.push(Sender::new(index as u32, source, targets, network.payload(stream).max(1)));
+    }
+    if control == FlowControl::Credits {
+        let share = network.buffering.iter().flatten().map(|b| b.credit).min().unwrap_or(u64::MAX);
+        let pool = k.credit.as_ref().map_or(share, |q| q.typical.0);
+        station.grants = Some(Grants::new((pool / network.longest_frame()).max(1)));
+    }
+    station.ready();
+    station
+}

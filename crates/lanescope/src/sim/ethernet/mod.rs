@@ -1,0 +1,695 @@
+//! Ethernet, frame by frame: stations, switches with memories, MACs that obey pauses.
+//!
+//! A frame is copied nowhere: it stands in one arena, and queues and wires are lists through it. An egress port (`Wire`) transmits, and announces its
+//! frame to the far end at once; nothing is taken back. What a switch forgets of a frame (its memory) is written off in order of time when the
+//! switch next looks, so an uncontended hop is one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages
+//! are born, `rates` is DCQCN.
+
+mod build;
+mod knots;
+mod rates;
+mod source;
+mod station;
+mod switch;
+
+pub(super) use knots::{deadlock, waiting};
+
+use super::kernel::{Agenda, NEVER, World};
+use super::tally::{self, Tally};
+use crate::plan::network::{Network, NodeId, Routes};
+use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, padding, wire};
+use crate::result::{Crossed, Crossing, Idle, SlotCounts};
+use hdrhistogram::Histogram;
+use station::Station;
+use std::sync::Arc;
+use switch::Switch;
+
+/// No frame, no list.
+const NONE: u32 = u32::MAX;
+/// Frames in a run at most: what waits in applications included.
+pub(super) const MOST_FRAMES: usize = 1 << 23;
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Data,
+    /// 802.3x: stop for so many quanta (0: go on).
+    Pause,
+    /// 802.1Qbb: the same for the classes of a mask.
+    Pfc,
+    /// Frames for one station are to stop, or to go on.
+    Stop,
+    Go,
+    /// A source has so much for this destination; a destination grants so much.
+    Request,
+    Grant,
+    /// Congestion notification.
+    Cnp,
+}
+
+impl Kind {
+    /// Whether it ends at the next port.
+    fn is_local(self) -> bool {
+        matches!(self, Kind::Pause | Kind::Pfc | Kind::Stop | Kind::Go)
+    }
+}
+
+/// One frame.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// When the part that it comes to may act on it, fs.
+    at: u64,
+    /// When its message was born; of a control frame what it says.
+    born: u64,
+    /// When it left the application.
+    left: u64,
+    /// The next of its list.
+    next: u32,
+    stream: u32,
+    /// The station that it is for.
+    target: u32,
+    /// What decides among equal ways.
+    way: u32,
+    /// In a switch: whose account it is on.
+    account: u32,
+    /// The pair of source and destination, where stations keep such.
+    lane: u32,
+    /// With credits: what its source holds for the destination beyond it.
+    more: u32,
+    /// Bytes from destination to FCS, and client data.
+    bytes: u16,
+    data: u16,
+    class: u8,
+    /// In a switch with a memory at each port: the port.
+    pool: u16,
+    kind: Kind,
+    /// Whether its message ends with it.
+    last: bool,
+    marked: bool,
+}
+
+/// All frames of a run; those that are gone are used again.
+#[derive(Clone, Debug, Default)]
+struct Arena {
+    frames: Vec<Frame>,
+    free: Vec<u32>,
+}
+
+impl Arena {
+    #[inline]
+    fn put(&mut self, frame: Frame) -> u32 {
+        match self.free.pop() {
+            Some(id) => {
+                self.frames[id as usize] = frame;
+                id
+            }
+            None => {
+                self.frames.push(frame);
+                self.frames.len() as u32 - 1
+            }
+        }
+    }
+
+    #[inline]
+    fn drop(&mut self, id: u32) {
+        self.free.push(id);
+    }
+}
+
+impl std::ops::Index<u32> for Arena {
+    type Output = Frame;
+    #[inline]
+    fn index(&self, id: u32) -> &Frame {
+        &self.frames[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Arena {
+    #[inline]
+    fn index_mut(&mut self, id: u32) -> &mut Frame {
+        &mut self.frames[id as usize]
+    }
+}
+
+/// Frames in a row, linked through the arena.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    const EMPTY: List = List { first: NONE, last: NONE };
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    /// Puts a frame at the end; says whether it is alone.
+    #[inline]
+    fn push(&mut self, id: u32, frames: &mut Arena) -> bool {
+        frames[id].next = NONE;
+        let alone = self.first == NONE;
+        if alone {
+            self.first = id;
+        } else {
+            frames[self.last].next = id;
+        }
+        self.last = id;
+        alone
+    }
+
+    #[inline]
+    fn pop(&mut self, frames: &Arena) -> Option<u32> {
+        if self.first == NONE {
+            return None;
+        }
+        let id = self.first;
+        self.first = frames[id].next;
+        Some(id)
+    }
+
+    fn iter<'a>(&self, frames: &'a Arena) -> impl Iterator<Item = u32> + use<'a> {
+        let step = |id: &u32| Some(frames[*id].next).filter(|n| *n != NONE);
+        std::iter::successors(Some(self.first).filter(|f| *f != NONE), step)
+    }
+}
+
+/// Idle causes that a wire has; an index of its accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    Nothing,
+    Pace,
+    Grants,
+    Stopped,
+    Paused,
+}
+
+const WHY: [Idle; 5] = [Idle::NothingToSend, Idle::Pace, Idle::Grants, Idle::Stopped, Idle::Paused];
+
+/// When the part at the end of a wire may act on a data frame.
+#[derive(Clone, Copy, Debug)]
+enum Reach {
+    /// So long after its last bit.
+    Whole(u64),
+    /// So long after its header, if it leaves on a wire that is not faster.
+    Header(u64),
+}
+
+/// A pause of one class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pausing {
+    from: u64,
+    until: u64,
+}
+
+/// An egress port, and the way to the other end of its link.
+#[derive(Clone, Debug)]
+struct Wire {
+    /// fs per byte.
+    byte: u64,
+    delay: u64,
+    reach: Reach,
+    /// Busy until then: the frame and the gap behind it.
+    free: u64,
+    /// Frames on their way, and local control frames on theirs: those are acted on without the latency of a switch.
+    flight: List,
+    local: List,
+    /// Control frames that wait; they go first.
+    urgent: List,
+    /// Data frames that wait, by class, and how many and how long they are.
+    queues: Vec<List>,
+    waiting: u32,
+    queued: u64,
+    turn: u32,
+    /// Classes that are paused, as far as known.
+    paused: u8,
+    pauses: [Pausing; 8],
+    /// Idle since when, and why.
+    idle_from: u64,
+    why: Why,
+    idle: [u64; 5],
+    /// Slots of the agenda: arrivals and local control frames at the far end, the transmitter here.
+    arrive: u32,
+    control: u32,
+    tx: u32,
+    /// Nodes at the near and the far end, and the number of the port at the far end among its node's.
+    from: u32,
+    to: u32,
+    port_from: u16,
+    port_to: u16,
+    counts: Counts,
+}
+
+/// What a wire has carried, in bytes and frames.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    payload: u64,
+    frames: u64,
+    padding: u64,
+    control: u64,
+    controls: u64,
+    /// Pause frames with a time, and without.
+    xoff: u64,
+    xon: u64,
+}
+
+impl Wire {
+    /// Whether the transmitter may begin a frame of a class now; else from when on it may.
+    #[inline]
+    fn blocked(&mut self, class: usize, now: u64) -> Option<u64> {
+        if self.paused >> class & 1 == 0 {
+            return None;
+        }
+        let Pausing { from, until } = self.pauses[class];
+        if now >= until {
+            self.paused &= !(1 << class);
+        }
+        (from <= now && now < until).then_some(until)
+    }
+
+    /// The transmitter is and stays idle, from now on for this reason.
+    fn idles(&mut self, now: u64, why: Why) {
+        if self.why != why {
+            if now > self.idle_from {
+                self.idle[self.why as usize] += now - self.idle_from;
+                self.idle_from = now;
+            }
+            self.why = why;
+        }
+    }
+
+    /// Writes idle time down up to a moment.
+    fn settle(&mut self, now: u64) {
+        if now > self.idle_from {
+            self.idle[self.why as usize] += now - self.idle_from;
+            self.idle_from = now;
+        }
+    }
+
+    /// Pauses a class, or lets it go on.
+    fn pause(&mut self, class: usize, now: u64, response: u64, length: u64) {
+        let p = &mut self.pauses[class];
+        if length == 0 {
+            p.until = p.until.min(now);
+        } else {
+            if now >= p.until {
+                p.from = now + response;
+            }
+            p.until = now + length;
+            self.paused |= 1 << class;
+        }
+    }
+
+    /// The ledger since time 0. Idle time becomes slots by rounding the running sum, so that the parts add up to the whole.
+    pub(super) fn slots(&self) -> SlotCounts {
+        let c = &self.counts;
+        let mut slots = SlotCounts {
+            payload: c.payload,
+            framing: c.frames * (HEADER + FCS),
+            padding: c.padding,
+            gap: c.frames * (PREAMBLE + GAP),
+            control: c.control,
+            controls: c.controls,
+            tlps: c.frames + c.controls,
+            data_tlps: c.frames,
+            ..SlotCounts::default()
+        };
+        let (mut sum, mut before) = (0, 0);
+        for (cause, fs) in WHY.into_iter().zip(self.idle) {
+            sum += fs;
+            let slot = sum / self.byte;
+            slots.idle[cause as usize] = slot - before;
+            before = slot;
+        }
+        slots
+    }
+}
+
+/// What happens to the frames of one stream.
+#[derive(Clone, Debug)]
+pub(super) struct StreamState {
+    pub(super) tally: Tally,
+    pub(super) print: u64,
+    group: u32,
+}
+
+/// What a capture takes down.
+#[derive(Clone, Debug)]
+struct Capture {
+    link: u32,
+    crossed: Vec<Crossed>,
+    /// Frames of each stream so far.
+    numbers: Vec<u64>,
+}
+
+/// What stations and switches share.
+#[derive(Clone, Debug)]
+struct Net {
+    frames: Arena,
+    wires: Vec<Wire>,
+    streams: Vec<StreamState>,
+    /// Latencies of messages from their birth, and from leaving the application, ps, by table of flows.
+    latencies: Vec<Histogram<u64>>,
+    transits: Vec<Histogram<u64>>,
+    network: Arc<Network>,
+    routes: Arc<Routes>,
+    capture: Option<Capture>,
+}
+
+impl Net {
+    /// Begins to transmit a frame; the transmitter is free. Gives the moment when its last bit has left.
+    #[inline]
+    fn transmit(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) -> u64 {
+        if self.capture.is_some() {
+            self.take_down(on, id, now);
+        }
+        let w = &mut self.wires[on as usize];
+        let f = &mut self.frames[id];
+        let bytes = f.bytes as u64;
+        if now > w.idle_from {
+            w.idle[w.why as usize] += now - w.idle_from;
+        }
+        let end = now + (PREAMBLE + bytes) * w.byte;
+        w.free = end + GAP * w.byte;
+        (w.idle_from, w.why) = (w.free, Why::Nothing);
+        let tail = end + w.delay;
+        if f.kind == Kind::Data {
+            w.counts.payload += f.data as u64;
+            w.counts.frames += 1;
+            w.counts.padding += padding(f.data as u64);
+        } else {
+            w.counts.control += wire(bytes);
+            w.counts.controls += 1;
+            if f.kind.is_local() {
+                f.at = tail;
+                let at = w.control;
+                if w.local.push(id, &mut self.frames) {
+                    agenda.set(at, tail);
+                }
+                return end;
+            }
+        }
+        f.at = match w.reach {
+            Reach::Whole(latency) => tail + latency,
+            Reach::Header(latency) => {
+                let mut way = f.way;
+                let out = self.routes.next(NodeId(w.to), NodeId(f.target), &mut way);
+                let (byte, head) = (w.byte, now + (PREAMBLE + HEADER) * w.byte + w.delay);
+                match out {
+                    Some(out) if self.wires[out as usize].byte < byte => tail + latency,
+                    _ => head + latency,
+                }
+            }
+        };
+        let at = f.at;
+        let w = &mut self.wires[on as usize];
+        if w.flight.push(id, &mut self.frames) {
+            let slot = w.arrive;
+            agenda.set(slot, at);
+        }
+        end
+    }
+
+    /// A frame of the protocols themselves, for the next port or for a station.
+    fn control(&mut self, on: u32, kind: Kind, says: u64, target: u32, lane: u32, way: u32) -> u32 {
+        let id = self.frames.put(Frame {
+            at: 0,
+            born: says,
+            left: 0,
+            next: NONE,
+            stream: NONE,
+            target,
+            way,
+            account: NONE,
+            lane,
+            more: 0,
+            bytes: frame(0) as u16,
+            data: 0,
+            class: 0,
+            pool: 0,
+            kind,
+            last: false,
+            marked: false,
+        });
+        self.wires[on as usize].urgent.push(id, &mut self.frames);
+        id
+    }
+
+    /// A pause of a neighbour, for the wire that leads to it.
+    fn obey(&mut self, out: u32, f: &Frame, response: u64, now: u64) {
+        let w = &mut self.wires[out as usize];
+        let length = f.born * (QUANTUM_BITS / 8) * w.byte;
+        match f.kind {
+            Kind::Pause => (0..w.queues.len()).for_each(|class| w.pause(class, now, response, length)),
+            Kind::Pfc => w.pause(f.class as usize, now, response, length),
+            _ => {}
+        }
+    }
+
+    /// A frame has come to its station.
+    fn deliver(&mut self, id: u32, now: u64) {
+        let f = self.frames[id];
+        let stream = &mut self.streams[f.stream as usize];
+        stream.tally.bytes += f.data as u64;
+        stream.tally.frames += 1;
+        stream.tally.frame_bytes += f.bytes as u64;
+        if f.last {
+            stream.tally.finish(f.born, now);
+            stream.tally.transit += (now - f.left) as u128;
+            stream.print = tally::print(stream.print, f.born, now);
+            let group = stream.group as usize;
+            let _ = self.latencies[group].record((now - f.born) / 1000);
+            let _ = self.transits[group].record((now - f.left) / 1000);
+        }
+        self.frames.drop(id);
+    }
+
+    /// A frame finds no room.
+    fn lose(&mut self, id: u32, now: u64) {
+        let f = self.frames[id];
+        let tally = &mut self.streams[f.stream as usize].tally;
+        tally.dropped += 1;
+        if f.last {
+            tally.lost += 1;
+            tally.lost_sum += now as u128;
+        }
+        self.frames.drop(id);
+    }
+
+    #[cold]
+    fn take_down(&mut self, on: u32, id: u32, now: u64) {
+        let w = &self.wires[on as usize];
+        let Some(c) = self.capture.as_mut().filter(|c| c.link == on / 2) else { return };
+        let f = &self.frames[id];
+        // The priority that a class stands for.
+        let mut quanta = [None; 8];
+        let what = match f.kind {
+            Kind::Data => {
+                let number = &mut c.numbers[f.stream as usize];
+                *number += 1;
+                let from = self.network.streams[f.stream as usize].source.0;
+                let (data, flow, number) = (f.data as u32, f.stream, *number - 1);
+                Crossing::Data { from, to: f.target, data, flow, number, marked: f.marked }
+            }
+            Kind::Pause => Crossing::Pause { from: w.from, quanta: f.born as u16 },
+            Kind::Pfc => {
+                let priority = self.network.classes.get(f.class as usize).copied().unwrap_or(0);
+                quanta[priority as usize] = Some(f.born as u16);
+                Crossing::Pfc { from: w.from, quanta }
+            }
+            kind => {
+                let to = (!kind.is_local()).then_some(f.target);
+                let value = if kind.is_local() { f.target as u64 } else { f.born };
+                Crossing::Notice { from: w.from, to, word: kind as u8, value }
+            }
+        };
+        c.crossed.push(Crossed { at: now + PREAMBLE * w.byte, down: on & 1 == 0, what });
+    }
+}
+
+/// What a slot of the agenda stands for.
+#[derive(Clone, Copy, Debug)]
+enum Signal {
+    Arrive(u32),
+    Control(u32),
+    Free(u32),
+    Timer(u32),
+}
+
+/// A station or switch in a run.
+#[derive(Clone, Debug)]
+enum Node {
+    Station(Box<Station>),
+    Switch(Box<Switch>),
+}
+
+/// All Ethernet of a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Fabric {
+    net: Net,
+    nodes: Vec<Node>,
+    signals: Vec<Signal>,
+    /// The first slot of the agenda that is Ethernet's.
+    base: u32,
+}
+
+impl World for Fabric {
+    #[inline]
+    fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        let net = &mut self.net;
+        match self.signals[(slot - self.base) as usize] {
+            Signal::Arrive(on) => {
+                let w = &mut net.wires[on as usize];
+                let Some(id) = w.flight.pop(&net.frames) else { return };
+                agenda.set(slot, if w.flight.is_empty() { NEVER } else { net.frames[w.flight.first].at });
+                match &mut self.nodes[w.to as usize] {
+                    Node::Switch(s) => s.arrive(on, id, now, net, agenda),
+                    Node::Station(s) => s.arrive(id, now, net, agenda),
+                }
+            }
+            Signal::Free(on) => match &mut self.nodes[net.wires[on as usize].from as usize] {
+                Node::Switch(s) => s.free(on, now, net, agenda),
+                Node::Station(s) => s.pull(now, net, agenda),
+            },
+            Signal::Control(on) => {
+                let w = &mut net.wires[on as usize];
+                let Some(id) = w.local.pop(&net.frames) else { return };
+                agenda.set(slot, if w.local.is_empty() { NEVER } else { net.frames[w.local.first].at });
+                match &mut self.nodes[w.to as usize] {
+                    Node::Switch(s) => s.obey(on ^ 1, id, now, net, agenda),
+                    Node::Station(s) => s.obey(id, now, net, agenda),
+                }
+            }
+            Signal::Timer(node) => match &mut self.nodes[node as usize] {
+                Node::Switch(s) => s.tick(now, net, agenda),
+                Node::Station(s) => s.pull(now, net, agenda),
+            },
+        }
+    }
+}
+
+/// How much a switch holds, and what it did about it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stored {
+    /// Bytes now, and at most.
+    pub(super) now: u64,
+    pub(super) most: u64,
+    /// Frames carried, and dropped: no memory, no headroom.
+    pub(super) frames: u64,
+    pub(super) no_memory: u64,
+    pub(super) no_headroom: u64,
+    /// Sum and most of first bit in to first bit out, fs.
+    pub(super) transit: u128,
+    pub(super) transit_most: u64,
+}
+
+impl Fabric {
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub(super) fn wires(&self) -> usize {
+        self.net.wires.len()
+    }
+
+    /// The ledger of a wire since time 0.
+    pub(super) fn slots(&self, on: usize) -> SlotCounts {
+        self.net.wires[on].slots()
+    }
+
+    /// Pause frames that a wire has carried: with a time, without.
+    pub(super) fn pauses(&self, on: usize) -> (u64, u64) {
+        let c = &self.net.wires[on].counts;
+        (c.xoff, c.xon)
+    }
+
+    /// Frames carried over links.
+    pub(super) fn packets(&self) -> u64 {
+        self.net.wires.iter().map(|w| w.counts.frames + w.counts.controls).sum()
+    }
+
+    pub(super) fn streams(&self) -> &[StreamState] {
+        &self.net.streams
+    }
+
+    pub(super) fn latencies(&self) -> &[Histogram<u64>] {
+        &self.net.latencies
+    }
+
+    pub(super) fn transits(&self) -> &[Histogram<u64>] {
+        &self.net.transits
+    }
+
+    /// Distributions and maxima are counted from a moment on.
+    pub(super) fn forget(&mut self, now: u64) {
+        self.net.latencies.iter_mut().chain(&mut self.net.transits).for_each(|h| h.reset());
+        for node in &mut self.nodes {
+            if let Node::Switch(s) = node {
+                s.forget(now);
+            }
+        }
+    }
+
+    /// Frames that wait at or are on their way over a wire, and their payload.
+    pub(super) fn held(&self, on: usize) -> (usize, u64) {
+        let w = &self.net.wires[on];
+        let all = w.flight.iter(&self.net.frames).chain(w.queues.iter().flat_map(|q| q.iter(&self.net.frames)));
+        all.fold((0, 0), |(n, bytes), id| (n + 1, bytes + self.net.frames[id].data as u64))
+    }
+
+    /// What each switch holds and has done; in the order of nodes.
+    pub(super) fn stored(&self, now: u64) -> Vec<Stored> {
+        let switches = self.nodes.iter().filter_map(|n| match n {
+            Node::Switch(s) => Some(s.stored(now)),
+            Node::Station(_) => None,
+        });
+        switches.collect()
+    }
+
+    /// Messages that are born and have not begun, by stream.
+    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
+        let mut all = vec![0; self.net.streams.len()];
+        for node in &self.nodes {
+            if let Node::Station(s) = node {
+                s.backlogs(now, &mut all);
+            }
+        }
+        all
+    }
+
+    /// Whether there are more frames and messages than a run may hold.
+    pub(super) fn is_full(&self) -> bool {
+        let waiting = self.nodes.iter().map(|n| if let Node::Station(s) = n { s.messages } else { 0 });
+        self.net.frames.frames.len() + waiting.sum::<usize>() > MOST_FRAMES
+    }
+
+    /// Writes down what lies before a moment.
+    pub(super) fn settle(&mut self, now: u64) {
+        self.net.wires.iter_mut().for_each(|w| w.settle(now));
+    }
+
+    /// Takes down what crosses a link from now on.
+    pub(super) fn capture(&mut self, link: u32) {
+        let numbers = vec![0; self.net.streams.len()];
+        self.net.capture = Some(Capture { link, crossed: Vec::new(), numbers });
+    }
+
+    /// What was taken down since the last time, in order of time.
+    pub(super) fn crossed(&mut self) -> Vec<Crossed> {
+        let mut all = self.net.capture.as_mut().map(|c| std::mem::take(&mut c.crossed)).unwrap_or_default();
+        all.sort_by_key(|c| (c.at, !c.down));
+        all
+    }
+
+    /// The longest that a frame may be blocked by ordinary traffic, fs.
+    pub(super) fn patience(&self) -> u64 {
+        let longest = wire(self.net.network.longest_frame());
+        let hops = self.net.wires.iter().map(|w| longest * w.byte + 2 * w.delay).max().unwrap_or(0);
+        // Through a full memory on the slowest wire.
+        let memory = self.net.network.buffering.iter().flatten().map(|b| b.memory).max().unwrap_or(0);
+        let slowest = self.net.wires.iter().map(|w| w.byte).max().unwrap_or(0);
+        (100 * hops).saturating_add(2 * memory.saturating_mul(slowest)).max(1)
+    }
+}

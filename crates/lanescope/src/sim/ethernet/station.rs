@@ -1,0 +1,661 @@
+//! A station: messages wait in the application, go as frames into the buffers of adapter and MAC, and out; frames for it come in and are taken at once.
+//!
+//! Where nothing tells one destination from another there is one FIFO: messages are drawn from the sources when there is room for them. Otherwise they
+//! stand in lanes, one for each destination, and those lanes that may send take turns. A pause holds up what is in the MAC; a stopped destination, a missing
+//! grant or a rate limit hold up a lane.
+
+use super::rates::{Constants, Limit};
+use super::source::Source;
+use super::{Frame, Kind, List, NONE, Net, Why};
+use crate::protocol::ethernet::{frame, wire};
+use crate::sim::kernel::{Agenda, NEVER};
+use std::collections::VecDeque;
+
+/// A stream at its source.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    pub(super) stream: u32,
+    pub(super) source: Source,
+    /// Of each target: the station, what decides among equal ways, the class, the lane here.
+    pub(super) targets: Vec<Target>,
+    /// Client data of the largest frame.
+    pub(super) payload: u64,
+    /// Of the message that is being sent: its birth, when its first frame left the application, what is left of it, and for whom.
+    current: Option<(u64, u64, u64, u32)>,
+    /// When it was last served, for turns among those that always have something.
+    served: u64,
+}
+
+/// A destination of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    pub(super) node: u32,
+    pub(super) way: u32,
+    pub(super) class: u8,
+    pub(super) lane: u32,
+}
+
+/// A message that waits in a lane.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    born: u64,
+    left: u64,
+    bytes: u64,
+    sender: u32,
+    target: u32,
+    begun: bool,
+}
+
+/// What waits for one destination.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    pub(super) node: u32,
+    class: u8,
+    /// Its number among all lanes of all stations.
+    pub(super) global: u32,
+    messages: VecDeque<Message>,
+    /// A sender that always has something for it, and the number of its target.
+    pub(super) endless: Option<(u32, u32)>,
+    stopped: bool,
+    /// With grants, in frames since time 0: what has come, what the destination was told of, what was granted, what was sent.
+    come: u64,
+    told: u64,
+    granted: u64,
+    sent: u64,
+    limit: Option<Limit>,
+    active: bool,
+}
+
+impl Lane {
+    pub(super) fn new(node: u32, class: u8, global: u32, limit: Option<Limit>) -> Lane {
+        Lane {
+            node,
+            class,
+            global,
+            messages: VecDeque::new(),
+            endless: None,
+            stopped: false,
+            come: 0,
+            told: 0,
+            granted: 0,
+            sent: 0,
+            limit,
+            active: false,
+        }
+    }
+}
+
+/// Buffers of adapter and MAC: of all frames, or of a class.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    mac: List,
+    nic: List,
+    mac_used: u64,
+    nic_used: u64,
+}
+
+/// What one source has asked of this station and been granted, in frames since time 0.
+#[derive(Clone, Copy, Debug, Default)]
+struct Demand {
+    lane: u32,
+    /// The source.
+    node: u32,
+    wanted: u64,
+    granted: u64,
+}
+
+/// How a station grants: so many frames of the longest kind may be on their way to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grants {
+    pub(super) pool: u64,
+    outstanding: u64,
+    /// By lane.
+    demands: Vec<Demand>,
+    turn: usize,
+}
+
+impl Grants {
+    pub(super) fn new(pool: u64) -> Grants {
+        Grants { pool, ..Grants::default() }
+    }
+
+    fn of(&mut self, lane: u32, node: u32) -> &mut Demand {
+        let at = self.demands.binary_search_by_key(&lane, |d| d.lane).unwrap_or_else(|at| {
+            self.demands.insert(at, Demand { lane, node, wanted: 0, granted: 0 });
+            at
+        });
+        &mut self.demands[at]
+    }
+}
+
+/// Frames that one grant is for, at most: half of the grants, at the price of a little more in the memory.
+const GRANT: u64 = 2;
+/// What a source that always has something announces, in frames.
+const ENDLESS: u64 = 1 << 10;
+
+/// How lanes are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lanes {
+    /// None: one FIFO, filled when there is room.
+    No,
+    /// One, which holds so much and no more.
+    One,
+    /// For each destination; frames of each class have buffers of their own.
+    Classes,
+    /// For each destination, which may be stopped.
+    Stops,
+    /// For each destination, which must grant.
+    Grants,
+    /// For each destination, at a rate of its own.
+    Rates,
+}
+
+/// A station in a run.
+#[derive(Clone, Debug)]
+pub(super) struct Station {
+    pub(super) node: u32,
+    pub(super) out: u32,
+    pub(super) timer: u32,
+    pub(super) response: u64,
+    mac: u64,
+    nic: u64,
+    /// What waits in the application at most, and what does.
+    bound: u64,
+    backlog: u64,
+    pub(super) messages: usize,
+    pub(super) senders: Vec<Sender>,
+    kind: Lanes,
+    pub(super) lanes: Vec<Lane>,
+    active: VecDeque<u32>,
+    inside: Vec<Inside>,
+    turn: usize,
+    /// What is being sent: its buffers and bytes.
+    sending: (usize, u64),
+    pub(super) constants: Option<Constants>,
+    pub(super) grants: Option<Grants>,
+    /// When the last notification to each lane that ends here was sent.
+    notified: Vec<(u32, u64)>,
+}
+
+impl Sender {
+    pub(super) fn new(stream: u32, source: Source, targets: Vec<Target>, payload: u64) -> Sender {
+        Sender { stream, source, targets, payload, current: None, served: 0 }
+    }
+}
+
+impl Station {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn new(
+        node: u32,
+        out: u32,
+        response: u64,
+        (mac, nic): (u64, u64),
+        bound: u64,
+        kind: Lanes,
+        classes: usize,
+        constants: Option<Constants>,
+    ) -> Station {
+        let inside = Inside { mac: List::EMPTY, nic: List::EMPTY, mac_used: 0, nic_used: 0 };
+        Station {
+            node,
+            out,
+            timer: 0,
+            response,
+            mac,
+            nic,
+            bound,
+            backlog: 0,
+            messages: 0,
+            senders: Vec::new(),
+            kind,
+            lanes: Vec::new(),
+            active: VecDeque::new(),
+            inside: vec![inside; if kind == Lanes::Classes { classes } else { 1 }],
+            turn: 0,
+            sending: (0, 0),
+            constants,
+            grants: None,
+            notified: Vec::new(),
+        }
+    }
+
+    /// Lanes that always have something begin at once.
+    pub(super) fn ready(&mut self) {
+        for lane in 0..self.lanes.len() {
+            if self.lanes[lane].endless.is_some() {
+                self.lanes[lane].active = true;
+                self.active.push_back(lane as u32);
+            }
+        }
+    }
+
+    /// Takes in what there is room for, sends if the wire is free, and sets the timers for what comes next.
+    pub(super) fn pull(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let free = net.wires[self.out as usize].free;
+        if now >= free && self.sending.1 > 0 {
+            let (which, bytes) = std::mem::take(&mut self.sending);
+            self.inside[which].mac_used -= bytes;
+            self.move_up(which, net);
+        }
+        let (next, full) = match self.kind {
+            Lanes::No => self.fill(now, net).map_or((NEVER, true), |next| (next, false)),
+            _ => self.fill_from_lanes(now, net),
+        };
+        agenda.set(self.timer, next);
+        self.send(now, full, net, agenda);
+    }
+
+    /// Frames go from the adapter to the MAC while they fit.
+    fn move_up(&mut self, which: usize, net: &mut Net) {
+        let inside = &mut self.inside[which];
+        while !inside.nic.is_empty() {
+            let bytes = net.frames[inside.nic.first].bytes as u64;
+            if inside.mac_used + bytes > self.mac {
+                return;
+            }
+            let Some(id) = inside.nic.pop(&net.frames) else { return };
+            inside.nic_used -= bytes;
+            inside.mac_used += bytes;
+            inside.mac.push(id, &mut net.frames);
+        }
+    }
+
+    /// Whether a frame finds room.
+    #[inline]
+    fn has_room(&self, which: usize, bytes: u64) -> bool {
+        let i = &self.inside[which];
+        i.nic_used + bytes <= self.nic || i.nic.is_empty() && i.mac_used + bytes <= self.mac
+    }
+
+    /// A frame leaves the application.
+    #[inline]
+    fn enter(&mut self, which: usize, made: Frame, net: &mut Net) {
+        let inside = &mut self.inside[which];
+        let bytes = made.bytes as u64;
+        net.streams[made.stream as usize].tally.sent += 1;
+        let id = net.frames.put(made);
+        if inside.nic.is_empty() && inside.mac_used + bytes <= self.mac {
+            inside.mac_used += bytes;
+            inside.mac.push(id, &mut net.frames);
+        } else {
+            inside.nic_used += bytes;
+            inside.nic.push(id, &mut net.frames);
+        }
+    }
+
+    /// One FIFO: the earliest message comes first. Gives the moment when the next is born; `None` when there is no room for it.
+    fn fill(&mut self, now: u64, net: &mut Net) -> Option<u64> {
+        loop {
+            let (index, born) = match self.senders.as_slice() {
+                [] => return Some(NEVER),
+                [s] => (0, if s.current.is_some() { 0 } else { s.source.born }),
+                all => {
+                    // One that has begun goes on; else the earliest, of equals the one that was served longest ago.
+                    let key = |s: &Sender| {
+                        (s.current.is_none(), s.source.born.max(if s.source.saturates() { s.served } else { 0 }))
+                    };
+                    let (i, s) = all.iter().enumerate().min_by_key(|(_, s)| key(s))?;
+                    (i, if s.current.is_some() { 0 } else { s.source.born })
+                }
+            };
+            if born > now {
+                return Some(born);
+            }
+            let s = &mut self.senders[index];
+            let (birth, left_at, left, target) = match s.current {
+                Some(current) => current,
+                None => {
+                    let birth = if s.source.saturates() { now } else { born };
+                    (birth, now, s.source.bytes, s.source.target)
+                }
+            };
+            let data = left.min(s.payload);
+            let bytes = frame(data);
+            if !self.has_room(0, bytes) {
+                return None;
+            }
+            let s = &mut self.senders[index];
+            if s.current.is_none() {
+                net.streams[s.stream as usize].tally.start(birth);
+                s.source.advance();
+                s.served = now;
+            }
+            let rest = left - data;
+            s.current = (rest > 0).then_some((birth, left_at, rest, target));
+            let t = s.targets[target as usize];
+            let made = Frame {
+                at: 0,
+                born: birth,
+                left: left_at,
+                next: NONE,
+                stream: s.stream,
+                target: t.node,
+                way: t.way,
+                account: NONE,
+                lane: t.lane,
+                more: 0,
+                bytes: bytes as u16,
+                data: data as u16,
+                class: t.class,
+                pool: 0,
+                kind: Kind::Data,
+                last: rest == 0,
+                marked: false,
+            };
+            self.enter(0, made, net);
+        }
+    }
+
+    /// Messages that are born go to their lanes.
+    fn sort(&mut self, now: u64, net: &mut Net) -> u64 {
+        let mut next = NEVER;
+        for (i, s) in self.senders.iter_mut().enumerate().filter(|(_, s)| !s.source.saturates()) {
+            while s.source.born <= now {
+                let (born, bytes, target) = (s.source.born, s.source.bytes, s.source.target);
+                s.source.advance();
+                let tally = &mut net.streams[s.stream as usize].tally;
+                tally.start(born);
+                if self.backlog + bytes > self.bound {
+                    tally.sent += bytes.div_ceil(s.payload);
+                    tally.dropped += bytes.div_ceil(s.payload);
+                    tally.lost += 1;
+                    tally.lost_sum += born as u128;
+                    continue;
+                }
+                let index = if self.kind == Lanes::One { 0 } else { s.targets[target as usize].lane };
+                let lane = &mut self.lanes[index as usize];
+                self.backlog += bytes;
+                self.messages += 1;
+                lane.come += bytes.div_ceil(s.payload);
+                lane.messages.push_back(Message { born, left: 0, bytes, sender: i as u32, target, begun: false });
+                if !lane.active {
+                    lane.active = true;
+                    self.active.push_back(index);
+                }
+            }
+            next = next.min(s.source.born);
+        }
+        next
+    }
+
+    /// Lanes that may send take turns. Gives the moment when something else may, and whether something waits for room.
+    fn fill_from_lanes(&mut self, now: u64, net: &mut Net) -> (u64, bool) {
+        let mut next = self.sort(now, net);
+        let mut full = false;
+        let mut passed = 0;
+        while passed < self.active.len() {
+            let Some(index) = self.active.pop_front() else { break };
+            let (sender, target, left) = {
+                let lane = &self.lanes[index as usize];
+                match (lane.messages.front(), lane.endless) {
+                    (Some(m), _) => (m.sender, m.target, m.bytes),
+                    (None, Some((sender, target))) => (sender, target, self.senders[sender as usize].source.bytes),
+                    (None, None) => {
+                        self.lanes[index as usize].active = false;
+                        continue;
+                    }
+                }
+            };
+            let data = left.min(self.senders[sender as usize].payload);
+            let bytes = frame(data);
+            let lane = &mut self.lanes[index as usize];
+            let which = if self.kind == Lanes::Classes { lane.class as usize } else { 0 };
+            let mut held = lane.stopped;
+            if self.kind == Lanes::Grants && lane.granted <= lane.sent {
+                held = true;
+                if lane.endless.is_some() {
+                    lane.come = lane.sent + ENDLESS;
+                }
+                // Of what is granted anyway the frames themselves will tell what comes behind them.
+                if lane.told < lane.come && lane.granted >= lane.told {
+                    lane.told = lane.come;
+                    let (node, global, come) = (lane.node, lane.global, lane.come);
+                    let way = self.senders[sender as usize].targets[target as usize].way;
+                    let id = net.control(self.out, Kind::Request, come, node, global, way);
+                    net.frames[id].account = self.node;
+                }
+            }
+            let lane = &mut self.lanes[index as usize];
+            if let Some(limit) = lane.limit.as_ref().filter(|l| l.next > now) {
+                next = next.min(limit.next);
+                held = true;
+            }
+            if !held && !self.has_room(which, bytes) {
+                full = true;
+                held = true;
+            }
+            if held {
+                self.active.push_back(index);
+                passed += 1;
+                continue;
+            }
+            passed = 0;
+            self.take(index, sender, target, data, which, now, net);
+            self.active.push_back(index);
+        }
+        (next, full)
+    }
+
+    /// Takes one frame out of a lane.
+    #[allow(clippy::too_many_arguments)]
+    fn take(&mut self, index: u32, sender: u32, target: u32, data: u64, which: usize, now: u64, net: &mut Net) {
+        let s = &self.senders[sender as usize];
+        let (t, stream) = (s.targets[target as usize], s.stream);
+        let bytes = frame(data);
+        let lane = &mut self.lanes[index as usize];
+        if lane.messages.is_empty() {
+            // A sender that always has something: its message begins now.
+            net.streams[stream as usize].tally.start(now);
+            let m = Message { born: now, left: now, bytes: s.source.bytes, sender, target, begun: true };
+            lane.messages.push_back(m);
+            self.backlog += m.bytes;
+            self.messages += 1;
+        }
+        let Some(m) = lane.messages.front_mut() else { return };
+        if !m.begun {
+            (m.begun, m.left) = (true, now);
+        }
+        m.bytes -= data;
+        let (born, left, last) = (m.born, m.left, m.bytes == 0);
+        self.backlog -= data;
+        lane.sent += 1;
+        if last {
+            lane.messages.pop_front();
+            self.messages -= 1;
+        }
+        if lane.endless.is_some() {
+            lane.come = lane.sent + ENDLESS;
+        }
+        lane.told = lane.told.max(lane.come);
+        if let (Some(limit), Some(c)) = (&mut lane.limit, &self.constants) {
+            limit.take(c, wire(bytes), now);
+        }
+        let more = lane.come as u32;
+        let made = Frame {
+            at: 0,
+            born,
+            left,
+            next: NONE,
+            stream,
+            target: t.node,
+            way: t.way,
+            account: NONE,
+            lane: lane.global,
+            more,
+            bytes: bytes as u16,
+            data: data as u16,
+            class: t.class,
+            pool: 0,
+            kind: Kind::Data,
+            last,
+            marked: false,
+        };
+        self.enter(which, made, net);
+    }
+
+    /// Sends if the wire is free. `full`: something in the application waits for room.
+    fn send(&mut self, now: u64, full: bool, net: &mut Net, agenda: &mut Agenda) {
+        let w = &mut net.wires[self.out as usize];
+        let tx = w.tx;
+        if now < w.free {
+            let waits = full || !w.urgent.is_empty() || self.inside.iter().any(|i| !i.mac.is_empty());
+            agenda.set(tx, if waits { w.free } else { NEVER });
+            return;
+        }
+        if let Some(id) = w.urgent.pop(&net.frames) {
+            net.transmit(self.out, id, now, agenda);
+            agenda.set(tx, net.wires[self.out as usize].free);
+            return;
+        }
+        let (mut until, mut chosen) = (NEVER, None);
+        let n = self.inside.len();
+        for i in 0..n {
+            let which = (self.turn + i) % n;
+            let first = self.inside[which].mac.first;
+            if first == NONE {
+                continue;
+            }
+            match w.blocked(net.frames[first].class as usize, now) {
+                Some(at) => until = until.min(at),
+                None => {
+                    chosen = Some(which);
+                    break;
+                }
+            }
+        }
+        let Some(which) = chosen else {
+            let why = if until < NEVER {
+                Why::Paused
+            } else if self.active.is_empty() {
+                Why::Nothing
+            } else {
+                match self.kind {
+                    Lanes::Stops => Why::Stopped,
+                    Lanes::Grants => Why::Grants,
+                    Lanes::Rates => Why::Pace,
+                    Lanes::No | Lanes::One | Lanes::Classes => Why::Nothing,
+                }
+            };
+            w.idles(now, why);
+            agenda.set(tx, until);
+            return;
+        };
+        self.turn = which + 1;
+        let Some(id) = self.inside[which].mac.pop(&net.frames) else { return };
+        self.sending = (which, net.frames[id].bytes as u64);
+        net.transmit(self.out, id, now, agenda);
+        let w = &net.wires[self.out as usize];
+        let waits = full || self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty());
+        agenda.set(tx, if waits { w.free } else { NEVER });
+    }
+
+    /// A frame has come.
+    #[inline]
+    pub(super) fn arrive(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let f = net.frames[id];
+        if f.kind == Kind::Data {
+            net.deliver(id, now);
+            if f.marked {
+                self.notify(&f, now, net, agenda);
+            }
+            if let Some(grants) = &mut self.grants {
+                grants.outstanding -= 1;
+                let from = net.network.streams[f.stream as usize].source.0;
+                let known = grants.of(f.lane, from).wanted;
+                // The frame tells the low bits of a number that only rises.
+                let ahead = f.more.wrapping_sub(known as u32);
+                let wanted = if ahead < 1 << 31 { known + ahead as u64 } else { known };
+                self.want(from, f.lane, wanted, now, net, agenda);
+            }
+            return;
+        }
+        net.frames.drop(id);
+        let first = self.lanes.first().map_or(NONE, |l| l.global);
+        let lane = f.lane.wrapping_sub(first) as usize;
+        match (f.kind, self.lanes.get_mut(lane)) {
+            (Kind::Cnp, Some(lane)) => {
+                if let (Some(limit), Some(c)) = (&mut lane.limit, &self.constants) {
+                    limit.notified(c, now);
+                }
+            }
+            (Kind::Grant, Some(lane)) => {
+                lane.granted += f.born;
+                self.pull(now, net, agenda);
+            }
+            (Kind::Request, _) => self.want(f.account, f.lane, f.born, now, net, agenda),
+            _ => {}
+        }
+    }
+
+    /// Tells the source of a marked frame to slow down, not too often.
+    fn notify(&mut self, f: &Frame, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let interval = self.constants.as_ref().map_or(0, |c| c.interval);
+        match self.notified.binary_search_by_key(&f.lane, |n| n.0) {
+            Ok(i) if now - self.notified[i].1 < interval => return,
+            Ok(i) => self.notified[i].1 = now,
+            Err(i) => self.notified.insert(i, (f.lane, now)),
+        }
+        let from = net.network.streams[f.stream as usize].source.0;
+        let id = net.control(self.out, Kind::Cnp, 0, from, f.lane, f.lane);
+        net.frames[id].bytes = CNP_FRAME;
+        self.pull(now, net, agenda);
+    }
+
+    /// A source has had so many frames for this station since time 0: grants what the pool allows, in turns.
+    fn want(&mut self, from: u32, lane: u32, wanted: u64, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let Some(g) = &mut self.grants else { return };
+        let demand = g.of(lane, from);
+        demand.wanted = demand.wanted.max(wanted);
+        let (n, mut passed, mut given) = (g.demands.len(), 0, false);
+        while passed < n && g.outstanding < g.pool {
+            g.turn = (g.turn + 1) % n;
+            let d = &mut g.demands[g.turn];
+            let grant = (d.wanted - d.granted).min(GRANT).min(g.pool - g.outstanding);
+            if grant == 0 {
+                passed += 1;
+                continue;
+            }
+            passed = 0;
+            g.outstanding += grant;
+            d.granted += grant;
+            net.control(self.out, Kind::Grant, grant, d.node, d.lane, d.lane);
+            given = true;
+        }
+        if given {
+            self.pull(now, net, agenda);
+        }
+    }
+
+    /// A control frame of the switch.
+    pub(super) fn obey(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let f = net.frames[id];
+        net.frames.drop(id);
+        match f.kind {
+            Kind::Stop | Kind::Go => {
+                for lane in self.lanes.iter_mut().filter(|l| l.node == f.target) {
+                    lane.stopped = f.kind == Kind::Stop;
+                }
+            }
+            _ => net.obey(self.out, &f, self.response, now),
+        }
+        self.pull(now, net, agenda);
+    }
+
+    /// Whether frames of a class stand in the MAC.
+    pub(super) fn holds(&self, class: usize, frames: &super::Arena) -> bool {
+        self.inside.iter().any(|i| !i.mac.is_empty() && frames[i.mac.first].class as usize == class)
+    }
+
+    /// Messages that are born and have not begun, added to those of all streams.
+    pub(super) fn backlogs(&self, now: u64, all: &mut [u64]) {
+        for s in &self.senders {
+            all[s.stream as usize] += s.source.backlog(now);
+        }
+        for m in self.lanes.iter().flat_map(|l| &l.messages).filter(|m| !m.begun) {
+            all[self.senders[m.sender as usize].stream as usize] += 1;
+        }
+    }
+}
+
+/// A congestion notification packet of RoCEv2: Ethernet 18, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4 (InfiniBand Architecture, annex A17.9.3).
+const CNP_FRAME: u16 = 78;

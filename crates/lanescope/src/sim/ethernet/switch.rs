@@ -1,0 +1,452 @@
+//! A switch: frames come in, stand in a memory until their port has sent them, and what they fill up makes it stop the senders.
+//!
+//! Memory is written off when a frame's last bit has left. Those moments are kept in a row and worked off when the switch next acts; only while somebody is
+//! stopped does a timer look at each, since the moment at which the memory falls below the low threshold is then one that others see.
+
+use super::{Kind, NONE, Net, Stored, Why};
+use crate::plan::network::{Buffering, NodeId};
+use crate::protocol::ethernet::QUANTUM_BITS;
+use crate::scenario::keys::{Buffers, CongestionControl, FlowControl, Scheduling};
+use crate::sim::kernel::{Agenda, NEVER};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use std::collections::VecDeque;
+
+/// A frame whose last bit leaves at a known moment.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    at: u64,
+    bytes: u32,
+    pool: u16,
+    account: u32,
+}
+
+/// What a sender is stopped by: the memory in use (pause), a port's frames of a class (PFC), an output queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    used: u64,
+    pub(super) stopped: bool,
+    /// When the stop must be said again.
+    again: u64,
+}
+
+/// A switch in a run.
+#[derive(Clone, Debug)]
+pub(super) struct Switch {
+    /// Its number among the nodes, and the slot of its timer.
+    pub(super) node: u32,
+    pub(super) timer: u32,
+    /// (wire in, wire out) of each port.
+    pub(super) ports: Vec<(u32, u32)>,
+    pub(super) buffers: Buffers,
+    pub(super) control: FlowControl,
+    pub(super) congestion: CongestionControl,
+    pub(super) scheduling: Scheduling,
+    pub(super) limits: Buffering,
+    /// The part of the frames that is marked just below the upper threshold.
+    pub(super) most_marked: f64,
+    pub(super) classes: usize,
+    pub(super) quanta: u64,
+    pub(super) random: Xoshiro256PlusPlus,
+    pub(super) latency: u64,
+    /// Bytes in use of each memory.
+    used: Vec<u64>,
+    pub(super) accounts: Vec<Account>,
+    stopped: u32,
+    releases: VecDeque<Release>,
+    /// Where frames wait at the port that they came in by: those behind the first of each port, with their ways out. Only the first is in a queue.
+    fifos: Vec<VecDeque<(u32, u32)>>,
+    /// Frames of each port that are in a queue or being read: one or none.
+    heads: Vec<bool>,
+    /// The port that each port out is reading from.
+    reading: Vec<u16>,
+    pub(super) stored: Stored,
+}
+
+/// What a switch is made of.
+pub(super) struct Parts {
+    pub(super) node: u32,
+    pub(super) ports: Vec<(u32, u32)>,
+    pub(super) buffers: Buffers,
+    pub(super) control: FlowControl,
+    pub(super) congestion: CongestionControl,
+    pub(super) scheduling: Scheduling,
+    pub(super) limits: Buffering,
+    pub(super) most_marked: f64,
+    pub(super) classes: usize,
+    pub(super) quanta: u64,
+    pub(super) latency: u64,
+    pub(super) random: Xoshiro256PlusPlus,
+}
+
+impl Switch {
+    pub(super) fn new(p: Parts) -> Switch {
+        let ports = p.ports.len();
+        let accounts = match p.control {
+            FlowControl::None | FlowControl::Credits => 0,
+            FlowControl::Pause => 1,
+            FlowControl::Pfc => ports * p.classes,
+            FlowControl::Voq => ports,
+        };
+        Switch {
+            node: p.node,
+            timer: 0,
+            buffers: p.buffers,
+            control: p.control,
+            congestion: p.congestion,
+            scheduling: p.scheduling,
+            limits: p.limits,
+            most_marked: p.most_marked,
+            classes: p.classes,
+            quanta: p.quanta,
+            random: p.random,
+            latency: p.latency,
+            used: vec![0; if p.buffers == Buffers::Shared { 1 } else { ports }],
+            accounts: vec![Account::default(); accounts],
+            stopped: 0,
+            releases: VecDeque::new(),
+            fifos: vec![VecDeque::new(); if p.buffers == Buffers::Input { ports } else { 0 }],
+            heads: vec![false; ports],
+            reading: vec![u16::MAX; ports],
+            stored: Stored::default(),
+            ports: p.ports,
+        }
+    }
+
+    /// A frame is in, or as much of it as the switch waits for.
+    pub(super) fn arrive(&mut self, on: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        self.sweep(now, net, agenda);
+        let frame = &mut net.frames[id];
+        let routed = net.routes.next(NodeId(self.node), NodeId(frame.target), &mut frame.way);
+        let Some(out) = routed else {
+            // The plan has checked every way.
+            net.frames.drop(id);
+            return;
+        };
+        if frame.kind != Kind::Data {
+            net.wires[out as usize].urgent.push(id, &mut net.frames);
+            self.wake(out, now, net, agenda);
+            return;
+        }
+        let bytes = frame.bytes as u64;
+        let (port_in, port_out) = (net.wires[on as usize].port_to, net.wires[out as usize].port_from);
+        let pool = match self.buffers {
+            Buffers::Shared => 0,
+            Buffers::Output => port_out,
+            Buffers::Input => port_in,
+        };
+        let account = match self.control {
+            FlowControl::None | FlowControl::Credits => NONE,
+            FlowControl::Pause => 0,
+            FlowControl::Pfc => port_in as u32 * self.classes as u32 + frame.class as u32,
+            FlowControl::Voq => port_out as u32,
+        };
+        let used = &mut self.used[pool as usize];
+        if *used + bytes > self.limits.memory {
+            self.stored.no_memory += 1;
+            net.lose(id, now);
+            return;
+        }
+        if let (Some(most), Some(a)) = (self.limits.account, self.accounts.get(account as usize))
+            && a.used + bytes > most
+        {
+            self.stored.no_headroom += 1;
+            net.lose(id, now);
+            return;
+        }
+        *used += bytes;
+        self.stored.now += bytes;
+        self.stored.most = self.stored.most.max(if self.buffers == Buffers::Shared { *used } else { self.stored.now });
+        (frame.account, frame.pool) = (account, pool);
+        if self.congestion == CongestionControl::Dcqcn {
+            frame.marked |= self.marks(net.wires[out as usize].queued);
+        }
+        if self.buffers == Buffers::Input {
+            if std::mem::replace(&mut self.heads[port_in as usize], true) {
+                self.fifos[port_in as usize].push_back((id, out));
+            } else {
+                self.queue(out, id, now, net, agenda);
+            }
+            return;
+        }
+        self.queue(out, id, now, net, agenda);
+        if account != NONE {
+            let a = &mut self.accounts[account as usize];
+            a.used += bytes;
+            if a.used > self.limits.high && !a.stopped {
+                a.stopped = true;
+                self.stopped += 1;
+                self.tell(account, true, now, net, agenda);
+            }
+            self.arm(agenda);
+        }
+    }
+
+    /// Whether a frame that finds so much before it is marked (RED on the queue's length, as DCQCN has it).
+    fn marks(&mut self, queued: u64) -> bool {
+        let Buffering { ecn_low, ecn_high, .. } = self.limits;
+        if queued <= ecn_low || queued > ecn_high {
+            return queued > ecn_high;
+        }
+        let part = (queued - ecn_low) as f64 / (ecn_high - ecn_low) as f64 * self.most_marked;
+        ((self.random.next_u64() >> 11) as f64) < part * 2f64.powi(53)
+    }
+
+    /// Puts a frame into the queue of its way out, or sends it at once.
+    #[inline]
+    fn queue(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let w = &mut net.wires[out as usize];
+        if now >= w.free && w.waiting == 0 && w.urgent.is_empty() && w.paused == 0 {
+            self.send(out, id, now, net, agenda);
+            return;
+        }
+        let f = &net.frames[id];
+        let (class, bytes) = (f.class as usize, f.bytes as u64);
+        w.queues[class].push(id, &mut net.frames);
+        w.waiting += 1;
+        w.queued += bytes;
+        self.wake(out, now, net, agenda);
+    }
+
+    /// Something waits for a port: it acts now, or when it falls free.
+    fn wake(&mut self, out: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let w = &net.wires[out as usize];
+        if now >= w.free {
+            self.serve(out, now, net, agenda);
+        } else {
+            agenda.set(w.tx, w.free);
+        }
+    }
+
+    /// A port falls free, or a pause ends.
+    pub(super) fn free(&mut self, out: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        self.sweep(now, net, agenda);
+        if self.buffers == Buffers::Input {
+            self.follow(out, now, net, agenda);
+        }
+        if now >= net.wires[out as usize].free {
+            self.serve(out, now, net, agenda);
+        }
+        if self.stopped > 0 {
+            self.arm(agenda);
+        }
+    }
+
+    /// A frame has been read from the port that it came in by: the next of that port comes to the head.
+    fn follow(&mut self, out: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let port = net.wires[out as usize].port_from as usize;
+        let from = std::mem::replace(&mut self.reading[port], u16::MAX) as usize;
+        let Some(fifo) = self.fifos.get_mut(from) else { return };
+        match fifo.pop_front() {
+            Some((id, out)) => self.queue(out, id, now, net, agenda),
+            None => self.heads[from] = false,
+        }
+    }
+
+    /// The port is free: it sends what comes next, or says why not.
+    fn serve(&mut self, out: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let w = &mut net.wires[out as usize];
+        if let Some(id) = w.urgent.pop(&net.frames) {
+            net.transmit(out, id, now, agenda);
+            let w = &net.wires[out as usize];
+            let more = w.waiting > 0 || !w.urgent.is_empty();
+            agenda.set(w.tx, if more { w.free } else { NEVER });
+            return;
+        }
+        let mut until = NEVER;
+        let mut chosen = None;
+        if w.waiting > 0 {
+            let n = w.queues.len();
+            for i in 0..n {
+                // Classes ascend with priorities.
+                let class = match self.scheduling {
+                    Scheduling::Turns => (w.turn as usize + i) % n,
+                    Scheduling::Strict => n - 1 - i,
+                };
+                if w.queues[class].is_empty() {
+                    continue;
+                }
+                match w.blocked(class, now) {
+                    Some(at) => until = until.min(at),
+                    None => {
+                        chosen = Some(class);
+                        break;
+                    }
+                }
+            }
+        }
+        let tx = w.tx;
+        let Some(class) = chosen else {
+            if until < NEVER {
+                w.idles(now, Why::Paused);
+            }
+            agenda.set(tx, until);
+            return;
+        };
+        w.turn = (class + 1) as u32;
+        let Some(id) = w.queues[class].pop(&net.frames) else { return };
+        w.waiting -= 1;
+        w.queued -= net.frames[id].bytes as u64;
+        self.send(out, id, now, net, agenda);
+    }
+
+    /// Begins to send a frame that has been stored.
+    #[inline]
+    fn send(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let f = &net.frames[id];
+        let (bytes, pool, account) = (f.bytes as u32, f.pool, f.account);
+        let waited = now - f.at + self.latency;
+        self.stored.transit += waited as u128;
+        self.stored.transit_most = self.stored.transit_most.max(waited);
+        let end = net.transmit(out, id, now, agenda);
+        self.stored.frames += 1;
+        let release = Release { at: end, bytes, pool, account };
+        let before = self.releases.iter().rev().take_while(|r| r.at > end).count();
+        match before {
+            0 => self.releases.push_back(release),
+            n => self.releases.insert(self.releases.len() - n, release),
+        }
+        let w = &net.wires[out as usize];
+        let next = if self.buffers == Buffers::Input {
+            self.reading[w.port_from as usize] = pool;
+            w.free
+        } else if w.waiting > 0 || !w.urgent.is_empty() {
+            w.free
+        } else {
+            NEVER
+        };
+        agenda.set(w.tx, next);
+    }
+
+    /// Writes off what has left by now, and lets go on whom that concerns.
+    #[inline]
+    fn sweep(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        while let Some(r) = self.releases.front().copied().filter(|r| r.at <= now) {
+            self.releases.pop_front();
+            self.used[r.pool as usize] -= r.bytes as u64;
+            self.stored.now -= r.bytes as u64;
+            if r.account != NONE && self.buffers != Buffers::Input {
+                let a = &mut self.accounts[r.account as usize];
+                a.used -= r.bytes as u64;
+                if a.stopped && a.used < self.limits.low.max(1) {
+                    a.stopped = false;
+                    self.stopped -= 1;
+                    self.tell(r.account, false, now, net, agenda);
+                }
+            }
+        }
+    }
+
+    /// The timer looks at the next frame that leaves while somebody is stopped, and at stops that must be said again.
+    fn arm(&mut self, agenda: &mut Agenda) {
+        let mut at = NEVER;
+        if self.stopped > 0 {
+            at = self.releases.front().map_or(NEVER, |r| r.at);
+            for a in self.accounts.iter().filter(|a| a.stopped) {
+                at = at.min(a.again);
+            }
+        }
+        agenda.set(self.timer, at);
+    }
+
+    pub(super) fn tick(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        self.sweep(now, net, agenda);
+        for account in 0..self.accounts.len() as u32 {
+            let a = &self.accounts[account as usize];
+            if a.stopped && a.again <= now {
+                self.tell(account, true, now, net, agenda);
+            }
+        }
+        self.arm(agenda);
+    }
+
+    /// Tells whom it concerns to stop, or to go on.
+    fn tell(&mut self, account: u32, stop: bool, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let out = |port: usize| self.ports[port].1;
+        let (kind, class, ports) = match self.control {
+            FlowControl::Pfc => {
+                let port = account as usize / self.classes;
+                (Kind::Pfc, account as usize % self.classes, port..port + 1)
+            }
+            FlowControl::Voq => (if stop { Kind::Stop } else { Kind::Go }, 0, 0..self.ports.len()),
+            _ => (Kind::Pause, 0, 0..self.ports.len()),
+        };
+        let stopped = match kind {
+            Kind::Stop | Kind::Go => net.wires[out(account as usize) as usize].to,
+            _ => NONE,
+        };
+        let quanta = if stop { self.quanta } else { 0 };
+        let mut again = NEVER;
+        for port in ports {
+            let on = self.ports[port].1;
+            let w = &mut net.wires[on as usize];
+            if w.to == stopped {
+                continue;
+            }
+            if kind == Kind::Pause || kind == Kind::Pfc {
+                // Half of the time that the pause lasts: a longest frame may be before the next.
+                again = again.min(now.saturating_add((quanta * QUANTUM_BITS / 8 * w.byte / 2).max(w.byte)));
+                // What still waits to be said is not said twice.
+                let same = |f: &super::Frame| f.kind == kind && f.born == quanta && f.class == class as u8;
+                if !w.urgent.is_empty() && same(&net.frames[w.urgent.last]) {
+                    continue;
+                }
+                if stop { w.counts.xoff += 1 } else { w.counts.xon += 1 }
+            }
+            let id = net.control(on, kind, quanta, stopped, NONE, 0);
+            net.frames[id].class = class as u8;
+            self.wake(on, now, net, agenda);
+        }
+        self.accounts[account as usize].again = again;
+    }
+
+    /// A control frame of a neighbour, for the port `out`.
+    pub(super) fn obey(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        self.sweep(now, net, agenda);
+        let f = net.frames[id];
+        net.frames.drop(id);
+        net.obey(out, &f, 0, now);
+        if net.wires[out as usize].waiting > 0 {
+            self.wake(out, now, net, agenda);
+        }
+        if self.stopped > 0 {
+            self.arm(agenda);
+        }
+    }
+
+    /// Whose account holds what a wire brings, of a class; for a look at who waits for whom.
+    pub(super) fn account_of(&self, on: u32, class: usize) -> Option<&Account> {
+        match self.control {
+            FlowControl::Pause => self.accounts.first(),
+            FlowControl::Pfc => {
+                let port = self.ports.iter().position(|p| p.0 == on)?;
+                self.accounts.get(port * self.classes + class)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a frame that it stores came in by a wire, as far as its accounts tell.
+    pub(super) fn brought(&self, on: u32, f: &super::Frame) -> bool {
+        match self.control {
+            FlowControl::Pfc => {
+                let port = self.ports.iter().position(|p| p.0 == on);
+                port.is_some_and(|p| f.account as usize / self.classes == p)
+            }
+            // One account for all: whoever fills the memory holds up everybody.
+            _ => true,
+        }
+    }
+
+    /// What it holds at a moment, and what it has done.
+    pub(super) fn stored(&self, now: u64) -> Stored {
+        let left: u64 = self.releases.iter().filter(|r| r.at <= now).map(|r| r.bytes as u64).sum();
+        Stored { now: self.stored.now - left, ..self.stored }
+    }
+
+    /// From now on what is most is counted anew.
+    pub(super) fn forget(&mut self, now: u64) {
+        self.stored.most = self.stored(now).now;
+        self.stored.transit_most = 0;
+    }
+}
