@@ -8,8 +8,8 @@ mod simulation;
 
 pub use capture::{Crossed, Crossing};
 pub use simulation::{
-    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedLink, SimulatedMetric,
-    SimulatedSwitch, Simulation, SlotCounts,
+    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedFrames, SimulatedLink,
+    SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
 };
 
 use crate::units::Dimension;

@@ -297,11 +297,31 @@ pub struct SimulatedFlow {
     pub backlog: u64,
     /// Whether the backlog grows without end.
     pub unstable: bool,
+    /// Of frames: what Ethernet counts.
+    #[serde(default)]
+    pub frames: Option<SimulatedFrames>,
     /// What binds, as the ledger shows it.
     pub bound_by: Binding,
     /// The same over several seeds, where there were several.
     #[serde(default)]
     pub over_seeds: Option<OverSeeds>,
+}
+
+/// The frames of a table of flows in the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedFrames {
+    /// Bits per second delivered, from destination address to FCS, all instances.
+    pub rate: Interval,
+    /// Frames delivered.
+    pub delivered: u64,
+    /// Frames dropped, anywhere.
+    pub dropped: u64,
+    /// Time of an operation from its first byte's leaving the application to its last byte.
+    pub transit: Interval,
+    /// 99 % of them took no longer.
+    pub transit_p99: f64,
+    /// The longest.
+    pub transit_max: f64,
 }
 
 /// A table of flows over several seeds: means of independent runs. Maxima and tail percentiles have their intervals only from here.
@@ -317,6 +337,12 @@ pub struct OverSeeds {
     pub p99: Interval,
     /// The longest of each run.
     pub max: Interval,
+    /// Frames dropped in each run.
+    #[serde(default)]
+    pub dropped: Option<Interval>,
+    /// The longest of each run, from leaving the application.
+    #[serde(default)]
+    pub transit_max: Option<Interval>,
 }
 
 /// One direction of a link, simulated: every slot of the measured time.
@@ -334,6 +360,9 @@ pub struct SimulatedLink {
     pub payload: Interval,
     /// Bits per second after line coding: the rate of the slots.
     pub coded: f64,
+    /// Pause frames (PAUSE or PFC) that ask to stop, and to go on, in the measured time.
+    #[serde(default)]
+    pub pauses: (u64, u64),
 }
 
 /// A switch, simulated.
@@ -345,8 +374,24 @@ pub struct SimulatedSwitch {
     pub latency: f64,
     /// The longest, s.
     pub latency_max: f64,
-    /// TLPs that it carried.
+    /// TLPs or frames that it carried.
     pub tlps: u64,
+    /// Of an Ethernet switch: what its memory held and what it dropped.
+    #[serde(default)]
+    pub memory: Option<SimulatedMemory>,
+}
+
+/// The memory of an Ethernet switch in the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedMemory {
+    /// The most in use, bytes.
+    pub most: u64,
+    /// In use at the end, bytes.
+    pub at_end: u64,
+    /// Frames dropped because the memory was full.
+    pub no_memory: u64,
+    /// Frames dropped because a port and priority had used up its headroom.
+    pub no_headroom: u64,
 }
 
 /// A simulated number of [`Report::simulated`], in SI steps.
@@ -366,6 +411,11 @@ pub const SIMULATED_FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "latency_p99", doc: "99 % of the operations took no longer" },
     MetricKind { name: "latency_p999", doc: "99.9 % of the operations took no longer" },
     MetricKind { name: "latency_max", doc: "the longest; of a switch: switches.NAME.latency_max" },
+    MetricKind { name: "frame_rate", doc: "of frames, from destination address to FCS" },
+    MetricKind { name: "transit", doc: "of frames, from leaving the application, the mean" },
+    MetricKind { name: "transit_p99", doc: "the same, 99 % took no longer" },
+    MetricKind { name: "transit_max", doc: "the same, the longest" },
+    MetricKind { name: "drops", doc: "frames dropped in the measured time" },
 ];
 
 impl Report {
@@ -381,7 +431,14 @@ impl Report {
             return match last {
                 "latency" => Ok(plain(switch.latency, Dimension::Time)),
                 "latency_max" => Ok(plain(switch.latency_max, Dimension::Time)),
-                _ => Err("switches have latency and latency_max".into()),
+                "memory_max" if switch.memory.is_some() => {
+                    Ok(plain(switch.memory.map_or(0.0, |m| m.most as f64), Dimension::Bytes))
+                }
+                "drops" if switch.memory.is_some() => {
+                    let drops = switch.memory.map_or(0, |m| m.no_memory + m.no_headroom);
+                    Ok(plain(drops as f64, Dimension::Count))
+                }
+                _ => Err("switches have latency and latency_max, those of Ethernet also memory_max and drops".into()),
             };
         }
         if let Some(name) = place.strip_prefix("links.") {
@@ -395,7 +452,12 @@ impl Report {
                 bound_by: s.flows.first().map(|f| f.bound_by.words()),
             };
             let one_way = s.flows.iter().map(|f| f.rate).fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus);
+            let frames = || s.flows.iter().filter_map(|f| f.frames);
             return match last {
+                "frame_rate" => {
+                    Ok(rate(frames().map(|f| f.rate).fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus)))
+                }
+                "drops" => Ok(plain(frames().map(|f| f.dropped as f64).sum(), Dimension::Count)),
                 "share" => Ok(rate(one_way)),
                 "both_ways" => Ok(rate(s.both_ways)),
                 "of_framing_limit" => Ok(SimulatedMetric {
@@ -426,7 +488,17 @@ impl Report {
             "latency_p99" => Ok(plain(f.p99, Dimension::Time)),
             "latency_p999" => Ok(plain(f.p999, Dimension::Time)),
             "latency_max" => Ok(plain(f.max, Dimension::Time)),
-            _ => Err(format!("{path} is not simulated")),
+            _ => {
+                let frames = f.frames.ok_or_else(|| format!("{path} is not simulated"))?;
+                match last {
+                    "frame_rate" => Ok(rate(frames.rate)),
+                    "transit" => Ok(SimulatedMetric { value: frames.transit, ..plain(0.0, Dimension::Time) }),
+                    "transit_p99" => Ok(plain(frames.transit_p99, Dimension::Time)),
+                    "transit_max" => Ok(plain(frames.transit_max, Dimension::Time)),
+                    "drops" => Ok(plain(frames.dropped as f64, Dimension::Count)),
+                    _ => Err(format!("{path} is not simulated")),
+                }
+            }
         }
     }
 }
@@ -466,6 +538,7 @@ impl Simulation {
                 Ok(SimulatedMetric { value, dimension: Dimension::Rate, bound_by })
             }
             "tlps" => plain(sum(&|l| l.slots.tlps as f64) / self.window, Dimension::PerSecond),
+            "pauses" => plain(sum(&|l| (l.pauses.0 + l.pauses.1) as f64) / self.window, Dimension::PerSecond),
             "utilisation" => {
                 plain(sum(&|l| l.slots.busy() as f64) / sum(&|l| l.slots.total() as f64), Dimension::Share)
             }

@@ -186,8 +186,8 @@ pub(super) fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
 const TYPICAL: Corner = Corner::Typical;
 
 impl Fabric {
-    /// Wires a plan; everything begins at time 0.
-    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, Agenda) {
+    /// Wires a plan. Gives its islands too: slots and lookahead of each.
+    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, Vec<(u32, u64)>) {
         let mut net = Net { wires: wires(plan), paths: Vec::new(), flows: Vec::new(), latencies: Vec::new() };
         // The members of a table stand in a row.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
@@ -253,15 +253,18 @@ impl Fabric {
             }
             fabric.request(plan, i, seed);
         }
-        let mut agenda = Agenda::new(&islands);
-        for part in &mut fabric.parts {
+        (fabric, islands)
+    }
+
+    /// Sets what begins at time 0.
+    pub(super) fn begin(&mut self, agenda: &mut Agenda) {
+        for part in &mut self.parts {
             let Part::Terminal(t) = part else { continue };
             for port in t.ports.iter_mut().filter(|p| !p.requester.streams.is_empty()) {
                 port.requester.pick();
-                agenda.set(fabric.net.wires[port.wire as usize].tx, 0);
+                agenda.set(self.net.wires[port.wire as usize].tx, 0);
             }
         }
-        (fabric, agenda)
     }
 
     /// Gives a flow to the requester at its first wire.

@@ -5,6 +5,7 @@
 //! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` answers); `kernel` says what
 //! happens next, `fabric` wires it all, `stats` knows means, `knots` deadlocks.
 
+mod binding;
 mod clock;
 mod completer;
 mod ethernet;
@@ -19,6 +20,7 @@ mod switch;
 mod tally;
 mod terminal;
 mod wire;
+mod world;
 
 pub use report::{Sample, over_seeds};
 pub use source::exponential;
@@ -26,13 +28,13 @@ pub use source::exponential;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::{Plan, Program};
 use crate::protocol::pcie::Framing;
-use crate::result::{Ending, SlotCounts};
+use crate::result::{Crossed, Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::units::Time;
-use fabric::{Fabric, Part};
 use kernel::{Agenda, Pause};
 use tally::Tally;
+use world::Sides;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;
@@ -55,6 +57,8 @@ struct Batch {
     bytes: u64,
     done: u64,
     latency: f64,
+    transit: f64,
+    frame_bytes: u64,
     /// At the end of the batch.
     backlog: u64,
 }
@@ -64,6 +68,8 @@ impl std::ops::AddAssign for Batch {
         self.bytes += later.bytes;
         self.done += later.done;
         self.latency += later.latency;
+        self.transit += later.transit;
+        self.frame_bytes += later.frame_bytes;
         self.backlog = later.backlog;
     }
 }
@@ -92,10 +98,12 @@ pub enum Step {
 pub struct Run {
     plan: Plan,
     seed: u64,
-    fabric: Fabric,
+    sides: Sides,
     agenda: Agenda,
-    /// Table of each flow, and the members of each table.
+    /// The members of each table of flows: PCIe's, then Ethernet's.
     groups: Vec<Vec<usize>>,
+    /// How many tables are PCIe's.
+    tables: usize,
     phase: Phase,
     /// Everything before has happened.
     now: u64,
@@ -112,7 +120,9 @@ pub struct Run {
     at_window: Vec<Tally>,
     at_batch: Vec<Tally>,
     counts_at_window: Vec<SlotCounts>,
-    transit_at_window: Vec<(u64, u128)>,
+    carried_at_window: Vec<(u64, u128, u64)>,
+    drops_at_window: Vec<ethernet::Stored>,
+    pauses_at_window: Vec<(u64, u64)>,
     /// By table of flows.
     batches: Vec<Vec<Batch>>,
     /// Payload slots, by wire.
@@ -188,8 +198,11 @@ impl Run {
         if !check(plan, diagnostics) {
             return None;
         }
-        let groups = plan.groups();
-        let (fabric, agenda) = Fabric::build(plan, &groups, seed);
+        let mut groups = plan.groups();
+        let (sides, agenda) = Sides::build(plan, &groups, seed);
+        let tables = groups.len();
+        groups.extend(plan.network.groups().into_iter().map(|g| g.into_iter().map(|i| i + plan.flows.len()).collect()));
+        let flows = plan.flows.len() + plan.network.streams.len();
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
@@ -207,21 +220,24 @@ impl Run {
             last,
             next_count: LEAST_BATCH,
             window: 0,
-            at_window: vec![Tally::default(); plan.flows.len()],
-            at_batch: vec![Tally::default(); plan.flows.len()],
+            at_window: vec![Tally::default(); flows],
+            at_batch: vec![Tally::default(); flows],
             counts_at_window: Vec::new(),
-            transit_at_window: Vec::new(),
+            carried_at_window: Vec::new(),
+            drops_at_window: Vec::new(),
+            pauses_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
-            wire_batches: vec![Vec::new(); fabric.net.wires.len()],
-            payload_at_batch: vec![0; fabric.net.wires.len()],
+            wire_batches: vec![Vec::new(); sides.wires()],
+            payload_at_batch: vec![0; sides.wires()],
             grew: false,
             ending: Ending::Running,
-            patience: fabric.patience(),
+            patience: sides.patience(),
             last_delivery: (0, 0),
             step: None,
             next_sample: kernel::NEVER,
             plan: plan.clone(),
-            fabric,
+            sides,
+            tables,
             agenda,
             groups,
         };
@@ -242,6 +258,16 @@ impl Run {
         self.next_sample = self.now + step.fs().max(1);
     }
 
+    /// Takes down what crosses an Ethernet link from now on, by its number; [`Run::crossed`] gives it.
+    pub fn capture(&mut self, link: usize) {
+        self.sides.ethernet.capture(link as u32);
+    }
+
+    /// What crossed the captured link since the last time, in order of time. It grows until it is taken.
+    pub fn crossed(&mut self) -> Vec<Crossed> {
+        self.sides.ethernet.crossed()
+    }
+
     /// No more samples.
     pub fn sample_no_more(&mut self) {
         (self.step, self.next_sample) = (None, kernel::NEVER);
@@ -256,7 +282,7 @@ impl Run {
             if budget == 0 {
                 return Step::More;
             }
-            match self.agenda.run(&mut self.fabric, until, budget) {
+            match self.agenda.run(&mut self.sides, until, budget) {
                 Pause::Budget => return Step::More,
                 Pause::Silent => {
                     // Time goes on although nothing happens; but if packets are stuck it need not.
@@ -279,6 +305,9 @@ impl Run {
                 if self.phase != Phase::Done && self.packets() >= self.plan.stop.max_packets {
                     self.end(Ending::PacketCap);
                 }
+                if self.phase != Phase::Done && self.sides.ethernet.is_full() {
+                    self.end(Ending::Unstable);
+                }
             }
             if self.phase != Phase::Done && self.now >= self.last {
                 self.end(if self.plan.stop.length.is_some() { Ending::Length } else { Ending::TimeCap });
@@ -296,10 +325,9 @@ impl Run {
     fn end(&mut self, ending: Ending) {
         if self.window == 0 && matches!(self.phase, Phase::Warmup { .. }) {
             // Stopped while it warmed up: what there is counts.
-            self.counts_at_window = vec![SlotCounts::default(); self.fabric.net.wires.len()];
-            self.transit_at_window = vec![(0, 0); self.fabric.parts.len()];
+            self.counts_at_window = vec![SlotCounts::default(); self.sides.wires()];
         }
-        self.fabric.settle(self.now);
+        self.sides.settle(self.now);
         self.ending = ending;
         self.phase = Phase::Done;
     }
@@ -324,9 +352,9 @@ impl Run {
         (self.now as f64 / self.last as f64).max(packets).min(1.0)
     }
 
-    /// TLPs carried over links so far.
+    /// TLPs and frames carried over links so far.
     pub fn packets(&self) -> u64 {
-        self.fabric.net.wires.iter().map(|w| w.counts.tlps).sum()
+        self.sides.packets()
     }
 
     /// Events of the kernel so far.
@@ -340,24 +368,20 @@ impl Run {
     }
 
     fn tallies(&self) -> Vec<Tally> {
-        self.fabric.net.flows.iter().map(|f| f.tally).collect()
+        self.sides.tallies()
     }
 
     fn open_window(&mut self) {
         self.phase = Phase::Measure;
         self.window = self.now;
-        self.fabric.settle(self.now);
+        self.sides.settle(self.now);
         self.at_window = self.tallies();
         self.at_batch = self.at_window.clone();
-        self.counts_at_window = self.fabric.net.wires.iter().map(|w| w.counts).collect();
-        self.transit_at_window =
-            self.fabric.parts.iter().map(|p| p.transit().map_or((0, 0), |t| (t.count, t.sum))).collect();
-        self.fabric.net.latencies.iter_mut().for_each(|h| h.reset());
-        for part in &mut self.fabric.parts {
-            if let Part::Switch(s) = part {
-                s.transit.max = 0;
-            }
-        }
+        self.counts_at_window = self.sides.counts();
+        self.carried_at_window = self.sides.carried(self.now);
+        self.drops_at_window = self.sides.ethernet.stored(self.now);
+        self.pauses_at_window = self.pauses();
+        self.sides.forget(self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);
         self.payload_at_batch = self.counts_at_window.iter().map(|c| c.payload).collect();
@@ -370,7 +394,7 @@ impl Run {
 
     fn end_batch(&mut self) {
         let tallies = self.tallies();
-        let backlogs = self.fabric.backlogs(self.now);
+        let backlogs = self.sides.backlogs(self.now);
         for (group, members) in self.groups.iter().enumerate() {
             let mut batch = Batch::default();
             for &m in members {
@@ -378,13 +402,15 @@ impl Run {
                 batch.bytes += now.bytes - then.bytes;
                 batch.done += now.done - then.done;
                 batch.latency += (now.latency - then.latency) as f64;
+                batch.transit += (now.transit - then.transit) as f64;
+                batch.frame_bytes += now.frame_bytes - then.frame_bytes;
                 batch.backlog += backlogs[m];
             }
             self.batches[group].push(batch);
         }
         self.at_batch = tallies;
-        for (i, wire) in self.fabric.net.wires.iter().enumerate() {
-            let payload = wire.counts.payload;
+        for (i, counts) in self.sides.counts().into_iter().enumerate() {
+            let payload = counts.payload;
             self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
         }
         self.batch_end = self.batch_end.saturating_add(self.batch);
@@ -450,24 +476,34 @@ impl Run {
 
     /// Whether the reads and writes of a table are counted per direction.
     fn alternates(&self, group: usize) -> bool {
-        self.plan.flows[self.groups[group][0]].op.typical == Do::Alternate
+        self.plan.flows.get(self.groups[group][0]).is_some_and(|f| f.op.typical == Do::Alternate)
+    }
+
+    /// The streams of a table of Ethernet's, by their numbers.
+    fn streams(&self, group: usize) -> Option<Vec<usize>> {
+        let first = self.plan.flows.len();
+        (group >= self.tables).then(|| self.groups[group].iter().map(|m| m - first).collect())
+    }
+
+    /// Pause frames that each wire of Ethernet has carried: with a time, without.
+    fn pauses(&self) -> Vec<(u64, u64)> {
+        (0..self.sides.ethernet.wires()).map(|on| self.sides.ethernet.pauses(on)).collect()
     }
 
     /// Looks for packets that wait for one another, and for a run that delivers nothing. Ends it, and says so.
     fn knot(&mut self, silent: bool) -> bool {
-        let blocked_before = if silent { self.now.max(1) } else { self.now.saturating_sub(self.patience) };
-        if let Some(circle) = knots::deadlock(&self.plan, &self.fabric, blocked_before, silent) {
+        if let Some(circle) = self.sides.deadlock(&self.plan, self.now, self.patience, silent) {
             self.end(Ending::Deadlock { circle });
             return true;
         }
-        let delivered: u64 = self.fabric.net.flows.iter().map(|f| f.tally.bytes).sum();
+        let delivered: u64 = self.tallies().iter().map(|t| t.bytes).sum();
         if delivered != self.last_delivery.0 {
             self.last_delivery = (delivered, self.now);
         }
         if !silent && self.now.saturating_sub(self.last_delivery.1) <= self.patience.saturating_mul(100) {
             return false;
         }
-        let waiting = knots::waiting(&self.plan, &self.fabric);
+        let waiting = self.sides.waiting(&self.plan);
         if !waiting.is_empty() {
             self.end(Ending::Stall { waiting });
             return true;

@@ -1,13 +1,14 @@
 //! From a run's counts to what a person reads.
 
-use super::fabric::Part;
 use super::tally::Tally;
-use super::{Run, stats};
-use crate::plan::{FlowId, Hop, Plan};
+use super::{Run, binding, stats};
+use crate::plan::FlowId;
 use crate::protocol::pcie::Class;
 use crate::result::{
-    Binding, Idle, Interval, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts,
+    Interval, OverSeeds, SimulatedFlow, SimulatedFrames, SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation,
+    SlotCounts,
 };
+use crate::scenario::PartKeys;
 use serde::Serialize;
 
 /// Femtoseconds in a second.
@@ -30,6 +31,8 @@ pub struct Sample {
     pub queued_bytes: Vec<u64>,
     /// The same: header credits that the transmitter has left, by class (posted, non-posted, completion); `None` is infinite.
     pub credits: Vec<[Option<u32>; 3]>,
+    /// Of each Ethernet switch: bytes of its memory in use.
+    pub memory: Vec<u64>,
 }
 
 impl Run {
@@ -47,7 +50,11 @@ impl Run {
         let bytes = self.batch_values(group, |b| b.bytes as f64);
         let times = vec![self.batch as f64; bytes.len()];
         let members = &self.groups[group];
-        let size = self.plan.flows[members[0]].size.typical.f64();
+        let first = members[0];
+        let size = match self.plan.flows.get(first) {
+            Some(f) => f.size.typical.f64(),
+            None => self.plan.network.streams[first - self.plan.flows.len()].size.typical.f64(),
+        };
         let cut = size * members.len() as f64 / times.iter().sum::<f64>();
         let seen = stats::ratio(&bytes, &times);
         Interval { half: seen.half.map(|h| h.max(cut)), ..seen }
@@ -66,59 +73,80 @@ impl Run {
 
     /// What there is so far.
     pub fn snapshot(&self) -> Simulation {
-        let (plan, net) = (&self.plan, &self.fabric.net);
+        let plan = &self.plan;
         let window = self.window_fs();
         let tallies = self.tallies();
-        let links: Vec<SimulatedLink> = plan
+        let counts = self.sides.counts();
+        let link = |i: usize, name: &str, from: &str, to: &str, coded: f64, pauses: (u64, u64)| {
+            let slots = counts[i].since(self.counts_at_window.get(i).unwrap_or(&SlotCounts::default()));
+            let whole = slots.total().max(1) as f64;
+            let batches: Vec<f64> = self.wire_batches[i].iter().map(|b| *b as f64).collect();
+            let half = stats::ratio(&batches, &vec![self.batch as f64; batches.len()]).half;
+            SimulatedLink {
+                name: name.to_owned(),
+                from: from.to_owned(),
+                to: to.to_owned(),
+                payload: Interval { mean: slots.payload as f64 / whole * coded, half: half.map(|h| h * 8.0 * SECOND) },
+                slots,
+                coded,
+                pauses,
+            }
+        };
+        let mut links: Vec<SimulatedLink> = plan
             .directions()
-            .zip(&net.wires)
             .enumerate()
-            .map(|(i, (hop, wire))| {
-                let slots = wire.counts.since(self.counts_at_window.get(i).unwrap_or(&SlotCounts::default()));
-                let coded = plan.link(hop.link).speed.typical.coded().bits();
-                let whole = slots.total().max(1) as f64;
-                let batches: Vec<f64> = self.wire_batches[i].iter().map(|b| *b as f64).collect();
-                let half = stats::ratio(&batches, &vec![self.batch as f64; batches.len()]).half;
-                SimulatedLink {
-                    name: plan.link(hop.link).name.clone(),
-                    from: plan.part(plan.leaves(hop)).name.clone(),
-                    to: plan.part(plan.arrives(hop)).name.clone(),
-                    payload: Interval {
-                        mean: slots.payload as f64 / whole * coded,
-                        half: half.map(|h| h * 8.0 * SECOND),
-                    },
-                    slots,
-                    coded,
-                }
+            .map(|(i, hop)| {
+                let (name, coded) = (&plan.link(hop.link).name, plan.link(hop.link).speed.typical.coded().bits());
+                link(i, name, &plan.part(plan.leaves(hop)).name, &plan.part(plan.arrives(hop)).name, coded, (0, 0))
             })
             .collect();
-        let backlogs = self.fabric.backlogs(self.now);
+        let (first, network) = (links.len(), &plan.network);
+        let pauses = self.pauses();
+        links.extend((0..pauses.len()).map(|on| {
+            let wire = on as u32;
+            let before = self.pauses_at_window.get(on).copied().unwrap_or_default();
+            let pauses = (pauses[on].0 - before.0, pauses[on].1 - before.1);
+            let [from, to] = [network.leaves(wire), network.arrives(wire)].map(|n| &network.node(n).name);
+            let l = network.link(wire);
+            link(first + on, &l.name, from, to, l.rate.typical.rate().bits(), pauses)
+        }));
+        let backlogs = self.sides.backlogs(self.now);
         let flows: Vec<SimulatedFlow> =
             (0..self.groups.len()).map(|g| self.flow(g, &tallies, &backlogs, &links)).collect();
         let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
         let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
-        let switches = plan
-            .parts
-            .iter()
-            .zip(&self.fabric.parts)
+        let stored = self.sides.ethernet.stored(self.now);
+        let pcie = plan.parts.iter().filter(|p| matches!(p.keys, PartKeys::Switch(_))).map(|p| (&p.name, None));
+        let ethernet = network.switches().zip(&stored).enumerate().map(|(i, ((_, node, _), s))| {
+            let before = self.drops_at_window.get(i).copied().unwrap_or_default();
+            let memory = SimulatedMemory {
+                most: s.most,
+                at_end: s.now,
+                no_memory: s.no_memory - before.no_memory,
+                no_headroom: s.no_headroom - before.no_headroom,
+            };
+            (&node.name, Some(memory))
+        });
+        let switches = pcie
+            .chain(ethernet)
+            .zip(self.sides.carried(self.now))
             .enumerate()
-            .filter_map(|(i, (planned, part))| {
-                let Part::Switch(s) = part else { return None };
-                let (count, sum) = self.transit_at_window.get(i).copied().unwrap_or((0, 0));
-                let tlps = s.transit.count - count;
-                let mean = if tlps > 0 { (s.transit.sum - sum) as f64 / tlps as f64 } else { 0.0 };
-                Some(SimulatedSwitch {
-                    name: planned.name.clone(),
+            .map(|(i, ((name, memory), (count, sum, most)))| {
+                let (before, sum_before, _) = self.carried_at_window.get(i).copied().unwrap_or_default();
+                let tlps = count - before;
+                let mean = if tlps > 0 { (sum - sum_before) as f64 / tlps as f64 } else { 0.0 };
+                SimulatedSwitch {
+                    name: name.clone(),
                     latency: mean / SECOND,
-                    latency_max: s.transit.max as f64 / SECOND,
+                    latency_max: most as f64 / SECOND,
                     tlps,
-                })
+                    memory,
+                }
             })
             .collect();
-        let print = net
-            .flows
-            .iter()
-            .fold(self.seed, |h, f| (h ^ f.print).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ f.tally.done);
+        let fold =
+            |h: u64, (print, done): (u64, u64)| (h ^ print).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ done;
+        let print = self.sides.prints().fold(self.seed, fold);
         Simulation {
             seed: self.seed,
             fingerprint: format!("{print:016x}"),
@@ -168,18 +196,23 @@ impl Run {
         };
         // Operations in flight: the integral over the window of begun - done, by the sums of their moments.
         let area = |now: f64, t: &Tally| {
-            (t.begun as f64 * now - t.begun_sum as f64) - (t.done as f64 * now - t.done_sum as f64)
+            let gone = (t.done + t.lost) as f64 * now - t.done_sum as f64 - t.lost_sum as f64;
+            t.begun as f64 * now - t.begun_sum as f64 - gone
         };
         let (from, to) = (self.window as f64, self.now as f64);
         let in_flight: f64 =
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
-        let histogram = &self.fabric.net.latencies[group];
+        let histogram = self.sides.latencies(group);
         let quantile = |q: f64| if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(q) as f64 * 1e-12 };
+        let streams = self.streams(group);
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
-            name: plan.flows[members[0]].group.clone(),
+            name: match &streams {
+                None => plan.flows[members[0]].group.clone(),
+                Some(s) => plan.network.streams[s[0]].group.clone(),
+            },
             rate,
             each: members
                 .iter()
@@ -196,23 +229,66 @@ impl Run {
             little: latency_sum / window,
             backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
-            bound_by: bound_by(plan, FlowId(members[0] as u32), links),
+            frames: self.frames(group, tallies),
+            bound_by: match &streams {
+                None => binding::flow(plan, FlowId(members[0] as u32), links),
+                Some(s) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], &self.lost(s, tallies)),
+            },
             over_seeds: None,
         }
     }
 
+    /// Frames of each stream that were dropped, and sent, in the measured time.
+    fn lost(&self, streams: &[usize], tallies: &[Tally]) -> (u64, u64) {
+        let first = self.plan.flows.len();
+        let since = |f: fn(&Tally) -> u64| -> u64 {
+            streams.iter().map(|s| f(&tallies[first + s]) - f(&self.at_window[first + s])).sum()
+        };
+        (since(|t| t.dropped), since(|t| t.sent))
+    }
+
+    /// What Ethernet counts of a table of flows.
+    fn frames(&self, group: usize, tallies: &[Tally]) -> Option<SimulatedFrames> {
+        let streams = self.streams(group)?;
+        let histogram = self.sides.transits(group)?;
+        let window = self.window_fs().max(1.0);
+        let since = |f: fn(&Tally) -> u128| -> u128 {
+            self.groups[group].iter().map(|&m| f(&tallies[m]) - f(&self.at_window[m])).sum()
+        };
+        let values = |f: fn(&super::Batch) -> f64| self.batch_values(group, f);
+        let batched = self.batches[group].len() >= 2 && !self.in_warmup();
+        let times = vec![self.batch as f64; self.batches[group].len()];
+        let half = |i: Interval| i.half.filter(|_| batched);
+        let rate = stats::ratio(&values(|b| b.frame_bytes as f64), &times);
+        let transit = stats::ratio(&values(|b| b.transit), &values(|b| b.done as f64));
+        let done = since(|t| t.done as u128).max(1) as f64;
+        Some(SimulatedFrames {
+            rate: Interval { mean: since(|t| t.frame_bytes as u128) as f64 / window, half: half(rate) }
+                .times(8.0 * SECOND),
+            delivered: since(|t| t.frames as u128) as u64,
+            dropped: self.lost(&streams, tallies).0,
+            transit: Interval { mean: since(|t| t.transit) as f64 / done, half: half(transit) }.times(1.0 / SECOND),
+            transit_p99: if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(0.99) as f64 * 1e-12 },
+            transit_max: if histogram.is_empty() { 0.0 } else { histogram.max() as f64 * 1e-12 },
+        })
+    }
+
     /// The values of a time series at the present moment; everything before has happened.
     pub fn sample(&self) -> Sample {
-        let net = &self.fabric.net;
-        let held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
+        let (net, ethernet) = (&self.sides.pcie.net, &self.sides.ethernet);
+        let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
+        held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
+        let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
+        credits.resize(self.sides.wires(), [None; 3]);
         Sample {
             time: self.time(),
-            delivered: net.flows.iter().map(|f| f.tally.bytes).collect(),
-            backlog: self.fabric.backlogs(self.now),
-            busy: net.wires.iter().map(|w| w.counts.busy()).collect(),
+            delivered: self.tallies().iter().map(|t| t.bytes).collect(),
+            backlog: self.sides.backlogs(self.now),
+            busy: self.sides.counts().iter().map(SlotCounts::busy).collect(),
             queued: held.iter().map(|h| h.0).collect(),
             queued_bytes: held.iter().map(|h| h.1).collect(),
-            credits: net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect(),
+            credits,
+            memory: ethernet.stored(self.now).iter().map(|s| s.now).collect(),
         }
     }
 }
@@ -232,63 +308,11 @@ pub fn over_seeds(mut runs: Vec<Simulation>) -> Option<Simulation> {
             latency: over(&|s| s.latency.mean, f),
             p99: over(&|s| s.p99, f),
             max: over(&|s| s.max, f),
+            dropped: runs[0].flows[f].frames.map(|_| over(&|s| s.frames.map_or(0.0, |f| f.dropped as f64), f)),
+            transit_max: runs[0].flows[f].frames.map(|_| over(&|s| s.frames.map_or(0.0, |f| f.transit_max), f)),
         })
         .collect();
     let mut first = (!runs.is_empty()).then(|| runs.swap_remove(0))?;
     first.flows.iter_mut().zip(all).for_each(|(f, over)| f.over_seeds = Some(over));
     Some(first)
-}
-
-/// What holds a flow up, by the ledgers along its way: a wire whose slots are all taken; else what its requester's own wire waited for.
-fn bound_by(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Binding {
-    let flow = &plan.flows[flow.0 as usize];
-    let name = |hop: Hop| plan.direction_name(hop);
-    let of = |hop: Hop| &links[super::fabric::wire_of(hop) as usize].slots;
-    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
-    let used = |s: &SlotCounts| s.busy() as f64 / s.total().max(1) as f64;
-    let fullest = ways.max_by(|a, b| used(of(*a)).total_cmp(&used(of(*b))));
-    if let Some(hop) = fullest.filter(|h| used(of(*h)) > 0.97) {
-        let share = crate::units::digits(100.0 * used(of(hop)));
-        return Binding {
-            element: name(hop),
-            resource: "slots".into(),
-            evidence: format!("{share} % of its slots taken"),
-        };
-    }
-    let Some(&first) = flow.route.first() else {
-        return Binding {
-            element: format!("flows.{}", flow.name),
-            resource: "its own load".into(),
-            evidence: String::new(),
-        };
-    };
-    // A packet of this flow that waits for room on its way, there or back, holds up those behind it.
-    let stuck = |s: &SlotCounts| -> u64 {
-        Idle::ALL.into_iter().zip(s.idle).filter(|(c, _)| c.is_credit()).map(|(_, n)| n).sum()
-    };
-    let part = |s: &SlotCounts| stuck(s) as f64 / s.total().max(1) as f64;
-    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
-    let held = ways.max_by(|a, b| part(of(*a)).total_cmp(&part(of(*b)))).filter(|h| *h != first && part(of(*h)) > 0.1);
-    if let Some(hop) = held {
-        let idle = of(hop).idle;
-        let causes = Idle::ALL.into_iter().zip(idle).filter(|(c, _)| c.is_credit());
-        let cause = causes.max_by_key(|(_, n)| *n).map_or("", |(c, _)| c.words());
-        let share = crate::units::digits(100.0 * part(of(hop)));
-        let evidence = format!("{share} % of its time idle: {cause}");
-        return Binding { element: name(hop), resource: "credits".into(), evidence };
-    }
-    let slots = of(first);
-    let (cause, idle) =
-        Idle::ALL.into_iter().zip(slots.idle).max_by_key(|(_, n)| *n).unwrap_or((Idle::NothingToSend, 0));
-    let share = crate::units::digits(100.0 * idle as f64 / slots.total().max(1) as f64);
-    let evidence = format!("{share} % of its port's time idle: {}", cause.words());
-    let (element, resource) = match cause {
-        Idle::Tags => (format!("parts.{}", plan.part(flow.source).name), "read requests in flight"),
-        Idle::TurnAround => (format!("parts.{}", plan.part(flow.source).name), "turn-around"),
-        Idle::Pace => (format!("parts.{}", plan.part(flow.source).name), "engine"),
-        Idle::PostedCredits | Idle::NonPostedCredits | Idle::CompletionCredits => (name(first), "credits"),
-        Idle::ReplayBuffer => (name(first), "replay buffer"),
-        _ => (format!("flows.{}", flow.name), "its own load"),
-    };
-    Binding { element, resource: resource.into(), evidence }
 }

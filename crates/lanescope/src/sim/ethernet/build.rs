@@ -11,7 +11,6 @@ use crate::scenario::NodeKeys;
 use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
 use crate::sim::fabric::random;
-use crate::sim::kernel::Agenda;
 use crate::sim::tally::{Tally, histogram};
 use std::sync::Arc;
 
@@ -92,11 +91,6 @@ impl Fabric {
             islands.push(((signals.len() - first) as u32, lookahead));
         }
         (Fabric { net, nodes, signals, base }, begin)
-    }
-
-    /// Sets what begins at time 0.
-    pub(in crate::sim) fn begin(slots: &[u32], agenda: &mut Agenda) {
-        slots.iter().for_each(|s| agenda.set(*s, 0));
     }
 }
 

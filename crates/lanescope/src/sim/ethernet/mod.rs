@@ -586,10 +586,6 @@ pub(super) struct Stored {
 }
 
 impl Fabric {
-    pub(super) fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
     pub(super) fn wires(&self) -> usize {
         self.net.wires.len()
     }

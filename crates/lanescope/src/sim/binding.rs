@@ -1,0 +1,141 @@
+//! What binds a flow, as the ledgers along its way show it.
+
+use crate::plan::network::{Network, NodeId};
+use crate::plan::{FlowId, Hop, Plan};
+use crate::result::{Binding, Idle, SimulatedLink, SlotCounts};
+use crate::scenario::keys::FlowControl;
+use crate::units::{Bytes, digits};
+
+/// A wire with so much of its slots taken is full.
+const FULL: f64 = 0.97;
+/// Ways of a table of streams that are looked at, at most.
+const MOST_WAYS: usize = 4096;
+
+/// What holds a flow of PCIe up, by the ledgers along its way: a wire whose slots are all taken; else what its requester's own wire waited for.
+pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Binding {
+    let flow = &plan.flows[flow.0 as usize];
+    let name = |hop: Hop| plan.direction_name(hop);
+    let of = |hop: Hop| &links[super::fabric::wire_of(hop) as usize].slots;
+    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
+    let used = |s: &SlotCounts| s.busy() as f64 / s.total().max(1) as f64;
+    let fullest = ways.max_by(|a, b| used(of(*a)).total_cmp(&used(of(*b))));
+    if let Some(hop) = fullest.filter(|h| used(of(*h)) > FULL) {
+        let share = digits(100.0 * used(of(hop)));
+        return Binding {
+            element: name(hop),
+            resource: "slots".into(),
+            evidence: format!("{share} % of its slots taken"),
+        };
+    }
+    let Some(&first) = flow.route.first() else {
+        return Binding {
+            element: format!("flows.{}", flow.name),
+            resource: "its own load".into(),
+            evidence: String::new(),
+        };
+    };
+    // A packet of this flow that waits for room on its way, there or back, holds up those behind it.
+    let stuck = |s: &SlotCounts| -> u64 {
+        Idle::ALL.into_iter().zip(s.idle).filter(|(c, _)| c.is_credit()).map(|(_, n)| n).sum()
+    };
+    let part = |s: &SlotCounts| stuck(s) as f64 / s.total().max(1) as f64;
+    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
+    let held = ways.max_by(|a, b| part(of(*a)).total_cmp(&part(of(*b)))).filter(|h| *h != first && part(of(*h)) > 0.1);
+    if let Some(hop) = held {
+        let idle = of(hop).idle;
+        let causes = Idle::ALL.into_iter().zip(idle).filter(|(c, _)| c.is_credit());
+        let cause = causes.max_by_key(|(_, n)| *n).map_or("", |(c, _)| c.words());
+        let share = digits(100.0 * part(of(hop)));
+        let evidence = format!("{share} % of its time idle: {cause}");
+        return Binding { element: name(hop), resource: "credits".into(), evidence };
+    }
+    let slots = of(first);
+    let (cause, idle) =
+        Idle::ALL.into_iter().zip(slots.idle).max_by_key(|(_, n)| *n).unwrap_or((Idle::NothingToSend, 0));
+    let share = digits(100.0 * idle as f64 / slots.total().max(1) as f64);
+    let evidence = format!("{share} % of its port's time idle: {}", cause.words());
+    let (element, resource) = match cause {
+        Idle::Tags => (format!("parts.{}", plan.part(flow.source).name), "read requests in flight"),
+        Idle::TurnAround => (format!("parts.{}", plan.part(flow.source).name), "turn-around"),
+        Idle::Pace => (format!("parts.{}", plan.part(flow.source).name), "engine"),
+        Idle::PostedCredits | Idle::NonPostedCredits | Idle::CompletionCredits => (name(first), "credits"),
+        Idle::ReplayBuffer => (name(first), "replay buffer"),
+        _ => (format!("flows.{}", flow.name), "its own load"),
+    };
+    Binding { element, resource: resource.into(), evidence }
+}
+
+/// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on their ways wait; else frames that
+/// found no room.
+pub(super) fn stream(network: &Network, streams: &[usize], wires: &[SimulatedLink], lost: &(u64, u64)) -> Binding {
+    let mut ways: Vec<u32> = Vec::new();
+    let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, *t)));
+    for (s, target) in pairs.take(MOST_WAYS) {
+        ways.extend(network.path(s, target));
+    }
+    ways.sort_unstable();
+    ways.dedup();
+    let slots = |w: u32| &wires[w as usize].slots;
+    let share = |w: u32, n: u64| n as f64 / slots(w).total().max(1) as f64;
+    let most = |f: &dyn Fn(u32) -> f64| ways.iter().copied().max_by(|a, b| f(*a).total_cmp(&f(*b)).then(b.cmp(a)));
+    let used = |w: u32| share(w, slots(w).busy());
+    let percent = |part: f64| digits(100.0 * part);
+    if let Some(w) = most(&used).filter(|w| used(*w) > FULL) {
+        let evidence = format!("{} % of its slots taken", percent(used(w)));
+        return Binding { element: network.wire_name(w), resource: "slots".into(), evidence };
+    }
+    // The port that waited most, for something that another part decides.
+    let causes = [Idle::Paused, Idle::Stopped, Idle::Grants, Idle::Pace];
+    let held = |w: u32| causes.iter().map(|c| share(w, slots(w).idle[*c as usize])).fold(0.0, f64::max);
+    if let Some(w) = most(&held).filter(|w| held(*w) > 0.01) {
+        let cause = causes.into_iter().max_by_key(|c| slots(w).idle[*c as usize]).unwrap_or_default();
+        let time = format!("{} % of its time", percent(held(w)));
+        let name = network.wire_name(w);
+        return match cause {
+            Idle::Paused => {
+                let evidence = format!("{time} paused by {}", stopper(network, w));
+                Binding { element: name, resource: "pause".into(), evidence }
+            }
+            Idle::Stopped => {
+                let evidence = format!("{time} with its destinations stopped by {}", stopper(network, w));
+                Binding { element: name, resource: "stops".into(), evidence }
+            }
+            Idle::Grants => {
+                let evidence = format!("{time} with nothing granted by its destinations");
+                Binding { element: name, resource: "credits".into(), evidence }
+            }
+            _ => {
+                let evidence = format!("{time} at a rate that notifications have cut");
+                Binding { element: name, resource: "congestion control".into(), evidence }
+            }
+        };
+    }
+    let &(dropped, sent) = lost;
+    if dropped as f64 > 1e-3 * sent as f64 {
+        let full = network.switches().next().map_or("a switch".to_owned(), |(_, node, k)| {
+            format!("parts.{}: its memory of {}", node.group, k.memory.typical)
+        });
+        let (element, what) = full.split_once(": ").unwrap_or((&full, "its memory"));
+        let evidence = format!("{what} was full: {} % of the frames dropped", percent(dropped as f64 / sent as f64));
+        return Binding { element: element.to_owned(), resource: "memory".into(), evidence };
+    }
+    Binding {
+        element: format!("flows.{}", network.streams[streams[0]].group),
+        resource: "its own load".into(),
+        evidence: "it gets all that it asks for".into(),
+    }
+}
+
+/// `sw port 3 because memory passed 16 KiB`.
+fn stopper(network: &Network, wire: u32) -> String {
+    let by: NodeId = network.arrives(wire);
+    let node = network.node(by);
+    let port = node.ports.iter().position(|&(link, end)| 2 * link + end as u32 == wire ^ 1).unwrap_or(0);
+    let high = network.buffering[by.0 as usize].map_or(Bytes(0), |b| Bytes(b.high));
+    let what = match network.flow_control() {
+        FlowControl::Pfc => "its frames of one priority",
+        FlowControl::Voq => "an output queue",
+        _ => "memory",
+    };
+    format!("{} port {port} because {what} passed {high}", node.name)
+}

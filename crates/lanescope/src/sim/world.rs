@@ -1,0 +1,124 @@
+//! Both sides of a plan in one run: PCIe and Ethernet share the agenda, and are counted alike.
+//!
+//! Flows are those of PCIe and then the streams of Ethernet; wires and switches likewise.
+
+use super::fabric::{Fabric, Part};
+use super::kernel::{Agenda, World};
+use super::tally::Tally;
+use super::{ethernet, knots};
+use crate::plan::Plan;
+use crate::result::SlotCounts;
+use hdrhistogram::Histogram;
+
+/// What the kernel runs.
+#[derive(Clone, Debug)]
+pub(super) struct Sides {
+    pub(super) pcie: Fabric,
+    pub(super) ethernet: ethernet::Fabric,
+    /// The first slot of the agenda that is Ethernet's.
+    split: u32,
+}
+
+impl World for Sides {
+    #[inline]
+    fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        if slot < self.split { self.pcie.on(slot, now, agenda) } else { self.ethernet.on(slot, now, agenda) }
+    }
+}
+
+impl Sides {
+    /// Wires a plan; everything begins at time 0.
+    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
+        let (mut pcie, mut islands) = Fabric::build(plan, groups, seed);
+        let split = islands.iter().map(|i| i.0).sum();
+        let (ethernet, begin) = ethernet::Fabric::build(&plan.network, seed, &mut islands, split);
+        let mut agenda = Agenda::new(&islands);
+        pcie.begin(&mut agenda);
+        begin.into_iter().for_each(|slot| agenda.set(slot, 0));
+        (Sides { pcie, ethernet, split }, agenda)
+    }
+
+    pub(super) fn wires(&self) -> usize {
+        self.pcie.net.wires.len() + self.ethernet.wires()
+    }
+
+    /// The ledger of every wire since time 0.
+    pub(super) fn counts(&self) -> Vec<SlotCounts> {
+        let pcie = self.pcie.net.wires.iter().map(|w| w.counts);
+        pcie.chain((0..self.ethernet.wires()).map(|on| self.ethernet.slots(on))).collect()
+    }
+
+    /// TLPs and frames carried over links.
+    pub(super) fn packets(&self) -> u64 {
+        self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>() + self.ethernet.packets()
+    }
+
+    pub(super) fn tallies(&self) -> Vec<Tally> {
+        let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
+        pcie.chain(self.ethernet.streams().iter().map(|s| s.tally)).collect()
+    }
+
+    /// Hashes of what each flow has done when.
+    pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
+        let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
+        pcie.chain(self.ethernet.streams().iter().map(|s| (s.print, s.tally.done)))
+    }
+
+    /// Latencies of operations, ps, of a table of flows.
+    pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
+        let pcie = &self.pcie.net.latencies;
+        pcie.get(group).unwrap_or_else(|| &self.ethernet.latencies()[group - pcie.len()])
+    }
+
+    /// Of frames, from their leaving the application.
+    pub(super) fn transits(&self, group: usize) -> Option<&Histogram<u64>> {
+        self.ethernet.transits().get(group.checked_sub(self.pcie.net.latencies.len())?)
+    }
+
+    /// What each switch has carried: packets, the sum of their times, the longest, fs.
+    pub(super) fn carried(&self, now: u64) -> Vec<(u64, u128, u64)> {
+        let pcie = self.pcie.parts.iter().filter_map(|p| p.transit()).map(|t| (t.count, t.sum, t.max));
+        pcie.chain(self.ethernet.stored(now).into_iter().map(|s| (s.frames, s.transit, s.transit_most))).collect()
+    }
+
+    /// Distributions and maxima are counted from now on.
+    pub(super) fn forget(&mut self, now: u64) {
+        self.pcie.net.latencies.iter_mut().for_each(|h| h.reset());
+        for part in &mut self.pcie.parts {
+            if let Part::Switch(s) = part {
+                s.transit.max = 0;
+            }
+        }
+        self.ethernet.forget(now);
+    }
+
+    /// Operations of each flow that have arrived and not begun.
+    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
+        let mut all = self.pcie.backlogs(now);
+        all.extend(self.ethernet.backlogs(now));
+        all
+    }
+
+    /// Writes down what lies before a moment.
+    pub(super) fn settle(&mut self, now: u64) {
+        self.pcie.settle(now);
+        self.ethernet.settle(now);
+    }
+
+    pub(super) fn patience(&self) -> u64 {
+        self.pcie.patience().max(self.ethernet.patience())
+    }
+
+    /// A circle of wires that wait for one another for longer than `patience`.
+    pub(super) fn deadlock(&self, plan: &Plan, now: u64, patience: u64, silent: bool) -> Option<Vec<String>> {
+        let before = if silent { now.max(1) } else { now.saturating_sub(patience) };
+        knots::deadlock(plan, &self.pcie, before, silent).or_else(|| ethernet::deadlock(&self.ethernet, now, before))
+    }
+
+    /// Transmitters that wait, and for what.
+    pub(super) fn waiting(&self, plan: &Plan) -> Vec<String> {
+        let mut all = knots::waiting(plan, &self.pcie);
+        all.extend(ethernet::waiting(&self.ethernet));
+        all
+    }
+}
