@@ -380,7 +380,7 @@ impl World for Server {
 fn mm1() -> Outcome {
     let random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut server = Server { random, to_come: CUSTOMERS, waiting: VecDeque::new(), time_spent: 0 };
-    let mut agenda = Agenda::new(&[(2, 0)]);
+    let mut agenda = Agenda::new(2);
     agenda.set(Server::ARRIVAL, server.gap());
     let begin = cpu();
     agenda.run(&mut server, NEVER, u64::MAX);
@@ -425,6 +425,8 @@ struct FatTree {
     hosts: u32,
     /// The first output port of each node.
     first: Vec<u32>,
+    /// The first slot of each node.
+    starts: Vec<u32>,
     outputs: Vec<Output>,
     /// By slot. The first slot of a host is its source.
     inputs: Vec<Input>,
@@ -458,13 +460,14 @@ impl FatTree {
             }
         }
         let sources = |node: usize| usize::from(node < hosts as usize);
-        let islands: Vec<(u32, u64)> =
-            near.iter().enumerate().map(|(n, near)| ((near.len() + sources(n)) as u32, FRAME + WIRE)).collect();
-        let agenda = Agenda::new(&islands);
+        let islands: Vec<u32> = near.iter().enumerate().map(|(n, near)| (near.len() + sources(n)) as u32).collect();
+        let starts: Vec<u32> = islands.iter().scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect();
+        let agenda = Agenda::new(islands.iter().sum::<u32>() as usize);
         let mut tree = FatTree {
             half,
             hosts,
             first: Vec::new(),
+            starts: starts.clone(),
             outputs: Vec::new(),
             inputs: Vec::new(),
             gap: (FRAME as f64 / 0.95) as u64,
@@ -475,10 +478,10 @@ impl FatTree {
         };
         for (node, peers) in near.iter().enumerate() {
             tree.first.push(tree.outputs.len() as u32);
-            tree.inputs.extend((0..islands[node].0).map(|_| Input { node: node as u32, frames: VecDeque::new() }));
+            tree.inputs.extend((0..islands[node]).map(|_| Input { node: node as u32, frames: VecDeque::new() }));
             for &peer in peers {
                 let port = near[peer as usize].iter().position(|&n| n == node as u32).expect("links go both ways");
-                let slot = agenda.first_slot(peer) + (port + sources(peer as usize)) as u32;
+                let slot = starts[peer as usize] + (port + sources(peer as usize)) as u32;
                 tree.outputs.push(Output { free: 0, sent: 0, slot });
             }
         }
@@ -557,7 +560,7 @@ fn fat_tree(k: u32, us: u64) -> Outcome {
     for _ in 0..5 {
         let (mut tree, mut agenda) = FatTree::new(k, us);
         for host in 0..tree.hosts {
-            agenda.set(agenda.first_slot(host), host as u64 * 9001);
+            agenda.set(tree.starts[host as usize], host as u64 * 9001);
         }
         let begin = cpu();
         agenda.run(&mut tree, NEVER, u64::MAX);

@@ -1,94 +1,43 @@
-//! The event kernel: what happens next, and how far an island may run before it must listen to the others.
+//! The event kernel: what happens next.
 //!
-//! Parts that act on one another without delay form an *island*. Each island has a few *slots*, one per thing that can happen next (a packet
-//! becomes ready, a transmitter falls free, a timer ends); a slot holds one moment and may be moved at will. A tournament over the slots of an
-//! island gives its next moment, a tournament over the islands the next island.
-//!
-//! The earliest island does not stop after one event: whatever the others do, nothing can reach it before the second-earliest moment plus its own
-//! *lookahead* (the least delay of anything that comes in). Up to there it runs alone, and the index over islands is touched once. What it sends
-//! itself may be answered, which draws the limit in. So dense load is worked off in windows and sparse load event by event, with one result.
+//! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which holds one moment and may be moved at
+//! will. Moments of the near future stand in a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted, and worked off in order of
+//! (moment, slot). Moments beyond the ring wait in a heap. A slot that is moved leaves its old entry behind: each entry knows how often its
+//! slot had been set, and one that is out of date is passed over. The width follows the load, so that a bucket holds a few moments and few lie beyond the ring;
+//! the order of events never depends on it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A moment that never comes.
 pub const NEVER: u64 = u64::MAX;
 
-/// No island, no slot.
+/// No slot.
 const NONE: u32 = u32::MAX;
+/// Buckets of the ring; a bit of a word each, and a bit of one word for each word.
+const BUCKETS: usize = 1024;
+const WORDS: usize = BUCKETS / 64;
+/// The width of a bucket is a power of two of femtoseconds, at first about 1 ns.
+const FIRST_SHIFT: u32 = 20;
+const SHIFTS: std::ops::RangeInclusive<u32> = 12..=50;
+/// The width is looked at after so many events. A bucket of few moments costs more than it sorts; one of many costs more to put moments into.
+const LOOK: u64 = 1 << 13;
+const FEW: u64 = 3;
+const MANY: u64 = 12;
 
-/// A place of a tournament: the earliest moment below it, and whose it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+/// A moment of a slot, as it was set for the n-th time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
     at: u64,
-    leaf: u32,
+    slot: u32,
+    time: u32,
 }
 
-/// The earliest of some moments. On a tie the lower leaf comes first, so the order never depends on history.
-#[derive(Clone, Debug)]
-struct Tournament {
-    /// A power of two.
-    leaves: usize,
-    /// A heap-shaped tree: 1 is the root, the leaves are the second half.
-    places: Vec<Place>,
-}
-
-impl Tournament {
-    fn new(leaves: usize) -> Tournament {
-        let leaves = leaves.max(1).next_power_of_two();
-        let mut places = vec![Place { at: NEVER, leaf: 0 }; 2 * leaves];
-        for (i, place) in places.iter_mut().enumerate() {
-            // With nothing to come, the lowest leaf below a place holds it.
-            let below = i.max(1).leading_zeros() - leaves.leading_zeros();
-            place.leaf = ((i << below) - leaves.min(i << below)) as u32;
-        }
-        Tournament { leaves, places }
-    }
-
-    #[inline]
-    fn first(&self) -> Place {
-        self.places[1]
-    }
-
-    #[inline]
-    fn get(&self, leaf: u32) -> u64 {
-        self.places[self.leaves + leaf as usize].at
-    }
-
-    #[inline]
-    fn set(&mut self, leaf: u32, at: u64) {
-        let mut i = self.leaves + leaf as usize;
-        let mut won = Place { at, leaf };
-        self.places[i] = won;
-        while i > 1 {
-            let rival = self.places[i ^ 1];
-            if rival.at < won.at || (rival.at == won.at && rival.leaf < won.leaf) {
-                won = rival;
-            }
-            i >>= 1;
-            if self.places[i] == won {
-                return;
-            }
-            self.places[i] = won;
-        }
-    }
-
-    /// The earliest moment of all leaves but one.
-    #[inline]
-    fn others(&self, leaf: u32) -> u64 {
-        let mut i = self.leaves + leaf as usize;
-        let mut least = NEVER;
-        while i > 1 {
-            least = least.min(self.places[i ^ 1].at);
-            i >>= 1;
-        }
-        least
-    }
-}
-
-/// One island: its slots, and how long nothing from outside can reach it.
-#[derive(Clone, Debug)]
-struct Island {
-    slots: Tournament,
-    first: u32,
-    lookahead: u64,
+/// The present moment of a slot, and how often it was set.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    at: u64,
+    time: u32,
 }
 
 /// What acts when a moment comes.
@@ -108,65 +57,67 @@ pub enum Pause {
     Budget,
 }
 
-/// All islands with their slots.
+/// All slots.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    islands: Vec<Island>,
-    index: Tournament,
-    /// The island of each slot.
-    home: Vec<u32>,
-    running: u32,
+    slots: Vec<Slot>,
+    /// The bucket that time has come to, sorted, and the next of its entries.
+    batch: Vec<Entry>,
+    next: usize,
+    /// Its number since time 0, and the buckets behind it, each at its number modulo their count.
+    now: u64,
+    buckets: Vec<Vec<Entry>>,
+    full: [u64; WORDS],
+    words: u64,
+    shift: u32,
+    far: BinaryHeap<Reverse<Entry>>,
     /// The slot that acts, and its next moment: put back when it has acted, however often it was moved.
     acting: u32,
     again: u64,
-    limit: u64,
     events: u64,
+    /// Since the width was last looked at: buckets that came up, events at one moment with the one before, entries put beyond the ring; and the next look.
+    turns: u64,
+    ties: u64,
+    beyond: u64,
+    look: u64,
 }
 
 impl Agenda {
-    /// Islands, each given by its number of slots and its lookahead in femtoseconds. Slots are numbered through, island after island.
-    pub fn new(islands: &[(u32, u64)]) -> Agenda {
-        let mut home = Vec::new();
-        let all = islands
-            .iter()
-            .enumerate()
-            .map(|(i, &(slots, lookahead))| {
-                let first = home.len() as u32;
-                home.extend(std::iter::repeat_n(i as u32, slots as usize));
-                Island { slots: Tournament::new(slots as usize), first, lookahead }
-            })
-            .collect();
-        let index = Tournament::new(islands.len());
-        Agenda { islands: all, index, home, running: NONE, acting: NONE, again: NEVER, limit: 0, events: 0 }
-    }
-
-    /// The first slot of an island.
-    pub fn first_slot(&self, island: u32) -> u32 {
-        self.islands[island as usize].first
+    /// So many slots, without moments.
+    pub fn new(slots: usize) -> Agenda {
+        Agenda {
+            slots: vec![Slot { at: NEVER, time: 0 }; slots],
+            batch: Vec::new(),
+            next: 0,
+            now: 0,
+            buckets: vec![Vec::new(); BUCKETS],
+            full: [0; WORDS],
+            words: 0,
+            shift: FIRST_SHIFT,
+            far: BinaryHeap::new(),
+            acting: NONE,
+            again: NEVER,
+            events: 0,
+            turns: 0,
+            ties: 0,
+            beyond: 0,
+            look: LOOK,
+        }
     }
 
     /// When a slot's moment is.
     #[inline]
     pub fn get(&self, slot: u32) -> u64 {
-        if slot == self.acting {
-            return self.again;
-        }
-        let island = &self.islands[self.home[slot as usize] as usize];
-        island.slots.get(slot - island.first)
+        if slot == self.acting { self.again } else { self.slots[slot as usize].at }
     }
 
-    /// Moves the moment of a slot. A slot of another island is a message to it: not before this island's now plus that one's lookahead.
+    /// Moves the moment of a slot; not before the present one.
     #[inline]
     pub fn set(&mut self, slot: u32, at: u64) {
         if slot == self.acting {
             self.again = at;
-            return;
-        }
-        let home = self.home[slot as usize];
-        let island = &mut self.islands[home as usize];
-        island.slots.set(slot - island.first, at);
-        if home != self.running {
-            self.tell(home, at);
+        } else {
+            self.put(slot, at);
         }
     }
 
@@ -178,14 +129,34 @@ impl Agenda {
         }
     }
 
-    fn tell(&mut self, home: u32, at: u64) {
-        let next = self.islands[home as usize].slots.first().at;
-        if next != self.index.get(home) {
-            self.index.set(home, next);
+    #[inline]
+    fn put(&mut self, slot: u32, at: u64) {
+        let s = &mut self.slots[slot as usize];
+        if s.at == at {
+            return;
         }
-        // Whoever was told may answer; nobody's answer is here sooner than this.
-        if let Some(me) = self.islands.get(self.running as usize) {
-            self.limit = self.limit.min(at.saturating_add(me.lookahead));
+        s.at = at;
+        s.time = s.time.wrapping_add(1);
+        if at != NEVER {
+            let entry = Entry { at, slot, time: s.time };
+            self.file(entry);
+        }
+    }
+
+    #[inline]
+    fn file(&mut self, entry: Entry) {
+        let bucket = entry.at >> self.shift;
+        if bucket.wrapping_sub(self.now + 1) < BUCKETS as u64 - 1 {
+            let place = bucket as usize % BUCKETS;
+            self.buckets[place].push(entry);
+            self.full[place / 64] |= 1 << (place % 64);
+            self.words |= 1 << (place / 64);
+        } else if bucket <= self.now {
+            let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
+            self.batch.insert(self.batch.len() - behind, entry);
+        } else {
+            self.beyond += 1;
+            self.far.push(Reverse(entry));
         }
     }
 
@@ -196,40 +167,131 @@ impl Agenda {
 
     /// The earliest moment of all.
     pub fn next(&self) -> u64 {
-        self.index.first().at
+        self.slots.iter().map(|s| s.at).min().unwrap_or(NEVER)
     }
 
-    /// Lets everything happen that lies before `until`, but no more than about `budget` events (a window is finished).
+    /// The number of the first bucket behind the present one that holds something.
+    #[inline]
+    fn first(&self) -> Option<u64> {
+        if self.words == 0 {
+            return None;
+        }
+        let place = self.now as usize % BUCKETS;
+        let (word, bit) = (place / 64, place % 64);
+        // Behind it in its own word, in the words behind, and around the ring in its own word again.
+        let behind = self.full[word] & (!1u64 << bit);
+        let found = if behind != 0 {
+            word * 64 + behind.trailing_zeros() as usize
+        } else {
+            let turned = (self.words as u16).rotate_right((word + 1) as u32 % WORDS as u32);
+            let at = (word + 1 + turned.trailing_zeros() as usize) % WORDS;
+            at * 64 + self.full[at].trailing_zeros() as usize
+        };
+        Some(self.now + (found + BUCKETS - place) as u64 % BUCKETS as u64)
+    }
+
+    /// Goes on to the next bucket that holds something; `false` when there is none.
+    #[inline]
+    fn turn(&mut self) -> bool {
+        self.batch.clear();
+        self.next = 0;
+        let near = self.first();
+        let far = self.far.peek().map(|e| e.0.at >> self.shift);
+        let Some(bucket) = near.into_iter().chain(far).min() else { return false };
+        self.now = bucket;
+        if near == Some(bucket) {
+            let place = bucket as usize % BUCKETS;
+            std::mem::swap(&mut self.batch, &mut self.buckets[place]);
+            self.full[place / 64] &= !(1 << (place % 64));
+            if self.full[place / 64] == 0 {
+                self.words &= !(1 << (place / 64));
+            }
+        }
+        // What was beyond the ring, and is no longer.
+        while let Some(&Reverse(entry)) = self.far.peek() {
+            if entry.at >> self.shift >= self.now + BUCKETS as u64 {
+                break;
+            }
+            self.far.pop();
+            if self.slots[entry.slot as usize].time == entry.time {
+                if entry.at >> self.shift == self.now { self.batch.push(entry) } else { self.file(entry) }
+            }
+        }
+        if self.batch.len() > 1 {
+            self.batch.sort_unstable();
+            if self.batch[0].at == self.batch[self.batch.len() - 1].at {
+                self.ties += self.batch.len() as u64 - 1;
+            }
+        }
+        self.turns += 1;
+        true
+    }
+
+    /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring.
+    #[cold]
+    fn fit(&mut self) {
+        // Events of one moment stay together however narrow a bucket is.
+        let events = (self.events + LOOK - self.look).saturating_sub(self.ties);
+        let shift = match events / self.turns.max(1) {
+            0..FEW => self.shift + 1,
+            MANY.. => self.shift - 1,
+            _ if self.beyond > LOOK / 4 => self.shift + 1,
+            _ => self.shift,
+        };
+        self.look = self.events + LOOK;
+        (self.turns, self.ties, self.beyond) = (0, 0, 0);
+        if shift == self.shift || !SHIFTS.contains(&shift) {
+            return;
+        }
+        let mut all: Vec<Entry> = self.batch.drain(self.next..).collect();
+        self.buckets.iter_mut().for_each(|b| all.append(b));
+        all.extend(self.far.drain().map(|e| e.0));
+        (self.full, self.words, self.next) = ([0; WORDS], 0, 0);
+        self.batch.clear();
+        let now = self.now << self.shift;
+        self.shift = shift;
+        // Everything to come lies behind the bucket before the present one.
+        self.now = (now >> shift).saturating_sub(1);
+        all.retain(|e| self.slots[e.slot as usize].time == e.time);
+        all.into_iter().for_each(|e| self.file(e));
+        self.beyond = 0;
+    }
+
+    /// Lets everything happen that lies before `until`, but no more than so many events.
     #[inline]
     pub fn run<W: World>(&mut self, world: &mut W, until: u64, budget: u64) -> Pause {
         let stop = self.events.saturating_add(budget);
         loop {
-            let Place { at, leaf } = self.index.first();
+            let Some(&Entry { at, slot, time }) = self.batch.get(self.next) else {
+                if self.events >= self.look {
+                    self.fit();
+                }
+                if self.next >= self.batch.len() && !self.turn() {
+                    return Pause::Silent;
+                }
+                continue;
+            };
+            if self.slots[slot as usize].time != time {
+                self.next += 1;
+                continue;
+            }
             if at >= until {
-                return if at == NEVER { Pause::Silent } else { Pause::Reached };
+                return Pause::Reached;
             }
             if self.events >= stop {
                 return Pause::Budget;
             }
-            self.running = leaf;
-            let others = self.index.others(leaf).saturating_add(self.islands[leaf as usize].lookahead);
-            // The earliest moment itself may always pass: without a lookahead, islands take turns.
-            self.limit = others.max(at + 1).min(until);
-            loop {
-                let island = &self.islands[leaf as usize];
-                let Place { at, leaf: slot } = island.slots.first();
-                if at >= self.limit || self.events >= stop {
-                    break;
-                }
-                self.events += 1;
-                (self.acting, self.again) = (slot + island.first, at);
-                world.on(self.acting, at, self);
-                self.acting = NONE;
-                self.islands[leaf as usize].slots.set(slot, self.again);
-            }
-            self.running = NONE;
-            let next = self.islands[leaf as usize].slots.first().at;
-            self.index.set(leaf, next);
+            self.next += 1;
+            self.events += 1;
+            (self.acting, self.again) = (slot, NEVER);
+            self.slots[slot as usize].at = at;
+            self.again = at;
+            world.on(slot, at, self);
+            self.acting = NONE;
+            // Its entry is used up, so that the same moment again is a new one.
+            self.slots[slot as usize].at = NEVER;
+            let again = self.again;
+            self.put(slot, again);
         }
     }
 }
@@ -237,27 +299,6 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_tournament_gives_the_earliest_and_the_lowest_of_equals() {
-        for leaves in [1usize, 2, 3, 5, 8, 13] {
-            let mut t = Tournament::new(leaves);
-            assert_eq!(t.first(), Place { at: NEVER, leaf: 0 });
-            let mut plain = vec![NEVER; leaves];
-            let mut x = 12345u64;
-            for _ in 0..2000 {
-                x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let leaf = (x >> 33) as usize % leaves;
-                let at = if x >> 60 == 0 { NEVER } else { (x >> 20) % 16 };
-                t.set(leaf as u32, at);
-                plain[leaf] = at;
-                let (i, least) = plain.iter().enumerate().min_by_key(|&(i, at)| (*at, i)).expect("leaves");
-                assert_eq!(t.first(), Place { at: *least, leaf: i as u32 }, "{plain:?}");
-                let rest = plain.iter().enumerate().filter(|(j, _)| *j != leaf).map(|(_, at)| *at).min();
-                assert_eq!(t.others(leaf as u32), rest.unwrap_or(NEVER));
-            }
-        }
-    }
 
     /// Nodes in a ring pass tokens with random delays; each also has a timer of its own.
     struct Ring {
@@ -300,7 +341,7 @@ mod tests {
             heard: vec![Vec::new(); nodes as usize],
             inbox: vec![Default::default(); nodes as usize],
         };
-        let mut agenda = Agenda::new(&vec![(2, lookahead); nodes as usize]);
+        let mut agenda = Agenda::new(2 * nodes as usize);
         (0..nodes).for_each(|n| agenda.set(2 * n, n as u64));
         while agenda.run(&mut world, 20_000, budget) == Pause::Budget {}
         world.heard

@@ -32,7 +32,7 @@ impl Sides {
         let (mut pcie, mut islands) = Fabric::build(plan, groups, seed);
         let split = islands.iter().map(|i| i.0).sum();
         let (ethernet, begin) = ethernet::Fabric::build(&plan.network, seed, &mut islands, split);
-        let mut agenda = Agenda::new(&islands);
+        let mut agenda = Agenda::new(islands.iter().map(|i| i.0 as usize).sum());
         pcie.begin(&mut agenda);
         begin.into_iter().for_each(|slot| agenda.set(slot, 0));
         (Sides { pcie, ethernet, split }, agenda)
