@@ -186,8 +186,8 @@ pub(super) fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
 const TYPICAL: Corner = Corner::Typical;
 
 impl Fabric {
-    /// Wires a plan. Gives its islands too: slots and lookahead of each.
-    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, Vec<(u32, u64)>) {
+    /// Wires a plan. Gives the number of its slots too.
+    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
         let mut net = Net { wires: wires(plan), paths: Vec::new(), flows: Vec::new(), latencies: Vec::new() };
         // The members of a table stand in a row.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
@@ -209,9 +209,7 @@ impl Fabric {
         }
         let forks = forks(&net);
         let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
-        let mut islands = Vec::new();
         for (i, part) in plan.parts.iter().enumerate() {
-            let first = fabric.signals.len() as u32;
             // (wire in, wire out) of each port.
             let ports: Vec<(u32, u32)> = part.ports.iter().map(|p| wires_of(plan, p.link, PartId(i as u32))).collect();
             for (port, &(inward, outward)) in ports.iter().enumerate() {
@@ -238,22 +236,12 @@ impl Fabric {
             };
             fabric.signals.extend((0..timers).map(|which| Signal::Timer(i as u32, which)));
             fabric.parts.push(built);
-            let lookahead = ports.iter().map(|p| fabric.net.wires[p.0 as usize].lookahead()).min().unwrap_or(0);
-            islands.push((fabric.signals.len() as u32 - first, lookahead));
         }
-        for (i, flow) in plan.flows.iter().enumerate() {
-            // Nothing but the end of a write tells a closed load to go on.
-            if let (Program::Closed { think, .. }, true) = (&flow.program, flow.writes()) {
-                let done = match &fabric.parts[flow.target.0 as usize] {
-                    Part::Terminal(t) => t.write_latency,
-                    Part::Switch(_) => 0,
-                };
-                let lookahead = &mut islands[flow.source.0 as usize].1;
-                *lookahead = (*lookahead).min(done.saturating_add(think.fs()));
-            }
+        for i in 0..plan.flows.len() {
             fabric.request(plan, i, seed);
         }
-        (fabric, islands)
+        let slots = fabric.signals.len() as u32;
+        (fabric, slots)
     }
 
     /// Sets what begins at time 0.

@@ -1,10 +1,9 @@
 //! The event kernel: what happens next.
 //!
 //! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which holds one moment and may be moved at
-//! will. Moments of the near future stand in a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted, and worked off in order of
-//! (moment, slot). Moments beyond the ring wait in a heap. A slot that is moved leaves its old entry behind: each entry knows how often its
-//! slot had been set, and one that is out of date is passed over. The width follows the load, so that a bucket holds a few moments and few lie beyond the ring;
-//! the order of events never depends on it.
+//! will. Slots of the near future are linked into a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted into a batch, and worked off
+//! in order of (moment, slot). Slots beyond the ring wait in a heap. Batch and heap may hold moments that a slot no longer has: those are passed over. The
+//! width follows the load, so that a bucket holds a few moments and few lie beyond the ring; the order of events never depends on it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,20 +24,23 @@ const LOOK: u64 = 1 << 13;
 const FEW: u64 = 3;
 const MANY: u64 = 12;
 
-/// A moment of a slot, as it was set for the n-th time.
+/// A moment of a slot; of equal moments the lower slot comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at: u64,
     slot: u32,
-    time: u32,
 }
 
-/// The present moment of a slot, and how often it was set.
+/// The present moment of a slot, and its neighbours where it stands in the ring.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     at: u64,
-    time: u32,
+    next: u32,
+    before: u32,
 }
+
+/// In place of a neighbour: the slot does not stand in the ring.
+const OUT: u32 = u32::MAX - 1;
 
 /// What acts when a moment comes.
 pub trait World {
@@ -66,18 +68,19 @@ pub struct Agenda {
     next: usize,
     /// Its number since time 0, and the buckets behind it, each at its number modulo their count.
     now: u64,
-    buckets: Vec<Vec<Entry>>,
+    buckets: Vec<u32>,
     full: [u64; WORDS],
-    words: u64,
+    words: u16,
     shift: u32,
     far: BinaryHeap<Reverse<Entry>>,
     /// The slot that acts, and its next moment: put back when it has acted, however often it was moved.
     acting: u32,
     again: u64,
     events: u64,
-    /// Since the width was last looked at: buckets that came up, events at one moment with the one before, entries put beyond the ring; and the next look.
+    /// Since the width was last looked at: buckets that came up, moments that had an event, entries put beyond the ring; and the next look.
     turns: u64,
-    ties: u64,
+    moments: u64,
+    last: u64,
     beyond: u64,
     look: u64,
 }
@@ -86,11 +89,11 @@ impl Agenda {
     /// So many slots, without moments.
     pub fn new(slots: usize) -> Agenda {
         Agenda {
-            slots: vec![Slot { at: NEVER, time: 0 }; slots],
+            slots: vec![Slot { at: NEVER, next: NONE, before: OUT }; slots],
             batch: Vec::new(),
             next: 0,
             now: 0,
-            buckets: vec![Vec::new(); BUCKETS],
+            buckets: vec![NONE; BUCKETS],
             full: [0; WORDS],
             words: 0,
             shift: FIRST_SHIFT,
@@ -99,7 +102,8 @@ impl Agenda {
             again: NEVER,
             events: 0,
             turns: 0,
-            ties: 0,
+            moments: 0,
+            last: NEVER,
             beyond: 0,
             look: LOOK,
         }
@@ -132,31 +136,64 @@ impl Agenda {
     #[inline]
     fn put(&mut self, slot: u32, at: u64) {
         let s = &mut self.slots[slot as usize];
-        if s.at == at {
+        let old = std::mem::replace(&mut s.at, at);
+        if old == at {
             return;
         }
-        s.at = at;
-        s.time = s.time.wrapping_add(1);
+        if s.before != OUT {
+            self.unlink(slot, old);
+        }
         if at != NEVER {
-            let entry = Entry { at, slot, time: s.time };
-            self.file(entry);
+            self.file(slot, at);
+        }
+    }
+
+    /// Takes a slot out of the ring, where it stood for a moment.
+    fn unlink(&mut self, slot: u32, old: u64) {
+        let s = &mut self.slots[slot as usize];
+        let (next, before) = (s.next, std::mem::replace(&mut s.before, OUT));
+        if next != NONE {
+            self.slots[next as usize].before = before;
+        }
+        if before != NONE {
+            self.slots[before as usize].next = next;
+            return;
+        }
+        let place = (old >> self.shift) as usize % BUCKETS;
+        self.buckets[place] = next;
+        if next == NONE {
+            self.emptied(place);
         }
     }
 
     #[inline]
-    fn file(&mut self, entry: Entry) {
-        let bucket = entry.at >> self.shift;
+    fn emptied(&mut self, place: usize) {
+        self.full[place / 64] &= !(1 << (place % 64));
+        if self.full[place / 64] == 0 {
+            self.words &= !(1 << (place / 64));
+        }
+    }
+
+    #[inline]
+    fn file(&mut self, slot: u32, at: u64) {
+        let bucket = at >> self.shift;
         if bucket.wrapping_sub(self.now + 1) < BUCKETS as u64 - 1 {
             let place = bucket as usize % BUCKETS;
-            self.buckets[place].push(entry);
+            let next = std::mem::replace(&mut self.buckets[place], slot);
+            let s = &mut self.slots[slot as usize];
+            (s.next, s.before) = (next, NONE);
+            if next != NONE {
+                self.slots[next as usize].before = slot;
+            }
             self.full[place / 64] |= 1 << (place % 64);
             self.words |= 1 << (place / 64);
         } else if bucket <= self.now {
+            let entry = Entry { at, slot };
             let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
             self.batch.insert(self.batch.len() - behind, entry);
         } else {
             self.beyond += 1;
-            self.far.push(Reverse(entry));
+            self.far.push(Reverse(Entry { at, slot }));
         }
     }
 
@@ -183,7 +220,7 @@ impl Agenda {
         let found = if behind != 0 {
             word * 64 + behind.trailing_zeros() as usize
         } else {
-            let turned = (self.words as u16).rotate_right((word + 1) as u32 % WORDS as u32);
+            let turned = self.words.rotate_right((word + 1) as u32 % WORDS as u32);
             let at = (word + 1 + turned.trailing_zeros() as usize) % WORDS;
             at * 64 + self.full[at].trailing_zeros() as usize
         };
@@ -201,27 +238,28 @@ impl Agenda {
         self.now = bucket;
         if near == Some(bucket) {
             let place = bucket as usize % BUCKETS;
-            std::mem::swap(&mut self.batch, &mut self.buckets[place]);
-            self.full[place / 64] &= !(1 << (place % 64));
-            if self.full[place / 64] == 0 {
-                self.words &= !(1 << (place / 64));
+            let mut slot = std::mem::replace(&mut self.buckets[place], NONE);
+            while slot != NONE {
+                let s = &mut self.slots[slot as usize];
+                s.before = OUT;
+                self.batch.push(Entry { at: s.at, slot });
+                slot = s.next;
             }
+            self.emptied(place);
         }
         // What was beyond the ring, and is no longer.
-        while let Some(&Reverse(entry)) = self.far.peek() {
-            if entry.at >> self.shift >= self.now + BUCKETS as u64 {
+        while let Some(&Reverse(Entry { at, slot })) = self.far.peek() {
+            if at >> self.shift >= self.now + BUCKETS as u64 {
                 break;
             }
             self.far.pop();
-            if self.slots[entry.slot as usize].time == entry.time {
-                if entry.at >> self.shift == self.now { self.batch.push(entry) } else { self.file(entry) }
+            let s = &self.slots[slot as usize];
+            if s.at == at && s.before == OUT {
+                if at >> self.shift == self.now { self.batch.push(Entry { at, slot }) } else { self.file(slot, at) }
             }
         }
         if self.batch.len() > 1 {
             self.batch.sort_unstable();
-            if self.batch[0].at == self.batch[self.batch.len() - 1].at {
-                self.ties += self.batch.len() as u64 - 1;
-            }
         }
         self.turns += 1;
         true
@@ -231,29 +269,32 @@ impl Agenda {
     #[cold]
     fn fit(&mut self) {
         // Events of one moment stay together however narrow a bucket is.
-        let events = (self.events + LOOK - self.look).saturating_sub(self.ties);
-        let shift = match events / self.turns.max(1) {
+        let shift = match self.moments / self.turns.max(1) {
             0..FEW => self.shift + 1,
             MANY.. => self.shift - 1,
             _ if self.beyond > LOOK / 4 => self.shift + 1,
             _ => self.shift,
         };
         self.look = self.events + LOOK;
-        (self.turns, self.ties, self.beyond) = (0, 0, 0);
+        (self.turns, self.moments, self.beyond) = (0, 0, 0);
         if shift == self.shift || !SHIFTS.contains(&shift) {
             return;
         }
-        let mut all: Vec<Entry> = self.batch.drain(self.next..).collect();
-        self.buckets.iter_mut().for_each(|b| all.append(b));
-        all.extend(self.far.drain().map(|e| e.0));
-        (self.full, self.words, self.next) = ([0; WORDS], 0, 0);
-        self.batch.clear();
-        let now = self.now << self.shift;
-        self.shift = shift;
         // Everything to come lies behind the bucket before the present one.
-        self.now = (now >> shift).saturating_sub(1);
-        all.retain(|e| self.slots[e.slot as usize].time == e.time);
-        all.into_iter().for_each(|e| self.file(e));
+        self.now = (self.now << self.shift >> shift).saturating_sub(1);
+        self.shift = shift;
+        (self.full, self.words, self.next) = ([0; WORDS], 0, 0);
+        self.buckets.fill(NONE);
+        self.batch.clear();
+        self.far.clear();
+        for slot in 0..self.slots.len() {
+            let s = &mut self.slots[slot];
+            s.before = OUT;
+            if s.at != NEVER {
+                let at = s.at;
+                self.file(slot as u32, at);
+            }
+        }
         self.beyond = 0;
     }
 
@@ -262,7 +303,7 @@ impl Agenda {
     pub fn run<W: World>(&mut self, world: &mut W, until: u64, budget: u64) -> Pause {
         let stop = self.events.saturating_add(budget);
         loop {
-            let Some(&Entry { at, slot, time }) = self.batch.get(self.next) else {
+            let Some(&Entry { at, slot }) = self.batch.get(self.next) else {
                 if self.events >= self.look {
                     self.fit();
                 }
@@ -271,7 +312,7 @@ impl Agenda {
                 }
                 continue;
             };
-            if self.slots[slot as usize].time != time {
+            if self.slots[slot as usize].at != at {
                 self.next += 1;
                 continue;
             }
@@ -283,9 +324,8 @@ impl Agenda {
             }
             self.next += 1;
             self.events += 1;
-            (self.acting, self.again) = (slot, NEVER);
-            self.slots[slot as usize].at = at;
-            self.again = at;
+            self.moments += u64::from(at != std::mem::replace(&mut self.last, at));
+            (self.acting, self.again) = (slot, at);
             world.on(slot, at, self);
             self.acting = NONE;
             // Its entry is used up, so that the same moment again is a new one.

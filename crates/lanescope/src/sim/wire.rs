@@ -253,11 +253,6 @@ impl Wire {
         self.framing + body as u32
     }
 
-    /// The least delay of anything on it: the shortest that it carries is a DLLP.
-    pub(super) fn lookahead(&self) -> u64 {
-        self.delay + self.clock.span(self.dllp.max(8) as u64 - 1)
-    }
-
     /// Books `bytes` from `now` on: (begin, end) at the transmitter.
     #[inline]
     fn book(&mut self, now: u64, bytes: u64) -> (u64, u64) {

@@ -29,10 +29,9 @@ impl World for Sides {
 impl Sides {
     /// Wires a plan; everything begins at time 0.
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
-        let (mut pcie, mut islands) = Fabric::build(plan, groups, seed);
-        let split = islands.iter().map(|i| i.0).sum();
-        let (ethernet, begin) = ethernet::Fabric::build(&plan.network, seed, &mut islands, split);
-        let mut agenda = Agenda::new(islands.iter().map(|i| i.0 as usize).sum());
+        let (mut pcie, split) = Fabric::build(plan, groups, seed);
+        let (ethernet, slots, begin) = ethernet::Fabric::build(&plan.network, seed, split);
+        let mut agenda = Agenda::new(split as usize + slots);
         pcie.begin(&mut agenda);
         begin.into_iter().for_each(|slot| agenda.set(slot, 0));
         (Sides { pcie, ethernet, split }, agenda)

@@ -241,7 +241,7 @@ impl Network {
         let mut path = vec![self.out(source, 0)];
         let mut at = self.arrives(path[0]);
         while at != target && path.len() <= self.nodes.len() {
-            let Some(wire) = self.routes.next(at, target, &mut way) else { break };
+            let Some(wire) = self.routes.next(self.routes.switch(at), target, &mut way) else { break };
             path.push(wire);
             at = self.arrives(wire);
         }

@@ -9,6 +9,8 @@ use std::collections::{HashMap, VecDeque};
 
 /// Switches at most: the table has the square of this.
 pub(super) const MOST_SWITCHES: usize = 4096;
+/// Ways of equal length that are used at most.
+const MOST_WAYS: usize = 255;
 const NONE: u32 = u32::MAX;
 
 /// What every switch does with every destination.
@@ -16,13 +18,13 @@ const NONE: u32 = u32::MAX;
 pub struct Routes {
     /// Of each node: its own number among the switches, or [`NONE`].
     switch: Vec<u32>,
-    /// Of each station: the switch it hangs on (a node), the wire that leads from there to it, and its number among the stations.
-    attached: Vec<(u32, u32, u32)>,
+    /// Of each station: the number of the switch it hangs on, and the wire that leads from there to it.
+    attached: Vec<(u32, u32)>,
+    /// Of each station: its number among the stations.
+    numbers: Vec<u32>,
     switches: usize,
-    /// By switch and destination switch: an index of `sets`.
+    /// By switch and destination switch: where its stretch of `ways` begins, and how long it is (the low byte, at most 255).
     table: Vec<u32>,
-    /// Stretches of `ways`.
-    sets: Vec<(u32, u32)>,
     ways: Vec<u32>,
 }
 
@@ -38,14 +40,14 @@ impl Routes {
             }
         }
         let n = list.len();
-        let mut attached = vec![(NONE, NONE, NONE); nodes.len()];
-        let mut stations = 0;
-        for (i, node) in nodes.iter().enumerate().filter(|(i, _)| switch[*i] == NONE) {
+        let mut attached = vec![(NONE, NONE); nodes.len()];
+        let mut numbers = vec![NONE; nodes.len()];
+        for (number, (i, node)) in nodes.iter().enumerate().filter(|(i, _)| switch[*i] == NONE).enumerate() {
             if let Some(&(link, end)) = node.ports.first() {
                 let other = links[link as usize].ends[1 - end as usize].0;
-                attached[i] = (other, 2 * link + 1 - end as u32, stations);
+                attached[i] = (switch[other as usize], 2 * link + 1 - end as u32);
             }
-            stations += 1;
+            numbers[i] = number as u32;
         }
         // Each switch's neighbours among switches, with the wire to them.
         let near: Vec<Vec<(usize, u32)>> = list
@@ -60,7 +62,7 @@ impl Routes {
                     .collect()
             })
             .collect();
-        let mut routes = Routes { switch, attached, switches: n, table: vec![NONE; n * n], ..Routes::default() };
+        let mut routes = Routes { switch, attached, numbers, switches: n, table: vec![0; n * n], ways: Vec::new() };
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         for to in 0..n {
             let mut distance = vec![NONE; n];
@@ -75,49 +77,56 @@ impl Routes {
                 }
             }
             for at in (0..n).filter(|&at| at != to && distance[at] != NONE) {
-                let ways: Vec<u32> =
-                    near[at].iter().filter(|(next, _)| distance[*next] + 1 == distance[at]).map(|w| w.1).collect();
-                let (sets, all) = (&mut routes.sets, &mut routes.ways);
-                let set = *known.entry(ways).or_insert_with_key(|ways| {
-                    sets.push((all.len() as u32, ways.len() as u32));
+                let shorter = near[at].iter().filter(|(next, _)| distance[*next] + 1 == distance[at]);
+                let ways: Vec<u32> = shorter.map(|w| w.1).take(MOST_WAYS).collect();
+                let all = &mut routes.ways;
+                routes.table[at * n + to] = *known.entry(ways).or_insert_with_key(|ways| {
+                    let start = all.len() as u32;
                     all.extend(ways);
-                    sets.len() as u32 - 1
+                    start << 8 | ways.len() as u32
                 });
-                routes.table[at * n + to] = set;
             }
         }
         routes
     }
 
+    /// The number of a node among the switches; what [`Routes::next`] wants to know.
+    pub fn switch(&self, node: NodeId) -> u32 {
+        self.switch[node.0 as usize]
+    }
+
     /// The wire on which a switch sends what is bound for a station; takes a digit of `way` where it has a choice.
     #[inline]
-    pub fn next(&self, at: NodeId, to: NodeId, way: &mut u32) -> Option<u32> {
-        let (home, wire, _) = self.attached[to.0 as usize];
-        if home == at.0 {
+    pub fn next(&self, switch: u32, to: NodeId, way: &mut u32) -> Option<u32> {
+        let (home, wire) = self.attached[to.0 as usize];
+        if home == switch {
             return Some(wire);
         }
-        let (from, home) = (*self.switch.get(at.0 as usize)?, *self.switch.get(home as usize)?);
-        if from == NONE || home == NONE {
-            return None;
+        let stretch = *self.table.get(switch as usize * self.switches + home as usize)?;
+        let (start, n) = (stretch >> 8, stretch & 0xff);
+        match n {
+            0 => None,
+            1 => Some(self.ways[start as usize]),
+            n => {
+                let digit = *way % n;
+                *way /= n;
+                Some(self.ways[(start + digit) as usize])
+            }
         }
-        let set = self.table[from as usize * self.switches + home as usize];
-        let &(start, n) = self.sets.get(set as usize)?;
-        if n == 1 {
-            return Some(self.ways[start as usize]);
-        }
-        let digit = *way % n;
-        *way /= n;
-        Some(self.ways[(start + digit) as usize])
     }
 
     /// The number of a station among the stations.
     pub fn number(&self, station: NodeId) -> u32 {
-        self.attached[station.0 as usize].2
+        self.numbers[station.0 as usize]
     }
 
     /// Whether one station's frames can get to another.
     pub(super) fn reach(&self, from: NodeId, to: NodeId) -> bool {
-        let (first, ..) = self.attached[from.0 as usize];
-        first == to.0 || first != NONE && self.next(NodeId(first), to, &mut 0).is_some()
+        let (first, last) = (self.attached[from.0 as usize], self.attached[to.0 as usize]);
+        if first.0 == NONE {
+            // Two stations back to back share a link.
+            return last.1 / 2 == first.1 / 2;
+        }
+        last.0 != NONE && self.next(first.0, to, &mut 0).is_some()
     }
 }

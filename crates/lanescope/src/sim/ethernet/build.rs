@@ -4,9 +4,8 @@ use super::rates::{Constants, Limit};
 use super::source::Source;
 use super::station::{Grants, Lane, Lanes, Sender, Station, Target};
 use super::switch::{Parts, Switch};
-use super::{Arena, Counts, Fabric, List, Net, Node, Pausing, Reach, Signal, StreamState, Why, Wire};
+use super::{Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, StreamState, Why, Wire};
 use crate::plan::network::{Network, NodeId};
-use crate::protocol::ethernet::{HEADER, MIN_FRAME, PREAMBLE};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
@@ -15,13 +14,8 @@ use crate::sim::tally::{Tally, histogram};
 use std::sync::Arc;
 
 impl Fabric {
-    /// Wires a network; its islands and slots follow those that are there. Gives the slots that begin at time 0.
-    pub(in crate::sim) fn build(
-        network: &Arc<Network>,
-        seed: u64,
-        islands: &mut Vec<(u32, u64)>,
-        base: u32,
-    ) -> (Fabric, Vec<u32>) {
+    /// Wires a network; its slots follow those that are there. Gives their number, and those that begin at time 0.
+    pub(in crate::sim) fn build(network: &Arc<Network>, seed: u64, base: u32) -> (Fabric, usize, Vec<u32>) {
         let classes = network.classes.len().max(1);
         let wires = (0..2 * network.links.len() as u32).map(|on| wire(network, on, classes)).collect();
         let groups = network.groups();
@@ -38,31 +32,37 @@ impl Fabric {
             routes: Arc::new(network.routes.clone()),
             capture: None,
         };
-        let mut signals = Vec::new();
-        let mut nodes = Vec::new();
-        let mut begin = Vec::new();
-        let mut lanes = 0;
+        let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);
+        let (mut switches, mut stations) = (Vec::new(), Vec::new());
         for (i, planned) in network.nodes.iter().enumerate() {
             let id = NodeId(i as u32);
-            let first = signals.len();
             let ports: Vec<(u32, u32)> =
                 (0..planned.ports.len()).map(|p| network.out(id, p)).map(|out| (out ^ 1, out)).collect();
+            let is_switch = matches!(planned.keys, NodeKeys::Switch(_));
+            let number = if is_switch { switches.len() } else { stations.len() } as u32;
             for (port, &(inward, outward)) in ports.iter().enumerate() {
                 let at = base + signals.len() as u32;
                 let w = &mut net.wires[inward as usize];
                 (w.arrive, w.control, w.port_to) = (at, at + 1, port as u16);
+                w.to_switch = if is_switch { number } else { NONE };
                 let w = &mut net.wires[outward as usize];
                 (w.tx, w.port_from) = (at + 2, port as u16);
-                signals.extend([Signal::Arrive(inward), Signal::Control(inward), Signal::Free(outward)]);
+                signals.extend(if is_switch {
+                    let (to, tell) = (Signal::ToSwitch(inward, number), Signal::TellSwitch(inward, number));
+                    [to, tell, Signal::SwitchFree(outward, number)]
+                } else {
+                    let (to, tell) = (Signal::ToStation(inward, number), Signal::TellStation(inward, number));
+                    [to, tell, Signal::Station(number)]
+                });
             }
             let timer = base + signals.len() as u32;
-            signals.push(Signal::Timer(i as u32));
-            let mut node = match &planned.keys {
+            match &planned.keys {
                 NodeKeys::Switch(k) => {
+                    signals.push(Signal::SwitchTimer(number));
                     let Some(limits) = network.buffering[i] else { continue };
-                    Node::Switch(Box::new(Switch::new(Parts {
-                        node: i as u32,
-                        ports: ports.clone(),
+                    let mut switch = Switch::new(Parts {
+                        number,
+                        ports,
                         buffers: k.buffers.typical,
                         control: k.flow_control.typical,
                         congestion: k.congestion_control.typical,
@@ -73,35 +73,24 @@ impl Fabric {
                         quanta: k.pause_quanta.typical as u64,
                         latency: k.latency.typical.fs(),
                         random: random(seed, &planned.name),
-                    })))
+                    });
+                    switch.timer = timer;
+                    switches.push(switch);
                 }
-                NodeKeys::Station(_) => Node::Station(Box::new(station(network, id, seed, classes, &mut lanes))),
-            };
-            match &mut node {
-                Node::Switch(s) => s.timer = timer,
-                Node::Station(s) => {
-                    s.timer = timer;
-                    if !s.senders.is_empty() {
+                NodeKeys::Station(_) => {
+                    signals.push(Signal::Station(number));
+                    let mut station = station(network, id, seed, classes, &mut lanes);
+                    station.timer = timer;
+                    if !station.senders.is_empty() {
                         begin.push(timer);
                     }
+                    stations.push(station);
                 }
             }
-            nodes.push(node);
-            let lookahead = ports.iter().map(|p| lookahead(&net.wires[p.0 as usize])).min().unwrap_or(0);
-            islands.push(((signals.len() - first) as u32, lookahead));
         }
-        (Fabric { net, nodes, signals, base }, begin)
+        let slots = signals.len();
+        (Fabric { net, switches, stations, signals, base }, slots, begin)
     }
-}
-
-/// Nothing that a wire brings is acted on sooner after it was begun: a whole pause frame, or a header where the switch cuts through.
-fn lookahead(w: &Wire) -> u64 {
-    let whole = (PREAMBLE + MIN_FRAME) * w.byte;
-    w.delay
-        + match w.reach {
-            Reach::Whole(_) => whole,
-            Reach::Header(latency) => whole.min((PREAMBLE + HEADER) * w.byte + latency),
-        }
 }
 
 fn wire(network: &Network, on: u32, classes: usize) -> Wire {
@@ -126,9 +115,15 @@ fn wire(network: &Network, on: u32, classes: usize) -> Wire {
         queued: 0,
         turn: 0,
         paused: 0,
-        pauses: [Pausing::default(); 8],
+        pauses: Box::new([Pausing::default(); 8]),
+        armed: false,
+        to_switch: NONE,
         idle_from: 0,
         why: Why::Nothing,
+        payload: 0,
+        frames: 0,
+        bytes: 0,
+        nothing: 0,
         idle: [0; 5],
         arrive: 0,
         control: 0,

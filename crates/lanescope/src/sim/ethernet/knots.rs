@@ -3,7 +3,7 @@
 //! A port that is paused waits until the memory behind it drains, and that waits for the ports on which those frames are to leave. Ports that have been paused for
 //! longer than anything ordinary takes, and wait only for one another, will never send again: pauses are said again and again, so nothing falls silent.
 
-use super::{Fabric, Kind, Node};
+use super::{Fabric, Kind};
 use std::collections::BTreeSet;
 
 /// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which the frames that hold it up wait.
@@ -17,8 +17,7 @@ fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> 
     };
     let mut waits: Vec<Option<BTreeSet<u32>>> = net.wires.iter().map(|w| blocked(w).then(BTreeSet::new)).collect();
     // What stands in a switch, by the wire that brought it, waits for the wire that takes it.
-    for node in &fabric.nodes {
-        let Node::Switch(s) = node else { continue };
+    for s in &fabric.switches {
         for &(_, out) in &s.ports {
             for (class, queue) in net.wires[out as usize].queues.iter().enumerate() {
                 for id in queue.iter(&net.frames) {
@@ -39,10 +38,8 @@ fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> 
 }
 
 fn station_waits(fabric: &Fabric, w: &super::Wire, class: usize) -> bool {
-    match &fabric.nodes[w.from as usize] {
-        Node::Station(s) => s.holds(class, &fabric.net.frames),
-        Node::Switch(_) => false,
-    }
+    let station = fabric.stations.iter().find(|s| s.node == w.from);
+    station.is_some_and(|s| s.holds(class, &fabric.net.frames))
 }
 
 /// A circle of wires that wait for one another, if there is one; each waits for the next, and the last for the first.

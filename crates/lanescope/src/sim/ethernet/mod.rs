@@ -17,7 +17,7 @@ pub(super) use knots::{deadlock, waiting};
 use super::kernel::{Agenda, NEVER, World};
 use super::tally::{self, Tally};
 use crate::plan::network::{Network, NodeId, Routes};
-use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, padding, wire};
+use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
 use hdrhistogram::Histogram;
 use station::Station;
@@ -54,8 +54,9 @@ impl Kind {
     }
 }
 
-/// One frame.
+/// One frame: a line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Frame {
     /// When the part that it comes to may act on it, fs.
     at: u64,
@@ -204,50 +205,66 @@ struct Pausing {
     until: u64,
 }
 
-/// An egress port, and the way to the other end of its link.
+/// An egress port, and the way to the other end of its link. What every frame touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 struct Wire {
     /// fs per byte.
     byte: u64,
     delay: u64,
-    reach: Reach,
     /// Busy until then: the frame and the gap behind it.
     free: u64,
-    /// Frames on their way, and local control frames on theirs: those are acted on without the latency of a switch.
-    flight: List,
-    local: List,
-    /// Control frames that wait; they go first.
-    urgent: List,
-    /// Data frames that wait, by class, and how many and how long they are.
-    queues: Vec<List>,
-    waiting: u32,
-    queued: u64,
-    turn: u32,
-    /// Classes that are paused, as far as known.
-    paused: u8,
-    pauses: [Pausing; 8],
-    /// Idle since when, and why.
+    /// Idle since when.
     idle_from: u64,
-    why: Why,
-    idle: [u64; 5],
+    /// Frames on their way.
+    flight: List,
     /// Slots of the agenda: arrivals and local control frames at the far end, the transmitter here.
     arrive: u32,
     control: u32,
     tx: u32,
-    /// Nodes at the near and the far end, and the number of the port at the far end among its node's.
-    from: u32,
-    to: u32,
+    /// Data frames that wait.
+    waiting: u32,
+    /// Whether the transmitter's slot is set.
+    armed: bool,
+    /// Why it is idle.
+    why: Why,
+    /// Classes that are paused, as far as known.
+    paused: u8,
+    turn: u8,
+    /// The number of the port at each end among its node's.
     port_from: u16,
     port_to: u16,
-    counts: Counts,
-}
-
-/// What a wire has carried, in bytes and frames.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+    reach: Reach,
+    /// Control frames that wait; they go first.
+    urgent: List,
+    /// Payload, frames and their bytes from destination to FCS that were carried.
     payload: u64,
     frames: u64,
-    padding: u64,
+    bytes: u64,
+    /// Idle without anything to send, fs.
+    nothing: u64,
+    /// The number of the far node among the switches.
+    to_switch: u32,
+    /// Control frames that were carried.
+    counts: Counts,
+    /// Idle for other reasons, fs.
+    idle: [u64; 5],
+    /// Bytes of the frames that wait.
+    queued: u64,
+    /// Nodes at the near and the far end.
+    from: u32,
+    to: u32,
+    /// Local control frames on their way: those are acted on without the latency of a switch.
+    local: List,
+    /// Frames that wait, by class.
+    queues: Vec<List>,
+    pauses: Box<[Pausing; 8]>,
+}
+
+/// Control frames that a wire has carried.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Bytes, with preamble and gap, and frames.
     control: u64,
     controls: u64,
     /// Pause frames with a time, and without.
@@ -272,19 +289,21 @@ impl Wire {
     /// The transmitter is and stays idle, from now on for this reason.
     fn idles(&mut self, now: u64, why: Why) {
         if self.why != why {
-            if now > self.idle_from {
-                self.idle[self.why as usize] += now - self.idle_from;
-                self.idle_from = now;
-            }
+            self.settle(now);
             self.why = why;
         }
     }
 
     /// Writes idle time down up to a moment.
+    #[inline]
     fn settle(&mut self, now: u64) {
         if now > self.idle_from {
-            self.idle[self.why as usize] += now - self.idle_from;
-            self.idle_from = now;
+            let time = now - std::mem::replace(&mut self.idle_from, now);
+            if self.why == Why::Nothing {
+                self.nothing += time;
+            } else {
+                self.idle[self.why as usize] += time;
+            }
         }
     }
 
@@ -306,18 +325,19 @@ impl Wire {
     pub(super) fn slots(&self) -> SlotCounts {
         let c = &self.counts;
         let mut slots = SlotCounts {
-            payload: c.payload,
-            framing: c.frames * (HEADER + FCS),
-            padding: c.padding,
-            gap: c.frames * (PREAMBLE + GAP),
+            payload: self.payload,
+            framing: self.frames * (HEADER + FCS),
+            padding: self.bytes - self.frames * (HEADER + FCS) - self.payload,
+            gap: self.frames * (PREAMBLE + GAP),
             control: c.control,
             controls: c.controls,
-            tlps: c.frames + c.controls,
-            data_tlps: c.frames,
+            tlps: self.frames + c.controls,
+            data_tlps: self.frames,
             ..SlotCounts::default()
         };
         let (mut sum, mut before) = (0, 0);
-        for (cause, fs) in WHY.into_iter().zip(self.idle) {
+        let idle = [self.nothing, self.idle[1], self.idle[2], self.idle[3], self.idle[4]];
+        for (cause, fs) in WHY.into_iter().zip(idle) {
             sum += fs;
             let slot = sum / self.byte;
             slots.idle[cause as usize] = slot - before;
@@ -359,6 +379,41 @@ struct Net {
 }
 
 impl Net {
+    /// The frame that has come by a wire; the slot is set to the next.
+    #[inline]
+    fn arrived(&mut self, on: u32, slot: u32, agenda: &mut Agenda) -> Option<u32> {
+        let w = &mut self.wires[on as usize];
+        let id = w.flight.pop(&self.frames)?;
+        agenda.set(slot, if w.flight.is_empty() { NEVER } else { self.frames[w.flight.first].at });
+        Some(id)
+    }
+
+    /// The same of local control frames.
+    fn told(&mut self, on: u32, slot: u32, agenda: &mut Agenda) -> Option<u32> {
+        let w = &mut self.wires[on as usize];
+        let id = w.local.pop(&self.frames)?;
+        agenda.set(slot, if w.local.is_empty() { NEVER } else { self.frames[w.local.first].at });
+        Some(id)
+    }
+
+    /// The transmitter of a wire is to be looked at then.
+    #[inline]
+    fn look(&mut self, on: u32, at: u64, agenda: &mut Agenda) {
+        let w = &mut self.wires[on as usize];
+        w.armed = true;
+        agenda.set(w.tx, at);
+    }
+
+    /// There is nothing to look at.
+    #[inline]
+    fn rest(&mut self, on: u32, agenda: &mut Agenda) {
+        let w = &mut self.wires[on as usize];
+        if w.armed {
+            w.armed = false;
+            agenda.set(w.tx, NEVER);
+        }
+    }
+
     /// Begins to transmit a frame; the transmitter is free. Gives the moment when its last bit has left.
     #[inline]
     fn transmit(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) -> u64 {
@@ -368,17 +423,15 @@ impl Net {
         let w = &mut self.wires[on as usize];
         let f = &mut self.frames[id];
         let bytes = f.bytes as u64;
-        if now > w.idle_from {
-            w.idle[w.why as usize] += now - w.idle_from;
-        }
+        w.settle(now);
         let end = now + (PREAMBLE + bytes) * w.byte;
         w.free = end + GAP * w.byte;
         (w.idle_from, w.why) = (w.free, Why::Nothing);
         let tail = end + w.delay;
         if f.kind == Kind::Data {
-            w.counts.payload += f.data as u64;
-            w.counts.frames += 1;
-            w.counts.padding += padding(f.data as u64);
+            w.payload += f.data as u64;
+            w.frames += 1;
+            w.bytes += bytes;
         } else {
             w.counts.control += wire(bytes);
             w.counts.controls += 1;
@@ -395,7 +448,7 @@ impl Net {
             Reach::Whole(latency) => tail + latency,
             Reach::Header(latency) => {
                 let mut way = f.way;
-                let out = self.routes.next(NodeId(w.to), NodeId(f.target), &mut way);
+                let out = self.routes.next(w.to_switch, NodeId(f.target), &mut way);
                 let (byte, head) = (w.byte, now + (PREAMBLE + HEADER) * w.byte + w.delay);
                 match out {
                     Some(out) if self.wires[out as usize].byte < byte => tail + latency,
@@ -509,27 +562,27 @@ impl Net {
     }
 }
 
-/// What a slot of the agenda stands for.
+/// What a slot of the agenda stands for: a wire, and the number of the switch or station that acts.
 #[derive(Clone, Copy, Debug)]
 enum Signal {
-    Arrive(u32),
-    Control(u32),
-    Free(u32),
-    Timer(u32),
-}
-
-/// A station or switch in a run.
-#[derive(Clone, Debug)]
-enum Node {
-    Station(Box<Station>),
-    Switch(Box<Switch>),
+    ToSwitch(u32, u32),
+    ToStation(u32, u32),
+    /// A local control frame.
+    TellSwitch(u32, u32),
+    TellStation(u32, u32),
+    /// A port falls free.
+    SwitchFree(u32, u32),
+    /// The same of a station, or something to send.
+    Station(u32),
+    SwitchTimer(u32),
 }
 
 /// All Ethernet of a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Fabric {
     net: Net,
-    nodes: Vec<Node>,
+    switches: Vec<Switch>,
+    stations: Vec<Station>,
     signals: Vec<Signal>,
     /// The first slot of the agenda that is Ethernet's.
     base: u32,
@@ -540,32 +593,41 @@ impl World for Fabric {
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
         let net = &mut self.net;
         match self.signals[(slot - self.base) as usize] {
-            Signal::Arrive(on) => {
-                let w = &mut net.wires[on as usize];
-                let Some(id) = w.flight.pop(&net.frames) else { return };
-                agenda.set(slot, if w.flight.is_empty() { NEVER } else { net.frames[w.flight.first].at });
-                match &mut self.nodes[w.to as usize] {
-                    Node::Switch(s) => s.arrive(on, id, now, net, agenda),
-                    Node::Station(s) => s.arrive(id, now, net, agenda),
+            Signal::ToSwitch(on, switch) => {
+                if let Some(id) = net.arrived(on, slot, agenda) {
+                    self.switches[switch as usize].arrive(on, id, now, net, agenda);
                 }
             }
-            Signal::Free(on) => match &mut self.nodes[net.wires[on as usize].from as usize] {
-                Node::Switch(s) => s.free(on, now, net, agenda),
-                Node::Station(s) => s.pull(now, net, agenda),
-            },
-            Signal::Control(on) => {
-                let w = &mut net.wires[on as usize];
-                let Some(id) = w.local.pop(&net.frames) else { return };
-                agenda.set(slot, if w.local.is_empty() { NEVER } else { net.frames[w.local.first].at });
-                match &mut self.nodes[w.to as usize] {
-                    Node::Switch(s) => s.obey(on ^ 1, id, now, net, agenda),
-                    Node::Station(s) => s.obey(id, now, net, agenda),
+            Signal::ToStation(on, station) => {
+                if let Some(id) = net.arrived(on, slot, agenda) {
+                    self.stations[station as usize].arrive(id, now, net, agenda);
                 }
             }
-            Signal::Timer(node) => match &mut self.nodes[node as usize] {
-                Node::Switch(s) => s.tick(now, net, agenda),
-                Node::Station(s) => s.pull(now, net, agenda),
-            },
+            Signal::SwitchFree(on, switch) => {
+                net.wires[on as usize].armed = false;
+                agenda.set(slot, NEVER);
+                self.switches[switch as usize].free(on, now, net, agenda);
+            }
+            Signal::Station(station) => {
+                let station = &mut self.stations[station as usize];
+                if slot == station.timer {
+                    agenda.set(slot, NEVER);
+                } else {
+                    net.rest(station.out, agenda);
+                }
+                station.pull(now, net, agenda);
+            }
+            Signal::TellSwitch(on, switch) => {
+                if let Some(id) = net.told(on, slot, agenda) {
+                    self.switches[switch as usize].obey(on ^ 1, id, now, net, agenda);
+                }
+            }
+            Signal::TellStation(on, station) => {
+                if let Some(id) = net.told(on, slot, agenda) {
+                    self.stations[station as usize].obey(id, now, net, agenda);
+                }
+            }
+            Signal::SwitchTimer(switch) => self.switches[switch as usize].tick(now, net, agenda),
         }
     }
 }
@@ -603,7 +665,7 @@ impl Fabric {
 
     /// Frames carried over links.
     pub(super) fn packets(&self) -> u64 {
-        self.net.wires.iter().map(|w| w.counts.frames + w.counts.controls).sum()
+        self.net.wires.iter().map(|w| w.frames + w.counts.controls).sum()
     }
 
     pub(super) fn streams(&self) -> &[StreamState] {
@@ -621,11 +683,7 @@ impl Fabric {
     /// Distributions and maxima are counted from a moment on.
     pub(super) fn forget(&mut self, now: u64) {
         self.net.latencies.iter_mut().chain(&mut self.net.transits).for_each(|h| h.reset());
-        for node in &mut self.nodes {
-            if let Node::Switch(s) = node {
-                s.forget(now);
-            }
-        }
+        self.switches.iter_mut().for_each(|s| s.forget(now));
     }
 
     /// Frames that wait at or are on their way over a wire, and their payload.
@@ -637,28 +695,20 @@ impl Fabric {
 
     /// What each switch holds and has done; in the order of nodes.
     pub(super) fn stored(&self, now: u64) -> Vec<Stored> {
-        let switches = self.nodes.iter().filter_map(|n| match n {
-            Node::Switch(s) => Some(s.stored(now)),
-            Node::Station(_) => None,
-        });
-        switches.collect()
+        self.switches.iter().map(|s| s.stored(now)).collect()
     }
 
     /// Messages that are born and have not begun, by stream.
     pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
         let mut all = vec![0; self.net.streams.len()];
-        for node in &self.nodes {
-            if let Node::Station(s) = node {
-                s.backlogs(now, &mut all);
-            }
-        }
+        self.stations.iter().for_each(|s| s.backlogs(now, &mut all));
         all
     }
 
     /// Whether there are more frames and messages than a run may hold.
     pub(super) fn is_full(&self) -> bool {
-        let waiting = self.nodes.iter().map(|n| if let Node::Station(s) = n { s.messages } else { 0 });
-        self.net.frames.frames.len() + waiting.sum::<usize>() > MOST_FRAMES
+        let waiting: usize = self.stations.iter().map(|s| s.messages).sum();
+        self.net.frames.frames.len() + waiting > MOST_FRAMES
     }
 
     /// Writes down what lies before a moment.

@@ -496,15 +496,19 @@ impl Station {
     /// Sends if the wire is free. `full`: something in the application waits for room.
     fn send(&mut self, now: u64, full: bool, net: &mut Net, agenda: &mut Agenda) {
         let w = &mut net.wires[self.out as usize];
-        let tx = w.tx;
         if now < w.free {
             let waits = full || !w.urgent.is_empty() || self.inside.iter().any(|i| !i.mac.is_empty());
-            agenda.set(tx, if waits { w.free } else { NEVER });
+            let at = w.free;
+            if waits {
+                net.look(self.out, at, agenda)
+            } else {
+                net.rest(self.out, agenda)
+            }
             return;
         }
         if let Some(id) = w.urgent.pop(&net.frames) {
             net.transmit(self.out, id, now, agenda);
-            agenda.set(tx, net.wires[self.out as usize].free);
+            net.look(self.out, net.wires[self.out as usize].free, agenda);
             return;
         }
         let (mut until, mut chosen) = (NEVER, None);
@@ -537,16 +541,20 @@ impl Station {
                 }
             };
             w.idles(now, why);
-            agenda.set(tx, until);
+            if until < NEVER {
+                net.look(self.out, until, agenda)
+            } else {
+                net.rest(self.out, agenda)
+            }
             return;
         };
         self.turn = which + 1;
         let Some(id) = self.inside[which].mac.pop(&net.frames) else { return };
         self.sending = (which, net.frames[id].bytes as u64);
         net.transmit(self.out, id, now, agenda);
-        let w = &net.wires[self.out as usize];
+        let free = net.wires[self.out as usize].free;
         let waits = full || self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty());
-        agenda.set(tx, if waits { w.free } else { NEVER });
+        if waits { net.look(self.out, free, agenda) } else { net.rest(self.out, agenda) }
     }
 
     /// A frame has come.

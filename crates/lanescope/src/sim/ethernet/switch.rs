@@ -33,8 +33,8 @@ pub(super) struct Account {
 /// A switch in a run.
 #[derive(Clone, Debug)]
 pub(super) struct Switch {
-    /// Its number among the nodes, and the slot of its timer.
-    pub(super) node: u32,
+    /// Its number among the switches, and the slot of its timer.
+    pub(super) number: u32,
     pub(super) timer: u32,
     /// (wire in, wire out) of each port.
     pub(super) ports: Vec<(u32, u32)>,
@@ -65,7 +65,7 @@ pub(super) struct Switch {
 
 /// What a switch is made of.
 pub(super) struct Parts {
-    pub(super) node: u32,
+    pub(super) number: u32,
     pub(super) ports: Vec<(u32, u32)>,
     pub(super) buffers: Buffers,
     pub(super) control: FlowControl,
@@ -89,7 +89,7 @@ impl Switch {
             FlowControl::Voq => ports,
         };
         Switch {
-            node: p.node,
+            number: p.number,
             timer: 0,
             buffers: p.buffers,
             control: p.control,
@@ -117,7 +117,7 @@ impl Switch {
     pub(super) fn arrive(&mut self, on: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         self.sweep(now, net, agenda);
         let frame = &mut net.frames[id];
-        let routed = net.routes.next(NodeId(self.node), NodeId(frame.target), &mut frame.way);
+        let routed = net.routes.next(self.number, NodeId(frame.target), &mut frame.way);
         let Some(out) = routed else {
             // The plan has checked every way.
             net.frames.drop(id);
@@ -214,7 +214,7 @@ impl Switch {
         if now >= w.free {
             self.serve(out, now, net, agenda);
         } else {
-            agenda.set(w.tx, w.free);
+            net.look(out, w.free, agenda);
         }
     }
 
@@ -248,9 +248,7 @@ impl Switch {
         let w = &mut net.wires[out as usize];
         if let Some(id) = w.urgent.pop(&net.frames) {
             net.transmit(out, id, now, agenda);
-            let w = &net.wires[out as usize];
-            let more = w.waiting > 0 || !w.urgent.is_empty();
-            agenda.set(w.tx, if more { w.free } else { NEVER });
+            self.rearm(out, net, agenda);
             return;
         }
         let mut until = NEVER;
@@ -275,15 +273,16 @@ impl Switch {
                 }
             }
         }
-        let tx = w.tx;
         let Some(class) = chosen else {
             if until < NEVER {
                 w.idles(now, Why::Paused);
+                net.look(out, until, agenda);
+            } else {
+                net.rest(out, agenda);
             }
-            agenda.set(tx, until);
             return;
         };
-        w.turn = (class + 1) as u32;
+        w.turn = (class + 1) as u8;
         let Some(id) = w.queues[class].pop(&net.frames) else { return };
         w.waiting -= 1;
         w.queued -= net.frames[id].bytes as u64;
@@ -306,16 +305,24 @@ impl Switch {
             0 => self.releases.push_back(release),
             n => self.releases.insert(self.releases.len() - n, release),
         }
-        let w = &net.wires[out as usize];
-        let next = if self.buffers == Buffers::Input {
+        if self.buffers == Buffers::Input {
+            let w = &net.wires[out as usize];
             self.reading[w.port_from as usize] = pool;
-            w.free
-        } else if w.waiting > 0 || !w.urgent.is_empty() {
-            w.free
+            net.look(out, w.free, agenda);
         } else {
-            NEVER
-        };
-        agenda.set(w.tx, next);
+            self.rearm(out, net, agenda);
+        }
+    }
+
+    /// A port that is busy is looked at again when it is free, if there is something for it.
+    #[inline]
+    fn rearm(&self, out: u32, net: &mut Net, agenda: &mut Agenda) {
+        let w = &net.wires[out as usize];
+        if w.waiting > 0 || !w.urgent.is_empty() {
+            net.look(out, w.free, agenda);
+        } else {
+            net.rest(out, agenda);
+        }
     }
 
     /// Writes off what has left by now, and lets go on whom that concerns.
