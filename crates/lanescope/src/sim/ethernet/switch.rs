@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Release {
     at: u64,
-    bytes: u32,
+    bytes: u16,
     pool: u16,
     account: u32,
 }
@@ -30,37 +30,43 @@ pub(super) struct Account {
     again: u64,
 }
 
-/// A switch in a run.
+/// A switch in a run. What every frame touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Switch {
-    /// Its number among the switches, and the slot of its timer.
-    pub(super) number: u32,
+    /// Its number among the switches.
+    number: u32,
+    stopped: u32,
+    buffers: Buffers,
+    control: FlowControl,
+    congestion: CongestionControl,
+    scheduling: Scheduling,
+    classes: u32,
+    releases: VecDeque<Release>,
+    accounts: Vec<Account>,
+    memory: u64,
+    /// What one account may hold, where it is bounded.
+    account_bound: u64,
+    high: u64,
+    latency: u64,
+    stored: Stored,
+    /// Bytes in use of each port's memory, where each has its own.
+    used: Vec<u64>,
+    /// The slot of its timer.
     pub(super) timer: u32,
     /// (wire in, wire out) of each port.
     pub(super) ports: Vec<(u32, u32)>,
-    pub(super) buffers: Buffers,
-    pub(super) control: FlowControl,
-    pub(super) congestion: CongestionControl,
-    pub(super) scheduling: Scheduling,
-    pub(super) limits: Buffering,
+    limits: Buffering,
     /// The part of the frames that is marked just below the upper threshold.
-    pub(super) most_marked: f64,
-    pub(super) classes: usize,
-    pub(super) quanta: u64,
-    pub(super) random: Xoshiro256PlusPlus,
-    pub(super) latency: u64,
-    /// Bytes in use of each memory.
-    used: Vec<u64>,
-    pub(super) accounts: Vec<Account>,
-    stopped: u32,
-    releases: VecDeque<Release>,
+    most_marked: f64,
+    quanta: u64,
+    random: Xoshiro256PlusPlus,
     /// Where frames wait at the port that they came in by: those behind the first of each port, with their ways out. Only the first is in a queue.
     fifos: Vec<VecDeque<(u32, u32)>>,
     /// Frames of each port that are in a queue or being read: one or none.
     heads: Vec<bool>,
     /// The port that each port out is reading from.
     reading: Vec<u16>,
-    pub(super) stored: Stored,
 }
 
 /// What a switch is made of.
@@ -90,26 +96,29 @@ impl Switch {
         };
         Switch {
             number: p.number,
-            timer: 0,
+            stopped: 0,
             buffers: p.buffers,
             control: p.control,
             congestion: p.congestion,
             scheduling: p.scheduling,
-            limits: p.limits,
-            most_marked: p.most_marked,
-            classes: p.classes,
-            quanta: p.quanta,
-            random: p.random,
-            latency: p.latency,
-            used: vec![0; if p.buffers == Buffers::Shared { 1 } else { ports }],
-            accounts: vec![Account::default(); accounts],
-            stopped: 0,
+            classes: p.classes as u32,
             releases: VecDeque::new(),
+            accounts: vec![Account::default(); accounts],
+            memory: p.limits.memory,
+            account_bound: p.limits.account.unwrap_or(u64::MAX),
+            high: p.limits.high,
+            latency: p.latency,
+            stored: Stored::default(),
+            used: vec![0; if p.buffers == Buffers::Shared { 0 } else { ports }],
+            timer: 0,
             fifos: vec![VecDeque::new(); if p.buffers == Buffers::Input { ports } else { 0 }],
             heads: vec![false; ports],
             reading: vec![u16::MAX; ports],
-            stored: Stored::default(),
             ports: p.ports,
+            limits: p.limits,
+            most_marked: p.most_marked,
+            quanta: p.quanta,
+            random: p.random,
         }
     }
 
@@ -138,25 +147,27 @@ impl Switch {
         let account = match self.control {
             FlowControl::None | FlowControl::Credits => NONE,
             FlowControl::Pause => 0,
-            FlowControl::Pfc => port_in as u32 * self.classes as u32 + frame.class as u32,
+            FlowControl::Pfc => port_in as u32 * self.classes + frame.class as u32,
             FlowControl::Voq => port_out as u32,
         };
-        let used = &mut self.used[pool as usize];
-        if *used + bytes > self.limits.memory {
+        let used = if self.buffers == Buffers::Shared { self.stored.now } else { self.used[pool as usize] };
+        if used + bytes > self.memory {
             self.stored.no_memory += 1;
             net.lose(id, now);
             return;
         }
-        if let (Some(most), Some(a)) = (self.limits.account, self.accounts.get(account as usize))
-            && a.used + bytes > most
+        if self.account_bound < u64::MAX
+            && self.accounts.get(account as usize).is_some_and(|a| a.used + bytes > self.account_bound)
         {
             self.stored.no_headroom += 1;
             net.lose(id, now);
             return;
         }
-        *used += bytes;
+        if self.buffers != Buffers::Shared {
+            self.used[pool as usize] += bytes;
+        }
         self.stored.now += bytes;
-        self.stored.most = self.stored.most.max(if self.buffers == Buffers::Shared { *used } else { self.stored.now });
+        self.stored.most = self.stored.most.max(self.stored.now);
         (frame.account, frame.pool) = (account, pool);
         if self.congestion == CongestionControl::Dcqcn {
             frame.marked |= self.marks(net.wires[out as usize].queued);
@@ -173,12 +184,14 @@ impl Switch {
         if account != NONE {
             let a = &mut self.accounts[account as usize];
             a.used += bytes;
-            if a.used > self.limits.high && !a.stopped {
+            if a.used > self.high && !a.stopped {
                 a.stopped = true;
                 self.stopped += 1;
                 self.tell(account, true, now, net, agenda);
             }
-            self.arm(agenda);
+            if self.stopped > 0 {
+                self.arm(agenda);
+            }
         }
     }
 
@@ -293,7 +306,7 @@ impl Switch {
     #[inline]
     fn send(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let f = &net.frames[id];
-        let (bytes, pool, account) = (f.bytes as u32, f.pool, f.account);
+        let (bytes, pool, account) = (f.bytes, f.pool, f.account);
         let waited = now - f.at + self.latency;
         self.stored.transit += waited as u128;
         self.stored.transit_most = self.stored.transit_most.max(waited);
@@ -330,7 +343,9 @@ impl Switch {
     fn sweep(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
         while let Some(r) = self.releases.front().copied().filter(|r| r.at <= now) {
             self.releases.pop_front();
-            self.used[r.pool as usize] -= r.bytes as u64;
+            if self.buffers != Buffers::Shared {
+                self.used[r.pool as usize] -= r.bytes as u64;
+            }
             self.stored.now -= r.bytes as u64;
             if r.account != NONE && self.buffers != Buffers::Input {
                 let a = &mut self.accounts[r.account as usize];
@@ -372,8 +387,8 @@ impl Switch {
         let out = |port: usize| self.ports[port].1;
         let (kind, class, ports) = match self.control {
             FlowControl::Pfc => {
-                let port = account as usize / self.classes;
-                (Kind::Pfc, account as usize % self.classes, port..port + 1)
+                let port = (account / self.classes) as usize;
+                (Kind::Pfc, (account % self.classes) as usize, port..port + 1)
             }
             FlowControl::Voq => (if stop { Kind::Stop } else { Kind::Go }, 0, 0..self.ports.len()),
             _ => (Kind::Pause, 0, 0..self.ports.len()),
@@ -427,7 +442,7 @@ impl Switch {
             FlowControl::Pause => self.accounts.first(),
             FlowControl::Pfc => {
                 let port = self.ports.iter().position(|p| p.0 == on)?;
-                self.accounts.get(port * self.classes + class)
+                self.accounts.get(port * self.classes as usize + class)
             }
             _ => None,
         }
@@ -438,7 +453,7 @@ impl Switch {
         match self.control {
             FlowControl::Pfc => {
                 let port = self.ports.iter().position(|p| p.0 == on);
-                port.is_some_and(|p| f.account as usize / self.classes == p)
+                port.is_some_and(|p| (f.account / self.classes) as usize == p)
             }
             // One account for all: whoever fills the memory holds up everybody.
             _ => true,
