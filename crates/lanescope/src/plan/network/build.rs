@@ -50,6 +50,8 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         }
     }
     let mut network = Network { nodes, links, ..Network::default() };
+    let model = network.switches().next().map(|s| s.0);
+    network.model = model;
     alike(diagnostics, &network);
     if diagnostics.has_errors() {
         return network;

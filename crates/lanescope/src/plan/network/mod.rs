@@ -119,6 +119,8 @@ pub struct Network {
     pub streams: Vec<Stream>,
     /// The ways between stations.
     pub routes: Routes,
+    /// The first of the switches: what all have in common is asked of it, for every frame's way.
+    model: Option<NodeId>,
     /// Priorities in use, ascending; a class is an index of these.
     pub classes: Vec<u8>,
     /// What the memory of each switch allows, by node.
@@ -153,7 +155,10 @@ impl Network {
     }
 
     fn first_switch(&self) -> Option<&EthernetSwitch> {
-        self.switches().next().map(|(_, _, k)| k)
+        match &self.node(self.model?).keys {
+            NodeKeys::Switch(k) => Some(k),
+            NodeKeys::Station(_) => None,
+        }
     }
 
     /// How switches keep their memories from overflowing: all alike.
