@@ -17,7 +17,7 @@ use std::sync::Arc;
 fn share(plan: &Plan, group: &str) -> (Vec<f64>, Binding) {
     let o = outcome(plan, Corner::Typical);
     let members = plan.members(group);
-    let main = super::typically_bound(&o, &members);
+    let main = super::typically_bound(&o.shares, &members);
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, &o, main))
 }
 
@@ -235,6 +235,9 @@ pub struct Need {
 pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     let members = plan.members(group);
     let Some(&first) = members.first() else {
+        if plan.network.streams.iter().any(|s| s.group == group) {
+            return Err(format!("flow {group:?} is of Ethernet; what would help is worked out for PCIe alone"));
+        }
         let names: Vec<&str> = plan.groups().iter().map(|g| plan.flows[g[0]].group.as_str()).collect();
         return Err(format!("there is no flow {group:?}; flows are {}", names.join(", ")));
     };
@@ -280,7 +283,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         let mut at = plan.clone();
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical);
-            let main = super::typically_bound(&o, &members);
+            let main = super::typically_bound(&o.shares, &members);
             let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
                 break;
             };

@@ -7,6 +7,7 @@
 mod fill;
 mod latency;
 mod lift;
+mod network;
 mod resources;
 pub mod wire;
 
@@ -51,14 +52,14 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c));
     let groups = plan.groups();
-    let flows = groups
+    let flows: Vec<FlowReport> = groups
         .iter()
         .enumerate()
         // Each lift answers the whole plan once more, and nobody reads a thousand of them.
         .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], i < 64))
         .collect();
     let total = total(plan, [&slower, &typical, &faster]);
-    let switches = plan
+    let switches: Vec<SwitchReport> = plan
         .parts
         .iter()
         .filter_map(|p| match &p.keys {
@@ -68,6 +69,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             _ => None,
         })
         .collect();
+    // PCIe first, Ethernet behind it: parts of one never load the other's.
+    let ethernet = network::answer(plan);
     Report {
         schema: SCHEMA,
         title: plan.title.clone(),
@@ -76,10 +79,10 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             plan: plan.fingerprint.clone(),
             methods: vec!["estimate".into()],
         },
-        flows,
-        total,
-        links: links(plan, [&slower, &typical, &faster]),
-        switches,
+        flows: flows.into_iter().chain(ethernet.flows).collect(),
+        total: both(total, ethernet.total, plan.network.streams.len() > plan.flows.len()),
+        links: links(plan, [&slower, &typical, &faster]).into_iter().chain(ethernet.links).collect(),
+        switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings(),
         simulation: None,
     }
@@ -108,7 +111,7 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
         Program::Open { rate, .. } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
         _ => false,
     });
-    let main = typically_bound(typical, members);
+    let main = typically_bound(&typical.shares, members);
     let bound_by = binding(plan, typical, main);
     let mut bound_also: Vec<String> = Vec::new();
     for &i in members {
@@ -196,18 +199,38 @@ fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total>
         both_ways: ranged(true),
         bound: bounds(&members, [slower, typical, faster]),
         framing_limit: bound_of_framing(plan, &typical.resources, &members) * 8.0,
-        bound_by: binding(plan, typical, typically_bound(typical, &members)),
+        bound_by: binding(plan, typical, typically_bound(&typical.shares, &members)),
+    })
+}
+
+/// PCIe and Ethernet together; what binds is that of the side with more flows.
+fn both(pcie: Option<Total>, ethernet: Option<Total>, more_ethernet: bool) -> Option<Total> {
+    let (pcie, ethernet) = match (pcie, ethernet) {
+        (Some(p), Some(e)) => (p, e),
+        (one, other) => return one.or(other),
+    };
+    let add = |a: Ranged, b: Ranged| Ranged {
+        typical: a.typical + b.typical,
+        slower: a.slower + b.slower,
+        faster: a.faster + b.faster,
+    };
+    Some(Total {
+        share: add(pcie.share, ethernet.share),
+        both_ways: add(pcie.both_ways, ethernet.both_ways),
+        bound: add(pcie.bound, ethernet.bound),
+        framing_limit: pcie.framing_limit + ethernet.framing_limit,
+        bound_by: if more_ethernet { ethernet.bound_by } else { pcie.bound_by },
     })
 }
 
 /// A member bound by what binds most members, of equals the one listed first: what a person would look at first.
-fn typically_bound(o: &Outcome, members: &[usize]) -> usize {
+fn typically_bound(shares: &[Share], members: &[usize]) -> usize {
     let mut count: BTreeMap<Option<usize>, usize> = BTreeMap::new();
     for &m in members {
-        *count.entry(o.shares[m].by).or_default() += 1;
+        *count.entry(shares[m].by).or_default() += 1;
     }
     let most = count.into_iter().rev().max_by_key(|(by, n)| (by.is_some(), *n)).map(|(by, _)| by);
-    members.iter().copied().find(|&m| Some(o.shares[m].by) == most).unwrap_or(members[0])
+    members.iter().copied().find(|&m| Some(shares[m].by) == most).unwrap_or(members[0])
 }
 
 /// The bound of some flows together at each corner, bits per second.

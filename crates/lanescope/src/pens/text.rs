@@ -305,7 +305,7 @@ fn simulated_waterfall(out: &mut String, link: &LinkReport, s: &SimulatedLink, p
 /// One direction of a link: raw, what is lost, what is left.
 pub fn waterfall(out: &mut String, link: &LinkReport, paint: Paint) {
     let l = &link.ledger;
-    let overhead = link.tlp_overhead.map(|b| (b, l.payload / l.framing * b));
+    let overhead = link.tlp_overhead.map(|b| (b, l.payload / (l.framing + l.gap) * b));
     draw(out, link, l.raw, &l.entries(), overhead, paint);
 }
 
@@ -334,7 +334,8 @@ fn draw(
         left -= value;
         let overhead = match (*name, overhead) {
             ("headers, framing", Some((around, payload))) => {
-                format!("  {} B a TLP of {} B payload", digits(around), digits(payload))
+                let unit = if link.ledger.gap > 0.0 { "frame" } else { "TLP" };
+                format!("  {} B a {unit} of {} B payload", digits(around), digits(payload))
             }
             _ => String::new(),
         };

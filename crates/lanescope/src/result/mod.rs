@@ -34,7 +34,7 @@ pub struct Report {
     pub total: Option<Total>,
     /// One per link and direction.
     pub links: Vec<LinkReport>,
-    /// Unloaded latency of each switch, first bit in to first bit out, in seconds.
+    /// Unloaded latency of each switch, in seconds.
     pub switches: Vec<SwitchReport>,
     /// Warnings that came up on the way.
     pub warnings: Vec<String>,
@@ -88,7 +88,7 @@ pub struct FlowReport {
     pub name: String,
     /// Number of instances.
     pub instances: usize,
-    /// `write 2 KiB, nic.0 → sw → host`.
+    /// `write 2 KiB, nic.0 → sw → host`, or `send 1500 B, host.0 → sw → host.1`.
     pub what: String,
     /// Whether it reads and writes in turn: rates are then per direction, and both ways are twice that.
     pub both_ways: bool,
@@ -131,7 +131,7 @@ pub struct Total {
     pub bound: Ranged,
     /// What line coding, framing, headers and read requests alone leave.
     pub framing_limit: f64,
-    /// What binds the flow with the least.
+    /// What binds most flows.
     pub bound_by: Binding,
 }
 
@@ -191,15 +191,15 @@ pub struct LinkReport {
     pub from: String,
     /// The end that receives.
     pub to: String,
-    /// `gen3 x8`.
+    /// `gen3 x8`, or `10 Gb/s Ethernet`.
     pub speed: String,
     /// Payload bits per second, with the corners.
     pub payload: Ranged,
     /// Where its bits go.
     pub ledger: Ledger,
-    /// Data-carrying TLPs and read requests per second.
+    /// Data-carrying TLPs and read requests per second; of Ethernet, frames.
     pub tlps: f64,
-    /// Bytes around the payload of one data TLP: framing and header, the mean over its TLPs; `None` without data.
+    /// Bytes around the payload of one data TLP: framing and header, the mean over its TLPs; of a frame, with preamble and gap. `None` without data.
     pub tlp_overhead: Option<f64>,
 }
 
@@ -214,7 +214,10 @@ pub struct Ledger {
     pub ordered_sets: f64,
     /// Fixed parts of flits: DLP, CRC, FEC.
     pub flits: f64,
-    /// Framing and headers of TLPs with data.
+    /// Preambles and gaps of Ethernet.
+    #[serde(default)]
+    pub gap: f64,
+    /// Framing and headers of TLPs with data; of Ethernet header, FCS and padding.
     pub framing: f64,
     /// Read requests.
     pub requests: f64,
@@ -230,11 +233,12 @@ pub struct Ledger {
 
 impl Ledger {
     /// The entries that add up to `raw`, in wire order, with the words a person reads.
-    pub fn entries(&self) -> [(&'static str, f64); 9] {
+    pub fn entries(&self) -> [(&'static str, f64); 10] {
         [
             ("line coding", self.line_coding),
             ("ordered sets", self.ordered_sets),
             ("flit CRC, FEC", self.flits),
+            ("preamble, gap", self.gap),
             ("headers, framing", self.framing),
             ("read requests", self.requests),
             ("Ack DLLPs", self.acks),
@@ -260,7 +264,7 @@ impl Ledger {
 pub struct SwitchReport {
     /// Its name.
     pub name: String,
-    /// First bit in to first bit out, empty switch.
+    /// First bit in to first bit out, empty switch; of Ethernet, its `latency`: from the last bit that it waits for.
     pub latency: Ranged,
 }
 
@@ -309,8 +313,11 @@ pub const LINK_METRICS: &[MetricKind] = &[
     MetricKind { name: "raw", doc: "signalled bits" },
     MetricKind { name: "coded", doc: "after line coding" },
     MetricKind { name: "payload", doc: "payload bits" },
-    MetricKind { name: "tlps", doc: "TLPs" },
-    MetricKind { name: "tlp_overhead", doc: "bytes of framing and header of a data TLP" },
+    MetricKind { name: "tlps", doc: "TLPs, or frames" },
+    MetricKind {
+        name: "tlp_overhead",
+        doc: "bytes of framing and header of a data TLP; of a frame with preamble and gap",
+    },
     MetricKind { name: "efficiency", doc: "payload / slots that are not idle or ordered sets" },
     MetricKind { name: "utilisation", doc: "slots that are not idle / slots" },
 ];

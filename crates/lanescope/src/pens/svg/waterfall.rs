@@ -111,7 +111,8 @@ pub fn waterfall(link: &LinkReport) -> String {
         about += &format!(" ({} of raw)", percent(payload / raw));
     }
     if let Some(bytes) = link.tlp_overhead.filter(|b| b.is_finite()) {
-        about += &format!(", {} B around the payload of each TLP", crate::units::digits(bytes));
+        let unit = if link.ledger.gap > 0.0 { "frame" } else { "TLP" };
+        about += &format!(", {} B around the payload of each {unit}", crate::units::digits(bytes));
     }
     Pen::new(12.0, SOFT).write(&mut out, 24.0, 58.0, &shorten(&about, 125));
     for quarter in 0..=4 {
@@ -198,6 +199,7 @@ mod tests {
         line_coding: 0.492e9,
         ordered_sets: 0.084e9,
         flits: 0.0,
+        gap: 0.0,
         framing: 2.68e9,
         requests: 0.0,
         acks: 0.07e9,

@@ -1,0 +1,308 @@
+//! The closed form of an Ethernet: every wire is a resource, every stream asks parts of them.
+//!
+//! What is not in it: pauses, drops, queues that stand in one another's way, and the rates that congestion control finds. So a share may be above what a
+//! simulation gives; a bound never is below it. A stream with several destinations keeps their proportions: what cannot get to one holds back the
+//! others, as in a FIFO at the source.
+
+mod latency;
+mod ways;
+
+use super::fill::{Resource, Share, Use, shares};
+use super::typically_bound;
+use crate::plan::Plan;
+use crate::plan::network::Network;
+use crate::result::{Binding, FlowReport, Ledger, LinkReport, Measured, Ranged, SwitchReport, Total, Verdict};
+use crate::scenario::keys::FlowControl;
+use std::collections::{BTreeMap, BTreeSet};
+use ways::{Asked, asked, capacity};
+
+/// The Ethernet side of a report.
+pub(super) struct Answer {
+    pub(super) flows: Vec<FlowReport>,
+    pub(super) total: Option<Total>,
+    pub(super) links: Vec<LinkReport>,
+    pub(super) switches: Vec<SwitchReport>,
+}
+
+/// A float's noise: a wire that carries just all of what is asked of it holds nobody back.
+const NOISE: f64 = 1e-9;
+/// Rounds of thinning along ways; as many hops as the longest way of a fat tree has wires settle in as many rounds.
+const ROUNDS: usize = 32;
+
+/// Everything that was worked out. Rates and sizes have no ranges, so the corners differ in latencies alone.
+struct Outcome<'a> {
+    network: &'a Network,
+    asked: Vec<Asked>,
+    resources: Vec<Resource<u32>>,
+    /// The resources of each stream.
+    of_stream: Vec<Vec<usize>>,
+    shares: Vec<Share>,
+}
+
+/// Answers the Ethernet side of a plan.
+pub(super) fn answer(plan: &Plan) -> Answer {
+    let network = &*plan.network;
+    let asked = asked(network);
+    let mut resources = resources(network, &asked);
+    turns(network, &asked, &mut resources);
+    let caps: Vec<f64> = network.streams.iter().map(|s| s.offered.map_or(f64::INFINITY, |r| r.bytes())).collect();
+    // No ports: a queue is one FIFO for all that goes out there, and `turns` says who has how much in it.
+    let shares = shares(&resources, &caps, |_, _| Vec::new());
+    let mut of_stream = vec![Vec::new(); asked.len()];
+    for (r, resource) in resources.iter().enumerate() {
+        resource.uses.iter().for_each(|u| of_stream[u.flow].push(r));
+    }
+    let outcome = Outcome { network, asked, resources, of_stream, shares };
+    let groups = network.groups();
+    Answer {
+        flows: groups.iter().map(|members| outcome.flow(members)).collect(),
+        total: outcome.total(),
+        links: outcome.links(),
+        switches: network
+            .switches()
+            .map(|(_, node, k)| SwitchReport {
+                name: node.name.clone(),
+                latency: super::ranged(|c| k.latency.at(c).seconds()),
+            })
+            .collect(),
+    }
+}
+
+/// The wires that can bind: those of sources, and those that would be asked for more than they carry if every source sent at the rate of its line.
+fn resources(network: &Network, asked: &[Asked]) -> Vec<Resource<u32>> {
+    let mut load = vec![0.0; 2 * network.links.len()];
+    for a in asked {
+        a.wires.iter().for_each(|(wire, part)| load[*wire as usize] += a.line * a.frames.wire() * part);
+    }
+    let mut at = vec![usize::MAX; load.len()];
+    let mut resources: Vec<Resource<u32>> = Vec::new();
+    for (flow, a) in asked.iter().enumerate() {
+        let source = network.out(network.streams[flow].source, 0);
+        for &(wire, part) in &a.wires {
+            let w = wire as usize;
+            if wire != source && at[w] == usize::MAX && load[w] <= capacity(network, wire) * (1.0 + NOISE) {
+                continue;
+            }
+            if at[w] == usize::MAX {
+                at[w] = resources.len();
+                resources.push(Resource { key: wire, capacity: capacity(network, wire), uses: Vec::new() });
+            }
+            let weight = a.frames.wire() * part;
+            let used = Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, hops: 0 };
+            resources[at[w]].uses.push(used);
+        }
+    }
+    resources
+}
+
+/// Sets the coin in which a wire is divided.
+///
+/// A station sends the messages of its streams in turn. A switch's queue is a FIFO: of what comes, each stream gets through in the proportion in which it
+/// comes, whichever ports it comes by. What comes to a wire is what the wires before it have let through, so a stream that shared a wire with many has
+/// become thin; where nothing is held back it is what is offered. With flow control, sources keep what they could not send and catch up at the
+/// rate of their line: there only saturated streams stand in the queues, and modest ones get all that they ask for.
+fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
+    let lossless = network.flow_control() != FlowControl::None;
+    let born = |flow: usize| match network.streams[flow].offered {
+        Some(rate) if !lossless => rate.bytes(),
+        _ => asked[flow].line,
+    };
+    let mut at = vec![usize::MAX; 2 * network.links.len()];
+    resources.iter().enumerate().for_each(|(r, resource)| at[resource.key as usize] = r);
+    // By resource: the part that gets through.
+    let mut through = vec![1.0; resources.len()];
+    let mut comes: Vec<Vec<f64>> = resources.iter().map(|r| Vec::with_capacity(r.uses.len())).collect();
+    for _round in 0..ROUNDS {
+        comes.iter_mut().for_each(Vec::clear);
+        for (flow, a) in asked.iter().enumerate() {
+            let single = network.streams[flow].targets.len() == 1;
+            let mut rate = born(flow);
+            for (wire, _) in &a.wires {
+                let r = at[*wire as usize];
+                if r != usize::MAX {
+                    comes[r].push(rate);
+                    // The wires of several destinations are not one behind the other.
+                    rate *= if single { through[r] } else { 1.0 };
+                }
+            }
+        }
+        let mut moved = false;
+        for (r, resource) in resources.iter().enumerate() {
+            let load: f64 = resource.uses.iter().zip(&comes[r]).map(|(u, c)| u.weight * c).sum();
+            let new = if load > resource.capacity { resource.capacity / load } else { 1.0 };
+            moved |= (new - through[r]).abs() > NOISE;
+            through[r] = new;
+        }
+        if !moved {
+            break;
+        }
+    }
+    for (resource, comes) in resources.iter_mut().zip(comes) {
+        let of_a_station = network.station(network.leaves(resource.key)).is_some();
+        for (used, comes) in resource.uses.iter_mut().zip(comes) {
+            used.packets = 1.0 / if of_a_station { asked[used.flow].frames.message } else { comes.max(1e-300) };
+        }
+    }
+}
+
+impl Outcome<'_> {
+    fn flow(&self, members: &[usize]) -> FlowReport {
+        let network = self.network;
+        let first = &network.streams[members[0]];
+        let each: Vec<f64> = members.iter().map(|&i| self.shares[i].rate * 8.0).collect();
+        let bound = self.bound(members) * 8.0;
+        let wanted = |i: &usize| network.streams[*i].offered.map(|r| r.bits());
+        let short =
+            |i: usize| network.streams[i].offered.is_some_and(|r| self.shares[i].rate < r.bytes() * (1.0 - NOISE));
+        let slowest =
+            |corner: usize| members.iter().map(|&i| self.asked[i].latency[corner]).max().unwrap_or(0) as f64 / 1e15;
+        let main = typically_bound(&self.shares, members);
+        let bound_by = self.binding(main);
+        let mut bound_also: Vec<String> = Vec::new();
+        for &i in members {
+            let element = self.element(i);
+            if bound_also.len() < 64 && element != bound_by.element && !bound_also.contains(&element) {
+                bound_also.push(element);
+            }
+        }
+        let measured = first.measured.map(|m| {
+            let above = members.iter().filter(|&&i| m.bytes() > self.asked[i].bound * (1.0 + NOISE)).count();
+            let together = m.bits() * members.len() as f64 > bound * (1.0 + NOISE);
+            Measured {
+                each: m.bits(),
+                unexplained: each.iter().map(|share| share - m.bits()).collect(),
+                above_bound: if together { members.len() } else { above },
+            }
+        });
+        FlowReport {
+            name: first.group.clone(),
+            instances: members.len(),
+            what: format!("send {}, {}", first.size.typical, network.route_text(members[0])),
+            both_ways: false,
+            wanted_each: members.iter().map(wanted).collect::<Option<Vec<f64>>>().unwrap_or_default(),
+            bound: same(bound),
+            share: same(each.iter().sum()),
+            each,
+            // Preamble and gap are as much a must as the header is.
+            framing_limit: bound,
+            latency_first: None,
+            latency: Ranged { slower: slowest(0), typical: slowest(1), faster: slowest(2) },
+            round_trip: None,
+            bound_by,
+            bound_also,
+            lifting: None,
+            measured,
+            verdict: if members.iter().any(|&i| short(i)) { Verdict::Unstable } else { Verdict::Stable },
+        }
+    }
+
+    fn total(&self) -> Option<Total> {
+        let members: Vec<usize> = (0..self.asked.len()).collect();
+        if members.is_empty() {
+            return None;
+        }
+        let share = same(self.shares.iter().map(|s| s.rate).sum::<f64>() * 8.0);
+        let bound = self.bound(&members) * 8.0;
+        let bound_by = self.binding(typically_bound(&self.shares, &members));
+        Some(Total { share, both_ways: share, bound: same(bound), framing_limit: bound, bound_by })
+    }
+
+    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them, each once, the tightest first; and
+    /// nothing is delivered but over the wires to the destinations. A stream with several destinations need not keep to its proportions
+    /// here (what is dropped on one way does not hold up the others), so only its own wire covers it.
+    fn bound(&self, members: &[usize]) -> f64 {
+        let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, self.asked[m].bound)).collect();
+        let least = |m: usize| 1.0 / self.asked[m].line;
+        let mut together: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for &m in members {
+            let several = self.network.streams[m].targets.len() > 1;
+            let mine = &self.of_stream[m];
+            let source = self.network.out(self.network.streams[m].source, 0);
+            for &r in mine.iter().filter(|&&r| !several || self.resources[r].key == source) {
+                together.entry(r).or_default().push(m);
+            }
+        }
+        // The fewest bytes of the wire per payload byte; the line rate holds it for the source's own wire.
+        let weight = |m: usize| {
+            let own = self.network.out(self.network.streams[m].source, 0);
+            capacity(self.network, own) * least(m)
+        };
+        let lightest = |who: &mut dyn Iterator<Item = usize>| who.map(weight).fold(f64::INFINITY, f64::min);
+        let mut covers: Vec<(f64, Vec<usize>)> = together
+            .into_iter()
+            .filter(|(_, who)| who.len() > 1)
+            .map(|(r, who)| (self.resources[r].capacity / lightest(&mut who.iter().copied()), who))
+            .collect();
+        covers.sort_by(|a, b| (a.0 / a.1.len() as f64).total_cmp(&(b.0 / b.1.len() as f64)));
+        let mut sum = 0.0;
+        for (most, who) in covers {
+            let left: Vec<usize> = who.into_iter().filter(|w| alone.contains_key(w)).collect();
+            if left.iter().map(|w| alone[w]).sum::<f64>() > most {
+                sum += most;
+                left.iter().for_each(|w| {
+                    alone.remove(w);
+                });
+            }
+        }
+        sum += alone.values().sum::<f64>();
+        let ends: BTreeSet<u32> = members.iter().flat_map(|&m| self.asked[m].last.iter().copied()).collect();
+        let delivered: f64 = ends.into_iter().map(|w| capacity(self.network, w)).sum();
+        sum.min(delivered / lightest(&mut members.iter().copied()))
+    }
+
+    fn element(&self, stream: usize) -> String {
+        match self.shares[stream].by {
+            Some(r) => self.network.wire_name(self.resources[r].key),
+            None => format!("flows.{}", self.network.streams[stream].name),
+        }
+    }
+
+    fn binding(&self, stream: usize) -> Binding {
+        let (resource, evidence) = match self.shares[stream].by {
+            Some(_) => ("slots", "100 % of its slots taken"),
+            None => ("its own load", "it gets all that it asks for"),
+        };
+        Binding { element: self.element(stream), resource: resource.into(), evidence: evidence.into() }
+    }
+
+    /// Both ways of every link: from its first end, then from its second.
+    fn links(&self) -> Vec<LinkReport> {
+        let network = self.network;
+        let mut ledgers = vec![Ledger::default(); 2 * network.links.len()];
+        let mut frames = vec![0.0; ledgers.len()];
+        for (a, share) in self.asked.iter().zip(&self.shares) {
+            for &(wire, part) in &a.wires {
+                let (ledger, bytes) = (&mut ledgers[wire as usize], share.rate * part);
+                ledger.payload += bytes * 8.0;
+                ledger.framing += bytes * 8.0 * a.frames.framing;
+                ledger.gap += bytes * 8.0 * a.frames.gap;
+                frames[wire as usize] += bytes * a.frames.count;
+            }
+        }
+        let report = |(wire, (mut ledger, frames)): (usize, (Ledger, f64))| {
+            let wire = wire as u32;
+            let rate = network.link(wire).rate.typical;
+            let (raw, mac) = (rate.raw().bits(), rate.rate().bits());
+            (ledger.raw, ledger.line_coding) = (raw, raw - mac);
+            let used = ledger.payload + ledger.framing + ledger.gap;
+            debug_assert!(used <= mac * (1.0 + 1e-6), "{} carries {used} of {mac}", network.wire_name(wire));
+            ledger.idle = (mac - used).max(0.0);
+            LinkReport {
+                name: network.link(wire).name.clone(),
+                from: network.node(network.leaves(wire)).name.clone(),
+                to: network.node(network.arrives(wire)).name.clone(),
+                speed: format!("{rate} Ethernet"),
+                payload: same(ledger.payload),
+                tlps: frames,
+                tlp_overhead: (frames > 0.0).then(|| (ledger.framing + ledger.gap) / 8.0 / frames),
+                ledger,
+            }
+        };
+        ledgers.into_iter().zip(frames).enumerate().map(report).collect()
+    }
+}
+
+/// The same at every corner.
+fn same(value: f64) -> Ranged {
+    Ranged { typical: value, slower: value, faster: value }
+}

@@ -1,0 +1,148 @@
+//! What streams ask of the wires of an Ethernet, per payload byte.
+
+use super::latency;
+use crate::plan::Network;
+use crate::plan::network::{NodeId, Pick, Stream};
+use crate::protocol::ethernet::{self, padding};
+use crate::scenario::quantity::Corner;
+
+/// Pairs of source and destination that are looked at; of more, evenly spaced ones.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// The corners in the order of [`Asked::latency`].
+pub(super) const CORNERS: [Corner; 3] = [Corner::Slower, Corner::Typical, Corner::Faster];
+
+/// The frames of a stream, per payload byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Frames {
+    /// Frames (not bytes).
+    pub(super) count: f64,
+    /// Headers, FCS and padding.
+    pub(super) framing: f64,
+    /// Preambles and gaps.
+    pub(super) gap: f64,
+    /// Payload of a message (in all, not per byte), the mean.
+    pub(super) message: f64,
+    /// Bytes of the wire, of the message that takes the fewest.
+    least: f64,
+}
+
+impl Frames {
+    fn of(network: &Network, stream: &Stream) -> Frames {
+        let data = network.payload(stream);
+        let mut all = Frames { least: f64::INFINITY, ..Frames::default() };
+        let (mut messages, mut payload) = (0.0, 0.0);
+        let mut add = |size: u64| {
+            let (full, rest) = (size / data, size % data);
+            let (count, pads) = match rest {
+                0 => (full, full * padding(data)),
+                _ => (full + 1, full * padding(data) + padding(rest)),
+            };
+            let framing = count * (ethernet::HEADER + ethernet::FCS) + pads;
+            let gap = count * (ethernet::PREAMBLE + ethernet::GAP);
+            messages += 1.0;
+            payload += size as f64;
+            all.count += count as f64;
+            all.framing += framing as f64;
+            all.gap += gap as f64;
+            all.least = all.least.min((size + framing + gap) as f64 / size as f64);
+        };
+        match &stream.trace {
+            Some(list) => list.iter().for_each(|t| add(t.bytes)),
+            None => add(stream.size.typical.0),
+        }
+        Frames {
+            count: all.count / payload,
+            framing: all.framing / payload,
+            gap: all.gap / payload,
+            message: payload / messages,
+            least: all.least,
+        }
+    }
+
+    /// Bytes of the wire.
+    pub(super) fn wire(&self) -> f64 {
+        1.0 + self.framing + self.gap
+    }
+}
+
+/// One stream.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// Its frames.
+    pub(super) frames: Frames,
+    /// The wires that it takes, with the part of its payload; in their order where there is one way.
+    pub(super) wires: Vec<(u32, f64)>,
+    /// The wires that lead to its destinations.
+    pub(super) last: Vec<u32>,
+    /// Payload bytes per second that its own link carries.
+    pub(super) line: f64,
+    /// Payload bytes per second that it cannot exceed, whatever the others do.
+    pub(super) bound: f64,
+    /// Unloaded femtoseconds of one message to the farthest of its destinations, by corner.
+    pub(super) latency: [u128; 3],
+}
+
+/// Bytes per second of a wire.
+pub(super) fn capacity(network: &Network, wire: u32) -> f64 {
+    network.link(wire).rate.typical.rate().bytes()
+}
+
+/// What every stream asks.
+pub(super) fn asked(network: &Network) -> Vec<Asked> {
+    let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();
+    let most = if pairs > MOST_PAIRS { (MOST_PAIRS / network.streams.len()).max(1) } else { usize::MAX };
+    let mut parts = vec![0.0; 2 * network.links.len()];
+    (0..network.streams.len()).map(|i| one(network, i, most, &mut parts)).collect()
+}
+
+/// One stream; `parts` is room for a number by wire, all zero before and after.
+fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked {
+    let stream = &network.streams[index];
+    let frames = Frames::of(network, stream);
+    let data = network.payload(stream);
+    let line = capacity(network, network.out(stream.source, 0)) / frames.least;
+    let mut made = Asked { frames, wires: Vec::new(), last: Vec::new(), line, bound: 0.0, latency: [0; 3] };
+    let targets = targets(stream, most);
+    for &(target, part) in &targets {
+        let path = network.path(index, target);
+        for &wire in &path {
+            if parts[wire as usize] == 0.0 {
+                made.wires.push((wire, 0.0));
+            }
+            parts[wire as usize] += part;
+        }
+        made.last.extend(path.last());
+        let narrowest = path.iter().map(|w| capacity(network, *w)).fold(f64::INFINITY, f64::min);
+        made.bound += narrowest / frames.least;
+        for (slowest, corner) in made.latency.iter_mut().zip(CORNERS) {
+            let taken = latency::message(network, &path, data, stream.size.typical.0, corner);
+            *slowest = taken.max(*slowest);
+        }
+    }
+    // Every destination may take as much as its way carries; those not looked at are like the others.
+    made.bound = (made.bound * stream.targets.len() as f64 / targets.len().max(1) as f64).min(line);
+    for (wire, part) in &mut made.wires {
+        *part = std::mem::take(&mut parts[*wire as usize]);
+    }
+    made
+}
+
+/// The destinations of a stream with the part of its payload that each gets, at most so many.
+fn targets(stream: &Stream, most: usize) -> Vec<(NodeId, f64)> {
+    let all = &stream.targets;
+    if let Some(trace) = &stream.trace {
+        let mut bytes = vec![0u64; all.len()];
+        trace.iter().for_each(|t| bytes[t.target as usize] += t.bytes);
+        let whole = bytes.iter().sum::<u64>() as f64;
+        let some = all.iter().zip(bytes).filter(|(_, b)| *b > 0);
+        return some.map(|(t, b)| (*t, b as f64 / whole)).collect();
+    }
+    let n = all.len().min(most);
+    // Counted from the one after itself, so that of many streams each destination is looked at equally often.
+    let after = match stream.pick {
+        Pick::Random if n < all.len() => all.iter().position(|t| *t > stream.source).unwrap_or(0),
+        _ => 0,
+    };
+    (0..n).map(|i| (all[(after + i * all.len() / n) % all.len()], 1.0 / n as f64)).collect()
+}
