@@ -1,6 +1,8 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
-use super::keys::{ENDPOINT, FLOW, Key, LINK, PART_KINDS, ROOT_COMPLEX, RUN, SWITCH};
+use super::keys::{
+    ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FLOW, Key, LINK, PART_KINDS, ROOT_COMPLEX, RUN, STATION, STREAM, SWITCH,
+};
 use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (2020-12) that editors complete a scenario with.
@@ -12,7 +14,13 @@ pub fn json_schema() -> Json {
         }
         let mut must = Vec::new();
         for key in keys.iter().flat_map(|k| k.iter()) {
-            properties.insert(key.name.into(), property(key));
+            // Kinds of parts have keys of one name that mean different things.
+            let own = property(key);
+            let schema = match properties.remove(key.name) {
+                Some(other) if other != own => json!({ "anyOf": [other, own] }),
+                _ => own,
+            };
+            properties.insert(key.name.into(), schema);
             if key.required && required {
                 must.push(key.name);
             }
@@ -31,7 +39,7 @@ pub fn json_schema() -> Json {
         ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
         ("about", json!({ "type": "string" })),
     ];
-    let part = table(&[ROOT_COMPLEX, SWITCH, ENDPOINT], &common, false);
+    let part = table(&[ROOT_COMPLEX, SWITCH, ENDPOINT, STATION, ETHERNET_SWITCH], &common, false);
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -44,8 +52,8 @@ pub fn json_schema() -> Json {
             "kind": { "enum": ["platform", "device", "scenario"] },
             "platform": { "type": "string", "description": "A platform of the library, or a path to your own file; this file adds to it." },
             "parts": many(part),
-            "links": many(table(&[LINK], &[], false)),
-            "flows": many(table(&[FLOW], &[], true)),
+            "links": many(json!({ "anyOf": [table(&[LINK], &[], false), table(&[ETHERNET_LINK], &[], false)] })),
+            "flows": many(json!({ "anyOf": [table(&[FLOW], &[], true), table(&[STREAM], &[], true)] })),
             "run": table(&[RUN], &[], false),
         },
     })
@@ -95,8 +103,12 @@ pub fn text() -> String {
         ("[parts.NAME] with is = \"root-complex\"", ROOT_COMPLEX),
         ("[parts.NAME] with is = \"switch\"", SWITCH),
         ("[parts.NAME] with is = \"endpoint\"", ENDPOINT),
-        ("[links.NAME]", LINK),
-        ("[flows.NAME]", FLOW),
+        ("[parts.NAME] with is = \"station\"", STATION),
+        ("[parts.NAME] with is = \"ethernet-switch\"", ETHERNET_SWITCH),
+        ("[links.NAME] with pcie", LINK),
+        ("[links.NAME] with ethernet", ETHERNET_LINK),
+        ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),
+        ("[flows.NAME] with do = \"send\"", STREAM),
         ("[run]", RUN),
     ];
     for (title, keys) in sections {
