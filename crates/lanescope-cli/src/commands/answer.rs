@@ -79,12 +79,18 @@ pub(crate) fn check(a: &Scenario) -> u8 {
             let n = diagnostics.warnings().len();
             let warnings =
                 if n == 0 { String::new() } else { format!(", {n} warning{}", if n == 1 { "" } else { "s" }) };
+            let network = &plan.network;
+            let switches = network.switches().count();
+            let kinds = match network.is_empty() {
+                true => String::new(),
+                false => format!(" ({} stations, {switches} Ethernet switches)", network.nodes.len() - switches),
+            };
             output::print(&format!(
-                "{}: {} parts, {} links, {} flows{warnings}\n",
+                "{}: {} parts{kinds}, {} links, {} flows{warnings}\n",
                 a.file,
-                plan.parts.len(),
-                plan.links.len(),
-                plan.flows.len()
+                plan.parts.len() + network.nodes.len(),
+                plan.links.len() + network.links.len(),
+                plan.flows.len() + network.streams.len()
             ));
             ANSWERED
         }
@@ -98,8 +104,10 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
         Err(code) => return code,
     };
     let settings = plan.settings();
+    let streams = plan.network.streams.iter().enumerate();
+    let streams = streams.map(|(i, s)| (format!("flows.{}", s.name), plan.network.route_text(i)));
     let routes: Vec<(String, String)> =
-        plan.flows.iter().map(|f| (format!("flows.{}", f.name), plan.route_text(f))).collect();
+        plan.flows.iter().map(|f| (format!("flows.{}", f.name), plan.route_text(f))).chain(streams).collect();
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
         let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
@@ -205,7 +213,7 @@ fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
             (None, true) => pens::links_grid(report),
             _ => pens::flows_grid(report),
         });
-    } else if plan.flows.is_empty() {
+    } else if report.flows.is_empty() {
         output::print("no flows: nothing to answer; lanescope plan shows what is there\n");
     } else {
         output::print(&pens::text::report(report, output::paint(), a.all_links));
@@ -229,9 +237,13 @@ fn verdict(report: &Report) -> u8 {
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
 }
 
-/// Topology, and the waterfall of every direction that binds or is the busiest.
+/// The topology of PCIe, and the waterfall of every direction that binds or is the busiest.
 pub(crate) fn pictures(plan: &Plan, report: &Report) -> Vec<(String, String)> {
-    let mut all = vec![("topology".to_owned(), pens::svg::topology(plan, report))];
+    let mut all = Vec::new();
+    // It draws trees of PCIe.
+    if !plan.parts.is_empty() {
+        all.push(("topology".to_owned(), pens::svg::topology(plan, report)));
+    }
     for link in pens::text::shown(report, false) {
         all.push((format!("waterfall-{}-to-{}", link.name, link.to), pens::svg::waterfall(link)));
     }
@@ -354,8 +366,10 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
             if done.iter().any(|(_, r)| r.simulation.is_some()) {
                 row.push(report.simulation.as_ref().map_or("-".to_owned(), |s| match &s.ending {
                     Ending::Deadlock { .. } | Ending::Stall { .. } => s.ending.name().to_owned(),
-                    _ if s.flows[i].unstable => format!("{} (unstable)", show(s.flows[i].rate.mean)),
-                    _ => show(s.flows[i].rate.mean),
+                    _ => s.flows.get(i).map_or("-".to_owned(), |f| {
+                        let unstable = if f.unstable { " (unstable)" } else { "" };
+                        format!("{}{unstable}", show(f.rate.mean))
+                    }),
                 }));
             }
         }
