@@ -31,6 +31,7 @@ fn fabric(rule: &str, parts: &str) -> String {
     STAR.replace("star = { hosts = 8 }", rule).replace("[parts.switch]\nis = \"ethernet-switch\"\n", parts)
 }
 
+#[track_caller]
 fn near(a: f64, b: f64) {
     within(1e-9, a, b);
 }
@@ -279,4 +280,21 @@ fn many_pairs_are_looked_at_in_bounded_time() {
     assert!(start.elapsed().as_secs() < 20);
     near(flow(&r, "all").share.typical, 1200.0 * LINE);
     ledgers(&r);
+}
+
+#[test]
+fn texts_of_ethernet_fit_the_schema() {
+    let validator = jsonschema::validator_for(&lanescope::scenario::schema::json_schema()).expect("a schema");
+    let fits = |text: &str| validator.is_valid(&toml::from_str::<serde_json::Value>(text).expect("TOML"));
+    assert!(fits(STAR));
+    // `latency` belongs to switches of both kinds, with other words around it.
+    assert!(fits(
+        &STAR.replace("\"ethernet-switch\"", "\"ethernet-switch\"\nlatency = \"1 us\"\nflow_control = \"pfc\"")
+    ));
+    assert!(fits(
+        &STAR.replace("size =", "load = { share = \"90 %\", burst = 20 }\npriority = \"destination\"\nsize =")
+    ));
+    for (from, to) in [("ethernet =", "ethernt ="), ("\"permutation\"", "\"round\""), ("hosts = 8", "k = 8")] {
+        assert!(!fits(&STAR.replace(from, to)), "{to}");
+    }
 }

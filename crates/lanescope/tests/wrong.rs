@@ -219,3 +219,110 @@ fn buffers_smaller_than_a_packet_are_refused() {
         &["nothing of flow rx can ever be sent"],
     );
 }
+
+/// A star and one flow of Ethernet; the texts of the numbers stand at their lines.
+const STAR: &str = r#"
+[parts.host]
+is = "station"
+[parts.switch]
+is = "ethernet-switch"
+[links.net]
+star = { hosts = 9 }
+ethernet = "10 Gb/s"
+[flows.all]
+from = "host.*"
+to = "host.0"
+do = "send"
+size = "1500 B"
+"#;
+
+fn broken_star(from: &str, to: &str) -> String {
+    assert!(STAR.contains(from), "{from}");
+    wrong(&STAR.replace(from, to), &[])
+}
+
+#[test]
+fn a_good_star_is_good() {
+    let (plan, diagnostics) = plan(STAR, &[]);
+    assert!(plan.is_some());
+    assert_eq!(diagnostics.to_string(), "");
+}
+
+#[test]
+fn thresholds_of_a_switch_against_each_other() {
+    let switch = |keys: &str| broken_star("is = \"ethernet-switch\"", &format!("is = \"ethernet-switch\"\n{keys}"));
+    has(
+        &switch("memory = \"100 KiB\"\nhigh_threshold = \"200 KiB\""),
+        &["t.toml:7:18", "high_threshold = 200 KiB is above its memory of 100 KiB", "never be reached"],
+    );
+    has(
+        &switch("high_threshold = \"10 KiB\"\nlow_threshold = \"20 KiB\""),
+        &["t.toml:7:17", "low_threshold = 20 KiB is above high_threshold = 10 KiB"],
+    );
+    has(&switch("ecn_high = \"10 KiB\"\necn_low = \"20 KiB\""), &["t.toml:7:11", "ecn_low = 20 KiB is above ecn_high"]);
+    has(&switch("pause_quanta = 65536"), &["t.toml:6:16", "a pause frame holds 1 to 65535"]);
+    has(&switch("memory = \"1 KiB\""), &["t.toml:6:10", "smaller than one frame (1518 B)", "stored whole"]);
+    has(&switch("ports = 8"), &["switch.0 has no port 8: it has 8"]);
+}
+
+#[test]
+fn a_frame_larger_than_its_adapter() {
+    let host = |keys: &str| broken_star("is = \"station\"", &format!("is = \"station\"\n{keys}"));
+    has(&host("nic_buffer = \"1 KiB\""), &["t.toml:4:14", "smaller than one frame of flow all (1518 B)", "fit whole"]);
+    has(&host("mac_buffer = \"1517 B\""), &["t.toml:4:14", "smaller than one frame of flow all (1518 B)"]);
+}
+
+#[test]
+fn priorities_that_ethernet_does_not_have() {
+    let all = "to = \"host.0\"";
+    has(
+        &broken_star(all, "to = \"host.*\"\npattern = \"permutation\"\npriority = \"destination\""),
+        &["t.toml:13:12", "9 destinations, but there are 8 priorities"],
+    );
+    has(&broken_star(all, "to = \"host.0\"\npriority = 8"), &["t.toml:12:12", "8 priorities", "0 to 7"]);
+}
+
+#[test]
+fn switches_that_nothing_joins() {
+    let apart = "[parts.a]\nis = \"station\"\n[parts.b]\nis = \"station\"\n[parts.sw]\nis = \"ethernet-switch\"\ncount = 2\n\
+        [links.one]\nbetween = [\"a\", \"sw.0\"]\nethernet = \"10 Gb/s\"\n[links.two]\nbetween = [\"b\", \"sw.1\"]\nethernet = \"10 Gb/s\"\n\
+        [flows.f]\nfrom = \"a\"\nto = \"b\"\ndo = \"send\"\nsize = \"64 B\"\n";
+    has(&wrong(apart, &[]), &["t.toml:15:8", "there is no way from a to b", "no chain of links"]);
+    let lost = apart.replace("[flows.f]", "[parts.c]\nis = \"station\"\n[flows.f]");
+    has(&wrong(&lost, &[]), &["c is wired to nothing", "add a link"]);
+    let twice = apart.replace("\"b\", \"sw.1\"", "\"a\", \"sw.1\"");
+    has(&wrong(&twice, &[]), &["a is already plugged into another link"]);
+}
+
+#[test]
+fn ethernet_links_and_rules_that_do_not_exist() {
+    has(&broken_star("10 Gb/s", "9 Gb/s"), &["t.toml:8:12", "no MAC runs at 9 Gb/s", "10 Gb/s"]);
+    has(
+        &broken_star("star = { hosts = 9 }", "fat_tree = { k = 3 }"),
+        &["t.toml:7:12", "a fat tree has an even k", "not 3"],
+    );
+    has(
+        &broken_star("hosts = 9 }", "hosts = 9, host = \"hots\" }"),
+        &["t.toml:7:8", "wires parts.hots, which is not there", "did you mean parts.host?"],
+    );
+    has(
+        &broken_star("hosts = 9", "hosts = 9, swich = \"switch\""),
+        &["t.toml:7:8", "\"swich\"", "did you mean switch?"],
+    );
+    has(&broken_star("hosts = 9", "hosts = 0"), &["hosts = 0 makes no fabric"]);
+    has(&broken_star("star = { hosts = 9 }\n", ""), &["t.toml:6:8", "joins nothing", "star, leaf_spine or fat_tree"]);
+    has(&broken_star("hosts = 9", "hosts = 90000"), &["this rule makes 90000 of host, more than 10000"]);
+    has(&broken_star("ethernet = ", "delay = \"1 ns\"\nlength = \"1 m\"\nethernet = "), &["say the same"]);
+    has(&broken_star("ethernet = ", "mtu = \"9217 B\"\nethernet = "), &["t.toml:8:7", "46 to 9216 B"]);
+}
+
+#[test]
+fn loads_that_frames_cannot_have() {
+    let load = |load: &str| broken_star("size = ", &format!("load = {load}\nsize = "));
+    has(&load("{ outstanding = 4 }"), &["t.toml:13:8", "no answers that a closed load could wait for"]);
+    has(&load("{ rate = \"9.9 Gb/s\" }"), &["t.toml:13:8", "more than links.net.1 carries", "9.753 Gb/s"]);
+    has(&load("{ share = \"50 %\", brust = 3 }"), &["\"brust\"", "did you mean burst?"]);
+    has(&load("{ share = \"50 %\", burst = 0 }"), &["1 to 1,000,000"]);
+    has(&broken_star("do = \"send\"", "do = \"send\"\nheader = \"3DW\""), &["\"header\""]);
+    has(&broken_star("to = \"host.0\"", "to = \"switch.0\""), &["t.toml:11:6", "is a switch"]);
+}
