@@ -111,6 +111,7 @@ macro_rules! table {
             }
 
             /// Everything that is set, for `lanescope plan`.
+            #[allow(clippy::vec_init_then_push, reason = "some tables begin with keys that may be absent")]
             pub fn settings(&self) -> Vec<Setting> {
                 let mut all = Vec::new();
                 $(table!(@setting $mode, all, key_name(stringify!($field)), self.$field);)+

@@ -14,11 +14,14 @@ use std::collections::HashMap;
 /// Messages of a trace at most.
 const MOST_TRACED: usize = 1 << 20;
 
+/// A node and the port asked for; without a number, the next free one.
+type Plug = (NodeId, Option<u32>);
+
 /// A link before its ports are numbered.
 struct Wire<'a> {
     name: String,
     from: &'a Named<keys::EthernetLink>,
-    ends: [(NodeId, Option<u32>); 2],
+    ends: [Plug; 2],
     /// Whether it joins switches by a rule, and may have a rate of its own.
     upper: bool,
 }
@@ -99,7 +102,7 @@ fn wire<'a>(
     wires: &mut Vec<Wire<'a>>,
 ) {
     let k = &link.keys;
-    let mut pairs: Vec<([(NodeId, Option<u32>); 2], bool)> = Vec::new();
+    let mut pairs: Vec<([Plug; 2], bool)> = Vec::new();
     let mut one = |a: NodeId, b: NodeId, upper| pairs.push(([(a, None), (b, None)], upper));
     let table = |diagnostics: &mut Diagnostics, name: &str, span: Option<Span>| -> Option<Vec<NodeId>> {
         let all = directory.find(diagnostics, &format!("{name}.*"), span.unwrap_or(link.span))?;
@@ -166,7 +169,7 @@ fn between(
     diagnostics: &mut Diagnostics,
     directory: &Directory<NodeKeys>,
     link: &Named<keys::EthernetLink>,
-) -> Option<Vec<[(NodeId, Option<u32>); 2]>> {
+) -> Option<Vec<[Plug; 2]>> {
     let names = link.keys.between.as_ref()?;
     let [a, b] = names.typical.0.as_slice() else {
         let what = format!("a link has two ends, here are {}", names.typical.0.len());
@@ -232,8 +235,7 @@ fn plug(diagnostics: &mut Diagnostics, nodes: &mut [Node], wires: &[Wire]) -> Ve
     for fixed in [true, false] {
         for (i, w) in wires.iter().enumerate() {
             let span = w.from.keys.between.as_ref().and_then(|b| b.span).unwrap_or(w.from.span);
-            for end in 0..2 {
-                let (id, wanted) = w.ends[end];
+            for (end, &(id, wanted)) in w.ends.iter().enumerate() {
                 let node = &nodes[id.0 as usize];
                 let port = match wanted {
                     Some(n) if fixed => n,
