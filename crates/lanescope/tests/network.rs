@@ -1,7 +1,7 @@
 //! The closed form of Ethernet against frames worked out by hand.
 
 mod common;
-use common::{flow, plan, run, within};
+use common::{flow, plan, planned, run, simulate_by, within};
 use lanescope::estimate::need;
 use lanescope::result::{Report, Verdict};
 use lanescope::units::Rate;
@@ -296,5 +296,43 @@ fn texts_of_ethernet_fit_the_schema() {
     ));
     for (from, to) in [("ethernet =", "ethernt ="), ("\"permutation\"", "\"round\""), ("hosts = 8", "k = 8")] {
         assert!(!fits(&STAR.replace(from, to)), "{to}");
+    }
+}
+
+/// Both methods' answers about one text, so loaded that no message meets another.
+fn alike(text: &str, sets: &[&str]) {
+    let sets: Vec<&str> = sets.iter().copied().chain(["run.for=\"2 ms\"", "run.warmup=\"0 s\""]).collect();
+    let report = run(text, &sets);
+    let simulation = simulate_by(&planned(text, &sets), 1, 1 << 20);
+    for (f, s) in report.flows.iter().zip(&simulation.flows) {
+        assert!(s.operations > 0, "{}", f.name);
+        // The mean of alike numbers, in floats.
+        assert!(
+            (s.latency.mean - f.latency.typical).abs() < 0.5e-15,
+            "{sets:?}: {} {}",
+            s.latency.mean,
+            f.latency.typical
+        );
+    }
+}
+
+#[test]
+fn one_message_takes_as_long_as_in_the_simulation() {
+    let tree = fabric("fat_tree = { k = 4 }", "[parts.switch]\nis = \"ethernet-switch\"\necmp = \"destination\"\n");
+    let leaves = fabric("leaf_spine = { leaves = 2, spines = 1, hosts = 1 }\nuplink = \"1 Gb/s\"", LEAVES);
+    let seldom = "flows.all.load={ rate = \"10 Mb/s\" }";
+    let jumbo = "links.net.mtu=9000 B";
+    for size in ["1 B", "1500 B", "3000 B", "3001 B", "20000 B"] {
+        let size = format!("flows.all.size={size}");
+        for text in [STAR, &tree, &leaves] {
+            for forwarding in ["store-and-forward", "cut-through"] {
+                let kinds = if text == leaves { ["leaf", "spine"].as_slice() } else { &["switch"] };
+                let cut: Vec<String> = kinds.iter().map(|k| format!("parts.{k}.forwarding={forwarding}")).collect();
+                let mut sets: Vec<&str> = cut.iter().map(String::as_str).chain([size.as_str(), seldom]).collect();
+                alike(text, &sets);
+                sets.push(jumbo);
+                alike(text, &sets);
+            }
+        }
     }
 }

@@ -186,7 +186,7 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
         Err(code) => return code,
     };
     let mut report = estimate(&plan, &diagnostics);
-    if !plan.flows.is_empty() {
+    if !report.flows.is_empty() {
         match simulate::simulate(a, &plan, &report, &mut diagnostics) {
             Ok(Some(simulation)) => report = report.with(simulation),
             Ok(None) if must => {
