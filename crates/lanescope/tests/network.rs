@@ -336,3 +336,24 @@ fn one_message_takes_as_long_as_in_the_simulation() {
         }
     }
 }
+
+#[test]
+fn shares_are_what_the_simulation_finds() {
+    let lot = fabric("leaf_spine = { leaves = 2, spines = 1, hosts = 4 }", LEAVES)
+        .replace("to = \"host.*\"\npattern = \"permutation\"", "to = \"host.0\"");
+    let beside = STAR.replace(
+        "[flows.all]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"",
+        "[flows.light]\nfrom = \"host.1\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\nload = { share = \"25 %\", arrivals = \"poisson\" }\n\
+         [flows.heavy]\nfrom = \"host.2\"\nto = \"host.0\"",
+    );
+    let paused = ["parts.switch.flow_control=pause", "parts.switch.memory=300 kB"];
+    for (text, sets) in [(lot.as_str(), &[][..]), (&beside, &[]), (&beside, &paused), (STAR, &paused)] {
+        let sets: Vec<&str> = sets.iter().copied().chain(["run.for=5 ms"]).collect();
+        let report = run(text, &sets);
+        let simulation = simulate_by(&planned(text, &sets), 1, 1 << 20);
+        for (f, s) in report.flows.iter().zip(&simulation.flows) {
+            assert!(s.rate.mean <= f.bound.typical * 1.001, "{}: {} {}", f.name, s.rate.mean, f.bound.typical);
+            f.each.iter().zip(&s.each).for_each(|(share, simulated)| within(0.03, *share, *simulated));
+        }
+    }
+}
