@@ -323,3 +323,29 @@ fn what_cannot_be_simulated_is_said() {
     let (text, note) = out(&["simulate", &file, "--for", "5 h", "--set", "run.max_packets=10_000"], 0);
     assert!(note.contains("run.max_packets ends it") && text.contains("run.max_packets"), "{note}{text}");
 }
+
+#[test]
+fn ethernet_has_answers_too() {
+    let (dir, file) = folder(
+        "[parts.host]\nis = \"station\"\n[parts.switch]\nis = \"ethernet-switch\"\n\
+         [links.net]\nstar = { hosts = 4 }\nethernet = \"10 Gb/s\"\n\
+         [flows.all]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"\ndo = \"send\"\nsize = \"1500 B\"\n",
+    );
+    let (text, _) = out(&["check", &file], 0);
+    assert!(text.contains("5 parts (4 stations, 1 Ethernet switches), 4 links, 4 flows"), "{text}");
+    let (text, _) = out(&["plan", &file], 0);
+    assert!(text.contains("flows.all.1  host.1 → switch.0 → host.3"), "{text}");
+    let (text, _) = out(&["estimate", &file], 0);
+    assert!(text.contains("39.01 Gb/s") && text.contains("38 B a frame of 1500 B payload"), "{text}");
+    let (csv, _) = out(&["estimate", &file, "--csv", "--links"], 0);
+    assert!(csv.contains(",preamble_gap,") && csv.contains("10 Gb/s Ethernet"), "{csv}");
+    // There is no tree to draw.
+    let pictures = dir.path().join("svg");
+    out(&["estimate", &file, "--svg", &pictures.to_string_lossy()], 0);
+    let mut names: Vec<_> =
+        std::fs::read_dir(&pictures).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
+    names.sort();
+    assert_eq!(names[0], "waterfall-net.0-to-switch.0.svg");
+    let (_, error) = out(&["need", &file, "--flow", "all", "--rate", "1 Gb/s"], 2);
+    assert!(error.contains("of Ethernet"), "{error}");
+}
