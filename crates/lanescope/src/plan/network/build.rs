@@ -46,6 +46,10 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         .map(|p| Node { name: p.name.clone(), group: p.group.clone(), keys: p.keys.clone(), ports: Vec::new() })
         .collect();
     let links = plug(diagnostics, &mut nodes, &wires);
+    // What could not be plugged is not also wired to nothing.
+    if diagnostics.has_errors() {
+        return Network { nodes, links, ..Network::default() };
+    }
     for (node, part) in nodes.iter().zip(&scenario.nodes) {
         if node.ports.is_empty() {
             let d = Diagnostic::error(part.span, format!("{} is wired to nothing", node.name));
