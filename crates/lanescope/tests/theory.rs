@@ -108,7 +108,7 @@ fn the_kernel_runs_m_m_1() {
     let random = Xoshiro256PlusPlus::seed_from_u64(7);
     let (waiting, batches) = (VecDeque::new(), Vec::new());
     let mut station = Station { random, gap, service, waiting, area: 0.0, since: 0, done: 0, times: 0.0, batches };
-    let mut agenda = Agenda::new(&[(2, 0)]);
+    let mut agenda = Agenda::new(2);
     agenda.set(0, 0);
     let until = (60.0 * BATCH as f64 * gap) as u64;
     agenda.run(&mut station, until, u64::MAX);
