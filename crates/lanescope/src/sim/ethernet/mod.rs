@@ -289,14 +289,14 @@ impl Wire {
     /// The transmitter is and stays idle, from now on for this reason.
     fn idles(&mut self, now: u64, why: Why) {
         if self.why != why {
-            self.settle(now);
+            self.rested(now);
             self.why = why;
         }
     }
 
     /// Writes idle time down up to a moment.
     #[inline]
-    fn settle(&mut self, now: u64) {
+    fn rested(&mut self, now: u64) {
         if now > self.idle_from {
             let time = now - std::mem::replace(&mut self.idle_from, now);
             if self.why == Why::Nothing {
@@ -305,6 +305,21 @@ impl Wire {
                 self.idle[self.why as usize] += time;
             }
         }
+    }
+
+    /// The same in whole slots: the rest is left to what comes. Later ledgers then never take a slot back from a cause.
+    fn settle(&mut self, now: u64) {
+        self.rested(now);
+        let (mut sum, mut before) = (0, 0);
+        self.idle[0] = self.nothing;
+        for idle in &mut self.idle {
+            sum += *idle;
+            let whole = sum - sum % self.byte;
+            *idle = whole - before;
+            before = whole;
+        }
+        self.nothing = self.idle[0];
+        self.idle_from -= sum - before;
     }
 
     /// Pauses a class, or lets it go on.
@@ -423,7 +438,7 @@ impl Net {
         let w = &mut self.wires[on as usize];
         let f = &mut self.frames[id];
         let bytes = f.bytes as u64;
-        w.settle(now);
+        w.rested(now);
         let end = now + (PREAMBLE + bytes) * w.byte;
         w.free = end + GAP * w.byte;
         (w.idle_from, w.why) = (w.free, Why::Nothing);
