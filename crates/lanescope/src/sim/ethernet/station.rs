@@ -497,7 +497,8 @@ impl Station {
     fn send(&mut self, now: u64, full: bool, net: &mut Net, agenda: &mut Agenda) {
         let w = &mut net.wires[self.out as usize];
         if now < w.free {
-            let waits = full || !w.urgent.is_empty() || self.inside.iter().any(|i| !i.mac.is_empty());
+            let waits =
+                full || !w.urgent.is_empty() || self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty());
             let at = w.free;
             if waits {
                 net.look(self.out, at, agenda)
