@@ -208,6 +208,10 @@ impl Switch {
     /// Puts a frame into the queue of its way out, or sends it at once.
     #[inline]
     fn queue(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        if self.buffers == Buffers::Input && now >= net.wires[out as usize].free {
+            // It falls free at this very moment, and its own event has yet to come.
+            self.follow(out, now, net, agenda);
+        }
         let w = &mut net.wires[out as usize];
         if now >= w.free && w.waiting == 0 && w.urgent.is_empty() && w.paused == 0 {
             self.send(out, id, now, net, agenda);
@@ -225,6 +229,12 @@ impl Switch {
     fn wake(&mut self, out: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let w = &net.wires[out as usize];
         if now >= w.free {
+            if self.buffers == Buffers::Input {
+                self.follow(out, now, net, agenda);
+            }
+            if now < net.wires[out as usize].free {
+                return;
+            }
             self.serve(out, now, net, agenda);
         } else {
             net.look(out, w.free, agenda);
