@@ -161,6 +161,15 @@ impl List {
         alone
     }
 
+    /// Puts a frame at the beginning.
+    fn push_front(&mut self, id: u32, frames: &mut Arena) {
+        frames[id].next = self.first;
+        if self.is_empty() {
+            self.last = id;
+        }
+        self.first = id;
+    }
+
     #[inline]
     fn pop(&mut self, frames: &Arena) -> Option<u32> {
         if self.first == NONE {
@@ -450,6 +459,11 @@ impl Net {
         } else {
             w.counts.control += wire(bytes);
             w.counts.controls += 1;
+            match (f.kind, f.born) {
+                (Kind::Pause | Kind::Pfc, 0) => w.counts.xon += 1,
+                (Kind::Pause | Kind::Pfc, _) => w.counts.xoff += 1,
+                _ => {}
+            }
             if f.kind.is_local() {
                 f.at = tail;
                 let at = w.control;
@@ -501,7 +515,13 @@ impl Net {
             last: false,
             marked: false,
         });
-        self.wires[on as usize].urgent.push(id, &mut self.frames);
+        let urgent = &mut self.wires[on as usize].urgent;
+        if kind.is_local() {
+            // What a neighbour must know waits for nothing but the frame in flight.
+            urgent.push_front(id, &mut self.frames);
+        } else {
+            urgent.push(id, &mut self.frames);
+        }
         id
     }
 

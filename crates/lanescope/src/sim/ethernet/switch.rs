@@ -411,19 +411,24 @@ impl Switch {
         let mut again = NEVER;
         for port in ports {
             let on = self.ports[port].1;
-            let w = &mut net.wires[on as usize];
+            let w = &net.wires[on as usize];
             if w.to == stopped {
                 continue;
             }
             if kind == Kind::Pause || kind == Kind::Pfc {
                 // Half of the time that the pause lasts: a longest frame may be before the next.
                 again = again.min(now.saturating_add((quanta * QUANTUM_BITS / 8 * w.byte / 2).max(w.byte)));
-                // What still waits to be said is not said twice.
-                let same = |f: &super::Frame| f.kind == kind && f.born == quanta && f.class == class as u8;
-                if !w.urgent.is_empty() && same(&net.frames[w.urgent.last]) {
-                    continue;
-                }
-                if stop { w.counts.xoff += 1 } else { w.counts.xon += 1 }
+            }
+            // What still waits to be said is said as it is now, and not twice.
+            let same = |f: &super::Frame| match f.kind {
+                Kind::Pause | Kind::Pfc => f.kind == kind && f.class == class as u8,
+                Kind::Stop | Kind::Go => f.target == stopped,
+                _ => false,
+            };
+            let waits = w.urgent.iter(&net.frames).find(|id| same(&net.frames[*id]));
+            if let Some(id) = waits {
+                (net.frames[id].kind, net.frames[id].born) = (kind, quanta);
+                continue;
             }
             let id = net.control(on, kind, quanta, stopped, NONE, 0);
             net.frames[id].class = class as u8;
