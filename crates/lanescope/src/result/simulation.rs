@@ -312,10 +312,16 @@ pub struct SimulatedFlow {
 pub struct SimulatedFrames {
     /// Bits per second delivered, from destination address to FCS, all instances.
     pub rate: Interval,
+    /// Frames that left the application, or were dropped there.
+    #[serde(default)]
+    pub sent: u64,
     /// Frames delivered.
     pub delivered: u64,
     /// Frames dropped, anywhere.
     pub dropped: u64,
+    /// Frames in adapters, on wires and in switches at the end.
+    #[serde(default)]
+    pub in_flight: u64,
     /// Time of an operation from its first byte's leaving the application to its last byte.
     pub transit: Interval,
     /// 99 % of them took no longer.
@@ -370,7 +376,7 @@ pub struct SimulatedLink {
 pub struct SimulatedSwitch {
     /// Its name.
     pub name: String,
-    /// First bit in to first bit out, the mean, s; 0 without packets.
+    /// First bit in to first bit out, the mean, s; 0 without packets. Of Ethernet from where the key `latency` counts: the last bit in, or that of the header.
     pub latency: f64,
     /// The longest, s.
     pub latency_max: f64,

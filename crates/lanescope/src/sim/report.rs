@@ -258,16 +258,22 @@ impl Run {
         let values = |f: fn(&super::Batch) -> f64| self.batch_values(group, f);
         let batched = self.batches[group].len() >= 2 && !self.in_warmup();
         let times = vec![self.batch as f64; self.batches[group].len()];
-        let half = |i: Interval| i.half.filter(|_| batched);
+        // As latency and rate are: of the batches, or where there are too few yet, of all that there is.
+        let or =
+            |i: Interval, all: f64| if batched && i.half.is_some() { i } else { Interval { mean: all, half: None } };
         let rate = stats::ratio(&values(|b| b.frame_bytes as f64), &times);
         let transit = stats::ratio(&values(|b| b.transit), &values(|b| b.done as f64));
         let done = since(|t| t.done as u128).max(1) as f64;
         Some(SimulatedFrames {
-            rate: Interval { mean: since(|t| t.frame_bytes as u128) as f64 / window, half: half(rate) }
-                .times(8.0 * SECOND),
+            rate: or(rate, since(|t| t.frame_bytes as u128) as f64 / window).times(8.0 * SECOND),
             delivered: since(|t| t.frames as u128) as u64,
+            sent: self.lost(&streams, tallies).1,
             dropped: self.lost(&streams, tallies).0,
-            transit: Interval { mean: since(|t| t.transit) as f64 / done, half: half(transit) }.times(1.0 / SECOND),
+            in_flight: {
+                let all = self.sides.ethernet.in_flight();
+                streams.iter().map(|s| all[*s]).sum()
+            },
+            transit: or(transit, since(|t| t.transit) as f64 / done).times(1.0 / SECOND),
             transit_p99: if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(0.99) as f64 * 1e-12 },
             transit_max: if histogram.is_empty() { 0.0 } else { histogram.max() as f64 * 1e-12 },
         })

@@ -3,38 +3,45 @@
 //! A port that is paused waits until the memory behind it drains, and that waits for the ports on which those frames are to leave. Ports that have been paused for
 //! longer than anything ordinary takes, and wait only for one another, will never send again: pauses are said again and again, so nothing falls silent.
 
-use super::{Fabric, Kind};
+use super::Fabric;
 use std::collections::BTreeSet;
 
 /// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which the frames that hold it up wait.
 fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> {
     let net = &fabric.net;
-    let blocked = |w: &super::Wire| {
-        let held =
-            |class: usize| w.paused >> class & 1 == 1 && now >= w.pauses[class].from && now < w.pauses[class].until;
-        w.free <= before
-            && (0..w.queues.len()).any(|c| held(c) && (!w.queues[c].is_empty() || station_waits(fabric, w, c)))
-    };
-    let mut waits: Vec<Option<BTreeSet<u32>>> = net.wires.iter().map(|w| blocked(w).then(BTreeSet::new)).collect();
+    let all = net.wires.iter().map(|w| blocked(fabric, w, now, before).then(BTreeSet::new));
+    let mut waits: Vec<Option<BTreeSet<u32>>> = all.collect();
+    if waits.iter().all(Option::is_none) {
+        return waits;
+    }
     // What stands in a switch, by the wire that brought it, waits for the wire that takes it.
     for s in &fabric.switches {
         for &(_, out) in &s.ports {
-            for (class, queue) in net.wires[out as usize].queues.iter().enumerate() {
-                for id in queue.iter(&net.frames) {
-                    for &(inward, _) in &s.ports {
-                        let mine = match s.account_of(inward, class) {
-                            Some(a) => a.stopped && s.brought(inward, &net.frames[id]),
-                            None => false,
-                        };
-                        if let (true, Some(list)) = (mine, &mut waits[inward as usize]) {
-                            list.insert(out);
-                        }
+            let moves = waits[out as usize].is_none();
+            let mut last = None;
+            for id in net.wires[out as usize].queues.iter().flat_map(|q| q.iter(&net.frames)) {
+                let frame = &net.frames[id];
+                if last.replace(frame.account) == Some(frame.account) {
+                    continue;
+                }
+                for &(inward, _) in s.holds_up(frame) {
+                    match &mut waits[inward as usize] {
+                        // What it waits for moves, and then so will it.
+                        wait if moves => *wait = None,
+                        Some(list) => _ = list.insert(out),
+                        None => {}
                     }
                 }
             }
         }
     }
     waits
+}
+
+/// Whether a transmitter has something to send that has been paused since before a moment, however often that was said again.
+fn blocked(fabric: &Fabric, w: &super::Wire, now: u64, before: u64) -> bool {
+    let held = |c: usize| w.paused >> c & 1 == 1 && w.pauses[c].from <= before && now < w.pauses[c].until;
+    w.paused != 0 && (0..w.queues.len()).any(|c| held(c) && (!w.queues[c].is_empty() || station_waits(fabric, w, c)))
 }
 
 fn station_waits(fabric: &Fabric, w: &super::Wire, class: usize) -> bool {
@@ -73,9 +80,11 @@ pub(in crate::sim) fn deadlock(fabric: &Fabric, now: u64, before: u64) -> Option
 /// Transmitters that wait, and for what; at most 16.
 pub(in crate::sim) fn waiting(fabric: &Fabric) -> Vec<String> {
     let net = &fabric.net;
-    let held =
-        |w: &super::Wire| w.queues.iter().flat_map(|q| q.iter(&net.frames)).any(|id| net.frames[id].kind == Kind::Data);
-    let waits = net.wires.iter().enumerate().filter(|(_, w)| w.paused != 0 || held(w));
+    let held = |w: &super::Wire| match fabric.stations.iter().find(|s| s.node == w.from) {
+        None => w.waiting > 0,
+        Some(s) => s.is_held() || s.waiting(&net.frames).next().is_some(),
+    };
+    let waits = net.wires.iter().enumerate().filter(|(_, w)| held(w));
     let name = |on: usize, w: &super::Wire| {
         format!("{}: {}", net.network.wire_name(on as u32), super::WHY[w.why as usize].words())
     };

@@ -728,6 +728,26 @@ impl Fabric {
         all.fold((0, 0), |(n, bytes), id| (n + 1, bytes + self.net.frames[id].data as u64))
     }
 
+    /// Frames of each stream that are in adapters, on wires and in switches: found there, not reckoned.
+    pub(super) fn in_flight(&self) -> Vec<u64> {
+        let (net, mut all, mut found) = (&self.net, vec![0; self.net.streams.len()], 0);
+        let mut count = |id: u32| {
+            found += 1;
+            if let Some(n) = all.get_mut(net.frames[id].stream as usize) {
+                *n += 1;
+            }
+        };
+        for w in &net.wires {
+            for list in [w.flight, w.local, w.urgent].iter().chain(&w.queues) {
+                list.iter(&net.frames).for_each(&mut count);
+            }
+        }
+        self.stations.iter().for_each(|s| s.waiting(&net.frames).for_each(&mut count));
+        self.switches.iter().for_each(|s| s.behind().for_each(&mut count));
+        debug_assert_eq!(found, net.frames.frames.len() - net.frames.free.len(), "no frame is forgotten");
+        all
+    }
+
     /// What each switch holds and has done; in the order of nodes.
     pub(super) fn stored(&self, now: u64) -> Vec<Stored> {
         self.switches.iter().map(|s| s.stored(now)).collect()

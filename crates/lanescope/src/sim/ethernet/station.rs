@@ -655,6 +655,16 @@ impl Station {
         self.inside.iter().any(|i| !i.mac.is_empty() && frames[i.mac.first].class as usize == class)
     }
 
+    /// Frames in the buffers of adapter and MAC.
+    pub(super) fn waiting<'a>(&'a self, frames: &'a super::Arena) -> impl Iterator<Item = u32> + 'a {
+        self.inside.iter().flat_map(|i| i.mac.iter(frames).chain(i.nic.iter(frames)))
+    }
+
+    /// Whether what it has to send waits for others: stopped destinations, or grants.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self.kind, Lanes::Stops | Lanes::Grants) && !self.active.is_empty()
+    }
+
     /// Messages that are born and have not begun, added to those of all streams.
     pub(super) fn backlogs(&self, now: u64, all: &mut [u64]) {
         for s in &self.senders {

@@ -25,7 +25,7 @@ struct Release {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     used: u64,
-    pub(super) stopped: bool,
+    stopped: bool,
     /// When the stop must be said again.
     again: u64,
 }
@@ -451,28 +451,25 @@ impl Switch {
         }
     }
 
-    /// Whose account holds what a wire brings, of a class; for a look at who waits for whom.
-    pub(super) fn account_of(&self, on: u32, class: usize) -> Option<&Account> {
-        match self.control {
-            FlowControl::Pause => self.accounts.first(),
-            FlowControl::Pfc => {
-                let port = self.ports.iter().position(|p| p.0 == on)?;
-                self.accounts.get(port * self.classes as usize + class)
-            }
-            _ => None,
+    /// The wires that a frame which it stores holds up, as far as its accounts tell; for a look at who waits for whom.
+    pub(super) fn holds_up(&self, f: &super::Frame) -> &[(u32, u32)] {
+        match self.accounts.get(f.account as usize) {
+            Some(a) if a.stopped => match self.control {
+                FlowControl::Pfc => {
+                    let port = (f.account / self.classes) as usize;
+                    &self.ports[port..port + 1]
+                }
+                // One account for all: whoever fills the memory holds up everybody.
+                FlowControl::Pause => &self.ports,
+                _ => &[],
+            },
+            _ => &[],
         }
     }
 
-    /// Whether a frame that it stores came in by a wire, as far as its accounts tell.
-    pub(super) fn brought(&self, on: u32, f: &super::Frame) -> bool {
-        match self.control {
-            FlowControl::Pfc => {
-                let port = self.ports.iter().position(|p| p.0 == on);
-                port.is_some_and(|p| (f.account / self.classes) as usize == p)
-            }
-            // One account for all: whoever fills the memory holds up everybody.
-            _ => true,
-        }
+    /// Frames that wait behind the first of the port that they came in by.
+    pub(super) fn behind(&self) -> impl Iterator<Item = u32> + '_ {
+        self.fifos.iter().flatten().map(|f| f.0)
     }
 
     /// What it holds at a moment, and what it has done.
