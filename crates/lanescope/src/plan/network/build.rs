@@ -602,9 +602,9 @@ fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, 
 fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &Trace) -> Option<Vec<Traced>> {
     let mut list: Vec<Traced> = Vec::new();
     let mut start = 0;
-    for line in trace.text.lines() {
-        let at = Span { source: trace.source, start, end: start + line.len() as u32 };
-        start += line.len() as u32 + 1;
+    for line in trace.text.split_inclusive('\n') {
+        let at = Span { source: trace.source, start, end: start + line.trim_end().len() as u32 };
+        start += line.len() as u32;
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') || list.is_empty() && text.starts_with("time") {
             continue;
