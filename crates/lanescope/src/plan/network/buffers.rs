@@ -1,11 +1,11 @@
 //! What the memory of a switch allows: thresholds where nobody stated them, and whether its flow control is loss-free by construction.
 
-use super::Network;
+use super::{Network, NodeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::ethernet;
-use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Setting};
+use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Setting, Station};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
-use crate::units::Bytes;
+use crate::units::{Bytes, Time};
 
 /// The memory of one switch, resolved, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,8 @@ pub struct Buffering {
     pub high: u64,
     /// And go on below this.
     pub low: u64,
-    /// With PFC: what may still come for one port and priority above `high`.
+    /// What may still come in by one port after its sender was told to stop: of one priority, or at all. A frame counts from its end on, but whole,
+    /// so there is a frame more than [`ethernet::headroom`] has, and what stands in the pipeline of the switch.
     pub headroom: u64,
     /// With PFC and a stated headroom: what one port's frames of one priority may take in all.
     pub account: Option<u64>,
@@ -44,19 +45,32 @@ impl Buffering {
                 let link = &network.links[link as usize];
                 // Another switch reacts at once; a station says how long it takes.
                 let response = network.station(link.ends[1 - end as usize]);
-                let response = response.map_or(crate::units::Time::ZERO, |s| s.pause_response.typical);
-                ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), response, longest)
+                let response = response.map_or(Time::ZERO, |s| s.pause_response.typical);
+                let after = Time::from_fs(response.fs().saturating_add(k.latency.typical.fs()));
+                ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), after, longest) + longest
             })
             .max()
             .unwrap_or(0);
+        // A stopped destination holds up the application; what adapters hold comes all the same.
+        let neighbours = node.ports.iter().map(|&(link, end)| network.links[link as usize].ends[1 - end as usize]);
+        let adapter =
+            neighbours.filter_map(|n| network.station(n)).map(|s| s.mac_buffer.typical.0 + s.nic_buffer.typical.0);
+        let ahead = adapter.max().unwrap_or(0);
         let classes = network.classes.len().max(1) as u64;
+        // Other control frames may go before.
+        let before = match k.flow_control.typical {
+            FlowControl::Pfc => classes - 1,
+            FlowControl::Voq => ports - 1,
+            _ => 0,
+        };
+        let headroom = headroom + before * ethernet::wire(ethernet::MIN_FRAME);
         let stated = k.headroom.as_ref().map_or(headroom, |q| q.typical.0);
         // How many accounts there are that may each reach the high threshold, and what may come beyond it for one of them.
         let (accounts, beyond) = match k.flow_control.typical {
             FlowControl::None => (0, 0),
             FlowControl::Pause => (1, ports * headroom),
             FlowControl::Pfc => (ports * classes, headroom),
-            FlowControl::Voq => (ports, (ports - 1) * headroom),
+            FlowControl::Voq => (ports, (ports - 1) * (headroom + ahead)),
             FlowControl::Credits => (stations.max(1), 0),
         };
         let share = match k.flow_control.typical {
@@ -77,7 +91,11 @@ impl Buffering {
             ecn_low: k.ecn_low.as_ref().map_or(ecn_high / 40, |q| q.typical.0),
             credit,
             needs: match k.flow_control.typical {
-                FlowControl::Credits => accounts * credit,
+                FlowControl::Credits => {
+                    let nodes = (0..network.nodes.len() as u32).filter_map(|n| network.station(NodeId(n)));
+                    let granted = |s: &Station| s.credit.as_ref().map_or(credit, |q| q.typical.0.max(longest));
+                    nodes.map(granted).fold(0, u64::saturating_add)
+                }
                 _ => accounts * (high + beyond),
             },
         }
@@ -140,10 +158,9 @@ pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network) {
                     "{}: too little headroom: {} for each port and priority, {needed} B can still come in after a pause frame is due",
                     node.name, own.typical
                 );
-                diagnostics.push(
-                    Diagnostic::warning(own.span, what)
-                        .hint("two frames, the pause frame, the way there and back, and the sender's response"),
-                );
+                diagnostics.push(Diagnostic::warning(own.span, what).hint(
+                    "three frames, the pause frame, the way there and back, the latency, and the sender's response",
+                ));
                 last = &node.group;
             }
         }
