@@ -24,6 +24,7 @@ mod world;
 
 pub use report::{Sample, over_seeds};
 pub use source::exponential;
+pub use stats::mean as mean_of;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::{Plan, Program};

@@ -46,7 +46,7 @@ pub(super) fn ratio(tops: &[f64], bottoms: &[f64]) -> Interval {
 }
 
 /// The mean of independent values, with its interval.
-pub(super) fn mean(values: &[f64]) -> Interval {
+pub fn mean(values: &[f64]) -> Interval {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     Interval { mean, half: Some(half_width(mean, values, &vec![1.0; values.len()])).filter(|h| h.is_finite()) }
 }

@@ -1,8 +1,10 @@
 //! Fits that anyone can run again: least squares of relative errors over the free values of a study's scenarios.
 
-use super::{Error, Fit, Study};
+use super::{Error, Fit, Free, Study};
+use crate::result::Report;
 use rmpfit::{MPError, MPFitter, MPPar, MPResult};
 use serde::Serialize;
+use std::cell::RefCell;
 
 /// A fitted parameter.
 #[derive(Clone, Debug, Serialize)]
@@ -35,6 +37,8 @@ struct Target {
     metric: String,
     unit: String,
     value: f64,
+    /// How well it is known, as a share: what the fit counts its error against.
+    within: f64,
 }
 
 struct Problem<'a> {
@@ -43,20 +47,40 @@ struct Problem<'a> {
     targets: Vec<Target>,
     limits: Vec<MPPar>,
     failed: Option<Error>,
+    /// What was simulated last, and with what.
+    last: RefCell<Option<(Question, Vec<Report>)>>,
 }
 
-/// Counts stay whole, times keep a tenth of a picosecond.
-fn text(value: f64, unit: &str) -> String {
-    if unit.is_empty() { format!("{}", value.round()) } else { format!("{value:.4} {unit}") }
+/// A scenario and what is laid over it.
+type Question = (String, Vec<String>);
+
+/// Counts stay whole and times keep a tenth of a picosecond, unless the study says otherwise.
+fn text(value: f64, free: &Free) -> String {
+    let decimals = free.decimals.unwrap_or(if free.unit.is_empty() { 0 } else { 4 });
+    format!("{value:.decimals$} {}", free.unit).trim_end().to_owned()
 }
 
 impl Problem<'_> {
     fn value(&self, target: &Target, params: Option<&[f64]>) -> Result<f64, Error> {
         let mut set = target.set.clone();
         for (free, p) in self.fit.free.iter().zip(params.unwrap_or_default()) {
-            set.extend(free.paths.iter().map(|path| format!("{path}={}", text(*p, &free.unit))));
+            set.extend(free.paths.iter().map(|path| format!("{path}={}", text(*p, free))));
         }
-        Ok(self.study.metric(&target.scenario, &set, &target.metric, &target.unit)?.value)
+        let Target { scenario, metric, unit, .. } = target;
+        match self.fit.seeds {
+            0 => Ok(self.study.metric(scenario, &set, metric, unit)?.value),
+            seeds => {
+                // Numbers of one scenario stand together: it is simulated once for all of them.
+                let key = (scenario.clone(), set);
+                let mut last = self.last.borrow_mut();
+                if last.as_ref().is_none_or(|(k, _)| *k != key) {
+                    let runs = self.study.runs(scenario, &key.1, seeds)?;
+                    *last = Some((key, runs));
+                }
+                let runs = last.as_ref().map_or(&[][..], |(_, runs)| runs);
+                Ok(Study::over(runs, metric, unit)?.0.value)
+            }
+        }
     }
 }
 
@@ -64,7 +88,7 @@ impl MPFitter for Problem<'_> {
     fn eval(&mut self, params: &[f64], deviates: &mut [f64]) -> MPResult<()> {
         for (deviate, target) in deviates.iter_mut().zip(&self.targets) {
             match self.value(target, Some(params)) {
-                Ok(v) => *deviate = v / target.value - 1.0,
+                Ok(v) => *deviate = (v / target.value - 1.0) / target.within,
                 Err(e) => {
                     self.failed = Some(e);
                     return Err(MPError::Eval);
@@ -89,7 +113,10 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
     let mut targets = Vec::new();
     for id in &fit.rows {
         let row = rows.iter().find(|r| r.id == *id).ok_or_else(|| format!("fit {}: there is no row {id}", fit.name))?;
-        let (Some(value), Some(scenario), "given") = (row.published, &row.scenario, row.status.as_str()) else {
+        // "about 5000" is a number to fit to, though not one to give an error against.
+        let about = || row.published_text.as_deref()?.strip_prefix("about ")?.parse().ok();
+        let (Some(value), Some(scenario), "given") = (row.published.or_else(about), &row.scenario, row.status.as_str())
+        else {
             return Err(format!("fit {}: row {id} is not a given number; asked rows are never fitted", fit.name));
         };
         targets.push(Target {
@@ -99,6 +126,7 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
             metric: row.metric.clone(),
             unit: row.unit.clone(),
             value,
+            within: 1.0,
         });
     }
     for p in &fit.points {
@@ -109,7 +137,11 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
             metric: p.metric.clone(),
             unit: p.unit.clone(),
             value: p.value,
+            within: 1.0,
         });
+    }
+    for (target, within) in targets.iter_mut().zip(&fit.within) {
+        target.within = within / 100.0;
     }
     if fit.free.len() > targets.len() {
         return Err(format!(
@@ -119,18 +151,18 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
             targets.len()
         ));
     }
-    let limit = |f: &super::Free| MPPar {
+    let limit = |f: &Free| MPPar {
         limited_low: true,
         limited_up: true,
         limit_low: f.low,
         limit_up: f.high,
         // A thousandth of the range, but never less than one whole thing of a count.
-        step: ((f.high - f.low) * 1e-3).max(if f.unit.is_empty() { 1.0 } else { 0.0 }),
+        step: f.step.unwrap_or_else(|| ((f.high - f.low) * 1e-3).max(if f.unit.is_empty() { 1.0 } else { 0.0 })),
         ..MPPar::new()
     };
     let limits = fit.free.iter().map(limit).collect();
     let mut values: Vec<f64> = fit.free.iter().map(|f| f.start).collect();
-    let mut p = Problem { study, fit, targets, limits, failed: None };
+    let mut p = Problem { study, fit, targets, limits, failed: None, last: RefCell::new(None) };
     if let Err(e) = p.mpfit(&mut values) {
         return Err(p.failed.unwrap_or_else(|| format!("fit {}: {e}", fit.name)));
     }

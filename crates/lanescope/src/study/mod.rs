@@ -12,11 +12,11 @@ use crate::estimate::estimate;
 use crate::library::{self, Library};
 use crate::pens::chart::{Chart, Series};
 use crate::plan::Plan;
-use crate::result::{Metric, Report};
+use crate::result::{Metric, Report, SimulatedMetric};
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Resolver};
-use crate::sim::{Run, Step};
-use crate::units::{Dimension, in_unit};
+use crate::sim::{Run, Step, mean_of};
+use crate::units::{Dimension, Time, in_unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -60,6 +60,7 @@ struct RowText {
     set: Option<Vec<String>>,
     metric: Option<String>,
     quick: Option<bool>,
+    seeds: Option<u32>,
     note: Option<String>,
 }
 
@@ -88,6 +89,8 @@ pub struct Row {
     pub metric: String,
     /// Whether `--quick` runs it.
     pub quick: bool,
+    /// How many seeds the simulation is run with; more than one give the mean over them, with its interval.
+    pub seeds: u32,
     /// A remark for the page.
     pub note: Option<String>,
 }
@@ -110,8 +113,18 @@ pub struct Figure {
     /// The x values are bytes.
     #[serde(default)]
     pub bytes: bool,
-    /// The values on the x axis.
+    /// The values on the x axis; without any, the x axis is simulated time in microseconds.
+    #[serde(default)]
     pub values: Vec<f64>,
+    /// Whether the simulation answers, with so many seeds; else the estimate.
+    #[serde(default)]
+    pub seeds: u32,
+    /// Against time: how far apart the points are, and how many there are.
+    #[serde(default)]
+    pub step: String,
+    /// See `step`.
+    #[serde(default)]
+    pub points: usize,
     /// The lines.
     pub series: Vec<Line>,
 }
@@ -126,7 +139,7 @@ pub struct Line {
     pub scenario: String,
     /// What is laid over it; `{x}` is the value on the x axis.
     pub set: Vec<String>,
-    /// The metric.
+    /// The metric; against time, `switches.NAME.memory`.
     pub metric: String,
 }
 
@@ -140,11 +153,17 @@ pub struct Fit {
     pub about: String,
     /// The scenario that holds the fitted values (the result is held against it).
     pub stored_in: String,
+    /// Whether the simulation is fitted, with so many seeds; else the estimate.
+    #[serde(default)]
+    pub seeds: u32,
     /// The free parameters.
     pub free: Vec<Free>,
     /// Ids of `given` rows that it is fitted to.
     #[serde(default)]
     pub rows: Vec<String>,
+    /// How well each of these is known, in percent; without it, all alike. The least squares are of error / this.
+    #[serde(default)]
+    pub within: Vec<f64>,
     /// Published numbers that are no rows.
     #[serde(default)]
     pub points: Vec<PointText>,
@@ -165,6 +184,10 @@ pub struct Free {
     pub low: f64,
     /// Most.
     pub high: f64,
+    /// The change by which a slope is found; without it, a thousandth of the range. What a simulation's noise must not drown.
+    pub step: Option<f64>,
+    /// Decimals that are kept; without it, four with a unit and none without.
+    pub decimals: Option<usize>,
 }
 
 /// A published number to fit to.
@@ -260,6 +283,7 @@ impl Study {
                 set: text.set.or(d.set.clone()).unwrap_or_default(),
                 metric: text.metric.or(d.metric.clone()).unwrap_or_default(),
                 quick: text.quick.or(d.quick).unwrap_or(false),
+                seeds: text.seeds.or(d.seeds).unwrap_or(1).max(1),
                 note: text.note,
                 id,
             });
@@ -311,15 +335,31 @@ impl Study {
         Ok(report.with(run.snapshot()))
     }
 
-    fn simulated_metric(&self, row: &Row, scenario: &str) -> Result<(Simulated, Option<String>), Error> {
-        let m = self.simulated(scenario, &row.set)?.simulated(&row.metric)?;
-        if Dimension::of_unit(&row.unit) != Some(m.dimension) {
-            return Err(format!("{} is no number of {}", row.metric, row.unit));
+    /// Simulates a scenario with so many seeds; with one, that of the scenario.
+    fn runs(&self, scenario: &str, set: &[String], seeds: u32) -> Result<Vec<Report>, Error> {
+        let one = |i: u32| {
+            let mut set = set.to_vec();
+            set.extend((seeds > 1).then(|| format!("run.seed={}", i + 1)));
+            self.simulated(scenario, &set)
+        };
+        (0..seeds).map(one).collect()
+    }
+
+    /// A simulated metric in a unit: of one run with its interval, or the mean over several.
+    fn over(runs: &[Report], metric: &str, unit: &str) -> Result<(Simulated, Option<String>), Error> {
+        let all: Vec<SimulatedMetric> = runs.iter().map(|r| r.simulated(metric)).collect::<Result<_, _>>()?;
+        let first = all.first().ok_or("nothing was simulated")?;
+        if Dimension::of_unit(unit) != Some(first.dimension) {
+            return Err(format!("{metric} is no number of {unit}"));
         }
-        let convert = |v: f64| in_unit(v, &row.unit).unwrap_or(f64::NAN);
-        let half = m.value.half.unwrap_or(0.0);
-        let [value, low, high] = [0.0, -half, half].map(|off| convert(m.value.mean + off));
-        Ok((Simulated { value, low, high }, m.bound_by))
+        let interval = match all.as_slice() {
+            [one] => one.value,
+            _ => mean_of(&all.iter().map(|m| m.value.mean).collect::<Vec<_>>()),
+        };
+        let convert = |v: f64| in_unit(v, unit).unwrap_or(f64::NAN);
+        let half = interval.half.unwrap_or(0.0);
+        let [value, low, high] = [0.0, -half, half].map(|off| convert(interval.mean + off));
+        Ok((Simulated { value, low, high }, first.bound_by.clone()))
     }
 
     /// Answers one row by the methods that it names; without the simulation unless that is asked for.
@@ -357,7 +397,8 @@ impl Study {
             a.why = a.why.or((row.methods == "simulate").then(|| "only a simulation can answer".into()));
             return a;
         }
-        match self.simulated_metric(row, scenario) {
+        let runs = self.runs(scenario, &row.set, row.seeds);
+        match runs.and_then(|runs| Study::over(&runs, &row.metric, &row.unit)) {
             Ok((simulated, by)) => {
                 a.simulate = Some(simulated);
                 a.bound_by = a.bound_by.or(by);
@@ -367,6 +408,33 @@ impl Study {
         a
     }
 
+    /// The memory of a switch against time, in microseconds.
+    fn over_time(&self, figure: &Figure, line: &Line) -> Result<Vec<(f64, f64)>, Error> {
+        let (plan, mut diagnostics) = self.plan(&line.scenario, &line.set)?;
+        let step = Time::parse(&figure.step).map_err(|_| format!("figure {}: step is no time", figure.file))?;
+        let name = line.metric.strip_prefix("switches.").and_then(|m| m.strip_suffix(".memory"));
+        let switch = plan.network.switches().position(|(_, node, _)| Some(node.name.as_str()) == name);
+        let switch =
+            switch.ok_or_else(|| format!("figure {}: {} is no memory of a switch", figure.file, line.metric))?;
+        let Some(mut run) = Run::new(&plan, plan.stop.seed as u64, &mut diagnostics) else {
+            return Err(diagnostics.to_string());
+        };
+        run.sample_every(step);
+        let mut points = Vec::new();
+        while points.len() < figure.points {
+            match run.advance(u64::MAX) {
+                Step::Sample => {
+                    let sample = run.sample();
+                    let bytes = in_unit(sample.memory[switch] as f64, &figure.unit).unwrap_or(f64::NAN);
+                    points.push((sample.time * 1e6, bytes));
+                }
+                Step::More => {}
+                Step::Done => break,
+            }
+        }
+        Ok(points)
+    }
+
     /// Draws one of its figures.
     pub fn draw(&self, figure: &Figure) -> Result<String, Error> {
         let mut series = Vec::new();
@@ -374,7 +442,14 @@ impl Study {
             let mut points = Vec::new();
             for &x in &figure.values {
                 let set: Vec<String> = line.set.iter().map(|s| s.replace("{x}", &x.to_string())).collect();
-                points.push((x, self.metric(&line.scenario, &set, &line.metric, &figure.unit)?.value));
+                let y = match figure.seeds {
+                    0 => self.metric(&line.scenario, &set, &line.metric, &figure.unit)?.value,
+                    n => Study::over(&self.runs(&line.scenario, &set, n)?, &line.metric, &figure.unit)?.0.value,
+                };
+                points.push((x, y));
+            }
+            if figure.values.is_empty() {
+                points = self.over_time(figure, line)?;
             }
             series.push(Series { name: line.name.clone(), points });
         }

@@ -134,8 +134,16 @@ impl Network {
     }
 }
 
-/// Says of each kind of switch whether its flow control can lose frames.
+/// Says of each kind of switch whether its flow control can lose frames, or come to a standstill.
 pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network) {
+    let first = network.switches().next();
+    if let (Some((_, node, k)), FlowControl::Pause, true) =
+        (first, network.flow_control(), network.switches().count() > 1)
+    {
+        let what = format!("{}: switches that pause each other for a whole memory can come to a standstill", node.name);
+        let hint = "each may be full of frames for the other; \"pfc\" pauses by port and priority";
+        diagnostics.push(Diagnostic::warning(k.flow_control.span, what).hint(hint));
+    }
     let mut last = "";
     for (id, node, k) in network.switches() {
         let Some(b) = &network.buffering[id.0 as usize] else { continue };
