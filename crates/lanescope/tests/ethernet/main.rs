@@ -70,6 +70,7 @@ fn check(plan: &Plan, s: &Simulation) {
         let whole = (link.coded / 8.0 * s.window).round() as u64;
         let total = link.slots.total();
         assert!(total.abs_diff(whole) <= longest + 1, "{} to {}: {total} of {whole}", link.name, link.to);
+        assert!(link.slots.idle.iter().all(|n| *n <= whole), "{} to {}: {:?}", link.name, link.to, link.slots.idle);
         let gaps = 20 * link.slots.data_tlps;
         assert_eq!((link.slots.gap, link.slots.framing), (gaps, 18 * link.slots.data_tlps), "{}", link.name);
     }

@@ -2,7 +2,7 @@
 
 use super::by_hand::{BYTE, NS};
 use super::{captured, dropped, simulate};
-use lanescope::result::{Crossed, Crossing};
+use lanescope::result::{Crossed, Crossing, Idle};
 
 /// Two senders into one sink. 1482 B make 1508 B with the preamble, 1520 slots: 1206.4 and 1216 ns.
 const MERGE: &str = r#"
@@ -160,6 +160,27 @@ fn a_station_obeys_whatever_pause_frames_say() {
     }
     println!("{lapsed} of 36 let more through than the sink takes");
     assert!(lapsed > 0, "some pauses lapse");
+}
+
+/// Causes of idleness that end between slots: whenever a window opens, none of them gives a slot back.
+#[test]
+fn windows_may_open_at_any_moment() {
+    let mut paused = 0;
+    for n in 0..200 {
+        let warmup = format!("run.warmup={} ps", 1_000_000_000 + 333_337 * n);
+        let seed = format!("run.seed={n}");
+        let odd = [
+            "links.a.delay=100123 ps",
+            "links.b.delay=77777 ps",
+            "parts.a.pause_response=33333 ps",
+            "run.for=4000437 ps",
+        ];
+        // Paused and without anything to send in turns: the fractions of slots of both add up.
+        let load = ["flows.a.load={ share = \"48 %\", burst = 30 }", "flows.b.load={ share = \"48 %\", burst = 30 }"];
+        let s = simulate(MERGE, &[&odd[..], &load, &[&warmup, &seed]].concat());
+        paused += s.links.iter().map(|l| l.slots.idle[Idle::Paused as usize]).sum::<u64>();
+    }
+    assert!(paused > 100);
 }
 
 /// PFC stops one priority of one port; the other goes on.
