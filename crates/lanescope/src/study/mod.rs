@@ -437,16 +437,23 @@ impl Study {
 
     /// Draws one of its figures.
     pub fn draw(&self, figure: &Figure) -> Result<String, Error> {
+        // Lines of one scenario share its runs.
+        let mut runs: BTreeMap<(String, Vec<String>), Vec<Report>> = BTreeMap::new();
         let mut series = Vec::new();
         for line in &figure.series {
             let mut points = Vec::new();
             for &x in &figure.values {
                 let set: Vec<String> = line.set.iter().map(|s| s.replace("{x}", &x.to_string())).collect();
-                let y = match figure.seeds {
-                    0 => self.metric(&line.scenario, &set, &line.metric, &figure.unit)?.value,
-                    n => Study::over(&self.runs(&line.scenario, &set, n)?, &line.metric, &figure.unit)?.0.value,
-                };
-                points.push((x, y));
+                if figure.seeds == 0 {
+                    points.push((x, self.metric(&line.scenario, &set, &line.metric, &figure.unit)?.value));
+                    continue;
+                }
+                let key = (line.scenario.clone(), set);
+                if !runs.contains_key(&key) {
+                    let new = self.runs(&key.0, &key.1, figure.seeds)?;
+                    runs.insert(key.clone(), new);
+                }
+                points.push((x, Study::over(&runs[&key], &line.metric, &figure.unit)?.0.value));
             }
             if figure.values.is_empty() {
                 points = self.over_time(figure, line)?;
