@@ -3,7 +3,7 @@
 use lanescope::library;
 use lanescope::result::Idle;
 use lanescope::scenario::schema::json_schema;
-use lanescope::study::{Study, fit, select};
+use lanescope::study::{Row, Study, fit, select};
 
 /// Rows of `systems/rows.tsv`, where the shared folder is there.
 fn published() -> Option<Vec<Vec<String>>> {
