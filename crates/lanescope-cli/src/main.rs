@@ -119,12 +119,21 @@ struct Simulate {
     /// Run with so many seeds, from the first on, and say how far apart they are
     #[arg(long, value_name = "N", conflicts_with_all = ["series", "vary"], value_parser = clap::value_parser!(u32).range(2..=1000))]
     seeds: Option<u32>,
-    /// Write a time series to this CSV file: throughput, queues, credits in use, utilisation
+    /// Write a time series to this CSV file: throughput, queues, credits in use, utilisation, memory of Ethernet switches
     #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "vary")]
     series: Option<PathBuf>,
     /// Time between the rows of --series, e.g. "1 us"
     #[arg(long, value_name = "TIME", requires = "series")]
     step: Option<String>,
+    /// Write the frames that cross an Ethernet link to this file, for Wireshark (pcapng)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "vary"])]
+    pcap: Option<PathBuf>,
+    /// Which link; without it the only one, or the first on the way of the first flow
+    #[arg(long, value_name = "LINK", requires = "pcap")]
+    pcap_link: Option<String>,
+    /// Bytes that --pcap keeps of each frame; 0 keeps all
+    #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = 128)]
+    snaplen: u32,
 }
 
 fn main() -> ExitCode {

@@ -1,9 +1,11 @@
 //! One file per command.
 
 pub(crate) mod answer;
+mod capture;
 pub(crate) mod diff;
 pub(crate) mod library;
 pub(crate) mod need;
+mod series;
 pub(crate) mod simulate;
 pub(crate) mod study;
 pub(crate) mod wire;

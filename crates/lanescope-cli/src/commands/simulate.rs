@@ -1,17 +1,16 @@
 //! A simulation with its surroundings: what it will cost is said before, progress while it runs, Ctrl-C gives what there is.
 
+use super::capture::{self, Capture};
+use super::series::Series;
 use crate::Simulate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
-use lanescope::protocol::pcie::Class;
 use lanescope::result::{Report, Simulation};
-use lanescope::sim::{Run, Sample, Step, over_seeds};
+use lanescope::sim::{Run, Step, over_seeds};
 use lanescope::units::{Time, digits};
 use rayon::prelude::*;
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -22,8 +21,6 @@ const PIECE: u64 = 1 << 19;
 const SPEED: f64 = 1e7;
 /// Seconds from which on a run is called long.
 const LONG: f64 = 3.0;
-/// Rows of a time series at most.
-const MOST_ROWS: u64 = 100_000;
 
 /// How long a second Ctrl-C is taken for an echo of the first: some programs signal a process and its group.
 const ECHO: Duration = Duration::from_secs(1);
@@ -69,14 +66,19 @@ pub(crate) fn simulate(
     estimate: &Report,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Simulation>, String> {
+    let link = a.pcap.as_ref().map(|_| capture::link(plan, a.pcap_link.as_deref())).transpose()?;
     let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else { return Ok(None) };
     let mut series = None;
     if let (Some(file), Some(step)) = (&a.series, &a.step) {
         let step = Time::parse(step).ok().filter(|t| *t > Time::ZERO);
         let step = step.ok_or("--step takes a time above zero, e.g. --step \"1 us\"")?;
         run.sample_every(step);
-        series = Some(Series::create(file, plan, run.sample())?);
+        series = Some(Series::create(file, plan, estimate, run.sample())?);
     }
+    let mut capture = match (&a.pcap, link) {
+        (Some(file), Some(link)) => Some(Capture::create(file, plan, link, a.snaplen, &mut run)?),
+        _ => None,
+    };
     announce(plan, estimate);
     if let Some(n) = a.seeds {
         listen();
@@ -86,7 +88,11 @@ pub(crate) fn simulate(
     let stop = listen();
     let bar = bar();
     loop {
-        match run.advance(PIECE) {
+        let step = run.advance(PIECE);
+        if let Some(c) = &mut capture {
+            c.take(&mut run)?;
+        }
+        match step {
             Step::Done => break,
             Step::Sample => {
                 if let Some(s) = &mut series
@@ -107,6 +113,9 @@ pub(crate) fn simulate(
     bar.finish_and_clear();
     if let Some(s) = series {
         s.finish()?;
+    }
+    if let Some(c) = capture {
+        c.finish()?;
     }
     Ok(Some(run.snapshot()))
 }
@@ -137,86 +146,6 @@ fn bar() -> ProgressBar {
         bar.set_style(style);
     }
     bar
-}
-
-/// A time series on its way into a CSV file: for each step throughput of flows, queues, credits in use and utilisation of links.
-struct Series {
-    file: BufWriter<File>,
-    name: String,
-    /// The directions that some flow uses, with their slots per second and header credits in all.
-    wires: Vec<(usize, f64, [Option<u32>; 3])>,
-    before: Sample,
-    rows: u64,
-}
-
-impl Series {
-    fn create(path: &Path, plan: &Plan, now: Sample) -> Result<Series, String> {
-        let name = path.display().to_string();
-        let file = File::create(path).map_err(|e| format!("{name}: {e}"))?;
-        let hops: Vec<_> = plan.directions().collect();
-        let mut used = vec![false; hops.len()];
-        for hop in plan.flows.iter().flat_map(|f| &f.route) {
-            let link = 2 * hop.link.0 as usize;
-            (used[link], used[link + 1]) = (true, true);
-        }
-        let mut head = vec!["time_s".to_owned()];
-        for flow in plan.flows.iter() {
-            head.extend([format!("flows.{}.bps", flow.name), format!("flows.{}.backlog", flow.name)]);
-        }
-        let mut wires = Vec::new();
-        for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
-            let link = plan.link(hop.link);
-            let path = plan.direction_name(hop);
-            head.extend(["utilisation", "queued_tlps", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            let all = Class::ALL.map(|c| plan.buffer(hop, c).headers);
-            for (kind, _) in ["posted", "nonposted", "completion"].iter().zip(all).filter(|(_, n)| n.is_some()) {
-                head.push(format!("{path}.{kind}_headers_in_use"));
-            }
-            wires.push((i, link.speed.typical.coded().bytes(), all));
-        }
-        let mut series = Series { file: BufWriter::new(file), name, wires, before: now, rows: 0 };
-        series.line(&head)?;
-        Ok(series)
-    }
-
-    fn line(&mut self, cells: &[String]) -> Result<(), String> {
-        let quoted: Vec<String> =
-            cells.iter().map(|c| if c.contains(',') { format!("\"{c}\"") } else { c.clone() }).collect();
-        writeln!(self.file, "{}", quoted.join(",")).map_err(|e| format!("{}: {e}", self.name))
-    }
-
-    /// Writes a row; says whether there is room for more.
-    fn row(&mut self, now: Sample) -> Result<bool, String> {
-        self.rows += 1;
-        let step = now.time - self.before.time;
-        let mut cells = vec![now.time.to_string()];
-        for (i, delivered) in now.delivered.iter().enumerate() {
-            let bits = (delivered - self.before.delivered[i]) as f64 * 8.0;
-            cells.extend([(bits / step).round().to_string(), now.backlog[i].to_string()]);
-        }
-        for &(w, rate, all) in &self.wires {
-            // A packet is counted when it begins, so one step may seem a little more than full.
-            let busy = (now.busy[w] - self.before.busy[w]) as f64 / (rate * step);
-            cells.extend([format!("{:.4}", busy.min(1.0)), now.queued[w].to_string(), now.queued_bytes[w].to_string()]);
-            for (all, left) in all.into_iter().zip(now.credits[w]) {
-                if let (Some(all), Some(left)) = (all, left) {
-                    cells.push((all - left.min(all)).to_string());
-                }
-            }
-        }
-        self.before = now;
-        self.line(&cells)?;
-        if self.rows == MOST_ROWS {
-            eprintln!("note: {} ends after {MOST_ROWS} rows", self.name);
-        }
-        Ok(self.rows < MOST_ROWS)
-    }
-
-    fn finish(mut self) -> Result<(), String> {
-        self.file.flush().map_err(|e| format!("{}: {e}", self.name))?;
-        eprintln!("wrote {}, {} rows", self.name, self.rows);
-        Ok(())
-    }
 }
 
 /// Says why a plan cannot be simulated, where the estimate stands alone.

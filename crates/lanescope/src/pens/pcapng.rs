@@ -38,12 +38,13 @@ pub struct Pcapng<W: Write> {
     snaplen: u32,
     /// The body of the block that is being written, kept for its memory.
     body: Vec<u8>,
+    written: u64,
 }
 
 impl<W: Write> Pcapng<W> {
     /// Begins a capture of a link; of each frame at most `snaplen` bytes are kept, or all of them with 0.
     pub fn new(out: W, link_name: &str, snaplen: u32) -> Result<Pcapng<W>> {
-        let mut pen = Pcapng { out, snaplen, body: Vec::new() };
+        let mut pen = Pcapng { out, snaplen, body: Vec::new(), written: 0 };
         pen.words(&[BYTE_ORDER]);
         pen.halves(&[1, 0]);
         // The section's length is not known while it is written.
@@ -74,6 +75,11 @@ impl<W: Write> Pcapng<W> {
         self.option(FLAGS, &direction.to_le_bytes());
         self.last_option();
         self.block(PACKET)
+    }
+
+    /// Bytes of the capture so far.
+    pub fn bytes(&self) -> u64 {
+        self.written
     }
 
     /// Ends the capture and gives the writer back.
@@ -112,6 +118,7 @@ impl<W: Write> Pcapng<W> {
         self.out.write_all(&length)?;
         self.out.write_all(&self.body)?;
         self.out.write_all(&length)?;
+        self.written += self.body.len() as u64 + 12;
         self.body.clear();
         Ok(())
     }

@@ -1,0 +1,103 @@
+//! A time series on its way into a CSV file.
+
+use lanescope::plan::Plan;
+use lanescope::protocol::pcie::Class;
+use lanescope::result::Report;
+use lanescope::sim::Sample;
+use std::fs::File;
+use std::path::Path;
+
+/// Rows of a time series at most.
+const MOST_ROWS: u64 = 100_000;
+/// Cells of one at most: some hundred megabytes, however many wires there are.
+const MOST_CELLS: u64 = 50_000_000;
+
+/// For each step throughput of flows, queues, credits in use, utilisation of links and memories of Ethernet switches.
+pub(super) struct Series {
+    file: csv::Writer<File>,
+    name: String,
+    /// The directions that some flow uses, with their slots per second and header credits in all.
+    wires: Vec<(usize, f64, [Option<u32>; 3])>,
+    before: Sample,
+    rows: u64,
+    most: u64,
+}
+
+impl Series {
+    /// Begins a file; `estimate` says which wires carry anything.
+    pub(super) fn create(path: &Path, plan: &Plan, estimate: &Report, now: Sample) -> Result<Series, String> {
+        let name = path.display().to_string();
+        let file = File::create(path).map_err(|e| format!("{name}: {e}"))?;
+        let hops: Vec<_> = plan.directions().collect();
+        let mut used = vec![false; hops.len()];
+        for hop in plan.flows.iter().flat_map(|f| &f.route) {
+            let link = 2 * hop.link.0 as usize;
+            (used[link], used[link + 1]) = (true, true);
+        }
+        let mut head = vec!["time_s".to_owned()];
+        // In the order of a sample: PCIe, then Ethernet.
+        let flows = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
+        head.extend(flows.flat_map(|name| [format!("flows.{name}.bps"), format!("flows.{name}.backlog")]));
+        let mut wires = Vec::new();
+        for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
+            let link = plan.link(hop.link);
+            let path = plan.direction_name(hop);
+            head.extend(["utilisation", "queued_tlps", "queued_bytes"].map(|c| format!("{path}.{c}")));
+            let all = Class::ALL.map(|c| plan.buffer(hop, c).headers);
+            for (kind, _) in ["posted", "nonposted", "completion"].iter().zip(all).filter(|(_, n)| n.is_some()) {
+                head.push(format!("{path}.{kind}_headers_in_use"));
+            }
+            wires.push((i, link.speed.typical.coded().bytes(), all));
+        }
+        let ethernet = estimate.links.iter().skip(hops.len()).zip(0..).filter(|(l, _)| l.tlps > 0.0);
+        for (_, wire) in ethernet {
+            let path = plan.network.wire_name(wire);
+            head.extend(["utilisation", "queued_frames", "queued_bytes"].map(|c| format!("{path}.{c}")));
+            let rate = plan.network.link(wire).rate.typical.rate().bytes();
+            wires.push((hops.len() + wire as usize, rate, [None; 3]));
+        }
+        head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
+        let most = (MOST_CELLS / head.len() as u64).min(MOST_ROWS);
+        let mut series = Series { file: csv::Writer::from_writer(file), name, wires, before: now, rows: 0, most };
+        series.line(&head)?;
+        Ok(series)
+    }
+
+    fn line(&mut self, cells: &[String]) -> Result<(), String> {
+        self.file.write_record(cells).map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// Writes a row; says whether there is room for more.
+    pub(super) fn row(&mut self, now: Sample) -> Result<bool, String> {
+        self.rows += 1;
+        let step = now.time - self.before.time;
+        let mut cells = vec![now.time.to_string()];
+        for (i, delivered) in now.delivered.iter().enumerate() {
+            let bits = (delivered - self.before.delivered[i]) as f64 * 8.0;
+            cells.extend([(bits / step).round().to_string(), now.backlog[i].to_string()]);
+        }
+        for &(w, rate, all) in &self.wires {
+            // A packet is counted when it begins, so one step may seem a little more than full.
+            let busy = (now.busy[w] - self.before.busy[w]) as f64 / (rate * step);
+            cells.extend([format!("{:.4}", busy.min(1.0)), now.queued[w].to_string(), now.queued_bytes[w].to_string()]);
+            for (all, left) in all.into_iter().zip(now.credits[w]) {
+                if let (Some(all), Some(left)) = (all, left) {
+                    cells.push((all - left.min(all)).to_string());
+                }
+            }
+        }
+        cells.extend(now.memory.iter().map(u64::to_string));
+        self.before = now;
+        self.line(&cells)?;
+        if self.rows == self.most {
+            eprintln!("note: {} ends after {} rows", self.name, self.most);
+        }
+        Ok(self.rows < self.most)
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), String> {
+        self.file.flush().map_err(|e| format!("{}: {e}", self.name))?;
+        eprintln!("wrote {}, {} rows", self.name, self.rows);
+        Ok(())
+    }
+}
