@@ -17,7 +17,8 @@ use crate::diagnostic::Diagnostics;
 use crate::plan::{Direction, Flow, Hop, LinkId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::{
-    Binding, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total, Verdict,
+    Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total,
+    Verdict,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
@@ -155,6 +156,7 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
         lifting,
         measured,
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
+        excess: Excess::Queue,
     }
 }
 

@@ -11,8 +11,8 @@ use super::fill::{Resource, Share, Use, shares};
 use super::typically_bound;
 use crate::plan::Plan;
 use crate::plan::network::Network;
-use crate::result::{Binding, FlowReport, Ledger, LinkReport, Measured, Ranged, SwitchReport, Total, Verdict};
-use crate::scenario::keys::FlowControl;
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, SwitchReport, Total, Verdict};
+use crate::scenario::keys::{CongestionControl, FlowControl};
 use std::collections::{BTreeMap, BTreeSet};
 use ways::{Asked, asked, capacity};
 
@@ -193,7 +193,17 @@ impl Outcome<'_> {
             lifting: None,
             measured,
             verdict: if members.iter().any(|&i| short(i)) { Verdict::Unstable } else { Verdict::Stable },
+            excess: self.excess(main),
         }
+    }
+
+    /// A station's own wire makes frames wait in the station. Further on they are dropped, unless somebody tells the source in time.
+    fn excess(&self, stream: usize) -> Excess {
+        let network = self.network;
+        let own = |r: usize| network.station(network.leaves(self.resources[r].key)).is_some();
+        let told =
+            network.flow_control() != FlowControl::None || network.congestion_control() != CongestionControl::None;
+        if told || self.shares[stream].by.is_none_or(own) { Excess::Source } else { Excess::Dropped }
     }
 
     fn total(&self) -> Option<Total> {

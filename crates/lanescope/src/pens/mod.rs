@@ -43,6 +43,21 @@ fn cell(value: Option<f64>) -> String {
     value.map_or(String::new(), |v| format!("{v:.11e}").parse::<f64>().unwrap_or(v).to_string())
 }
 
+/// Columns that flows of frames add.
+const FRAME_HEADS: [&str; 7] = [
+    "simulated_frames_bps",
+    "simulated_frames_sent",
+    "simulated_frames_delivered",
+    "simulated_frames_dropped",
+    "simulated_transit_s",
+    "simulated_transit_p99_s",
+    "simulated_transit_max_s",
+];
+
+fn has_frames(s: &Simulation) -> bool {
+    s.flows.iter().any(|f| f.frames.is_some())
+}
+
 /// The flows of a report, one a row, in bits per second and seconds.
 pub fn flows_grid(report: &Report) -> Grid {
     let head = [
@@ -71,9 +86,15 @@ pub fn flows_grid(report: &Report) -> Grid {
         "simulated_verdict",
         "ending",
     ];
+    // Only a simulated Ethernet has these.
+    let ethernet = report.simulation.as_ref().is_some_and(has_frames);
+    let mut head = head.map(String::from).to_vec();
+    if ethernet {
+        head.extend(FRAME_HEADS.map(String::from));
+    }
     let rows = report.flows.iter().enumerate().map(|(i, f)| {
         let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
-        vec![
+        let mut row = vec![
             f.name.clone(),
             f.instances.to_string(),
             f.both_ways.to_string(),
@@ -98,9 +119,22 @@ pub fn flows_grid(report: &Report) -> Grid {
             cell(s.map(|s| s.max)),
             s.map_or("", |s| if s.unstable { "unstable" } else { "stable" }).to_owned(),
             report.simulation.as_ref().map_or(String::new(), |s| s.ending.name().to_owned()),
-        ]
+        ];
+        if ethernet {
+            let f = s.and_then(|s| s.frames);
+            row.extend([
+                cell(f.map(|f| f.rate.mean)),
+                f.map_or(String::new(), |f| f.sent.to_string()),
+                f.map_or(String::new(), |f| f.delivered.to_string()),
+                f.map_or(String::new(), |f| f.dropped.to_string()),
+                cell(f.map(|f| f.transit.mean)),
+                cell(f.map(|f| f.transit_p99)),
+                cell(f.map(|f| f.transit_max)),
+            ]);
+        }
+        row
     });
-    Grid { head: head.map(String::from).to_vec(), rows: rows.collect() }
+    Grid { head, rows: rows.collect() }
 }
 
 /// The simulated ledgers of a report, one direction a row, in slots (bytes after line coding) of the measured time.
@@ -108,9 +142,17 @@ pub fn slots_grid(simulation: &Simulation) -> Grid {
     let mut head: Vec<String> = ["link", "from", "to", "slots"].map(String::from).to_vec();
     let names = simulation.links.first().map(|l| l.entries()).unwrap_or_default();
     head.extend(names.iter().map(|(n, _)| n.replace([' ', ',', '-', '\''], "_").replace("__", "_")));
+    let ethernet = has_frames(simulation);
+    if ethernet {
+        // Numbers of frames, not slots.
+        head.extend(["data_frames", "control_frames_sent", "pauses_stop", "pauses_go"].map(String::from));
+    }
     let rows = simulation.links.iter().map(|l| {
         let mut row = vec![l.name.clone(), l.from.clone(), l.to.clone(), l.slots.total().to_string()];
         row.extend(l.entries().iter().map(|(_, n)| n.to_string()));
+        if ethernet {
+            row.extend([l.slots.data_tlps, l.slots.controls, l.pauses.0, l.pauses.1].map(|n| n.to_string()));
+        }
         row
     });
     Grid { head, rows: rows.collect() }

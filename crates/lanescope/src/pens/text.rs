@@ -1,9 +1,11 @@
 //! A report as a person reads it: each flow in a few lines, then where the bits of the binding links go.
 
+mod ethernet;
+
 use super::Paint;
 use crate::result::{
-    Binding, Ending, FlowReport, Interval, LinkReport, Ranged, Report, SimulatedFlow, SimulatedLink, Simulation,
-    Verdict,
+    Binding, Ending, Excess, FlowReport, Interval, LinkReport, Ranged, Report, SimulatedFlow, SimulatedLink,
+    Simulation, Verdict,
 };
 use crate::units::{digits, human_rate, human_time};
 use std::fmt::Write;
@@ -29,6 +31,7 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         }
     }
     if let Some(s) = &report.simulation {
+        ethernet::network(&mut out, s, paint);
         simulation(&mut out, s, paint);
     }
     out
@@ -132,6 +135,9 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         s.operations,
         human_time(s.max)
     );
+    if let Some(frames) = &s.frames {
+        ethernet::frames(out, s, frames, paint);
+    }
     if let Some(o) = &s.over_seeds {
         let _ = writeln!(
             out,
@@ -146,6 +152,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
             human_time(o.max.mean),
             plus_minus(o.max, human_time)
         );
+        ethernet::over_seeds(out, o);
     }
     let off = s.rate.mean / f.share.typical - 1.0;
     if off.abs() > AGREE && s.operations >= ENOUGH {
@@ -240,12 +247,13 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
     let _ = writeln!(out, "  {}{}{}", paint.faint, f.what, paint.off);
     if f.verdict == Verdict::Unstable {
         let wanted = f.wanted_each.iter().sum::<f64>();
-        let queue = human_rate(wanted - f.share.typical);
-        let _ = writeln!(
-            out,
-            "  {}unstable{}   more is offered than can be carried: the queue before {} grows by {queue}",
-            paint.alarm, paint.off, f.bound_by.element
-        );
+        let (rest, by) = (human_rate(wanted - f.share.typical), &f.bound_by.element);
+        let then = match f.excess {
+            Excess::Queue => format!("the queue before {by} grows by {rest}"),
+            Excess::Source => format!("{rest} stays at the source, where a queue grows"),
+            Excess::Dropped => format!("{rest} is dropped before {by}"),
+        };
+        let _ = writeln!(out, "  {}unstable{}   more is offered than can be carried: {then}", paint.alarm, paint.off);
     }
     let also = match f.bound_also.as_slice() {
         [] => String::new(),

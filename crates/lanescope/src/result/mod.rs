@@ -118,6 +118,9 @@ pub struct FlowReport {
     pub measured: Option<Measured>,
     /// Whether the load can be carried at all.
     pub verdict: Verdict,
+    /// Where the rest stays when it cannot.
+    #[serde(default)]
+    pub excess: Excess,
 }
 
 /// All flows together. Flows that alternate count per direction, except in `both_ways`.
@@ -180,6 +183,19 @@ pub enum Verdict {
     Stable,
     /// An open load above what something downstream carries: a queue grows without end.
     Unstable,
+}
+
+/// What becomes of the part of a load that cannot be carried.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Excess {
+    /// A queue before what binds grows.
+    #[default]
+    Queue,
+    /// It waits at its source, which is held back.
+    Source,
+    /// A switch before what binds drops it.
+    Dropped,
 }
 
 /// One direction of a link at the estimated load.

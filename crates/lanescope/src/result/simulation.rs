@@ -398,6 +398,9 @@ pub struct SimulatedMemory {
     pub no_memory: u64,
     /// Frames dropped because a port and priority had used up its headroom.
     pub no_headroom: u64,
+    /// Bytes that there are, of all ports together.
+    #[serde(default)]
+    pub size: u64,
 }
 
 /// A simulated number of [`Report::simulated`], in SI steps.

@@ -9,6 +9,7 @@ use crate::result::{
     SlotCounts,
 };
 use crate::scenario::PartKeys;
+use crate::scenario::keys::Buffers;
 use serde::Serialize;
 
 /// Femtoseconds in a second.
@@ -117,13 +118,17 @@ impl Run {
         let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
         let stored = self.sides.ethernet.stored(self.now);
         let pcie = plan.parts.iter().filter(|p| matches!(p.keys, PartKeys::Switch(_))).map(|p| (&p.name, None));
-        let ethernet = network.switches().zip(&stored).enumerate().map(|(i, ((_, node, _), s))| {
+        let ethernet = network.switches().zip(&stored).enumerate().map(|(i, ((_, node, keys), s))| {
             let before = self.drops_at_window.get(i).copied().unwrap_or_default();
             let memory = SimulatedMemory {
                 most: s.most,
                 at_end: s.now,
                 no_memory: s.no_memory - before.no_memory,
                 no_headroom: s.no_headroom - before.no_headroom,
+                size: match keys.buffers.typical {
+                    Buffers::Shared => keys.memory.typical.0,
+                    _ => keys.memory.typical.0.saturating_mul(node.ports.len() as u64),
+                },
             };
             (&node.name, Some(memory))
         });
