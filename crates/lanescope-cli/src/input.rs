@@ -33,6 +33,9 @@ pub(crate) fn limited_path(path: &Path, most: usize, what: &str) -> Result<Strin
     limited(file, &shown.to_string(), most, what)
 }
 
+/// Bytes of a trace at most: a million lines and more.
+const MAX_TRACE: usize = 64 << 20;
+
 fn limited(from: impl Read, name: &str, most: usize, what: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     from.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| format!("{name}: {}", reason(&e)))?;
@@ -66,6 +69,15 @@ impl Resolver for Files {
         let place = Path::new(from).parent().unwrap_or(Path::new(""));
         let full = place.join(reference);
         path(&full).map(|text| Included { name: full.display().to_string(), text, author: Author::User })
+    }
+
+    fn trace(&self, reference: &str, from: &str) -> Result<Included, String> {
+        if from.starts_with("platforms/") && !Path::new(from).exists() {
+            return Err("a library text names no files".into());
+        }
+        let full = Path::new(from).parent().unwrap_or(Path::new("")).join(reference);
+        let text = limited_path(&full, MAX_TRACE, "a trace")?;
+        Ok(Included { name: full.display().to_string(), text, author: Author::User })
     }
 
     fn names(&self) -> Vec<String> {

@@ -16,7 +16,7 @@ use keys::{
     Switch,
 };
 use quantity::{Problem, Shape, unknown};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tree::{Author, Node, Set, Table, Value};
 
@@ -37,6 +37,10 @@ pub struct Included {
 pub trait Resolver {
     /// The text that `reference`, written in the text called `from`, stands for; or why there is none.
     fn resolve(&self, reference: &str, from: &str) -> Result<Included, String>;
+    /// The same of a trace, which may be longer than a scenario and have any name.
+    fn trace(&self, reference: &str, from: &str) -> Result<Included, String> {
+        self.resolve(reference, from)
+    }
     /// Names that exist, for suggestions.
     fn names(&self) -> Vec<String>;
 }
@@ -297,12 +301,16 @@ impl Shelf<'_> {
     /// The texts of the traces that flows name.
     fn traces(&self, diagnostics: &mut Diagnostics, streams: &[Named<Stream>]) -> HashMap<String, Trace> {
         let mut traces = HashMap::new();
+        let mut known = HashSet::new();
         for stream in streams {
             let keys::StreamLoad::Trace(name) = &stream.keys.load.typical else { continue };
             let span = stream.keys.load.span.unwrap_or(stream.span);
             let from = diagnostics.source(span.source).name.clone();
             let main = diagnostics.source(SourceId(0)).name.clone();
-            match self.resolver.resolve(name, if from == "--set" { &main } else { &from }) {
+            if !known.insert((name.clone(), from.clone())) {
+                continue;
+            }
+            match self.resolver.trace(name, if from == "--set" { &main } else { &from }) {
                 Ok(included) => {
                     let text: Arc<str> = included.text.into();
                     let source = diagnostics.add_source(included.name, text.to_string());
