@@ -30,6 +30,9 @@ pub(crate) enum Platform {
 pub(crate) struct New {
     /// A platform of the library to start from; without it, a host with a switch and two NICs
     platform: Option<String>,
+    /// An Ethernet: hosts on a switch
+    #[arg(long, conflicts_with = "platform")]
+    ethernet: bool,
 }
 
 /// Which schema, and how.
@@ -92,6 +95,7 @@ fn unknown(name: &str) -> u8 {
 
 pub(crate) fn new(a: &New) -> u8 {
     match &a.platform {
+        None if a.ethernet => output::print(include_str!("../starter-ethernet.toml")),
         None => output::print(include_str!("../starter.toml")),
         Some(name) => {
             let all = library::platforms();
