@@ -167,7 +167,7 @@ pub fn flight(length: Length) -> Time {
 /// the same). The decision waits behind a frame that has just begun, the pause frame crosses the link, the sender takes its time and finishes the frame that
 /// it has just begun, and what is on the link comes in. `delay` is one way, `response` the sender's; `longest` the longest frame either way.
 pub fn headroom(rate: LineRate, delay: Time, response: Time, longest: u64) -> u64 {
-    let flight = rate.rate().slots(Time::from_fs(2 * delay.fs() + response.fs())) + 1;
+    let flight = rate.rate().slots(Time::from_fs(delay.fs().saturating_mul(2).saturating_add(response.fs()))) + 1;
     // What goes before the pause frame, and the pause frame itself, are time in which data frames come in.
     wire(longest) + wire(MIN_FRAME) + flight + wire(longest)
 }

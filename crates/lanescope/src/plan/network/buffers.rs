@@ -53,8 +53,9 @@ impl Buffering {
             .unwrap_or(0);
         // A stopped destination holds up the application; what adapters hold comes all the same.
         let neighbours = node.ports.iter().map(|&(link, end)| network.links[link as usize].ends[1 - end as usize]);
-        let adapter =
-            neighbours.filter_map(|n| network.station(n)).map(|s| s.mac_buffer.typical.0 + s.nic_buffer.typical.0);
+        let adapter = neighbours
+            .filter_map(|n| network.station(n))
+            .map(|s| s.mac_buffer.typical.0.saturating_add(s.nic_buffer.typical.0));
         let ahead = adapter.max().unwrap_or(0);
         let classes = network.classes.len().max(1) as u64;
         // Other control frames may go before.
@@ -63,20 +64,20 @@ impl Buffering {
             FlowControl::Voq => ports - 1,
             _ => 0,
         };
-        let headroom = headroom + before * ethernet::wire(ethernet::MIN_FRAME);
+        let headroom = headroom.saturating_add(before * ethernet::wire(ethernet::MIN_FRAME));
         let stated = k.headroom.as_ref().map_or(headroom, |q| q.typical.0);
         // How many accounts there are that may each reach the high threshold, and what may come beyond it for one of them.
         let (accounts, beyond) = match k.flow_control.typical {
             FlowControl::None => (0, 0),
-            FlowControl::Pause => (1, ports * headroom),
+            FlowControl::Pause => (1, ports.saturating_mul(headroom)),
             FlowControl::Pfc => (ports * classes, headroom),
-            FlowControl::Voq => (ports, (ports - 1) * (headroom + ahead)),
+            FlowControl::Voq => (ports, (ports - 1).saturating_mul(headroom.saturating_add(ahead))),
             FlowControl::Credits => (stations.max(1), 0),
         };
         let share = match k.flow_control.typical {
             FlowControl::None => memory,
             FlowControl::Pause => memory / 2,
-            _ => (memory.saturating_sub(accounts * beyond) / accounts.max(1)).max(longest.min(memory)),
+            _ => (memory.saturating_sub(accounts.saturating_mul(beyond)) / accounts.max(1)).max(longest.min(memory)),
         };
         let high = k.high_threshold.as_ref().map_or(share, |q| q.typical.0);
         let credit = (memory / stations.max(1)).max(longest);
@@ -86,7 +87,7 @@ impl Buffering {
             high,
             low: k.low_threshold.as_ref().map_or(high / 2, |q| q.typical.0),
             headroom: stated,
-            account: k.headroom.as_ref().map(|q| high + q.typical.0),
+            account: k.headroom.as_ref().map(|q| high.saturating_add(q.typical.0)),
             ecn_high,
             ecn_low: k.ecn_low.as_ref().map_or(ecn_high / 40, |q| q.typical.0),
             credit,
@@ -96,7 +97,7 @@ impl Buffering {
                     let granted = |s: &Station| s.credit.as_ref().map_or(credit, |q| q.typical.0.max(longest));
                     nodes.map(granted).fold(0, u64::saturating_add)
                 }
-                _ => accounts * (high + beyond),
+                _ => accounts.saturating_mul(high.saturating_add(beyond)),
             },
         }
     }

@@ -9,10 +9,12 @@ use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priori
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
 use crate::scenario::{MAX_THINGS, Named, NodeKeys, Scenario, Trace};
 use crate::units::{Bytes, Length, Rate, Time};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Messages of a trace at most.
+/// Messages of traces at most, of all flows together.
 const MOST_TRACED: usize = 1 << 20;
+/// Pairs of a source and a destination at most: each costs plan and simulation some tens of bytes.
+const MOST_PAIRS: usize = 1 << 22;
 
 /// A node and the port asked for; without a number, the next free one.
 type Plug = (NodeId, Option<u32>);
@@ -60,6 +62,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     let model = network.switches().next().map(|s| s.0);
     network.model = model;
     alike(diagnostics, &network);
+    times(diagnostics, &network);
     if diagnostics.has_errors() {
         return network;
     }
@@ -261,7 +264,11 @@ fn plug(diagnostics: &mut Diagnostics, nodes: &mut [Node], wires: &[Wire]) -> Ve
                         NodeKeys::Station(_) => format!("{} is already plugged into another link", node.name),
                         NodeKeys::Switch(_) => format!("{} has no port {port}: it has {limit}", node.name),
                     };
-                    diagnostics.push(Diagnostic::error(span, what));
+                    let mut d = Diagnostic::error(span, what);
+                    if let NodeKeys::Switch(_) = &node.keys {
+                        d = d.hint(format!("write ports = … in [parts.{}] for more", node.group));
+                    }
+                    diagnostics.push(d);
                     return Vec::new();
                 }
                 if let Some(other) = taken.insert((id, port), i) {
@@ -365,6 +372,35 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
             "flow_control \"voq\" knows one switch: it tells all stations itself",
         );
         diagnostics.push(d.hint("for fabrics of several there are pause, pfc and credits"));
+    }
+}
+
+/// Femtoseconds of what takes longer than any network: sums of a few of these, and of a run's length, stay far from the end of the clock.
+const LONGEST_TIME: u64 = 1_000_000_000_000_000;
+
+/// Times against [`LONGEST_TIME`].
+fn times(diagnostics: &mut Diagnostics, network: &Network) {
+    let mut told = HashSet::new();
+    let mut check = |what: String, q: &Quantity<Time>| {
+        let longest = q.slow.max(q.typical).max(q.fast);
+        if longest.fs() > LONGEST_TIME && told.insert(what.clone()) {
+            let d = Diagnostic::error(q.span, format!("{what} of {longest} is too long"));
+            diagnostics.push(d.hint("at most 1 s; a signal takes 5 us for a kilometre of cable"));
+        }
+    };
+    for link in &network.links {
+        check(format!("links.{}: a delay", link.group), &link.delay);
+    }
+    for node in &network.nodes {
+        match &node.keys {
+            NodeKeys::Switch(k) => check(format!("parts.{}: a latency", node.group), &k.latency),
+            NodeKeys::Station(k) => {
+                check(format!("parts.{}: a pause_response", node.group), &k.pause_response);
+                check(format!("parts.{}: a cnp_interval", node.group), &k.cnp_interval);
+                check(format!("parts.{}: an alpha_timer", node.group), &k.alpha_timer);
+                check(format!("parts.{}: a rate_timer", node.group), &k.rate_timer);
+            }
+        }
     }
 }
 
@@ -489,6 +525,17 @@ fn expand(
             return;
         }
         Pattern::Random | Pattern::AllToAll => {
+            let before: usize = network.streams.iter().map(|s| s.targets.len()).sum();
+            let pairs = from.len() * to.len();
+            if before + pairs > MOST_PAIRS {
+                let what = format!("flow {}: {pairs} pairs of a source and a destination", stream.name);
+                let d = Diagnostic::error(k.pattern.span.unwrap_or(to_span), what);
+                let hint = format!(
+                    "all flows together have at most {MOST_PAIRS}: 2048 stations to one another; pairs and permutations have one for each source"
+                );
+                diagnostics.push(d.hint(hint));
+                return;
+            }
             list.extend(from.iter().map(|f| (*f, (0..to.len()).filter(|t| to[*t] != *f).collect())))
         }
     }
@@ -580,11 +627,12 @@ fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, 
                 Some(list) if !list.is_empty() => {
                     let bytes: u64 = list.iter().map(|t| t.bytes).sum();
                     let last = list.last().map_or(1, |t| t.at).max(1);
-                    s.offered = Some(Rate::ratio(bytes as u128 * 8 * 1_000_000_000_000_000, last as u128));
-                    s.size = Quantity {
-                        default: true,
-                        ..s.size.with(Bytes(list.iter().map(|t| t.bytes).max().unwrap_or(size)))
-                    };
+                    let longest = list.iter().map(|t| t.bytes).max().unwrap_or(size);
+                    // A text ends: what comes at once at its end is not a rate that a link would have to carry for ever.
+                    let most = line.scaled(longest, network.wire_bytes(s, longest));
+                    let rate = Rate::ratio(bytes as u128 * 8 * 1_000_000_000_000_000, last as u128);
+                    s.offered = Some(if rate > most { most } else { rate });
+                    s.size = Quantity { default: true, ..s.size.with(Bytes(longest)) };
                     s.trace = Some(list.into());
                 }
                 Some(_) => {
@@ -601,6 +649,9 @@ fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, 
 /// Reads `time, destination, size` lines; what is wrong points into the trace.
 fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &Trace) -> Option<Vec<Traced>> {
     let mut list: Vec<Traced> = Vec::new();
+    let before: usize = network.streams.iter().filter_map(|s| s.trace.as_ref()).map(|t| t.len()).sum();
+    let targets: HashMap<&str, u32> =
+        s.targets.iter().zip(0..).map(|(t, i)| (network.node(*t).name.as_str(), i)).collect();
     let mut start = 0;
     for line in trace.text.split_inclusive('\n') {
         let at = Span { source: trace.source, start, end: start + line.trim_end().len() as u32 };
@@ -619,7 +670,7 @@ fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &
         let [time, to, bytes] = cells.as_slice() else { return wrong("this line has not three cells".into()) };
         let Ok(time) = Time::parse(time) else { return wrong(format!("{time:?} is no time")) };
         let Ok(bytes) = Bytes::parse(bytes) else { return wrong(format!("{bytes:?} is no size")) };
-        let Some(target) = s.targets.iter().position(|t| network.node(*t).name == *to) else {
+        let Some(&target) = targets.get(to) else {
             return wrong(format!("{to:?} is no destination of this flow"));
         };
         if bytes.0 == 0 || bytes.0 > 1 << 40 {
@@ -628,10 +679,10 @@ fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &
         if list.last().is_some_and(|l| l.at > time.fs()) {
             return wrong("times must not fall".into());
         }
-        if list.len() == MOST_TRACED {
-            return wrong(format!("a trace has at most {MOST_TRACED} lines"));
+        if before + list.len() == MOST_TRACED {
+            return wrong(format!("the traces of all stations together have at most {MOST_TRACED} lines"));
         }
-        list.push(Traced { at: time.fs(), target: target as u32, bytes: bytes.0 });
+        list.push(Traced { at: time.fs(), target, bytes: bytes.0 });
     }
     Some(list)
 }

@@ -191,7 +191,9 @@ impl Shape for StreamLoad {
         }
         let offered = match (t.get("rate"), t.get("share")) {
             (Some(rate), None) => Offered::Rate(Rate::read(rate)?),
-            (None, Some(share)) => Offered::Share(Percent::read(share)?),
+            (None, Some(share)) => Offered::Share(Percent::read(share).map_err(|Problem(what, _)| {
+                Problem(what, "a share of the station's link, for example share = \"90 %\"".into())
+            })?),
             _ => return Err(Problem("an open load has a rate or a share of the link".into(), hint.into())),
         };
         let arrivals = t.get("arrivals").map(Arrivals::read).transpose()?;
