@@ -181,6 +181,9 @@ fn a_newcomer_starts_from_a_file() {
     let (starter, _) = out(&["new"], 0);
     let (_dir, file) = folder(&starter);
     out(&["run", &file], 0);
+    let (ethernet, _) = out(&["new", "--ethernet"], 0);
+    let (_dir, file) = folder(&ethernet);
+    out(&["run", &file], 0);
     let (platform, _) = out(&["new", "raspberry-pi/cm4"], 0);
     let (_dir, file) = folder(&platform);
     out(&["run", &file], 0);
@@ -348,4 +351,189 @@ fn ethernet_has_answers_too() {
     assert_eq!(names[0], "waterfall-net.0-to-switch.0.svg");
     let (_, error) = out(&["need", &file, "--flow", "all", "--rate", "1 Gb/s"], 2);
     assert!(error.contains("of Ethernet"), "{error}");
+}
+
+/// Eight hosts that send to a ninth.
+const INCAST: &str = r#"
+[parts.host]
+is = "station"
+[parts.switch]
+is = "ethernet-switch"
+memory = "300 kB"
+[links.net]
+star = { hosts = 9 }
+ethernet = "10 Gb/s"
+[flows.in]
+from = "host.*"
+to = "host.0"
+do = "send"
+size = "1500 B"
+priority = 3
+[run]
+for = "1 ms"
+warmup = "0 s"
+"#;
+
+/// Pause frames of a capture as tshark counts them: with a time, without. `None` where it is not installed.
+fn pauses(capture: &std::path::Path, field: &str) -> Option<(u64, u64)> {
+    let mut tshark = std::process::Command::new("tshark");
+    tshark.arg("-r").arg(capture).args(["-Y", field, "-T", "fields", "-e", field]);
+    let Ok(output) = tshark.output() else {
+        eprintln!("skipped: tshark is not installed");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let times: Vec<u64> = text.lines().map(|l| l.trim().parse().expect("quanta")).collect();
+    let stop = times.iter().filter(|t| **t > 0).count() as u64;
+    Some((stop, times.len() as u64 - stop))
+}
+
+#[test]
+fn a_capture_holds_the_pauses_of_the_report() {
+    let (dir, file) = folder(INCAST);
+    for (control, field) in [("pause", "macc.pause_time"), ("pfc", "macc.cbfc.pause_time.c3")] {
+        let capture = dir.path().join(format!("{control}.pcapng"));
+        let set = format!("parts.switch.flow_control={control}");
+        let name = capture.to_string_lossy();
+        let args = ["run", &file, "--json", "--set", &set, "--pcap", &name, "--pcap-link", "net.1"];
+        let (json, said) = out(&args, 0);
+        assert!(said.contains("frames of links.net.1"), "{said}");
+        let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        // From the first end, the switch, to the station that is to be silent; nobody pauses the switch.
+        let sides: Vec<&serde_json::Value> = report["simulation"]["links"]
+            .as_array()
+            .expect("links")
+            .iter()
+            .filter(|l| l["name"] == "net.1")
+            .map(|l| &l["pauses"])
+            .collect();
+        assert_eq!(sides[1], &serde_json::json!([0, 0]));
+        let want = (sides[0][0].as_u64().expect("a number"), sides[0][1].as_u64().expect("a number"));
+        assert!(want.0 > 0 && want.1 > 0, "{control}: {want:?}");
+        if let Some(seen) = pauses(&capture, field) {
+            assert_eq!(seen, want, "{control}");
+        }
+        let bytes = std::fs::read(&capture).expect("a capture");
+        // With whole frames there is more of the same.
+        out(&[&args[..], &["--snaplen", "0"]].concat(), 0);
+        assert!(std::fs::read(&capture).expect("a capture").len() > 3 * bytes.len());
+    }
+}
+
+#[test]
+fn a_capture_knows_its_link() {
+    let (dir, file) = folder(INCAST);
+    let capture = dir.path().join("c.pcapng");
+    let name = capture.to_string_lossy();
+    // The first flow is that of host.1.
+    let (_, said) = out(&["simulate", &file, "--pcap", &name], 0);
+    assert!(said.contains("frames of links.net.1"), "{said}");
+    let (_, said) = out(&["simulate", &file, "--pcap", &name, "--pcap-link", "links.net.0"], 0);
+    assert!(said.contains("frames of links.net.0"), "{said}");
+    let wrong = |args: &[&str], word: &str| {
+        let (_, error) = out(&[&["simulate", &file], args].concat(), 2);
+        assert!(error.contains(word), "{args:?}: {error}");
+    };
+    wrong(&["--pcap", &name, "--pcap-link", "nett.1"], "did you mean net.1?");
+    wrong(&["--pcap", &name, "--pcap-link", "net"], "did you mean net.0, net.1");
+    wrong(&["--pcap", &name, "--pcap-link", "uplink"], "links are net.0");
+    wrong(&["--pcap", &name, "--seeds", "3"], "cannot be used with");
+    wrong(&["--pcap", &name, "--vary", "links.net.star.hosts=2,3"], "cannot be used with");
+    wrong(&["--snaplen", "64"], "--pcap");
+    wrong(&["--pcap", "/no/such/folder/c.pcapng"], "/no/such/folder");
+    let (_dir, pcie) = folder(GOOD);
+    let (_, error) = out(&["simulate", &pcie, "--pcap", &name], 2);
+    assert!(error.contains("no link of this scenario is Ethernet"), "{error}");
+}
+
+#[test]
+fn a_series_of_ethernet_has_its_own_columns() {
+    let (dir, file) = folder(INCAST);
+    let series = dir.path().join("s.csv");
+    let name = series.to_string_lossy();
+    let (_, said) = out(&["simulate", &file, "--series", &name, "--step", "50 us"], 0);
+    assert!(said.contains("20 rows"), "{said}");
+    let mut rows = csv::Reader::from_path(&series).expect("a series");
+    let head: Vec<String> = rows.headers().expect("a head").iter().map(str::to_owned).collect();
+    let rows: Vec<csv::StringRecord> = rows.records().map(|r| r.expect("as wide as the head")).collect();
+    let at = |name: &str| head.iter().position(|h| h == name).unwrap_or_else(|| panic!("{name}: {head:?}"));
+    let last = |name: &str| rows[19][at(name)].parse::<f64>().expect("a number");
+    assert!(last("links.net.0 toward host.0.utilisation") > 0.95);
+    assert!(last("links.net.0 toward host.0.queued_frames") > 100.0);
+    assert!(last("links.net.0 toward host.0.queued_bytes") > 150_000.0);
+    let memory = last("switches.switch.0.memory_bytes");
+    assert!(memory > 200_000.0 && memory <= 300_000.0, "{memory}");
+    // Eight flows share what the link carries, but for the window's end.
+    let all: f64 = (0..8).map(|i| last(&format!("flows.in.{i}.bps"))).sum();
+    assert!((all / 9.75e9 - 1.0).abs() < 0.05, "{all}");
+}
+
+#[test]
+fn a_report_of_ethernet_says_what_became_of_the_frames() {
+    let (_dir, file) = folder(INCAST);
+    let (text, _) = out(&["simulate", &file, "--seeds", "3"], 0);
+    for words in
+        ["from address to FCS", "dropped (", "of 300000 B in use", "the memory was full", "frames dropped, longest"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("pause frames"), "{text}");
+    let (text, _) = out(&["simulate", &file, "--set", "parts.switch.flow_control=pause", "--all-links"], 0);
+    for words in ["pause frames    ", "  paused  ", "  preamble, gap  ", "  control frames  "] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("dropped"), "{text}");
+    // What cannot be carried is lost, or stays at home.
+    let open = "flows.in.load={ rate = \"2 Gb/s\" }";
+    let (text, _) = out(&["estimate", &file, "--set", open], 1);
+    assert!(text.contains("6.247 Gb/s is dropped before links.net.0 toward host.0"), "{text}");
+    let (text, _) = out(&["estimate", &file, "--set", open, "--set", "parts.switch.flow_control=pause"], 1);
+    assert!(text.contains("6.247 Gb/s stays at the source"), "{text}");
+    let (text, _) = out(&["simulate", &file, "--set", open, "--set", "parts.switch.flow_control=pause"], 1);
+    assert!(text.contains("  transit    ") && text.contains("from leaving the application"), "{text}");
+    let (csv, _) = out(&["simulate", &file, "--csv"], 0);
+    assert!(csv.contains(",simulated_frames_dropped,") && csv.contains(",simulated_transit_p99_s,"), "{csv}");
+    let (csv, _) = out(&["simulate", &file, "--csv", "--links"], 0);
+    assert!(csv.contains(",control_frames_sent,pauses_stop,pauses_go"), "{csv}");
+}
+
+#[test]
+fn a_trace_lies_beside_its_scenario() {
+    let (dir, file) = folder(
+        &INCAST
+            .replace("size = \"1500 B\"", "size = \"1 B\"\nload = { trace = \"frames.csv\" }")
+            .replace("host.*", "host.1"),
+    );
+    let (_, error) = out(&["run", &file], 2);
+    assert!(error.contains("frames.csv: there is no such file"), "{error}");
+    let trace = dir.path().join("frames.csv");
+    std::fs::write(&trace, "0 ns, host.0, 9000 B\n").expect("written");
+    let (text, _) = out(&["run", &file], 0);
+    assert!(text.contains("6 delivered") && text.contains("nothing was left to happen"), "{text}");
+    std::fs::write(&trace, "0 ns, host.9, 9000 B\n").expect("written");
+    let (_, error) = out(&["run", &file], 2);
+    assert!(error.contains("frames.csv:1:1") && error.contains("no destination"), "{error}");
+    // A trace may be longer than a scenario.
+    std::fs::write(&trace, "0 ns, host.0, 1000 B # \n".replace(" # ", &" ".repeat(100)).repeat(20_000))
+        .expect("written");
+    out(&["check", &file], 0);
+}
+
+#[test]
+fn impossible_networks_are_refused_at_once() {
+    let (_dir, file) = folder(INCAST);
+    let wrong = |set: &str, word: &str| {
+        let (_, error) = out(&["run", &file, "--set", set], 2);
+        assert!(error.contains(word), "{set}: {error}");
+    };
+    wrong("links.net.star.hosts=4000000000", "a count is at most");
+    wrong("links.net.star.hosts=5000", "write ports = …");
+    wrong("links.net.delay=5 h", "too long");
+    wrong("parts.host.pause_response=5 h", "too long");
+    wrong("flows.in.load={ share = \"101 %\" }", "share = \"90 %\"");
+    let random = INCAST.replace("to = \"host.0\"", "to = \"host.*\"\npattern = \"random\"").replace("9 }", "4000 }");
+    let (_dir, file) = folder(&random);
+    let (_, error) = out(&["check", &file], 2);
+    assert!(error.contains("16000000 pairs") && error.contains("2048 stations"), "{error}");
 }
