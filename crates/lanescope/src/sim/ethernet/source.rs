@@ -91,7 +91,7 @@ impl Source {
 
     /// A number below so many, all alike.
     fn below(&mut self, n: u32) -> u32 {
-        ((self.random.next_u64() >> 32) * n as u64 >> 32) as u32
+        (((self.random.next_u64() >> 32) * n as u64) >> 32) as u32
     }
 
     fn choose(&mut self) {
