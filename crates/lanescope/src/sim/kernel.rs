@@ -1,9 +1,10 @@
 //! The event kernel: what happens next.
 //!
 //! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which holds one moment and may be moved at
-//! will. Slots of the near future are linked into a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted into a batch, and worked off
-//! in order of (moment, slot). Slots beyond the ring wait in a heap. Batch and heap may hold moments that a slot no longer has: those are passed over. The
-//! width follows the load, so that a bucket holds a few moments and few lie beyond the ring; the order of events never depends on it.
+//! will. Slots of the near future are linked into a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted into a batch, and worked
+//! off in order of (moment, slot). What is set for the present bucket while it is worked off goes into a small heap beside the batch, what lies beyond the ring
+//! into another. Batch and heaps may hold moments that a slot no longer has: those are passed over. The width follows the load, so that a bucket holds a few
+//! moments and few lie beyond the ring; the order of events never depends on it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,9 +21,12 @@ const WORDS: usize = BUCKETS / 64;
 const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 12..=50;
 /// The width is looked at after so many events. A bucket of few moments costs more than it sorts; one of many costs more to put moments into.
-const LOOK: u64 = 1 << 13;
+const LOOK: u64 = if cfg!(test) { 64 } else { 1 << 13 };
 const FEW: u64 = 3;
+/// Moments beyond the ring that no slot has any more: so many, and as many as there are slots, may stay there.
+const SPARE: usize = 64;
 const MANY: u64 = 12;
+const HALF: u64 = MANY / 2;
 
 /// A moment of a slot; of equal moments the lower slot comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +70,8 @@ pub struct Agenda {
     /// The bucket that time has come to, sorted, and the next of its entries.
     batch: Vec<Entry>,
     next: usize,
+    /// What was set for this bucket since.
+    soon: BinaryHeap<Reverse<Entry>>,
     /// Its number since time 0, and the buckets behind it, each at its number modulo their count.
     now: u64,
     buckets: Vec<u32>,
@@ -92,6 +98,7 @@ impl Agenda {
             slots: vec![Slot { at: NEVER, next: NONE, before: OUT }; slots],
             batch: Vec::new(),
             next: 0,
+            soon: BinaryHeap::new(),
             now: 0,
             buckets: vec![NONE; BUCKETS],
             full: [0; WORDS],
@@ -188,13 +195,25 @@ impl Agenda {
             self.full[place / 64] |= 1 << (place % 64);
             self.words |= 1 << (place / 64);
         } else if bucket <= self.now {
-            let entry = Entry { at, slot };
-            let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
-            self.batch.insert(self.batch.len() - behind, entry);
+            self.soon.push(Reverse(Entry { at, slot }));
         } else {
             self.beyond += 1;
             self.far.push(Reverse(Entry { at, slot }));
+            if self.far.len() > 2 * self.slots.len() + SPARE {
+                self.sift();
+            }
         }
+    }
+
+    /// Most of what lies beyond the ring has been moved since: only what still holds stays.
+    #[cold]
+    fn sift(&mut self) {
+        let mut far = std::mem::take(&mut self.far).into_vec();
+        far.clear();
+        let (shift, end) = (self.shift, self.now + BUCKETS as u64);
+        let slots = self.slots.iter().enumerate().filter(|(_, s)| s.at != NEVER && s.at >> shift >= end);
+        far.extend(slots.map(|(slot, s)| Reverse(Entry { at: s.at, slot: slot as u32 })));
+        self.far = far.into();
     }
 
     /// Events so far.
@@ -265,14 +284,15 @@ impl Agenda {
         true
     }
 
-    /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring.
+    /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring. Nothing lies before `earliest`.
     #[cold]
-    fn fit(&mut self) {
+    fn fit(&mut self, earliest: u64) {
         // Events of one moment stay together however narrow a bucket is.
         let shift = match self.moments / self.turns.max(1) {
             0..FEW => self.shift + 1,
             MANY.. => self.shift - 1,
-            _ if self.beyond > LOOK / 4 => self.shift + 1,
+            // Twice as wide, a bucket is still not crowded: the width does not swing.
+            0..HALF if self.beyond > LOOK / 4 => self.shift + 1,
             _ => self.shift,
         };
         self.look = self.events + LOOK;
@@ -280,12 +300,12 @@ impl Agenda {
         if shift == self.shift || !SHIFTS.contains(&shift) {
             return;
         }
-        // Everything to come lies behind the bucket before the present one.
-        self.now = (self.now << self.shift >> shift).saturating_sub(1);
+        self.now = (earliest >> shift).saturating_sub(1);
         self.shift = shift;
         (self.full, self.words, self.next) = ([0; WORDS], 0, 0);
         self.buckets.fill(NONE);
         self.batch.clear();
+        self.soon.clear();
         self.far.clear();
         for slot in 0..self.slots.len() {
             let s = &mut self.slots[slot];
@@ -298,31 +318,57 @@ impl Agenda {
         self.beyond = 0;
     }
 
+    /// The earliest entry of the present bucket that still holds.
+    #[inline]
+    fn first_of_bucket(&mut self) -> Option<Entry> {
+        loop {
+            let sorted = self.batch.get(self.next);
+            let entry = match (sorted, self.soon.peek()) {
+                (Some(&a), None) => a,
+                (Some(&a), Some(&Reverse(b))) => a.min(b),
+                (None, Some(&Reverse(b))) => b,
+                (None, None) => return None,
+            };
+            if self.slots[entry.slot as usize].at == entry.at {
+                return Some(entry);
+            }
+            self.pass(entry);
+        }
+    }
+
+    /// The first entry of the bucket is used up.
+    #[inline]
+    fn pass(&mut self, entry: Entry) {
+        if self.batch.get(self.next) == Some(&entry) {
+            self.next += 1;
+        } else {
+            self.soon.pop();
+        }
+    }
+
     /// Lets everything happen that lies before `until`, but no more than so many events.
     #[inline]
     pub fn run<W: World>(&mut self, world: &mut W, until: u64, budget: u64) -> Pause {
         let stop = self.events.saturating_add(budget);
         loop {
-            let Some(&Entry { at, slot }) = self.batch.get(self.next) else {
-                if self.events >= self.look {
-                    self.fit();
+            let Some(entry) = self.first_of_bucket() else {
+                if self.turn() {
+                    continue;
                 }
-                if self.next >= self.batch.len() && !self.turn() {
-                    return Pause::Silent;
-                }
-                continue;
+                return Pause::Silent;
             };
-            if self.slots[slot as usize].at != at {
-                self.next += 1;
-                continue;
-            }
+            let Entry { at, slot } = entry;
             if at >= until {
                 return Pause::Reached;
             }
-            if self.events >= stop {
-                return Pause::Budget;
+            if self.events >= stop.min(self.look) {
+                if self.events >= stop {
+                    return Pause::Budget;
+                }
+                self.fit(at);
+                continue;
             }
-            self.next += 1;
+            self.pass(entry);
             self.events += 1;
             self.moments += u64::from(at != std::mem::replace(&mut self.last, at));
             (self.acting, self.again) = (slot, at);
@@ -339,63 +385,249 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    /// Nodes in a ring pass tokens with random delays; each also has a timer of its own.
-    struct Ring {
-        nodes: u32,
-        seed: Vec<u64>,
-        heard: Vec<Vec<u64>>,
-        inbox: Vec<std::collections::VecDeque<u64>>,
+    /// What a world may do with moments, of the kernel and of the model that it is held against.
+    trait Moments {
+        fn at(&self, slot: u32) -> u64;
+        fn move_to(&mut self, slot: u32, at: u64);
     }
 
-    const LOOKAHEAD: u64 = 50;
+    impl Moments for Agenda {
+        fn at(&self, slot: u32) -> u64 {
+            self.get(slot)
+        }
 
-    impl World for Ring {
-        fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
-            let (node, what) = (slot / 2, slot % 2);
-            self.heard[node as usize].push(now * 2 + what as u64);
-            let seed = &mut self.seed[node as usize];
-            *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
-            let random = *seed >> 40;
-            if what == 0 {
-                agenda.set(slot, now + 1 + random % 97);
-            } else {
-                let inbox = &mut self.inbox[node as usize];
-                assert_eq!(inbox.pop_front(), Some(now), "messages come when they were sent for, in order");
-                agenda.set(slot, inbox.front().copied().unwrap_or(NEVER));
-            }
-            if random.is_multiple_of(3) {
-                let to = (node + 1) % self.nodes;
-                let inbox = &mut self.inbox[to as usize];
-                let at = (now + LOOKAHEAD + random % 30).max(inbox.back().copied().unwrap_or(0));
-                inbox.push_back(at);
-                agenda.by(to * 2 + 1, at);
-            }
+        fn move_to(&mut self, slot: u32, at: u64) {
+            self.set(slot, at);
         }
     }
 
-    fn ring(nodes: u32, lookahead: u64, budget: u64) -> Vec<Vec<u64>> {
-        let mut world = Ring {
-            nodes,
-            seed: (0..nodes as u64).collect(),
-            heard: vec![Vec::new(); nodes as usize],
-            inbox: vec![Default::default(); nodes as usize],
-        };
-        let mut agenda = Agenda::new(2 * nodes as usize);
-        (0..nodes).for_each(|n| agenda.set(2 * n, n as u64));
-        while agenda.run(&mut world, 20_000, budget) == Pause::Budget {}
-        world.heard
+    /// The kernel in a few lines: a heap of all moments that were ever set.
+    struct Model {
+        at: Vec<u64>,
+        heap: BinaryHeap<Reverse<(u64, u32)>>,
+        events: u64,
+    }
+
+    impl Moments for Model {
+        fn at(&self, slot: u32) -> u64 {
+            self.at[slot as usize]
+        }
+
+        fn move_to(&mut self, slot: u32, at: u64) {
+            self.at[slot as usize] = at;
+            self.heap.push(Reverse((at, slot)));
+        }
+    }
+
+    impl Model {
+        fn run(&mut self, actor: &mut Actor, until: u64, budget: u64) -> Pause {
+            let stop = self.events.saturating_add(budget);
+            while let Some(&Reverse((at, slot))) = self.heap.peek() {
+                if at == NEVER || self.at(slot) != at {
+                    self.heap.pop();
+                } else if at >= until {
+                    return Pause::Reached;
+                } else if self.events >= stop {
+                    return Pause::Budget;
+                } else {
+                    self.events += 1;
+                    actor.act(slot, at, self);
+                }
+            }
+            Pause::Silent
+        }
+    }
+
+    /// Moves slots at random, and writes down what came when.
+    struct Actor {
+        slots: u32,
+        random: u64,
+        /// Moments lie so many femtoseconds apart, about.
+        gap: u64,
+        /// Each slot moves itself alone, and is back soon.
+        steady: bool,
+        heard: Vec<(u64, u32)>,
+    }
+
+    impl World for Actor {
+        fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+            self.act(slot, now, agenda);
+        }
+    }
+
+    impl Actor {
+        fn draw(&mut self, below: u64) -> u64 {
+            self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.random >> 8) % below
+        }
+
+        fn act(&mut self, slot: u32, now: u64, moments: &mut impl Moments) {
+            self.heard.push((now, slot));
+            if self.steady {
+                let again = now + 1 + self.draw(2 * self.slots as u64 * self.gap);
+                return moments.move_to(slot, again);
+            }
+            // Mostly it comes again, and rarely at once.
+            let again = match self.draw(16) {
+                0 => NEVER,
+                _ => self.moment(now),
+            };
+            moments.move_to(slot, again);
+            for _ in 0..self.draw(3) {
+                self.disturb(now, moments);
+            }
+        }
+
+        /// Moves any slot, or takes it away and puts it back.
+        fn disturb(&mut self, now: u64, moments: &mut impl Moments) {
+            let slot = self.draw(self.slots as u64) as u32;
+            let old = moments.at(slot);
+            match self.draw(6) {
+                0 => moments.move_to(slot, NEVER),
+                1 => moments.move_to(slot, now),
+                2 if old >= now => {
+                    let elsewhere = self.moment(now);
+                    moments.move_to(slot, elsewhere);
+                    moments.move_to(slot, old);
+                }
+                _ => {
+                    let at = self.moment(now);
+                    moments.move_to(slot, at);
+                }
+            }
+        }
+
+        /// Behind `now`: near, far, in step with others, or at the end of time.
+        fn moment(&mut self, now: u64) -> u64 {
+            let gap = self.gap;
+            let ahead = match self.draw(32) {
+                0 => gap.saturating_mul(self.draw(1 << 20)),
+                1 => return NEVER - 1 - self.draw(3),
+                2..9 => return now.saturating_add(gap * 8 - now % (gap * 8)),
+                _ => self.draw(gap * 4) + 1,
+            };
+            now.saturating_add(ahead)
+        }
+    }
+
+    /// The kernel and the model, disturbed and interrupted alike.
+    struct Both {
+        agenda: Agenda,
+        ours: Actor,
+        model: Model,
+        theirs: Actor,
+    }
+
+    impl Both {
+        fn new(slots: u32, random: u64, gap: u64) -> Both {
+            let actor = || Actor { slots, random, gap, steady: false, heard: Vec::new() };
+            let model = Model { at: vec![NEVER; slots as usize], heap: BinaryHeap::new(), events: 0 };
+            let mut both = Both { agenda: Agenda::new(slots as usize), ours: actor(), model, theirs: actor() };
+            (0..slots).for_each(|slot| both.set(slot, slot as u64 % 3));
+            both
+        }
+
+        fn set(&mut self, slot: u32, at: u64) {
+            self.agenda.set(slot, at);
+            self.model.move_to(slot, at);
+        }
+
+        fn gap(&mut self, gap: u64) {
+            (self.ours.gap, self.theirs.gap) = (gap, gap);
+        }
+
+        fn run(&mut self, until: u64, budget: u64) {
+            let ended = self.agenda.run(&mut self.ours, until, budget);
+            assert_eq!(ended, self.model.run(&mut self.theirs, until, budget));
+            assert_eq!(self.agenda.events(), self.model.events);
+            assert_eq!(self.agenda.next(), self.model.at.iter().copied().min().unwrap_or(NEVER));
+            assert_eq!(self.ours.heard, self.theirs.heard);
+            (self.ours.heard.clear(), self.theirs.heard.clear());
+        }
+
+        /// From outside, between two runs.
+        fn disturb(&mut self, now: u64) {
+            self.ours.disturb(now, &mut self.agenda);
+            self.theirs.disturb(now, &mut self.model);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_in_the_order_of_a_plain_heap(
+            slots in 1u32..80,
+            random: u64,
+            steps in prop::collection::vec((0u64..2000, 0u64..400, 0u32..44), 1..20),
+        ) {
+            let mut both = Both::new(slots, random, 1 << 20);
+            let mut now = 0;
+            for (ahead, budget, wide) in steps {
+                both.gap(1 << wide);
+                // Until a moment that has gone by, too: then nothing happens.
+                let until = (now + (ahead << wide)).saturating_sub(1000);
+                both.run(until, budget * budget / 16);
+                now = now.max(until);
+                if both.agenda.next() >= now {
+                    (0..ahead % 8).for_each(|_| both.disturb(now));
+                }
+            }
+        }
     }
 
     #[test]
-    fn windows_of_any_width_and_interruptions_give_the_same_history() {
-        for nodes in [2, 3, 7] {
-            // Without lookahead the kernel goes strictly by time.
-            let strict = ring(nodes, 0, u64::MAX);
-            assert!(strict.iter().map(Vec::len).sum::<usize>() > 1000);
-            assert_eq!(strict, ring(nodes, LOOKAHEAD, u64::MAX));
-            assert_eq!(strict, ring(nodes, LOOKAHEAD / 3, u64::MAX));
-            assert_eq!(strict, ring(nodes, LOOKAHEAD, 7));
+    fn the_width_follows_the_load_to_both_of_its_limits() {
+        for slots in [8, 60] {
+            let mut both = Both::new(slots, 1, 1 << 49);
+            (both.ours.steady, both.theirs.steady) = (true, true);
+            both.run(NEVER, 4000);
+            assert_eq!(both.agenda.shift, *SHIFTS.end());
+            both.gap(1);
+            both.run(NEVER, 20_000);
+            assert_eq!(both.agenda.shift, *SHIFTS.start());
+            both.gap(1 << 20);
+            both.run(NEVER, 20_000);
+            assert!((18..30).contains(&both.agenda.shift), "2^{} fs", both.agenda.shift);
         }
+    }
+
+    /// Slots that are moved about far away, for ever.
+    struct Timers(u32);
+
+    impl World for Timers {
+        fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+            agenda.set(slot, now + 1000);
+            agenda.set(1 + (now / 1000) as u32 % (self.0 - 1), now + (1 << 45));
+        }
+    }
+
+    #[test]
+    fn moments_that_no_slot_has_any_more_do_not_pile_up() {
+        let mut agenda = Agenda::new(10);
+        agenda.set(0, 0);
+        agenda.run(&mut Timers(10), NEVER, 100_000);
+        assert!(agenda.far.len() <= 2 * 10 + SPARE && agenda.far.capacity() < 1000, "{}", agenda.far.len());
+    }
+
+    /// Everything happens at once, and wakes another at once.
+    struct Crowd(u32);
+
+    impl World for Crowd {
+        fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+            let half = self.0 / 2;
+            agenda.set(slot, if slot < half { now + 1_000_000 } else { NEVER });
+            if slot < half {
+                agenda.set(half + (slot.wrapping_mul(7919) + 1) % half, now);
+            }
+        }
+    }
+
+    #[test]
+    fn crowds_of_one_moment_cost_no_more_than_others() {
+        let mut agenda = Agenda::new(200_000);
+        (0..100_000).for_each(|slot| agenda.set(slot, 5));
+        assert_eq!(agenda.run(&mut Crowd(200_000), 2_000_000, u64::MAX), Pause::Reached);
+        assert_eq!(agenda.events(), 400_000);
     }
 }
