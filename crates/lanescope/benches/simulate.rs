@@ -2,7 +2,8 @@
 //!
 //! The yardsticks are programs of their own in `peers/`: packets through a fat tree of bare FIFOs without an event queue (FT8, FT16), and a
 //! queue with one server (M/M/1). They are compiled here, and each of our figures is measured in turn with its yardstick, in CPU time on one core; only
-//! the ratio of the medians means something on a machine that others use too.
+//! the ratio of the medians means something on a machine that others use too. Where ns-3 is installed (`apt-get install libns3-dev g++`), it is such a
+//! program too: the rows that are named after it say how many times its rate ours is.
 //!
 //! `cargo bench --bench simulate` measures everything, `cargo bench --bench simulate -- reads` what has "reads" in its name.
 
@@ -31,8 +32,13 @@ fn main() {
     }
     let wanted = |row: &Row| args.iter().all(|a| a.starts_with('-') || row.name.contains(a.as_str()));
     let pinned = pin();
-    let peers = Peers { fat_tree: compile("limit_fattree"), mm1: compile("limit_mm1") };
     let mut rows: Vec<Row> = rows().into_iter().filter(wanted).collect();
+    let ns3 = rows.iter().any(|r| r.against.is_ns3()).then(ns3).flatten();
+    let peers = Peers { fat_tree: compile("limit_fattree"), mm1: compile("limit_mm1"), ns3 };
+    let mut skipped = Vec::new();
+    if peers.ns3.is_none() {
+        skipped = rows.extract_if(.., |r| r.against.is_ns3()).map(|r| r.name).collect();
+    }
     for _ in 0..ROUNDS {
         for row in &mut rows {
             let theirs = row.against.measure(&peers);
@@ -45,6 +51,14 @@ fn main() {
     let core = if pinned { "on core 1" } else { "on any core" };
     println!("{}; CPU time {core}, medians of {ROUNDS} rounds, ours and theirs in turn\n", machine());
     print(&rows);
+    if rows.iter().any(|r| r.against.is_ns3()) {
+        println!("\n{NS3_NOTE}");
+    }
+    for name in skipped {
+        println!(
+            "{name:<30} skipped: pkg-config knows no ns3-core, or it cannot be linked (apt-get install libns3-dev g++)"
+        );
+    }
 }
 
 /// What a measurement gave.
@@ -93,6 +107,12 @@ enum Against {
         us: u64,
     },
     Mm1,
+    /// ns-3, bare devices that forward in their receive callback: the fat tree, and the switch of 16 ports.
+    Ns3Tree {
+        k: u32,
+        us: u64,
+    },
+    Ns3Switch,
     /// A busy device alone in its plan.
     Alone,
 }
@@ -100,6 +120,8 @@ enum Against {
 struct Peers {
     fat_tree: PathBuf,
     mm1: PathBuf,
+    /// Where it is installed: its fat tree and its switch.
+    ns3: Option<[PathBuf; 2]>,
 }
 
 impl Against {
@@ -107,11 +129,22 @@ impl Against {
         match self {
             Against::FatTree { k, .. } => format!("FT{k}"),
             Against::Mm1 => "loop".into(),
+            Against::Ns3Tree { .. } | Against::Ns3Switch => "ns-3".into(),
             Against::Alone => "writes".into(),
         }
     }
 
+    fn is_ns3(self) -> bool {
+        matches!(self, Against::Ns3Tree { .. } | Against::Ns3Switch)
+    }
+
     fn measure(self, peers: &Peers) -> Outcome {
+        let ns3 = |program: usize, args: &[String]| {
+            let programs = peers.ns3.as_ref().expect("rows against ns-3 are skipped where it is not");
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
+            let said = output(&programs[program], &args, NS3[program].0);
+            Outcome { rate: field(&said, "hops/s="), checked: None }
+        };
         match self {
             Against::FatTree { k, us } => {
                 let said = output(&peers.fat_tree, &[&k.to_string(), &us.to_string(), "perm", "0.95"], "window");
@@ -122,14 +155,28 @@ impl Against {
                 let said = output(&peers.mm1, &[&CUSTOMERS.to_string()], "2-slot");
                 Outcome { rate: field(&said, "timed_ev/s="), checked: None }
             }
+            Against::Ns3Tree { k, us } => {
+                ns3(0, &["--routing=lean".into(), format!("--k={k}"), format!("--simtime={us}e-6")])
+            }
+            Against::Ns3Switch => ns3(1, &["--mode=lean".into(), "--simtime=0.1".into()]),
             Against::Alone => pcie(&devices(1, 256, "write")),
         }
     }
 }
 
+/// The programs on ns-3, and the modules that each is linked with.
+const NS3: [(&str, &str); 2] = [
+    ("ns3_fattree", "core network point-to-point internet applications traffic-control nix-vector-routing"),
+    ("ns3_switch", "core network point-to-point csma bridge internet applications traffic-control"),
+];
+
+const NS3_NOTE: &str = "ns-3: the same topology, pattern and simulated time on both sides. Its frames take 1500 B of the wire; ours are 1500 B from address to\n\
+    FCS, and 20 B of preamble and gap. A hop is a frame carried over one link. Its switches have FIFOs of 1024 frames a port; ours, one memory.";
+
 fn rows() -> Vec<Row> {
     let ft8 = Against::FatTree { k: 8, us: 500 };
     let ft16 = Against::FatTree { k: 16, us: 100 };
+    let (ns3_ft8, ns3_ft16) = (Against::Ns3Tree { k: 8, us: 1000 }, Against::Ns3Tree { k: 16, us: 200 });
     vec![
         Row::new("writes of 256 B, one device", "hop", ft8, || pcie(&devices(1, 256, "write"))).goal(0.1).mark(0.2),
         Row::new("reads of 512 B in 64 B", "hop", ft8, || pcie(&devices(1, 512, "read"))).goal(0.05).mark(0.1),
@@ -141,7 +188,13 @@ fn rows() -> Vec<Row> {
         Row::new("Ethernet FT16, PFC", "hop", ft8, || frames(&fat_tree_of(16, true))).goal(1.0 / 7.0),
         Row::new("bare FIFOs, fat tree k = 8", "hop", ft8, || fat_tree(8, 500)),
         Row::new("bare FIFOs, fat tree k = 16", "hop", ft16, || fat_tree(16, 100)),
-        Row::new("M/M/1, one island", "event", Against::Mm1, mm1).goal(0.4),
+        Row::new("M/M/1", "event", Against::Mm1, mm1).goal(0.4),
+        Row::new("ns-3: FT8, plain FIFOs", "hop", ns3_ft8, || frames(&fat_tree_of(8, false))),
+        Row::new("ns-3: FT8, PFC", "hop", ns3_ft8, || frames(&fat_tree_of(8, true))),
+        Row::new("ns-3: FT16, plain FIFOs", "hop", ns3_ft16, || frames(&fat_tree_of(16, false))),
+        Row::new("ns-3: FT16, PFC", "hop", ns3_ft16, || frames(&fat_tree_of(16, true))),
+        Row::new("ns-3: S16, plain FIFOs", "hop", Against::Ns3Switch, || frames(&S16.replace("\"pause\"", "\"none\""))),
+        Row::new("ns-3: S16, PAUSE", "hop", Against::Ns3Switch, || frames(S16)),
     ]
 }
 
@@ -216,6 +269,21 @@ fn compile(name: &str) -> PathBuf {
     program
 }
 
+/// Compiles the programs on ns-3, where it is installed.
+fn ns3() -> Option<[PathBuf; 2]> {
+    let known = Command::new("pkg-config").args(["--exists", "ns3-core"]).status();
+    known.ok().filter(|s| s.success())?;
+    let mut programs = NS3.iter().map(|(name, modules)| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers").join(name).with_extension("cc");
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let libraries = modules.split(' ').map(|module| format!("-lns3-{module}"));
+        let mut compiler = Command::new("g++");
+        compiler.args(["-O3", "-march=native", "-DNDEBUG"]).arg(&source).arg("-o").arg(&program).args(libraries);
+        compiler.status().is_ok_and(|s| s.success()).then_some(program)
+    });
+    Some([programs.next()??, programs.next()??])
+}
+
 /// The line that a program prints about one of its ways.
 fn output(program: &Path, args: &[&str], way: &str) -> String {
     let done = Command::new(program).args(args).output().expect("a peer runs");
@@ -286,43 +354,15 @@ fn pcie(text: &str) -> Outcome {
 
 // Ethernet.
 
-/// A permutation of a fat tree at 95 % load, as the peer has it: 1,520 B a frame on the wire, 100 ns wires. Every packet takes a way of its own.
+/// A permutation of a fat tree at 95 % load, as the peer has it, and a switch of sixteen ports.
+const FT8: &str = include_str!("ft8.toml");
+const S16: &str = include_str!("s16.toml");
+
 fn fat_tree_of(k: u32, controlled: bool) -> String {
     let control = if controlled { "pfc" } else { "none" };
-    let us = if k > 8 { 200 } else { 1000 };
-    format!(
-        r#"
-[parts]
-host = {{ is = "station" }}
-switch = {{ is = "ethernet-switch", latency = "0 ns", ecmp = "destination", flow_control = "{control}" }}
-[links]
-net = {{ fat_tree = {{ k = {k} }}, ethernet = "10 Gb/s", delay = "100 ns" }}
-[flows]
-all = {{ from = "host.*", to = "host.*", pattern = "permutation", do = "send", size = "1482 B", load = {{ share = "95 %" }} }}
-[run]
-for = "{us} us"
-warmup = "0 s"
-"#
-    )
+    let text = FT8.replace("\"none\"", &format!("\"{control}\"")).replace("k = 8", &format!("k = {k}"));
+    if k > 8 { text.replace("1 ms", "200 us") } else { text }
 }
-
-/// A switch of sixteen ports: four stations send to four others at random, back to back; PAUSE keeps a memory of 1.5 MB from overflowing.
-const S16: &str = r#"
-[parts]
-host = { is = "station" }
-sink = { is = "station", count = 4 }
-idle = { is = "station", count = 8 }
-switch = { is = "ethernet-switch", latency = "0 ns", memory = "1.5 MB", flow_control = "pause" }
-[links]
-net = { star = { hosts = 4 }, ethernet = "10 Gb/s", delay = "5 ns" }
-out = { between = ["switch.*", "sink.*"], ethernet = "10 Gb/s", delay = "5 ns" }
-rest = { between = ["switch.*", "idle.*"], ethernet = "10 Gb/s", delay = "5 ns" }
-[flows]
-all = { from = "host.*", to = "sink.*", pattern = "random", do = "send", size = "1482 B" }
-[run]
-for = "100 ms"
-warmup = "0 s"
-"#;
 
 /// Simulates frames: hops per CPU second of the run itself.
 fn frames(text: &str) -> Outcome {
@@ -391,7 +431,7 @@ fn mm1() -> Outcome {
     Outcome { rate: agenda.events() as f64 / seconds, checked: None }
 }
 
-// The kernel alone: the peer's fat tree, each node an island with a slot for each link that comes in.
+// The kernel alone: the peer's fat tree, a slot for each link that comes in.
 
 /// Picoseconds that a frame takes at 10 Gb/s, and that a wire takes.
 const FRAME: u64 = 1_200_000;
@@ -460,9 +500,9 @@ impl FatTree {
             }
         }
         let sources = |node: usize| usize::from(node < hosts as usize);
-        let islands: Vec<u32> = near.iter().enumerate().map(|(n, near)| (near.len() + sources(n)) as u32).collect();
-        let starts: Vec<u32> = islands.iter().scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect();
-        let agenda = Agenda::new(islands.iter().sum::<u32>() as usize);
+        let inputs: Vec<u32> = near.iter().enumerate().map(|(n, near)| (near.len() + sources(n)) as u32).collect();
+        let starts: Vec<u32> = inputs.iter().scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect();
+        let agenda = Agenda::new(inputs.iter().sum::<u32>() as usize);
         let mut tree = FatTree {
             half,
             hosts,
@@ -478,7 +518,7 @@ impl FatTree {
         };
         for (node, peers) in near.iter().enumerate() {
             tree.first.push(tree.outputs.len() as u32);
-            tree.inputs.extend((0..islands[node]).map(|_| Input { node: node as u32, frames: VecDeque::new() }));
+            tree.inputs.extend((0..inputs[node]).map(|_| Input { node: node as u32, frames: VecDeque::new() }));
             for &peer in peers {
                 let port = near[peer as usize].iter().position(|&n| n == node as u32).expect("links go both ways");
                 let slot = starts[peer as usize] + (port + sources(peer as usize)) as u32;

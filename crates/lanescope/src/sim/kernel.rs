@@ -2,8 +2,8 @@
 //!
 //! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which holds one moment and may be moved at
 //! will. Slots of the near future are linked into a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted into a batch, and worked
-//! off in order of (moment, slot). What is set for the present bucket while it is worked off goes into a small heap beside the batch, what lies beyond the ring
-//! into another. Batch and heaps may hold moments that a slot no longer has: those are passed over. The width follows the load, so that a bucket holds a few
+//! off in order of (moment, slot). What is set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap beside it;
+//! what lies beyond the ring, into another heap. Batch and heaps may hold moments that a slot no longer has: those are passed over. The width follows the load, so that a bucket holds a few
 //! moments and few lie beyond the ring; the order of events never depends on it.
 
 use std::cmp::Reverse;
@@ -23,10 +23,12 @@ const SHIFTS: std::ops::RangeInclusive<u32> = 12..=50;
 /// The width is looked at after so many events. A bucket of few moments costs more than it sorts; one of many costs more to put moments into.
 const LOOK: u64 = if cfg!(test) { 64 } else { 1 << 13 };
 const FEW: u64 = 3;
+/// A batch with no more than so many entries left takes in another where it belongs.
+const SHORT: usize = 16;
+const USED: usize = 64;
 /// Moments beyond the ring that no slot has any more: so many, and as many as there are slots, may stay there.
 const SPARE: usize = 64;
 const MANY: u64 = 12;
-const HALF: u64 = MANY / 2;
 
 /// A moment of a slot; of equal moments the lower slot comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +72,7 @@ pub struct Agenda {
     /// The bucket that time has come to, sorted, and the next of its entries.
     batch: Vec<Entry>,
     next: usize,
-    /// What was set for this bucket since.
+    /// What was set for this bucket while the rest of the batch was long; where it is short, that goes into the batch itself.
     soon: BinaryHeap<Reverse<Entry>>,
     /// Its number since time 0, and the buckets behind it, each at its number modulo their count.
     now: u64,
@@ -83,10 +85,13 @@ pub struct Agenda {
     acting: u32,
     again: u64,
     events: u64,
-    /// Since the width was last looked at: buckets that came up, moments that had an event, entries put beyond the ring; and the next look.
+    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, entries put into a long batch, and
+    /// beyond the ring; and the next look.
     turns: u64,
+    sorted: u64,
     moments: u64,
     last: u64,
+    crowded: u64,
     beyond: u64,
     look: u64,
 }
@@ -109,8 +114,10 @@ impl Agenda {
             again: NEVER,
             events: 0,
             turns: 0,
+            sorted: 0,
             moments: 0,
             last: NEVER,
+            crowded: 0,
             beyond: 0,
             look: LOOK,
         }
@@ -195,7 +202,20 @@ impl Agenda {
             self.full[place / 64] |= 1 << (place % 64);
             self.words |= 1 << (place / 64);
         } else if bucket <= self.now {
-            self.soon.push(Reverse(Entry { at, slot }));
+            let entry = Entry { at, slot };
+            let left = self.batch.len() - self.next;
+            if left <= SHORT {
+                // What is used up goes, since a bucket of few slots may be wide enough never to end.
+                if self.next >= USED {
+                    self.batch.drain(..self.next);
+                    self.next = 0;
+                }
+                let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
+                self.batch.insert(self.next + left - behind, entry);
+            } else {
+                self.crowded += 1;
+                self.soon.push(Reverse(entry));
+            }
         } else {
             self.beyond += 1;
             self.far.push(Reverse(Entry { at, slot }));
@@ -281,22 +301,22 @@ impl Agenda {
             self.batch.sort_unstable();
         }
         self.turns += 1;
+        self.sorted += self.batch.len() as u64;
         true
     }
 
     /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring. Nothing lies before `earliest`.
     #[cold]
     fn fit(&mut self, earliest: u64) {
-        // Events of one moment stay together however narrow a bucket is.
-        let shift = match self.moments / self.turns.max(1) {
-            0..FEW => self.shift + 1,
-            MANY.. => self.shift - 1,
-            // Twice as wide, a bucket is still not crowded: the width does not swing.
-            0..HALF if self.beyond > LOOK / 4 => self.shift + 1,
-            _ => self.shift,
-        };
+        let turns = self.turns.max(1);
+        let (moments, sorted, crowded) = (self.moments / turns, self.sorted / turns, self.crowded > LOOK / 4);
+        // Events of one moment stay together however narrow a bucket is. Few slots that come again and again in a bucket are a short list, and cost least
+        // where it never ends. Twice as wide, a bucket is still not crowded: the width does not swing.
+        let wider = moments < FEW || !crowded && (sorted < FEW || moments < MANY / 2 && self.beyond > LOOK / 4);
+        let narrower = moments >= MANY && (crowded || sorted >= MANY);
+        let shift = self.shift + u32::from(wider) - u32::from(narrower);
         self.look = self.events + LOOK;
-        (self.turns, self.moments, self.beyond) = (0, 0, 0);
+        (self.turns, self.sorted, self.moments, self.crowded, self.beyond) = (0, 0, 0, 0, 0);
         if shift == self.shift || !SHIFTS.contains(&shift) {
             return;
         }
@@ -538,6 +558,13 @@ mod tests {
             (self.ours.gap, self.theirs.gap) = (gap, gap);
         }
 
+        /// All slots come closer together.
+        fn gather(&mut self, gap: u64) {
+            self.gap(gap);
+            let earliest = self.agenda.next();
+            (0..self.model.at.len() as u32).for_each(|slot| self.set(slot, earliest + slot as u64 * gap));
+        }
+
         fn run(&mut self, until: u64, budget: u64) {
             let ended = self.agenda.run(&mut self.ours, until, budget);
             assert_eq!(ended, self.model.run(&mut self.theirs, until, budget));
@@ -578,18 +605,24 @@ mod tests {
 
     #[test]
     fn the_width_follows_the_load_to_both_of_its_limits() {
-        for slots in [8, 60] {
-            let mut both = Both::new(slots, 1, 1 << 49);
-            (both.ours.steady, both.theirs.steady) = (true, true);
-            both.run(NEVER, 4000);
-            assert_eq!(both.agenda.shift, *SHIFTS.end());
-            both.gap(1);
-            both.run(NEVER, 20_000);
-            assert_eq!(both.agenda.shift, *SHIFTS.start());
-            both.gap(1 << 20);
-            both.run(NEVER, 20_000);
-            assert!((18..30).contains(&both.agenda.shift), "2^{} fs", both.agenda.shift);
-        }
+        let mut both = Both::new(60, 1, 1 << 49);
+        (both.ours.steady, both.theirs.steady) = (true, true);
+        both.run(NEVER, 4000);
+        assert_eq!(both.agenda.shift, *SHIFTS.end());
+        both.gather(1);
+        both.run(NEVER, 20_000);
+        assert_eq!(both.agenda.shift, *SHIFTS.start());
+        both.gather(1 << 20);
+        both.run(NEVER, 20_000);
+        assert!((20..26).contains(&both.agenda.shift), "2^{} fs", both.agenda.shift);
+    }
+
+    #[test]
+    fn few_slots_are_a_list_that_is_cut_off_behind() {
+        let mut both = Both::new(2, 1, 1 << 20);
+        (both.ours.steady, both.theirs.steady) = (true, true);
+        both.run(NEVER, 20_000);
+        assert!(both.agenda.shift > 30 && both.agenda.batch.len() <= USED + SHORT, "{}", both.agenda.batch.len());
     }
 
     /// Slots that are moved about far away, for ever.

@@ -336,7 +336,7 @@ impl Run {
     /// Ends a run before its time; what there is counts.
     pub fn stop(&mut self) {
         if !self.is_done() {
-            // Everything before the next moment has happened, but for what an island did in a window of its own.
+            // Everything before the next moment has happened.
             self.now = self.now.max(self.agenda.next().min(self.last));
             self.end(Ending::Stopped);
         }
