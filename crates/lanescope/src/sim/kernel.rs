@@ -571,7 +571,8 @@ mod tests {
             assert_eq!(self.agenda.events(), self.model.events);
             assert_eq!(self.agenda.next(), self.model.at.iter().copied().min().unwrap_or(NEVER));
             assert_eq!(self.ours.heard, self.theirs.heard);
-            (self.ours.heard.clear(), self.theirs.heard.clear());
+            self.ours.heard.clear();
+            self.theirs.heard.clear();
         }
 
         /// From outside, between two runs.
