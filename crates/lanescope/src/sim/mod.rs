@@ -39,6 +39,8 @@ use world::Sides;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;
+/// How long an Ethernet is simulated at most, fs: 2 h. The moment of a message is reckoned from the beginning, in half of what a clock can count.
+const LONGEST_ETHERNET: u64 = 7_200_000_000_000_000_000;
 /// Batches of the warm-up.
 const WARMUP_BATCHES: usize = 64;
 /// Warm-ups are given up, and taken as they are, after so many doublings.
@@ -157,6 +159,15 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         diagnostics.push(
             Diagnostic::error(None, "a simulation of no time has no answer")
                 .hint("run.for and run.max_time are above 0 s"),
+        );
+    }
+    let length = plan.stop.length.unwrap_or(plan.stop.max_time).fs();
+    let warmup = plan.stop.warmup.map_or(plan.stop.length.map_or(0, |l| l.fs() / 10), |w| w.fs());
+    if !plan.network.streams.is_empty() && length.saturating_add(warmup) > LONGEST_ETHERNET {
+        fine = false;
+        diagnostics.push(
+            Diagnostic::error(None, "a simulation of more than 2 h of Ethernet, warm-up included")
+                .hint("write less in run.for, run.warmup or run.max_time: milliseconds are many thousand frames"),
         );
     }
     let mut flights = 0u64;

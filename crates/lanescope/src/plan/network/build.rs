@@ -404,8 +404,40 @@ fn times(diagnostics: &mut Diagnostics, network: &Network) {
     }
 }
 
+/// More than any switch has: the time to send it over the slowest link stays far from the end of the clock.
+const MOST_MEMORY: Bytes = Bytes(8 << 30);
+/// Frames that all adapters together may hold: a simulation fills them at its first moment, and remembers each.
+const MOST_AHEAD: u64 = 1 << 23;
+
+/// Frames in the adapters of saturated stations.
+fn ahead(diagnostics: &mut Diagnostics, network: &Network) {
+    let mut smallest: HashMap<NodeId, u64> = HashMap::new();
+    for s in &network.streams {
+        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { ethernet::frame(network.payload(s)) };
+        let least = smallest.entry(s.source).or_insert(frame);
+        *least = frame.min(*least);
+    }
+    let mut frames = 0u64;
+    for (&id, &frame) in &smallest {
+        if let Some(k) = network.station(id) {
+            frames = frames.saturating_add(k.nic_buffer.typical.0.saturating_add(k.mac_buffer.typical.0) / frame);
+        }
+    }
+    if frames > MOST_AHEAD {
+        let buffers = |id: &NodeId| network.station(*id).map(|k| [&k.nic_buffer, &k.mac_buffer]);
+        let largest =
+            smallest.keys().filter_map(buffers).flatten().max_by_key(|q| (q.typical, q.span.map(|s| s.start)));
+        let what = format!("the adapters of all stations hold up to {frames} frames, more than {MOST_AHEAD}");
+        diagnostics.push(
+            Diagnostic::error(largest.and_then(|q| q.span), what)
+                .hint("nic_buffer and mac_buffer hold some frames ahead; what waits in the application has no bound"),
+        );
+    }
+}
+
 /// Frames against buffers and MTUs.
 fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
+    ahead(diagnostics, network);
     let mut last = "";
     for s in &network.streams {
         if s.group == last {
@@ -447,6 +479,11 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
             let what =
                 format!("{}: a memory of {} is smaller than one frame ({longest} B)", node.name, k.memory.typical);
             diagnostics.push(Diagnostic::error(k.memory.span, what).hint("every frame is stored whole"));
+            last = &node.group;
+        }
+        if k.memory.typical > MOST_MEMORY {
+            let what = format!("{}: a memory of {} is more than {MOST_MEMORY}", node.name, k.memory.typical);
+            diagnostics.push(Diagnostic::error(k.memory.span, what).hint("switches have some megabytes"));
             last = &node.group;
         }
         if k.buffers.typical == Buffers::Input && network.classes.len() > 1 {
