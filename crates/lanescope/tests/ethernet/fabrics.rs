@@ -52,7 +52,8 @@ fn leaves(sets: &[&str], seed: u64) -> Simulation {
     let keys = "is = \"ethernet-switch\"\nlatency = \"0 ns\"\necmp = \"destination\"\n";
     let text = text.replace("[links.net]", &format!("[parts.spine]\n{keys}[links.net]"));
     let (plan, d) = plan(&text, sets);
-    assert!(d.sorted().is_empty(), "{d}");
+    // Nothing but what the test below is about.
+    assert!(d.sorted().iter().all(|d| d.message.contains("standstill")), "{d}");
     simulate_by(&plan.expect("a plan"), seed, u64::MAX)
 }
 
