@@ -15,7 +15,7 @@ pub const NEVER: u64 = u64::MAX;
 /// No slot.
 const NONE: u32 = u32::MAX;
 /// Buckets of the ring; a bit of a word each, and a bit of one word for each word.
-const BUCKETS: usize = 1024;
+const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 /// The width of a bucket is a power of two of femtoseconds, at first about 1 ns.
 const FIRST_SHIFT: u32 = 20;
@@ -78,20 +78,21 @@ pub struct Agenda {
     now: u64,
     buckets: Vec<u32>,
     full: [u64; WORDS],
-    words: u16,
+    words: u64,
     shift: u32,
     far: BinaryHeap<Reverse<Entry>>,
     /// The slot that acts, and its next moment: put back when it has acted, however often it was moved.
     acting: u32,
     again: u64,
     events: u64,
-    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, entries put into a long batch, and
-    /// beyond the ring; and the next look.
+    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, entries put into a long batch, into
+    /// the outer half of the ring or beyond it, and beyond it; and the next look.
     turns: u64,
     sorted: u64,
     moments: u64,
     last: u64,
     crowded: u64,
+    outer: u64,
     beyond: u64,
     look: u64,
 }
@@ -118,6 +119,7 @@ impl Agenda {
             moments: 0,
             last: NEVER,
             crowded: 0,
+            outer: 0,
             beyond: 0,
             look: LOOK,
         }
@@ -191,6 +193,7 @@ impl Agenda {
     #[inline]
     fn file(&mut self, slot: u32, at: u64) {
         let bucket = at >> self.shift;
+        self.outer += u64::from(bucket > self.now + BUCKETS as u64 / 2);
         if bucket.wrapping_sub(self.now + 1) < BUCKETS as u64 - 1 {
             let place = bucket as usize % BUCKETS;
             let next = std::mem::replace(&mut self.buckets[place], slot);
@@ -309,14 +312,17 @@ impl Agenda {
     #[cold]
     fn fit(&mut self, earliest: u64) {
         let turns = self.turns.max(1);
-        let (moments, sorted, crowded) = (self.moments / turns, self.sorted / turns, self.crowded > LOOK / 4);
+        let (moments, sorted, often) = (self.moments / turns, self.sorted / turns, LOOK / 4);
         // Events of one moment stay together however narrow a bucket is. Few slots that come again and again in a bucket are a short list, and cost least
-        // where it never ends. Twice as wide, a bucket is still not crowded: the width does not swing.
-        let wider = moments < FEW || !crowded && (sorted < FEW || moments < MANY / 2 && self.beyond > LOOK / 4);
-        let narrower = moments >= MANY && (crowded || sorted >= MANY);
-        let shift = self.shift + u32::from(wider) - u32::from(narrower);
+        // where it never ends. And sorting many moments costs less than a heap of most of them, up to a point. The halves and doubles here keep the
+        // width from swinging: what lies beyond the ring lies in its outer half when buckets are twice as wide.
+        let few = moments < FEW || sorted < FEW && self.crowded <= often;
+        let wider = few || moments < 4 * MANY && self.beyond > often;
+        let many = moments >= MANY && (self.crowded > often || sorted >= MANY);
+        let narrower = many && (moments >= 8 * MANY || self.outer <= often);
+        let shift = if wider { self.shift + 1 } else { self.shift - u32::from(narrower) };
         self.look = self.events + LOOK;
-        (self.turns, self.sorted, self.moments, self.crowded, self.beyond) = (0, 0, 0, 0, 0);
+        (self.turns, self.sorted, self.moments, self.crowded, self.outer, self.beyond) = (0, 0, 0, 0, 0, 0);
         if shift == self.shift || !SHIFTS.contains(&shift) {
             return;
         }
@@ -335,7 +341,7 @@ impl Agenda {
                 self.file(slot as u32, at);
             }
         }
-        self.beyond = 0;
+        (self.crowded, self.outer, self.beyond) = (0, 0, 0);
     }
 
     /// The earliest entry of the present bucket that still holds.
