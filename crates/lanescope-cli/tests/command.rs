@@ -511,6 +511,10 @@ fn a_trace_lies_beside_its_scenario() {
     std::fs::write(&trace, "0 ns, host.0, 9000 B\n").expect("written");
     let (text, _) = out(&["run", &file], 0);
     assert!(text.contains("6 delivered") && text.contains("nothing was left to happen"), "{text}");
+    // What comes faster than the link at the end of a text is carried all the same.
+    std::fs::write(&trace, "0 ns, host.0, 100 B\n5 us, host.0, 9000 B\n").expect("written");
+    let (text, _) = out(&["run", &file], 0);
+    assert!(text.contains("7 delivered") && !text.contains("unstable"), "{text}");
     std::fs::write(&trace, "0 ns, host.9, 9000 B\n").expect("written");
     let (_, error) = out(&["run", &file], 2);
     assert!(error.contains("frames.csv:1:1") && error.contains("no destination"), "{error}");

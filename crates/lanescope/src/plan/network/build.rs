@@ -666,7 +666,8 @@ fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, 
                     let last = list.last().map_or(1, |t| t.at).max(1);
                     let longest = list.iter().map(|t| t.bytes).max().unwrap_or(size);
                     // A text ends: what comes at once at its end is not a rate that a link would have to carry for ever.
-                    let most = line.scaled(longest, network.wire_bytes(s, longest));
+                    let on_wire: u64 = list.iter().map(|t| network.wire_bytes(s, t.bytes)).sum();
+                    let most = line.scaled(bytes, on_wire);
                     let rate = Rate::ratio(bytes as u128 * 8 * 1_000_000_000_000_000, last as u128);
                     s.offered = Some(if rate > most { most } else { rate });
                     s.size = Quantity { default: true, ..s.size.with(Bytes(longest)) };
