@@ -85,7 +85,7 @@ pub struct Agenda {
     acting: u32,
     again: u64,
     events: u64,
-    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, entries put into a long batch, into
+    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, later ones put into a long batch, into
     /// the outer half of the ring or beyond it, and beyond it; and the next look.
     turns: u64,
     sorted: u64,
@@ -216,7 +216,7 @@ impl Agenda {
                 let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
                 self.batch.insert(self.next + left - behind, entry);
             } else {
-                self.crowded += 1;
+                self.crowded += u64::from(at != self.last);
                 self.soon.push(Reverse(entry));
             }
         } else {
@@ -313,12 +313,12 @@ impl Agenda {
     fn fit(&mut self, earliest: u64) {
         let turns = self.turns.max(1);
         let (moments, sorted, often) = (self.moments / turns, self.sorted / turns, LOOK / 4);
-        // Events of one moment stay together however narrow a bucket is. Few slots that come again and again in a bucket are a short list, and cost least
-        // where it never ends. And sorting many moments costs less than a heap of most of them, up to a point. The halves and doubles here keep the
-        // width from swinging: what lies beyond the ring lies in its outer half when buckets are twice as wide.
-        let few = moments < FEW || sorted < FEW && self.crowded <= often;
-        let wider = few || moments < 4 * MANY && self.beyond > often;
-        let many = moments >= MANY && (self.crowded > often || sorted >= MANY);
+        let crowded = self.crowded > often;
+        // Few slots that come again and again in a bucket are a short list, and cost least where it never ends. Sorting many moments costs less than a heap
+        // of most of them, up to a point. Events of one moment stay together however narrow a bucket is, but what they set should lie in another.
+        // The halves and doubles here keep the width from swinging: what lies beyond the ring lies in its outer half when buckets are twice as wide.
+        let wider = LOOK / turns < FEW || !crowded && (sorted < FEW || moments < 4 * MANY && self.beyond > often);
+        let many = crowded && moments > 1 || sorted >= MANY && moments >= MANY;
         let narrower = many && (moments >= 8 * MANY || self.outer <= often);
         let shift = if wider { self.shift + 1 } else { self.shift - u32::from(narrower) };
         self.look = self.events + LOOK;
