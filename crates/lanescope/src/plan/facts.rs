@@ -103,14 +103,7 @@ impl Plan {
 
     /// Indices of the flows of each table, in order; the members of one stand in a row.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for (i, flow) in self.flows.iter().enumerate() {
-            match groups.last_mut().filter(|g| self.flows[g[0]].group == flow.group) {
-                Some(g) => g.push(i),
-                None => groups.push(vec![i]),
-            }
-        }
-        groups
+        tables(self.flows.iter().map(|f| f.group.as_str()))
     }
 
     /// Indices of the flows of one table.
@@ -124,4 +117,18 @@ impl Plan {
             |i| [Direction::Down, Direction::Up].map(|direction| Hop { link: super::LinkId(i as u32), direction });
         (0..self.links.len()).flat_map(ways)
     }
+}
+
+/// The places of things in a row that are from one table each, by the tables' names.
+pub(super) fn tables<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut last = None;
+    for (i, name) in names.enumerate() {
+        match groups.last_mut() {
+            Some(group) if last == Some(name) => group.push(i),
+            _ => groups.push(vec![i]),
+        }
+        last = Some(name);
+    }
+    groups
 }

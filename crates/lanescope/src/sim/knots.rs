@@ -33,9 +33,8 @@ fn blocked(fabric: &Fabric, before: u64, silent: bool) -> Vec<Option<Vec<u32>>> 
     waits
 }
 
-/// A circle of wires that wait for one another, if there is one; each waits for the next, and the last for the first.
-pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
-    let mut waits = blocked(fabric, before, silent);
+/// A circle among those that wait, if there is one; each waits for the next, and the last for the first. `None` is one that moves; a list, those that it waits for.
+pub(super) fn circle(mut waits: Vec<Option<Vec<u32>>>) -> Option<Vec<u32>> {
     // Take out, again and again, whoever waits for a wire that moves: what is left waits only for itself.
     loop {
         let moves: Vec<usize> = (0..waits.len())
@@ -53,21 +52,26 @@ pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) 
     loop {
         let next = waits[walk[walk.len() - 1] as usize].as_ref()?.first().copied()?;
         if let Some(at) = walk.iter().position(|w| *w == next) {
-            let lack = |w: &u32| {
-                let wire = &fabric.net.wires[*w as usize];
-                let spent = Class::ALL.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
-                let spent: Vec<String> = spent.map(|c| format!("{c:?}")).collect();
-                let kind = if spent.is_empty() {
-                    wire.idle.words().to_owned()
-                } else {
-                    format!("no credits left ({})", spent.join(", "))
-                };
-                format!("{}: {kind}", name(plan, *w))
-            };
-            return Some(walk[at..].iter().map(lack).collect());
+            return Some(walk.split_off(at));
         }
         walk.push(next);
     }
+}
+
+/// A circle of wires that wait for one another, if there is one, with what each of them lacks.
+pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
+    let lack = |w: u32| {
+        let wire = &fabric.net.wires[w as usize];
+        let spent = Class::ALL.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
+        let spent: Vec<String> = spent.map(|c| format!("{c:?}")).collect();
+        let kind = if spent.is_empty() {
+            wire.idle.words().to_owned()
+        } else {
+            format!("no credits left ({})", spent.join(", "))
+        };
+        format!("{}: {kind}", name(plan, w))
+    };
+    Some(circle(blocked(fabric, before, silent))?.into_iter().map(lack).collect())
 }
 
 /// Transmitters that wait, and for what; at most 16.

@@ -127,14 +127,6 @@ impl Buffering {
     }
 }
 
-impl Network {
-    /// The longest frame that any stream sends, bytes.
-    pub fn longest_frame(&self) -> u64 {
-        let data = self.streams.iter().filter(|s| !self.node(s.source).ports.is_empty()).map(|s| self.payload(s));
-        ethernet::frame(data.max().unwrap_or(0))
-    }
-}
-
 /// Says of each kind of switch whether its flow control can lose frames, or come to a standstill.
 pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network) {
     let first = network.switches().next();

@@ -88,6 +88,8 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     classes.sort_unstable();
     classes.dedup();
     network.classes = classes;
+    let most = network.streams.iter().map(|s| network.payload(s)).max().unwrap_or(0);
+    network.longest = ethernet::frame(most);
     network.buffering = (0..network.nodes.len())
         .map(|i| match &network.nodes[i].keys {
             NodeKeys::Switch(k) => Some(Buffering::of(&network, i, k)),

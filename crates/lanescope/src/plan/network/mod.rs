@@ -121,6 +121,8 @@ pub struct Network {
     pub routes: Routes,
     /// The first of the switches: what all have in common is asked of it, for every frame's way.
     model: Option<NodeId>,
+    /// The longest frame that any stream sends, bytes.
+    longest: u64,
     /// Priorities in use, ascending; a class is an index of these.
     pub classes: Vec<u8>,
     /// What the memory of each switch allows, by node.
@@ -208,6 +210,11 @@ impl Network {
         stream.size.typical.0.min(self.link(first).mtu.typical.0)
     }
 
+    /// The longest frame that any stream sends, bytes.
+    pub fn longest_frame(&self) -> u64 {
+        self.longest
+    }
+
     /// Bytes on the first wire, preamble and gap included, of a message of so much data.
     pub fn wire_bytes(&self, stream: &Stream, size: u64) -> u64 {
         let payload = self.link(self.out(stream.source, 0)).mtu.typical.0;
@@ -267,14 +274,7 @@ impl Network {
 
     /// Indices of the streams of each table, in order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for (i, s) in self.streams.iter().enumerate() {
-            match groups.last_mut().filter(|g| self.streams[g[0]].group == s.group) {
-                Some(g) => g.push(i),
-                None => groups.push(vec![i]),
-            }
-        }
-        groups
+        super::facts::tables(self.streams.iter().map(|s| s.group.as_str()))
     }
 
     /// Time of flight of a link at a corner.
@@ -285,22 +285,17 @@ impl Network {
     /// Every value of every thing, with its origin.
     pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let mut all = Vec::new();
-        for node in &self.nodes {
+        for (i, node) in self.nodes.iter().enumerate() {
             let kind = Quantity {
                 default: false,
                 ..Quantity::derived(node.keys.kind(), Origin::Stated, Confidence::Exact, "")
             };
             let mut settings = vec![Setting::of("is", &kind)];
             settings.extend(node.keys.settings());
-            all.push((format!("parts.{}", node.name), settings));
-        }
-        for (buffering, node) in self.buffering.iter().zip(&self.nodes) {
-            let Some(b) = buffering else { continue };
-            if let Some((_, settings)) =
-                all.iter_mut().find(|(name, _)| name.strip_prefix("parts.") == Some(&node.name))
-            {
-                b.fill(settings);
+            if let Some(Some(b)) = self.buffering.get(i) {
+                b.fill(&mut settings);
             }
+            all.push((format!("parts.{}", node.name), settings));
         }
         for link in &self.links {
             let settings = vec![

@@ -29,11 +29,12 @@ impl Fabric {
             latencies: groups.iter().map(|_| histogram()).collect(),
             transits: groups.iter().map(|_| histogram()).collect(),
             network: network.clone(),
-            routes: Arc::new(network.routes.clone()),
             capture: None,
         };
         let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);
         let (mut switches, mut stations) = (Vec::new(), Vec::new());
+        let mut own = vec![Vec::new(); network.nodes.len()];
+        network.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
         for (i, planned) in network.nodes.iter().enumerate() {
             let id = NodeId(i as u32);
             let ports: Vec<(u32, u32)> =
@@ -79,7 +80,7 @@ impl Fabric {
                 }
                 NodeKeys::Station(_) => {
                     signals.push(Signal::Station(number));
-                    let mut station = station(network, id, seed, classes, &mut lanes);
+                    let mut station = station(network, id, &own[i], seed, classes, &mut lanes);
                     station.timer = timer;
                     if !station.senders.is_empty() {
                         begin.push(timer);
@@ -136,12 +137,11 @@ fn wire(network: &Network, on: u32, classes: usize) -> Wire {
     }
 }
 
-fn station(network: &Network, id: NodeId, seed: u64, classes: usize, lanes: &mut u32) -> Station {
+fn station(network: &Network, id: NodeId, own: &[usize], seed: u64, classes: usize, lanes: &mut u32) -> Station {
     let node = network.node(id);
     let NodeKeys::Station(k) = &node.keys else { unreachable!("{} is a station", node.name) };
     let out = network.out(id, 0);
     let line = network.link(out).rate.typical;
-    let own: Vec<usize> = (0..network.streams.len()).filter(|s| network.streams[*s].source == id).collect();
     let dcqcn = network.congestion_control() == CongestionControl::Dcqcn;
     let control = network.flow_control();
     let kind = match control {
@@ -157,7 +157,7 @@ fn station(network: &Network, id: NodeId, seed: u64, classes: usize, lanes: &mut
     let buffers = (k.mac_buffer.typical.0, k.nic_buffer.typical.0);
     let response = k.pause_response.typical.fs();
     let mut station = Station::new(id.0, out, response, buffers, bound, kind, classes, constants);
-    for index in own {
+    for &index in own {
         let stream = &network.streams[index];
         let source = Source::new(network, stream, random(seed, &stream.name));
         let endless = source.saturates();

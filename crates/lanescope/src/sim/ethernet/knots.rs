@@ -4,6 +4,8 @@
 //! longer than anything ordinary takes, and wait only for one another, will never send again: pauses are said again and again, so nothing falls silent.
 
 use super::Fabric;
+use super::station::Station;
+use crate::sim::knots::circle;
 use std::collections::BTreeSet;
 
 /// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which the frames that hold it up wait.
@@ -45,42 +47,26 @@ fn blocked(fabric: &Fabric, w: &super::Wire, now: u64, before: u64) -> bool {
 }
 
 fn station_waits(fabric: &Fabric, w: &super::Wire, class: usize) -> bool {
-    let station = fabric.stations.iter().find(|s| s.node == w.from);
-    station.is_some_and(|s| s.holds(class, &fabric.net.frames))
+    station(fabric, w).is_some_and(|s| s.holds(class, &fabric.net.frames))
 }
 
-/// A circle of wires that wait for one another, if there is one; each waits for the next, and the last for the first.
+/// The station that a wire leaves, if it is one. Stations stand in the order of nodes.
+fn station<'a>(fabric: &'a Fabric, w: &super::Wire) -> Option<&'a Station> {
+    let at = fabric.stations.binary_search_by_key(&w.from, |s| s.node).ok()?;
+    fabric.stations.get(at)
+}
+
+/// A circle of wires that wait for one another, if there is one.
 pub(in crate::sim) fn deadlock(fabric: &Fabric, now: u64, before: u64) -> Option<Vec<String>> {
-    let mut waits = paused(fabric, now, before);
-    // Take out, again and again, whoever waits for a wire that moves: what is left waits only for itself.
-    loop {
-        let moves: Vec<usize> = (0..waits.len())
-            .filter(|&w| {
-                waits[w].as_ref().is_some_and(|l| l.is_empty() || l.iter().any(|&n| waits[n as usize].is_none()))
-            })
-            .collect();
-        if moves.is_empty() {
-            break;
-        }
-        moves.into_iter().for_each(|w| waits[w] = None);
-    }
-    let start = waits.iter().position(Option::is_some)?;
-    let mut walk = vec![start as u32];
-    loop {
-        let next = waits[walk[walk.len() - 1] as usize].as_ref()?.first().copied()?;
-        if let Some(at) = walk.iter().position(|w| *w == next) {
-            let network = &fabric.net.network;
-            let name = |w: &u32| format!("{}: paused", network.wire_name(*w));
-            return Some(walk[at..].iter().map(name).collect());
-        }
-        walk.push(next);
-    }
+    let waits = paused(fabric, now, before).into_iter().map(|w| w.map(|set| set.into_iter().collect())).collect();
+    let name = |w: u32| format!("{}: paused", fabric.net.network.wire_name(w));
+    Some(circle(waits)?.into_iter().map(name).collect())
 }
 
 /// Transmitters that wait, and for what; at most 16.
 pub(in crate::sim) fn waiting(fabric: &Fabric) -> Vec<String> {
     let net = &fabric.net;
-    let held = |w: &super::Wire| match fabric.stations.iter().find(|s| s.node == w.from) {
+    let held = |w: &super::Wire| match station(fabric, w) {
         None => w.waiting > 0,
         Some(s) => s.is_held() || s.waiting(&net.frames).next().is_some(),
     };

@@ -16,7 +16,7 @@ pub(super) use knots::{deadlock, waiting};
 
 use super::kernel::{Agenda, NEVER, World};
 use super::tally::{self, Tally};
-use crate::plan::network::{Network, NodeId, Routes};
+use crate::plan::network::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
 use hdrhistogram::Histogram;
@@ -35,12 +35,12 @@ enum Kind {
     Data,
     /// 802.3x: stop for so many quanta (0: go on).
     Pause,
-    /// 802.1Qbb: the same for the classes of a mask.
+    /// 802.1Qbb: the same for one class.
     Pfc,
     /// Frames for one station are to stop, or to go on.
     Stop,
     Go,
-    /// A source has so much for this destination; a destination grants so much.
+    /// A source has had so many frames for this destination since time 0; a destination grants so many more.
     Request,
     Grant,
     /// Congestion notification.
@@ -75,7 +75,7 @@ struct Frame {
     account: u32,
     /// The pair of source and destination, where stations keep such.
     lane: u32,
-    /// With credits: what its source holds for the destination beyond it.
+    /// With credits: the low bits of how many frames its source has had for the destination since time 0.
     more: u32,
     /// Bytes from destination to FCS, and client data.
     bytes: u16,
@@ -87,6 +87,31 @@ struct Frame {
     /// Whether its message ends with it.
     last: bool,
     marked: bool,
+}
+
+impl Frame {
+    /// A frame before anybody has sent it: between nodes, without a message, a stream or data.
+    fn new(kind: Kind, bytes: u64, target: u32, way: u32, lane: u32) -> Frame {
+        Frame {
+            at: 0,
+            born: 0,
+            left: 0,
+            next: NONE,
+            stream: NONE,
+            target,
+            way,
+            account: NONE,
+            lane,
+            more: 0,
+            bytes: bytes as u16,
+            data: 0,
+            class: 0,
+            pool: 0,
+            kind,
+            last: false,
+            marked: false,
+        }
+    }
 }
 
 /// All frames of a run; those that are gone are used again.
@@ -177,6 +202,14 @@ impl List {
         }
         let id = self.first;
         self.first = frames[id].next;
+        Some(id)
+    }
+
+    /// Takes the first, and sets its slot to the moment of the one behind it.
+    #[inline]
+    fn next(&mut self, slot: u32, frames: &Arena, agenda: &mut Agenda) -> Option<u32> {
+        let id = self.pop(frames)?;
+        agenda.set(slot, if self.is_empty() { NEVER } else { frames[self.first].at });
         Some(id)
     }
 
@@ -398,7 +431,6 @@ struct Net {
     latencies: Vec<Histogram<u64>>,
     transits: Vec<Histogram<u64>>,
     network: Arc<Network>,
-    routes: Arc<Routes>,
     capture: Option<Capture>,
 }
 
@@ -407,17 +439,13 @@ impl Net {
     #[inline]
     fn arrived(&mut self, on: u32, slot: u32, agenda: &mut Agenda) -> Option<u32> {
         let w = &mut self.wires[on as usize];
-        let id = w.flight.pop(&self.frames)?;
-        agenda.set(slot, if w.flight.is_empty() { NEVER } else { self.frames[w.flight.first].at });
-        Some(id)
+        w.flight.next(slot, &self.frames, agenda)
     }
 
     /// The same of local control frames.
     fn told(&mut self, on: u32, slot: u32, agenda: &mut Agenda) -> Option<u32> {
         let w = &mut self.wires[on as usize];
-        let id = w.local.pop(&self.frames)?;
-        agenda.set(slot, if w.local.is_empty() { NEVER } else { self.frames[w.local.first].at });
-        Some(id)
+        w.local.next(slot, &self.frames, agenda)
     }
 
     /// The transmitter of a wire is to be looked at then.
@@ -477,7 +505,7 @@ impl Net {
             Reach::Whole(latency) => tail + latency,
             Reach::Header(latency) => {
                 let mut way = f.way;
-                let out = self.routes.next(w.to_switch, NodeId(f.target), &mut way);
+                let out = self.network.routes.next(w.to_switch, NodeId(f.target), &mut way);
                 let (byte, head) = (w.byte, now + (PREAMBLE + HEADER) * w.byte + w.delay);
                 match out {
                     Some(out) if self.wires[out as usize].byte < byte => tail + latency,
@@ -496,25 +524,7 @@ impl Net {
 
     /// A frame of the protocols themselves, for the next port or for a station.
     fn control(&mut self, on: u32, kind: Kind, says: u64, target: u32, lane: u32, way: u32) -> u32 {
-        let id = self.frames.put(Frame {
-            at: 0,
-            born: says,
-            left: 0,
-            next: NONE,
-            stream: NONE,
-            target,
-            way,
-            account: NONE,
-            lane,
-            more: 0,
-            bytes: frame(0) as u16,
-            data: 0,
-            class: 0,
-            pool: 0,
-            kind,
-            last: false,
-            marked: false,
-        });
+        let id = self.frames.put(Frame { born: says, ..Frame::new(kind, frame(0), target, way, lane) });
         let urgent = &mut self.wires[on as usize].urgent;
         if kind.is_local() {
             // What a neighbour must know waits for nothing but the frame in flight.
@@ -677,7 +687,7 @@ pub(super) struct Stored {
     pub(super) frames: u64,
     pub(super) no_memory: u64,
     pub(super) no_headroom: u64,
-    /// Sum and most of first bit in to first bit out, fs.
+    /// Sum and most of what frames took from the bit that forwarding waits for to the first bit out, fs.
     pub(super) transit: u128,
     pub(super) transit_most: u64,
 }

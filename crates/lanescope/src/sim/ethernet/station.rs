@@ -181,6 +181,13 @@ impl Sender {
     pub(super) fn new(stream: u32, source: Source, targets: Vec<Target>, payload: u64) -> Sender {
         Sender { stream, source, targets, payload, current: None, served: 0 }
     }
+
+    /// A frame of so much data for one of its targets.
+    #[inline]
+    fn frame(&self, t: Target, data: u64, last: bool) -> Frame {
+        let plain = Frame::new(Kind::Data, frame(data), t.node, t.way, t.lane);
+        Frame { stream: self.stream, data: data as u16, class: t.class, last, ..plain }
+    }
 }
 
 impl Station {
@@ -323,25 +330,7 @@ impl Station {
             let rest = left - data;
             s.current = (rest > 0).then_some((birth, left_at, rest, target));
             let t = s.targets[target as usize];
-            let made = Frame {
-                at: 0,
-                born: birth,
-                left: left_at,
-                next: NONE,
-                stream: s.stream,
-                target: t.node,
-                way: t.way,
-                account: NONE,
-                lane: t.lane,
-                more: 0,
-                bytes: bytes as u16,
-                data: data as u16,
-                class: t.class,
-                pool: 0,
-                kind: Kind::Data,
-                last: rest == 0,
-                marked: false,
-            };
+            let made = Frame { born: birth, left: left_at, ..s.frame(t, data, rest == 0) };
             self.enter(0, made, net);
         }
     }
@@ -471,25 +460,7 @@ impl Station {
             limit.take(c, wire(bytes), now);
         }
         let more = lane.come as u32;
-        let made = Frame {
-            at: 0,
-            born,
-            left,
-            next: NONE,
-            stream,
-            target: t.node,
-            way: t.way,
-            account: NONE,
-            lane: lane.global,
-            more,
-            bytes: bytes as u16,
-            data: data as u16,
-            class: t.class,
-            pool: 0,
-            kind: Kind::Data,
-            last,
-            marked: false,
-        };
+        let made = Frame { born, left, more, lane: lane.global, ..self.senders[sender as usize].frame(t, data, last) };
         self.enter(which, made, net);
     }
 

@@ -126,7 +126,7 @@ impl Switch {
     pub(super) fn arrive(&mut self, on: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         self.sweep(now, net, agenda);
         let frame = &mut net.frames[id];
-        let routed = net.routes.next(self.number, NodeId(frame.target), &mut frame.way);
+        let routed = net.network.routes.next(self.number, NodeId(frame.target), &mut frame.way);
         let Some(out) = routed else {
             // The plan has checked every way.
             net.frames.drop(id);
