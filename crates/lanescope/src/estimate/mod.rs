@@ -114,13 +114,7 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
     });
     let main = typically_bound(&typical.shares, members);
     let bound_by = binding(plan, typical, main);
-    let mut bound_also: Vec<String> = Vec::new();
-    for &i in members {
-        let element = element(plan, typical, i);
-        if bound_also.len() < 64 && element != bound_by.element && !bound_also.contains(&element) {
-            bound_also.push(element);
-        }
-    }
+    let bound_also = others(members.iter().map(|&i| element(plan, typical, i)), &bound_by.element);
     let lifting =
         typical.shares[main].by.filter(|_| lifted).and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
     let measured = flow.measured.map(|m| {
@@ -281,6 +275,11 @@ fn bound(
             covers.push((capacity / least, mine.iter().map(|u| u.flow).collect()));
         }
     }
+    cover(alone, covers)
+}
+
+/// The most that all can get: each what it can have alone, and those below a cover no more than that together. The tightest covers first, nobody twice.
+fn cover(mut alone: BTreeMap<usize, f64>, mut covers: Vec<(f64, Vec<usize>)>) -> f64 {
     covers.sort_by(|a, b| (a.0 / a.1.len() as f64).total_cmp(&(b.0 / b.1.len() as f64)));
     let mut sum = 0.0;
     for (most, who) in covers {
@@ -293,6 +292,17 @@ fn bound(
         }
     }
     sum + alone.values().sum::<f64>()
+}
+
+/// What binds the members other than the element that was named, each once; at most 64.
+fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
+    let mut others: Vec<String> = Vec::new();
+    for element in elements {
+        if others.len() < 64 && element != named && !others.contains(&element) {
+            others.push(element);
+        }
+    }
+    others
 }
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {

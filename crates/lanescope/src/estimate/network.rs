@@ -8,7 +8,7 @@ mod latency;
 mod ways;
 
 use super::fill::{Resource, Share, Use, shares};
-use super::typically_bound;
+use super::{cover, others, typically_bound};
 use crate::plan::Plan;
 use crate::plan::network::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, SwitchReport, Total, Verdict};
@@ -158,13 +158,7 @@ impl Outcome<'_> {
             |corner: usize| members.iter().map(|&i| self.asked[i].latency[corner]).max().unwrap_or(0) as f64 / 1e15;
         let main = typically_bound(&self.shares, members);
         let bound_by = self.binding(main);
-        let mut bound_also: Vec<String> = Vec::new();
-        for &i in members {
-            let element = self.element(i);
-            if bound_also.len() < 64 && element != bound_by.element && !bound_also.contains(&element) {
-                bound_also.push(element);
-            }
-        }
+        let bound_also = others(members.iter().map(|&i| self.element(i)), &bound_by.element);
         let measured = first.measured.map(|m| {
             let above = members.iter().filter(|&&i| m.bytes() > self.asked[i].bound * (1.0 + NOISE)).count();
             let together = m.bits() * members.len() as f64 > bound * (1.0 + NOISE);
@@ -221,7 +215,7 @@ impl Outcome<'_> {
     /// nothing is delivered but over the wires to the destinations. A stream with several destinations need not keep to its proportions
     /// here (what is dropped on one way does not hold up the others), so only its own wire covers it.
     fn bound(&self, members: &[usize]) -> f64 {
-        let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, self.asked[m].bound)).collect();
+        let alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, self.asked[m].bound)).collect();
         let least = |m: usize| 1.0 / self.asked[m].line;
         let mut together: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for &m in members {
@@ -238,23 +232,12 @@ impl Outcome<'_> {
             capacity(self.network, own) * least(m)
         };
         let lightest = |who: &mut dyn Iterator<Item = usize>| who.map(weight).fold(f64::INFINITY, f64::min);
-        let mut covers: Vec<(f64, Vec<usize>)> = together
+        let covers: Vec<(f64, Vec<usize>)> = together
             .into_iter()
             .filter(|(_, who)| who.len() > 1)
             .map(|(r, who)| (self.resources[r].capacity / lightest(&mut who.iter().copied()), who))
             .collect();
-        covers.sort_by(|a, b| (a.0 / a.1.len() as f64).total_cmp(&(b.0 / b.1.len() as f64)));
-        let mut sum = 0.0;
-        for (most, who) in covers {
-            let left: Vec<usize> = who.into_iter().filter(|w| alone.contains_key(w)).collect();
-            if left.iter().map(|w| alone[w]).sum::<f64>() > most {
-                sum += most;
-                left.iter().for_each(|w| {
-                    alone.remove(w);
-                });
-            }
-        }
-        sum += alone.values().sum::<f64>();
+        let sum = cover(alone, covers);
         let ends: BTreeSet<u32> = members.iter().flat_map(|&m| self.asked[m].last.iter().copied()).collect();
         let delivered: f64 = ends.into_iter().map(|w| capacity(self.network, w)).sum();
         sum.min(delivered / lightest(&mut members.iter().copied()))

@@ -66,6 +66,28 @@ impl<'a, K> Directory<'a, K> {
     }
 }
 
+/// How many links join two sides of a `between`, each given by its name, its ports, and whether it holds as many links as the other side asks for.
+pub(super) fn pairs(
+    diagnostics: &mut Diagnostics,
+    span: Option<Span>,
+    [(a, a_ports, a_open), (b, b_ports, b_open)]: [(&str, usize, bool); 2],
+) -> Option<usize> {
+    let n = match (a_open, b_open) {
+        (true, true) => a_ports.max(b_ports),
+        (true, false) => b_ports,
+        (false, _) => a_ports,
+    };
+    let fits = |ports: usize, open: bool| if open { n.is_multiple_of(ports) } else { ports == n };
+    if fits(a_ports, a_open) && fits(b_ports, b_open) {
+        return Some(n);
+    }
+    diagnostics.push(
+        Diagnostic::error(span, format!("{a} and {b} do not pair: {a_ports} and {b_ports}"))
+            .hint("both sides of a link with * name the same number of ports, or one divides the other"),
+    );
+    None
+}
+
 /// A port as written: fixed, or any free one of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {

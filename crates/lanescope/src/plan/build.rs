@@ -128,23 +128,8 @@ fn wire<'a>(
     };
     let (a_side, b_side) = (side(diagnostics, a), side(diagnostics, b));
     let (Some((a_ports, a_open, a_many)), Some((b_ports, b_open, b_many))) = (a_side, b_side) else { return };
-    let n = match (a_open, b_open) {
-        (true, true) => a_ports.len().max(b_ports.len()),
-        (true, false) => b_ports.len(),
-        (false, true) => a_ports.len(),
-        (false, false) => a_ports.len(),
-    };
-    let fits = |ports: usize, open: bool| if open { n.is_multiple_of(ports) } else { ports == n };
-    if !fits(a_ports.len(), a_open) || !fits(b_ports.len(), b_open) {
-        diagnostics.push(
-            Diagnostic::error(
-                link.keys.between.span,
-                format!("{} and {} do not pair: {} and {}", a.text, b.text, a_ports.len(), b_ports.len()),
-            )
-            .hint("both sides of a link with * name the same number of ports, or one divides the other"),
-        );
-        return;
-    }
+    let sides = [(a.text.as_str(), a_ports.len(), a_open), (b.text.as_str(), b_ports.len(), b_open)];
+    let Some(n) = address::pairs(diagnostics, link.keys.between.span, sides) else { return };
     let many = a_many || b_many || n > 1;
     for i in 0..n {
         let pick = |ports: &[(PartId, Wanted)]| ports[i * ports.len() / n].clone();

@@ -2,7 +2,7 @@
 
 use crate::plan::network::{Network, NodeId};
 use crate::plan::{FlowId, Hop, Plan};
-use crate::result::{Binding, Idle, SimulatedLink, SlotCounts};
+use crate::result::{Binding, Idle, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
 use crate::scenario::keys::FlowControl;
 use crate::units::{Bytes, digits};
 
@@ -66,8 +66,14 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Bindin
 }
 
 /// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on their ways wait; else frames that
-/// found no room.
-pub(super) fn stream(network: &Network, streams: &[usize], wires: &[SimulatedLink], lost: &(u64, u64)) -> Binding {
+/// found no room, at the switch that dropped most. `memories` are those of the switches, in their order.
+pub(super) fn stream(
+    network: &Network,
+    streams: &[usize],
+    wires: &[SimulatedLink],
+    frames: &SimulatedFrames,
+    memories: &[SimulatedMemory],
+) -> Binding {
     let mut ways: Vec<u32> = Vec::new();
     let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, *t)));
     for (s, target) in pairs.take(MOST_WAYS) {
@@ -110,14 +116,28 @@ pub(super) fn stream(network: &Network, streams: &[usize], wires: &[SimulatedLin
             }
         };
     }
-    let &(dropped, sent) = lost;
-    if dropped as f64 > 1e-3 * sent as f64 {
-        let full = network.switches().next().map_or("a switch".to_owned(), |(_, node, k)| {
-            format!("parts.{}: its memory of {}", node.group, k.memory.typical)
-        });
-        let (element, what) = full.split_once(": ").unwrap_or((&full, "its memory"));
-        let evidence = format!("{what} was full: {} % of the frames dropped", percent(dropped as f64 / sent as f64));
-        return Binding { element: element.to_owned(), resource: "memory".into(), evidence };
+    if frames.dropped as f64 > 1e-3 * frames.sent as f64 {
+        let part = percent(frames.dropped as f64 / frames.sent as f64);
+        let lost = |m: &SimulatedMemory| m.no_memory + m.no_headroom;
+        // Of equal ones the first.
+        let dropping = network.switches().zip(memories).filter(|(_, m)| lost(m) > 0);
+        let worst = dropping.reduce(|worst, next| if lost(next.1) > lost(worst.1) { next } else { worst });
+        return match worst {
+            Some(((_, node, k), m)) => Binding {
+                element: format!("parts.{}", node.name),
+                resource: "memory".into(),
+                evidence: if m.no_headroom > m.no_memory {
+                    format!("a port's headroom was used up: {part} % of the frames dropped")
+                } else {
+                    format!("its memory of {} was full: {part} % of the frames dropped", k.memory.typical)
+                },
+            },
+            None => Binding {
+                element: format!("parts.{}", network.node(network.streams[streams[0]].source).name),
+                resource: "queue".into(),
+                evidence: format!("its queue was full: {part} % of the frames dropped"),
+            },
+        };
     }
     Binding {
         element: format!("flows.{}", network.streams[streams[0]].group),

@@ -2,8 +2,8 @@
 //!
 //! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up that is left out, then gathers
 //! batches until the means are tight, the length asked for is over, or a cap is reached. Parts, one per file: `wire` (a direction of a link with
-//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` answers); `kernel` says what
-//! happens next, `fabric` wires it all, `stats` knows means, `knots` deadlocks.
+//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` answers), wired by `fabric`; `ethernet` has
+//! its own. `world` joins the two, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
 
 mod binding;
 mod clock;

@@ -10,10 +10,33 @@ use crate::result::{
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Buffers;
+use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
+
+/// What the reports of all tables of flows are made of.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    tallies: &'a [Tally],
+    /// Of each flow, and of each stream.
+    backlogs: &'a [u64],
+    in_flight: &'a [u64],
+    links: &'a [SimulatedLink],
+    /// Of each Ethernet switch.
+    memories: &'a [SimulatedMemory],
+}
+
+/// What so much of the operations took at most, s.
+fn quantile(picoseconds: &Histogram<u64>, part: f64) -> f64 {
+    if picoseconds.is_empty() { 0.0 } else { picoseconds.value_at_quantile(part) as f64 * 1e-12 }
+}
+
+/// What the longest of them took, s.
+fn longest(picoseconds: &Histogram<u64>) -> f64 {
+    if picoseconds.is_empty() { 0.0 } else { picoseconds.max() as f64 * 1e-12 }
+}
 
 /// What a time series holds at one moment.
 #[derive(Clone, Debug, Serialize)]
@@ -111,27 +134,32 @@ impl Run {
             let l = network.link(wire);
             link(first + on, &l.name, from, to, l.rate.typical.rate().bits(), pauses)
         }));
-        let backlogs = self.sides.backlogs(self.now);
-        let flows: Vec<SimulatedFlow> =
-            (0..self.groups.len()).map(|g| self.flow(g, &tallies, &backlogs, &links)).collect();
-        let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
-        let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
+        let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
         let stored = self.sides.ethernet.stored(self.now);
-        let pcie = plan.parts.iter().filter(|p| matches!(p.keys, PartKeys::Switch(_))).map(|p| (&p.name, None));
-        let ethernet = network.switches().zip(&stored).enumerate().map(|(i, ((_, node, keys), s))| {
-            let before = self.drops_at_window.get(i).copied().unwrap_or_default();
-            let memory = SimulatedMemory {
+        let memories: Vec<SimulatedMemory> = network
+            .switches()
+            .zip(&stored)
+            .enumerate()
+            .map(|(i, ((_, node, keys), s))| SimulatedMemory {
                 most: s.most,
                 at_end: s.now,
-                no_memory: s.no_memory - before.no_memory,
-                no_headroom: s.no_headroom - before.no_headroom,
+                no_memory: s.no_memory - before(i).no_memory,
+                no_headroom: s.no_headroom - before(i).no_headroom,
                 size: match keys.buffers.typical {
                     Buffers::Shared => keys.memory.typical.0,
                     _ => keys.memory.typical.0.saturating_mul(node.ports.len() as u64),
                 },
-            };
-            (&node.name, Some(memory))
-        });
+            })
+            .collect();
+        let backlogs = self.sides.backlogs(self.now);
+        let in_flight = self.sides.ethernet.in_flight();
+        let seen =
+            Seen { tallies: &tallies, backlogs: &backlogs, in_flight: &in_flight, links: &links, memories: &memories };
+        let flows: Vec<SimulatedFlow> = (0..self.groups.len()).map(|g| self.flow(g, &seen)).collect();
+        let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
+        let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
+        let pcie = plan.parts.iter().filter(|p| matches!(p.keys, PartKeys::Switch(_))).map(|p| (&p.name, None));
+        let ethernet = network.switches().zip(&memories).map(|((_, node, _), memory)| (&node.name, Some(*memory)));
         let switches = pcie
             .chain(ethernet)
             .zip(self.sides.carried(self.now))
@@ -182,7 +210,8 @@ impl Run {
         matches!(self.phase, super::Phase::Warmup { .. })
     }
 
-    fn flow(&self, group: usize, tallies: &[Tally], backlogs: &[u64], links: &[SimulatedLink]) -> SimulatedFlow {
+    fn flow(&self, group: usize, seen: &Seen) -> SimulatedFlow {
+        let Seen { tallies, backlogs, links, memories, .. } = *seen;
         let members = &self.groups[group];
         let plan = &self.plan;
         let ways = if self.alternates(group) { 0.5 } else { 1.0 };
@@ -208,15 +237,14 @@ impl Run {
         let in_flight: f64 =
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
         let histogram = self.sides.latencies(group);
-        let quantile = |q: f64| if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(q) as f64 * 1e-12 };
-        let streams = self.streams(group);
+        let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
-            name: match &streams {
+            name: match &frames {
                 None => plan.flows[members[0]].group.clone(),
-                Some(s) => plan.network.streams[s[0]].group.clone(),
+                Some((_, s)) => plan.network.streams[s[0]].group.clone(),
             },
             rate,
             each: members
@@ -225,40 +253,30 @@ impl Run {
                 .collect(),
             latency: latency.times(1.0 / SECOND),
             latency_first: (firsts > 0.0).then(|| sum(&|t| t.first_latency) as f64 / firsts / SECOND),
-            p50: quantile(0.5),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            max: if histogram.is_empty() { 0.0 } else { histogram.max() as f64 * 1e-12 },
+            p50: quantile(histogram, 0.5),
+            p99: quantile(histogram, 0.99),
+            p999: quantile(histogram, 0.999),
+            max: longest(histogram),
             operations: done,
             in_flight,
             little: latency_sum / window,
             backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
-            frames: self.frames(group, tallies),
-            bound_by: match &streams {
+            frames: frames.as_ref().map(|(frames, _)| *frames),
+            bound_by: match &frames {
                 None => binding::flow(plan, FlowId(members[0] as u32), links),
-                Some(s) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], &self.lost(s, tallies)),
+                Some((f, s)) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
             },
             over_seeds: None,
         }
     }
 
-    /// Frames of each stream that were dropped, and sent, in the measured time.
-    fn lost(&self, streams: &[usize], tallies: &[Tally]) -> (u64, u64) {
-        let first = self.plan.flows.len();
-        let since = |f: fn(&Tally) -> u64| -> u64 {
-            streams.iter().map(|s| f(&tallies[first + s]) - f(&self.at_window[first + s])).sum()
-        };
-        (since(|t| t.dropped), since(|t| t.sent))
-    }
-
     /// What Ethernet counts of a table of flows.
-    fn frames(&self, group: usize, tallies: &[Tally]) -> Option<SimulatedFrames> {
-        let streams = self.streams(group)?;
-        let histogram = self.sides.transits(group)?;
+    fn frames(&self, group: usize, streams: &[usize], seen: &Seen) -> SimulatedFrames {
+        let histogram = self.sides.transits(group - self.tables);
         let window = self.window_fs().max(1.0);
         let since = |f: fn(&Tally) -> u128| -> u128 {
-            self.groups[group].iter().map(|&m| f(&tallies[m]) - f(&self.at_window[m])).sum()
+            self.groups[group].iter().map(|&m| f(&seen.tallies[m]) - f(&self.at_window[m])).sum()
         };
         let values = |f: fn(&super::Batch) -> f64| self.batch_values(group, f);
         let batched = self.batches[group].len() >= 2 && !self.in_warmup();
@@ -269,19 +287,16 @@ impl Run {
         let rate = stats::ratio(&values(|b| b.frame_bytes as f64), &times);
         let transit = stats::ratio(&values(|b| b.transit), &values(|b| b.done as f64));
         let done = since(|t| t.done as u128).max(1) as f64;
-        Some(SimulatedFrames {
+        SimulatedFrames {
             rate: or(rate, since(|t| t.frame_bytes as u128) as f64 / window).times(8.0 * SECOND),
             delivered: since(|t| t.frames as u128) as u64,
-            sent: self.lost(&streams, tallies).1,
-            dropped: self.lost(&streams, tallies).0,
-            in_flight: {
-                let all = self.sides.ethernet.in_flight();
-                streams.iter().map(|s| all[*s]).sum()
-            },
+            sent: since(|t| t.sent as u128) as u64,
+            dropped: since(|t| t.dropped as u128) as u64,
+            in_flight: streams.iter().map(|s| seen.in_flight[*s]).sum(),
             transit: or(transit, since(|t| t.transit) as f64 / done).times(1.0 / SECOND),
-            transit_p99: if histogram.is_empty() { 0.0 } else { histogram.value_at_quantile(0.99) as f64 * 1e-12 },
-            transit_max: if histogram.is_empty() { 0.0 } else { histogram.max() as f64 * 1e-12 },
-        })
+            transit_p99: quantile(histogram, 0.99),
+            transit_max: longest(histogram),
+        }
     }
 
     /// The values of a time series at the present moment; everything before has happened.

@@ -45,7 +45,7 @@ impl Frames {
             all.count += count as f64;
             all.framing += framing as f64;
             all.gap += gap as f64;
-            all.least = all.least.min((size + framing + gap) as f64 / size as f64);
+            all.least = all.least.min(network.wire_bytes(stream, size) as f64 / size as f64);
         };
         match &stream.trace {
             Some(list) => list.iter().for_each(|t| add(t.bytes)),

@@ -3,7 +3,7 @@
 use super::routes::{MOST_SWITCHES, Routes};
 use super::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::plan::address::Directory;
+use crate::plan::address::{self, Directory};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
@@ -214,21 +214,8 @@ fn between(
     let (a_side, b_side) = (side(a), side(b));
     let (a_side, b_side) = (a_side?, b_side?);
     let open = |side: &[(NodeId, Option<u32>, bool)]| side.iter().all(|e| e.2);
-    let n = match (open(&a_side), open(&b_side)) {
-        (true, false) => b_side.len(),
-        (false, true) => a_side.len(),
-        _ => a_side.len().max(b_side.len()),
-    };
-    let fits =
-        |side: &[(NodeId, Option<u32>, bool)]| if open(side) { n.is_multiple_of(side.len()) } else { side.len() == n };
-    if !fits(&a_side) || !fits(&b_side) {
-        let what = format!("{} and {} do not pair: {} and {}", a.text, b.text, a_side.len(), b_side.len());
-        diagnostics.push(
-            Diagnostic::error(names.span, what)
-                .hint("both sides of a link with * name the same number of ports, or one divides the other"),
-        );
-        return None;
-    }
+    let sides = [(a.text.as_str(), a_side.len(), open(&a_side)), (b.text.as_str(), b_side.len(), open(&b_side))];
+    let n = address::pairs(diagnostics, names.span, sides)?;
     let pick = |side: &[(NodeId, Option<u32>, bool)], i: usize| {
         let e = side[i * side.len() / n];
         (e.0, e.1)
