@@ -159,7 +159,7 @@ impl Against {
                 ns3(0, &["--routing=lean".into(), format!("--k={k}"), format!("--simtime={us}e-6")])
             }
             Against::Ns3Switch => ns3(1, &["--mode=lean".into(), "--simtime=0.1".into()]),
-            Against::Alone => pcie(&devices(1, 256, "write")),
+            Against::Alone => simulated(&devices(1, 256, "write")),
         }
     }
 }
@@ -178,23 +178,27 @@ fn rows() -> Vec<Row> {
     let ft16 = Against::FatTree { k: 16, us: 100 };
     let (ns3_ft8, ns3_ft16) = (Against::Ns3Tree { k: 8, us: 1000 }, Against::Ns3Tree { k: 16, us: 200 });
     vec![
-        Row::new("writes of 256 B, one device", "hop", ft8, || pcie(&devices(1, 256, "write"))).goal(0.1).mark(0.2),
-        Row::new("reads of 512 B in 64 B", "hop", ft8, || pcie(&devices(1, 512, "read"))).goal(0.05).mark(0.1),
-        Row::new("writes, 15 devices", "hop", ft8, || pcie(&devices(15, 256, "write"))),
-        Row::new("writes, 1 of 1,024 parts busy", "hop", Against::Alone, || pcie(&mostly_idle())).goal(0.5),
-        Row::new("Ethernet FT8, plain FIFOs", "hop", ft8, || frames(&fat_tree_of(8, false))).goal(0.25).mark(0.5),
-        Row::new("Ethernet FT8, PFC", "hop", ft8, || frames(&fat_tree_of(8, true))).goal(1.0 / 7.0).mark(0.25),
-        Row::new("Ethernet S16, PAUSE", "hop", ft8, || frames(S16)).goal(1.0 / 7.0).mark(0.25),
-        Row::new("Ethernet FT16, PFC", "hop", ft8, || frames(&fat_tree_of(16, true))).goal(1.0 / 7.0),
+        Row::new("writes of 256 B, one device", "hop", ft8, || simulated(&devices(1, 256, "write")))
+            .goal(0.1)
+            .mark(0.2),
+        Row::new("reads of 512 B in 64 B", "hop", ft8, || simulated(&devices(1, 512, "read"))).goal(0.05).mark(0.1),
+        Row::new("writes, 15 devices", "hop", ft8, || simulated(&devices(15, 256, "write"))),
+        Row::new("writes, 1 of 1,024 parts busy", "hop", Against::Alone, || simulated(&mostly_idle())).goal(0.5),
+        Row::new("Ethernet FT8, plain FIFOs", "hop", ft8, || simulated(&fat_tree_of(8, false))).goal(0.25).mark(0.5),
+        Row::new("Ethernet FT8, PFC", "hop", ft8, || simulated(&fat_tree_of(8, true))).goal(1.0 / 7.0).mark(0.25),
+        Row::new("Ethernet S16, PAUSE", "hop", ft8, || simulated(S16)).goal(1.0 / 7.0).mark(0.25),
+        Row::new("Ethernet FT16, PFC", "hop", ft8, || simulated(&fat_tree_of(16, true))).goal(1.0 / 7.0),
         Row::new("bare FIFOs, fat tree k = 8", "hop", ft8, || fat_tree(8, 500)),
         Row::new("bare FIFOs, fat tree k = 16", "hop", ft16, || fat_tree(16, 100)),
         Row::new("M/M/1", "event", Against::Mm1, mm1).goal(0.4),
-        Row::new("ns-3: FT8, plain FIFOs", "hop", ns3_ft8, || frames(&fat_tree_of(8, false))),
-        Row::new("ns-3: FT8, PFC", "hop", ns3_ft8, || frames(&fat_tree_of(8, true))),
-        Row::new("ns-3: FT16, plain FIFOs", "hop", ns3_ft16, || frames(&fat_tree_of(16, false))),
-        Row::new("ns-3: FT16, PFC", "hop", ns3_ft16, || frames(&fat_tree_of(16, true))),
-        Row::new("ns-3: S16, plain FIFOs", "hop", Against::Ns3Switch, || frames(&S16.replace("\"pause\"", "\"none\""))),
-        Row::new("ns-3: S16, PAUSE", "hop", Against::Ns3Switch, || frames(S16)),
+        Row::new("ns-3: FT8, plain FIFOs", "hop", ns3_ft8, || simulated(&fat_tree_of(8, false))),
+        Row::new("ns-3: FT8, PFC", "hop", ns3_ft8, || simulated(&fat_tree_of(8, true))),
+        Row::new("ns-3: FT16, plain FIFOs", "hop", ns3_ft16, || simulated(&fat_tree_of(16, false))),
+        Row::new("ns-3: FT16, PFC", "hop", ns3_ft16, || simulated(&fat_tree_of(16, true))),
+        Row::new("ns-3: S16, plain FIFOs", "hop", Against::Ns3Switch, || {
+            simulated(&S16.replace("\"pause\"", "\"none\""))
+        }),
+        Row::new("ns-3: S16, PAUSE", "hop", Against::Ns3Switch, || simulated(S16)),
     ]
 }
 
@@ -341,8 +345,8 @@ quiet-down = { between = ["quiet-sw.*.down.*", "quiet.*"], pcie = "gen3 x8" }
     busy.replace("[parts]\n", parts).replace("[links]\n", &format!("[links]\n{links}"))
 }
 
-/// Simulates a scenario: TLP-hops per CPU second of the run itself.
-fn pcie(text: &str) -> Outcome {
+/// Simulates a scenario: packet-hops per CPU second of the run itself.
+fn simulated(text: &str) -> Outcome {
     let mut diagnostics = Diagnostics::default();
     let included = Included { name: "bench".into(), text: text.to_owned(), author: Author::User };
     let plan = lanescope::plan(&mut diagnostics, included, &[], &Library).expect("a plan");
@@ -363,11 +367,6 @@ fn fat_tree_of(k: u32, controlled: bool) -> String {
     let text = FT8.replace("\"none\"", &format!("\"{control}\"")).replace("k = 8", &format!("k = {k}"));
     // As long as the peers' figures were taken over.
     text.replace("1 ms", if k > 8 { "500 us" } else { "2 ms" })
-}
-
-/// Simulates frames: hops per CPU second of the run itself.
-fn frames(text: &str) -> Outcome {
-    pcie(text)
 }
 
 // The kernel alone: customers before one server.

@@ -4,7 +4,7 @@ use crate::{ANSWERED, NO_VALUE, WRONG, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
 use lanescope::pens::{self, Grid};
-use lanescope::study::{Answer, Answers, Row, Studies, fit, select};
+use lanescope::study::{Answer, Answers, Row, Studies, fit, questions, select};
 use lanescope::units::digits;
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -136,7 +136,14 @@ fn run(a: &Run) -> Result<u8, String> {
     let mut complete = true;
     let mut studies = Vec::new();
     for (study, rows) in &chosen {
-        let answers: Vec<Answer> = rows.par_iter().map(|row| study.answer(row, a.method == Method::Both)).collect();
+        let together = |question: &Vec<usize>| {
+            let asked: Vec<&Row> = question.iter().map(|&i| &rows[i]).collect();
+            let answers = study.answers(&asked, a.method == Method::Both);
+            question.iter().copied().zip(answers).collect::<Vec<_>>()
+        };
+        let mut answers: Vec<(usize, Answer)> = questions(rows).par_iter().flat_map_iter(together).collect();
+        answers.sort_by_key(|(row, _)| *row);
+        let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
         complete &= rows.iter().zip(&answers).all(|(row, answer)| answer.complete(methods(row, a.method)));
         studies.push(Answers { id: study.id.clone(), rows: answers });
     }

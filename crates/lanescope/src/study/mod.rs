@@ -364,6 +364,17 @@ impl Study {
 
     /// Answers one row by the methods that it names; without the simulation unless that is asked for.
     pub fn answer(&self, row: &Row, simulate: bool) -> Answer {
+        self.answer_from(row, simulate, &mut None)
+    }
+
+    /// Answers rows of one question (see [`questions`]), which are simulated once for all of them.
+    pub fn answers(&self, rows: &[&Row], simulate: bool) -> Vec<Answer> {
+        let mut runs = None;
+        rows.iter().map(|row| self.answer_from(row, simulate, &mut runs)).collect()
+    }
+
+    /// The same, with the runs of its question, which are made when they are first needed.
+    fn answer_from(&self, row: &Row, simulate: bool, runs: &mut Option<Result<Vec<Report>, Error>>) -> Answer {
         let mut a = Answer {
             id: row.id.clone(),
             quantity: row.quantity.clone(),
@@ -397,8 +408,8 @@ impl Study {
             a.why = a.why.or((row.methods == "simulate").then(|| "only a simulation can answer".into()));
             return a;
         }
-        let runs = self.runs(scenario, &row.set, row.seeds);
-        match runs.and_then(|runs| Study::over(&runs, &row.metric, &row.unit)) {
+        let runs = runs.get_or_insert_with(|| self.runs(scenario, &row.set, row.seeds));
+        match runs.as_ref().map_err(Clone::clone).and_then(|runs| Study::over(runs, &row.metric, &row.unit)) {
             Ok((simulated, by)) => {
                 a.simulate = Some(simulated);
                 a.bound_by = a.bound_by.or(by);
@@ -517,6 +528,16 @@ pub struct Answers {
     pub id: String,
     /// Its rows.
     pub rows: Vec<Answer>,
+}
+
+/// The places of rows that ask different metrics of the same runs: those of one scenario, with the same laid over it and as many seeds.
+pub fn questions(rows: &[Row]) -> Vec<Vec<usize>> {
+    let mut all = BTreeMap::new();
+    for (i, row) in rows.iter().enumerate() {
+        let places: &mut Vec<usize> = all.entry((&row.scenario, &row.set, row.seeds)).or_default();
+        places.push(i);
+    }
+    all.into_values().collect()
 }
 
 /// Which rows: study ids and row prefixes, in the order asked; everything when nothing is asked for.

@@ -1,6 +1,8 @@
 //! Ethernet, frame by frame, against hand-worked numbers, theory and the laws that every run keeps.
 
 mod by_hand;
+#[path = "../common/mod.rs"]
+mod common;
 mod deadlocks;
 mod fabrics;
 mod lossless;
@@ -9,29 +11,12 @@ mod random_networks;
 mod theory;
 mod traces;
 
+use common::{plan, planned, within};
 use lanescope::diagnostic::Diagnostics;
-use lanescope::library::Library;
 use lanescope::plan::Plan;
 use lanescope::protocol::ethernet::wire;
 use lanescope::result::{Crossed, SimulatedFrames, Simulation};
-use lanescope::scenario::Included;
-use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
-
-/// Plans a text; the diagnostics come back in any case.
-fn plan(text: &str, sets: &[&str]) -> (Option<Plan>, Diagnostics) {
-    let mut d = Diagnostics::default();
-    let included = Included { name: "test".into(), text: text.to_owned(), author: Author::User };
-    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let plan = lanescope::plan(&mut d, included, &sets, &Library);
-    (plan, d)
-}
-
-/// A plan that must be right.
-fn planned(text: &str, sets: &[&str]) -> Plan {
-    let (plan, d) = plan(text, sets);
-    plan.unwrap_or_else(|| panic!("{d}"))
-}
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run keeps.
 fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
@@ -103,10 +88,4 @@ fn dropped(s: &Simulation) -> u64 {
 /// Femtoseconds of a time that was given in seconds.
 fn fs(seconds: f64) -> u64 {
     (seconds * 1e15).round() as u64
-}
-
-/// Within so much of it, relative.
-#[track_caller]
-fn within(share: f64, a: f64, b: f64) {
-    assert!((a - b).abs() <= share * b.abs(), "{a} is not {b}: off by {:.5}", a / b - 1.0);
 }

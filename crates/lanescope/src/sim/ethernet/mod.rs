@@ -1,11 +1,12 @@
 //! Ethernet, frame by frame: stations, switches with memories, MACs that obey pauses.
 //!
-//! A frame is copied nowhere: it stands in one arena, and queues and wires are lists through it. An egress port (`Wire`) transmits, and announces its
+//! A frame is copied nowhere: it stands in one arena (`frames`), and queues and wires are lists through it. An egress port (`Wire`) transmits, and announces its
 //! frame to the far end at once; nothing is taken back. What a switch forgets of a frame (its memory) is written off in order of time when the
 //! switch next looks, so an uncontended hop is one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages
 //! are born, `rates` is DCQCN.
 
 mod build;
+mod frames;
 mod knots;
 mod rates;
 mod source;
@@ -19,205 +20,14 @@ use super::tally::{self, Tally};
 use crate::plan::network::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
+use frames::{Arena, Frame, Kind, List, NONE};
 use hdrhistogram::Histogram;
 use station::Station;
 use std::sync::Arc;
 use switch::Switch;
 
-/// No frame, no list.
-const NONE: u32 = u32::MAX;
 /// Frames in a run at most: what waits in applications included.
 pub(super) const MOST_FRAMES: usize = 1 << 23;
-
-/// What a frame is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Data,
-    /// 802.3x: stop for so many quanta (0: go on).
-    Pause,
-    /// 802.1Qbb: the same for one class.
-    Pfc,
-    /// Frames for one station are to stop, or to go on.
-    Stop,
-    Go,
-    /// A source has had so many frames for this destination since time 0; a destination grants so many more.
-    Request,
-    Grant,
-    /// Congestion notification.
-    Cnp,
-}
-
-impl Kind {
-    /// Whether it ends at the next port.
-    fn is_local(self) -> bool {
-        matches!(self, Kind::Pause | Kind::Pfc | Kind::Stop | Kind::Go)
-    }
-}
-
-/// One frame: a line of the cache.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Frame {
-    /// When the part that it comes to may act on it, fs.
-    at: u64,
-    /// When its message was born; of a control frame what it says.
-    born: u64,
-    /// When it left the application.
-    left: u64,
-    /// The next of its list.
-    next: u32,
-    stream: u32,
-    /// The station that it is for.
-    target: u32,
-    /// What decides among equal ways.
-    way: u32,
-    /// In a switch: whose account it is on.
-    account: u32,
-    /// The pair of source and destination, where stations keep such.
-    lane: u32,
-    /// With credits: the low bits of how many frames its source has had for the destination since time 0.
-    more: u32,
-    /// Bytes from destination to FCS, and client data.
-    bytes: u16,
-    data: u16,
-    class: u8,
-    /// In a switch with a memory at each port: the port.
-    pool: u16,
-    kind: Kind,
-    /// Whether its message ends with it.
-    last: bool,
-    marked: bool,
-}
-
-impl Frame {
-    /// A frame before anybody has sent it: between nodes, without a message, a stream or data.
-    fn new(kind: Kind, bytes: u64, target: u32, way: u32, lane: u32) -> Frame {
-        Frame {
-            at: 0,
-            born: 0,
-            left: 0,
-            next: NONE,
-            stream: NONE,
-            target,
-            way,
-            account: NONE,
-            lane,
-            more: 0,
-            bytes: bytes as u16,
-            data: 0,
-            class: 0,
-            pool: 0,
-            kind,
-            last: false,
-            marked: false,
-        }
-    }
-}
-
-/// All frames of a run; those that are gone are used again.
-#[derive(Clone, Debug, Default)]
-struct Arena {
-    frames: Vec<Frame>,
-    free: Vec<u32>,
-}
-
-impl Arena {
-    #[inline]
-    fn put(&mut self, frame: Frame) -> u32 {
-        match self.free.pop() {
-            Some(id) => {
-                self.frames[id as usize] = frame;
-                id
-            }
-            None => {
-                self.frames.push(frame);
-                self.frames.len() as u32 - 1
-            }
-        }
-    }
-
-    #[inline]
-    fn drop(&mut self, id: u32) {
-        self.free.push(id);
-    }
-}
-
-impl std::ops::Index<u32> for Arena {
-    type Output = Frame;
-    #[inline]
-    fn index(&self, id: u32) -> &Frame {
-        &self.frames[id as usize]
-    }
-}
-
-impl std::ops::IndexMut<u32> for Arena {
-    #[inline]
-    fn index_mut(&mut self, id: u32) -> &mut Frame {
-        &mut self.frames[id as usize]
-    }
-}
-
-/// Frames in a row, linked through the arena.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    first: u32,
-    last: u32,
-}
-
-impl List {
-    const EMPTY: List = List { first: NONE, last: NONE };
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.first == NONE
-    }
-
-    /// Puts a frame at the end; says whether it is alone.
-    #[inline]
-    fn push(&mut self, id: u32, frames: &mut Arena) -> bool {
-        frames[id].next = NONE;
-        let alone = self.first == NONE;
-        if alone {
-            self.first = id;
-        } else {
-            frames[self.last].next = id;
-        }
-        self.last = id;
-        alone
-    }
-
-    /// Puts a frame at the beginning.
-    fn push_front(&mut self, id: u32, frames: &mut Arena) {
-        frames[id].next = self.first;
-        if self.is_empty() {
-            self.last = id;
-        }
-        self.first = id;
-    }
-
-    #[inline]
-    fn pop(&mut self, frames: &Arena) -> Option<u32> {
-        if self.first == NONE {
-            return None;
-        }
-        let id = self.first;
-        self.first = frames[id].next;
-        Some(id)
-    }
-
-    /// Takes the first, and sets its slot to the moment of the one behind it.
-    #[inline]
-    fn next(&mut self, slot: u32, frames: &Arena, agenda: &mut Agenda) -> Option<u32> {
-        let id = self.pop(frames)?;
-        agenda.set(slot, if self.is_empty() { NEVER } else { frames[self.first].at });
-        Some(id)
-    }
-
-    fn iter<'a>(&self, frames: &'a Arena) -> impl Iterator<Item = u32> + use<'a> {
-        let step = |id: &u32| Some(frames[*id].next).filter(|n| *n != NONE);
-        std::iter::successors(Some(self.first).filter(|f| *f != NONE), step)
-    }
-}
 
 /// Idle causes that a wire has; an index of its accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
