@@ -101,9 +101,9 @@ impl Plan {
         format!("links.{} toward {}", self.link(hop.link).name, self.part(self.arrives(hop)).name)
     }
 
-    /// Indices of the flows of each table, in order; the members of one stand in a row.
+    /// Indices of the flows of each table, in order; the members of one stand in a row. An adapter's DMA is part of its I/Os, and in no table.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        tables(self.flows.iter().map(|f| f.group.as_str()))
+        tables(self.flows.iter().take_while(|f| !f.is_fed()).map(|f| f.group.as_str()))
     }
 
     /// Indices of the flows of one table.

@@ -213,6 +213,8 @@ pub enum Program {
         /// A stated round trip in place of the path's.
         round_trip: Option<Time>,
     },
+    /// What an adapter's other side asks for, transfer by transfer: the DMA of its I/Os.
+    Fed,
 }
 
 /// Traffic from one requester to one target.
@@ -371,6 +373,11 @@ impl Flow {
     /// Whether it reads at all.
     pub fn reads(&self) -> bool {
         self.op.typical != Do::Write
+    }
+
+    /// Whether it is an adapter's DMA; such flows stand behind all others.
+    pub fn is_fed(&self) -> bool {
+        matches!(self.program, Program::Fed)
     }
 
     /// Whether it writes at all.

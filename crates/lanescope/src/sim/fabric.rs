@@ -4,7 +4,7 @@ use super::clock::{Clock, Pace};
 use super::completer::{Answer, Completer};
 use super::kernel::{Agenda, World};
 use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
-use super::source::{Arrivals, Source};
+use super::source::{Arrivals, Source, Transfer};
 use super::switch::Switch;
 use super::tally::{self, Tally};
 use super::terminal::Terminal;
@@ -58,6 +58,8 @@ pub(super) struct FlowState {
     /// Of a closed load: the pause after each operation, and when the next ones may begin.
     think: Option<u64>,
     pub(super) again: VecDeque<u64>,
+    /// Of another side's writes: the tokens of those under way. Posted writes of a flow arrive in order.
+    writing: Option<VecDeque<u32>>,
     pub(super) tally: Tally,
     /// A hash of the moments at which its operations were done.
     pub(super) print: u64,
@@ -67,6 +69,14 @@ impl FlowState {
     #[inline]
     pub(super) fn started(&mut self, born: u64) {
         self.tally.start(born);
+    }
+
+    /// A write has begun.
+    #[inline]
+    pub(super) fn wrote(&mut self, token: u32) {
+        if let Some(tokens) = &mut self.writing {
+            tokens.push_back(token);
+        }
     }
 
     #[inline]
@@ -90,6 +100,8 @@ pub(super) struct Net {
     pub(super) flows: Vec<FlowState>,
     /// Latencies of operations in picoseconds, by table of flows.
     pub(super) latencies: Vec<Histogram<u64>>,
+    /// Transfers of another side that are done: flow, token, moment.
+    pub(super) done: Vec<(u32, u32, u64)>,
 }
 
 impl Net {
@@ -115,11 +127,17 @@ impl Net {
         self.wires[wire as usize].send(tlp, now, ready, agenda)
     }
 
-    /// An operation is done. Gives the moment from which a closed load goes on.
-    pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64) -> Option<u64> {
+    /// An operation is done; a read of another side knows its token, its writes come in order. Gives the moment from which a closed load goes on.
+    pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64, token: Option<u32>) -> Option<u64> {
         let f = &mut self.flows[flow as usize];
         f.tally.finish(born, done);
         f.print = tally::print(f.print, born, done);
+        if let Some(writing) = &mut f.writing {
+            if let Some(token) = token.or_else(|| writing.pop_front()) {
+                self.done.push((flow, token, done));
+            }
+            return None;
+        }
         let again = f.think.map(|think| done.saturating_add(think));
         if let Some(at) = again {
             let behind = f.again.iter().rev().take_while(|a| **a > at).count();
@@ -188,24 +206,24 @@ const TYPICAL: Corner = Corner::Typical;
 impl Fabric {
     /// Wires a plan. Gives the number of its slots too.
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
-        let mut net = Net { wires: wires(plan), paths: Vec::new(), flows: Vec::new(), latencies: Vec::new() };
-        // The members of a table stand in a row.
+        let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::histogram()).collect());
+        let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
+        // The members of a table stand in a row; behind them is what other sides ask for.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
+        let tables = tables.chain(std::iter::repeat(u32::MAX));
         for (flow, group) in plan.flows.iter().zip(tables) {
             let there = net.paths.len() as u32;
             net.paths.extend(flow.route.iter().map(|h| wire_of(*h)));
             let back = net.paths.len() as u32;
             net.paths.extend(flow.route.iter().rev().map(|h| wire_of(h.reversed())));
-            if group as usize == net.latencies.len() {
-                net.latencies.push(tally::histogram());
-            }
             let think = match flow.program {
                 Program::Closed { think, .. } => Some(think.fs()),
                 _ => None,
             };
             let print = group as u64 + 1;
-            let (again, tally) = (VecDeque::new(), Tally::default());
-            net.flows.push(FlowState { there, back, answer: answer(plan, flow), group, think, again, tally, print });
+            let (again, tally, answer) = (VecDeque::new(), Tally::default(), answer(plan, flow));
+            let writing = flow.is_fed().then(VecDeque::new);
+            net.flows.push(FlowState { there, back, answer, group, think, again, writing, tally, print });
         }
         let forks = forks(&net);
         let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
@@ -255,6 +273,20 @@ impl Fabric {
         }
     }
 
+    /// Another side asks for DMA; [`Net::done`] tells when it is over.
+    pub(super) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
+        let wire = &self.net.wires[self.net.paths[self.net.flows[flow as usize].there as usize] as usize];
+        let (port, tx) = (wire.port_from as usize, wire.tx);
+        let at = wire.next_at.max(transfer.born);
+        let Part::Terminal(terminal) = &mut self.parts[wire.from as usize] else { return };
+        if let Some(stream) = terminal.ports[port].requester.streams.iter_mut().find(|s| s.flow == flow)
+            && let Source::Fed(transfers) = &mut stream.source
+        {
+            transfers.push_back(transfer);
+            agenda.by(tx, at);
+        }
+    }
+
     /// Gives a flow to the requester at its first wire.
     fn request(&mut self, plan: &Plan, index: usize, seed: u64) {
         let flow = &plan.flows[index];
@@ -289,6 +321,7 @@ impl Fabric {
                     Source::Open(Arrivals::new(Pace::new(rate.scaled(both, 1)), size, random))
                 }
                 Program::Closed { outstanding, .. } => Source::Closed { first: outstanding },
+                Program::Fed => Source::Fed(VecDeque::new()),
             },
             current: None,
             was_read: false,

@@ -49,6 +49,8 @@ pub(super) struct Issue {
     left: u64,
     op: u32,
     started: bool,
+    /// Of another side's transfer.
+    token: u32,
 }
 
 /// A rate that holds over any longer time.
@@ -223,7 +225,9 @@ struct Op {
     flow: u32,
     born: u64,
     left: u64,
+    size: u64,
     begun: bool,
+    token: u32,
 }
 
 /// What comes to its end.
@@ -330,7 +334,8 @@ impl Requester {
                 };
                 let read =
                     if stream.shape.reads && stream.shape.writes { !stream.was_read } else { stream.shape.reads };
-                let issue = Issue { read, born, left: stream.shape.size, op: u32::MAX, started: false };
+                let (size, token) = stream.source.transfer().map_or((stream.shape.size, 0), |t| (t.bytes, t.token));
+                let issue = Issue { read, born, left: size, op: u32::MAX, started: false, token };
                 stream.current = Some(issue);
                 issue
             }
@@ -377,7 +382,11 @@ impl Requester {
             }
             net.flows[flow].started(issue.born);
             if issue.read {
-                issue.op = self.ops.add(Op { flow: flow as u32, born: issue.born, left: shape.size, begun: false });
+                let (flow, left) = (flow as u32, issue.left);
+                issue.op =
+                    self.ops.add(Op { flow, born: issue.born, left, size: left, begun: false, token: issue.token });
+            } else {
+                net.flows[flow].wrote(issue.token);
             }
         }
         issue.left -= bytes;
@@ -431,14 +440,14 @@ impl Requester {
         if left > 0 {
             return (self.next_finish(), false);
         }
+        let (whole, size) = (op.left == 0, op.size);
         let mut done = now.saturating_add(self.latency);
         let mut op_done = done;
         if let Some(bus) = &mut self.bus {
             bus.at = bus.at.max(done).saturating_add(bus.pace.span(read.size as u64));
-            op_done = done.saturating_add(bus.pace.span(self.streams[read.stream as usize].shape.size));
+            op_done = done.saturating_add(bus.pace.span(size));
             done = bus.at;
         }
-        let whole = op.left == 0;
         if done <= now {
             self.finish(Finish::Request(tlp.tag), now, net);
         } else {
@@ -482,7 +491,7 @@ impl Requester {
             }
             Finish::Operation(op) => {
                 let op = self.ops.remove(op);
-                net.finished(op.flow, op.born, at);
+                net.finished(op.flow, op.born, at, Some(op.token));
             }
         }
     }

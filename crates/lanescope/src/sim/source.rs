@@ -29,6 +29,18 @@ pub(super) enum Source {
     Open(Arrivals),
     /// One for each that is done. Its first ones begin at time 0.
     Closed { first: u32 },
+    /// What another side has asked for, in order.
+    Fed(VecDeque<Transfer>),
+}
+
+/// DMA that another side asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub(super) bytes: u64,
+    /// By which it is known to who asked.
+    pub(super) token: u32,
+    /// When it was asked for.
+    pub(super) born: u64,
 }
 
 impl Source {
@@ -46,6 +58,7 @@ impl Source {
                 *first -= 1;
                 Next::Now(0)
             }
+            Source::Fed(transfers) => transfers.front().map_or(Next::At(NEVER), |t| Next::Now(t.born)),
             Source::Closed { .. } => match again.front().copied() {
                 Some(at) if at <= now => {
                     again.pop_front();
@@ -53,6 +66,14 @@ impl Source {
                 }
                 at => Next::At(at.unwrap_or(NEVER)),
             },
+        }
+    }
+
+    /// Takes the next transfer of another side; of all other sources `None`.
+    pub(super) fn transfer(&mut self) -> Option<Transfer> {
+        match self {
+            Source::Fed(transfers) => transfers.pop_front(),
+            _ => None,
         }
     }
 

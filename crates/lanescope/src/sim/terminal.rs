@@ -94,7 +94,7 @@ impl Terminal {
         self.pop(id, Class::Posted, now, net, agenda);
         net.flows[tlp.flow as usize].received(tlp.payload as u64);
         if tlp.last
-            && let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency))
+            && let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency), None)
         {
             // The requester may be waiting for it.
             let first = net.paths[net.flows[tlp.flow as usize].there as usize];
