@@ -32,6 +32,7 @@ pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
 fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
+        Key::Storage(_) => None,
         Key::Wire(hop) => {
             let link = plan.link(hop.link);
             let (speed, fits) = faster(plan, &link.group, link.speed.typical)?;

@@ -9,12 +9,14 @@ mod latency;
 mod lift;
 mod network;
 mod resources;
+mod storage;
 pub mod wire;
 
 pub use lift::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
-use crate::plan::{Direction, Flow, Hop, LinkId, Plan, Program};
+use crate::plan::storage::Dma;
+use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total,
@@ -36,16 +38,27 @@ struct Outcome {
 
 fn outcome(plan: &Plan, corner: Corner) -> Outcome {
     let wires = wires(plan, corner);
-    let resources = resources(plan, corner, &wires);
-    let caps: Vec<f64> = plan
-        .flows
-        .iter()
+    let mut resources = resources(plan, corner, &wires);
+    let dma = storage::charge(plan, corner, &mut resources);
+    let caps: Vec<f64> = (plan.flows.iter())
         .map(|f| match f.program {
             Program::Open { rate, .. } => rate.bytes(),
+            // Charged to the I/Os behind it.
+            Program::Fed => 0.0,
             _ => f64::INFINITY,
         })
+        .chain(plan.storage.flows.iter().map(|_| f64::INFINITY))
         .collect();
-    let shares = shares(&resources, &caps, |flow, hops| path(&plan.flows[flow], hops));
+    let mut shares = shares(&resources, &caps, |flow, hops| match plan.flows.get(flow) {
+        Some(f) => path(f, hops),
+        None => storage::way(plan, flow, hops),
+    });
+    for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(dma).enumerate() {
+        let rate = shares[plan.flows.len() + i].rate;
+        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma;
+        shares[reads.0 as usize].rate += rate * read;
+        shares[writes.0 as usize].rate += rate * write;
+    }
     Outcome { wires, resources, shares }
 }
 
@@ -80,9 +93,17 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             plan: plan.fingerprint.clone(),
             methods: vec!["estimate".into()],
         },
-        flows: flows.into_iter().chain(ethernet.flows).collect(),
+        flows: flows
+            .into_iter()
+            .chain(ethernet.flows)
+            .chain(storage::flows(plan, [&slower, &typical, &faster]))
+            .collect(),
         total: both(total, ethernet.total, plan.network.streams.len() > plan.flows.len()),
-        links: links(plan, [&slower, &typical, &faster]).into_iter().chain(ethernet.links).collect(),
+        links: links(plan, [&slower, &typical, &faster])
+            .into_iter()
+            .chain(ethernet.links)
+            .chain(storage::links(plan, &typical))
+            .collect(),
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings(),
         simulation: None,
@@ -181,12 +202,14 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
 
 /// All flows together.
 fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total> {
-    if plan.flows.is_empty() {
+    let ios = plan.flows.len()..plan.flows.len() + plan.storage.flows.len();
+    let members: Vec<usize> = (0..plan.flows.len()).filter(|&i| !plan.flows[i].is_fed()).chain(ios).collect();
+    if members.is_empty() {
         return None;
     }
-    let members: Vec<usize> = (0..plan.flows.len()).collect();
     let sum = |o: &Outcome, both: bool| {
-        let ways = |i: usize| if both && plan.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
+        let alternates = |i: usize| plan.flows.get(i).is_some_and(|f| f.op.typical == Do::Alternate);
+        let ways = |i: usize| if both && alternates(i) { 16.0 } else { 8.0 };
         members.iter().map(|&i| o.shares[i].rate * ways(i)).sum::<f64>()
     };
     let ranged = |both| Ranged { typical: sum(typical, both), slower: sum(slower, both), faster: sum(faster, both) };
@@ -306,7 +329,8 @@ fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
 }
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
-    let wires: Vec<Resource<Key>> = resources.iter().filter(|r| matches!(r.key, Key::Wire(_))).cloned().collect();
+    let wire = |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..)));
+    let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
         &wires,
         members,
@@ -329,7 +353,11 @@ fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
             format!("parts.{}", plan.part(id).name)
         }
         Some(Key::Outstanding(i)) => format!("flows.{}", plan.flows[i].name),
-        None => format!("flows.{}", plan.flows[flow].name),
+        Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
+        None => match plan.flows.get(flow) {
+            Some(f) => format!("flows.{}", f.name),
+            None => format!("flows.{}", plan.storage.flows[flow - plan.flows.len()].group),
+        },
     }
 }
 
@@ -339,8 +367,9 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let capacity = resource.map_or(0.0, |r| r.capacity);
     let (what, evidence) = match resource.map(|r| r.key) {
         None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
+        Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
         Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
-        Some(Key::Tags(_)) => ("read requests in flight".into(), tags_text(plan, flow)),
+        Some(Key::Tags(id)) => ("read requests in flight".into(), tags_text(plan, id, flow)),
         Some(Key::Engine(_, ceiling)) => {
             let (what, key) = ceiling_words(ceiling);
             (what.into(), format!("its {key}"))
@@ -363,8 +392,10 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
 }
 
 /// Tags in use and the time that they are held, unloaded.
-fn tags_text(plan: &Plan, flow: usize) -> String {
-    let f = &plan.flows[flow];
+fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
+    // Of an I/O, those of its adapter's DMA.
+    let of = |f: &&Flow| f.source == part && f.reads();
+    let Some(f) = plan.flows.get(flow).or_else(|| plan.flows.iter().find(of)) else { return String::new() };
     let PartKeys::Endpoint(k) = &plan.part(f.source).keys else { return String::new() };
     let request = plan.request_size(Corner::Typical, f).min(f.size.typical.0);
     let all = match k.turnaround_after.typical {

@@ -31,6 +31,8 @@ pub(crate) enum Key {
     Replay(Hop),
     /// A closed load's operations in flight.
     Outstanding(usize),
+    /// Something of storage.
+    Storage(super::storage::Part),
 }
 
 /// Which of an endpoint's own limits.

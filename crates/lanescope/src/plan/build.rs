@@ -68,6 +68,8 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             return None;
         }
     }
+    let host = super::storage::Host { parts: &parts, links: &links, map: &map };
+    let storage = super::storage::build(diagnostics, scenario, &host, &mut flows);
     let network = super::network::build(diagnostics, scenario);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
@@ -83,6 +85,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         links: Arc::new(links),
         flows: Arc::new(flows),
         network: Arc::new(network),
+        storage: Arc::new(storage),
         stop,
         fingerprint: String::new(),
     };

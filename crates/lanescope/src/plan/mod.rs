@@ -9,11 +9,13 @@ pub(crate) mod check;
 mod facts;
 pub mod network;
 mod route;
+pub mod storage;
 
 pub use build::build;
 pub(crate) use build::port_limits;
 pub use facts::Buffer;
 pub use network::Network;
+pub use storage::Storage;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
 use crate::scenario::PartKeys;
@@ -50,6 +52,8 @@ pub struct Plan {
     pub flows: Arc<Vec<Flow>>,
     /// Stations, switches, links and streams of Ethernet.
     pub network: Arc<Network>,
+    /// Host adapters, disks and the I/Os of hosts.
+    pub storage: Arc<Storage>,
     /// When a simulation ends.
     pub stop: Stop,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -296,6 +300,7 @@ impl Plan {
             all.push((format!("flows.{}", flow.name), flow.settings()));
         }
         all.extend(self.network.settings());
+        all.extend(self.storage.settings());
         all
     }
 
@@ -325,6 +330,7 @@ impl Plan {
             hash.write(self.route_text(flow).as_bytes());
         }
         self.network.hash(&mut hash);
+        self.storage.hash(&mut hash);
         format!("{:016x}", hash.finish())
     }
 }

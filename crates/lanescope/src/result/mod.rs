@@ -8,8 +8,8 @@ mod simulation;
 
 pub use capture::{Crossed, Crossing};
 pub use simulation::{
-    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedFrames, SimulatedLink,
-    SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
+    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
+    SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
 };
 
 use crate::units::Dimension;
@@ -377,6 +377,10 @@ impl Report {
 
                 let name = words[1..].join(".");
                 let sides: Vec<&LinkReport> = self.links.iter().filter(|l| l.name == name).collect();
+                // A bus that all share has one entry.
+                if let ([bus], None) = (sides.as_slice(), way) {
+                    return link_metric(&[bus], last);
+                }
                 let [down, up] = sides.as_slice() else {
                     return Err(format!(
                         "{path}: there is no link {name:?}; links are {}",

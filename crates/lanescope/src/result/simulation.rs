@@ -30,6 +30,8 @@ pub enum Idle {
     NonPostedCredits,
     /// No credits for posted requests at the receiver.
     PostedCredits,
+    /// No buffer-to-buffer credit of Fibre Channel at the receiver.
+    BufferCredits,
     /// Every destination with frames has yet to grant them.
     Grants,
     /// Every destination with frames was stopped by a switch.
@@ -40,7 +42,7 @@ pub enum Idle {
 
 impl Idle {
     /// All of them, in order.
-    pub const ALL: [Idle; 13] = [
+    pub const ALL: [Idle; 14] = [
         Idle::NothingToSend,
         Idle::Core,
         Idle::Pace,
@@ -51,6 +53,7 @@ impl Idle {
         Idle::CompletionCredits,
         Idle::NonPostedCredits,
         Idle::PostedCredits,
+        Idle::BufferCredits,
         Idle::Grants,
         Idle::Stopped,
         Idle::Paused,
@@ -69,6 +72,7 @@ impl Idle {
             Idle::CompletionCredits => "no completion credits",
             Idle::NonPostedCredits => "no non-posted credits",
             Idle::PostedCredits => "no posted credits",
+            Idle::BufferCredits => "no buffer credit",
             Idle::Grants => "nothing granted",
             Idle::Stopped => "its destinations stopped",
             Idle::Paused => "paused",
@@ -106,9 +110,12 @@ pub struct SlotCounts {
     /// PAUSE, PFC and other control frames, with their preamble and gap.
     #[serde(default)]
     pub control: u64,
+    /// Arbitration and selection on a shared bus.
+    #[serde(default)]
+    pub arbitration: u64,
     /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
-    /// no completion credits, no non-posted credits, no posted credits, nothing granted, its destinations stopped, paused.
-    pub idle: [u64; 13],
+    /// no completion credits, no non-posted credits, no posted credits, no buffer credit, nothing granted, its destinations stopped, paused.
+    pub idle: [u64; 14],
     /// Control frames (not slots).
     #[serde(default)]
     pub controls: u64,
@@ -136,6 +143,7 @@ impl SlotCounts {
             + self.padding
             + self.gap
             + self.control
+            + self.arbitration
     }
 
     /// What came since an earlier count.
@@ -153,6 +161,7 @@ impl SlotCounts {
             padding: self.padding - then.padding,
             gap: self.gap - then.gap,
             control: self.control - then.control,
+            arbitration: self.arbitration - then.arbitration,
             controls: self.controls - then.controls,
             idle,
             tlps: self.tlps - then.tlps,
@@ -300,11 +309,35 @@ pub struct SimulatedFlow {
     /// Of frames: what Ethernet counts.
     #[serde(default)]
     pub frames: Option<SimulatedFrames>,
+    /// Of I/Os: where their time went.
+    #[serde(default)]
+    pub ios: Option<SimulatedIos>,
     /// What binds, as the ledger shows it.
     pub bound_by: Binding,
     /// The same over several seeds, where there were several.
     #[serde(default)]
     pub over_seeds: Option<OverSeeds>,
+}
+
+/// The stages of an I/O, from its worker to its target and back; they add up to its latency.
+pub const STAGES: [&str; 6] = [
+    "host, issuing",
+    "adapter, fetching and processing the command",
+    "waiting for the target, to the first data",
+    "data, to the last byte in its place",
+    "status, to host memory",
+    "host, completing",
+];
+
+/// The I/Os of a table of flows in the measured time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedIos {
+    /// I/Os done per second, all instances.
+    pub per_second: f64,
+    /// Mean time in each of [`STAGES`], s; they add up to the mean latency of the I/Os counted.
+    pub stages: [f64; 6],
+    /// What has worked, and the share of the time: workers, adapters and their memories, targets; the busiest first, at most 16.
+    pub busy: Vec<(String, f64)>,
 }
 
 /// The frames of a table of flows in the measured time.
@@ -425,6 +458,7 @@ pub const SIMULATED_FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "transit_p99", doc: "the same, 99 % took no longer" },
     MetricKind { name: "transit_max", doc: "the same, the longest" },
     MetricKind { name: "drops", doc: "frames dropped in the measured time" },
+    MetricKind { name: "operations", doc: "operations done per second, all instances" },
 ];
 
 impl Report {
@@ -493,6 +527,7 @@ impl Report {
             "latency_first" => {
                 f.latency_first.map(|l| plain(l, Dimension::Time)).ok_or_else(|| "no reads were done".into())
             }
+            "operations" => Ok(plain(f.operations as f64 / s.window, Dimension::PerSecond)),
             "latency_p50" => Ok(plain(f.p50, Dimension::Time)),
             "latency_p99" => Ok(plain(f.p99, Dimension::Time)),
             "latency_p999" => Ok(plain(f.p999, Dimension::Time)),
@@ -582,6 +617,7 @@ impl SimulatedLink {
             ("padding", s.padding),
             ("preamble, gap", s.gap),
             ("control frames", s.control),
+            ("arbitration, selection", s.arbitration),
         ];
         all.extend(Idle::ALL.into_iter().zip(s.idle).map(|(cause, n)| (cause.words(), n)));
         all.push(("payload", s.payload));

@@ -196,6 +196,14 @@ words! {
         Station = "station",
         /// An Ethernet switch.
         EthernetSwitch = "ethernet-switch",
+        /// A host adapter with ports for disks.
+        HostAdapter = "host-adapter",
+        /// A target of RAM.
+        RamDisk = "ram-disk",
+        /// A disk.
+        Disk = "disk",
+        /// An array of disks behind one adapter.
+        Array = "array",
     }
 }
 
@@ -589,13 +597,24 @@ pub use ethernet::{
     FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
 };
 
+mod storage;
+
+pub use storage::{
+    ARRAY, Access, Array, DISK, Disk, FC_LINK, FcLink, FileTest, HOST_ADAPTER, HostAdapter, IO, Io, Level, Line,
+    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SCSI_LINK, ScsiBus, ScsiLink, WHOLE, WritePolicy,
+};
+
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 5] = [
+pub static PART_KINDS: [(&str, &[Key]); 9] = [
     ("root-complex", ROOT_COMPLEX),
     ("switch", SWITCH),
     ("endpoint", ENDPOINT),
     ("station", STATION),
     ("ethernet-switch", ETHERNET_SWITCH),
+    ("host-adapter", HOST_ADAPTER),
+    ("ram-disk", RAM_DISK),
+    ("disk", DISK),
+    ("array", ARRAY),
 ];
 
 #[cfg(test)]
@@ -611,6 +630,9 @@ mod tests {
         assert!(Endpoint::read(&mut d, &empty, Span::default()).is_some());
         assert!(Station::read(&mut d, &empty, Span::default()).is_some());
         assert!(EthernetSwitch::read(&mut d, &empty, Span::default()).is_some());
+        assert!(HostAdapter::read(&mut d, &empty, Span::default()).is_some());
+        assert!(RamDisk::read(&mut d, &empty, Span::default()).is_some());
+        assert!(Disk::read(&mut d, &empty, Span::default()).is_some());
         assert!(RunKeys::read(&mut d, &empty, Span::default()).is_some());
         assert!(!d.has_errors());
     }

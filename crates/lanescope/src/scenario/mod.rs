@@ -12,8 +12,8 @@ pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
-    Endpoint, EthernetLink, EthernetSwitch, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Station, Stream,
-    Switch,
+    Array, Disk, ENDPOINT, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HOST_ADAPTER, HostAdapter, Io, Link,
+    PART_KEYS, PartKind, RamDisk, RootComplex, RunKeys, ScsiLink, Setting, Station, Stream, Switch,
 };
 use quantity::{Problem, Shape, unknown};
 use std::collections::{HashMap, HashSet};
@@ -54,14 +54,22 @@ pub struct Scenario {
     pub parts: Vec<Part>,
     /// Stations and switches of Ethernet, likewise.
     pub nodes: Vec<Part<NodeKeys>>,
+    /// Host adapters (their DMA engines are among the parts of PCIe too), disks, RAM disks and arrays, likewise.
+    pub stores: Vec<Part<StoreKeys>>,
     /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
     /// Ethernet links, not yet expanded.
     pub ethernet_links: Vec<Named<EthernetLink>>,
+    /// Fibre Channel links, not yet expanded.
+    pub fc_links: Vec<Named<FcLink>>,
+    /// SCSI buses.
+    pub scsi_links: Vec<Named<ScsiLink>>,
     /// Flows of DMA, not yet expanded.
     pub flows: Vec<Named<Flow>>,
     /// Flows of frames, not yet expanded.
     pub streams: Vec<Named<Stream>>,
+    /// Flows of I/Os, not yet expanded.
+    pub ios: Vec<Named<Io>>,
     /// The texts of traces, by the name in the load and where it stands.
     pub traces: HashMap<String, Trace>,
     /// How to simulate.
@@ -128,12 +136,51 @@ impl NodeKeys {
     }
 }
 
+/// The keys of one part of storage.
+#[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
+#[derive(Clone, Debug)]
+pub enum StoreKeys {
+    /// A host adapter; its DMA engines are an endpoint of the same name.
+    Adapter(HostAdapter),
+    /// A RAM disk.
+    Ram(RamDisk),
+    /// A disk.
+    Disk(Disk),
+    /// An array.
+    Array(Array),
+}
+
+impl StoreKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            StoreKeys::Adapter(k) => k.settings(),
+            StoreKeys::Ram(k) => k.settings(),
+            StoreKeys::Disk(k) => k.settings(),
+            StoreKeys::Array(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            StoreKeys::Adapter(_) => PartKind::HostAdapter,
+            StoreKeys::Ram(_) => PartKind::RamDisk,
+            StoreKeys::Disk(_) => PartKind::Disk,
+            StoreKeys::Array(_) => PartKind::Array,
+        }
+    }
+}
+
 /// The keys of any part.
 #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its own list")]
 #[derive(Clone)]
 enum AnyKeys {
     Pcie(PartKeys),
     Ethernet(NodeKeys),
+    Storage(StoreKeys),
+    /// A host adapter is a device of its host's bus, too.
+    Adapter(Endpoint, HostAdapter),
 }
 
 /// The keys of one part of PCIe.
@@ -217,34 +264,60 @@ pub fn read(
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
     let [mut parts, links, flows] = sections;
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
-    let (streams, flows): (Vec<_>, Vec<_>) = flows
-        .into_iter()
-        .partition(|(_, t, _)| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == "send"));
+    let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
+    let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
+    let does = |t: &Table, word: &str| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == word);
+    let (streams, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "send"));
+    let (ios, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "io"));
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
-    let (mut pcie, mut nodes) = (Vec::new(), Vec::new());
+    let (mut pcie, mut nodes, mut stores) = (Vec::new(), Vec::new(), Vec::new());
     for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
+            AnyKeys::Storage(keys) => stores.push(Part { name, group, span, keys }),
+            AnyKeys::Adapter(device, keys) => {
+                pcie.push(Part { name: name.clone(), group: group.clone(), span, keys: PartKeys::Endpoint(device) });
+                stores.push(Part { name, group, span, keys: StoreKeys::Adapter(keys) });
+            }
         }
     }
     let links = read_named(diagnostics, links, Link::read);
     let flows = read_named(diagnostics, flows, Flow::read);
     let streams = read_named(diagnostics, streams, Stream::read);
+    let fc_links = read_named(diagnostics, fc_links, FcLink::read);
+    let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
+    let ios = read_named(diagnostics, ios, Io::read);
     let traces = shelf.traces(diagnostics, &streams);
     check::parts(diagnostics, &pcie);
     check::nodes(diagnostics, &nodes);
+    check::stores(diagnostics, &stores);
+    check::ios(diagnostics, &ios);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
-    if pcie.is_empty() && nodes.is_empty() && !diagnostics.has_errors() {
+    if pcie.is_empty() && nodes.is_empty() && stores.is_empty() && !diagnostics.has_errors() {
         diagnostics.push(
             Diagnostic::error(whole, "this scenario has no parts")
                 .hint("lanescope new prints a scenario to start from"),
         );
     }
     (!diagnostics.has_errors()).then_some(())?;
-    Some(Scenario { title, parts: pcie, nodes, links, ethernet_links, flows, streams, traces, run: run? })
+    Some(Scenario {
+        title,
+        parts: pcie,
+        nodes,
+        stores,
+        links,
+        ethernet_links,
+        fc_links,
+        scsi_links,
+        flows,
+        streams,
+        ios,
+        traces,
+        run: run?,
+    })
 }
 
 /// A link is Ethernet's where it says so, or where only Ethernet has such keys.
@@ -523,7 +596,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
     let Some(node) = table.get("is") else {
         diagnostics.push(
             Diagnostic::error(span, "this part is of no kind")
-                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\" or \"ethernet-switch\""),
+                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-adapter\", \"ram-disk\", \"disk\" or \"array\""),
         );
         keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
@@ -536,10 +609,32 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
         Ok(PartKind::EthernetSwitch) => {
             EthernetSwitch::read(diagnostics, table, span).map(NodeKeys::Switch).map(ethernet)
         }
+        Ok(PartKind::HostAdapter) => adapter(diagnostics, table, span),
+        Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
+        Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
+        Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
             keys::refuse_unknown_anywhere(diagnostics, table);
             None
         }
     }
+}
+
+/// A host adapter has the keys of a device on its host's bus, and its own.
+fn adapter(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<AnyKeys> {
+    let has = |keys: &[keys::Key], name: &str| keys.iter().any(|k| k.name == name);
+    let own = |name: &str| has(HOST_ADAPTER, name);
+    let known = || HOST_ADAPTER.iter().chain(ENDPOINT).map(|k| k.name).chain(PART_KEYS);
+    let mut parts = [Table::default(), Table::default()];
+    for (name, node) in &table.0 {
+        if !known().any(|k| k == name) {
+            diagnostics.push(unknown(name, node.key, known(), "a host adapter"));
+        } else if !PART_KEYS.contains(&name.as_str()) {
+            parts[own(name) as usize].0.push((name.clone(), node.clone()));
+        }
+    }
+    let device = Endpoint::read(diagnostics, &parts[0], span);
+    let adapter = HostAdapter::read(diagnostics, &parts[1], span);
+    Some(AnyKeys::Adapter(device?, adapter?))
 }

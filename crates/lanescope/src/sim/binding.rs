@@ -1,8 +1,9 @@
 //! What binds a flow, as the ledgers along its way show it.
 
 use crate::plan::network::{Network, NodeId};
+use crate::plan::storage::Dma;
 use crate::plan::{FlowId, Hop, Plan};
-use crate::result::{Binding, Idle, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
+use crate::result::{Binding, Idle, STAGES, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory, SlotCounts};
 use crate::scenario::keys::FlowControl;
 use crate::units::{Bytes, digits};
 
@@ -63,6 +64,50 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Bindin
         _ => (format!("flows.{}", flow.name), "its own load"),
     };
     Binding { element, resource: resource.into(), evidence }
+}
+
+/// What holds a table of I/Os up: something on their way that works all the time; else what holds up the DMA; else the stage that takes most of an I/O.
+pub(super) fn io(plan: &Plan, flows: &[usize], links: &[SimulatedLink], times: &SimulatedIos) -> Binding {
+    let storage = &*plan.storage;
+    let mine: Vec<_> = flows.iter().map(|f| &storage.flows[*f]).collect();
+    let mut full: Option<(f64, Binding)> = None;
+    let mut candidate = |share: f64, element: String, resource: &str| {
+        if share > full.as_ref().map_or(FULL, |f| f.0) {
+            let evidence = format!("{} % of its time taken", digits(100.0 * share));
+            full = Some((share, Binding { element, resource: resource.into(), evidence }));
+        }
+    };
+    let first = links.len() - storage.wires().count();
+    for (wire, link) in storage.wires().zip(&links[first..]) {
+        if mine.iter().any(|f| f.adapter == wire.transport.adapter) {
+            candidate(link.utilisation(), format!("links.{} toward {}", link.name, link.to), "slots");
+        }
+    }
+    for (name, share) in &times.busy {
+        let (element, what) = name.split_once(": ").unwrap_or((name, ""));
+        candidate(*share, element.to_owned(), what);
+    }
+    if let Some((_, binding)) = full {
+        return binding;
+    }
+    let mut adapters: Vec<u32> = mine.iter().map(|f| f.adapter).collect();
+    adapters.dedup();
+    for adapter in adapters {
+        let Dma::Pcie { read, write } = storage.adapters[adapter as usize].dma;
+        for dma in [read, write] {
+            let by = flow(plan, dma, links);
+            if by.resource != "its own load" {
+                return by;
+            }
+        }
+    }
+    let all: f64 = times.stages.iter().sum();
+    let (stage, most) = STAGES.iter().zip(times.stages).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((&"", 0.0));
+    Binding {
+        element: format!("flows.{}", mine.first().map_or("", |f| &f.group)),
+        resource: "I/Os outstanding".into(),
+        evidence: format!("{} % of an I/O's time: {stage}", digits(100.0 * most / all.max(1e-300))),
+    }
 }
 
 /// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on their ways wait; else frames that

@@ -16,6 +16,7 @@ mod report;
 mod requester;
 mod source;
 mod stats;
+mod storage;
 mod switch;
 mod tally;
 mod terminal;
@@ -103,10 +104,11 @@ pub struct Run {
     seed: u64,
     sides: Sides,
     agenda: Agenda,
-    /// The members of each table of flows: PCIe's, then Ethernet's.
+    /// The members of each table of flows: PCIe's, then Ethernet's, then those of I/Os.
     groups: Vec<Vec<usize>>,
-    /// How many tables are PCIe's.
+    /// How many tables are PCIe's, and how many are PCIe's and Ethernet's.
     tables: usize,
+    frames: usize,
     phase: Phase,
     /// Everything before has happened.
     now: u64,
@@ -126,6 +128,8 @@ pub struct Run {
     carried_at_window: Vec<(u64, u128, u64)>,
     drops_at_window: Vec<ethernet::Stored>,
     pauses_at_window: Vec<(u64, u64)>,
+    stages_at_window: Vec<storage::Stages>,
+    worked_at_window: Vec<u64>,
     /// By table of flows.
     batches: Vec<Vec<Batch>>,
     /// Payload slots, by wire.
@@ -213,8 +217,15 @@ impl Run {
         let mut groups = plan.groups();
         let (sides, agenda) = Sides::build(plan, &groups, seed);
         let tables = groups.len();
-        groups.extend(plan.network.groups().into_iter().map(|g| g.into_iter().map(|i| i + plan.flows.len()).collect()));
-        let flows = plan.flows.len() + plan.network.streams.len();
+        let mut flows = plan.flows.len();
+        let behind = |all: Vec<Vec<usize>>, first: usize| {
+            all.into_iter().map(move |g| g.into_iter().map(|i| i + first).collect())
+        };
+        groups.extend(behind(plan.network.groups(), flows));
+        flows += plan.network.streams.len();
+        let frames = groups.len();
+        groups.extend(behind(plan.storage.groups(), flows));
+        flows += plan.storage.flows.len();
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
@@ -238,6 +249,8 @@ impl Run {
             carried_at_window: Vec::new(),
             drops_at_window: Vec::new(),
             pauses_at_window: Vec::new(),
+            stages_at_window: Vec::new(),
+            worked_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
             wire_batches: vec![Vec::new(); sides.wires()],
             payload_at_batch: vec![0; sides.wires()],
@@ -250,6 +263,7 @@ impl Run {
             plan: plan.clone(),
             sides,
             tables,
+            frames,
             agenda,
             groups,
         };
@@ -393,6 +407,8 @@ impl Run {
         self.carried_at_window = self.sides.carried(self.now);
         self.drops_at_window = self.sides.ethernet.stored(self.now);
         self.pauses_at_window = self.pauses();
+        self.stages_at_window = self.sides.storage.stages().copied().collect();
+        self.worked_at_window = self.sides.storage.worked(self.now);
         self.sides.forget(self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);
@@ -494,7 +510,13 @@ impl Run {
     /// The streams of a table of Ethernet's, by their numbers.
     fn streams(&self, group: usize) -> Option<Vec<usize>> {
         let first = self.plan.flows.len();
-        (group >= self.tables).then(|| self.groups[group].iter().map(|m| m - first).collect())
+        (self.tables..self.frames).contains(&group).then(|| self.groups[group].iter().map(|m| m - first).collect())
+    }
+
+    /// The flows of a table of I/Os, by their numbers.
+    fn ios(&self, group: usize) -> Option<Vec<usize>> {
+        let first = self.plan.flows.len() + self.plan.network.streams.len();
+        (group >= self.frames).then(|| self.groups[group].iter().map(|m| m - first).collect())
     }
 
     /// Pause frames that each wire of Ethernet has carried: with a time, without.

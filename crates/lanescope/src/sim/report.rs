@@ -5,8 +5,8 @@ use super::{Run, binding, stats};
 use crate::plan::FlowId;
 use crate::protocol::pcie::Class;
 use crate::result::{
-    Interval, OverSeeds, SimulatedFlow, SimulatedFrames, SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation,
-    SlotCounts,
+    Interval, OverSeeds, SimulatedFlow, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory, SimulatedSwitch,
+    Simulation, SlotCounts,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Buffers;
@@ -75,9 +75,11 @@ impl Run {
         let times = vec![self.batch as f64; bytes.len()];
         let members = &self.groups[group];
         let first = members[0];
-        let size = match self.plan.flows.get(first) {
-            Some(f) => f.size.typical.f64(),
-            None => self.plan.network.streams[first - self.plan.flows.len()].size.typical.f64(),
+        let size = match (self.streams(group), self.ios(group)) {
+            (Some(s), _) => self.plan.network.streams[s[0]].size.typical.f64(),
+            // Counted frame by frame, and burst by burst.
+            (_, Some(f)) => self.plan.storage.flows[f[0]].mix().bytes.min(64.0 * 1024.0),
+            _ => self.plan.flows[first].size.typical.f64(),
         };
         let cut = size * members.len() as f64 / times.iter().sum::<f64>();
         let seen = stats::ratio(&bytes, &times);
@@ -133,6 +135,10 @@ impl Run {
             let [from, to] = [network.leaves(wire), network.arrives(wire)].map(|n| &network.node(n).name);
             let l = network.link(wire);
             link(first + on, &l.name, from, to, l.rate.typical.rate().bits(), pauses)
+        }));
+        let first = links.len();
+        links.extend(plan.storage.wires().enumerate().map(|(on, wire)| {
+            link(first + on, &wire.transport.name, wire.from, wire.to, wire.transport.rate().bits(), (0, 0))
         }));
         let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
         let stored = self.sides.ethernet.stored(self.now);
@@ -238,13 +244,15 @@ impl Run {
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
         let histogram = self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
+        let ios = self.ios(group).map(|flows| (self.io_times(&flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
-            name: match &frames {
-                None => plan.flows[members[0]].group.clone(),
-                Some((_, s)) => plan.network.streams[s[0]].group.clone(),
+            name: match (&frames, &ios) {
+                (Some((_, s)), _) => plan.network.streams[s[0]].group.clone(),
+                (_, Some((_, f))) => plan.storage.flows[f[0]].group.clone(),
+                _ => plan.flows[members[0]].group.clone(),
             },
             rate,
             each: members
@@ -263,11 +271,39 @@ impl Run {
             backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
             frames: frames.as_ref().map(|(frames, _)| *frames),
-            bound_by: match &frames {
-                None => binding::flow(plan, FlowId(members[0] as u32), links),
-                Some((f, s)) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
+            bound_by: match (&frames, &ios) {
+                (Some((f, s)), _) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
+                (_, Some((times, f))) => binding::io(plan, f, links, times),
+                _ => binding::flow(plan, FlowId(members[0] as u32), links),
             },
+            ios: ios.map(|(times, _)| times),
             over_seeds: None,
+        }
+    }
+
+    /// Where the time of a table's I/Os went, and what worked.
+    fn io_times(&self, flows: &[usize], done: u64) -> SimulatedIos {
+        let window = self.window_fs().max(1.0);
+        let mut stages = [0.0; 6];
+        for (i, now) in self.sides.storage.stages().enumerate().filter(|(i, _)| flows.contains(i)) {
+            let before = self.stages_at_window.get(i).copied().unwrap_or_default();
+            stages.iter_mut().enumerate().for_each(|(k, s)| *s += (now.0[k] - before.0[k]) as f64);
+        }
+        let names = self.plan.storage.workers_and_parts();
+        let worked = self.sides.storage.worked(self.now);
+        let mut busy: Vec<(String, f64)> = (names.into_iter().zip(worked).enumerate())
+            .map(|(i, (name, now))| {
+                let before = self.worked_at_window.get(i).copied().unwrap_or(0);
+                (name, now.saturating_sub(before) as f64 / window)
+            })
+            .filter(|(_, share)| *share > 0.0)
+            .collect();
+        busy.sort_by(|a, b| b.1.total_cmp(&a.1));
+        busy.truncate(16);
+        SimulatedIos {
+            per_second: done as f64 / window * SECOND,
+            stages: stages.map(|s| s / done.max(1) as f64 / SECOND),
+            busy,
         }
     }
 
@@ -304,6 +340,7 @@ impl Run {
         let (net, ethernet) = (&self.sides.pcie.net, &self.sides.ethernet);
         let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
+        held.extend(self.sides.storage.held());
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
         Sample {

@@ -1,12 +1,13 @@
-//! Both sides of a plan in one run: PCIe and Ethernet share the agenda, and are counted alike.
+//! All sides of a plan in one run: PCIe, Ethernet and storage share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe and then the streams of Ethernet; wires and switches likewise.
+//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage; wires likewise. Storage asks PCIe for DMA, and hears when it is done.
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::tally::Tally;
-use super::{ethernet, knots};
+use super::{ethernet, knots, storage};
 use crate::plan::Plan;
+use crate::plan::storage::Dma;
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
 
@@ -15,6 +16,7 @@ use hdrhistogram::Histogram;
 pub(super) struct Sides {
     pub(super) pcie: Fabric,
     pub(super) ethernet: ethernet::Fabric,
+    pub(super) storage: storage::Fabric,
     /// The first slot of the agenda that is Ethernet's.
     split: u32,
 }
@@ -22,7 +24,35 @@ pub(super) struct Sides {
 impl World for Sides {
     #[inline]
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
-        if slot < self.split { self.pcie.on(slot, now, agenda) } else { self.ethernet.on(slot, now, agenda) }
+        if slot < self.split {
+            self.pcie.on(slot, now, agenda)
+        } else if slot == self.storage.slot {
+            self.storage.on(now);
+            self.ask(agenda);
+        } else {
+            self.ethernet.on(slot, now, agenda)
+        }
+        if !self.pcie.net.done.is_empty() {
+            self.tell(agenda);
+        }
+    }
+}
+
+impl Sides {
+    /// Asks the hosts' buses for what storage wants of them.
+    fn ask(&mut self, agenda: &mut Agenda) {
+        for (Dma::Pcie { read, write }, writes, transfer) in self.storage.asked() {
+            self.pcie.feed(if writes { write.0 } else { read.0 }, transfer, agenda);
+        }
+        agenda.set(self.storage.slot, self.storage.next());
+    }
+
+    /// Tells storage which DMA is done.
+    fn tell(&mut self, agenda: &mut Agenda) {
+        for (_, token, at) in std::mem::take(&mut self.pcie.net.done) {
+            self.storage.done(token, at);
+        }
+        self.ask(agenda);
     }
 }
 
@@ -31,42 +61,48 @@ impl Sides {
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);
         let (ethernet, slots, begin) = ethernet::Fabric::build(&plan.network, seed, split);
-        let mut agenda = Agenda::new(split as usize + slots);
+        let last = split as usize + slots;
+        let storage = storage::Fabric::build(&plan.storage, seed, last as u32);
+        let mut agenda = Agenda::new(last + 1);
         pcie.begin(&mut agenda);
         begin.into_iter().for_each(|slot| agenda.set(slot, 0));
-        (Sides { pcie, ethernet, split }, agenda)
+        agenda.set(storage.slot, storage.next());
+        (Sides { pcie, ethernet, storage, split }, agenda)
     }
 
     pub(super) fn wires(&self) -> usize {
-        self.pcie.net.wires.len() + self.ethernet.wires()
+        self.pcie.net.wires.len() + self.ethernet.wires() + self.storage.wires()
     }
 
     /// The ledger of every wire since time 0.
     pub(super) fn counts(&self) -> Vec<SlotCounts> {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts);
-        pcie.chain((0..self.ethernet.wires()).map(|on| self.ethernet.slots(on))).collect()
+        let ethernet = (0..self.ethernet.wires()).map(|on| self.ethernet.slots(on));
+        pcie.chain(ethernet).chain(self.storage.counts()).collect()
     }
 
-    /// TLPs and frames carried over links.
+    /// TLPs and frames carried over links, and connections of buses.
     pub(super) fn packets(&self) -> u64 {
-        self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>() + self.ethernet.packets()
+        let pcie = self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>();
+        pcie + self.ethernet.packets() + self.storage.packets()
     }
 
     pub(super) fn tallies(&self) -> Vec<Tally> {
         let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
-        pcie.chain(self.ethernet.streams().iter().map(|s| s.tally)).collect()
+        pcie.chain(self.ethernet.streams().iter().map(|s| s.tally)).chain(self.storage.tallies()).collect()
     }
 
     /// Hashes of what each flow has done when.
     pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
         let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
-        pcie.chain(self.ethernet.streams().iter().map(|s| (s.print, s.tally.done)))
+        pcie.chain(self.ethernet.streams().iter().map(|s| (s.print, s.tally.done))).chain(self.storage.prints())
     }
 
     /// Latencies of operations, ps, of a table of flows.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
-        let pcie = &self.pcie.net.latencies;
-        pcie.get(group).unwrap_or_else(|| &self.ethernet.latencies()[group - pcie.len()])
+        let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
+        let all = pcie.iter().chain(ethernet).chain(self.storage.latencies());
+        all.skip(group).next().unwrap_or_else(|| unreachable!("every table has its histogram"))
     }
 
     /// The same from leaving the application, of a table of Ethernet's.
@@ -89,12 +125,14 @@ impl Sides {
             }
         }
         self.ethernet.forget(now);
+        self.storage.forget();
     }
 
     /// Operations of each flow that have arrived and not begun.
     pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
         let mut all = self.pcie.backlogs(now);
         all.extend(self.ethernet.backlogs(now));
+        all.extend(self.storage.tallies().map(|_| 0));
         all
     }
 
@@ -102,10 +140,11 @@ impl Sides {
     pub(super) fn settle(&mut self, now: u64) {
         self.pcie.settle(now);
         self.ethernet.settle(now);
+        self.storage.settle(now);
     }
 
     pub(super) fn patience(&self) -> u64 {
-        self.pcie.patience().max(self.ethernet.patience())
+        self.pcie.patience().max(self.ethernet.patience()).max(self.storage.patience())
     }
 
     /// A circle of wires that wait for one another for longer than `patience`.
