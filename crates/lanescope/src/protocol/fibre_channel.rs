@@ -35,8 +35,8 @@ pub const NETWORK_HEADER: u64 = 16;
 pub const ASSOCIATION_HEADER: u64 = 32;
 /// Longest device header, bytes of the data field: 16, 32 or 64 (FC-PH, clause 19).
 pub const MOST_DEVICE_HEADER: u64 = 64;
-/// Most optional headers that the rule book reckons with, bytes; a payload of 2 KiB fits beside them.
-pub const MOST_OPTIONAL: u64 = 64;
+/// Those three together, bytes.
+pub const MOST_OPTIONAL: u64 = NETWORK_HEADER + ASSOCIATION_HEADER + MOST_DEVICE_HEADER;
 
 /// FCP_CMND, bytes: LUN 8, control 4, CDB 16, FCP_DL 4; no additional CDB (FCP-4, 9.2).
 pub const CMND: u64 = 32;
