@@ -1,6 +1,7 @@
 //! A report as a person reads it: each flow in a few lines, then where the bits of the binding links go.
 
 mod ethernet;
+mod storage;
 
 use super::Paint;
 use crate::result::{
@@ -137,6 +138,9 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     );
     if let Some(frames) = &s.frames {
         ethernet::frames(out, s, frames, paint);
+    }
+    if let Some(ios) = &s.ios {
+        storage::ios(out, ios, paint);
     }
     if let Some(o) = &s.over_seeds {
         let _ = writeln!(

@@ -447,13 +447,16 @@ impl Run {
         }
         let n = self.batches.first().map_or(0, Vec::len);
         match self.phase {
-            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS => self.open_window(),
+            Phase::Warmup { .. } if self.plan.stop.warmup.is_some() || self.plan.stop.length.is_some() => {
+                self.open_window()
+            }
+            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS && self.sides.settled() => self.open_window(),
             Phase::Warmup { doublings } if n >= WARMUP_BATCHES => {
                 let settled = self.batches.iter().all(|b| {
                     let rates: Vec<f64> = b.iter().map(|b| b.bytes as f64).collect();
                     stats::warmup(&rates) < n / 2 && rates.iter().any(|r| *r > 0.0)
                 });
-                if settled {
+                if settled && self.sides.settled() {
                     self.open_window();
                 } else {
                     self.join();

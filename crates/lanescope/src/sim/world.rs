@@ -143,6 +143,11 @@ impl Sides {
         self.storage.settle(now);
     }
 
+    /// Whether nothing is left of how it began: caches that take writes in have been full once.
+    pub(super) fn settled(&self) -> bool {
+        self.storage.settled()
+    }
+
     pub(super) fn patience(&self) -> u64 {
         self.pcie.patience().max(self.ethernet.patience()).max(self.storage.patience())
     }

@@ -61,6 +61,9 @@ pub(super) struct Array {
     through: bool,
     /// Bytes in the cache that are not on the disks, and those promised to writes that come in.
     dirty: u64,
+    /// Whether it has been full, and what has been written to it.
+    full: bool,
+    taken: u64,
     gathering: BTreeMap<u64, Stripe>,
     /// The same by who came first.
     order: BTreeMap<u64, u64>,
@@ -88,6 +91,8 @@ impl Array {
             cache: keys.cache.as_ref().map_or(0, |q| q.typical.0).max(width),
             through: keys.write_policy.typical == WritePolicy::WriteThrough,
             dirty: 0,
+            full: false,
+            taken: 0,
             gathering: BTreeMap::new(),
             order: BTreeMap::new(),
             turn: 0,
@@ -126,6 +131,11 @@ impl Array {
             left -= bytes;
         }
         all
+    }
+
+    /// Whether its cache has been full once, or has been filled twice over without that.
+    pub(super) fn settled(&self) -> bool {
+        self.full || self.through || self.taken > 2 * self.cache
     }
 
     /// Takes a stripe to be worked on.
@@ -173,10 +183,12 @@ impl Fabric {
             let Some(&io) = a.waiting.front() else { return };
             let size = self.ios.all[io as usize].size;
             if a.dirty > 0 && a.dirty + size > a.cache {
+                a.full = true;
                 self.flush(array, now);
                 return;
             }
             a.dirty += size;
+            a.taken += size;
             a.waiting.pop_front();
             let mut left = size;
             while left > 0 {

@@ -442,6 +442,12 @@ impl Fabric {
         if self.is_empty() { 0 } else { self.patience }
     }
 
+    /// Whether every cache that takes writes in has been full once, or has been filled twice over without becoming full.
+    pub(super) fn settled(&self) -> bool {
+        let writes = |a: usize| self.flows.iter().any(|f| f.volume == Volume::Array(a as u32) && f.writes());
+        self.arrays.iter().enumerate().all(|(i, a)| a.settled() || !writes(i))
+    }
+
     /// The volume of a flow.
     fn volume(&self, flow: u32) -> Volume {
         self.flows[flow as usize].volume

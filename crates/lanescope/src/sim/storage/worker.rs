@@ -79,6 +79,11 @@ impl FlowState {
         }
     }
 
+    /// Whether it writes at all.
+    pub(super) fn writes(&self) -> bool {
+        self.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0)
+    }
+
     /// A number below `n`.
     fn draw(&mut self, n: u64) -> u64 {
         ((self.random.next_u64() as u128 * n as u128) >> 64) as u64
