@@ -186,15 +186,15 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
     if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
         add(Part::Parity(a.adapter), rate.at(corner).bytes(), bytes * parity);
     }
-    let each = |read: bool, per_byte: f64, add: &mut dyn FnMut(Part, f64, f64)| {
+    let each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if per_byte > 0.0 {
-            let random = if k.random > 0.0 { k.random } else { 0.0 };
             let kind = Kind { count: 0.0, bytes: piece, read, random };
             a.disks.iter().for_each(|d| command(storage, corner, flow, *d, kind, bytes * per_byte / piece / n, add));
         }
     };
-    each(true, reads, add);
-    each(false, writes, add);
+    each(true, reads, k.random, add);
+    // What was just read to work out a parity is written where the heads are: no less than its transfer, and nothing more in a bound.
+    each(false, writes, if reads > 0.0 { 0.0 } else { k.random }, add);
 }
 
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind those of PCIe.
