@@ -4,12 +4,14 @@
 //! Building is in three files: `build` expands names and wires ports, `route` finds ways, `check` holds numbers against each other.
 
 mod address;
+mod backbone;
 mod build;
 pub(crate) mod check;
 mod facts;
 pub mod network;
 mod route;
 
+pub use backbone::{Backbone, Crossing, Taken};
 pub use build::build;
 pub(crate) use build::port_limits;
 pub use facts::Buffer;
