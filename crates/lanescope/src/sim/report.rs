@@ -49,6 +49,8 @@ pub struct Sample {
     pub delivered: Vec<u64>,
     /// Operations that have arrived and not begun, of each flow with an open load.
     pub backlog: Vec<u64>,
+    /// Operations begun since time 0, of each flow.
+    pub begun: Vec<u64>,
     /// Of each direction of each link: slots that were not idle, since time 0.
     pub busy: Vec<u64>,
     /// The same: TLPs in flight and in the buffer at its end.
@@ -329,9 +331,11 @@ impl Run {
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
+        let tallies = self.tallies();
         Sample {
             time: self.time(),
-            delivered: self.tallies().iter().map(|t| t.bytes).collect(),
+            delivered: tallies.iter().map(|t| t.bytes).collect(),
+            begun: tallies.iter().map(|t| t.begun).collect(),
             backlog: self.sides.backlogs(self.now),
             busy: self.sides.counts().iter().map(SlotCounts::busy).collect(),
             queued: held.iter().map(|h| h.0).collect(),
