@@ -18,6 +18,15 @@ use std::collections::VecDeque;
 /// Reads that a port holds at most where nothing else is said: a bound on the memory of a run.
 const HELD: u32 = 1 << 16;
 
+/// A transaction: whose, since when it has waited, and its clocks.
+struct Turn {
+    port: usize,
+    since: u64,
+    grant: u64,
+    overhead: u64,
+    data: u64,
+}
+
 /// One of the two buses.
 #[derive(Clone, Debug)]
 struct Bus {
@@ -28,19 +37,21 @@ struct Bus {
     last: Option<(usize, u64)>,
     /// The next port that may have a turn.
     turn: usize,
-    /// Why nothing was booked when it fell idle.
+    /// Why nothing was booked when it fell idle, and whether that is known for the present.
     idle: BusIdle,
+    judged: bool,
     counts: BusClocks,
 }
 
 impl Bus {
     fn new() -> Bus {
         let counts = BusClocks::default();
-        Bus { free: 0, free_at: 0, last: None, turn: 0, idle: BusIdle::Nothing, counts }
+        Bus { free: 0, free_at: 0, last: None, turn: 0, idle: BusIdle::Nothing, judged: true, counts }
     }
 
-    /// Books a transaction that has waited since a moment: so many clocks of overhead and data behind a grant.
-    fn book(&mut self, edges: &Edges, now: u64, since: u64, port: usize, grant: u64, overhead: u64, data: u64) {
+    /// Books a transaction.
+    fn book(&mut self, edges: &Edges, now: u64, turn: Turn) {
+        let Turn { since, port, grant, overhead, data } = turn;
         let begin = self.free.max(edges.clock(now));
         self.counts.idle[self.idle as usize] += begin - self.free;
         let hidden = match self.last {
@@ -58,6 +69,14 @@ impl Bus {
         self.free_at = edges.moment(self.free);
         self.last = Some((port, data));
         self.turn = port + 1;
+        self.judged = false;
+    }
+
+    /// Nothing can be booked now.
+    fn rests(&mut self, why: BusIdle) {
+        if !self.judged {
+            (self.idle, self.judged) = (why, true);
+        }
     }
 
     /// Accounts for idle clocks up to a moment.
@@ -284,11 +303,11 @@ impl Backbone {
         let Some((port, (class, since))) = found else {
             let refused = self.ports.iter().any(|p| p.refused);
             let coming = self.ports.iter().any(|p| p.write.is_some() || !p.reads.is_empty());
-            self.request.idle = match (refused, coming) {
+            self.request.rests(match (refused, coming) {
                 (true, _) => BusIdle::Reads,
                 (_, true) => BusIdle::Port,
                 _ => BusIdle::Nothing,
-            };
+            });
             return;
         };
         let p = &mut self.ports[port];
@@ -315,7 +334,8 @@ impl Backbone {
             }
             job.map(|job| Crossing::Read { port, line: Line { at: 0, bytes, job, last } })
         };
-        self.request.book(&self.edges, now, since, port, self.plan.arbitration, self.plan.request, data);
+        let (grant, overhead) = (self.plan.arbitration, self.plan.request);
+        self.request.book(&self.edges, now, Turn { port, since, grant, overhead, data });
     }
 
     /// The next transaction of the completion bus. Memory alone drives it, so nobody has to be granted.
@@ -328,16 +348,17 @@ impl Backbone {
         let Some(port) = (0..n).map(|k| (self.completion.turn + k) % n).find(ready) else {
             let memory = self.ports.iter().any(|p| !p.lines.is_empty());
             let asked = self.ports.iter().any(|p| !p.reads.is_empty());
-            self.completion.idle = match (memory, asked) {
+            self.completion.rests(match (memory, asked) {
                 (true, _) => BusIdle::Memory,
                 (_, true) => BusIdle::Port,
                 _ => BusIdle::Nothing,
-            };
+            });
             return;
         };
         if let Some(line) = self.ports[port].lines.pop_front() {
             let data = self.plan.data(line.bytes as u64);
-            self.completion.book(&self.edges, now, line.at, port, 0, self.plan.completion, data);
+            let overhead = self.plan.completion;
+            self.completion.book(&self.edges, now, Turn { port, since: line.at, grant: 0, overhead, data });
             self.returning = Some((port, line));
         }
     }
