@@ -74,6 +74,16 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             PartKeys::RootComplex(r) => double_rate(r.memory_bandwidth.as_mut()),
             _ => None,
         }),
+        Key::RequestBus(id) | Key::CompletionBus(id) => part_change(plan, id, "backbone_clock", |k| {
+            let PartKeys::RootComplex(r) = k else { return None };
+            let q = r.backbone_clock.as_mut()?;
+            map(q, |f| crate::units::Frequency(f.0.saturating_mul(2)));
+            Some(format!("\"{}\"", q.typical))
+        }),
+        Key::PortReads(hop) => part_change(plan, plan.leaves(hop), "backbone_reads", |k| match k {
+            PartKeys::RootComplex(r) => double(r.backbone_reads.as_mut()),
+            _ => None,
+        }),
         Key::Core(id) => part_change(plan, id, "core_bandwidth", |k| match k {
             PartKeys::Switch(s) => double_rate(s.core_bandwidth.as_mut()),
             _ => None,

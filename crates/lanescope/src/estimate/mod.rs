@@ -349,9 +349,16 @@ fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize])
 fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
         Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => plan.direction_name(hop),
-        Some(Key::Tags(id) | Key::Engine(id, _) | Key::ReadsInFlight(id) | Key::Memory(id) | Key::Core(id)) => {
-            format!("parts.{}", plan.part(id).name)
-        }
+        Some(
+            Key::Tags(id)
+            | Key::Engine(id, _)
+            | Key::ReadsInFlight(id)
+            | Key::Memory(id)
+            | Key::RequestBus(id)
+            | Key::CompletionBus(id)
+            | Key::Core(id),
+        ) => format!("parts.{}", plan.part(id).name),
+        Some(Key::PortReads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
         Some(Key::Outstanding(i)) => format!("flows.{}", plan.flows[i].name),
         Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
         None => match plan.flows.get(flow) {
@@ -376,6 +383,11 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
         }
         Some(Key::ReadsInFlight(_)) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
         Some(Key::Memory(_)) => ("memory".into(), "its memory_bandwidth".into()),
+        Some(Key::RequestBus(_)) => ("request bus".into(), "100 % of its request bus's clocks taken".into()),
+        Some(Key::CompletionBus(_)) => ("completion bus".into(), "100 % of its completion bus's clocks taken".into()),
+        Some(Key::PortReads(_)) => {
+            ("reads in flight of a port".into(), format!("{capacity} backbone_reads / the time that each is worked on"))
+        }
         Some(Key::Core(_)) => ("core".into(), "its core_bandwidth".into()),
         Some(Key::Credits(_, class, headers)) => (
             format!("{} credits", credit_name(class, headers)),

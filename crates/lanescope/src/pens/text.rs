@@ -1,5 +1,6 @@
 //! A report as a person reads it: each flow in a few lines, then where the bits of the binding links go.
 
+mod backbone;
 mod ethernet;
 mod storage;
 
@@ -32,6 +33,7 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         }
     }
     if let Some(s) = &report.simulation {
+        backbone::backbones(&mut out, s, paint);
         ethernet::network(&mut out, s, paint);
         simulation(&mut out, s, paint);
     }

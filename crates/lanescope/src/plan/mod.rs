@@ -4,6 +4,7 @@
 //! Building is in three files: `build` expands names and wires ports, `route` finds ways, `check` holds numbers against each other.
 
 mod address;
+mod backbone;
 mod build;
 pub(crate) mod check;
 mod facts;
@@ -11,6 +12,7 @@ pub mod network;
 mod route;
 pub mod storage;
 
+pub use backbone::{Backbone, Crossing, Taken};
 pub use build::build;
 pub(crate) use build::port_limits;
 pub use facts::Buffer;

@@ -3,9 +3,11 @@
 //! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
 //! its instances are listed when they differ.
 
+mod backbone;
 mod capture;
 mod simulation;
 
+pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,

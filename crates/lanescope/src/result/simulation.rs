@@ -1,6 +1,6 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
-use super::{Binding, MetricKind, Report};
+use super::{Binding, MetricKind, Report, SimulatedBackbone};
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,6 +273,9 @@ pub struct Simulation {
     pub links: Vec<SimulatedLink>,
     /// Switches, in the order of the report.
     pub switches: Vec<SimulatedSwitch>,
+    /// Backbones of root complexes, in the order of the parts.
+    #[serde(default)]
+    pub backbones: Vec<SimulatedBackbone>,
 }
 
 /// One table of flows, simulated. Rates are payload bits per second, times are seconds.

@@ -1,5 +1,7 @@
 //! Values of one thing that do not fit each other, whatever stands around it.
 
+mod backbone;
+
 use super::keys::{Core, EthernetSwitch, Io, MOST_OUTSTANDING};
 use super::quantity::Corner;
 use super::{Named, NodeKeys, Part, PartKeys, StoreKeys};
@@ -23,6 +25,7 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                         format!("{}: core_cycles and hub_cycles need core_clock", part.name),
                     ));
                 }
+                backbone::keys(diagnostics, part, k);
             }
             PartKeys::Switch(k) => {
                 if k.core.typical == Core::Crossbar && k.core_bandwidth.is_some() {

@@ -184,6 +184,7 @@ enum AnyKeys {
 }
 
 /// The keys of one part of PCIe.
+#[allow(clippy::large_enum_variant, reason = "a plan has few parts, and all of them in one list")]
 #[derive(Clone, Debug)]
 pub enum PartKeys {
     /// A root complex.

@@ -2,9 +2,10 @@
 //!
 //! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up that is left out, then gathers
 //! batches until the means are tight, the length asked for is over, or a cap is reached. Parts, one per file: `wire` (a direction of a link with
-//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` answers), wired by `fabric`; `ethernet` has
+//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet` has
 //! its own. `world` joins the two, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
 
+mod backbone;
 mod binding;
 mod clock;
 mod completer;
@@ -30,7 +31,7 @@ pub use stats::mean as mean_of;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::{Plan, Program};
 use crate::protocol::pcie::Framing;
-use crate::result::{Crossed, Ending, SlotCounts};
+use crate::result::{BusClocks, Crossed, Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::units::Time;
@@ -130,6 +131,7 @@ pub struct Run {
     pauses_at_window: Vec<(u64, u64)>,
     stages_at_window: Vec<storage::Stages>,
     worked_at_window: Vec<u64>,
+    backbones_at_window: Vec<[BusClocks; 2]>,
     /// By table of flows.
     batches: Vec<Vec<Batch>>,
     /// Payload slots, by wire.
@@ -251,6 +253,7 @@ impl Run {
             pauses_at_window: Vec::new(),
             stages_at_window: Vec::new(),
             worked_at_window: Vec::new(),
+            backbones_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
             wire_batches: vec![Vec::new(); sides.wires()],
             payload_at_batch: vec![0; sides.wires()],
@@ -409,6 +412,7 @@ impl Run {
         self.pauses_at_window = self.pauses();
         self.stages_at_window = self.sides.storage.stages().copied().collect();
         self.worked_at_window = self.sides.storage.worked(self.now);
+        self.backbones_at_window = self.sides.pcie.backbones();
         self.sides.forget(self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);

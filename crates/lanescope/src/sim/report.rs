@@ -2,14 +2,15 @@
 
 use super::tally::Tally;
 use super::{Run, binding, stats};
-use crate::plan::FlowId;
+use crate::plan::{Backbone, FlowId, PartId};
 use crate::protocol::pcie::Class;
 use crate::result::{
-    Interval, OverSeeds, SimulatedFlow, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory, SimulatedSwitch,
-    Simulation, SlotCounts,
+    BusClocks, Interval, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames, SimulatedIos, SimulatedLink,
+    SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Buffers;
+use crate::scenario::quantity::Corner;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -24,6 +25,7 @@ struct Seen<'a> {
     backlogs: &'a [u64],
     in_flight: &'a [u64],
     links: &'a [SimulatedLink],
+    backbones: &'a [SimulatedBackbone],
     /// Of each Ethernet switch.
     memories: &'a [SimulatedMemory],
 }
@@ -47,6 +49,8 @@ pub struct Sample {
     pub delivered: Vec<u64>,
     /// Operations that have arrived and not begun, of each flow with an open load.
     pub backlog: Vec<u64>,
+    /// Operations begun since time 0, of each flow.
+    pub begun: Vec<u64>,
     /// Of each direction of each link: slots that were not idle, since time 0.
     pub busy: Vec<u64>,
     /// The same: TLPs in flight and in the buffer at its end.
@@ -157,10 +161,17 @@ impl Run {
                 },
             })
             .collect();
+        let backbones = self.backbones();
         let backlogs = self.sides.backlogs(self.now);
         let in_flight = self.sides.ethernet.in_flight();
-        let seen =
-            Seen { tallies: &tallies, backlogs: &backlogs, in_flight: &in_flight, links: &links, memories: &memories };
+        let seen = Seen {
+            tallies: &tallies,
+            backlogs: &backlogs,
+            in_flight: &in_flight,
+            links: &links,
+            backbones: &backbones,
+            memories: &memories,
+        };
         let flows: Vec<SimulatedFlow> = (0..self.groups.len()).map(|g| self.flow(g, &seen)).collect();
         let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
         let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
@@ -199,7 +210,21 @@ impl Run {
             both_ways,
             links,
             switches,
+            backbones,
         }
+    }
+
+    /// The buses of every backbone in the measured time.
+    fn backbones(&self) -> Vec<SimulatedBackbone> {
+        let parts = (0..self.plan.parts.len() as u32).map(PartId);
+        let planned = parts.filter_map(|id| Some((id, self.plan.backbone(Corner::Typical, id)?)));
+        let one = |(i, ((id, planned), now)): (usize, ((PartId, Backbone), [BusClocks; 2]))| {
+            let before = self.backbones_at_window.get(i).copied().unwrap_or_default();
+            let [request, completion] = [0, 1].map(|bus| now[bus].since(&before[bus]));
+            let name = self.plan.part(id).name.clone();
+            SimulatedBackbone { name, clock: planned.clocks_per_second(), width: planned.width, request, completion }
+        };
+        planned.zip(self.sides.pcie.backbones()).enumerate().map(one).collect()
     }
 
     /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is.
@@ -217,7 +242,7 @@ impl Run {
     }
 
     fn flow(&self, group: usize, seen: &Seen) -> SimulatedFlow {
-        let Seen { tallies, backlogs, links, memories, .. } = *seen;
+        let Seen { tallies, backlogs, links, backbones, memories, .. } = *seen;
         let members = &self.groups[group];
         let plan = &self.plan;
         let ways = if self.alternates(group) { 0.5 } else { 1.0 };
@@ -273,8 +298,8 @@ impl Run {
             frames: frames.as_ref().map(|(frames, _)| *frames),
             bound_by: match (&frames, &ios) {
                 (Some((f, s)), _) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
-                (_, Some((times, f))) => binding::io(plan, f, links, times),
-                _ => binding::flow(plan, FlowId(members[0] as u32), links),
+                (_, Some((times, f))) => binding::io(plan, f, links, times, backbones),
+                _ => binding::flow(plan, FlowId(members[0] as u32), links, backbones),
             },
             ios: ios.map(|(times, _)| times),
             over_seeds: None,
@@ -343,9 +368,11 @@ impl Run {
         held.extend(self.sides.storage.held());
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
+        let tallies = self.tallies();
         Sample {
             time: self.time(),
-            delivered: self.tallies().iter().map(|t| t.bytes).collect(),
+            delivered: tallies.iter().map(|t| t.bytes).collect(),
+            begun: tallies.iter().map(|t| t.begun).collect(),
             backlog: self.sides.backlogs(self.now),
             busy: self.sides.counts().iter().map(SlotCounts::busy).collect(),
             queued: held.iter().map(|h| h.0).collect(),
