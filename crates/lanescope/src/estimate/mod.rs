@@ -353,7 +353,7 @@ fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
             Key::Tags(id)
             | Key::Engine(id, _)
             | Key::ReadsInFlight(id)
-            | Key::Memory(id)
+            | Key::Memory(id, _)
             | Key::RequestBus(id)
             | Key::CompletionBus(id)
             | Key::Core(id),
@@ -382,7 +382,10 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
             (what.into(), format!("its {key}"))
         }
         Some(Key::ReadsInFlight(_)) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
-        Some(Key::Memory(_)) => ("memory".into(), "its memory_bandwidth".into()),
+        Some(Key::Memory(_, way)) => {
+            let (what, key) = memory_words(way);
+            (what.into(), format!("its {key}"))
+        }
         Some(Key::RequestBus(_)) => ("request bus".into(), "100 % of its request bus's clocks taken".into()),
         Some(Key::CompletionBus(_)) => ("completion bus".into(), "100 % of its completion bus's clocks taken".into()),
         Some(Key::PortReads(_)) => {
@@ -421,6 +424,15 @@ fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
     };
     let each = if all == request { "a request" } else { "a batch" };
     format!("{} x {} tags, {time}{pause} {each}, unloaded", k.engines.typical, k.tags.typical)
+}
+
+/// What a person calls the bandwidth of a memory, and the key behind it.
+fn memory_words(way: Do) -> (&'static str, &'static str) {
+    match way {
+        Do::Alternate => ("memory", "memory_bandwidth"),
+        Do::Read => ("memory, reads", "read_bandwidth"),
+        Do::Write => ("memory, writes", "write_bandwidth"),
+    }
 }
 
 /// What a person calls a ceiling, and the key behind it.
