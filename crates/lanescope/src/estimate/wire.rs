@@ -4,6 +4,7 @@
 //! number of `wire` and a number of a study have the same formula behind them. Ethernet is closed arithmetic of its rule book: [`ethernet`].
 
 pub mod ethernet;
+pub mod pci;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::pcie::{self, PayloadSize, Speed};

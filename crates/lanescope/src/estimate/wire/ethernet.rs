@@ -128,7 +128,7 @@ fn shares(rate: LineRate, data: u64) -> Shares {
 }
 
 /// A text as a quantity, or a message with the units it could have had.
-fn read<T>(
+pub(super) fn read<T>(
     diagnostics: &mut Diagnostics,
     (text, what, units, example): (&str, &str, &str, &str),
     parse: fn(&str) -> Result<T, UnitError>,
