@@ -245,7 +245,11 @@ pub(crate) fn pictures(plan: &Plan, report: &Report) -> Vec<(String, String)> {
         all.push(("topology".to_owned(), pens::svg::topology(plan, report)));
     }
     for link in pens::text::shown(report, false) {
-        all.push((format!("waterfall-{}-to-{}", link.name, link.to), pens::svg::waterfall(link)));
+        let name = match link.to.is_empty() {
+            true => format!("waterfall-{}", link.name),
+            false => format!("waterfall-{}-to-{}", link.name, link.to),
+        };
+        all.push((name, pens::svg::waterfall(link)));
     }
     all
 }

@@ -69,6 +69,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         }
     }
     let network = super::network::build(diagnostics, scenario);
+    let buses = super::bus::build(diagnostics, scenario);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
@@ -83,6 +84,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         links: Arc::new(links),
         flows: Arc::new(flows),
         network: Arc::new(network),
+        buses: Arc::new(buses),
         stop,
         fingerprint: String::new(),
     };

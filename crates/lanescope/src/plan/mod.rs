@@ -5,6 +5,7 @@
 
 mod address;
 mod build;
+pub mod bus;
 pub(crate) mod check;
 mod facts;
 pub mod network;
@@ -12,6 +13,7 @@ mod route;
 
 pub use build::build;
 pub(crate) use build::port_limits;
+pub use bus::Buses;
 pub use facts::Buffer;
 pub use network::Network;
 
@@ -50,6 +52,8 @@ pub struct Plan {
     pub flows: Arc<Vec<Flow>>,
     /// Stations, switches, links and streams of Ethernet.
     pub network: Arc<Network>,
+    /// Shared buses, with bridges, devices and flows.
+    pub buses: Arc<Buses>,
     /// When a simulation ends.
     pub stop: Stop,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -296,6 +300,7 @@ impl Plan {
             all.push((format!("flows.{}", flow.name), flow.settings()));
         }
         all.extend(self.network.settings());
+        all.extend(self.buses.settings());
         all
     }
 
@@ -325,6 +330,7 @@ impl Plan {
             hash.write(self.route_text(flow).as_bytes());
         }
         self.network.hash(&mut hash);
+        self.buses.hash(&mut hash);
         format!("{:016x}", hash.finish())
     }
 }

@@ -196,6 +196,10 @@ words! {
         Station = "station",
         /// An Ethernet switch.
         EthernetSwitch = "ethernet-switch",
+        /// Memory behind a shared bus.
+        HostBridge = "host-bridge",
+        /// A DMA master on a shared bus.
+        PciDevice = "pci-device",
     }
 }
 
@@ -582,20 +586,27 @@ table! {
     }
 }
 
+mod bus;
 mod ethernet;
 
+pub use bus::{
+    BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
+    Splits,
+};
 pub use ethernet::{
     Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,
     FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
 };
 
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 5] = [
+pub static PART_KINDS: [(&str, &[Key]); 7] = [
     ("root-complex", ROOT_COMPLEX),
     ("switch", SWITCH),
     ("endpoint", ENDPOINT),
     ("station", STATION),
     ("ethernet-switch", ETHERNET_SWITCH),
+    ("host-bridge", HOST_BRIDGE),
+    ("pci-device", PCI_DEVICE),
 ];
 
 #[cfg(test)]
@@ -611,6 +622,8 @@ mod tests {
         assert!(Endpoint::read(&mut d, &empty, Span::default()).is_some());
         assert!(Station::read(&mut d, &empty, Span::default()).is_some());
         assert!(EthernetSwitch::read(&mut d, &empty, Span::default()).is_some());
+        assert!(HostBridge::read(&mut d, &empty, Span::default()).is_some());
+        assert!(PciDevice::read(&mut d, &empty, Span::default()).is_some());
         assert!(RunKeys::read(&mut d, &empty, Span::default()).is_some());
         assert!(!d.has_errors());
     }

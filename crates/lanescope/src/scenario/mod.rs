@@ -12,8 +12,8 @@ pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
-    Endpoint, EthernetLink, EthernetSwitch, Flow, Link, PartKind, RootComplex, RunKeys, Setting, Station, Stream,
-    Switch,
+    BusLink, Endpoint, EthernetLink, EthernetSwitch, Flow, HostBridge, Link, PartKind, PciDevice, RootComplex, RunKeys,
+    Setting, Station, Stream, Switch,
 };
 use quantity::{Problem, Shape, unknown};
 use std::collections::{HashMap, HashSet};
@@ -54,12 +54,18 @@ pub struct Scenario {
     pub parts: Vec<Part>,
     /// Stations and switches of Ethernet, likewise.
     pub nodes: Vec<Part<NodeKeys>>,
+    /// Host bridges and devices of shared buses, likewise.
+    pub bus_parts: Vec<Part<BusKeys>>,
     /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
     /// Ethernet links, not yet expanded.
     pub ethernet_links: Vec<Named<EthernetLink>>,
+    /// Shared buses, with their ends as written.
+    pub buses: Vec<Named<BusLink>>,
     /// Flows of DMA, not yet expanded.
     pub flows: Vec<Named<Flow>>,
+    /// Flows of DMA over a shared bus, not yet expanded.
+    pub bus_flows: Vec<Named<Flow>>,
     /// Flows of frames, not yet expanded.
     pub streams: Vec<Named<Stream>>,
     /// The texts of traces, by the name in the load and where it stands.
@@ -128,12 +134,41 @@ impl NodeKeys {
     }
 }
 
+/// The keys of one part of a shared bus.
+#[allow(clippy::large_enum_variant, reason = "there are as many of the small kind as of buses")]
+#[derive(Clone, Debug)]
+pub enum BusKeys {
+    /// The bridge to memory.
+    Bridge(HostBridge),
+    /// A DMA master.
+    Device(PciDevice),
+}
+
+impl BusKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            BusKeys::Bridge(k) => k.settings(),
+            BusKeys::Device(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            BusKeys::Bridge(_) => PartKind::HostBridge,
+            BusKeys::Device(_) => PartKind::PciDevice,
+        }
+    }
+}
+
 /// The keys of any part.
 #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its own list")]
 #[derive(Clone)]
 enum AnyKeys {
     Pcie(PartKeys),
     Ethernet(NodeKeys),
+    Bus(BusKeys),
 }
 
 /// The keys of one part of PCIe.
@@ -216,35 +251,62 @@ pub fn read(
         text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
     let [mut parts, links, flows] = sections;
+    let (buses, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_bus(t));
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
     let (streams, flows): (Vec<_>, Vec<_>) = flows
         .into_iter()
         .partition(|(_, t, _)| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == "send"));
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
-    let (mut pcie, mut nodes) = (Vec::new(), Vec::new());
+    let (mut pcie, mut nodes, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new());
     for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
+            AnyKeys::Bus(keys) => bus_parts.push(Part { name, group, span, keys }),
         }
     }
     let links = read_named(diagnostics, links, Link::read);
+    let buses = read_named(diagnostics, buses, BusLink::read);
     let flows = read_named(diagnostics, flows, Flow::read);
+    // A flow is a bus's where it starts at a part of one.
+    let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|f| {
+        let group = f.keys.from.typical.split('.').next().unwrap_or_default();
+        // A misspelt name is looked for where there is anything.
+        bus_parts.iter().any(|p| p.group == group) || pcie.is_empty() && !bus_parts.is_empty()
+    });
     let streams = read_named(diagnostics, streams, Stream::read);
     let traces = shelf.traces(diagnostics, &streams);
     check::parts(diagnostics, &pcie);
     check::nodes(diagnostics, &nodes);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
-    if pcie.is_empty() && nodes.is_empty() && !diagnostics.has_errors() {
+    if pcie.is_empty() && nodes.is_empty() && bus_parts.is_empty() && !diagnostics.has_errors() {
         diagnostics.push(
             Diagnostic::error(whole, "this scenario has no parts")
                 .hint("lanescope new prints a scenario to start from"),
         );
     }
     (!diagnostics.has_errors()).then_some(())?;
-    Some(Scenario { title, parts: pcie, nodes, links, ethernet_links, flows, streams, traces, run: run? })
+    Some(Scenario {
+        title,
+        parts: pcie,
+        nodes,
+        bus_parts,
+        links,
+        ethernet_links,
+        buses,
+        flows,
+        bus_flows,
+        streams,
+        traces,
+        run: run?,
+    })
+}
+
+/// A link is a shared bus where it says so.
+fn is_bus(table: &Table) -> bool {
+    table.get("pci").is_some() && table.get("pcie").is_none() && table.get("ethernet").is_none()
 }
 
 /// A link is Ethernet's where it says so, or where only Ethernet has such keys.
@@ -523,7 +585,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
     let Some(node) = table.get("is") else {
         diagnostics.push(
             Diagnostic::error(span, "this part is of no kind")
-                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\" or \"ethernet-switch\""),
+                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-bridge\" or \"pci-device\""),
         );
         keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
@@ -536,6 +598,8 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
         Ok(PartKind::EthernetSwitch) => {
             EthernetSwitch::read(diagnostics, table, span).map(NodeKeys::Switch).map(ethernet)
         }
+        Ok(PartKind::HostBridge) => HostBridge::read(diagnostics, table, span).map(BusKeys::Bridge).map(AnyKeys::Bus),
+        Ok(PartKind::PciDevice) => PciDevice::read(diagnostics, table, span).map(BusKeys::Device).map(AnyKeys::Bus),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
             keys::refuse_unknown_anywhere(diagnostics, table);

@@ -1,7 +1,8 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
 use super::keys::{
-    ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FLOW, Key, LINK, PART_KINDS, ROOT_COMPLEX, RUN, STATION, STREAM, SWITCH,
+    BUS_LINK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FLOW, HOST_BRIDGE, Key, LINK, PART_KINDS, PCI_DEVICE,
+    ROOT_COMPLEX, RUN, STATION, STREAM, SWITCH,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -39,7 +40,8 @@ pub fn json_schema() -> Json {
         ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
         ("about", json!({ "type": "string" })),
     ];
-    let part = table(&[ROOT_COMPLEX, SWITCH, ENDPOINT, STATION, ETHERNET_SWITCH], &common, false);
+    let part =
+        table(&[ROOT_COMPLEX, SWITCH, ENDPOINT, STATION, ETHERNET_SWITCH, HOST_BRIDGE, PCI_DEVICE], &common, false);
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -52,7 +54,7 @@ pub fn json_schema() -> Json {
             "kind": { "enum": ["platform", "device", "scenario"] },
             "platform": { "type": "string", "description": "A platform of the library, or a path to your own file; this file adds to it." },
             "parts": many(part),
-            "links": many(json!({ "anyOf": [table(&[LINK], &[], false), table(&[ETHERNET_LINK], &[], false)] })),
+            "links": many(json!({ "anyOf": [table(&[LINK], &[], false), table(&[ETHERNET_LINK], &[], false), table(&[BUS_LINK], &[], false)] })),
             "flows": many(json!({ "anyOf": [table(&[FLOW], &[], true), table(&[STREAM], &[], true)] })),
             "run": table(&[RUN], &[], false),
         },
@@ -105,8 +107,11 @@ pub fn text() -> String {
         ("[parts.NAME] with is = \"endpoint\"", ENDPOINT),
         ("[parts.NAME] with is = \"station\"", STATION),
         ("[parts.NAME] with is = \"ethernet-switch\"", ETHERNET_SWITCH),
+        ("[parts.NAME] with is = \"host-bridge\"", HOST_BRIDGE),
+        ("[parts.NAME] with is = \"pci-device\"", PCI_DEVICE),
         ("[links.NAME] with pcie", LINK),
         ("[links.NAME] with ethernet", ETHERNET_LINK),
+        ("[links.NAME] with pci", BUS_LINK),
         ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),
         ("[flows.NAME] with do = \"send\"", STREAM),
         ("[run]", RUN),

@@ -151,8 +151,8 @@ impl Manner {
     fn point(self, burst: u64) -> Point {
         let (write, data) = (self.speed.write(burst, self.decode, 0, self.dual), self.data(burst));
         let read = self.request().total() + data.total();
-        // Alone, completer and requester each find the bus idle, the requester when its data have come.
-        let arbitration = 2 * self.speed.arbitration() - 1;
+        // Alone, completer and requester each find the bus idle; both turn-arounds are a part of what they wait.
+        let arbitration = 2 * self.speed.arbitration() - 2;
         let alone = if self.waited() { read } else { read + self.delay + arbitration };
         let rate = |clocks: u64| burst as f64 * 8.0 * self.speed.hertz() / clocks as f64;
         let part = |clocks: u64| data.data as f64 / clocks as f64;
@@ -242,8 +242,8 @@ mod tests {
         assert_eq!((a.bus.as_str(), a.write.total, a.request.total, a.data.total), ("pci-x 133 64-bit", 516, 6, 516));
         // 4096 B in 516 clocks of 7.5 ns.
         assert!((a.rates.write / 8e6 - 4096.0 / 3.87).abs() < 1e-6);
-        // Alone: 6 + 60 + 4 + 516 + 3 clocks, the last idle clock of the data a part of the second arbitration.
-        assert!((a.rates.read_alone / 8e6 - 4096.0 / (589.0 * 0.0075)).abs() < 1e-6);
+        // Alone: 5 + 60 + 4 + 515 + 4 clocks.
+        assert!((a.rates.read_alone / 8e6 - 4096.0 / (588.0 * 0.0075)).abs() < 1e-6);
         assert!((a.rates.read_efficiency - 512.0 / 522.0).abs() < 1e-12);
         let a = ask("pci 33.33 32-bit", "64 B", "medium", "10 clocks").expect("a valid question");
         // Address, turn-around, ten waits: the first data in the 13th clock, so the target keeps the bus.

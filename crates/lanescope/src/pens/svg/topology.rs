@@ -395,8 +395,8 @@ fn draw_box(out: &mut String, sight: &Sight, layout: &Layout, i: usize) {
         (What::Rest, _) => "#fafafa",
         (_, PartKind::RootComplex) => "#dfe8f2",
         (_, PartKind::Switch) => "#eef1f4",
-        // Stations and Ethernet switches are not in this picture.
-        (_, PartKind::Endpoint | PartKind::Station | PartKind::EthernetSwitch) => "#ffffff",
+        // Only PCIe is in this picture.
+        _ => "#ffffff",
     };
     let name = name(plan, cell);
     group(
