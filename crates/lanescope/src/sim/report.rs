@@ -77,6 +77,7 @@ impl Run {
         let first = members[0];
         let size = match self.plan.flows.get(first) {
             Some(f) => f.size.typical.f64(),
+            None if self.bus_flows(group).is_some() => self.bus_flows(group).map_or(0.0, |(_, f)| f.size.typical.f64()),
             None => self.plan.network.streams[first - self.plan.flows.len()].size.typical.f64(),
         };
         let cut = size * members.len() as f64 / times.iter().sum::<f64>();
@@ -133,6 +134,16 @@ impl Run {
             let [from, to] = [network.leaves(wire), network.arrives(wire)].map(|n| &network.node(n).name);
             let l = network.link(wire);
             link(first + on, &l.name, from, to, l.rate.typical.rate().bits(), pauses)
+        }));
+        let (first, buses) = (links.len(), &plan.buses);
+        links.extend(self.moved().into_iter().zip(&buses.buses).enumerate().map(|(i, (moved, bus))| {
+            let speed = bus.speed.typical;
+            let seen = link(first + i, &bus.name, &buses.ends_text(bus), "", speed.peak().bits(), (0, 0));
+            // Batches are of clocks; a narrow last data phase carries less than its clock could.
+            let bytes = moved - self.moved_at_window.get(i).copied().unwrap_or(0);
+            let half = seen.payload.half.map(|h| h * speed.per_clock() as f64);
+            let payload = Interval { mean: bytes as f64 * 8.0 * SECOND / window.max(1.0), half };
+            SimulatedLink { payload, ..seen }
         }));
         let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
         let stored = self.sides.ethernet.stored(self.now);
@@ -239,12 +250,14 @@ impl Run {
         let histogram = self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
+        let of_bus = self.bus_flows(group);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
-            name: match &frames {
-                None => plan.flows[members[0]].group.clone(),
-                Some((_, s)) => plan.network.streams[s[0]].group.clone(),
+            name: match (&frames, &of_bus) {
+                (Some((_, s)), _) => plan.network.streams[s[0]].group.clone(),
+                (None, Some((_, f))) => f.group.clone(),
+                (None, None) => plan.flows[members[0]].group.clone(),
             },
             rate,
             each: members
@@ -263,9 +276,12 @@ impl Run {
             backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
             frames: frames.as_ref().map(|(frames, _)| *frames),
-            bound_by: match &frames {
-                None => binding::flow(plan, FlowId(members[0] as u32), links),
-                Some((f, s)) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
+            bound_by: match (&frames, &of_bus) {
+                (Some((f, s)), _) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
+                (None, Some((_, f))) => {
+                    binding::bus(&plan.buses, f, &links[2 * (plan.links.len() + plan.network.links.len())..])
+                }
+                (None, None) => binding::flow(plan, FlowId(members[0] as u32), links),
             },
             over_seeds: None,
         }
@@ -304,6 +320,7 @@ impl Run {
         let (net, ethernet) = (&self.sides.pcie.net, &self.sides.ethernet);
         let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
+        held.extend((0..self.sides.bus.wires()).map(|bus| self.sides.bus.held(bus)));
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
         Sample {

@@ -1,11 +1,11 @@
-//! Both sides of a plan in one run: PCIe and Ethernet share the agenda, and are counted alike.
+//! All sides of a plan in one run: PCIe, Ethernet and shared buses share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe and then the streams of Ethernet; wires and switches likewise.
+//! Flows are those of PCIe, then the streams of Ethernet, then the flows of buses; wires and switches likewise.
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::tally::Tally;
-use super::{ethernet, knots};
+use super::{bus, ethernet, knots};
 use crate::plan::Plan;
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
@@ -15,14 +15,21 @@ use hdrhistogram::Histogram;
 pub(super) struct Sides {
     pub(super) pcie: Fabric,
     pub(super) ethernet: ethernet::Fabric,
-    /// The first slot of the agenda that is Ethernet's.
-    split: u32,
+    pub(super) bus: bus::Fabric,
+    /// The first slots of the agenda that are Ethernet's, and the buses'.
+    split: [u32; 2],
 }
 
 impl World for Sides {
     #[inline]
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
-        if slot < self.split { self.pcie.on(slot, now, agenda) } else { self.ethernet.on(slot, now, agenda) }
+        if slot < self.split[0] {
+            self.pcie.on(slot, now, agenda)
+        } else if slot < self.split[1] {
+            self.ethernet.on(slot, now, agenda)
+        } else {
+            self.bus.on(slot, now, agenda)
+        }
     }
 }
 
@@ -31,42 +38,54 @@ impl Sides {
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);
         let (ethernet, slots, begin) = ethernet::Fabric::build(&plan.network, seed, split);
-        let mut agenda = Agenda::new(split as usize + slots);
+        let behind = split + slots as u32;
+        let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
+        let mut agenda = Agenda::new(behind as usize + buses);
         pcie.begin(&mut agenda);
-        begin.into_iter().for_each(|slot| agenda.set(slot, 0));
-        (Sides { pcie, ethernet, split }, agenda)
+        begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
+        (Sides { pcie, ethernet, bus, split: [split, behind] }, agenda)
     }
 
     pub(super) fn wires(&self) -> usize {
-        self.pcie.net.wires.len() + self.ethernet.wires()
+        self.pcie.net.wires.len() + self.ethernet.wires() + self.bus.wires()
     }
 
     /// The ledger of every wire since time 0.
     pub(super) fn counts(&self) -> Vec<SlotCounts> {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts);
-        pcie.chain((0..self.ethernet.wires()).map(|on| self.ethernet.slots(on))).collect()
+        let ethernet = (0..self.ethernet.wires()).map(|on| self.ethernet.slots(on));
+        pcie.chain(ethernet).chain((0..self.bus.wires()).map(|bus| self.bus.slots(bus))).collect()
     }
 
-    /// TLPs and frames carried over links.
+    /// TLPs, frames and transactions carried.
     pub(super) fn packets(&self) -> u64 {
-        self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>() + self.ethernet.packets()
+        self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>() + self.ethernet.packets() + self.bus.packets()
     }
 
     pub(super) fn tallies(&self) -> Vec<Tally> {
         let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
-        pcie.chain(self.ethernet.streams().iter().map(|s| s.tally)).collect()
+        let ethernet = self.ethernet.streams().iter().map(|s| s.tally);
+        pcie.chain(ethernet).chain(self.bus.flows().iter().map(|f| f.tally)).collect()
     }
 
     /// Hashes of what each flow has done when.
     pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
         let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
-        pcie.chain(self.ethernet.streams().iter().map(|s| (s.print, s.tally.done)))
+        let ethernet = self.ethernet.streams().iter().map(|s| (s.print, s.tally.done));
+        pcie.chain(ethernet).chain(self.bus.flows().iter().map(|f| (f.print, f.tally.done)))
     }
 
     /// Latencies of operations, ps, of a table of flows.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
-        let pcie = &self.pcie.net.latencies;
-        pcie.get(group).unwrap_or_else(|| &self.ethernet.latencies()[group - pcie.len()])
+        let all = [&self.pcie.net.latencies[..], self.ethernet.latencies(), self.bus.latencies()];
+        let mut at = group;
+        for side in &all[..2] {
+            match side.get(at) {
+                Some(h) => return h,
+                None => at -= side.len(),
+            }
+        }
+        &all[2][at]
     }
 
     /// The same from leaving the application, of a table of Ethernet's.
@@ -89,12 +108,14 @@ impl Sides {
             }
         }
         self.ethernet.forget(now);
+        self.bus.forget();
     }
 
     /// Operations of each flow that have arrived and not begun.
     pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
         let mut all = self.pcie.backlogs(now);
         all.extend(self.ethernet.backlogs(now));
+        all.extend(self.bus.backlogs(now));
         all
     }
 
@@ -102,10 +123,11 @@ impl Sides {
     pub(super) fn settle(&mut self, now: u64) {
         self.pcie.settle(now);
         self.ethernet.settle(now);
+        self.bus.settle(now);
     }
 
     pub(super) fn patience(&self) -> u64 {
-        self.pcie.patience().max(self.ethernet.patience())
+        self.pcie.patience().max(self.ethernet.patience()).max(self.bus.patience())
     }
 
     /// A circle of wires that wait for one another for longer than `patience`.
