@@ -91,7 +91,7 @@ pub struct Row {
     pub quick: bool,
     /// How many seeds the simulation is run with; more than one give the mean over them, with its interval.
     pub seeds: u32,
-    /// A remark for the page.
+    /// A remark for the page; of a row without a scenario, why it has none.
     pub note: Option<String>,
 }
 
@@ -390,7 +390,7 @@ impl Study {
             why: None,
         };
         let Some(scenario) = &row.scenario else {
-            a.why = Some("its parts are not modelled yet".into());
+            a.why = Some(row.note.clone().unwrap_or_else(|| "its parts are not modelled yet".into()));
             return a;
         };
         if row.methods != "simulate" {

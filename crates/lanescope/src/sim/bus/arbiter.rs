@@ -341,7 +341,9 @@ impl Bus {
             // A read is paced when it first asks.
             if d.delayed.is_none() {
                 for gate in d.gates.iter_mut().filter(|g| g.holds(kind != Kind::Write)) {
-                    gate.at = gate.at.max(at).saturating_add(gate.pace.span(bytes));
+                    // What was late by less than a clock is made up for.
+                    let least = at.saturating_sub(self.ticks.time(1));
+                    gate.at = gate.at.max(least).saturating_add(gate.pace.span(bytes));
                 }
             }
         }
