@@ -74,7 +74,7 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 17] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],
@@ -85,6 +85,9 @@ fn json_and_csv_everywhere() {
         &["wire", "pcie", "gen2", "x4"],
         &["wire", "pci"],
         &["wire", "ethernet", "10 Gb/s"],
+        &["wire", "fc", "4GFC"],
+        &["wire", "scsi"],
+        &["wire", "scsi", "ultra320"],
         &["platform", "list"],
         &["study", "list"],
         &["study", "fit", "polarfire"],

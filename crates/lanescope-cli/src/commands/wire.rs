@@ -1,6 +1,7 @@
 //! `wire`: the protocol calculator.
 
 mod pci;
+mod storage;
 
 use crate::{ANSWERED, WRONG, output};
 use clap::{Args, Subcommand};
@@ -21,6 +22,11 @@ pub(crate) enum Wire {
     Ethernet(Ethernet),
     /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates; of PCI and PCI-X, the clocks of a burst
     Pci(pci::Pci),
+    /// A Fibre Channel link: rates, frames, credits, SCSI commands, efficiency against payload
+    #[command(alias = "fibre-channel")]
+    Fc(storage::FibreChannel),
+    /// A parallel SCSI bus: peak rates, how long a command holds it, efficiency against size
+    Scsi(storage::Scsi),
 }
 
 #[derive(Args)]
@@ -95,6 +101,8 @@ pub(crate) fn main(a: &Wire) -> u8 {
         Wire::Pcie(a) => pcie(a),
         Wire::Ethernet(a) => ethernet_link(a),
         Wire::Pci(a) => pci::main(a),
+        Wire::Fc(a) => storage::fibre_channel(a),
+        Wire::Scsi(a) => storage::scsi(a),
     }
 }
 

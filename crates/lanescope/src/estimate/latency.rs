@@ -1,6 +1,6 @@
 //! Unloaded times along a route: one packet or one operation in an empty system.
 
-use crate::plan::{Flow, Hop, Plan};
+use crate::plan::{Flow, Hop, Plan, Taken};
 use crate::protocol::pcie::{self, Generation, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Forwarding;
@@ -74,10 +74,14 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
         slowest(plan, &back, &|g| completions(g, size, request, piece, ecrc).1 - pcie::tlp(g, Header::Dw3, head, ecrc));
     let requests = slowest(plan, &flow.route, &|g| (size.div_ceil(request) - 1) * pcie::tlp(g, header, 0, ecrc));
     let engine = engine(plan, corner, flow);
-    ReadTimes {
-        first: begin + arrive.first + prefix + engine.0,
-        last: begin + arrive.last + completions.max(requests) + engine.0 + size as f64 * engine.1,
+    let mut last = begin + arrive.last + completions.max(requests);
+    if let (Some(b), PartKeys::RootComplex(k)) = (plan.backbone(corner, flow.target), &plan.part(flow.target).keys) {
+        // The buses may be slower than any link: the last completion follows the last data that they carry.
+        let rest = last_piece(last_piece(size, request), piece);
+        let tail = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, rest, ecrc)).last;
+        last = last.max(there.last + plan.read_latency(corner, k, flow.place) + b.read_time(size) + tail);
     }
+    ReadTimes { first: begin + arrive.first + prefix + engine.0, last: last + engine.0 + size as f64 * engine.1 }
 }
 
 /// An unloaded batch of reads, each of at most `request` bytes, to the last byte of it where the engine wants it, ns. The internal bus carries each
@@ -92,6 +96,14 @@ pub(crate) fn batch(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request
         rest => rest,
     };
     (arrived(size) + carried(rest)).max(arrived(rest) + carried(size))
+}
+
+/// The size of the last of the pieces that `size` is cut into.
+pub(crate) fn last_piece(size: u64, piece: u64) -> u64 {
+    match pcie::split(size, piece).1 {
+        0 => piece.min(size),
+        rest => rest,
+    }
 }
 
 /// TLPs and wire bytes of the completions of a read of `size` asked for in pieces of `request`.
@@ -117,9 +129,15 @@ pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 
     let (ecrc, header, payload) = (plan.ecrc(flow), flow.header.at(corner), flow.payload.at(corner).bytes());
     let first = size.min(payload);
     let arrive = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, first, ecrc));
-    let behind = slowest(plan, &flow.route, &|g| {
+    let mut behind = slowest(plan, &flow.route, &|g| {
         pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc)
     });
+    if let Some(b) = plan.backbone(corner, flow.target) {
+        let all = plan.crossing(corner, flow, &b).requests;
+        let clocks = |t: Taken| (t.clocks + t.transactions * b.arbitration) as f64 * b.clock.period_ns();
+        // What is behind the first TLP waits for the link or for the bus.
+        behind = behind.max(clocks(all) - clocks(b.write(first))).max(0.0) + b.write_time(first);
+    }
     let done = match &plan.part(flow.target).keys {
         PartKeys::RootComplex(k) => k.write_latency.at(corner).ns(),
         _ => 0.0,

@@ -32,6 +32,7 @@ pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
 fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
+        Key::Storage(_) => None,
         Key::Wire(hop) => {
             let link = plan.link(hop.link);
             let (speed, fits) = faster(plan, &link.group, link.speed.typical)?;
@@ -71,6 +72,16 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         }),
         Key::Memory(id) => part_change(plan, id, "memory_bandwidth", |k| match k {
             PartKeys::RootComplex(r) => double_rate(r.memory_bandwidth.as_mut()),
+            _ => None,
+        }),
+        Key::RequestBus(id) | Key::CompletionBus(id) => part_change(plan, id, "backbone_clock", |k| {
+            let PartKeys::RootComplex(r) = k else { return None };
+            let q = r.backbone_clock.as_mut()?;
+            map(q, |f| crate::units::Frequency(f.0.saturating_mul(2)));
+            Some(format!("\"{}\"", q.typical))
+        }),
+        Key::PortReads(hop) => part_change(plan, plan.leaves(hop), "backbone_reads", |k| match k {
+            PartKeys::RootComplex(r) => double(r.backbone_reads.as_mut()),
             _ => None,
         }),
         Key::Core(id) => part_change(plan, id, "core_bandwidth", |k| match k {

@@ -10,12 +10,14 @@ mod latency;
 mod lift;
 mod network;
 mod resources;
+mod storage;
 pub mod wire;
 
 pub use lift::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
-use crate::plan::{Direction, Flow, Hop, LinkId, Plan, Program};
+use crate::plan::storage::Dma;
+use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total,
@@ -37,16 +39,27 @@ struct Outcome {
 
 fn outcome(plan: &Plan, corner: Corner) -> Outcome {
     let wires = wires(plan, corner);
-    let resources = resources(plan, corner, &wires);
-    let caps: Vec<f64> = plan
-        .flows
-        .iter()
+    let mut resources = resources(plan, corner, &wires);
+    let dma = storage::charge(plan, corner, &mut resources);
+    let caps: Vec<f64> = (plan.flows.iter())
         .map(|f| match f.program {
             Program::Open { rate, .. } => rate.bytes(),
+            // Charged to the I/Os behind it.
+            Program::Fed => 0.0,
             _ => f64::INFINITY,
         })
+        .chain(plan.storage.flows.iter().map(|_| f64::INFINITY))
         .collect();
-    let shares = shares(&resources, &caps, |flow, hops| path(&plan.flows[flow], hops));
+    let mut shares = shares(&resources, &caps, |flow, hops| match plan.flows.get(flow) {
+        Some(f) => path(f, hops),
+        None => storage::way(plan, flow, hops),
+    });
+    for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(dma).enumerate() {
+        let rate = shares[plan.flows.len() + i].rate;
+        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma;
+        shares[reads.0 as usize].rate += rate * read;
+        shares[writes.0 as usize].rate += rate * write;
+    }
     Outcome { wires, resources, shares }
 }
 
@@ -83,13 +96,23 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             plan: plan.fingerprint.clone(),
             methods: vec!["estimate".into()],
         },
-        flows: flows.into_iter().chain(ethernet.flows).chain(bus.flows).collect(),
+        flows: flows
+            .into_iter()
+            .chain(ethernet.flows)
+            .chain(storage::flows(plan, [&slower, &typical, &faster]))
+            .chain(bus.flows)
+            .collect(),
         total: both(
             both(total, ethernet.total, streams > plan.flows.len()),
             bus.total,
             flows_on_buses > streams.max(plan.flows.len()),
         ),
-        links: links(plan, [&slower, &typical, &faster]).into_iter().chain(ethernet.links).chain(bus.links).collect(),
+        links: links(plan, [&slower, &typical, &faster])
+            .into_iter()
+            .chain(ethernet.links)
+            .chain(storage::links(plan, &typical))
+            .chain(bus.links)
+            .collect(),
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings(),
         simulation: None,
@@ -188,12 +211,14 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
 
 /// All flows together.
 fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total> {
-    if plan.flows.is_empty() {
+    let ios = plan.flows.len()..plan.flows.len() + plan.storage.flows.len();
+    let members: Vec<usize> = (0..plan.flows.len()).filter(|&i| !plan.flows[i].is_fed()).chain(ios).collect();
+    if members.is_empty() {
         return None;
     }
-    let members: Vec<usize> = (0..plan.flows.len()).collect();
     let sum = |o: &Outcome, both: bool| {
-        let ways = |i: usize| if both && plan.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
+        let alternates = |i: usize| plan.flows.get(i).is_some_and(|f| f.op.typical == Do::Alternate);
+        let ways = |i: usize| if both && alternates(i) { 16.0 } else { 8.0 };
         members.iter().map(|&i| o.shares[i].rate * ways(i)).sum::<f64>()
     };
     let ranged = |both| Ranged { typical: sum(typical, both), slower: sum(slower, both), faster: sum(faster, both) };
@@ -313,7 +338,8 @@ fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
 }
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
-    let wires: Vec<Resource<Key>> = resources.iter().filter(|r| matches!(r.key, Key::Wire(_))).cloned().collect();
+    let wire = |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..)));
+    let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
         &wires,
         members,
@@ -332,11 +358,22 @@ fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize])
 fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
         Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => plan.direction_name(hop),
-        Some(Key::Tags(id) | Key::Engine(id, _) | Key::ReadsInFlight(id) | Key::Memory(id) | Key::Core(id)) => {
-            format!("parts.{}", plan.part(id).name)
-        }
+        Some(
+            Key::Tags(id)
+            | Key::Engine(id, _)
+            | Key::ReadsInFlight(id)
+            | Key::Memory(id)
+            | Key::RequestBus(id)
+            | Key::CompletionBus(id)
+            | Key::Core(id),
+        ) => format!("parts.{}", plan.part(id).name),
+        Some(Key::PortReads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
         Some(Key::Outstanding(i)) => format!("flows.{}", plan.flows[i].name),
-        None => format!("flows.{}", plan.flows[flow].name),
+        Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
+        None => match plan.flows.get(flow) {
+            Some(f) => format!("flows.{}", f.name),
+            None => format!("flows.{}", plan.storage.flows[flow - plan.flows.len()].group),
+        },
     }
 }
 
@@ -346,14 +383,20 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let capacity = resource.map_or(0.0, |r| r.capacity);
     let (what, evidence) = match resource.map(|r| r.key) {
         None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
+        Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
         Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
-        Some(Key::Tags(_)) => ("read requests in flight".into(), tags_text(plan, flow)),
+        Some(Key::Tags(id)) => ("read requests in flight".into(), tags_text(plan, id, flow)),
         Some(Key::Engine(_, ceiling)) => {
             let (what, key) = ceiling_words(ceiling);
             (what.into(), format!("its {key}"))
         }
         Some(Key::ReadsInFlight(_)) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
         Some(Key::Memory(_)) => ("memory".into(), "its memory_bandwidth".into()),
+        Some(Key::RequestBus(_)) => ("request bus".into(), "100 % of its request bus's clocks taken".into()),
+        Some(Key::CompletionBus(_)) => ("completion bus".into(), "100 % of its completion bus's clocks taken".into()),
+        Some(Key::PortReads(_)) => {
+            ("reads in flight of a port".into(), format!("{capacity} backbone_reads / the time that each is worked on"))
+        }
         Some(Key::Core(_)) => ("core".into(), "its core_bandwidth".into()),
         Some(Key::Credits(_, class, headers)) => (
             format!("{} credits", credit_name(class, headers)),
@@ -370,8 +413,10 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
 }
 
 /// Tags in use and the time that they are held, unloaded.
-fn tags_text(plan: &Plan, flow: usize) -> String {
-    let f = &plan.flows[flow];
+fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
+    // Of an I/O, those of its adapter's DMA.
+    let of = |f: &&Flow| f.source == part && f.reads();
+    let Some(f) = plan.flows.get(flow).or_else(|| plan.flows.iter().find(of)) else { return String::new() };
     let PartKeys::Endpoint(k) = &plan.part(f.source).keys else { return String::new() };
     let request = plan.request_size(Corner::Typical, f).min(f.size.typical.0);
     let all = match k.turnaround_after.typical {

@@ -23,6 +23,12 @@ pub(crate) enum Key {
     ReadsInFlight(PartId),
     /// A root complex's memory.
     Memory(PartId),
+    /// The bus of a root complex's backbone that carries writes and read requests.
+    RequestBus(PartId),
+    /// Its bus that carries what was read.
+    CompletionBus(PartId),
+    /// Reads that it works on at once for the port at the upper end of a hop.
+    PortReads(Hop),
     /// A switch's shared core.
     Core(PartId),
     /// Credits of a class at the receiver of a hop; header credits when `true`.
@@ -31,6 +37,8 @@ pub(crate) enum Key {
     Replay(Hop),
     /// A closed load's operations in flight.
     Outstanding(usize),
+    /// Something of storage.
+    Storage(super::storage::Part),
 }
 
 /// Which of an endpoint's own limits.
@@ -229,6 +237,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             if let Some(rate) = &k.memory_bandwidth {
                 add(Key::Memory(flow.target), rate.at(corner).bytes(), plain(both, end));
             }
+            backbone(plan, corner, index, &mut add);
             if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
                 let request = plan.request_size(corner, flow).min(flow.size.at(corner).0);
                 let weight = plan.completer_latency(corner, flow) * 1e-9 / request as f64;
@@ -257,6 +266,64 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         }
     }
     all.into_values().collect()
+}
+
+/// What a flow asks of the backbone of its target. A grant passes behind the data of the transaction before, if that was another port's: shares
+/// count on it as often as the other ports' transactions have data, and a bound whenever one of them has any.
+fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key, f64, Use)) {
+    let flow = &plan.flows[index];
+    let (Some(backbone), Some(&port)) = (plan.backbone(corner, flow.target), flow.route.last()) else { return };
+    let per_byte = 1.0 / flow.size.at(corner).f64();
+    let crossing = plan.crossing(corner, flow, &backbone);
+    let plain = |clocks: f64, turns: u64| Use {
+        flow: index,
+        weight: clocks * per_byte,
+        packets: turns as f64 * per_byte,
+        first: 0.0,
+        first_least: 0.0,
+        hops: flow.route.len(),
+    };
+    // Of each other port, what part of its transactions has data.
+    let mut others: BTreeMap<Hop, (u64, u64)> = BTreeMap::new();
+    for other in plan.flows.iter().filter(|f| f.target == flow.target) {
+        if let Some(&hop) = other.route.last().filter(|h| **h != port) {
+            let taken = plan.crossing(corner, other, &backbone).requests;
+            let all = others.entry(hop).or_default();
+            (all.0, all.1) = (all.0 + taken.with_data, all.1 + taken.transactions);
+        }
+    }
+    let parts = others.values().map(|(data, all)| *data as f64 / (*all).max(1) as f64);
+    let behind = parts.sum::<f64>() / others.len().max(1) as f64;
+    let taken = crossing.requests;
+    let grants = taken.transactions as f64 * per_byte;
+    let shown = |hidden: f64| grants * (backbone.arbitration as f64 - hidden * backbone.hidden() as f64);
+    let used = Use {
+        first: shown(behind),
+        first_least: shown(if behind > 0.0 { 1.0 } else { 0.0 }),
+        ..plain(taken.clocks as f64, taken.transactions)
+    };
+    add(Key::RequestBus(flow.target), backbone.clocks_per_second(), used);
+    if !flow.reads() {
+        return;
+    }
+    let answers = crossing.completions;
+    let used = plain(answers.clocks as f64, answers.transactions);
+    add(Key::CompletionBus(flow.target), backbone.clocks_per_second(), used);
+    if let (Some(n), PartKeys::RootComplex(k)) = (backbone.reads, &plan.part(flow.target).keys) {
+        // Little's law: reads in flight = requests per second x time of one, to the end of its last completion.
+        let request = plan.request_size(corner, flow);
+        let speed = plan.link(port.link).speed.typical;
+        let time = |asks: u64| {
+            let piece = plan.completion_size(corner, flow, asks).max(1);
+            let last = latency::last_piece(asks, piece);
+            let wire = pcie::tlp(speed.generation, Header::Dw3, last, plan.ecrc(flow)) as f64 / speed.coded().bytes();
+            (backbone.read_time(asks) + plan.read_latency(corner, k, flow.place)) * 1e-9 + wire
+        };
+        let (full, rest) = pcie::split(flow.size.at(corner).0, request);
+        let held = if full > 0 { full as f64 * time(request) } else { 0.0 } + if rest > 0 { time(rest) } else { 0.0 };
+        let used = Use { packets: held * per_byte, weight: held * per_byte, ..plain(0.0, 0) };
+        add(Key::PortReads(port.reversed()), n as f64, used);
+    }
 }
 
 /// Unloaded time of one operation of a flow, ns: a read, a write, or for an alternating flow the longer of the two.
@@ -362,7 +429,10 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
         let header = if class == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
         let time = |data: u64| {
             let wire = pcie::tlp(speed.generation, header, data, false) + pcie::dllp(speed.generation);
-            wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds()
+            // A write's data stay until they have crossed a backbone.
+            let across = plan.backbone(corner, plan.arrives(hop)).filter(|_| class == Class::Posted);
+            let across = across.map_or(0.0, |b| b.write_time(data) * 1e-9);
+            wire as f64 / speed.coded().bytes() + 2.0 * link.delay.at(corner).seconds() + across
         };
         let sum = |of: &dyn Fn(u64) -> f64| -> f64 {
             trains.iter().map(|&(n, data)| if n > 0 { n as f64 * of(data) } else { 0.0 }).sum::<f64>() / size as f64

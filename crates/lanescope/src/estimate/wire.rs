@@ -1,10 +1,14 @@
 //! The protocol calculator: what one link carries, by size of payload.
 //!
 //! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as fast as they can; so a
-//! number of `wire` and a number of a study have the same formula behind them. Ethernet is closed arithmetic of its rule book: [`ethernet`].
+//! number of `wire` and a number of a study have the same formula behind them. The others are closed arithmetic of their rule books: [`ethernet`],
+//! [`fibre_channel`], [`scsi`].
 
 pub mod ethernet;
+pub mod fibre_channel;
 pub mod pci;
+mod read;
+pub mod scsi;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::pcie::{self, PayloadSize, Speed};

@@ -1,6 +1,8 @@
 //! A report as a person reads it: each flow in a few lines, then where the bits of the binding links go.
 
+mod backbone;
 mod ethernet;
+mod storage;
 
 use super::Paint;
 use crate::result::{
@@ -31,6 +33,7 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         }
     }
     if let Some(s) = &report.simulation {
+        backbone::backbones(&mut out, s, paint);
         ethernet::network(&mut out, s, paint);
         simulation(&mut out, s, paint);
     }
@@ -137,6 +140,9 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     );
     if let Some(frames) = &s.frames {
         ethernet::frames(out, s, frames, paint);
+    }
+    if let Some(ios) = &s.ios {
+        storage::ios(out, ios, paint);
     }
     if let Some(o) = &s.over_seeds {
         let _ = writeln!(

@@ -68,6 +68,8 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             return None;
         }
     }
+    let host = super::storage::Host { parts: &parts, links: &links, map: &map };
+    let storage = super::storage::build(diagnostics, scenario, &host, &mut flows);
     let network = super::network::build(diagnostics, scenario);
     let buses = super::bus::build(diagnostics, scenario);
     let stop = Stop {
@@ -85,6 +87,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         flows: Arc::new(flows),
         network: Arc::new(network),
         buses: Arc::new(buses),
+        storage: Arc::new(storage),
         stop,
         fingerprint: String::new(),
     };

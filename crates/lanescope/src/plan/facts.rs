@@ -43,10 +43,15 @@ impl Plan {
         wanted.min(payload)
     }
 
-    /// From the last byte of a read request at the target to the first byte of its completion, ns.
+    /// From the last byte of a read request at the target to the first byte of its completion, ns. Of a backbone with what it takes of the buses.
     pub fn completer_latency(&self, corner: Corner, flow: &Flow) -> f64 {
         match &self.part(flow.target).keys {
-            PartKeys::RootComplex(k) => self.read_latency(corner, k, flow.place),
+            PartKeys::RootComplex(k) => {
+                let asks = self.request_size(corner, flow).min(flow.size.at(corner).0);
+                let first = self.completion_size(corner, flow, asks).min(asks);
+                let buses = self.backbone(corner, flow.target).map_or(0.0, |b| b.read_time(first));
+                self.read_latency(corner, k, flow.place) + buses
+            }
             PartKeys::Endpoint(k) => k.read_latency.at(corner).ns(),
             PartKeys::Switch(_) => 0.0,
         }
@@ -74,6 +79,11 @@ impl Plan {
         let latency = match &part.keys {
             PartKeys::Switch(k) => k.latency.typical.seconds(),
             _ if class == Class::Completion => return Buffer { headers: None, data: None },
+            // A write stays until it has crossed the backbone, each port in its turn.
+            PartKeys::RootComplex(_) => self.backbone(Corner::Typical, self.arrives(hop)).map_or(0.0, |b| {
+                let ports = part.ports.len().max(1) as f64;
+                ports * b.write_time(self.link(hop.link).mps.typical.bytes()) * 1e-9
+            }),
             _ => 0.0,
         };
         let (headers, data) = check::credits(&part.keys, class);

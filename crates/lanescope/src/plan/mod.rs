@@ -4,18 +4,22 @@
 //! Building is in three files: `build` expands names and wires ports, `route` finds ways, `check` holds numbers against each other.
 
 mod address;
+mod backbone;
 mod build;
 pub mod bus;
 pub(crate) mod check;
 mod facts;
 pub mod network;
 mod route;
+pub mod storage;
 
+pub use backbone::{Backbone, Crossing, Taken};
 pub use build::build;
 pub(crate) use build::port_limits;
 pub use bus::Buses;
 pub use facts::Buffer;
 pub use network::Network;
+pub use storage::Storage;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
 use crate::scenario::PartKeys;
@@ -54,6 +58,8 @@ pub struct Plan {
     pub network: Arc<Network>,
     /// Shared buses, with bridges, devices and flows.
     pub buses: Arc<Buses>,
+    /// Host adapters, disks and the I/Os of hosts.
+    pub storage: Arc<Storage>,
     /// When a simulation ends.
     pub stop: Stop,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -301,6 +307,7 @@ impl Plan {
         }
         all.extend(self.network.settings());
         all.extend(self.buses.settings());
+        all.extend(self.storage.settings());
         all
     }
 
@@ -331,6 +338,7 @@ impl Plan {
         }
         self.network.hash(&mut hash);
         self.buses.hash(&mut hash);
+        self.storage.hash(&mut hash);
         format!("{:016x}", hash.finish())
     }
 }

@@ -4,5 +4,7 @@
 //! formula in one place. Nothing here knows about parts, plans or time passing.
 
 pub mod ethernet;
+pub mod fibre_channel;
 pub mod pci;
 pub mod pcie;
+pub mod scsi;

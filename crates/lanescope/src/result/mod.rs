@@ -3,13 +3,15 @@
 //! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
 //! its instances are listed when they differ.
 
+mod backbone;
 mod capture;
 mod simulation;
 
+pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
 pub use simulation::{
-    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, SimulatedFlow, SimulatedFrames, SimulatedLink,
-    SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
+    Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
+    SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
 };
 
 use crate::units::Dimension;
@@ -411,7 +413,8 @@ impl Report {
 
                 let name = words[1..].join(".");
                 let sides: Vec<&LinkReport> = self.links.iter().filter(|l| l.name == name).collect();
-                if let (&[bus], None) = (sides.as_slice(), way) {
+                // A bus that all share has one entry.
+                if let ([bus], None) = (sides.as_slice(), way) {
                     return link_metric(&[bus], last);
                 }
                 let [down, up] = sides.as_slice() else {

@@ -1,6 +1,6 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
-use super::{Binding, MetricKind, Report};
+use super::{Binding, MetricKind, Report, SimulatedBackbone};
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,8 @@ pub enum Idle {
     NonPostedCredits,
     /// No credits for posted requests at the receiver.
     PostedCredits,
+    /// No buffer-to-buffer credit of Fibre Channel at the receiver.
+    BufferCredits,
     /// Every destination with frames has yet to grant them.
     Grants,
     /// Every destination with frames was stopped by a switch.
@@ -42,7 +44,7 @@ pub enum Idle {
 
 impl Idle {
     /// All of them, in order.
-    pub const ALL: [Idle; 14] = [
+    pub const ALL: [Idle; 15] = [
         Idle::NothingToSend,
         Idle::Core,
         Idle::Pace,
@@ -53,6 +55,7 @@ impl Idle {
         Idle::CompletionCredits,
         Idle::NonPostedCredits,
         Idle::PostedCredits,
+        Idle::BufferCredits,
         Idle::Grants,
         Idle::Stopped,
         Idle::Paused,
@@ -72,6 +75,7 @@ impl Idle {
             Idle::CompletionCredits => "no completion credits",
             Idle::NonPostedCredits => "no non-posted credits",
             Idle::PostedCredits => "no posted credits",
+            Idle::BufferCredits => "no buffer credit",
             Idle::Grants => "nothing granted",
             Idle::Stopped => "its destinations stopped",
             Idle::Paused => "paused",
@@ -122,9 +126,12 @@ pub struct SlotCounts {
     /// Of a bus: idle clocks behind transactions, in which the lines change hands.
     #[serde(default)]
     pub turnarounds: u64,
+    /// Arbitration and selection on a shared bus.
+    #[serde(default)]
+    pub arbitration: u64,
     /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
-    /// no completion credits, no non-posted credits, no posted credits, nothing granted, its destinations stopped, paused, waiting for the bridge.
-    pub idle: [u64; 14],
+    /// no completion credits, no non-posted credits, no posted credits, no buffer credit, nothing granted, its destinations stopped, paused, waiting for the bridge.
+    pub idle: [u64; 15],
     /// Control frames (not slots).
     #[serde(default)]
     pub controls: u64,
@@ -156,6 +163,7 @@ impl SlotCounts {
             + self.waits
             + self.retries
             + self.turnarounds
+            + self.arbitration
     }
 
     /// What came since an earlier count.
@@ -177,6 +185,7 @@ impl SlotCounts {
             waits: self.waits - then.waits,
             retries: self.retries - then.retries,
             turnarounds: self.turnarounds - then.turnarounds,
+            arbitration: self.arbitration - then.arbitration,
             controls: self.controls - then.controls,
             idle,
             tlps: self.tlps - then.tlps,
@@ -288,6 +297,9 @@ pub struct Simulation {
     pub links: Vec<SimulatedLink>,
     /// Switches, in the order of the report.
     pub switches: Vec<SimulatedSwitch>,
+    /// Backbones of root complexes, in the order of the parts.
+    #[serde(default)]
+    pub backbones: Vec<SimulatedBackbone>,
 }
 
 /// One table of flows, simulated. Rates are payload bits per second, times are seconds.
@@ -324,11 +336,35 @@ pub struct SimulatedFlow {
     /// Of frames: what Ethernet counts.
     #[serde(default)]
     pub frames: Option<SimulatedFrames>,
+    /// Of I/Os: where their time went.
+    #[serde(default)]
+    pub ios: Option<SimulatedIos>,
     /// What binds, as the ledger shows it.
     pub bound_by: Binding,
     /// The same over several seeds, where there were several.
     #[serde(default)]
     pub over_seeds: Option<OverSeeds>,
+}
+
+/// The stages of an I/O, from its worker to its target and back; they add up to its latency.
+pub const STAGES: [&str; 6] = [
+    "host, issuing",
+    "adapter, fetching and processing the command",
+    "waiting for the target, to the first data",
+    "data, to the last byte in its place",
+    "status, to host memory",
+    "host, completing",
+];
+
+/// The I/Os of a table of flows in the measured time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulatedIos {
+    /// I/Os done per second, all instances.
+    pub per_second: f64,
+    /// Mean time in each of [`STAGES`], s; they add up to the mean latency of the I/Os counted.
+    pub stages: [f64; 6],
+    /// What has worked, and the share of the time: workers, adapters and their memories, targets; the busiest first, at most 16.
+    pub busy: Vec<(String, f64)>,
 }
 
 /// The frames of a table of flows in the measured time.
@@ -449,6 +485,7 @@ pub const SIMULATED_FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "transit_p99", doc: "the same, 99 % took no longer" },
     MetricKind { name: "transit_max", doc: "the same, the longest" },
     MetricKind { name: "drops", doc: "frames dropped in the measured time" },
+    MetricKind { name: "operations", doc: "operations done per second, all instances" },
 ];
 
 impl Report {
@@ -517,6 +554,7 @@ impl Report {
             "latency_first" => {
                 f.latency_first.map(|l| plain(l, Dimension::Time)).ok_or_else(|| "no reads were done".into())
             }
+            "operations" => Ok(plain(f.operations as f64 / s.window, Dimension::PerSecond)),
             "latency_p50" => Ok(plain(f.p50, Dimension::Time)),
             "latency_p99" => Ok(plain(f.p99, Dimension::Time)),
             "latency_p999" => Ok(plain(f.p999, Dimension::Time)),
@@ -610,6 +648,7 @@ impl SimulatedLink {
             ("wait states", s.waits),
             ("retries", s.retries),
             ("lines turn around", s.turnarounds),
+            ("arbitration, selection", s.arbitration),
         ];
         all.extend(Idle::ALL.into_iter().zip(s.idle).map(|(cause, n)| (cause.words(), n)));
         all.push(("payload", s.payload));

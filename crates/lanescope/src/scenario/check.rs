@@ -1,8 +1,10 @@
 //! Values of one thing that do not fit each other, whatever stands around it.
 
-use super::keys::{Core, EthernetSwitch};
+mod backbone;
+
+use super::keys::{Core, EthernetSwitch, Io, MOST_OUTSTANDING};
 use super::quantity::Corner;
-use super::{NodeKeys, Part, PartKeys};
+use super::{Named, NodeKeys, Part, PartKeys, StoreKeys};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Checks every part that could be read, so that all errors of a file are shown at once.
@@ -23,6 +25,7 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                         format!("{}: core_cycles and hub_cycles need core_clock", part.name),
                     ));
                 }
+                backbone::keys(diagnostics, part, k);
             }
             PartKeys::Switch(k) => {
                 if k.core.typical == Core::Crossbar && k.core_bandwidth.is_some() {
@@ -86,5 +89,96 @@ fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &Ethernet
     if quanta == 0 || quanta > u16::MAX as u32 {
         let what = format!("{}: pause_quanta = {quanta}, but a pause frame holds 1 to 65535", part.name);
         diagnostics.push(Diagnostic::error(k.pause_quanta.span.or(Some(part.span)), what));
+    }
+}
+
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// The same of storage.
+pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) {
+    for part in stores {
+        let name = &part.name;
+        match &part.keys {
+            StoreKeys::Array(k) => {
+                let strip = k.strip.typical.0;
+                if strip == 0 || !strip.is_multiple_of(SECTOR) || strip > 1 << 30 {
+                    diagnostics.push(
+                        Diagnostic::error(
+                            k.strip.span.or(Some(part.span)),
+                            format!("{name}: a strip of {} does not divide into sectors", k.strip.typical),
+                        )
+                        .hint("a strip is a multiple of 512 B, up to 1 GiB; adapters offer 8 KiB to 1 MiB"),
+                    );
+                }
+            }
+            StoreKeys::Disk(k) => {
+                if k.inner_rate.typical > k.outer_rate.typical {
+                    let what = format!("{name}: its inner_rate is above its outer_rate");
+                    diagnostics.push(
+                        Diagnostic::error(k.inner_rate.span.or(Some(part.span)), what)
+                            .hint("outer tracks are longer, and turn in the same time"),
+                    );
+                }
+                if k.track_seek.typical > k.average_seek.typical || k.average_seek.typical > k.full_seek.typical {
+                    diagnostics.push(
+                        Diagnostic::error(part.span, format!("{name}: seeks do not rise with their distance"))
+                            .hint("track_seek is at most average_seek, and that at most full_seek"),
+                    );
+                }
+                if k.capacity.typical.0 < 1 << 20 {
+                    let what = format!("{name}: a disk of {}", k.capacity.typical);
+                    diagnostics
+                        .push(Diagnostic::error(k.capacity.span.or(Some(part.span)), what).hint("at least 1 MiB"));
+                }
+            }
+            StoreKeys::Ram(k) if k.capacity.typical.0 < SECTOR => {
+                let what = format!("{name}: a RAM disk of {}", k.capacity.typical);
+                diagnostics
+                    .push(Diagnostic::error(k.capacity.span.or(Some(part.span)), what).hint("at least a sector"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Flows of I/Os by themselves.
+pub(super) fn ios(diagnostics: &mut Diagnostics, ios: &[Named<Io>]) {
+    for io in ios {
+        let k = &io.keys;
+        let at = |span: Option<crate::diagnostic::Span>| span.unwrap_or(io.span);
+        match (&k.access, &k.test) {
+            (None, None) => diagnostics.push(
+                Diagnostic::error(io.span, format!("flow {} has neither access nor test", io.name)).hint(
+                    "say what the workers do: access = { size = \"2 MiB\", read = \"100 %\" }, or test = \"read\"",
+                ),
+            ),
+            (Some(_), Some(t)) => diagnostics.push(
+                Diagnostic::error(at(t.span), format!("flow {} has access and test", io.name))
+                    .hint("one of the two says what the workers do"),
+            ),
+            _ => {}
+        }
+        if k.outstanding.typical.get() > MOST_OUTSTANDING {
+            diagnostics.push(
+                Diagnostic::error(
+                    at(k.outstanding.span),
+                    format!("{} I/Os outstanding at each target", k.outstanding.typical),
+                )
+                .hint(format!("at most {MOST_OUTSTANDING}: no host or target queues more")),
+            );
+        }
+        for (what, bytes, span) in
+            [("record", k.record.typical, k.record.span), ("request", k.request.typical, k.request.span)]
+        {
+            if bytes.0 == 0 || bytes.0 > 1 << 30 {
+                let d = Diagnostic::error(at(span), format!("{what} = {bytes}"));
+                diagnostics.push(d.hint("an I/O has 1 B to 1 GiB"));
+            }
+        }
+        if let Some(file) = k.file.as_ref().filter(|f| f.typical.0 == 0) {
+            diagnostics
+                .push(Diagnostic::error(at(file.span), "a file of 0 B").hint("leave file out for the whole target"));
+        }
     }
 }

@@ -200,6 +200,14 @@ words! {
         HostBridge = "host-bridge",
         /// A DMA master on a shared bus.
         PciDevice = "pci-device",
+        /// A host adapter with ports for disks.
+        HostAdapter = "host-adapter",
+        /// A target of RAM.
+        RamDisk = "ram-disk",
+        /// A disk.
+        Disk = "disk",
+        /// An array of disks behind one adapter.
+        Array = "array",
     }
 }
 
@@ -427,6 +435,22 @@ table! {
         nonposted_headers: opt Count, Low;
         /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
         replay_buffer: opt Bytes, Low;
+        /// Clock of a backbone between the root ports and memory: a request bus for writes with their data and read requests, and a completion bus for what was read.
+        backbone_clock: opt Frequency, Low;
+        /// Bytes that either bus carries in a clock.
+        backbone_width: opt Bytes, Low;
+        /// Most bytes of one transaction on it: larger TLPs are cut into such.
+        backbone_line: opt Bytes, One;
+        /// Clocks to grant the request bus; they pass behind the data of the transaction before, where that was another port's.
+        arbitration_clocks: default Count, High = "0" Assumed Guess "always behind the transaction before";
+        /// Clocks of the request bus for the command and address of each transaction, before a write's data.
+        request_clocks: default NonZeroU32, High = "1" Assumed Guess "one address phase";
+        /// Clocks of the completion bus for each transaction, beside its data.
+        completion_clocks: default Count, High = "1" Assumed Guess "one address phase";
+        /// Time of a packet through a root port: from its last byte to its asking for the backbone, and from the backbone to the port's transmitter.
+        backbone_latency: default Time, High = "\"0 ns\"" Assumed Guess "all of it is in read_latency and write_latency";
+        /// Read requests that each port works on at once: from a request's last byte to the last byte of its last completion. Others wait in its buffer.
+        backbone_reads: opt NonZeroU32, Low;
     }
 }
 
@@ -598,8 +622,15 @@ pub use ethernet::{
     FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
 };
 
+mod storage;
+
+pub use storage::{
+    ARRAY, Access, Array, DISK, Disk, FC_LINK, FcLink, FileTest, HOST_ADAPTER, HostAdapter, IO, Io, Level, Line,
+    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SCSI_LINK, ScsiBus, ScsiLink, WHOLE, WritePolicy,
+};
+
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 7] = [
+pub static PART_KINDS: [(&str, &[Key]); 11] = [
     ("root-complex", ROOT_COMPLEX),
     ("switch", SWITCH),
     ("endpoint", ENDPOINT),
@@ -607,6 +638,10 @@ pub static PART_KINDS: [(&str, &[Key]); 7] = [
     ("ethernet-switch", ETHERNET_SWITCH),
     ("host-bridge", HOST_BRIDGE),
     ("pci-device", PCI_DEVICE),
+    ("host-adapter", HOST_ADAPTER),
+    ("ram-disk", RAM_DISK),
+    ("disk", DISK),
+    ("array", ARRAY),
 ];
 
 #[cfg(test)]
@@ -624,6 +659,9 @@ mod tests {
         assert!(EthernetSwitch::read(&mut d, &empty, Span::default()).is_some());
         assert!(HostBridge::read(&mut d, &empty, Span::default()).is_some());
         assert!(PciDevice::read(&mut d, &empty, Span::default()).is_some());
+        assert!(HostAdapter::read(&mut d, &empty, Span::default()).is_some());
+        assert!(RamDisk::read(&mut d, &empty, Span::default()).is_some());
+        assert!(Disk::read(&mut d, &empty, Span::default()).is_some());
         assert!(RunKeys::read(&mut d, &empty, Span::default()).is_some());
         assert!(!d.has_errors());
     }

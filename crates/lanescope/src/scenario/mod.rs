@@ -12,8 +12,9 @@ pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
-    BusLink, Endpoint, EthernetLink, EthernetSwitch, Flow, HostBridge, Link, PartKind, PciDevice, RootComplex, RunKeys,
-    Setting, Station, Stream, Switch,
+    Array, BusLink, Disk, ENDPOINT, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HOST_ADAPTER, HostAdapter,
+    HostBridge, Io, Link, PART_KEYS, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, ScsiLink, Setting, Station,
+    Stream, Switch,
 };
 use quantity::{Problem, Shape, unknown};
 use std::collections::{HashMap, HashSet};
@@ -56,18 +57,26 @@ pub struct Scenario {
     pub nodes: Vec<Part<NodeKeys>>,
     /// Host bridges and devices of shared buses, likewise.
     pub bus_parts: Vec<Part<BusKeys>>,
+    /// Host adapters (their DMA engines are among the parts of PCIe too), disks, RAM disks and arrays, likewise.
+    pub stores: Vec<Part<StoreKeys>>,
     /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
     /// Ethernet links, not yet expanded.
     pub ethernet_links: Vec<Named<EthernetLink>>,
     /// Shared buses, with their ends as written.
     pub buses: Vec<Named<BusLink>>,
+    /// Fibre Channel links, not yet expanded.
+    pub fc_links: Vec<Named<FcLink>>,
+    /// SCSI buses.
+    pub scsi_links: Vec<Named<ScsiLink>>,
     /// Flows of DMA, not yet expanded.
     pub flows: Vec<Named<Flow>>,
     /// Flows of DMA over a shared bus, not yet expanded.
     pub bus_flows: Vec<Named<Flow>>,
     /// Flows of frames, not yet expanded.
     pub streams: Vec<Named<Stream>>,
+    /// Flows of I/Os, not yet expanded.
+    pub ios: Vec<Named<Io>>,
     /// The texts of traces, by the name in the load and where it stands.
     pub traces: HashMap<String, Trace>,
     /// How to simulate.
@@ -162,6 +171,42 @@ impl BusKeys {
     }
 }
 
+/// The keys of one part of storage.
+#[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
+#[derive(Clone, Debug)]
+pub enum StoreKeys {
+    /// A host adapter; its DMA engines are an endpoint of the same name.
+    Adapter(HostAdapter),
+    /// A RAM disk.
+    Ram(RamDisk),
+    /// A disk.
+    Disk(Disk),
+    /// An array.
+    Array(Array),
+}
+
+impl StoreKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            StoreKeys::Adapter(k) => k.settings(),
+            StoreKeys::Ram(k) => k.settings(),
+            StoreKeys::Disk(k) => k.settings(),
+            StoreKeys::Array(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            StoreKeys::Adapter(_) => PartKind::HostAdapter,
+            StoreKeys::Ram(_) => PartKind::RamDisk,
+            StoreKeys::Disk(_) => PartKind::Disk,
+            StoreKeys::Array(_) => PartKind::Array,
+        }
+    }
+}
+
 /// The keys of any part.
 #[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its own list")]
 #[derive(Clone)]
@@ -169,9 +214,13 @@ enum AnyKeys {
     Pcie(PartKeys),
     Ethernet(NodeKeys),
     Bus(BusKeys),
+    Storage(StoreKeys),
+    /// A host adapter is a device of its host's bus, too.
+    Adapter(Endpoint, HostAdapter),
 }
 
 /// The keys of one part of PCIe.
+#[allow(clippy::large_enum_variant, reason = "a plan has few parts, and all of them in one list")]
 #[derive(Clone, Debug)]
 pub enum PartKeys {
     /// A root complex.
@@ -253,17 +302,24 @@ pub fn read(
     let [mut parts, links, flows] = sections;
     let (buses, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_bus(t));
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
-    let (streams, flows): (Vec<_>, Vec<_>) = flows
-        .into_iter()
-        .partition(|(_, t, _)| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == "send"));
+    let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
+    let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
+    let does = |t: &Table, word: &str| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == word);
+    let (streams, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "send"));
+    let (ios, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "io"));
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
-    let (mut pcie, mut nodes, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
             AnyKeys::Bus(keys) => bus_parts.push(Part { name, group, span, keys }),
+            AnyKeys::Storage(keys) => stores.push(Part { name, group, span, keys }),
+            AnyKeys::Adapter(device, keys) => {
+                pcie.push(Part { name: name.clone(), group: group.clone(), span, keys: PartKeys::Endpoint(device) });
+                stores.push(Part { name, group, span, keys: StoreKeys::Adapter(keys) });
+            }
         }
     }
     let links = read_named(diagnostics, links, Link::read);
@@ -276,12 +332,18 @@ pub fn read(
         bus_parts.iter().any(|p| p.group == group) || pcie.is_empty() && !bus_parts.is_empty()
     });
     let streams = read_named(diagnostics, streams, Stream::read);
+    let fc_links = read_named(diagnostics, fc_links, FcLink::read);
+    let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
+    let ios = read_named(diagnostics, ios, Io::read);
     let traces = shelf.traces(diagnostics, &streams);
     check::parts(diagnostics, &pcie);
     check::nodes(diagnostics, &nodes);
+    check::stores(diagnostics, &stores);
+    check::ios(diagnostics, &ios);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
-    if pcie.is_empty() && nodes.is_empty() && bus_parts.is_empty() && !diagnostics.has_errors() {
+    let none = pcie.is_empty() && nodes.is_empty() && stores.is_empty() && bus_parts.is_empty();
+    if none && !diagnostics.has_errors() {
         diagnostics.push(
             Diagnostic::error(whole, "this scenario has no parts")
                 .hint("lanescope new prints a scenario to start from"),
@@ -292,13 +354,17 @@ pub fn read(
         title,
         parts: pcie,
         nodes,
+        stores,
         bus_parts,
         links,
         ethernet_links,
+        fc_links,
+        scsi_links,
         buses,
         flows,
         bus_flows,
         streams,
+        ios,
         traces,
         run: run?,
     })
@@ -585,7 +651,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
     let Some(node) = table.get("is") else {
         diagnostics.push(
             Diagnostic::error(span, "this part is of no kind")
-                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-bridge\" or \"pci-device\""),
+                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-adapter\", \"ram-disk\", \"disk\", \"array\", \"host-bridge\" or \"pci-device\""),
         );
         keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
@@ -600,10 +666,32 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
         }
         Ok(PartKind::HostBridge) => HostBridge::read(diagnostics, table, span).map(BusKeys::Bridge).map(AnyKeys::Bus),
         Ok(PartKind::PciDevice) => PciDevice::read(diagnostics, table, span).map(BusKeys::Device).map(AnyKeys::Bus),
+        Ok(PartKind::HostAdapter) => adapter(diagnostics, table, span),
+        Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
+        Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
+        Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
             keys::refuse_unknown_anywhere(diagnostics, table);
             None
         }
     }
+}
+
+/// A host adapter has the keys of a device on its host's bus, and its own.
+fn adapter(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<AnyKeys> {
+    let has = |keys: &[keys::Key], name: &str| keys.iter().any(|k| k.name == name);
+    let own = |name: &str| has(HOST_ADAPTER, name);
+    let known = || HOST_ADAPTER.iter().chain(ENDPOINT).map(|k| k.name).chain(PART_KEYS);
+    let mut parts = [Table::default(), Table::default()];
+    for (name, node) in &table.0 {
+        if !known().any(|k| k == name) {
+            diagnostics.push(unknown(name, node.key, known(), "a host adapter"));
+        } else if !PART_KEYS.contains(&name.as_str()) {
+            parts[own(name) as usize].0.push((name.clone(), node.clone()));
+        }
+    }
+    let device = Endpoint::read(diagnostics, &parts[0], span);
+    let adapter = HostAdapter::read(diagnostics, &parts[1], span);
+    Some(AnyKeys::Adapter(device?, adapter?))
 }

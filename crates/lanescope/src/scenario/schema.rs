@@ -1,8 +1,8 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
 use super::keys::{
-    BUS_LINK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FLOW, HOST_BRIDGE, Key, LINK, PART_KINDS, PCI_DEVICE,
-    ROOT_COMPLEX, RUN, STATION, STREAM, SWITCH,
+    ARRAY, BUS_LINK, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER, HOST_BRIDGE, IO, Key,
+    LINK, PART_KINDS, PCI_DEVICE, RAM_DISK, ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -40,8 +40,9 @@ pub fn json_schema() -> Json {
         ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
         ("about", json!({ "type": "string" })),
     ];
-    let part =
-        table(&[ROOT_COMPLEX, SWITCH, ENDPOINT, STATION, ETHERNET_SWITCH, HOST_BRIDGE, PCI_DEVICE], &common, false);
+    let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
+    let links = [LINK, ETHERNET_LINK, FC_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
+    let flows = [FLOW, STREAM, IO].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -54,8 +55,8 @@ pub fn json_schema() -> Json {
             "kind": { "enum": ["platform", "device", "scenario"] },
             "platform": { "type": "string", "description": "A platform of the library, or a path to your own file; this file adds to it." },
             "parts": many(part),
-            "links": many(json!({ "anyOf": [table(&[LINK], &[], false), table(&[ETHERNET_LINK], &[], false), table(&[BUS_LINK], &[], false)] })),
-            "flows": many(json!({ "anyOf": [table(&[FLOW], &[], true), table(&[STREAM], &[], true)] })),
+            "links": many(json!({ "anyOf": links })),
+            "flows": many(json!({ "anyOf": flows })),
             "run": table(&[RUN], &[], false),
         },
     })
@@ -109,11 +110,18 @@ pub fn text() -> String {
         ("[parts.NAME] with is = \"ethernet-switch\"", ETHERNET_SWITCH),
         ("[parts.NAME] with is = \"host-bridge\"", HOST_BRIDGE),
         ("[parts.NAME] with is = \"pci-device\"", PCI_DEVICE),
+        ("[parts.NAME] with is = \"host-adapter\", beside the keys of an endpoint", HOST_ADAPTER),
+        ("[parts.NAME] with is = \"ram-disk\"", RAM_DISK),
+        ("[parts.NAME] with is = \"disk\"", DISK),
+        ("[parts.NAME] with is = \"array\"", ARRAY),
         ("[links.NAME] with pcie", LINK),
         ("[links.NAME] with ethernet", ETHERNET_LINK),
+        ("[links.NAME] with fc", FC_LINK),
+        ("[links.NAME] with scsi", SCSI_LINK),
         ("[links.NAME] with pci", BUS_LINK),
         ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),
         ("[flows.NAME] with do = \"send\"", STREAM),
+        ("[flows.NAME] with do = \"io\"", IO),
         ("[run]", RUN),
     ];
     for (title, keys) in sections {

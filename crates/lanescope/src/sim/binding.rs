@@ -2,8 +2,12 @@
 
 use crate::plan::bus::{BusFlow, Buses};
 use crate::plan::network::{Network, NodeId};
-use crate::plan::{FlowId, Hop, Plan};
-use crate::result::{Binding, Idle, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
+use crate::plan::storage::Dma;
+use crate::plan::{Flow, FlowId, Hop, Plan};
+use crate::result::{
+    Binding, BusIdle, Idle, STAGES, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory,
+    SlotCounts,
+};
 use crate::scenario::keys::FlowControl;
 use crate::units::{Bytes, digits};
 
@@ -13,7 +17,7 @@ const FULL: f64 = 0.97;
 const MOST_WAYS: usize = 4096;
 
 /// What holds a flow of PCIe up, by the ledgers along its way: a wire whose slots are all taken; else what its requester's own wire waited for.
-pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Binding {
+pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones: &[SimulatedBackbone]) -> Binding {
     let flow = &plan.flows[flow.0 as usize];
     let name = |hop: Hop| plan.direction_name(hop);
     let of = |hop: Hop| &links[super::fabric::wire_of(hop) as usize].slots;
@@ -27,6 +31,9 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Bindin
             resource: "slots".into(),
             evidence: format!("{share} % of its slots taken"),
         };
+    }
+    if let Some(binding) = backbone(plan, flow, backbones) {
+        return binding;
     }
     let Some(&first) = flow.route.first() else {
         return Binding {
@@ -64,6 +71,76 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink]) -> Bindin
         _ => (format!("flows.{}", flow.name), "its own load"),
     };
     Binding { element, resource: resource.into(), evidence }
+}
+
+/// What holds a table of I/Os up: something on their way that works all the time; else what holds up the DMA; else the stage that takes most of an I/O.
+pub(super) fn io(
+    plan: &Plan,
+    flows: &[usize],
+    links: &[SimulatedLink],
+    times: &SimulatedIos,
+    backbones: &[SimulatedBackbone],
+) -> Binding {
+    let storage = &*plan.storage;
+    let mine: Vec<_> = flows.iter().map(|f| &storage.flows[*f]).collect();
+    let mut full: Option<(f64, Binding)> = None;
+    let mut candidate = |share: f64, element: String, resource: &str| {
+        if share > full.as_ref().map_or(FULL, |f| f.0) {
+            let evidence = format!("{} % of its time taken", digits(100.0 * share));
+            full = Some((share, Binding { element, resource: resource.into(), evidence }));
+        }
+    };
+    let first = links.len() - storage.wires().count();
+    for (wire, link) in storage.wires().zip(&links[first..]) {
+        if mine.iter().any(|f| f.adapter == wire.transport.adapter) {
+            candidate(link.utilisation(), format!("links.{} toward {}", link.name, link.to), "slots");
+        }
+    }
+    for (name, share) in &times.busy {
+        let (element, what) = name.split_once(": ").unwrap_or((name, ""));
+        candidate(*share, element.to_owned(), what);
+    }
+    if let Some((_, binding)) = full {
+        return binding;
+    }
+    let mut adapters: Vec<u32> = mine.iter().map(|f| f.adapter).collect();
+    adapters.dedup();
+    for adapter in adapters {
+        let Dma::Pcie { read, write } = storage.adapters[adapter as usize].dma;
+        for dma in [read, write] {
+            let by = flow(plan, dma, links, backbones);
+            if by.resource != "its own load" {
+                return by;
+            }
+        }
+    }
+    let all: f64 = times.stages.iter().sum();
+    let (stage, most) = STAGES.iter().zip(times.stages).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((&"", 0.0));
+    Binding {
+        element: format!("flows.{}", mine.first().map_or("", |f| &f.group)),
+        resource: "I/Os outstanding".into(),
+        evidence: format!("{} % of an I/O's time: {stage}", digits(100.0 * most / all.max(1e-300))),
+    }
+}
+
+/// The backbone of a flow's target, if it holds the flow up: a bus whose clocks are all taken, or reads that wait for others of their port.
+fn backbone(plan: &Plan, flow: &Flow, backbones: &[SimulatedBackbone]) -> Option<Binding> {
+    let name = &plan.part(flow.target).name;
+    let found = backbones.iter().find(|b| b.name == *name)?;
+    let element = format!("parts.{name}");
+    let carries = [true, flow.reads()];
+    let buses = found.buses().into_iter().zip(carries).filter(|(_, carries)| *carries).map(|(bus, _)| bus);
+    let fullest = buses.max_by(|a, b| a.1.utilisation().total_cmp(&b.1.utilisation()))?;
+    if fullest.1.utilisation() > FULL {
+        let evidence = format!("{} % of its {}'s clocks taken", digits(100.0 * fullest.1.utilisation()), fullest.0);
+        return Some(Binding { element, resource: fullest.0.into(), evidence });
+    }
+    let waits = found.request.idle[BusIdle::Reads as usize] as f64 / found.request.total().max(1) as f64;
+    (flow.reads() && waits > 0.1).then(|| Binding {
+        element,
+        resource: "reads in flight of a port".into(),
+        evidence: format!("{} % of its request bus's clocks idle: {}", digits(100.0 * waits), BusIdle::Reads.words()),
+    })
 }
 
 /// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on their ways wait; else frames that

@@ -4,7 +4,7 @@
 //! in 128 bits. Here both start from a base where slot and femtosecond meet exactly, which moves along with
 //! the run, so that 64 bits are enough.
 
-use crate::units::Rate;
+use crate::units::{Frequency, Rate};
 
 /// Femtoseconds that 8 bits of a rate of 1 b/s take.
 const BYTE_FS: u128 = 8_000_000_000_000_000;
@@ -100,6 +100,33 @@ impl Pace {
     }
 }
 
+/// The edges of a clock that is no wire's: clock `n` begins at ceil(n / frequency).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edges {
+    hertz: u64,
+}
+
+/// Femtoseconds in a second.
+const SECOND_FS: u128 = 1_000_000_000_000_000;
+
+impl Edges {
+    pub(super) fn new(frequency: Frequency) -> Edges {
+        Edges { hertz: frequency.0.max(1) }
+    }
+
+    /// When clock `n` begins.
+    pub(super) fn moment(&self, n: u64) -> u64 {
+        (n as u128 * SECOND_FS).div_ceil(self.hertz as u128).min(u64::MAX as u128 >> 1) as u64
+    }
+
+    /// The first clock that begins at `t` or later.
+    pub(super) fn clock(&self, t: u64) -> u64 {
+        let n = (t as u128 * self.hertz as u128).div_ceil(SECOND_FS) as u64;
+        // A moment is rounded up: the clock before may begin at t too.
+        if n > 0 && self.moment(n - 1) >= t { n - 1 } else { n }
+    }
+}
+
 impl Rate {
     /// Femtoseconds per byte as a fraction in lowest terms.
     fn slot_ratio(self) -> (u64, u64) {
@@ -130,6 +157,21 @@ mod tests {
                 let slot = Clock::new(rate).slot(t);
                 assert_eq!(clock.slot(t), slot);
                 assert!(rate.time(Bytes(slot)).fs() >= t && rate.time(Bytes(slot - 1)).fs() < t);
+            }
+        }
+    }
+
+    #[test]
+    fn edges_are_where_they_are_after_any_time() {
+        for hertz in [1_000u64, 25_000_000, 33_333_333, 999_999_999_999, 7_777_777] {
+            let edges = Edges::new(Frequency(hertz));
+            let mut n = 0u64;
+            for step in [0u64, 1, 2, 12, 1_000, 99_999, 1 << 22] {
+                n += step;
+                let t = edges.moment(n);
+                assert_eq!(t, (n as u128 * 1_000_000_000_000_000).div_ceil(hertz as u128) as u64);
+                assert_eq!(edges.clock(t), n, "{hertz} Hz clock {n}");
+                assert_eq!(edges.clock(t + 1), n + 1, "{hertz} Hz after clock {n}");
             }
         }
     }

@@ -16,15 +16,19 @@ const HELD: u32 = 1 << 16;
 /// A read that is being answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    flow: u32,
-    tag: u32,
-    left: u32,
+    pub(super) flow: u32,
+    pub(super) tag: u32,
+    pub(super) left: u32,
     /// Payload of each completion but the last.
-    piece: u32,
+    pub(super) piece: u32,
     ecrc: bool,
     /// The local port that it came in by.
     pub(super) port: u16,
     ready: u64,
+    /// Which of the latencies it has.
+    pub(super) place: usize,
+    /// Whether the read is over with it; not, of a part of one.
+    pub(super) ends: bool,
 }
 
 /// Who wants the memory.
@@ -100,20 +104,11 @@ impl Completer {
             self.refused.push_back(wire);
             return false;
         }
-        let answer = net.flows[tlp.flow as usize].answer;
-        let asks = tlp.asks as u32;
-        let job = Job {
-            flow: tlp.flow,
-            tag: tlp.tag,
-            left: asks,
-            piece: if asks > answer.large { answer.large_piece } else { answer.piece },
-            ecrc: answer.ecrc,
-            port: net.wires[wire as usize].port_to,
-            ready: now + self.latency[answer.place],
-        };
+        let mut job = Job::of(wire, tlp, net);
+        job.ready = now + self.latency[job.place];
         self.in_work += 1;
         self.held += 1;
-        self.working[answer.place].push_back(job);
+        self.working[job.place].push_back(job);
         agenda.by(self.timer, job.ready);
         true
     }
@@ -191,6 +186,28 @@ impl Completer {
 }
 
 impl Job {
+    /// What a read request asks for.
+    pub(super) fn of(wire: u32, tlp: &Tlp, net: &Net) -> Job {
+        let answer = net.flows[tlp.flow as usize].answer;
+        let asks = tlp.asks as u32;
+        Job {
+            flow: tlp.flow,
+            tag: tlp.tag,
+            left: asks,
+            piece: if asks > answer.large { answer.large_piece } else { answer.piece },
+            ecrc: answer.ecrc,
+            port: net.wires[wire as usize].port_to,
+            ready: 0,
+            place: answer.place,
+            ends: true,
+        }
+    }
+
+    /// So many bytes of it, in one completion.
+    pub(super) fn part(&self, bytes: u32, ends: bool) -> Job {
+        Job { left: bytes, piece: bytes, ends, ..*self }
+    }
+
     /// The next completion, and whether it is the last.
     pub(super) fn next(&self, net: &Net) -> Tlp {
         let payload = self.left.min(self.piece);
@@ -206,7 +223,7 @@ impl Job {
             payload: payload as u16,
             asks: 0,
             class: Class::Completion,
-            last: payload == self.left,
+            last: payload == self.left && self.ends,
         }
     }
 

@@ -1,5 +1,6 @@
 //! All parts of a plan, wired: what the kernel runs.
 
+use super::backbone::Backbone;
 use super::clock::{Clock, Pace};
 use super::completer::{Answer, Completer};
 use super::kernel::{Agenda, World};
@@ -10,8 +11,9 @@ use super::tally::{self, Tally};
 use super::terminal::Terminal;
 use super::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use crate::plan::check::replay_buffer;
-use crate::plan::{Flow, Hop, LinkId, Part as Planned, PartId, Place, Plan, Program};
+use crate::plan::{Flow, Hop, LinkId, PartId, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
+use crate::result::BusClocks;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Endpoint, Forwarding, Order};
 use crate::scenario::quantity::Corner;
@@ -241,7 +243,7 @@ impl Fabric {
                 fabric.signals.push(Signal::Free(outward));
             }
             let timer = fabric.signals.len() as u32;
-            let mut built = build_part(plan, part, &ports, &forks);
+            let mut built = build_part(plan, PartId(i as u32), &ports, &forks);
             let timers = match &mut built {
                 Part::Terminal(t) => {
                     t.wired(timer);
@@ -419,11 +421,11 @@ fn forks(net: &Net) -> Vec<bool> {
     forks
 }
 
-fn build_part(plan: &Plan, part: &Planned, ports: &[(u32, u32)], forks: &[bool]) -> Part {
+fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool]) -> Part {
     let outs: Vec<u32> = ports.iter().map(|p| p.1).collect();
     let pace =
         |q: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>| q.as_ref().map(|q| Pace::new(q.typical));
-    match &part.keys {
+    match &plan.part(id).keys {
         PartKeys::Switch(k) => {
             let bandwidth = pace(&k.core_bandwidth).filter(|_| k.core.typical != crate::scenario::keys::Core::Crossbar);
             let forks: Vec<bool> = ports.iter().map(|p| forks[p.0 as usize]).collect();
@@ -434,7 +436,10 @@ fn build_part(plan: &Plan, part: &Planned, ports: &[(u32, u32)], forks: &[bool])
             let latency = [Place::Memory, Place::Cache, Place::Remote].map(|p| fs(plan.read_latency(TYPICAL, k, p)));
             let most = k.reads_in_flight.as_ref().map(|q| q.typical.get());
             let completer = Completer::new(latency.to_vec(), most, pace(&k.memory_bandwidth));
-            Part::Terminal(Box::new(Terminal::new(&outs, completer, k.write_latency.typical.fs())))
+            let mut terminal = Terminal::new(&outs, completer, k.write_latency.typical.fs());
+            let backbone = plan.backbone(TYPICAL, id);
+            terminal.backbone = backbone.map(|b| Box::new(Backbone::new(b, latency.to_vec(), outs.len())));
+            Part::Terminal(Box::new(terminal))
         }
         PartKeys::Endpoint(k) => {
             let completer = Completer::new(vec![k.read_latency.typical.fs()], None, None);
@@ -476,6 +481,22 @@ impl Fabric {
     /// Accounts for idle wires up to a moment that everything has reached.
     pub(super) fn settle(&mut self, now: u64) {
         self.net.wires.iter_mut().for_each(|w| w.settle(now));
+        for part in &mut self.parts {
+            if let Part::Terminal(t) = part
+                && let Some(b) = &mut t.backbone
+            {
+                b.settle(now);
+            }
+        }
+    }
+
+    /// The ledgers of each backbone since time 0.
+    pub(super) fn backbones(&self) -> Vec<[BusClocks; 2]> {
+        let terminals = self.parts.iter().filter_map(|p| match p {
+            Part::Terminal(t) => t.backbone.as_ref(),
+            Part::Switch(_) => None,
+        });
+        terminals.map(|b| b.counts()).collect()
     }
 
     /// Operations of each flow that have arrived and not begun.
@@ -496,7 +517,10 @@ impl Fabric {
         let drain = |w: &Wire| w.clock.span(1 << 16) + 2 * w.delay;
         let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
         let answers = self.parts.iter().map(|p| match p {
-            Part::Terminal(t) => t.completer.longest().saturating_add(t.write_latency),
+            Part::Terminal(t) => {
+                let backbone = t.backbone.as_ref().map_or(0, |b| b.patience());
+                t.completer.longest().saturating_add(t.write_latency).saturating_add(backbone)
+            }
             Part::Switch(_) => 0,
         });
         wires.saturating_add(answers.max().unwrap_or(0)).saturating_add(100_000_000_000)

@@ -2,9 +2,10 @@
 //!
 //! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up that is left out, then gathers
 //! batches until the means are tight, the length asked for is over, or a cap is reached. Parts, one per file: `wire` (a direction of a link with
-//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` answers), wired by `fabric`; `ethernet` and `bus`
-//! have their own. `world` joins the three, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
+//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet`,
+//! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
 
+mod backbone;
 mod binding;
 mod bus;
 mod clock;
@@ -17,6 +18,7 @@ mod report;
 mod requester;
 mod source;
 mod stats;
+mod storage;
 mod switch;
 mod tally;
 mod terminal;
@@ -32,7 +34,7 @@ use crate::plan::bus::BusFlow;
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
-use crate::result::{Crossed, Ending, SlotCounts};
+use crate::result::{BusClocks, Crossed, Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::units::Time;
@@ -106,11 +108,12 @@ pub struct Run {
     seed: u64,
     sides: Sides,
     agenda: Agenda,
-    /// The members of each table of flows: PCIe's, then Ethernet's, then those of buses.
+    /// The members of each table of flows: PCIe's, then Ethernet's, then those of I/Os, then those of buses.
     groups: Vec<Vec<usize>>,
-    /// How many tables are PCIe's, and how many Ethernet's.
+    /// How many tables are PCIe's, how many are PCIe's and Ethernet's, and how many are not a bus's.
     tables: usize,
-    tables_of_ethernet: usize,
+    frames: usize,
+    before_buses: usize,
     phase: Phase,
     /// Everything before has happened.
     now: u64,
@@ -132,6 +135,9 @@ pub struct Run {
     pauses_at_window: Vec<(u64, u64)>,
     /// Of each bus: payload.
     moved_at_window: Vec<u64>,
+    stages_at_window: Vec<storage::Stages>,
+    worked_at_window: Vec<u64>,
+    backbones_at_window: Vec<[BusClocks; 2]>,
     /// By table of flows.
     batches: Vec<Vec<Batch>>,
     /// Payload slots, by wire.
@@ -227,14 +233,18 @@ impl Run {
         let mut groups = plan.groups();
         let (sides, agenda) = Sides::build(plan, &groups, seed);
         let tables = groups.len();
-        let behind = |groups: Vec<Vec<usize>>, n: usize| -> Vec<Vec<usize>> {
-            groups.into_iter().map(|g| g.into_iter().map(|i| i + n).collect()).collect()
+        let mut flows = plan.flows.len();
+        let behind = |all: Vec<Vec<usize>>, first: usize| {
+            all.into_iter().map(move |g| g.into_iter().map(|i| i + first).collect())
         };
-        let streams = plan.flows.len() + plan.network.streams.len();
-        groups.extend(behind(plan.network.groups(), plan.flows.len()));
-        let tables_of_ethernet = groups.len() - tables;
-        groups.extend(behind(plan.buses.groups(), streams));
-        let flows = streams + plan.buses.flows.len();
+        groups.extend(behind(plan.network.groups(), flows));
+        flows += plan.network.streams.len();
+        let frames = groups.len();
+        groups.extend(behind(plan.storage.groups(), flows));
+        flows += plan.storage.flows.len();
+        let before_buses = groups.len();
+        groups.extend(behind(plan.buses.groups(), flows));
+        flows += plan.buses.flows.len();
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
@@ -259,6 +269,9 @@ impl Run {
             drops_at_window: Vec::new(),
             pauses_at_window: Vec::new(),
             moved_at_window: Vec::new(),
+            stages_at_window: Vec::new(),
+            worked_at_window: Vec::new(),
+            backbones_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
             wire_batches: vec![Vec::new(); sides.wires()],
             payload_at_batch: vec![0; sides.wires()],
@@ -271,7 +284,8 @@ impl Run {
             plan: plan.clone(),
             sides,
             tables,
-            tables_of_ethernet,
+            frames,
+            before_buses,
             agenda,
             groups,
         };
@@ -416,6 +430,9 @@ impl Run {
         self.drops_at_window = self.sides.ethernet.stored(self.now);
         self.pauses_at_window = self.pauses();
         self.moved_at_window = self.moved();
+        self.stages_at_window = self.sides.storage.stages().copied().collect();
+        self.worked_at_window = self.sides.storage.worked(self.now);
+        self.backbones_at_window = self.sides.pcie.backbones();
         self.sides.forget(self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);
@@ -454,13 +471,16 @@ impl Run {
         }
         let n = self.batches.first().map_or(0, Vec::len);
         match self.phase {
-            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS => self.open_window(),
+            Phase::Warmup { .. } if self.plan.stop.warmup.is_some() || self.plan.stop.length.is_some() => {
+                self.open_window()
+            }
+            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS && self.sides.settled() => self.open_window(),
             Phase::Warmup { doublings } if n >= WARMUP_BATCHES => {
                 let settled = self.batches.iter().all(|b| {
                     let rates: Vec<f64> = b.iter().map(|b| b.bytes as f64).collect();
                     stats::warmup(&rates) < n / 2 && rates.iter().any(|r| *r > 0.0)
                 });
-                if settled {
+                if settled && self.sides.settled() {
                     self.open_window();
                 } else {
                     self.join();
@@ -518,8 +538,8 @@ impl Run {
 
     /// The members of a table of a bus's flows by their numbers, and the first of them.
     fn bus_flows(&self, group: usize) -> Option<(Vec<usize>, &BusFlow)> {
-        let first = self.plan.flows.len() + self.plan.network.streams.len();
-        if group < self.tables + self.tables_of_ethernet {
+        let first = self.plan.flows.len() + self.plan.network.streams.len() + self.plan.storage.flows.len();
+        if group < self.before_buses {
             return None;
         }
         let members: Vec<usize> = self.groups[group].iter().map(|m| m - first).collect();
@@ -535,7 +555,13 @@ impl Run {
     /// The streams of a table of Ethernet's, by their numbers.
     fn streams(&self, group: usize) -> Option<Vec<usize>> {
         let first = self.plan.flows.len();
-        (self.tables..self.tables + self.tables_of_ethernet)
+        (self.tables..self.frames).contains(&group).then(|| self.groups[group].iter().map(|m| m - first).collect())
+    }
+
+    /// The flows of a table of I/Os, by their numbers.
+    fn ios(&self, group: usize) -> Option<Vec<usize>> {
+        let first = self.plan.flows.len() + self.plan.network.streams.len();
+        (self.frames..self.before_buses)
             .contains(&group)
             .then(|| self.groups[group].iter().map(|m| m - first).collect())
     }

@@ -2,14 +2,15 @@
 
 use super::tally::Tally;
 use super::{Run, binding, stats};
-use crate::plan::FlowId;
+use crate::plan::{Backbone, FlowId, PartId};
 use crate::protocol::pcie::Class;
 use crate::result::{
-    Interval, OverSeeds, SimulatedFlow, SimulatedFrames, SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation,
-    SlotCounts,
+    BusClocks, Interval, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames, SimulatedIos, SimulatedLink,
+    SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Buffers;
+use crate::scenario::quantity::Corner;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -24,6 +25,7 @@ struct Seen<'a> {
     backlogs: &'a [u64],
     in_flight: &'a [u64],
     links: &'a [SimulatedLink],
+    backbones: &'a [SimulatedBackbone],
     /// Of each Ethernet switch.
     memories: &'a [SimulatedMemory],
 }
@@ -47,6 +49,8 @@ pub struct Sample {
     pub delivered: Vec<u64>,
     /// Operations that have arrived and not begun, of each flow with an open load.
     pub backlog: Vec<u64>,
+    /// Operations begun since time 0, of each flow.
+    pub begun: Vec<u64>,
     /// Of each direction of each link: slots that were not idle, since time 0.
     pub busy: Vec<u64>,
     /// The same: TLPs in flight and in the buffer at its end.
@@ -75,10 +79,12 @@ impl Run {
         let times = vec![self.batch as f64; bytes.len()];
         let members = &self.groups[group];
         let first = members[0];
-        let size = match self.plan.flows.get(first) {
-            Some(f) => f.size.typical.f64(),
-            None if self.bus_flows(group).is_some() => self.bus_flows(group).map_or(0.0, |(_, f)| f.size.typical.f64()),
-            None => self.plan.network.streams[first - self.plan.flows.len()].size.typical.f64(),
+        let size = match (self.streams(group), self.ios(group), self.bus_flows(group)) {
+            (Some(s), ..) => self.plan.network.streams[s[0]].size.typical.f64(),
+            // Counted frame by frame, and burst by burst.
+            (_, Some(f), _) => self.plan.storage.flows[f[0]].mix().bytes.min(64.0 * 1024.0),
+            (_, _, Some((_, f))) => f.size.typical.f64(),
+            _ => self.plan.flows[first].size.typical.f64(),
         };
         let cut = size * members.len() as f64 / times.iter().sum::<f64>();
         let seen = stats::ratio(&bytes, &times);
@@ -135,6 +141,10 @@ impl Run {
             let l = network.link(wire);
             link(first + on, &l.name, from, to, l.rate.typical.rate().bits(), pauses)
         }));
+        let first = links.len();
+        links.extend(plan.storage.wires().enumerate().map(|(on, wire)| {
+            link(first + on, &wire.transport.name, wire.from, wire.to, wire.transport.rate().bits(), (0, 0))
+        }));
         let (first, buses) = (links.len(), &plan.buses);
         links.extend(self.moved().into_iter().zip(&buses.buses).enumerate().map(|(i, (moved, bus))| {
             let speed = bus.speed.typical;
@@ -162,10 +172,17 @@ impl Run {
                 },
             })
             .collect();
+        let backbones = self.backbones();
         let backlogs = self.sides.backlogs(self.now);
         let in_flight = self.sides.ethernet.in_flight();
-        let seen =
-            Seen { tallies: &tallies, backlogs: &backlogs, in_flight: &in_flight, links: &links, memories: &memories };
+        let seen = Seen {
+            tallies: &tallies,
+            backlogs: &backlogs,
+            in_flight: &in_flight,
+            links: &links,
+            backbones: &backbones,
+            memories: &memories,
+        };
         let flows: Vec<SimulatedFlow> = (0..self.groups.len()).map(|g| self.flow(g, &seen)).collect();
         let rates = (0..self.groups.len()).map(|g| self.mean_rate(g, &tallies));
         let both_ways = rates.fold(Interval { mean: 0.0, half: Some(0.0) }, Interval::plus).times(8.0 * SECOND);
@@ -204,7 +221,21 @@ impl Run {
             both_ways,
             links,
             switches,
+            backbones,
         }
+    }
+
+    /// The buses of every backbone in the measured time.
+    fn backbones(&self) -> Vec<SimulatedBackbone> {
+        let parts = (0..self.plan.parts.len() as u32).map(PartId);
+        let planned = parts.filter_map(|id| Some((id, self.plan.backbone(Corner::Typical, id)?)));
+        let one = |(i, ((id, planned), now)): (usize, ((PartId, Backbone), [BusClocks; 2]))| {
+            let before = self.backbones_at_window.get(i).copied().unwrap_or_default();
+            let [request, completion] = [0, 1].map(|bus| now[bus].since(&before[bus]));
+            let name = self.plan.part(id).name.clone();
+            SimulatedBackbone { name, clock: planned.clocks_per_second(), width: planned.width, request, completion }
+        };
+        planned.zip(self.sides.pcie.backbones()).enumerate().map(one).collect()
     }
 
     /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is.
@@ -222,7 +253,7 @@ impl Run {
     }
 
     fn flow(&self, group: usize, seen: &Seen) -> SimulatedFlow {
-        let Seen { tallies, backlogs, links, memories, .. } = *seen;
+        let Seen { tallies, backlogs, links, backbones, memories, .. } = *seen;
         let members = &self.groups[group];
         let plan = &self.plan;
         let ways = if self.alternates(group) { 0.5 } else { 1.0 };
@@ -249,15 +280,17 @@ impl Run {
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
         let histogram = self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
+        let ios = self.ios(group).map(|flows| (self.io_times(&flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let of_bus = self.bus_flows(group);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
-            name: match (&frames, &of_bus) {
-                (Some((_, s)), _) => plan.network.streams[s[0]].group.clone(),
-                (None, Some((_, f))) => f.group.clone(),
-                (None, None) => plan.flows[members[0]].group.clone(),
+            name: match (&frames, &ios, &of_bus) {
+                (Some((_, s)), ..) => plan.network.streams[s[0]].group.clone(),
+                (_, Some((_, f)), _) => plan.storage.flows[f[0]].group.clone(),
+                (_, _, Some((_, f))) => f.group.clone(),
+                _ => plan.flows[members[0]].group.clone(),
             },
             rate,
             each: members
@@ -276,14 +309,40 @@ impl Run {
             backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
             frames: frames.as_ref().map(|(frames, _)| *frames),
-            bound_by: match (&frames, &of_bus) {
-                (Some((f, s)), _) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
-                (None, Some((_, f))) => {
-                    binding::bus(&plan.buses, f, &links[2 * (plan.links.len() + plan.network.links.len())..])
-                }
-                (None, None) => binding::flow(plan, FlowId(members[0] as u32), links),
+            bound_by: match (&frames, &ios, &of_bus) {
+                (Some((f, s)), ..) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
+                (_, Some((times, f)), _) => binding::io(plan, f, links, times, backbones),
+                (_, _, Some((_, f))) => binding::bus(&plan.buses, f, &links[links.len() - plan.buses.buses.len()..]),
+                _ => binding::flow(plan, FlowId(members[0] as u32), links, backbones),
             },
+            ios: ios.map(|(times, _)| times),
             over_seeds: None,
+        }
+    }
+
+    /// Where the time of a table's I/Os went, and what worked.
+    fn io_times(&self, flows: &[usize], done: u64) -> SimulatedIos {
+        let window = self.window_fs().max(1.0);
+        let mut stages = [0.0; 6];
+        for (i, now) in self.sides.storage.stages().enumerate().filter(|(i, _)| flows.contains(i)) {
+            let before = self.stages_at_window.get(i).copied().unwrap_or_default();
+            stages.iter_mut().enumerate().for_each(|(k, s)| *s += (now.0[k] - before.0[k]) as f64);
+        }
+        let names = self.plan.storage.workers_and_parts();
+        let worked = self.sides.storage.worked(self.now);
+        let mut busy: Vec<(String, f64)> = (names.into_iter().zip(worked).enumerate())
+            .map(|(i, (name, now))| {
+                let before = self.worked_at_window.get(i).copied().unwrap_or(0);
+                (name, now.saturating_sub(before) as f64 / window)
+            })
+            .filter(|(_, share)| *share > 0.0)
+            .collect();
+        busy.sort_by(|a, b| b.1.total_cmp(&a.1));
+        busy.truncate(16);
+        SimulatedIos {
+            per_second: done as f64 / window * SECOND,
+            stages: stages.map(|s| s / done.max(1) as f64 / SECOND),
+            busy,
         }
     }
 
@@ -320,12 +379,15 @@ impl Run {
         let (net, ethernet) = (&self.sides.pcie.net, &self.sides.ethernet);
         let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
+        held.extend(self.sides.storage.held());
         held.extend((0..self.sides.bus.wires()).map(|bus| self.sides.bus.held(bus)));
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
+        let tallies = self.tallies();
         Sample {
             time: self.time(),
-            delivered: self.tallies().iter().map(|t| t.bytes).collect(),
+            delivered: tallies.iter().map(|t| t.bytes).collect(),
+            begun: tallies.iter().map(|t| t.begun).collect(),
             backlog: self.sides.backlogs(self.now),
             busy: self.sides.counts().iter().map(SlotCounts::busy).collect(),
             queued: held.iter().map(|h| h.0).collect(),

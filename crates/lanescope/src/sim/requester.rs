@@ -212,7 +212,6 @@ impl<T: Copy> Table<T> {
 /// An outstanding read request.
 #[derive(Clone, Copy, Debug)]
 struct Read {
-    stream: u32,
     op: u32,
     engine: u16,
     left: u32,
@@ -394,7 +393,7 @@ impl Requester {
         let mut tag = 0;
         if issue.read {
             self.tags.take(engine);
-            tag = self.reads.add(Read { stream: i as u32, op: issue.op, engine, left: asks as u32, size: asks as u32 });
+            tag = self.reads.add(Read { op: issue.op, engine, left: asks as u32, size: asks as u32 });
         }
         stream.was_read = issue.read;
         stream.current = (!last).then_some(issue);

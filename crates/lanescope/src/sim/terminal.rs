@@ -1,5 +1,6 @@
 //! The end of links: a root complex with its root ports, or a device with its one. It asks (requester) and answers (completer).
 
+use super::backbone::Backbone;
 use super::completer::{Completer, Job};
 use super::fabric::Net;
 use super::kernel::{Agenda, NEVER};
@@ -24,6 +25,8 @@ pub(super) struct Port {
 pub(super) struct Terminal {
     pub(super) ports: Vec<Port>,
     pub(super) completer: Completer,
+    /// Between the ports and memory, in place of the completer.
+    pub(super) backbone: Option<Box<Backbone>>,
     /// From a write's last bit to its being done, fs.
     pub(super) write_latency: u64,
     /// Slots of the agenda: the completer's, then one for each port's requester.
@@ -38,6 +41,7 @@ impl Terminal {
         Terminal {
             ports: wires.iter().map(port).collect(),
             completer,
+            backbone: None,
             write_latency,
             timer: 0,
             ready: Vec::new(),
@@ -48,6 +52,9 @@ impl Terminal {
     pub(super) fn wired(&mut self, timer: u32) {
         self.timer = timer;
         self.completer.wired(timer);
+        if let Some(backbone) = &mut self.backbone {
+            backbone.wired(timer);
+        }
     }
 
     /// The head of a class is here whole.
@@ -59,10 +66,17 @@ impl Terminal {
             agenda.set(slot, NEVER);
             return;
         };
-        let taken = match class {
-            Class::Posted => self.completer.write(id, tlp.payload, now, agenda),
-            Class::NonPosted => self.completer.request(id, &tlp, now, net, agenda),
-            Class::Completion => true,
+        let taken = match (class, &mut self.backbone) {
+            (Class::Completion, _) => true,
+            (Class::Posted, None) => self.completer.write(id, tlp.payload, now, agenda),
+            (Class::NonPosted, None) => self.completer.request(id, &tlp, now, net, agenda),
+            (Class::Posted, Some(backbone)) => {
+                backbone.write(id, &tlp, wire.port_to as usize, agenda);
+                false
+            }
+            (Class::NonPosted, Some(backbone)) => {
+                backbone.read(id, Job::of(id, &tlp, net), wire.port_to as usize, now, agenda)
+            }
         };
         if !taken {
             agenda.set(slot, NEVER);
@@ -122,7 +136,10 @@ impl Terminal {
             return;
         }
         let (mut ready, mut taken) = (std::mem::take(&mut self.ready), std::mem::take(&mut self.taken));
-        self.completer.tick(now, &mut ready, &mut taken, net, agenda);
+        match &mut self.backbone {
+            Some(backbone) => backbone.tick(now, &mut ready, &mut taken, net, agenda),
+            None => self.completer.tick(now, &mut ready, &mut taken, net, agenda),
+        }
         for job in ready.drain(..) {
             let port = job.port as usize;
             self.ports[port].jobs.push_back(job);
@@ -169,11 +186,16 @@ impl Terminal {
                     continue;
                 }
                 job.sent(tlp.payload);
+                let done = job.left == 0;
                 p.answered = true;
                 net.put(id, tlp, now, agenda);
-                if tlp.last {
+                if done {
                     p.jobs.pop_front();
-                    self.completer.sent(now, net, agenda);
+                }
+                match &mut self.backbone {
+                    None if tlp.last => self.completer.sent(now, net, agenda),
+                    Some(backbone) if tlp.last => backbone.leaves(port, net.wires[id as usize].next_at, agenda),
+                    _ => {}
                 }
             } else {
                 match p.requester.pull(id, now, net) {

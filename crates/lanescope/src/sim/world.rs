@@ -1,12 +1,14 @@
-//! All sides of a plan in one run: PCIe, Ethernet and shared buses share the agenda, and are counted alike.
+//! All sides of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe, then the streams of Ethernet, then the flows of buses; wires and switches likewise.
+//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses; wires likewise. Storage asks PCIe for DMA, and hears when
+//! it is done.
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::tally::Tally;
-use super::{bus, ethernet, knots};
+use super::{bus, ethernet, knots, storage};
 use crate::plan::Plan;
+use crate::plan::storage::Dma;
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
 
@@ -15,6 +17,7 @@ use hdrhistogram::Histogram;
 pub(super) struct Sides {
     pub(super) pcie: Fabric,
     pub(super) ethernet: ethernet::Fabric,
+    pub(super) storage: storage::Fabric,
     pub(super) bus: bus::Fabric,
     /// The first slots of the agenda that are Ethernet's, and the buses'.
     split: [u32; 2],
@@ -25,11 +28,35 @@ impl World for Sides {
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
         if slot < self.split[0] {
             self.pcie.on(slot, now, agenda)
-        } else if slot < self.split[1] {
-            self.ethernet.on(slot, now, agenda)
-        } else {
+        } else if slot >= self.split[1] {
             self.bus.on(slot, now, agenda)
+        } else if slot == self.storage.slot {
+            self.storage.on(now);
+            self.ask(agenda);
+        } else {
+            self.ethernet.on(slot, now, agenda)
         }
+        if !self.pcie.net.done.is_empty() {
+            self.tell(agenda);
+        }
+    }
+}
+
+impl Sides {
+    /// Asks the hosts' buses for what storage wants of them.
+    fn ask(&mut self, agenda: &mut Agenda) {
+        for (Dma::Pcie { read, write }, writes, transfer) in self.storage.asked() {
+            self.pcie.feed(if writes { write.0 } else { read.0 }, transfer, agenda);
+        }
+        agenda.set(self.storage.slot, self.storage.next());
+    }
+
+    /// Tells storage which DMA is done.
+    fn tell(&mut self, agenda: &mut Agenda) {
+        for (_, token, at) in std::mem::take(&mut self.pcie.net.done) {
+            self.storage.done(token, at);
+        }
+        self.ask(agenda);
     }
 }
 
@@ -38,54 +65,54 @@ impl Sides {
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);
         let (ethernet, slots, begin) = ethernet::Fabric::build(&plan.network, seed, split);
-        let behind = split + slots as u32;
+        let last = split as usize + slots;
+        let storage = storage::Fabric::build(&plan.storage, seed, last as u32);
+        let behind = last as u32 + 1;
         let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
         let mut agenda = Agenda::new(behind as usize + buses);
         pcie.begin(&mut agenda);
         begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
-        (Sides { pcie, ethernet, bus, split: [split, behind] }, agenda)
+        agenda.set(storage.slot, storage.next());
+        (Sides { pcie, ethernet, storage, bus, split: [split, behind] }, agenda)
     }
 
     pub(super) fn wires(&self) -> usize {
-        self.pcie.net.wires.len() + self.ethernet.wires() + self.bus.wires()
+        self.pcie.net.wires.len() + self.ethernet.wires() + self.storage.wires() + self.bus.wires()
     }
 
     /// The ledger of every wire since time 0.
     pub(super) fn counts(&self) -> Vec<SlotCounts> {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts);
         let ethernet = (0..self.ethernet.wires()).map(|on| self.ethernet.slots(on));
-        pcie.chain(ethernet).chain((0..self.bus.wires()).map(|bus| self.bus.slots(bus))).collect()
+        let buses = (0..self.bus.wires()).map(|bus| self.bus.slots(bus));
+        pcie.chain(ethernet).chain(self.storage.counts()).chain(buses).collect()
     }
 
-    /// TLPs, frames and transactions carried.
+    /// TLPs and frames carried over links, connections and transactions of buses.
     pub(super) fn packets(&self) -> u64 {
-        self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>() + self.ethernet.packets() + self.bus.packets()
+        let pcie = self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>();
+        pcie + self.ethernet.packets() + self.storage.packets() + self.bus.packets()
     }
 
     pub(super) fn tallies(&self) -> Vec<Tally> {
         let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
         let ethernet = self.ethernet.streams().iter().map(|s| s.tally);
-        pcie.chain(ethernet).chain(self.bus.flows().iter().map(|f| f.tally)).collect()
+        pcie.chain(ethernet).chain(self.storage.tallies()).chain(self.bus.flows().iter().map(|f| f.tally)).collect()
     }
 
     /// Hashes of what each flow has done when.
     pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
         let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
         let ethernet = self.ethernet.streams().iter().map(|s| (s.print, s.tally.done));
-        pcie.chain(ethernet).chain(self.bus.flows().iter().map(|f| (f.print, f.tally.done)))
+        let buses = self.bus.flows().iter().map(|f| (f.print, f.tally.done));
+        pcie.chain(ethernet).chain(self.storage.prints()).chain(buses)
     }
 
     /// Latencies of operations, ps, of a table of flows.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
-        let all = [&self.pcie.net.latencies[..], self.ethernet.latencies(), self.bus.latencies()];
-        let mut at = group;
-        for side in &all[..2] {
-            match side.get(at) {
-                Some(h) => return h,
-                None => at -= side.len(),
-            }
-        }
-        &all[2][at]
+        let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
+        let all = pcie.iter().chain(ethernet).chain(self.storage.latencies()).chain(self.bus.latencies());
+        all.skip(group).next().unwrap_or_else(|| unreachable!("every table has its histogram"))
     }
 
     /// The same from leaving the application, of a table of Ethernet's.
@@ -109,12 +136,14 @@ impl Sides {
         }
         self.ethernet.forget(now);
         self.bus.forget();
+        self.storage.forget();
     }
 
     /// Operations of each flow that have arrived and not begun.
     pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
         let mut all = self.pcie.backlogs(now);
         all.extend(self.ethernet.backlogs(now));
+        all.extend(self.storage.tallies().map(|_| 0));
         all.extend(self.bus.backlogs(now));
         all
     }
@@ -123,11 +152,18 @@ impl Sides {
     pub(super) fn settle(&mut self, now: u64) {
         self.pcie.settle(now);
         self.ethernet.settle(now);
+        self.storage.settle(now);
         self.bus.settle(now);
     }
 
+    /// Whether nothing is left of how it began: caches that take writes in have been full once.
+    pub(super) fn settled(&self) -> bool {
+        self.storage.settled()
+    }
+
     pub(super) fn patience(&self) -> u64 {
-        self.pcie.patience().max(self.ethernet.patience()).max(self.bus.patience())
+        let packets = self.pcie.patience().max(self.ethernet.patience());
+        packets.max(self.storage.patience()).max(self.bus.patience())
     }
 
     /// A circle of wires that wait for one another for longer than `patience`.

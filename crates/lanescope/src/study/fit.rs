@@ -56,8 +56,11 @@ type Question = (String, Vec<String>);
 
 /// Counts stay whole and times keep a tenth of a picosecond, unless the study says otherwise.
 fn text(value: f64, free: &Free) -> String {
-    let decimals = free.decimals.unwrap_or(if free.unit.is_empty() { 0 } else { 4 });
-    format!("{value:.decimals$} {}", free.unit).trim_end().to_owned()
+    format!("{value:.0$} {1}", decimals(free), free.unit).trim_end().to_owned()
+}
+
+fn decimals(free: &Free) -> usize {
+    free.decimals.unwrap_or(if free.unit.is_empty() { 0 } else { 4 })
 }
 
 impl Problem<'_> {
@@ -171,6 +174,9 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
         compared.push((t.name.clone(), t.value, p.value(t, Some(&values))?, p.value(t, None)?));
     }
     let parameters = fit.free.iter().zip(&values).map(|(f, &value)| {
+        // As it is kept: a count is whole.
+        let places = 10f64.powi(decimals(f) as i32);
+        let value = (value * places).round() / places;
         let near = 1e-3 * (f.high - f.low);
         Parameter {
             path: f.paths.join(" and "),

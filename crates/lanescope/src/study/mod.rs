@@ -4,8 +4,10 @@
 //! has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and no value.
 
 mod fit;
+mod series;
 
 pub use fit::{Fitted, Parameter, fit};
+pub use series::Lowest;
 
 use crate::diagnostic::Diagnostics;
 use crate::estimate::estimate;
@@ -16,7 +18,7 @@ use crate::result::{Metric, Report, SimulatedMetric};
 use crate::scenario::tree::Author;
 use crate::scenario::{Included, Resolver};
 use crate::sim::{Run, Step, mean_of};
-use crate::units::{Dimension, Time, in_unit};
+use crate::units::{Dimension, in_unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,6 +64,7 @@ struct RowText {
     quick: Option<bool>,
     seeds: Option<u32>,
     note: Option<String>,
+    lowest: Option<Lowest>,
 }
 
 /// One row: a question to a scenario, and what was published.
@@ -93,6 +96,8 @@ pub struct Row {
     pub seeds: u32,
     /// A remark for the page; of a row without a scenario, why it has none.
     pub note: Option<String>,
+    /// Whether the lowest rate over any window answers, as a share of another run's.
+    pub lowest: Option<Lowest>,
 }
 
 /// A curve or several, each the metric of a scenario against a varied value.
@@ -119,7 +124,7 @@ pub struct Figure {
     /// Whether the simulation answers, with so many seeds; else the estimate.
     #[serde(default)]
     pub seeds: u32,
-    /// Against time: how far apart the points are, and how many there are.
+    /// Against time: how far apart the points are, and how many there are. With values on the x axis, the most of so many points is shown.
     #[serde(default)]
     pub step: String,
     /// See `step`.
@@ -139,7 +144,7 @@ pub struct Line {
     pub scenario: String,
     /// What is laid over it; `{x}` is the value on the x axis.
     pub set: Vec<String>,
-    /// The metric; against time, `switches.NAME.memory`.
+    /// The metric; against time `switches.NAME.memory`, `flows.NAME.share`, or `flows.NAME.waiting`: bytes asked for and not delivered.
     pub metric: String,
 }
 
@@ -285,6 +290,7 @@ impl Study {
                 quick: text.quick.or(d.quick).unwrap_or(false),
                 seeds: text.seeds.or(d.seeds).unwrap_or(1).max(1),
                 note: text.note,
+                lowest: text.lowest,
                 id,
             });
         }
@@ -348,11 +354,16 @@ impl Study {
     /// A simulated metric in a unit: of one run with its interval, or the mean over several.
     fn over(runs: &[Report], metric: &str, unit: &str) -> Result<(Simulated, Option<String>), Error> {
         let all: Vec<SimulatedMetric> = runs.iter().map(|r| r.simulated(metric)).collect::<Result<_, _>>()?;
+        Study::joined(&all, metric, unit)
+    }
+
+    /// Values of several runs as one.
+    fn joined(all: &[SimulatedMetric], metric: &str, unit: &str) -> Result<(Simulated, Option<String>), Error> {
         let first = all.first().ok_or("nothing was simulated")?;
         if Dimension::of_unit(unit) != Some(first.dimension) {
             return Err(format!("{metric} is no number of {unit}"));
         }
-        let interval = match all.as_slice() {
+        let interval = match all {
             [one] => one.value,
             _ => mean_of(&all.iter().map(|m| m.value.mean).collect::<Vec<_>>()),
         };
@@ -409,7 +420,12 @@ impl Study {
             return a;
         }
         let runs = runs.get_or_insert_with(|| self.runs(scenario, &row.set, row.seeds));
-        match runs.as_ref().map_err(Clone::clone).and_then(|runs| Study::over(runs, &row.metric, &row.unit)) {
+        let made = runs.as_ref().map_err(Clone::clone);
+        let value = made.and_then(|runs| match &row.lowest {
+            None => Study::over(runs, &row.metric, &row.unit),
+            Some(lowest) => Study::joined(&[self.lowest(row, lowest, runs)?], &row.metric, &row.unit),
+        });
+        match value {
             Ok((simulated, by)) => {
                 a.simulate = Some(simulated);
                 a.bound_by = a.bound_by.or(by);
@@ -417,33 +433,6 @@ impl Study {
             Err(why) => a.why = Some(why),
         }
         a
-    }
-
-    /// The memory of a switch against time, in microseconds.
-    fn over_time(&self, figure: &Figure, line: &Line) -> Result<Vec<(f64, f64)>, Error> {
-        let (plan, mut diagnostics) = self.plan(&line.scenario, &line.set)?;
-        let step = Time::parse(&figure.step).map_err(|_| format!("figure {}: step is no time", figure.file))?;
-        let name = line.metric.strip_prefix("switches.").and_then(|m| m.strip_suffix(".memory"));
-        let switch = plan.network.switches().position(|(_, node, _)| Some(node.name.as_str()) == name);
-        let switch =
-            switch.ok_or_else(|| format!("figure {}: {} is no memory of a switch", figure.file, line.metric))?;
-        let Some(mut run) = Run::new(&plan, plan.stop.seed as u64, &mut diagnostics) else {
-            return Err(diagnostics.to_string());
-        };
-        run.sample_every(step);
-        let mut points = Vec::new();
-        while points.len() < figure.points {
-            match run.advance(u64::MAX) {
-                Step::Sample => {
-                    let sample = run.sample();
-                    let bytes = in_unit(sample.memory[switch] as f64, &figure.unit).unwrap_or(f64::NAN);
-                    points.push((sample.time * 1e6, bytes));
-                }
-                Step::More => {}
-                Step::Done => break,
-            }
-        }
-        Ok(points)
     }
 
     /// Draws one of its figures.
@@ -455,6 +444,10 @@ impl Study {
             let mut points = Vec::new();
             for &x in &figure.values {
                 let set: Vec<String> = line.set.iter().map(|s| s.replace("{x}", &x.to_string())).collect();
+                if !figure.step.is_empty() {
+                    points.push((x, self.most(figure, line, &set)?));
+                    continue;
+                }
                 if figure.seeds == 0 {
                     points.push((x, self.metric(&line.scenario, &set, &line.metric, &figure.unit)?.value));
                     continue;
@@ -467,7 +460,7 @@ impl Study {
                 points.push((x, Study::over(&runs[&key], &line.metric, &figure.unit)?.0.value));
             }
             if figure.values.is_empty() {
-                points = self.over_time(figure, line)?;
+                points = self.over_time(figure, line, &line.set)?;
             }
             series.push(Series { name: line.name.clone(), points });
         }

@@ -1,11 +1,12 @@
 //! What every simulation must keep, whatever the scenario.
 
-use lanescope::plan::{Flow, Plan, Program};
+use lanescope::plan::{Flow, PartId, Plan, Program};
 use lanescope::protocol::pcie;
 use lanescope::result::{Report, SimulatedFlow, Simulation};
 use lanescope::scenario::PartKeys;
 use lanescope::scenario::keys::{After, Core};
 use lanescope::scenario::quantity::Corner;
+use std::collections::BTreeSet;
 
 /// Panics with a sentence where a simulation breaks a law. `silent` is for how long, at its end, no operation of each flow had been done.
 pub fn check(plan: &Plan, simulation: &Simulation, silent: &[f64]) {
@@ -22,6 +23,42 @@ pub fn check(plan: &Plan, simulation: &Simulation, silent: &[f64]) {
         assert!(all.iter().chain(&flow.each).all(|v| v.is_finite() && *v >= 0.0), "{flow:?}");
     }
     slots(plan, simulation);
+    clocks(plan, simulation);
+}
+
+/// The clocks of either bus of a backbone are those of the window, but for a transaction across each edge of it; what flows got has crossed.
+fn clocks(plan: &Plan, simulation: &Simulation) {
+    let roots = (0..plan.parts.len() as u32).map(PartId);
+    let planned: Vec<_> = roots.filter_map(|id| Some((id, plan.backbone(Corner::Typical, id)?))).collect();
+    assert_eq!(planned.len(), simulation.backbones.len());
+    for ((id, b), found) in planned.into_iter().zip(&simulation.backbones) {
+        let all = simulation.window * b.clocks_per_second();
+        let longest = b.arbitration + b.request + b.completion + b.data(b.line);
+        for (name, bus) in found.buses() {
+            let off = (bus.total() as f64 - all).abs();
+            assert!(
+                off <= longest as f64 + 2.0 + 1e-9 * all,
+                "{}: {name}: {} clocks of {all}",
+                found.name,
+                bus.total()
+            );
+            assert!(bus.data <= bus.transactions * b.data(b.line), "{}: {name}: {bus:?}", found.name);
+            assert!(bus.arbitration <= bus.transactions * b.arbitration, "{}: {name}: {bus:?}", found.name);
+        }
+        assert_eq!(found.request.overhead, found.request.transactions * b.request);
+        assert_eq!(found.completion.overhead, found.completion.transactions * b.completion);
+        assert_eq!(found.completion.arbitration, 0);
+        if simulation.warmup == 0.0 {
+            let to = plan.flows.iter().filter(|f| f.target == id);
+            let groups: BTreeSet<&str> = to.map(|f| f.group.as_str()).collect();
+            let got = simulation.flows.iter().filter(|f| groups.contains(f.name.as_str()));
+            let bytes = got.flat_map(|f| &f.each).sum::<f64>() * simulation.window / 8.0;
+            let carried = ((found.request.data + found.completion.data) * b.width) as f64;
+            // The tables of flows may go to several roots.
+            let alone = plan.flows.iter().all(|f| f.target == id || !groups.contains(f.group.as_str()));
+            assert!(!alone || bytes <= carried * (1.0 + 1e-9), "{}: {bytes} B of {carried} carried", found.name);
+        }
+    }
 }
 
 /// Little's law: operations in flight = operations per second x mean latency. The two sides count operations across an edge of the window

@@ -62,6 +62,9 @@ const RATES: [&str; 8] = [
     "\"400 Gb/s\"",
     "\"90000 Tb/s\"",
 ];
+const CLOCKS: [&str; 6] =
+    ["\"1 kHz\"", "\"7.654321 MHz\"", "\"25 MHz\"", "\"33.333333 MHz\"", "\"400 MHz\"", "\"1000 GHz\""];
+const WIDTHS: [&str; 4] = ["\"1 B\"", "\"4 B\"", "\"8 B\"", "\"32 B\""];
 const COUNTS: [&str; 8] = ["1", "2", "3", "8", "32", "256", "4096", "16777216"];
 const ENGINES: [&str; 8] = ["1", "2", "3", "8", "32", "64", "64", "64"];
 const TAGS: [&str; 8] = ["1", "2", "3", "8", "32", "256", "4096", "16384"];
@@ -173,12 +176,25 @@ fn root(out: &mut String, dice: &mut Dice) {
         let (above, large) = (dice.pick(&SIZES), dice.number(&PIECES));
         let _ = writeln!(out, "large_read = {above}\nlarge_completion_size = {large}");
     }
-    dice.key(out, 4, "reads_in_flight", &COUNTS);
-    dice.key(out, 4, "memory_bandwidth", &RATES);
+    let backbone = dice.rarely(3);
+    if !backbone {
+        dice.key(out, 4, "reads_in_flight", &COUNTS);
+        dice.key(out, 4, "memory_bandwidth", &RATES);
+    }
     dice.key(out, 5, "posted_headers", &CREDITS);
     dice.key(out, 5, "posted_data", &CREDITS);
     dice.key(out, 5, "nonposted_headers", &COUNTS);
     dice.word(out, 8, "max_payload", &SIZES);
+    if backbone {
+        let (clock, width) = (dice.number(&CLOCKS), dice.number(&WIDTHS));
+        let line = dice.pick(&["\"64 B\"", "\"96 B\"", "\"32 B\"", "\"256 B\"", "\"4 KiB\""]);
+        let _ = writeln!(out, "backbone_clock = {clock}\nbackbone_width = {width}\nbackbone_line = {line}");
+        dice.key(out, 2, "arbitration_clocks", &["1", "2", "7", "100"]);
+        dice.key(out, 2, "request_clocks", &["1", "3", "8", "4096"]);
+        dice.key(out, 2, "completion_clocks", &["0", "4", "8", "4096"]);
+        dice.key(out, 3, "backbone_latency", &TIMES[..6]);
+        dice.key(out, 3, "backbone_reads", &["1", "2", "4", "64"]);
+    }
 }
 
 fn switch(out: &mut String, dice: &mut Dice) {

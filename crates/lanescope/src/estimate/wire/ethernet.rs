@@ -1,10 +1,11 @@
 //! What one Ethernet link carries, by size of frame, and what its pauses cost. One direction; both are alike and do not load one another.
 
+use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::ethernet::{
     self, FCS, GAP, HEADER, LineRate, MOST_DATA, MOST_QUANTA, PREAMBLE, flight, frame, headroom, padding,
 };
-use crate::units::{Bytes, Length, Rate, Time, UnitError};
+use crate::units::{Bytes, Length, Rate, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -125,25 +126,6 @@ fn shares(rate: LineRate, data: u64) -> Shares {
         padding: of(padding(data)),
         payload: of(data),
     }
-}
-
-/// A text as a quantity, or a message with the units it could have had.
-pub(super) fn read<T>(
-    diagnostics: &mut Diagnostics,
-    (text, what, units, example): (&str, &str, &str, &str),
-    parse: fn(&str) -> Result<T, UnitError>,
-) -> Option<T> {
-    let why = match parse(text) {
-        Ok(value) => return Some(value),
-        Err(UnitError::NoUnit) => ": it has no unit".to_owned(),
-        Err(UnitError::TooLarge(most)) => format!(": more than {most}"),
-        Err(UnitError::TooSmall(least)) => format!(": less than {least}, or a part of it"),
-        Err(UnitError::Negative) => ": it is negative".to_owned(),
-        Err(_) => String::new(),
-    };
-    let hint = format!("a number in {units}, e.g. {example:?}");
-    diagnostics.push(Diagnostic::error(None, format!("{text:?} is no {what}{why}")).hint(hint));
-    None
 }
 
 /// Answers; what is wrong with the question is in `diagnostics`, all of it at once.

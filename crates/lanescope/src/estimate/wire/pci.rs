@@ -1,5 +1,6 @@
 //! What one burst takes of a parallel bus, by hand: clocks by phase, and the rate of bursts that lie end to end. All masters and both directions share it.
 
+use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::pci::{BUSES, Bus, Decode, INITIAL_LATENCY, Phases, Speed, Standard, Wait};
 use crate::units::{Bytes, UnitError};
@@ -183,7 +184,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         let hint = format!("there are {}; or as a scenario says it, \"pci-x 133 64-bit\"", names.join(", "));
         diagnostics.push(Diagnostic::error(None, what).hint(hint));
     }
-    let burst = super::ethernet::read(diagnostics, (&q.burst, "size", Bytes::UNITS, "4 KiB"), Bytes::parse);
+    let burst = read(diagnostics, (&q.burst, "size", Bytes::UNITS, "4 KiB"), Bytes::parse);
     let burst = burst.and_then(|b| {
         let fits = (1..=crate::protocol::pci::MOST_BYTES).contains(&b.0);
         if !fits {
@@ -207,7 +208,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         Ok(Wait::Time(t)) if t.fs() > 1_000_000_000_000 => Err(UnitError::TooLarge("1 ms")),
         other => other,
     };
-    let delay = super::ethernet::read(diagnostics, (&q.delay, "delay", Wait::UNITS, "60 clocks"), parse);
+    let delay = read(diagnostics, (&q.delay, "delay", Wait::UNITS, "60 clocks"), parse);
     let (speed, burst, decode, delay) = (speed?, burst?, decode?, delay?);
     let manner = Manner { speed, decode, delay: delay.clocks(speed), dual: q.dual };
     Some(Answer {

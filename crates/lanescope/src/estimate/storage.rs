@@ -1,0 +1,542 @@
+//! The closed form of I/Os: what one asks of workers, adapters, transports and targets, of its host's bus by DMA, and how long it takes unloaded.
+//!
+//! The DMA of an adapter is two flows of PCIe with weights of their own everywhere; an I/O asks for so much of each. So its resources join those of PCIe in
+//! one filling, and what is left of a link is known to both. A closed load is a resource too: so many I/Os outstanding, each held for its time.
+//!
+//! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A sequential flow is taken at the rate of the
+//! zone in which its range begins.
+
+use super::fill::{Resource, Use};
+use super::resources::{Key, path};
+use super::{Outcome, latency, others, ranged, typically_bound};
+use crate::plan::Plan;
+use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume};
+use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Verdict};
+use crate::scenario::keys::{Disk, Level, Line, WHOLE};
+use crate::scenario::quantity::Corner;
+use std::collections::BTreeMap;
+
+/// What a resource of storage is. The order breaks ties in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// Slots of a transport toward its target (`false`) or back; of a bus always `false`.
+    Transport(u32, bool),
+    /// A target: its rate, or its heads.
+    Target(u32),
+    /// An adapter's cache memory.
+    Cache(u32),
+    /// An adapter's parity engine.
+    Parity(u32),
+    /// An adapter's processor.
+    Processor(u32),
+    /// A worker's processor.
+    Worker(u32),
+    /// I/Os outstanding of a flow.
+    Outstanding(u32),
+}
+
+/// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
+const OWN: usize = usize::MAX;
+
+/// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.
+#[derive(Clone, Debug, Default)]
+struct Demand {
+    /// (what, units per second, units per payload byte).
+    parts: Vec<(Part, f64, f64)>,
+    /// Bytes of host memory read, and written, per payload byte.
+    read: f64,
+    write: f64,
+}
+
+fn adapter<'a>(storage: &'a Storage, flow: &IoFlow) -> &'a Adapter {
+    &storage.adapters[flow.adapter as usize]
+}
+
+/// Seconds that a bus is held for one command with so many bytes at one target.
+fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
+    let Medium::Scsi { keys, habits } = medium else { return 0.0 };
+    let way = if read { scsi::Direction::In } else { scsi::Direction::Out };
+    scsi::io(keys.scsi.typical.0, habits, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
+}
+
+/// Seconds of a disk's heads for a command: where they must move, a seek over a third of the range and half a turn.
+fn heads(k: &Disk, corner: Corner, range: f64, bytes: f64, random: f64) -> f64 {
+    random * positioning(k, corner, range) + bytes / k.outer_rate.at(corner).bytes()
+}
+
+/// A mean seek within a range, and half a turn.
+fn positioning(k: &Disk, corner: Corner, range: f64) -> f64 {
+    let part = range / k.capacity.typical.f64() / 3.0;
+    let (track, average) = (k.track_seek.at(corner).seconds(), k.average_seek.at(corner).seconds());
+    // The square root of a random distance is a little less on average than that of the mean one.
+    let seek = track + (average - track) * (3.0 * part).min(1.0).sqrt() * 0.92;
+    seek + 30.0 / k.rpm.at(corner).get() as f64
+}
+
+/// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin anywhere.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    count: f64,
+    bytes: f64,
+    read: bool,
+    random: f64,
+}
+
+fn kinds(lines: &[Line]) -> Vec<Kind> {
+    let part = |n: u32| n as f64 / WHOLE as f64;
+    let mut all = Vec::new();
+    for l in lines {
+        let (share, read, random) = (part(l.share), part(l.read), part(l.random));
+        let mut add = |count: f64, bytes: f64, read: bool| {
+            if count > 0.0 && bytes > 0.0 {
+                all.push(Kind { count, bytes, read, random });
+            }
+        };
+        add(share * read, l.size.f64(), true);
+        add(share * (1.0 - read), l.size.f64(), false);
+        if l.reply.0 > 0 {
+            add(share * read, l.reply.f64(), false);
+            add(share * (1.0 - read), l.reply.f64(), true);
+        }
+    }
+    all
+}
+
+/// What the commands of a flow ask for, per payload byte.
+fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand {
+    let storage = &*plan.storage;
+    let own = adapter(storage, flow);
+    let bytes: f64 = kinds.iter().map(|k| k.count * k.bytes).sum();
+    let mut parts: BTreeMap<Part, (f64, f64)> = BTreeMap::new();
+    let mut add = |part: Part, capacity: f64, weight: f64| {
+        parts.entry(part).or_insert((capacity, 0.0)).1 += weight / bytes;
+    };
+    let (mut read, mut write) = (0.0, 0.0);
+    for k in kinds {
+        let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+        add(Part::Worker(flow.worker), 1.0, k.count * host);
+        add(Part::Processor(flow.adapter), 1.0, k.count * own.keys.command_time.at(corner).seconds());
+        read += k.count * (own.keys.command_bytes.at(corner).f64() + if k.read { 0.0 } else { k.bytes });
+        write += k.count * (own.keys.status_bytes.at(corner).f64() + if k.read { k.bytes } else { 0.0 });
+        match flow.volume {
+            Volume::Target(t) => command(storage, corner, flow, t, *k, k.count, &mut add),
+            Volume::Array(a) => array(storage, corner, flow, a, *k, &mut add),
+        }
+    }
+    Demand { parts: parts.into_iter().map(|(p, (c, w))| (p, c, w)).collect(), read: read / bytes, write: write / bytes }
+}
+
+/// `count` commands of a kind at a target.
+fn command(
+    storage: &Storage,
+    corner: Corner,
+    flow: &IoFlow,
+    target: u32,
+    k: Kind,
+    count: f64,
+    add: &mut dyn FnMut(Part, f64, f64),
+) {
+    let Target { device, transport, .. } = &storage.targets[target as usize];
+    let t = &storage.transports[*transport as usize];
+    match &t.medium {
+        Medium::Fc { keys, .. } => {
+            let (size, frame) = (k.bytes.round() as u64, keys.frame.at(corner).0);
+            let wire = if k.read { fc::read(size, frame) } else { fc::write(size, frame, 0) };
+            let rate = keys.fc.typical.rate().bytes();
+            add(Part::Transport(*transport, false), rate, count * wire.to_target as f64);
+            add(Part::Transport(*transport, true), rate, count * wire.to_initiator as f64);
+        }
+        Medium::Scsi { .. } => add(Part::Transport(*transport, false), 1.0, count * held(&t.medium, k.read, k.bytes)),
+    }
+    match device {
+        Device::Ram(d) => {
+            if let Some(rate) = &d.rate {
+                add(Part::Target(target), rate.at(corner).bytes(), count * k.bytes);
+            }
+        }
+        Device::Disk(d) => {
+            add(Part::Target(target), 1.0, count * heads(d, corner, flow.range.f64(), k.bytes, k.random));
+        }
+    }
+}
+
+/// What an array's commands ask of its disks, its transports, and its adapter's memory and parity engine.
+fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, add: &mut dyn FnMut(Part, f64, f64)) {
+    let a = &storage.arrays[array as usize];
+    let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
+    let data = a.data_disks() as f64;
+    // What a disk is asked for at once: a strip, or as much of it as there is.
+    let piece = k.bytes.min(strip);
+    // Bytes of disk reads and disk writes, and passages through memory and parity engine, per byte of the I/O. Sequential writes, and random
+    // ones that cover their stripes, are written with a parity of the new data alone.
+    let whole = k.random < 1.0 || k.bytes >= strip * data;
+    let (reads, writes, memory, parity) = match (k.read, level, whole) {
+        (true, _, _) => (1.0, 0.0, 2.0, 0.0),
+        (false, Level::Raid0, _) => (0.0, 1.0, 2.0, 0.0),
+        (false, Level::Raid1 | Level::Raid10, _) => (0.0, 2.0, 3.0, 0.0),
+        (false, Level::Raid5, true) => (0.0, 1.0 + 1.0 / data, 3.0 + 2.0 / data, 1.0),
+        (false, Level::Raid5, false) => (2.0, 2.0, 6.0, 3.0),
+    };
+    let keys = &storage.adapters[a.adapter as usize].keys;
+    let bytes = k.count * k.bytes;
+    if let Some(rate) = &keys.memory_bandwidth {
+        add(Part::Cache(a.adapter), rate.at(corner).bytes(), bytes * memory);
+    }
+    if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
+        add(Part::Parity(a.adapter), rate.at(corner).bytes(), bytes * parity);
+    }
+    let each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
+        if per_byte > 0.0 {
+            let kind = Kind { count: 0.0, bytes: piece, read, random };
+            a.disks.iter().for_each(|d| command(storage, corner, flow, *d, kind, bytes * per_byte / piece / n, add));
+        }
+    };
+    each(true, reads, k.random, add);
+    // What was just read to work out a parity is written where the heads are: no less than its transfer, and nothing more in a bound.
+    each(false, writes, if reads > 0.0 { 0.0 } else { k.random }, add);
+}
+
+/// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind those of PCIe.
+pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<(f64, f64)> {
+    let storage = &*plan.storage;
+    if storage.is_empty() {
+        return Vec::new();
+    }
+    let first = plan.flows.len();
+    let mixed: Vec<Demand> = storage.flows.iter().map(|f| demand(plan, corner, f, &kinds(&f.lines))).collect();
+    let mut dma: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
+    for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
+        let Dma::Pcie { read, write } = adapter(storage, f).dma;
+        dma.entry(read.0 as usize).or_default().push((first + i, d.read));
+        dma.entry(write.0 as usize).or_default().push((first + i, d.write));
+    }
+    let alone = solo(plan, corner, resources);
+    for r in resources.iter_mut() {
+        let mut uses: Vec<Use> = Vec::new();
+        for u in std::mem::take(&mut r.uses) {
+            if !plan.flows[u.flow].is_fed() {
+                uses.push(u);
+                continue;
+            }
+            for &(flow, part) in dma.get(&u.flow).into_iter().flatten() {
+                let mine = Use {
+                    flow,
+                    weight: u.weight * part,
+                    packets: u.packets * part,
+                    first: u.first * part,
+                    first_least: u.first_least * part,
+                    hops: u.hops,
+                };
+                match uses.iter_mut().find(|o| o.flow == flow) {
+                    Some(other) => {
+                        other.weight += mine.weight;
+                        other.packets += mine.packets;
+                        other.first += mine.first;
+                        other.first_least += mine.first_least;
+                    }
+                    None => uses.push(mine),
+                }
+            }
+        }
+        r.uses = uses;
+    }
+    resources.retain(|r| !r.uses.is_empty());
+    let mut own: BTreeMap<Part, Resource<Key>> = BTreeMap::new();
+    for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
+        let mix = f.mix();
+        let time = f_time(plan, corner, f, &alone[i]) + mix.delay;
+        let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, time / mix.bytes);
+        for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]) {
+            let empty = || Resource { key: Key::Storage(part), capacity, uses: Vec::new() };
+            let used = Use { flow: first + i, weight, packets: weight, first: 0.0, first_least: 0.0, hops: OWN };
+            own.entry(part).or_insert_with(empty).uses.push(used);
+        }
+    }
+    resources.extend(own.into_values());
+    mixed.into_iter().map(|d| (d.read, d.write)).collect()
+}
+
+/// Bytes per second of reads, and of writes, of each flow if nobody else were there and it had as many outstanding as it liked.
+fn solo(plan: &Plan, corner: Corner, resources: &[Resource<Key>]) -> Vec<[f64; 2]> {
+    let storage = &*plan.storage;
+    // The least that DMA alone leaves, by flow of PCIe.
+    let mut most = vec![f64::INFINITY; plan.flows.len()];
+    for r in resources {
+        for u in r.uses.iter().filter(|u| u.weight + u.first_least > 0.0) {
+            most[u.flow] = most[u.flow].min(r.capacity / (u.weight + u.first_least));
+        }
+    }
+    let rate = |f: &IoFlow, reads: bool| {
+        let only: Vec<Kind> = kinds(&f.lines).into_iter().filter(|k| k.read == reads).collect();
+        if only.is_empty() {
+            return f64::INFINITY;
+        }
+        let d = demand(plan, corner, f, &only);
+        let own = d.parts.iter().map(|(_, c, w)| if *w > 0.0 { c / w } else { f64::INFINITY });
+        let Dma::Pcie { read, write } = adapter(storage, f).dma;
+        own.chain([most[read.0 as usize] / d.read.max(1e-300), most[write.0 as usize] / d.write.max(1e-300)])
+            .fold(f64::INFINITY, f64::min)
+    };
+    storage.flows.iter().map(|f| [rate(f, true), rate(f, false)]).collect()
+}
+
+/// Mean unloaded time of an operation, seconds: that of an I/O and of its reply, each by itself.
+fn f_time(plan: &Plan, corner: Corner, flow: &IoFlow, solo: &[f64; 2]) -> f64 {
+    kinds(&flow.lines).iter().map(|k| k.count * time(plan, corner, flow, *k, solo)).sum()
+}
+
+/// Unloaded time of one command, seconds: from the worker to the target and back. Its data flow as fast as the slowest thing on their way lets them, and no
+/// slower; so it is a lower bound.
+fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) -> f64 {
+    let storage = &*plan.storage;
+    let own = adapter(storage, flow);
+    let Dma::Pcie { read, write } = own.dma;
+    let (read, write) = (&plan.flows[read.0 as usize], &plan.flows[write.0 as usize]);
+    let request = plan.request_size(corner, read);
+    let fetch = |bytes: u64| {
+        if bytes == 0 { 0.0 } else { latency::read(plan, corner, read, bytes, request.min(bytes)).last * 1e-9 }
+    };
+    let store = |bytes: u64| if bytes == 0 { 0.0 } else { latency::write(plan, corner, write, bytes) * 1e-9 };
+    let keys = &own.keys;
+    let mut time = flow.submit.at(corner).seconds()
+        + fetch(keys.command_bytes.at(corner).0)
+        + keys.command_time.at(corner).seconds()
+        + store(keys.status_bytes.at(corner).0)
+        + flow.complete.at(corner).seconds();
+    let data = k.bytes / solo[usize::from(!k.read)];
+    let target = match flow.volume {
+        Volume::Target(t) => Some(t),
+        // A write is done when it is in the cache: no faster than over the host's bus, which the bound of the DMA holds.
+        Volume::Array(_) if !k.read => None,
+        Volume::Array(a) => storage.arrays[a as usize].disks.first().copied(),
+    };
+    let Some(target) = target else { return time + fetch(request.min(k.bytes as u64)) };
+    let Target { device, transport, .. } = &storage.targets[target as usize];
+    let t = &storage.transports[*transport as usize];
+    let begin = match device {
+        Device::Ram(d) => d.latency.at(corner).seconds(),
+        Device::Disk(d) => d.command_time.at(corner).seconds() + k.random * positioning(d, corner, flow.range.f64()),
+    };
+    match &t.medium {
+        Medium::Fc { keys, .. } => {
+            let (rate, frame) = (keys.fc.typical.rate().bytes(), keys.frame.at(corner).0);
+            let bytes = |n: u64| fc::frame(n) as f64 / rate;
+            let hop = flight(keys.length.at(corner)).seconds();
+            let last = (k.bytes as u64).min(frame);
+            // Command there, data, response behind them; a write's XFER_RDY comes first, and its first frame from memory.
+            time += bytes(fc::CMND) + hop + begin + bytes(fc::RSP) + hop;
+            if k.read {
+                time += hop;
+            } else {
+                time += bytes(fc::XFER_RDY) + 2.0 * hop + fetch(last);
+            }
+        }
+        // The last burst is counted with the data.
+        Medium::Scsi { .. } => time += begin,
+    }
+    let parallel = match flow.volume {
+        // The pieces of an array come side by side.
+        Volume::Array(_) => k.bytes / solo[0],
+        Volume::Target(_) => data,
+    };
+    time + parallel
+}
+
+/// What a part is called, and what of it is used.
+pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
+    let s = &*plan.storage;
+    let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
+    match part {
+        Part::Transport(t, back) => {
+            let t = &s.transports[t as usize];
+            let from = &s.adapters[t.adapter as usize].name;
+            let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
+            let end = if back { from } else { to };
+            (format!("links.{} toward {end}", t.name), "slots".into(), "100 % of its slots taken".into())
+        }
+        Part::Target(t) => {
+            let t = &s.targets[t as usize];
+            let (what, why) = match t.device {
+                Device::Ram(_) => ("its rate", "its rate, reads and writes added"),
+                Device::Disk(_) => ("heads", "100 % of their time"),
+            };
+            (format!("parts.{}", t.name), what.into(), why.into())
+        }
+        Part::Cache(a) => (adapter(a), "cache memory".into(), "its memory_bandwidth".into()),
+        Part::Parity(a) => (adapter(a), "parity engine".into(), "its xor_rate".into()),
+        Part::Processor(a) => (adapter(a), "processor".into(), "100 % of its time: command_time".into()),
+        Part::Worker(w) => {
+            let host = &s.workers[w as usize];
+            (format!("parts.{host}"), format!("worker {w}"), "submit_time + complete_time".into())
+        }
+        Part::Outstanding(i) => {
+            let what = format!("{capacity} outstanding / the unloaded time of an I/O");
+            (format!("flows.{}", s.flows[i as usize].group), "I/Os outstanding".into(), what)
+        }
+    }
+}
+
+/// The reports of the tables of I/Os.
+pub(super) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<FlowReport> {
+    let first = plan.flows.len();
+    plan.storage
+        .groups()
+        .iter()
+        .map(|g| {
+            let members: Vec<usize> = g.iter().map(|i| i + first).collect();
+            report(plan, &members, outcomes)
+        })
+        .collect()
+}
+
+fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
+    let first = plan.flows.len();
+    let flow = |i: usize| &plan.storage.flows[i - first];
+    let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
+    let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
+    let bound = super::bounds(members, [slower, typical, faster]);
+    let main = typically_bound(&typical.shares, members);
+    let bound_by = super::binding(plan, typical, main);
+    let bound_also = others(members.iter().map(|&i| super::element(plan, typical, i)), &bound_by.element);
+    let of = flow(members[0]);
+    let time = |corner: Corner, o: &Outcome| {
+        // Held for so long by Little's law: what the closed load's own resource says.
+        let slowest = members.iter().map(|&i| {
+            let f = flow(i);
+            let mine = o.resources.iter().find(|r| r.key == Key::Storage(Part::Outstanding((i - first) as u32)));
+            let weight = mine.and_then(|r| r.uses.first()).map_or(0.0, |u| u.weight);
+            weight * f.mix().bytes - f.mix().delay
+        });
+        let _ = corner;
+        slowest.fold(0.0, f64::max) / of.lines.iter().map(ops).sum::<f64>()
+    };
+    FlowReport {
+        name: of.group.clone(),
+        instances: members.len(),
+        what: format!("{}, {}", of.about, plan.storage.route_text(of)),
+        both_ways: false,
+        wanted_each: Vec::new(),
+        bound,
+        share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
+        each,
+        framing_limit: super::bound_of_framing(plan, &typical.resources, members) * 8.0,
+        latency_first: None,
+        latency: Ranged {
+            slower: time(Corner::Slower, slower),
+            typical: time(Corner::Typical, typical),
+            faster: time(Corner::Faster, faster),
+        },
+        round_trip: None,
+        bound_by,
+        bound_also,
+        lifting: None,
+        measured: of.measured.map(|m| Measured {
+            each: m.bits(),
+            unexplained: members.iter().map(|&i| typical.shares[i].rate * 8.0 - m.bits()).collect(),
+            above_bound: members
+                .iter()
+                .filter(|_| m.bits() * members.len() as f64 > bound.faster * (1.0 + 1e-9))
+                .count(),
+        }),
+        verdict: Verdict::Stable,
+        excess: Excess::Source,
+    }
+}
+
+/// I/Os for each draw of a line: the reply is one too.
+fn ops(line: &Line) -> f64 {
+    line.share as f64 / WHOLE as f64 * if line.reply.0 > 0 { 2.0 } else { 1.0 }
+}
+
+/// The transports at the estimated load.
+pub(super) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
+    let storage = &*plan.storage;
+    let first = plan.flows.len();
+    let mut back = None;
+    storage
+        .wires()
+        .map(|wire| {
+            let t = wire.transport;
+            // The second of a link's two wires is the way back.
+            let again = back == Some(t.name.as_str());
+            back = Some(t.name.as_str());
+            let at = storage.transports.iter().position(|x| x.name == t.name).unwrap_or(0) as u32;
+            let key = Key::Storage(Part::Transport(at, again));
+            let uses = outcome.resources.iter().find(|r| r.key == key);
+            let (mut used, mut payload) = (0.0, 0.0);
+            for u in uses.iter().flat_map(|r| &r.uses) {
+                let (rate, mix) = (outcome.shares[u.flow].rate, storage.flows[u.flow - first].mix());
+                used += rate * u.weight;
+                payload += rate * carried(storage, &storage.flows[u.flow - first], t.adapter, at, again, &mix);
+            }
+            let (raw, coded, used) = match &t.medium {
+                Medium::Fc { keys, .. } => (keys.fc.typical.raw().bits(), t.rate().bits(), used * 8.0),
+                Medium::Scsi { .. } => (t.rate().bits(), t.rate().bits(), used * t.rate().bits()),
+            };
+            let payload = (payload * 8.0).min(used);
+            let ledger = Ledger {
+                raw,
+                line_coding: raw - coded,
+                framing: used - payload,
+                payload,
+                idle: (coded - used).max(0.0),
+                ..Ledger::default()
+            };
+            LinkReport {
+                name: t.name.clone(),
+                from: wire.from.into(),
+                to: wire.to.into(),
+                speed: t.speed(),
+                payload: ranged(|_| payload),
+                ledger,
+                tlps: 0.0,
+                tlp_overhead: None,
+            }
+        })
+        .collect()
+}
+
+/// Data bytes on a transport's wire per payload byte of a flow.
+fn carried(storage: &Storage, flow: &IoFlow, _: u32, transport: u32, back: bool, mix: &Mix) -> f64 {
+    let fc = matches!(storage.transports[transport as usize].medium, Medium::Fc { .. });
+    let (read, written) = (mix.read / mix.bytes, mix.written / mix.bytes);
+    match flow.volume {
+        Volume::Target(_) if fc => {
+            if back {
+                read
+            } else {
+                written
+            }
+        }
+        Volume::Target(_) => read + written,
+        Volume::Array(a) => {
+            let a = &storage.arrays[a as usize];
+            let mine = a.disks.iter().filter(|d| storage.targets[**d as usize].transport == transport).count();
+            let copies = match a.keys.level.typical {
+                Level::Raid0 => 1.0,
+                Level::Raid1 | Level::Raid10 => 2.0,
+                Level::Raid5 => 1.0 + 1.0 / a.data_disks() as f64,
+            };
+            (read + written * copies) * mine as f64 / a.disks.len() as f64
+        }
+    }
+}
+
+/// The place of a flow's packets in the arbitration trees of PCIe: behind its adapter's port, beside the other flows there.
+pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
+    if hops == OWN {
+        return vec![flow as u64];
+    }
+    let io = &plan.storage.flows[flow - plan.flows.len()];
+    let Dma::Pcie { write, .. } = adapter(&plan.storage, io).dma;
+    let mut way = path(&plan.flows[write.0 as usize], hops.min(plan.flows[write.0 as usize].route.len()));
+    way.push(2 << 40 | flow as u64);
+    way
+}
+
+/// What binds a flow of I/Os.
+pub(super) fn binding(plan: &Plan, part: Part, capacity: f64) -> Binding {
+    let (element, resource, evidence) = words(plan, part, capacity);
+    Binding { element, resource, evidence }
+}

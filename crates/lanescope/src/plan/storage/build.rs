@@ -1,0 +1,494 @@
+//! From a scenario's adapters, targets, arrays and flows of I/Os to [`Storage`].
+
+use super::{Adapter, Array, Device, Dma, IoFlow, Medium, Storage, Target, Transport, Volume};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::address::{self, Address, Directory};
+use crate::plan::route::Map;
+use crate::plan::{self, Flow, FlowId, Link, PartId, Place, Program};
+use crate::protocol::fibre_channel::MOST_FIELD;
+use crate::protocol::pcie::PayloadSize;
+use crate::protocol::scsi;
+use crate::scenario::keys::{self, Do, FileTest, Level, Line, Load, WHOLE};
+use crate::scenario::quantity::{Confidence, Name, Names, Origin, Quantity};
+use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario, StoreKeys};
+use crate::units::{Bytes, Time};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// I/Os that all workers together may keep in flight: each costs a simulation some hundred bytes.
+const MOST_IN_FLIGHT: u64 = 1 << 20;
+/// Devices on one parallel SCSI bus: 16 with a wide one, the adapter among them (SPI-3, 4.7).
+const MOST_ON_SCSI: usize = 16;
+
+/// What of the host's side is already wired.
+pub(in crate::plan) struct Host<'a> {
+    pub(in crate::plan) parts: &'a [plan::Part],
+    pub(in crate::plan) links: &'a [Link],
+    pub(in crate::plan) map: &'a Map,
+}
+
+/// Resolves and checks the storage of a scenario, and adds each adapter's DMA to `flows`.
+pub(in crate::plan) fn build(
+    diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
+    host: &Host,
+    flows: &mut Vec<Flow>,
+) -> Storage {
+    let mut storage = Storage::default();
+    if scenario.stores.is_empty() && scenario.ios.is_empty() {
+        return storage;
+    }
+    let directory = Directory::new(&scenario.stores);
+    let mut places = Places { adapter: HashMap::new(), target: HashMap::new(), array: HashMap::new() };
+    for (i, part) in scenario.stores.iter().enumerate() {
+        let (id, name, group) = (PartId(i as u32), part.name.clone(), part.group.clone());
+        let target = |device| Target { name: name.clone(), group: group.clone(), device, transport: u32::MAX };
+        match &part.keys {
+            StoreKeys::Adapter(keys) => {
+                let Some((dma, host)) = dma(diagnostics, host, &name, keys, part.span, flows) else { continue };
+                places.adapter.insert(id, storage.adapters.len() as u32);
+                storage.adapters.push(Adapter { name, group, keys: keys.clone(), dma, host });
+            }
+            StoreKeys::Ram(keys) => {
+                places.target.insert(id, storage.targets.len() as u32);
+                storage.targets.push(target(Device::Ram(keys.clone())));
+            }
+            StoreKeys::Disk(keys) => {
+                places.target.insert(id, storage.targets.len() as u32);
+                storage.targets.push(target(Device::Disk(keys.clone())));
+            }
+            StoreKeys::Array(_) => {}
+        }
+    }
+    for link in &scenario.fc_links {
+        fibre_channel(diagnostics, &directory, &places, link, &mut storage);
+    }
+    for link in &scenario.scsi_links {
+        parallel(diagnostics, &directory, &places, link, &mut storage);
+    }
+    for (i, part) in scenario.stores.iter().enumerate() {
+        let loose = places.target.get(&PartId(i as u32)).map(|t| storage.targets[*t as usize].transport == u32::MAX);
+        if loose == Some(true) && !diagnostics.has_errors() {
+            diagnostics.push(
+                Diagnostic::error(part.span, format!("{} is wired to nothing", part.name))
+                    .hint(format!("add a link with fc or scsi: between = [\"an adapter\", \"{}\"]", part.name)),
+            );
+        }
+    }
+    if diagnostics.has_errors() {
+        return storage;
+    }
+    for (i, part) in scenario.stores.iter().enumerate() {
+        let StoreKeys::Array(keys) = &part.keys else { continue };
+        if let Some(array) = array(diagnostics, &directory, &places, &storage, keys, part.span) {
+            places.array.insert(PartId(i as u32), storage.arrays.len() as u32);
+            storage.arrays.push(Array { name: part.name.clone(), group: part.group.clone(), ..array });
+        }
+    }
+    for io in &scenario.ios {
+        expand(diagnostics, &directory, &places, host, io, &mut storage);
+        if storage.flows.len() > MAX_THINGS {
+            diagnostics.push(
+                Diagnostic::error(io.span, format!("more than {MAX_THINGS} flows"))
+                    .hint("hosts x workers x targets, of all flows together"),
+            );
+            return storage;
+        }
+    }
+    let in_flight: u64 = storage.flows.iter().map(|f| f.outstanding.typical.get() as u64).sum();
+    if let (true, Some(io)) = (in_flight > MOST_IN_FLIGHT, scenario.ios.first()) {
+        diagnostics.push(
+            Diagnostic::error(
+                io.keys.outstanding.span.unwrap_or(io.span),
+                format!("{in_flight} I/Os in flight, all workers and targets together"),
+            )
+            .hint(format!("at most {MOST_IN_FLIGHT}")),
+        );
+    }
+    storage
+}
+
+/// What a part of storage has become.
+struct Places {
+    adapter: HashMap<PartId, u32>,
+    target: HashMap<PartId, u32>,
+    array: HashMap<PartId, u32>,
+}
+
+/// An adapter's way to host memory, both ways; and its host.
+fn dma(
+    diagnostics: &mut Diagnostics,
+    host: &Host,
+    name: &str,
+    keys: &keys::HostAdapter,
+    span: Span,
+    flows: &mut Vec<Flow>,
+) -> Option<(Dma, String)> {
+    let source = PartId(host.parts.iter().position(|p| p.name == name)? as u32);
+    let target = host.map.root(source);
+    let part = &host.parts[target.0 as usize];
+    if source == target || !matches!(part.keys, PartKeys::RootComplex(_)) {
+        // Without any link the plan says so by itself.
+        if source != target {
+            diagnostics.push(Diagnostic::error(span, format!("{name} hangs below no root complex")));
+        }
+        return None;
+    }
+    let route = host.map.route(host.links, source, target)?;
+    let payload = route.iter().map(|h| &host.links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
+    let why = "a device's DMA for the I/Os of its host";
+    let piece = Bytes(keys.port_buffer.typical.0.clamp(512, 4096));
+    let mut flow = |op: Do, what: &str| {
+        let id = FlowId(flows.len() as u32);
+        flows.push(Flow {
+            name: format!("{name} {what} host memory"),
+            group: format!("{name} {what} host memory"),
+            source,
+            target,
+            place: Place::Memory,
+            op: Quantity::derived(op, Origin::Assumed, Confidence::Exact, why),
+            size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
+            header: keys.header.clone(),
+            load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
+            program: Program::Fed,
+            route: route.clone(),
+            payload: payload.clone().unwrap_or_else(|| {
+                Quantity::derived(PayloadSize::RESET, Origin::Standard, Confidence::Guess, "2.0, 7.8.4")
+            }),
+            measured: None,
+        });
+        id
+    };
+    Some((Dma::Pcie { read: flow(Do::Read, "reads"), write: flow(Do::Write, "writes") }, part.name.clone()))
+}
+
+/// The adapters and targets that a list of names stands for.
+fn ends(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<StoreKeys>,
+    places: &Places,
+    names: &Names,
+    span: Span,
+) -> Option<(Vec<u32>, Vec<u32>)> {
+    let [first, rest @ ..] = names.0.as_slice() else { return None };
+    if rest.is_empty() {
+        diagnostics.push(
+            Diagnostic::error(span, "a link joins an adapter and its targets")
+                .hint("between = [\"an adapter\", \"a target\", …]"),
+        );
+        return None;
+    }
+    let mut find = |name: &Name, places: &HashMap<PartId, u32>, what: &str| {
+        let Address { parts, rest, .. } = directory.find(diagnostics, &name.text, name.span)?;
+        if !rest.is_empty() {
+            diagnostics
+                .push(Diagnostic::error(name.span, format!("{what} has no {rest:?}")).hint("ports are taken in order"));
+            return None;
+        }
+        let ids: Option<Vec<u32>> = parts.iter().map(|p| places.get(p).copied()).collect();
+        if ids.is_none() {
+            let d = Diagnostic::error(name.span, format!("{} is not {what}", name.text));
+            diagnostics.push(d.hint("the adapter comes first, then what hangs on it: disks and RAM disks"));
+        }
+        ids
+    };
+    let adapters = find(first, &places.adapter, "a host adapter")?;
+    let mut targets = Vec::new();
+    for name in rest {
+        targets.extend(find(name, &places.target, "a disk or RAM disk")?);
+    }
+    Some((adapters, targets))
+}
+
+/// Plugs a target into a transport.
+fn plug(diagnostics: &mut Diagnostics, storage: &mut Storage, target: u32, transport: u32, span: Span) {
+    let t = &mut storage.targets[target as usize];
+    if t.transport == u32::MAX {
+        t.transport = transport;
+    } else {
+        let (name, other) = (&t.name, &storage.transports[t.transport as usize].name);
+        diagnostics.push(
+            Diagnostic::error(span, format!("{name} is already plugged into links.{other}"))
+                .hint("a target has one port"),
+        );
+    }
+}
+
+fn fibre_channel(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<StoreKeys>,
+    places: &Places,
+    link: &Named<keys::FcLink>,
+    storage: &mut Storage,
+) {
+    let k = &link.keys;
+    let span = k.between.span.unwrap_or(link.span);
+    let frame = k.frame.typical.0;
+    if frame == 0 || frame > MOST_FIELD {
+        diagnostics.push(
+            Diagnostic::error(k.frame.span.unwrap_or(span), format!("a frame with {} of data", k.frame.typical))
+                .hint(format!("the data field has 1 B to {MOST_FIELD} B (FC-FS)")),
+        );
+        return;
+    }
+    let Some((adapters, targets)) = ends(diagnostics, directory, places, &k.between.typical, span) else { return };
+    let names = &k.between.typical.0;
+    let sides = [(names[0].text.as_str(), adapters.len(), true), (names[1].text.as_str(), targets.len(), false)];
+    let Some(n) = address::pairs(diagnostics, Some(span), sides) else { return };
+    for i in 0..n {
+        let (adapter, target) = (adapters[i * adapters.len() / n], targets[i]);
+        let name = if n > 1 { format!("{}.{i}", link.name) } else { link.name.clone() };
+        let frames = |buffer: Bytes| (buffer.0 / frame).clamp(1, 65_535) as u32;
+        let own = storage.adapters[adapter as usize].keys.port_buffer.typical;
+        let its = match &storage.targets[target as usize].device {
+            Device::Ram(k) => k.port_buffer.typical,
+            Device::Disk(k) => k.cache.typical,
+        };
+        let transport = storage.transports.len() as u32;
+        plug(diagnostics, storage, target, transport, span);
+        let medium = Medium::Fc { keys: k.clone(), credit: [frames(own), frames(its)] };
+        storage.transports.push(Transport { name, group: link.name.clone(), adapter, targets: vec![target], medium });
+    }
+}
+
+fn parallel(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<StoreKeys>,
+    places: &Places,
+    link: &Named<keys::ScsiLink>,
+    storage: &mut Storage,
+) {
+    let k = &link.keys;
+    let span = k.between.span.unwrap_or(link.span);
+    let Some((adapters, targets)) = ends(diagnostics, directory, places, &k.between.typical, span) else { return };
+    let [adapter] = adapters[..] else {
+        diagnostics.push(
+            Diagnostic::error(span, format!("links.{} has {} adapters", link.name, adapters.len()))
+                .hint("one adapter, then all its disks on this bus; write a link for each bus"),
+        );
+        return;
+    };
+    if targets.len() + 1 > MOST_ON_SCSI {
+        let what = format!("links.{}: {} devices on one bus", link.name, targets.len() + 1);
+        diagnostics.push(
+            Diagnostic::error(span, what).hint("a wide bus has 16 identifiers, the adapter's among them (SPI-3)"),
+        );
+        return;
+    }
+    if k.burst.typical.0 < 512 || k.burst.typical.0 > 1 << 24 {
+        let what = format!("links.{}: bursts of {}", link.name, k.burst.typical);
+        diagnostics.push(Diagnostic::error(k.burst.span.unwrap_or(span), what).hint("512 B to 16 MiB"));
+        return;
+    }
+    let transport = storage.transports.len() as u32;
+    targets.iter().for_each(|t| plug(diagnostics, storage, *t, transport, span));
+    let medium = Medium::Scsi { keys: k.clone(), habits: scsi::Habits::of(k.scsi.typical.0) };
+    let name = link.name.clone();
+    storage.transports.push(Transport { name: name.clone(), group: name, adapter, targets, medium });
+}
+
+fn array(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<StoreKeys>,
+    places: &Places,
+    storage: &Storage,
+    keys: &keys::Array,
+    span: Span,
+) -> Option<Array> {
+    let mut disks = Vec::new();
+    for name in &keys.disks.typical.0 {
+        let found = directory.find(diagnostics, &name.text, name.span)?;
+        for part in found.parts {
+            let Some(&target) = places.target.get(&part) else {
+                diagnostics.push(Diagnostic::error(name.span, format!("{} is no disk", name.text)));
+                return None;
+            };
+            if disks.contains(&target) {
+                diagnostics.push(Diagnostic::error(name.span, format!("{} is in the array twice", name.text)));
+                return None;
+            }
+            disks.push(target);
+        }
+    }
+    let at = keys.disks.span.unwrap_or(span);
+    let (level, n) = (keys.level.typical, disks.len());
+    let wrong = match level {
+        Level::Raid0 if n < 1 => Some("RAID 0 has at least one disk"),
+        Level::Raid1 if n != 2 => Some("RAID 1 is a pair; for more pairs there is raid10"),
+        Level::Raid5 if n < 3 => Some("RAID 5 has at least three: a stripe of two data strips and a parity"),
+        Level::Raid10 if n < 4 || n % 2 == 1 => Some("RAID 10 has pairs, at least two of them"),
+        _ => None,
+    };
+    if let Some(why) = wrong {
+        let shown = crate::scenario::quantity::Shape::show(&level);
+        diagnostics.push(Diagnostic::error(at, format!("{shown} of {n} disks")).hint(why));
+        return None;
+    }
+    let adapter = storage.adapter_of(disks[0]);
+    if let Some(other) = disks.iter().find(|d| storage.adapter_of(**d) != adapter) {
+        let name = &storage.targets[*other as usize].name;
+        diagnostics
+            .push(Diagnostic::error(at, format!("{name} hangs on another adapter")).hint("an array is its adapter's"));
+        return None;
+    }
+    if storage.adapters[adapter as usize].keys.cache.is_none() {
+        let name = &storage.adapters[adapter as usize].name;
+        diagnostics.push(
+            Diagnostic::error(at, format!("{name} has no cache to run an array in"))
+                .hint(format!("say parts.{name}.cache, for example \"128 MiB\"")),
+        );
+        return None;
+    }
+    let strip = keys.strip.typical.0;
+    let least = disks.iter().map(|d| storage.targets[*d as usize].capacity()).min().unwrap_or(0);
+    if strip > least {
+        diagnostics.push(Diagnostic::error(
+            keys.strip.span.unwrap_or(span),
+            format!("a strip of {} does not fit on its disks", keys.strip.typical),
+        ));
+        return None;
+    }
+    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, adapter })
+}
+
+/// The lines of a file test: what the file system makes of it.
+fn test_lines(k: &keys::Io, test: FileTest) -> Line {
+    // Sequential records are gathered into requests; random ones go by themselves.
+    let size = if test.random() { k.record.typical } else { k.request.typical };
+    Line {
+        size,
+        share: WHOLE,
+        read: if test.reads() { WHOLE } else { 0 },
+        random: if test.random() { WHOLE } else { 0 },
+        delay: Time::ZERO,
+        burst: 1,
+        align: if test.random() { k.record.typical } else { Bytes(0) },
+        reply: Bytes(0),
+    }
+}
+
+fn expand(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<StoreKeys>,
+    places: &Places,
+    host: &Host,
+    io: &Named<keys::Io>,
+    storage: &mut Storage,
+) {
+    let k = &io.keys;
+    let (from_span, to_span) = (k.from.span.unwrap_or(io.span), k.to.span.unwrap_or(io.span));
+    let Some(hosts) = hosts(diagnostics, host, &k.from.typical, from_span) else { return };
+    let Some(to) = directory.find(diagnostics, &k.to.typical, to_span) else { return };
+    let volumes: Option<Vec<Volume>> = (to.parts.iter())
+        .map(|p| places.target.get(p).map(|t| Volume::Target(*t)).or(places.array.get(p).map(|a| Volume::Array(*a))))
+        .collect();
+    let Some(volumes) = volumes.filter(|_| to.rest.is_empty()) else {
+        diagnostics.push(
+            Diagnostic::error(to_span, format!("{} is nothing to read from or write to", k.to.typical))
+                .hint("targets are disks, RAM disks and arrays"),
+        );
+        return;
+    };
+    let test = k.test.as_ref().map(|t| t.typical);
+    let lines: Arc<[Line]> = match (&k.access, test) {
+        (Some(access), _) => access.typical.0.clone().into(),
+        (None, Some(test)) => [test_lines(k, test)].into(),
+        (None, None) => return,
+    };
+    let about = match (&k.access, test) {
+        (Some(access), _) => crate::scenario::quantity::Shape::show(&access.typical),
+        (None, Some(t)) => {
+            format!("IOzone {}, {} records", crate::scenario::quantity::Shape::show(&t), k.record.typical)
+        }
+        (None, None) => String::new(),
+    };
+    // A random reader waits for each record; read-ahead and write-behind do the rest.
+    let outstanding = match test {
+        Some(FileTest::RandomRead) | None => k.outstanding.clone(),
+        Some(_) => k.ahead.clone(),
+    };
+    let largest = lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0);
+    let count = hosts.len() * k.workers.typical.get() as usize * volumes.len();
+    if count > MAX_THINGS {
+        diagnostics.push(
+            Diagnostic::error(k.workers.span.unwrap_or(io.span), format!("{count} pairs of a worker and a target"))
+                .hint(format!("at most {MAX_THINGS}")),
+        );
+        return;
+    }
+    let many = count > 1 || to.many;
+    let mut n = 0;
+    for name in hosts {
+        for _worker in 0..k.workers.typical.get() {
+            let worker = storage.workers.len() as u32;
+            storage.workers.push(name.clone());
+            for &volume in &volumes {
+                let adapter = match volume {
+                    Volume::Target(t) => storage.adapter_of(t),
+                    Volume::Array(a) => storage.arrays[a as usize].adapter,
+                };
+                let own = &storage.adapters[adapter as usize];
+                if own.host != name {
+                    let what = format!("{} hangs on {}, which is not {name}'s", storage.volume_name(volume), own.name);
+                    diagnostics
+                        .push(Diagnostic::error(to_span, what).hint("workers reach what hangs below their own host"));
+                    return;
+                }
+                let capacity = storage.capacity(volume);
+                let range = k.file.as_ref().map_or(capacity, |f| f.typical.0);
+                if range > capacity || largest > range {
+                    let (what, span) = match &k.file {
+                        Some(f) if range > capacity => (
+                            format!(
+                                "a file of {} on {}, which holds {}",
+                                f.typical,
+                                storage.volume_name(volume),
+                                Bytes(capacity)
+                            ),
+                            f.span,
+                        ),
+                        _ => (
+                            format!("an I/O of {} in a range of {}", Bytes(largest), Bytes(range)),
+                            k.access.as_ref().and_then(|a| a.span),
+                        ),
+                    };
+                    diagnostics.push(Diagnostic::error(span.unwrap_or(io.span), what));
+                    return;
+                }
+                storage.flows.push(IoFlow {
+                    name: if many { format!("{}.{n}", io.name) } else { io.name.clone() },
+                    group: io.name.clone(),
+                    worker,
+                    volume,
+                    adapter,
+                    lines: lines.clone(),
+                    range: Bytes(range),
+                    outstanding: outstanding.clone(),
+                    submit: k.submit_time.clone(),
+                    complete: k.complete_time.clone(),
+                    measured: k.measured.as_ref().map(|q| q.typical),
+                    about: about.clone(),
+                    test,
+                });
+                n += 1;
+            }
+        }
+    }
+}
+
+/// The hosts that a name stands for.
+fn hosts(diagnostics: &mut Diagnostics, host: &Host, text: &str, span: Span) -> Option<Vec<String>> {
+    let roots = || host.parts.iter().filter(|p| matches!(p.keys, PartKeys::RootComplex(_)));
+    let group = text.strip_suffix(".*");
+    let found: Vec<String> =
+        roots().filter(|p| p.name == text || group == Some(p.group.as_str())).map(|p| p.name.clone()).collect();
+    if found.is_empty() {
+        let names: Vec<&str> = roots().map(|p| p.name.as_str()).collect();
+        let near = crate::diagnostic::nearest(text, names.iter().copied());
+        let hint = near.map_or_else(|| format!("hosts are: {}", names.join(", ")), |n| format!("did you mean {n}?"));
+        diagnostics
+            .push(Diagnostic::error(span, format!("{text:?} is no host: I/Os come from a root complex")).hint(hint));
+        return None;
+    }
+    Some(found)
+}

@@ -1,0 +1,376 @@
+//! Host adapters, their transports and targets, arrays, and the I/Os of hosts, resolved.
+//!
+//! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a Fibre Channel link or a SCSI bus) to a target, and back. Its
+//! data cross the host's own bus as DMA: two flows of that bus for each adapter, one that reads host memory and one that writes it, with
+//! the program [`Program::Fed`](super::Program::Fed). A *volume* is what workers see: a target, or an array of several.
+
+mod build;
+
+pub(super) use build::{Host, build};
+
+use super::FlowId;
+use crate::protocol::scsi;
+use crate::scenario::keys::{
+    self, Disk, FcLink, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, WHOLE,
+};
+use crate::scenario::quantity::Quantity;
+use crate::units::{Bytes, Rate, Time};
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+/// The storage of a plan; without adapters where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Storage {
+    /// Host adapters.
+    pub adapters: Vec<Adapter>,
+    /// Disks and RAM disks.
+    pub targets: Vec<Target>,
+    /// Arrays.
+    pub arrays: Vec<Array>,
+    /// What joins adapters and targets.
+    pub transports: Vec<Transport>,
+    /// Workers: the host of each.
+    pub workers: Vec<String>,
+    /// One for each worker and volume.
+    pub flows: Vec<IoFlow>,
+}
+
+/// The two flows by which an adapter moves data over its host's bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dma {
+    /// Over PCIe.
+    Pcie {
+        /// Reads of host memory: the data of disk writes, and commands.
+        read: FlowId,
+        /// Writes to host memory: the data of disk reads, and status.
+        write: FlowId,
+    },
+}
+
+/// A host adapter.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    /// `hba.0`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// Its values.
+    pub keys: HostAdapter,
+    /// How it reaches host memory.
+    pub dma: Dma,
+    /// The host whose memory that is.
+    pub host: String,
+}
+
+/// What a target is.
+#[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
+#[derive(Clone, Debug)]
+pub enum Device {
+    /// RAM behind a controller.
+    Ram(RamDisk),
+    /// A disk.
+    Disk(Disk),
+}
+
+/// A disk or RAM disk on a transport.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// `disk.3`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// Its values.
+    pub device: Device,
+    /// The transport that it hangs on.
+    pub transport: u32,
+}
+
+/// An array of targets behind one adapter.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// Its name.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// Its values.
+    pub keys: keys::Array,
+    /// The targets, in the order of the strips.
+    pub disks: Vec<u32>,
+    /// The adapter that all hang on.
+    pub adapter: u32,
+}
+
+/// How an adapter and its targets are joined.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    /// `fc.1`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// The adapter.
+    pub adapter: u32,
+    /// The targets: one on Fibre Channel.
+    pub targets: Vec<u32>,
+    /// What it is.
+    pub medium: Medium,
+}
+
+/// What a transport is.
+#[derive(Clone, Debug)]
+pub enum Medium {
+    /// A Fibre Channel link between two ports.
+    Fc {
+        /// Its values.
+        keys: FcLink,
+        /// Buffer-to-buffer credit that the target has at the adapter's port, and the adapter at the target's: frames.
+        credit: [u32; 2],
+    },
+    /// A parallel SCSI bus.
+    Scsi {
+        /// Its values.
+        keys: ScsiLink,
+        /// How it is used.
+        habits: scsi::Habits,
+    },
+}
+
+/// One direction of a transport, or a bus.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire<'a> {
+    /// What it is of.
+    pub transport: &'a Transport,
+    /// The end that sends; of a bus the adapter.
+    pub from: &'a str,
+    /// The end that receives; of a bus the first target.
+    pub to: &'a str,
+}
+
+/// What workers see as a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volume {
+    /// A target by itself.
+    Target(u32),
+    /// An array.
+    Array(u32),
+}
+
+/// The I/Os of one worker at one volume.
+#[derive(Clone, Debug)]
+pub struct IoFlow {
+    /// `io.3`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// The worker.
+    pub worker: u32,
+    /// What it works on.
+    pub volume: Volume,
+    /// The adapter that the volume hangs on.
+    pub adapter: u32,
+    /// What its I/Os are.
+    pub lines: Arc<[Line]>,
+    /// Bytes from the volume's beginning that are used.
+    pub range: Bytes,
+    /// I/Os outstanding.
+    pub outstanding: Quantity<std::num::NonZeroU32>,
+    /// Time of the worker's processor for each.
+    pub submit: Quantity<Time>,
+    /// The same when it is done.
+    pub complete: Quantity<Time>,
+    /// What was measured.
+    pub measured: Option<Rate>,
+    /// As written.
+    pub about: String,
+    /// The file test behind the lines, where it is one.
+    pub test: Option<FileTest>,
+}
+
+impl Storage {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.adapters.is_empty()
+    }
+
+    /// The adapter of a target.
+    pub fn adapter_of(&self, target: u32) -> u32 {
+        self.transports[self.targets[target as usize].transport as usize].adapter
+    }
+
+    /// The name of what a flow works on.
+    pub fn volume_name(&self, volume: Volume) -> &str {
+        match volume {
+            Volume::Target(t) => &self.targets[t as usize].name,
+            Volume::Array(a) => &self.arrays[a as usize].name,
+        }
+    }
+
+    /// Bytes of a volume.
+    pub fn capacity(&self, volume: Volume) -> u64 {
+        match volume {
+            Volume::Target(t) => self.targets[t as usize].capacity(),
+            Volume::Array(a) => {
+                let array = &self.arrays[a as usize];
+                let least = array.disks.iter().map(|d| self.targets[*d as usize].capacity()).min().unwrap_or(0);
+                // Whole strips only.
+                let strips = least / array.keys.strip.typical.0.max(1);
+                strips.saturating_mul(array.keys.strip.typical.0).saturating_mul(array.data_disks())
+            }
+        }
+    }
+
+    /// Indices of the flows of each table, in order.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        super::facts::tables(self.flows.iter().map(|f| f.group.as_str()))
+    }
+
+    /// `host → hba.0 → lun.0`.
+    pub fn route_text(&self, flow: &IoFlow) -> String {
+        let (host, adapter) = (&self.workers[flow.worker as usize], &self.adapters[flow.adapter as usize].name);
+        format!("{host} → {adapter} → {}", self.volume_name(flow.volume))
+    }
+
+    /// The wires in the order of reports: a Fibre Channel link toward its target and back, a bus once.
+    pub fn wires(&self) -> impl Iterator<Item = Wire<'_>> {
+        self.transports.iter().flat_map(|transport| {
+            let adapter = self.adapters[transport.adapter as usize].name.as_str();
+            let target = transport.targets.first().map_or("", |t| self.targets[*t as usize].name.as_str());
+            let there = Wire { transport, from: adapter, to: target };
+            let back =
+                matches!(transport.medium, Medium::Fc { .. }).then_some(Wire { transport, from: target, to: adapter });
+            std::iter::once(there).chain(back)
+        })
+    }
+
+    /// What works in a run, one name each: workers, adapters (processor, memory, parity), targets.
+    pub fn workers_and_parts(&self) -> Vec<String> {
+        let workers = self.workers.iter().enumerate().map(|(i, host)| format!("parts.{host}: worker {i}"));
+        let adapters = self.adapters.iter().flat_map(|a| {
+            ["processor", "cache memory", "parity engine"].map(|what| format!("parts.{}: {what}", a.name))
+        });
+        let targets = self.targets.iter().map(|t| match t.device {
+            Device::Ram(_) => format!("parts.{}: its rate", t.name),
+            Device::Disk(_) => format!("parts.{}: heads", t.name),
+        });
+        workers.chain(adapters).chain(targets).collect()
+    }
+
+    /// Every value of every thing, with its origin.
+    pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+        let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
+        let targets = self.targets.iter().map(|t| {
+            let settings = match &t.device {
+                Device::Ram(k) => k.settings(),
+                Device::Disk(k) => k.settings(),
+            };
+            (format!("parts.{}", t.name), settings)
+        });
+        let arrays = self.arrays.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
+        let links = self.transports.iter().map(|t| {
+            let settings = match &t.medium {
+                Medium::Fc { keys, .. } => keys.settings(),
+                Medium::Scsi { keys, .. } => keys.settings(),
+            };
+            (format!("links.{}", t.name), settings)
+        });
+        let flows = self.flows.iter().map(|f| {
+            let all = vec![
+                Setting::of("outstanding", &f.outstanding),
+                Setting::of("submit_time", &f.submit),
+                Setting::of("complete_time", &f.complete),
+            ];
+            (format!("flows.{}", f.name), all)
+        });
+        parts.chain(targets).chain(arrays).chain(links).chain(flows).collect()
+    }
+
+    pub(super) fn hash(&self, hash: &mut SipHasher13) {
+        for flow in &self.flows {
+            hash.write(self.route_text(flow).as_bytes());
+            hash.write_u64(flow.range.0);
+            for line in flow.lines.iter() {
+                hash.write(format!("{line:?}").as_bytes());
+            }
+        }
+    }
+}
+
+impl Target {
+    /// Bytes that it holds.
+    pub fn capacity(&self) -> u64 {
+        match &self.device {
+            Device::Ram(k) => k.capacity.typical.0,
+            Device::Disk(k) => k.capacity.typical.0,
+        }
+    }
+}
+
+impl Array {
+    /// Disks whose capacity is that of the array.
+    pub fn data_disks(&self) -> u64 {
+        let n = self.disks.len() as u64;
+        match self.keys.level.typical {
+            Level::Raid0 => n,
+            Level::Raid1 | Level::Raid10 => n / 2,
+            Level::Raid5 => n.saturating_sub(1),
+        }
+    }
+}
+
+impl Transport {
+    /// Bytes per second that its data could have at most, one way; shared by both on a bus.
+    pub fn rate(&self) -> Rate {
+        match &self.medium {
+            Medium::Fc { keys, .. } => keys.fc.typical.rate(),
+            Medium::Scsi { keys, .. } => keys.scsi.typical.0.peak(),
+        }
+    }
+
+    /// `4GFC`, or `ultra320 SCSI`.
+    pub fn speed(&self) -> String {
+        match &self.medium {
+            Medium::Fc { keys, .. } => keys.fc.typical.to_string(),
+            Medium::Scsi { keys, .. } => format!("{} SCSI", keys.scsi.typical.0.name),
+        }
+    }
+}
+
+/// What the I/Os of a flow are on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mix {
+    /// Bytes of one, replies included.
+    pub bytes: f64,
+    /// Bytes of it that are read, and written.
+    pub read: f64,
+    /// Bytes of it that are written.
+    pub written: f64,
+    /// Commands: 1, and 1 more where there is a reply.
+    pub reads: f64,
+    /// Commands that write.
+    pub writes: f64,
+    /// The part of the I/Os that begin anywhere.
+    pub random: f64,
+    /// Pause before it, on average, seconds.
+    pub delay: f64,
+}
+
+impl IoFlow {
+    /// The averages of its lines.
+    pub fn mix(&self) -> Mix {
+        let mut mix = Mix::default();
+        for line in self.lines.iter() {
+            let share = line.share as f64 / WHOLE as f64;
+            let read = line.read as f64 / WHOLE as f64;
+            let (size, reply) = (line.size.f64(), line.reply.f64());
+            let replies = if line.reply.0 > 0 { 1.0 } else { 0.0 };
+            mix.bytes += share * (size + reply);
+            mix.read += share * (read * size + (1.0 - read) * reply);
+            mix.written += share * ((1.0 - read) * size + read * reply);
+            mix.reads += share * (read + (1.0 - read) * replies);
+            mix.writes += share * (1.0 - read + read * replies);
+            mix.random += share * line.random as f64 / WHOLE as f64;
+            mix.delay += share * line.delay.seconds() / line.burst as f64;
+        }
+        mix
+    }
+}

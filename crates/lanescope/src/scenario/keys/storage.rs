@@ -1,0 +1,402 @@
+//! The keys of storage: host adapters, disks, RAM targets, arrays, their links, and the I/O that hosts ask for.
+
+use super::*;
+use crate::protocol::fibre_channel::LineRate as FcRate;
+use crate::protocol::scsi;
+use crate::scenario::quantity::expected;
+use crate::units::Length;
+
+/// No line of an access specification is larger: Iometer takes up to 1 GiB.
+const LARGEST_IO: u64 = 1 << 30;
+/// Lines of an access specification (Iometer 1.1.0: at most 100).
+pub const MOST_LINES: usize = 100;
+/// I/Os that one worker keeps outstanding at one target, at most: more than any queue in a host or a target holds.
+pub const MOST_OUTSTANDING: u32 = 65_536;
+
+words! {
+    /// How an array spreads its data.
+    Level {
+        /// Striped, nothing redundant.
+        Raid0 = "raid0",
+        /// Mirrored pairs, one after the other.
+        Raid1 = "raid1",
+        /// Striped, with one parity strip in each stripe, in turn on all disks.
+        Raid5 = "raid5",
+        /// Striped over mirrored pairs.
+        Raid10 = "raid10",
+    }
+}
+
+words! {
+    /// When an adapter with a cache says that a write is done.
+    WritePolicy {
+        /// When the data are in its cache.
+        WriteBack = "write-back",
+        /// When they are on the disks.
+        WriteThrough = "write-through",
+    }
+}
+
+words! {
+    /// A test of IOzone, of a file larger than the host's memory.
+    FileTest {
+        /// Sequential write of a new file.
+        Write = "write",
+        /// The same again.
+        Rewrite = "rewrite",
+        /// Sequential read.
+        Read = "read",
+        /// The same again.
+        Reread = "reread",
+        /// Records in random order.
+        RandomRead = "random-read",
+        /// The same, written.
+        RandomWrite = "random-write",
+    }
+}
+
+impl FileTest {
+    /// Whether it reads.
+    pub fn reads(self) -> bool {
+        matches!(self, FileTest::Read | FileTest::Reread | FileTest::RandomRead)
+    }
+
+    /// Whether its records come in random order.
+    pub fn random(self) -> bool {
+        matches!(self, FileTest::RandomRead | FileTest::RandomWrite)
+    }
+}
+
+words! {
+    /// What a host does.
+    IoWord {
+        /// Reads and writes of blocks, each from worker to target and back.
+        Io = "io",
+    }
+}
+
+/// One line of an access specification, as Iometer has them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// Bytes of an I/O.
+    pub size: Bytes,
+    /// Its share of the I/Os, in hundredths of a percent.
+    pub share: u32,
+    /// The probability that it reads, likewise.
+    pub read: u32,
+    /// The probability that it begins anywhere, and not where the last one ended.
+    pub random: u32,
+    /// Pause before each burst.
+    pub delay: Time,
+    /// I/Os of a burst.
+    pub burst: u32,
+    /// Offsets are multiples of this; 0 is the sector.
+    pub align: Bytes,
+    /// An answer of this size in the other direction follows each I/O; 0 is none.
+    pub reply: Bytes,
+}
+
+/// 100 % in the steps of [`Line`].
+pub const WHOLE: u32 = 10_000;
+
+/// An access specification: lines whose shares add up to 100 %.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Access(pub Vec<Line>);
+
+const LINE_KEYS: [&str; 8] = ["size", "share", "read", "random", "delay", "burst", "align", "reply"];
+
+/// A percentage from 0 to 100, in hundredths.
+fn part(key: &str, node: &Node) -> Result<u32, Problem> {
+    let hint = || Problem(format!("{key} is a percentage from 0 to 100"), format!("for example {key} = \"67 %\""));
+    let Value::Text(s) = &node.value else { return Err(hint()) };
+    let number = s.trim().strip_suffix('%').ok_or_else(hint)?.trim().parse::<f64>().map_err(|_| hint())?;
+    if !(0.0..=100.0).contains(&number) {
+        return Err(hint());
+    }
+    let hundredths = (number * 100.0).round();
+    if (hundredths / 100.0 - number).abs() > 1e-9 {
+        return Err(Problem(format!("{key} is finer than 0.01 %"), String::new()));
+    }
+    Ok(hundredths as u32)
+}
+
+impl Line {
+    fn read(node: &Node) -> Result<Line, Problem> {
+        let example = "for example { size = \"2 MiB\", share = \"67 %\", read = \"100 %\", random = \"0 %\" }";
+        let Value::Table(t) = &node.value else {
+            return Err(Problem(expected("a line of an access specification", node).0, example.into()));
+        };
+        if let Some((key, _)) = t.0.iter().find(|(k, _)| !LINE_KEYS.contains(&k.as_str())) {
+            let near = crate::diagnostic::nearest(key, LINE_KEYS);
+            let hint = near.map_or(format!("a line has: {}", LINE_KEYS.join(", ")), |n| format!("did you mean {n}?"));
+            return Err(Problem(format!("a line of an access specification has no key {key:?}"), hint));
+        }
+        let must = |key: &str| t.get(key).ok_or_else(|| Problem(format!("a line needs its {key}"), example.into()));
+        let size = Bytes::read(must("size")?)?;
+        let bytes = |key: &str| t.get(key).map_or(Ok(Bytes(0)), Bytes::read);
+        let (align, reply) = (bytes("align")?, bytes("reply")?);
+        for (what, bytes) in [("size", size), ("align", align), ("reply", reply)] {
+            if bytes.0 > LARGEST_IO || what == "size" && bytes.0 == 0 {
+                return Err(Problem(format!("{what} = {bytes}: an I/O has 1 B to 1 GiB"), String::new()));
+            }
+        }
+        let percent = |key: &str, default: u32| t.get(key).map_or(Ok(default), |n| part(key, n));
+        let burst = t.get("burst").map_or(Ok(1), u32::read)?;
+        if burst == 0 {
+            return Err(Problem("burst = 0 never issues anything".into(), "at least 1 I/O".into()));
+        }
+        let read = percent("read", WHOLE)?;
+        Ok(Line {
+            size,
+            share: percent("share", WHOLE)?,
+            read,
+            random: percent("random", 0)?,
+            delay: t.get("delay").map_or(Ok(Time::ZERO), Time::read)?,
+            burst,
+            align,
+            reply,
+        })
+    }
+}
+
+impl Shape for Access {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let one = std::slice::from_ref(node);
+        let lines = match &node.value {
+            Value::Array(list) => list.as_slice(),
+            _ => one,
+        };
+        if lines.is_empty() || lines.len() > MOST_LINES {
+            return Err(Problem(format!("an access specification has 1 to {MOST_LINES} lines"), String::new()));
+        }
+        let lines: Vec<Line> = lines.iter().map(Line::read).collect::<Result<_, _>>()?;
+        let sum: u32 = lines.iter().map(|l| l.share).sum();
+        if sum != WHOLE {
+            return Err(Problem(
+                format!("the shares of its lines add up to {} %, not to 100 %", sum as f64 / 100.0),
+                "share is the probability of each line".into(),
+            ));
+        }
+        Ok(Access(lines))
+    }
+    fn show(&self) -> String {
+        let percent = |n: u32| n as f64 / 100.0;
+        let line = |l: &Line| {
+            let mut s = format!("{}, {} % read, {} % random", l.size, percent(l.read), percent(l.random));
+            if self.0.len() > 1 {
+                s = format!("{} % of {s}", percent(l.share));
+            }
+            if l.delay > Time::ZERO {
+                s += &format!(", {} before each {}", l.delay, l.burst);
+            }
+            if l.align.0 > 0 {
+                s += &format!(", at multiples of {}", l.align);
+            }
+            if l.reply.0 > 0 {
+                s += &format!(", reply {}", l.reply);
+            }
+            s
+        };
+        self.0.iter().map(line).collect::<Vec<_>>().join("; ")
+    }
+    fn schema() -> Json {
+        let percent = json!({ "type": "string", "pattern": "^ *[0-9.]+ *%$" });
+        let line = json!({ "type": "object", "additionalProperties": false, "required": ["size"], "properties": {
+            "size": Bytes::schema(), "share": percent, "read": percent, "random": percent, "delay": Time::schema(),
+            "burst": { "type": "integer", "minimum": 1 }, "align": Bytes::schema(), "reply": Bytes::schema() } });
+        json!({ "oneOf": [line, { "type": "array", "items": line, "minItems": 1, "maxItems": MOST_LINES }] })
+    }
+}
+
+impl Shape for FcRate {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let all: Vec<String> = FcRate::all().map(|s| s.to_string()).collect();
+        let hint = format!("Fibre Channel has {}", all.join(", "));
+        match &node.value {
+            Value::Text(s) => FcRate::parse(s).ok_or_else(|| {
+                Problem(format!("there is no Fibre Channel of {:?}", s.chars().take(40).collect::<String>()), hint)
+            }),
+            _ => Err(Problem(expected("a speed of Fibre Channel", node).0, hint)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "enum": FcRate::all().map(|s| s.to_string()).collect::<Vec<_>>() })
+    }
+}
+
+/// A parallel SCSI bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScsiBus(pub &'static scsi::Bus);
+
+impl Serialize for ScsiBus {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.0.name)
+    }
+}
+
+impl Shape for ScsiBus {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let Value::Text(s) = &node.value else { return Err(expected("the name of a parallel SCSI bus", node)) };
+        scsi::Bus::named(s).map(ScsiBus).ok_or_else(|| {
+            let names = scsi::BUSES.iter().map(|b| b.name);
+            let near = crate::diagnostic::nearest(s, names.clone());
+            let all = || format!("parallel SCSI has {}", names.collect::<Vec<_>>().join(", "));
+            let hint = near.map_or_else(all, |n| format!("did you mean {n:?}?"));
+            Problem(format!("there is no SCSI bus {:?}", s.chars().take(40).collect::<String>()), hint)
+        })
+    }
+    fn show(&self) -> String {
+        self.0.name.into()
+    }
+    fn schema() -> Json {
+        json!({ "enum": scsi::BUSES.iter().map(|b| b.name).collect::<Vec<_>>() })
+    }
+}
+
+table! {
+    /// A host adapter: on the host's side a device with DMA engines, on the other the ports that its disks hang on. It has the keys of an endpoint too.
+    HostAdapter, HOST_ADAPTER, "a host adapter" {
+        /// Commands of one target that it works on at once; more wait in the host.
+        queue_depth: default NonZeroU32, Low = "32" Assumed Likely "drivers of Fibre Channel adapters allow a logical unit 30 to 32 commands";
+        /// Time of its processor for one command, one after the other.
+        command_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "vendors of 2004 to 2010 state 50,000 to 500,000 I/Os per second";
+        /// What it reads from host memory for a command: the command and its scatter list.
+        command_bytes: default Bytes, High = "\"128 B\"" Assumed Guess "a work queue entry";
+        /// What it writes to host memory when a command is done.
+        status_bytes: default Bytes, High = "\"64 B\"" Assumed Guess "a completion queue entry";
+        /// Header of its requests on PCIe: 3DW for 32-bit addresses, 4DW above 4 GiB (2.0, 2.2.4.1).
+        header: default Header, Low = "\"4DW\"" Assumed Likely "buffers above 4 GiB";
+        /// Data that a port holds on the way to or from host memory, each way. On Fibre Channel, what comes in decides its credit.
+        port_buffer: default Bytes, Low = "\"64 KiB\"" Assumed Guess "some thirty frames";
+        /// Cache. Without it, data go straight through; an array needs it.
+        cache: opt Bytes, Low;
+        /// When a write is done.
+        write_policy: default WritePolicy, One = "\"write-back\"" Assumed Likely "adapters with a battery";
+        /// What its cache memory carries: every byte counts once each time that it is written to or read from the memory.
+        memory_bandwidth: opt Rate, Low;
+        /// What its parity engine takes in.
+        xor_rate: opt Rate, Low;
+    }
+}
+
+table! {
+    /// A target without moving parts: RAM behind a controller.
+    RamDisk, RAM_DISK, "a RAM disk" {
+        /// Bytes that it holds.
+        capacity: default Bytes, One = "\"1 GiB\"" Assumed Guess "what offsets are drawn from";
+        /// From a command's arrival to its first data, or to its being ready for them.
+        latency: default Time, High = "{ low = \"10 us\", typical = \"20 us\", high = \"100 us\" }" Assumed Guess "a controller without seek";
+        /// What it can move, reads and writes added.
+        rate: opt Rate, Low;
+        /// Data that its port holds, each way. On Fibre Channel, what comes in decides its credit.
+        port_buffer: default Bytes, Low = "\"64 KiB\"" Assumed Guess "some thirty frames";
+    }
+}
+
+table! {
+    /// A disk.
+    Disk, DISK, "a disk" {
+        /// Bytes that it holds.
+        capacity: default Bytes, One = "\"73 GB\"" Assumed Guess "a server's disk of 2004";
+        /// Turns per minute.
+        rpm: default NonZeroU32, Low = "10000" Assumed Guess "a server's disk of 2004";
+        /// Seek to the next track.
+        track_seek: default Time, High = "\"500 us\"" Assumed Likely "10,000 rpm disks of 2004: 0.3 to 0.6 ms";
+        /// Seek over a third of the disk.
+        average_seek: default Time, High = "\"4700 us\"" Assumed Likely "10,000 rpm disks of 2004: 4.5 to 5.2 ms";
+        /// Seek from one end to the other.
+        full_seek: default Time, High = "\"10 ms\"" Assumed Likely "10,000 rpm disks of 2004: 9 to 12 ms";
+        /// Media rate of the outermost zone.
+        outer_rate: default Rate, Low = "\"72 MB/s\"" Assumed Likely "10,000 rpm, 73 GB disks of 2004 sustain 60 to 80 MB/s outside";
+        /// Media rate of the innermost zone.
+        inner_rate: default Rate, Low = "\"43 MB/s\"" Assumed Likely "inner tracks are about 0.6 of the outer ones long";
+        /// Zones of equal size between them.
+        zones: default NonZeroU32, One = "16" Assumed Guess "some";
+        /// From a command's arrival to its being worked on.
+        command_time: default Time, High = "\"100 us\"" Assumed Guess "firmware of 2004";
+        /// Cache: how far it reads ahead of a sequential reader, and how much it takes in ahead of the media.
+        cache: default Bytes, Low = "\"2 MiB\"" Assumed Guess "one segment of 8 MiB";
+        /// Whether a write is done when it is in the cache.
+        write_cache: default bool, One = "false" Assumed Likely "adapters with arrays turn it off";
+    }
+}
+
+table! {
+    /// An array of disks behind one adapter.
+    Array, ARRAY, "an array" {
+        /// How it spreads its data.
+        level: must Level, One;
+        /// Its disks: parts, with * for all instances.
+        disks: must Names, One;
+        /// Bytes on one disk before the next one's turn.
+        strip: default Bytes, One = "\"64 KiB\"" Assumed Likely "the default of RAID adapters";
+    }
+}
+
+table! {
+    /// A Fibre Channel link between an adapter's port and a target, or one each between two lists.
+    FcLink, FC_LINK, "a Fibre Channel link" {
+        /// The adapter, then the target, with * for all instances.
+        between: must Names, One;
+        /// Its speed, e.g. "4GFC".
+        fc: must FcRate, One;
+        /// Data field of a full frame.
+        frame: default Bytes, High = "\"2048 B\"" Standard Likely "FC-FS: up to 2112 B; 2048 is what ports agree on";
+        /// How long it is: 5 ns a metre.
+        length: default Length, High = "\"5 m\"" Assumed Likely "within a rack";
+    }
+}
+
+table! {
+    /// A parallel SCSI bus that an adapter shares with its disks.
+    ScsiLink, SCSI_LINK, "a SCSI bus" {
+        /// The adapter, then all targets on it.
+        between: must Names, One;
+        /// Which bus, e.g. "ultra320".
+        scsi: must ScsiBus, One;
+        /// Data that a target moves before it lets the bus go.
+        burst: default Bytes, Low = "\"64 KiB\"" Assumed Guess "the disconnect-reconnect page of disks";
+    }
+}
+
+table! {
+    /// I/O of a host's workers to targets.
+    Io, IO, "a flow of I/Os" {
+        /// What it stands for.
+        about: opt String, One;
+        /// The hosts whose workers ask, with * for all.
+        from: must String, One;
+        /// The targets: disks, RAM disks or arrays, with * for all; each worker works on each.
+        to: must String, One;
+        /// "io".
+        r#do: must IoWord, One;
+        /// The access specification: a line, or a list of lines, with the fields of Iometer.
+        access: opt Access, One;
+        /// In its place, a test of IOzone.
+        test: opt FileTest, One;
+        /// Bytes of the file, or of each target's range. Without it, the whole target.
+        file: opt Bytes, One;
+        /// Record of a file test.
+        record: default Bytes, One = "\"64 KiB\"" Assumed Guess "between IOzone's 4 KiB and 16 MiB";
+        /// Of a file test: what the file system makes of sequential records, one request.
+        request: default Bytes, Low = "\"256 KiB\"" Assumed Guess "Linux 2.6 asks a device for up to 512 KiB at once";
+        /// Of a file test: requests that read-ahead, or write-behind, keep outstanding.
+        ahead: default NonZeroU32, Low = "8" Assumed Guess "a queue of 128 requests, as far as dirty pages and read-ahead fill it";
+        /// I/Os that each worker keeps outstanding at each of its targets.
+        outstanding: default NonZeroU32, Low = "1" Standard Likely "Iometer's default";
+        /// Workers of each host; each has a processor of its own.
+        workers: default NonZeroU32, One = "1" Assumed Likely "one thread";
+        /// Time of the worker's processor to issue an I/O.
+        submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "system call, driver";
+        /// Time of the worker's processor when an I/O is done: interrupt, driver, wake-up.
+        complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
+        /// What was measured, all targets of a worker added; held against the answer.
+        measured: opt Rate, One;
+    }
+}

@@ -1,0 +1,396 @@
+//! An array in an adapter: reads are cut at the strips and come through the cache; writes gather in the cache and go to the disks stripe by stripe.
+//!
+//! A stripe that is whole goes at once, with the parity worked out of it. One that is not waits for the rest of it; when the cache runs full the one
+//! that has waited longest goes, and its parity is made of the old data and the old parity, which are read first. Each passage of a byte into
+//! or out of the cache takes the adapter's memory once.
+
+use super::{Event, Fabric, Job, Owner};
+use crate::plan::storage::{self, Storage};
+use crate::scenario::keys::{Level, WritePolicy};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Data of one transfer between host memory and cache.
+const PIECE: u64 = 64 << 10;
+
+/// What the adapter's memory is through with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// A read's data: into the cache and out again. The task, and how much.
+    Read(u32, u32),
+    /// A write's data are in the cache.
+    Written(u32, u32),
+    /// A stripe's parity is worked out, or its data are ready to go.
+    Stripe(u32),
+    /// An adapter without anything to pass: the data of a stripe to one disk may go.
+    Part(u32, u32),
+}
+
+/// A stripe in the cache: pieces by their place in it.
+#[derive(Clone, Debug, Default)]
+struct Stripe {
+    pieces: Vec<(u64, u64)>,
+    filled: u64,
+    /// When it came, for who goes first.
+    turn: u64,
+}
+
+/// A stripe on its way to the disks.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    stripe: u64,
+    pieces: Vec<(u64, u64)>,
+    filled: u64,
+    /// Commands of the present step that are not done.
+    left: u32,
+    /// Whether old data and parity are being read.
+    reading: bool,
+    /// Writes that wait for it.
+    owners: Vec<u32>,
+}
+
+/// An array.
+#[derive(Clone, Debug)]
+pub(super) struct Array {
+    adapter: u32,
+    level: Level,
+    disks: Vec<u32>,
+    strip: u64,
+    /// Data of a stripe.
+    width: u64,
+    cache: u64,
+    through: bool,
+    /// Bytes in the cache that are not on the disks, and those promised to writes that come in.
+    dirty: u64,
+    /// Whether it has been full, and what has been written to it.
+    full: bool,
+    taken: u64,
+    gathering: BTreeMap<u64, Stripe>,
+    /// The same by who came first.
+    order: BTreeMap<u64, u64>,
+    turn: u64,
+    works: Vec<Work>,
+    free: Vec<u32>,
+    /// Writes that wait for room.
+    waiting: VecDeque<u32>,
+    /// Whose turn it is among mirrors.
+    mirror: bool,
+}
+
+impl Array {
+    pub(super) fn new(storage: &Storage, array: &storage::Array) -> Array {
+        let keys = &storage.adapters[array.adapter as usize].keys;
+        let strip = array.keys.strip.typical.0;
+        let width = strip * array.data_disks();
+        Array {
+            adapter: array.adapter,
+            level: array.keys.level.typical,
+            disks: array.disks.clone(),
+            strip,
+            width,
+            // A stripe has to fit, or it could never be whole.
+            cache: keys.cache.as_ref().map_or(0, |q| q.typical.0).max(width),
+            through: keys.write_policy.typical == WritePolicy::WriteThrough,
+            dirty: 0,
+            full: false,
+            taken: 0,
+            gathering: BTreeMap::new(),
+            order: BTreeMap::new(),
+            turn: 0,
+            works: Vec::new(),
+            free: Vec::new(),
+            waiting: VecDeque::new(),
+            mirror: false,
+        }
+    }
+
+    /// The disks of a data strip: (place in the array, and its mirror's), for the strip's number in a stripe. RAID 5 is left-symmetric.
+    fn disk(&self, stripe: u64, strip: u64) -> (usize, Option<usize>) {
+        let n = self.disks.len() as u64;
+        match self.level {
+            Level::Raid0 => (strip as usize, None),
+            Level::Raid1 | Level::Raid10 => (2 * strip as usize, Some(2 * strip as usize + 1)),
+            Level::Raid5 => (((self.parity(stripe) as u64 + 1 + strip) % n) as usize, None),
+        }
+    }
+
+    /// The disk of a stripe's parity.
+    fn parity(&self, stripe: u64) -> usize {
+        let n = self.disks.len() as u64;
+        (n - 1 - stripe % n) as usize
+    }
+
+    /// Cuts a range at the strips: (stripe, place in the stripe, bytes).
+    fn cut(&self, offset: u64, size: u64) -> Vec<(u64, u64, u64)> {
+        let (mut at, mut left) = (offset, size);
+        let mut all = Vec::new();
+        while left > 0 {
+            let place = at % self.width;
+            let bytes = left.min(self.strip - place % self.strip);
+            all.push((at / self.width, place, bytes));
+            at += bytes;
+            left -= bytes;
+        }
+        all
+    }
+
+    /// Whether its cache has been full once, or has been filled twice over without that.
+    pub(super) fn settled(&self) -> bool {
+        self.full || self.through || self.taken > 2 * self.cache
+    }
+
+    /// Takes a stripe to be worked on.
+    fn work(&mut self, work: Work) -> u32 {
+        match self.free.pop() {
+            Some(i) => {
+                self.works[i as usize] = work;
+                i
+            }
+            None => {
+                self.works.push(work);
+                self.works.len() as u32 - 1
+            }
+        }
+    }
+}
+
+impl Fabric {
+    /// An I/O of an array begins.
+    pub(super) fn start(&mut self, array: u32, io: u32, now: u64) {
+        let i = self.ios.all[io as usize];
+        if !i.read {
+            self.arrays[array as usize].waiting.push_back(io);
+            self.admit(array, now);
+            return;
+        }
+        let a = &mut self.arrays[array as usize];
+        let mut tasks = Vec::new();
+        for (stripe, place, bytes) in a.cut(i.offset, i.size) {
+            let (disk, mirror) = a.disk(stripe, place / a.strip);
+            a.mirror = !a.mirror;
+            let disk = mirror.filter(|_| a.mirror).unwrap_or(disk);
+            tasks.push((a.disks[disk], stripe * a.strip + place % a.strip, bytes));
+        }
+        self.ios.all[io as usize].tasks = tasks.len() as u32;
+        for (target, offset, bytes) in tasks {
+            self.task(Owner::Part(io), target, true, offset, bytes, now);
+        }
+    }
+
+    /// Lets writes into the cache, as far as it has room.
+    fn admit(&mut self, array: u32, now: u64) {
+        loop {
+            let a = &mut self.arrays[array as usize];
+            let Some(&io) = a.waiting.front() else { return };
+            let size = self.ios.all[io as usize].size;
+            if a.dirty > 0 && a.dirty + size > a.cache {
+                a.full = true;
+                self.flush(array, now);
+                return;
+            }
+            a.dirty += size;
+            a.taken += size;
+            a.waiting.pop_front();
+            let mut left = size;
+            while left > 0 {
+                let bytes = left.min(PIECE);
+                left -= bytes;
+                self.dma(Job::ToCache { io, bytes: bytes as u32 }, now);
+            }
+        }
+    }
+
+    /// Sends the stripes that have waited longest to the disks: as many on their way as there are disks.
+    fn flush(&mut self, array: u32, now: u64) {
+        loop {
+            let a = &self.arrays[array as usize];
+            let Some((_, &stripe)) = a.order.first_key_value() else { return };
+            if a.works.len() - a.free.len() >= a.disks.len() {
+                return;
+            }
+            self.destage(array, stripe, Vec::new(), now);
+        }
+    }
+
+    /// Data for the cache have crossed the host's bus.
+    pub(super) fn into_cache(&mut self, io: u32, bytes: u64, now: u64) {
+        let adapter = self.flows[self.ios.all[io as usize].flow as usize].adapter;
+        let at = self.adapters[adapter as usize].memory.pass(bytes, now);
+        let marks = &mut self.ios.all[io as usize].marks;
+        if marks[3] == marks[0] {
+            marks[3] = now;
+        }
+        self.plan_at(at, Event::Memory(adapter, Passed::Written(io, bytes as u32)));
+    }
+
+    /// Data of an array's read have come from a disk: into the cache and out again.
+    pub(super) fn through_cache(&mut self, task: u32, bytes: u64, now: u64) {
+        let adapter = self.targets[self.tasks.all[task as usize].target as usize].adapter;
+        let at = self.adapters[adapter as usize].memory.pass(2 * bytes, now);
+        self.plan_at(at, Event::Memory(adapter, Passed::Read(task, bytes as u32)));
+    }
+
+    /// Data of an array's read are in host memory.
+    pub(super) fn moved_of(&mut self, io: u32, bytes: u64, now: u64) {
+        self.delivered(io, bytes, now);
+        self.io_over(io, now);
+    }
+
+    /// The adapter's memory, or its parity engine, is through with something.
+    pub(super) fn passed(&mut self, array: u32, passed: Passed, now: u64) {
+        match passed {
+            Passed::Read(task, bytes) => {
+                if let Owner::Part(io) = self.tasks.all[task as usize].owner {
+                    self.dma(Job::FromCache { io, bytes }, now);
+                    self.landed(task, bytes as u64, now);
+                }
+            }
+            Passed::Written(io, bytes) => {
+                self.delivered(io, bytes as u64, now);
+                if self.ios.all[io as usize].left == 0 {
+                    self.cached(io, now);
+                }
+            }
+            Passed::Stripe(work) => self.write_stripe(array, work, now),
+            Passed::Part(work, _) => self.stripe_over(array, work, now),
+        }
+    }
+
+    /// A write is in the cache whole: its stripes go when they are whole.
+    fn cached(&mut self, io: u32, now: u64) {
+        let i = self.ios.all[io as usize];
+        let crate::plan::storage::Volume::Array(array) = self.volume(i.flow) else { return };
+        let a = &mut self.arrays[array as usize];
+        let pieces = a.cut(i.offset, i.size);
+        let mut touched: Vec<u64> = Vec::new();
+        for (stripe, place, bytes) in pieces {
+            a.turn += 1;
+            let turn = a.turn;
+            let order = &mut a.order;
+            let s = a.gathering.entry(stripe).or_insert_with(|| {
+                order.insert(turn, stripe);
+                Stripe { turn, ..Stripe::default() }
+            });
+            // What is written again before it has gone takes the place of the old.
+            if s.pieces.contains(&(place, bytes)) {
+                a.dirty -= bytes;
+            } else {
+                s.pieces.push((place, bytes));
+                s.filled += bytes;
+            }
+            if touched.last() != Some(&stripe) {
+                touched.push(stripe);
+            }
+        }
+        let (width, through) = (a.width, a.through);
+        for stripe in touched {
+            let whole = self.arrays[array as usize].gathering.get(&stripe).is_some_and(|s| s.filled >= width);
+            if through {
+                self.ios.all[io as usize].tasks += 1;
+                self.destage(array, stripe, vec![io], now);
+            } else if whole {
+                self.destage(array, stripe, Vec::new(), now);
+            }
+        }
+        self.io_over(io, now);
+        self.admit(array, now);
+    }
+
+    /// A stripe leaves the cache for the disks.
+    fn destage(&mut self, array: u32, stripe: u64, owners: Vec<u32>, now: u64) {
+        let a = &mut self.arrays[array as usize];
+        let Some(Stripe { pieces, filled, turn }) = a.gathering.remove(&stripe) else { return };
+        a.order.remove(&turn);
+        let whole = filled >= a.width;
+        let reading = a.level == Level::Raid5 && !whole;
+        let work = a.work(Work { stripe, pieces, filled, left: 0, reading, owners });
+        if !reading {
+            self.parity(array, work, now);
+            return;
+        }
+        // The old data of each piece, and the old parity of where they are.
+        let mut tasks = Vec::new();
+        let a = &self.arrays[array as usize];
+        let w = &a.works[work as usize];
+        for &(place, bytes) in &w.pieces {
+            let (disk, _) = a.disk(w.stripe, place / a.strip);
+            tasks.push((a.disks[disk], w.stripe * a.strip + place % a.strip, bytes));
+        }
+        let (from, to) = span(&w.pieces, a.strip);
+        tasks.push((a.disks[a.parity(w.stripe)], w.stripe * a.strip + from, to - from));
+        self.arrays[array as usize].works[work as usize].left = tasks.len() as u32;
+        for (target, offset, bytes) in tasks {
+            self.task(Owner::Stripe(array, work), target, true, offset, bytes, now);
+        }
+    }
+
+    /// Works out a stripe's parity, where it has one; then it is written.
+    fn parity(&mut self, array: u32, work: u32, now: u64) {
+        let a = &self.arrays[array as usize];
+        let w = &a.works[work as usize];
+        let adapter = &mut self.adapters[a.adapter as usize];
+        let mut at = now;
+        if a.level == Level::Raid5 {
+            let (from, to) = if w.filled >= a.width { (0, a.strip) } else { span(&w.pieces, a.strip) };
+            // New data, and with an old parity the old ones too; the parity is written to memory.
+            let taken = if w.reading { 2 * w.filled + to - from } else { w.filled };
+            at = adapter.parity.pass(taken, now).max(adapter.memory.pass(taken + to - from, now));
+        }
+        self.plan_at(at, Event::Memory(array, Passed::Stripe(work)));
+    }
+
+    /// Writes a stripe to its disks.
+    fn write_stripe(&mut self, array: u32, work: u32, now: u64) {
+        let a = &self.arrays[array as usize];
+        let w = &a.works[work as usize];
+        let mut tasks = Vec::new();
+        for &(place, bytes) in &w.pieces {
+            let (disk, mirror) = a.disk(w.stripe, place / a.strip);
+            let offset = w.stripe * a.strip + place % a.strip;
+            tasks.extend([Some(disk), mirror].into_iter().flatten().map(|d| (a.disks[d], offset, bytes)));
+        }
+        if a.level == Level::Raid5 {
+            let (from, to) = if w.filled >= a.width { (0, a.strip) } else { span(&w.pieces, a.strip) };
+            tasks.push((a.disks[a.parity(w.stripe)], w.stripe * a.strip + from, to - from));
+        }
+        let bytes: u64 = tasks.iter().map(|t| t.2).sum();
+        let adapter = a.adapter as usize;
+        let w = &mut self.arrays[array as usize].works[work as usize];
+        w.reading = false;
+        // One more for the way out of the memory.
+        w.left = tasks.len() as u32 + 1;
+        let at = self.adapters[adapter].memory.pass(bytes, now);
+        self.plan_at(at, Event::Memory(array, Passed::Part(work, 0)));
+        for (target, offset, bytes) in tasks {
+            self.task(Owner::Stripe(array, work), target, false, offset, bytes, now);
+        }
+    }
+
+    /// A command of a stripe is done; with the last one the next step begins, or the stripe is on the disks.
+    pub(super) fn stripe_over(&mut self, array: u32, work: u32, now: u64) {
+        let a = &mut self.arrays[array as usize];
+        let w = &mut a.works[work as usize];
+        w.left -= 1;
+        if w.left > 0 {
+            return;
+        }
+        if w.reading {
+            self.parity(array, work, now);
+            return;
+        }
+        let done = std::mem::take(w);
+        a.free.push(work);
+        a.dirty -= done.filled;
+        for io in done.owners {
+            self.ios.all[io as usize].tasks -= 1;
+            self.io_over(io, now);
+        }
+        self.admit(array, now);
+    }
+}
+
+/// The part of a strip that pieces of a stripe cover: from the first to the last byte that any of them has.
+fn span(pieces: &[(u64, u64)], strip: u64) -> (u64, u64) {
+    let from = pieces.iter().map(|(place, _)| place % strip).min().unwrap_or(0);
+    let to = pieces.iter().map(|(place, bytes)| place % strip + bytes).max().unwrap_or(strip);
+    (from, to.min(strip))
+}

@@ -1,0 +1,233 @@
+//! What a target does with a command: when its data begin to come, and how fast.
+//!
+//! Both kinds are servers with one queue. A disk has one set of heads: its moments follow from where they are, how fast the zone moves and at which
+//! angle the disk stands. A sequential reader finds what the disk has read ahead, as far as its cache goes; a writer is taken in so far ahead of
+//! the media.
+
+use super::super::clock::Pace;
+use crate::plan::storage::{Device as Planned, Target};
+use crate::scenario::keys::Disk;
+use crate::units::{Rate, Time};
+
+/// Zones that are told apart at most.
+const MOST_ZONES: u32 = 1024;
+
+/// The moving parts of a disk.
+#[derive(Clone, Debug)]
+struct Heads {
+    capacity: u64,
+    /// One turn, fs.
+    turn: u64,
+    track_seek: f64,
+    average_seek: f64,
+    full_seek: f64,
+    /// Zones of equal size, outermost first: their rate, and the bytes of a track.
+    zones: Vec<(Pace, u64)>,
+    cache: u64,
+    write_cache: bool,
+    /// Where they stand: the byte after the last one moved.
+    at: u64,
+    /// Whether that was read.
+    read: bool,
+    /// When the media are done with all that was asked for.
+    media: u64,
+}
+
+/// A target's inside.
+#[derive(Clone, Debug)]
+pub(super) struct Device {
+    /// From a command's arrival to its being worked on.
+    latency: u64,
+    /// What a RAM disk moves.
+    pace: Option<Pace>,
+    free: u64,
+    heads: Option<Heads>,
+    /// Time that it has worked, fs.
+    pub(super) busy: u64,
+}
+
+/// When a command's data move.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Service {
+    /// When its first byte is there (reads) or may come (writes).
+    pub(super) begin: u64,
+    /// How the others follow; without it they are all there.
+    pub(super) pace: Option<Pace>,
+    /// When the media have taken all of a write in.
+    pub(super) end: u64,
+    /// Whether a write's status need not wait for that.
+    pub(super) early: bool,
+}
+
+impl Service {
+    /// When `bytes` from its beginning are there.
+    pub(super) fn ready(&self, bytes: u64) -> u64 {
+        self.begin.saturating_add(self.pace.map_or(0, |p| p.span(bytes)))
+    }
+}
+
+impl Device {
+    pub(super) fn new(target: &Target) -> Device {
+        match &target.device {
+            Planned::Ram(k) => Device {
+                latency: k.latency.typical.fs(),
+                pace: k.rate.as_ref().map(|r| Pace::new(r.typical)),
+                free: 0,
+                heads: None,
+                busy: 0,
+            },
+            Planned::Disk(k) => Device {
+                latency: k.command_time.typical.fs(),
+                pace: None,
+                free: 0,
+                heads: Some(Heads::new(k)),
+                busy: 0,
+            },
+        }
+    }
+
+    /// A command has arrived.
+    pub(super) fn serve(&mut self, read: bool, offset: u64, size: u64, now: u64) -> Service {
+        let start = now.saturating_add(self.latency);
+        let Some(heads) = &mut self.heads else {
+            let Some(pace) = &self.pace else {
+                return Service { begin: start, pace: None, end: start, early: true };
+            };
+            let (begin, span) = (start.max(self.free), pace.span(size));
+            self.free = begin.saturating_add(span);
+            self.busy += span;
+            return Service { begin, pace: Some(*pace), end: self.free, early: false };
+        };
+        let before = heads.media.max(now);
+        let service = heads.serve(read, offset, size, start);
+        self.busy += heads.media.saturating_sub(before);
+        service
+    }
+}
+
+impl Heads {
+    fn new(k: &Disk) -> Heads {
+        let turn = 60_000_000_000_000_000 / k.rpm.typical.get() as u64;
+        let (outer, inner) = (k.outer_rate.typical.bits(), k.inner_rate.typical.bits());
+        let last = (k.zones.typical.get() - 1).max(1) as f64;
+        let zone = |i: u32| {
+            let rate = Rate::from_bits((outer - (outer - inner) * i as f64 / last).max(8.0) as u64);
+            (Pace::new(rate), rate.slots(Time::from_fs(turn)).max(1))
+        };
+        Heads {
+            capacity: k.capacity.typical.0,
+            turn,
+            track_seek: k.track_seek.typical.fs() as f64,
+            average_seek: k.average_seek.typical.fs() as f64,
+            full_seek: k.full_seek.typical.fs() as f64,
+            zones: (0..k.zones.typical.get().min(MOST_ZONES)).map(zone).collect(),
+            cache: k.cache.typical.0,
+            write_cache: k.write_cache.typical,
+            at: 0,
+            read: true,
+            media: 0,
+        }
+    }
+
+    /// The rate under the heads at an offset, and the bytes of a track there.
+    fn zone(&self, offset: u64) -> (Pace, u64) {
+        let zone = offset as u128 * self.zones.len() as u128 / self.capacity.max(1) as u128;
+        self.zones[(zone as usize).min(self.zones.len() - 1)]
+    }
+
+    /// Time to cross a part of the disk: nothing where they stand, by the square root up to a third, straight from there.
+    fn seek(&self, from: u64, to: u64) -> u64 {
+        let part = from.abs_diff(to) as f64 / self.capacity.max(1) as f64;
+        if from.abs_diff(to) < self.zone(to).1 {
+            return 0;
+        }
+        let third = 1.0 / 3.0;
+        (if part <= third {
+            self.track_seek + (self.average_seek - self.track_seek) * libm::sqrt(part / third)
+        } else {
+            self.average_seek + (self.full_seek - self.average_seek) * (part - third) / (1.0 - third)
+        }) as u64
+    }
+
+    /// From a moment to the one at which a byte comes under the heads: a track begins where the one before ends.
+    fn turn_to(&self, offset: u64, now: u64) -> u64 {
+        let track = self.zone(offset).1;
+        let angle = ((offset % track) as u128 * self.turn as u128 / track as u128) as u64;
+        (angle + self.turn - now % self.turn) % self.turn
+    }
+
+    fn serve(&mut self, read: bool, offset: u64, size: u64, start: u64) -> Service {
+        let pace = self.zone(offset).0;
+        let ahead = pace.span(self.cache);
+        let follows = offset == self.at && read == self.read;
+        let begin = if follows && read {
+            // It has gone on reading, as far as its cache goes.
+            self.media.max(start.saturating_sub(ahead))
+        } else if follows && self.media >= start {
+            self.media
+        } else {
+            let arrived = start.max(self.media) + self.seek(self.at, offset);
+            arrived.saturating_add(self.turn_to(offset, arrived))
+        };
+        let end = begin.saturating_add(pace.span(size));
+        (self.at, self.read, self.media) = (offset + size, read, end);
+        if read {
+            return Service { begin, pace: Some(pace), end, early: true };
+        }
+        // Taken in ahead of the media.
+        Service { begin: start.max(begin.saturating_sub(ahead)), pace: None, end, early: self.write_cache }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::keys::Disk;
+    use crate::scenario::tree::Table;
+
+    const MS: u64 = 1_000_000_000_000;
+
+    fn heads() -> Heads {
+        let mut d = crate::diagnostic::Diagnostics::default();
+        Heads::new(&Disk::read(&mut d, &Table::default(), Default::default()).expect("defaults"))
+    }
+
+    #[test]
+    fn a_sequential_reader_goes_at_the_rate_of_the_zone() {
+        let mut h = heads();
+        let first = h.serve(true, 0, 1 << 20, 0);
+        let next = h.serve(true, 1 << 20, 1 << 20, first.end);
+        // Not later than the media, although the command came when the data before were done.
+        assert_eq!(next.begin, first.end);
+        // 2^20 B at 72 MB/s.
+        assert!((next.end - next.begin).abs_diff(14_563_555_555_555) < 1_000_000);
+        // After a second without a command it has read its cache full, and no more.
+        let late = next.end + 1000 * MS;
+        let third = h.serve(true, 2 << 20, 64 << 10, late);
+        assert_eq!(late - third.begin, (2u64 << 20) * 1_000_000_000 / 72 + 1);
+    }
+
+    #[test]
+    fn a_random_read_seeks_and_waits_for_half_a_turn_on_average() {
+        let mut h = heads();
+        let (mut sum, mut now) = (0u64, 0);
+        let n = 2000u64;
+        for i in 0..n {
+            let offset = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) % 70_000_000_000 / 512 * 512;
+            let s = h.serve(true, offset, 512, now);
+            sum += s.begin - now;
+            now = s.end;
+        }
+        // A seek over a third on average (a little less, by the square root), and 3 ms of 6.
+        let mean = sum / n / (MS / 1000);
+        assert!((7000..8200).contains(&mean), "{mean} us");
+    }
+
+    #[test]
+    fn a_late_writer_waits_for_the_disk_to_come_round() {
+        let mut h = heads();
+        let first = h.serve(false, 0, 1 << 20, 0);
+        let next = h.serve(false, 1 << 20, 1 << 20, first.end + MS);
+        assert_eq!(next.end - first.end, 6 * MS + (1u64 << 20) * 1_000_000_000 / 72 + 1);
+    }
+}

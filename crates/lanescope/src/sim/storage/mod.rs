@@ -1,0 +1,455 @@
+//! Storage in a run: workers, adapters, transports and targets, and every I/O from its worker to its target and back.
+//!
+//! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot of the agenda. What it asks of
+//! the host's bus goes out through [`Fabric::asked`] and comes back through [`Fabric::done`]. `worker` issues and completes, `adapter` fetches
+//! commands and moves data, `array` spreads them, `fc` and `scsi` carry them, `device` is what a target does.
+
+mod adapter;
+mod array;
+mod device;
+mod fc;
+mod scsi;
+mod worker;
+
+use super::clock::Pace;
+use super::kernel::NEVER;
+use super::source::Transfer;
+use super::tally::{self, Tally};
+use crate::plan::storage::{Dma, Medium, Storage, Volume};
+use crate::result::SlotCounts;
+use adapter::Adapter;
+use array::Array;
+use device::{Device, Service};
+use fc::Unit;
+use hdrhistogram::Histogram;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use worker::{FlowState, Worker};
+
+pub(super) use worker::Stages;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// A flow may issue so many more I/Os.
+    Issue(u32),
+    /// An I/O has left its worker's processor for the adapter.
+    Submitted(u32),
+    /// The adapter's processor has dealt with a command.
+    Processed(u32),
+    /// The worker's processor is done with an I/O.
+    Completed(u32),
+    /// A lane's turn.
+    Lane(u32, u8),
+    /// A frame is in whole.
+    Frame(u32, u8, Unit, u32),
+    /// So many R_RDYs have come for a lane.
+    Credit(u32, u8, u32),
+    /// A target's port has room for one more frame of a link.
+    Room(u32),
+    /// A target has taken all of a write in: its status may go.
+    Taken(u32),
+    /// A task wants the SCSI bus for what comes next.
+    Wants(u32),
+    /// The SCSI bus is through with a connection.
+    Bus(u32),
+    /// The adapter's memory, and its parity engine, are through with something.
+    Memory(u32, array::Passed),
+}
+
+/// What a transfer of DMA is for.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    /// An I/O's command.
+    Command { io: u32 },
+    /// A frame's data on their way to host memory.
+    Frame { task: u32, bytes: u32 },
+    /// Data to go out.
+    Out { task: u32, bytes: u32 },
+    /// Data of an array, from its cache to host memory.
+    FromCache { io: u32, bytes: u32 },
+    /// Data of an array, from host memory to its cache.
+    ToCache { io: u32, bytes: u32 },
+    /// An I/O's status.
+    Status { io: u32 },
+}
+
+/// Whom a task works for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// An I/O of a volume by itself.
+    Io(u32),
+    /// A part of an array's read.
+    Part(u32),
+    /// A stripe of an array that goes to the disks: the array, and the number of the work.
+    Stripe(u32, u32),
+}
+
+/// A command at a target.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    owner: Owner,
+    target: u32,
+    read: bool,
+    offset: u64,
+    size: u64,
+    /// Bytes asked for from host memory, come from there, sent, and arrived at the other end.
+    fetched: u64,
+    ready: u64,
+    sent: u64,
+    arrived: u64,
+    /// Bytes that are in host memory or wherever they go.
+    landed: u64,
+    /// What the target does with it.
+    service: Service,
+    /// Whether the target has said that it is done.
+    answered: bool,
+    /// How far it is on a SCSI bus.
+    phase: scsi::Phase,
+}
+
+/// An I/O.
+#[derive(Clone, Copy, Debug)]
+struct Io {
+    flow: u32,
+    read: bool,
+    offset: u64,
+    size: u64,
+    /// The reply that follows it.
+    reply: u64,
+    /// Bytes that are not where they belong.
+    left: u64,
+    /// Commands of it that are not done.
+    tasks: u32,
+    /// Moments: begun, at the adapter, sent on, first data moved, last data moved, status in host memory.
+    marks: [u64; 6],
+}
+
+/// A table whose free entries are used again.
+#[derive(Clone, Debug)]
+struct Slab<T> {
+    all: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Slab<T> {
+    fn new() -> Slab<T> {
+        Slab { all: Vec::new(), free: Vec::new() }
+    }
+
+    fn add(&mut self, value: T) -> u32 {
+        match self.free.pop() {
+            Some(i) => {
+                self.all[i as usize] = value;
+                i
+            }
+            None => {
+                self.all.push(value);
+                self.all.len() as u32 - 1
+            }
+        }
+    }
+
+    fn remove(&mut self, i: u32) -> T {
+        self.free.push(i);
+        self.all[i as usize]
+    }
+}
+
+/// An event at its moment; ties go by the order in which they were planned.
+#[derive(Clone, Copy, Debug)]
+struct Planned {
+    at: u64,
+    n: u64,
+    event: Event,
+}
+
+impl PartialEq for Planned {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.n) == (other.at, other.n)
+    }
+}
+
+impl Eq for Planned {}
+
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Planned {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.n).cmp(&(other.at, other.n))
+    }
+}
+
+/// What joins an adapter and its targets.
+#[derive(Clone, Debug)]
+enum Link {
+    Fc(Box<fc::Link>),
+    Scsi(Box<scsi::Bus>),
+}
+
+/// A target: what it does, and the commands that it may not have yet.
+#[derive(Clone, Debug)]
+struct Target {
+    device: Device,
+    transport: u32,
+    adapter: u32,
+    /// Commands at it, and how many there may be.
+    tasks: u32,
+    most: u32,
+    waiting: VecDeque<u32>,
+}
+
+/// One thing that serves one after the other: how long it takes for a byte, until when it is busy, and how long it has been.
+#[derive(Clone, Debug, Default)]
+struct Server {
+    pace: Option<Pace>,
+    free: u64,
+    busy: u64,
+}
+
+impl Server {
+    fn new(rate: Option<crate::units::Rate>) -> Server {
+        Server { pace: rate.map(Pace::new), ..Server::default() }
+    }
+
+    /// When so many bytes are through.
+    fn pass(&mut self, bytes: u64, now: u64) -> u64 {
+        let span = self.pace.map_or(0, |p| p.span(bytes));
+        self.work(span, now)
+    }
+
+    /// When work of so long is done.
+    fn work(&mut self, span: u64, now: u64) -> u64 {
+        self.free = self.free.max(now).saturating_add(span);
+        self.busy += span;
+        self.free
+    }
+
+    /// Time that it has worked before a moment: work is booked ahead, without gaps.
+    fn worked(&self, now: u64) -> u64 {
+        self.busy - self.free.saturating_sub(now).min(self.busy)
+    }
+}
+
+/// All of storage in a run.
+#[derive(Clone, Debug)]
+pub(super) struct Fabric {
+    /// Its slot of the agenda.
+    pub(super) slot: u32,
+    heap: BinaryHeap<Reverse<Planned>>,
+    n: u64,
+    workers: Vec<Worker>,
+    flows: Vec<FlowState>,
+    ios: Slab<Io>,
+    tasks: Slab<Task>,
+    jobs: Slab<Job>,
+    adapters: Vec<Adapter>,
+    links: Vec<Link>,
+    targets: Vec<Target>,
+    arrays: Vec<Array>,
+    latencies: Vec<Histogram<u64>>,
+    /// DMA to be asked of the hosts' buses: (by which way, what).
+    asked: Vec<(Dma, bool, Transfer)>,
+    /// How long nothing may happen to an I/O while all is well, fs.
+    patience: u64,
+}
+
+/// The Fibre Channel link of a number.
+fn link_of(links: &mut [Link], link: u32) -> Option<&mut fc::Link> {
+    match links.get_mut(link as usize) {
+        Some(Link::Fc(l)) => Some(l),
+        _ => None,
+    }
+}
+
+impl Fabric {
+    /// Wires a plan's storage; its one slot is `slot`.
+    pub(super) fn build(storage: &Storage, seed: u64, slot: u32) -> Fabric {
+        let links = storage
+            .transports
+            .iter()
+            .map(|t| {
+                let room = storage.adapters[t.adapter as usize].keys.port_buffer.typical.0;
+                match (&t.medium, fc::Link::new(t, room)) {
+                    (Medium::Scsi { keys, habits }, _) => Link::Scsi(Box::new(scsi::Bus::new(keys, *habits))),
+                    (_, Some(link)) => Link::Fc(Box::new(link)),
+                    _ => unreachable!("a link without bus is Fibre Channel"),
+                }
+            })
+            .collect();
+        let targets = (storage.targets.iter())
+            .map(|t| {
+                let adapter = storage.transports[t.transport as usize].adapter;
+                Target {
+                    device: Device::new(t),
+                    transport: t.transport,
+                    adapter,
+                    tasks: 0,
+                    most: storage.adapters[adapter as usize].keys.queue_depth.typical.get(),
+                    waiting: VecDeque::new(),
+                }
+            })
+            .collect();
+        let groups = storage.groups();
+        let mut group_of = vec![0; storage.flows.len()];
+        groups.iter().enumerate().for_each(|(g, all)| all.iter().for_each(|f| group_of[*f] = g as u32));
+        let mut fabric = Fabric {
+            slot,
+            heap: BinaryHeap::new(),
+            n: 0,
+            workers: vec![Worker::default(); storage.workers.len()],
+            flows: storage.flows.iter().zip(group_of).map(|(f, g)| FlowState::new(f, g, seed)).collect(),
+            ios: Slab::new(),
+            tasks: Slab::new(),
+            jobs: Slab::new(),
+            adapters: storage.adapters.iter().map(Adapter::new).collect(),
+            links,
+            targets,
+            arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
+            latencies: groups.iter().map(|_| tally::histogram()).collect(),
+            asked: Vec::new(),
+            patience: 1_000_000_000_000_000 * 10,
+        };
+        for (i, flow) in storage.flows.iter().enumerate() {
+            for _ in 0..flow.outstanding.typical.get() {
+                fabric.plan_at(0, Event::Issue(i as u32));
+            }
+        }
+        fabric
+    }
+
+    /// Whether there is any.
+    pub(super) fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    fn plan_at(&mut self, at: u64, event: Event) {
+        self.n += 1;
+        self.heap.push(Reverse(Planned { at, n: self.n, event }));
+    }
+
+    /// When something happens next.
+    pub(super) fn next(&self) -> u64 {
+        self.heap.peek().map_or(NEVER, |p| p.0.at)
+    }
+
+    /// All that happens by a moment.
+    pub(super) fn on(&mut self, now: u64) {
+        while self.next() <= now {
+            let Some(Reverse(Planned { event, .. })) = self.heap.pop() else { return };
+            match event {
+                Event::Issue(flow) => self.issue(flow, None, now),
+                Event::Submitted(io) => self.submitted(io, now),
+                Event::Processed(io) => self.processed(io, now),
+                Event::Completed(io) => self.completed(io, now),
+                Event::Lane(link, way) => self.called(link, way as usize, now),
+                Event::Frame(link, way, unit, task) => self.frame(link, way, unit, task, now),
+                Event::Credit(link, way, n) => self.credited(link, way as usize, n, now),
+                Event::Room(link) => self.room(link, 0, now),
+                Event::Taken(task) => self.taken(task, now),
+                Event::Wants(task) => self.wants(task, now),
+                Event::Bus(link) => self.connection_over(link, now),
+                Event::Memory(at, passed) => self.passed(at, passed, now),
+            }
+        }
+    }
+
+    /// What is to be asked of the hosts' buses: which way, whether it writes host memory, and what.
+    pub(super) fn asked(&mut self) -> Vec<(Dma, bool, Transfer)> {
+        std::mem::take(&mut self.asked)
+    }
+
+    fn fc(&mut self, link: u32) -> Option<&mut fc::Link> {
+        link_of(&mut self.links, link)
+    }
+
+    /// Wires: two lanes of each Fibre Channel link, one of each bus.
+    pub(super) fn wires(&self) -> usize {
+        self.links.iter().map(|l| if matches!(l, Link::Fc(_)) { 2 } else { 1 }).sum()
+    }
+
+    /// The ledger of every wire since time 0.
+    pub(super) fn counts(&self) -> Vec<SlotCounts> {
+        let mut all = Vec::with_capacity(self.wires());
+        for link in &self.links {
+            match link {
+                Link::Fc(l) => all.extend(l.lanes.iter().map(|l| l.counts)),
+                Link::Scsi(b) => all.push(b.counts),
+            }
+        }
+        all
+    }
+
+    /// What waits to be sent on each wire.
+    pub(super) fn held(&self) -> Vec<(usize, u64)> {
+        let mut all = Vec::with_capacity(self.wires());
+        for link in &self.links {
+            match link {
+                Link::Fc(l) => all.extend(l.lanes.iter().map(|l| l.held())),
+                Link::Scsi(b) => all.push((b.waiting(), 0)),
+            }
+        }
+        all
+    }
+
+    /// Accounts for idle wires up to a moment that everything has reached.
+    pub(super) fn settle(&mut self, now: u64) {
+        for link in &mut self.links {
+            match link {
+                Link::Fc(l) => l.lanes.iter_mut().for_each(|l| l.settle(now)),
+                Link::Scsi(b) => b.settle(now),
+            }
+        }
+    }
+
+    pub(super) fn packets(&self) -> u64 {
+        self.counts().iter().map(|c| c.tlps).sum()
+    }
+
+    pub(super) fn tallies(&self) -> impl Iterator<Item = Tally> {
+        self.flows.iter().map(|f| f.tally)
+    }
+
+    pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.flows.iter().map(|f| (f.print, f.tally.done))
+    }
+
+    pub(super) fn latencies(&self) -> &[Histogram<u64>] {
+        &self.latencies
+    }
+
+    /// Where the time of each flow's I/Os went, since time 0.
+    pub(super) fn stages(&self) -> impl Iterator<Item = &Stages> {
+        self.flows.iter().map(|f| &f.stages)
+    }
+
+    /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets.
+    pub(super) fn worked(&self, now: u64) -> Vec<u64> {
+        let workers = self.workers.iter().map(|w| w.processor.worked(now));
+        let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
+        workers.chain(adapters).chain(self.targets.iter().map(|t| t.device.busy)).collect()
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.latencies.iter_mut().for_each(|h| h.reset());
+    }
+
+    pub(super) fn patience(&self) -> u64 {
+        if self.is_empty() { 0 } else { self.patience }
+    }
+
+    /// Whether every cache that takes writes in has been full once, or has been filled twice over without becoming full.
+    pub(super) fn settled(&self) -> bool {
+        let writes = |a: usize| self.flows.iter().any(|f| f.volume == Volume::Array(a as u32) && f.writes());
+        self.arrays.iter().enumerate().all(|(i, a)| a.settled() || !writes(i))
+    }
+
+    /// The volume of a flow.
+    fn volume(&self, flow: u32) -> Volume {
+        self.flows[flow as usize].volume
+    }
+}

@@ -1,0 +1,183 @@
+//! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete them.
+
+use super::super::fabric::random;
+use super::super::tally::{self, Tally};
+use super::{Event, Fabric, Io, Server};
+use crate::plan::storage::{IoFlow, Volume};
+use crate::scenario::keys::{Line, WHOLE};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use std::sync::Arc;
+
+/// Bytes of a sector: what offsets are multiples of where nothing else is said.
+const SECTOR: u64 = 512;
+
+/// A thread with a processor of its own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Worker {
+    pub(super) processor: Server,
+}
+
+/// Where the time of I/Os went: sums over those that are done, fs. The stages are those of [`crate::result::STAGES`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sim) struct Stages(pub(in crate::sim) [u128; 6]);
+
+impl Stages {
+    /// An I/O whose stages began at these moments is over.
+    fn add(&mut self, marks: &[u64; 6], now: u64) {
+        let ends = marks.iter().skip(1).chain(std::iter::once(&now));
+        let mut before = marks[0];
+        for (sum, end) in self.0.iter_mut().zip(ends) {
+            // A stage that was passed over has no mark of its own, and no length.
+            let end = (*end).max(before);
+            *sum += (end - before) as u128;
+            before = end;
+        }
+    }
+}
+
+/// The I/Os of one worker at one volume.
+#[derive(Clone, Debug)]
+pub(super) struct FlowState {
+    pub(super) worker: u32,
+    pub(super) volume: Volume,
+    pub(super) adapter: u32,
+    pub(super) group: u32,
+    lines: Arc<[Line]>,
+    range: u64,
+    submit: u64,
+    complete: u64,
+    random: Xoshiro256PlusPlus,
+    /// Where the last I/O ended.
+    at: u64,
+    /// I/Os of the present burst that are left, and from when they may go.
+    burst: u32,
+    open_at: u64,
+    pub(super) tally: Tally,
+    pub(super) print: u64,
+    pub(super) stages: Stages,
+}
+
+impl FlowState {
+    pub(super) fn new(flow: &IoFlow, group: u32, seed: u64) -> FlowState {
+        FlowState {
+            worker: flow.worker,
+            volume: flow.volume,
+            adapter: flow.adapter,
+            group,
+            lines: flow.lines.clone(),
+            range: flow.range.0,
+            submit: flow.submit.typical.fs(),
+            complete: flow.complete.typical.fs(),
+            random: random(seed, &flow.name),
+            at: 0,
+            burst: 0,
+            open_at: 0,
+            tally: Tally::default(),
+            print: group as u64 + 1,
+            stages: Stages::default(),
+        }
+    }
+
+    /// Whether it writes at all.
+    pub(super) fn writes(&self) -> bool {
+        self.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0)
+    }
+
+    /// A number below `n`.
+    fn draw(&mut self, n: u64) -> u64 {
+        ((self.random.next_u64() as u128 * n as u128) >> 64) as u64
+    }
+
+    /// Whether something of so many hundredths of a percent happens. What is certain needs no random number.
+    fn happens(&mut self, part: u32) -> bool {
+        part == WHOLE || part > 0 && self.draw(WHOLE as u64) < part as u64
+    }
+
+    /// The line of the next I/O.
+    fn line(&mut self) -> Line {
+        let mut left = if self.lines.len() > 1 { self.draw(WHOLE as u64) as u32 } else { 0 };
+        let lines = self.lines.clone();
+        for line in lines.iter() {
+            if left < line.share {
+                return line.clone();
+            }
+            left -= line.share;
+        }
+        lines[lines.len() - 1].clone()
+    }
+
+    /// Where an I/O of so many bytes begins: anywhere, or where the last one ended.
+    fn place(&mut self, line: &Line, size: u64) -> u64 {
+        let align = if line.align.0 == 0 { SECTOR } else { line.align.0 };
+        let room = self.range.saturating_sub(size);
+        let offset = if self.happens(line.random) {
+            self.draw(room / align + 1) * align
+        } else {
+            let next = self.at.next_multiple_of(if line.align.0 == 0 { 1 } else { align });
+            if next > room { 0 } else { next }
+        };
+        self.at = offset + size;
+        offset
+    }
+}
+
+impl Fabric {
+    /// A flow issues one more I/O; or the reply to the one before.
+    pub(super) fn issue(&mut self, flow: u32, reply: Option<(bool, u64)>, now: u64) {
+        let f = &mut self.flows[flow as usize];
+        let line = f.line();
+        if reply.is_none() {
+            if f.burst == 0 {
+                f.burst = line.burst;
+                f.open_at = now.saturating_add(line.delay.fs());
+            }
+            if f.open_at > now {
+                let at = f.open_at;
+                self.plan_at(at, Event::Issue(flow));
+                return;
+            }
+            f.burst -= 1;
+        }
+        let (read, size, reply) = match reply {
+            Some((read, size)) => (read, size, 0),
+            None => (f.happens(line.read), line.size.0, line.reply.0),
+        };
+        let offset = f.place(&line, size);
+        let worker = &mut self.workers[f.worker as usize];
+        let at = worker.processor.work(f.submit, now);
+        let born = at - f.submit;
+        f.tally.start(born);
+        let io = self.ios.add(Io { flow, read, offset, size, reply, left: size, tasks: 0, marks: [born; 6] });
+        self.plan_at(at, Event::Submitted(io));
+    }
+
+    /// Bytes of an I/O are where they belong.
+    pub(super) fn delivered(&mut self, io: u32, bytes: u64, now: u64) {
+        let i = &mut self.ios.all[io as usize];
+        i.left -= bytes;
+        i.marks[4] = now;
+        self.flows[i.flow as usize].tally.bytes += bytes;
+    }
+
+    /// An I/O's status is in host memory: its worker has to see it.
+    pub(super) fn answered(&mut self, io: u32, now: u64) {
+        self.ios.all[io as usize].marks[5] = now;
+        let f = &self.flows[self.ios.all[io as usize].flow as usize];
+        let at = self.workers[f.worker as usize].processor.work(f.complete, now);
+        self.plan_at(at, Event::Completed(io));
+    }
+
+    /// An I/O is over; the next one begins.
+    pub(super) fn completed(&mut self, io: u32, now: u64) {
+        let io = self.ios.remove(io);
+        let f = &mut self.flows[io.flow as usize];
+        let born = io.marks[0];
+        f.tally.finish(born, now);
+        f.print = tally::print(f.print, born, now);
+        f.stages.add(&io.marks, now);
+        let _ = self.latencies[f.group as usize].record((now - born) / 1000);
+        let reply = (io.reply > 0).then_some((!io.read, io.reply));
+        self.issue(io.flow, reply, now);
+    }
+}
