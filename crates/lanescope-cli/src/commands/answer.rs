@@ -88,9 +88,9 @@ pub(crate) fn check(a: &Scenario) -> u8 {
             output::print(&format!(
                 "{}: {} parts{kinds}, {} links, {} flows{warnings}\n",
                 a.file,
-                plan.parts.len() + network.nodes.len(),
-                plan.links.len() + network.links.len(),
-                plan.flows.len() + network.streams.len()
+                plan.parts.len() + network.nodes.len() + plan.buses.bridges.len() + plan.buses.devices.len(),
+                plan.links.len() + network.links.len() + plan.buses.buses.len(),
+                plan.flows.len() + network.streams.len() + plan.buses.flows.len()
             ));
             ANSWERED
         }
@@ -106,8 +106,14 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
     let settings = plan.settings();
     let streams = plan.network.streams.iter().enumerate();
     let streams = streams.map(|(i, s)| (format!("flows.{}", s.name), plan.network.route_text(i)));
-    let routes: Vec<(String, String)> =
-        plan.flows.iter().map(|f| (format!("flows.{}", f.name), plan.route_text(f))).chain(streams).collect();
+    let buses = plan.buses.flows.iter().map(|f| (format!("flows.{}", f.name), plan.buses.route_text(f)));
+    let routes: Vec<(String, String)> = plan
+        .flows
+        .iter()
+        .map(|f| (format!("flows.{}", f.name), plan.route_text(f)))
+        .chain(streams)
+        .chain(buses)
+        .collect();
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
         let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
@@ -245,7 +251,11 @@ pub(crate) fn pictures(plan: &Plan, report: &Report) -> Vec<(String, String)> {
         all.push(("topology".to_owned(), pens::svg::topology(plan, report)));
     }
     for link in pens::text::shown(report, false) {
-        all.push((format!("waterfall-{}-to-{}", link.name, link.to), pens::svg::waterfall(link)));
+        let name = match link.to.is_empty() {
+            true => format!("waterfall-{}", link.name),
+            false => format!("waterfall-{}-to-{}", link.name, link.to),
+        };
+        all.push((name, pens::svg::waterfall(link)));
     }
     all
 }

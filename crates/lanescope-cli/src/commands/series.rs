@@ -35,8 +35,9 @@ impl Series {
             (used[link], used[link + 1]) = (true, true);
         }
         let mut head = vec!["time_s".to_owned()];
-        // In the order of a sample: PCIe, then Ethernet.
+        // In the order of a sample: PCIe, then Ethernet, then buses.
         let flows = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
+        let flows = flows.chain(plan.buses.flows.iter().map(|f| &f.name));
         head.extend(flows.flat_map(|name| [format!("flows.{name}.bps"), format!("flows.{name}.backlog")]));
         let mut wires = Vec::new();
         for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
@@ -49,12 +50,19 @@ impl Series {
             }
             wires.push((i, link.speed.typical.coded().bytes(), all));
         }
-        let ethernet = estimate.links.iter().skip(hops.len()).zip(0..).filter(|(l, _)| l.tlps > 0.0);
+        let frames = 2 * plan.network.links.len();
+        let ethernet = estimate.links.iter().skip(hops.len()).take(frames).zip(0..).filter(|(l, _)| l.tlps > 0.0);
         for (_, wire) in ethernet {
             let path = plan.network.wire_name(wire);
             head.extend(["utilisation", "queued_frames", "queued_bytes"].map(|c| format!("{path}.{c}")));
             let rate = plan.network.link(wire).rate.typical.rate().bytes();
             wires.push((hops.len() + wire as usize, rate, [None; 3]));
+        }
+        for (i, bus) in plan.buses.buses.iter().enumerate() {
+            let columns = ["utilisation", "queued_completions", "queued_bytes"];
+            head.extend(columns.map(|c| format!("links.{}.{c}", bus.name)));
+            // Clocks are its slots.
+            wires.push((hops.len() + frames + i, bus.speed.typical.hertz(), [None; 3]));
         }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
         let most = (MOST_CELLS / head.len() as u64).min(MOST_ROWS);

@@ -1,5 +1,6 @@
 //! `wire`: the protocol calculator.
 
+mod pci;
 mod storage;
 
 use crate::{ANSWERED, WRONG, output};
@@ -9,7 +10,6 @@ use lanescope::estimate::wire::{Answer, Question, ethernet, wire};
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
 use lanescope::protocol::ethernet::MOST_QUANTA;
-use lanescope::protocol::pci::{BUSES, Bus};
 use lanescope::units::{digits, human_rate, human_time};
 use std::path::PathBuf;
 
@@ -20,8 +20,8 @@ pub(crate) enum Wire {
     Pcie(Pcie),
     /// An Ethernet link: rates, frames, pauses, headroom, efficiency against data
     Ethernet(Ethernet),
-    /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates
-    Pci(Pci),
+    /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates; of PCI and PCI-X, the clocks of a burst
+    Pci(pci::Pci),
     /// A Fibre Channel link: rates, frames, credits, SCSI commands, efficiency against payload
     #[command(alias = "fibre-channel")]
     Fc(storage::FibreChannel),
@@ -84,14 +84,6 @@ pub(crate) struct Ethernet {
 }
 
 #[derive(Args)]
-pub(crate) struct Pci {
-    /// One bus; without it all
-    bus: Option<String>,
-    #[command(flatten)]
-    form: Form,
-}
-
-#[derive(Args)]
 struct Form {
     /// Print JSON
     #[arg(long, conflicts_with = "csv")]
@@ -108,55 +100,10 @@ pub(crate) fn main(a: &Wire) -> u8 {
     match a {
         Wire::Pcie(a) => pcie(a),
         Wire::Ethernet(a) => ethernet_link(a),
-        Wire::Pci(a) => pci(a),
+        Wire::Pci(a) => pci::main(a),
         Wire::Fc(a) => storage::fibre_channel(a),
         Wire::Scsi(a) => storage::scsi(a),
     }
-}
-
-fn pci(a: &Pci) -> u8 {
-    let list: Vec<&Bus> = match &a.bus {
-        None => BUSES.iter().collect(),
-        Some(name) => match Bus::named(name) {
-            Some(bus) => vec![bus],
-            None => {
-                output::error(&format!(
-                    "there is no bus {name:?}; there are {}",
-                    BUSES.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
-                ));
-                return WRONG;
-            }
-        },
-    };
-    if a.form.json {
-        let list: Vec<_> = list.iter().map(|b| serde_json::json!({ "bus": b.name, "width_bits": b.width_bits, "peak_bps_shared_by_both_directions": b.peak().bits(), "source": b.source })).collect();
-        output::json(&list);
-        return ANSWERED;
-    }
-    if a.form.csv {
-        let head = ["bus", "width_bits", "peak_bps_both_directions_together", "source"].map(String::from).to_vec();
-        let rows = list.iter().map(|b| {
-            vec![b.name.to_owned(), b.width_bits.to_string(), b.peak().bits().to_string(), b.source.to_owned()]
-        });
-        output::csv(&Grid { head, rows: rows.collect() });
-        return ANSWERED;
-    }
-    let head = ["bus", "width", "peak, both directions together", "source"].map(String::from).to_vec();
-    let rows = list.iter().map(|b| {
-        vec![
-            b.name.to_owned(),
-            format!("{} bit", b.width_bits),
-            format!("{} MB/s", digits(b.peak().bytes() / 1e6)),
-            b.source.to_owned(),
-        ]
-    });
-    let grid = Grid { head, rows: rows.collect() };
-    if a.form.csv {
-        output::csv(&grid)
-    } else {
-        output::table(&grid)
-    }
-    ANSWERED
 }
 
 /// `never` is a word in a scenario and needs its quotes.

@@ -254,6 +254,9 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         if plan.network.streams.iter().any(|s| s.group == group) {
             return Err(format!("flow {group:?} is of Ethernet; what would help is worked out for PCIe alone"));
         }
+        if plan.buses.flows.iter().any(|f| f.group == group) {
+            return Err(format!("flow {group:?} is of a shared bus; what would help is worked out for PCIe alone"));
+        }
         let names: Vec<&str> = plan.groups().iter().map(|g| plan.flows[g[0]].group.as_str()).collect();
         return Err(format!("there is no flow {group:?}; flows are {}", names.join(", ")));
     };

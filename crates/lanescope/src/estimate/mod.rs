@@ -4,6 +4,7 @@
 //! filling of the same resources by their arbitration trees (`fill`). Both are functions of what a payload byte costs everywhere
 //! (`resources`), evaluated at the typical values and at the two corners of the ranges.
 
+mod bus;
 mod fill;
 mod latency;
 mod lift;
@@ -83,8 +84,10 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             _ => None,
         })
         .collect();
-    // PCIe first, Ethernet behind it: parts of one never load the other's.
+    // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let ethernet = network::answer(plan);
+    let bus = bus::answer(plan);
+    let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
         schema: SCHEMA,
         title: plan.title.clone(),
@@ -97,12 +100,18 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .into_iter()
             .chain(ethernet.flows)
             .chain(storage::flows(plan, [&slower, &typical, &faster]))
+            .chain(bus.flows)
             .collect(),
-        total: both(total, ethernet.total, plan.network.streams.len() > plan.flows.len()),
+        total: both(
+            both(total, ethernet.total, streams > plan.flows.len()),
+            bus.total,
+            flows_on_buses > streams.max(plan.flows.len()),
+        ),
         links: links(plan, [&slower, &typical, &faster])
             .into_iter()
             .chain(ethernet.links)
             .chain(storage::links(plan, &typical))
+            .chain(bus.links)
             .collect(),
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings(),
@@ -222,7 +231,7 @@ fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total>
     })
 }
 
-/// PCIe and Ethernet together; what binds is that of the side with more flows.
+/// Two sides together; what binds is that of the side with more flows.
 fn both(pcie: Option<Total>, ethernet: Option<Total>, more_ethernet: bool) -> Option<Total> {
     let (pcie, ethernet) = match (pcie, ethernet) {
         (Some(p), Some(e)) => (p, e),
@@ -274,11 +283,11 @@ fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
 
 /// The most that all members together can get: members are covered by the resources that limit them most, shared ones once.
 /// Valid as a bound for any cover, because each resource limits the sum over those it covers.
-fn bound(
-    resources: &[Resource<Key>],
+fn bound<K: Copy>(
+    resources: &[Resource<K>],
     members: &[usize],
     weight: impl Fn(&fill::Use) -> f64,
-    capacity: impl Fn(Key, f64) -> f64,
+    capacity: impl Fn(K, f64) -> f64,
 ) -> f64 {
     let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, f64::INFINITY)).collect();
     // (what the covered may have in all, whom it covers)

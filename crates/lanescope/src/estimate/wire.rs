@@ -6,6 +6,7 @@
 
 pub mod ethernet;
 pub mod fibre_channel;
+pub mod pci;
 mod read;
 pub mod scsi;
 

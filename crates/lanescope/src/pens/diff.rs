@@ -73,7 +73,7 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
         all.push((path("simulated_latency"), f.latency.mean, Dimension::Time));
     }
     for l in &report.links {
-        let path = |name: &str| format!("links.{} toward {}.{name}", l.name, l.to);
+        let path = |name: &str| format!("{}.{name}", l.path());
         all.push((path("utilisation"), l.ledger.utilisation(), Dimension::Share));
         all.push((path("payload"), l.ledger.payload, Dimension::Rate));
     }

@@ -184,7 +184,7 @@ pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
         return report.links.iter().filter(carries).collect();
     }
     let binds = |l: &&LinkReport| {
-        let name = format!("links.{} toward {}", l.name, l.to);
+        let name = l.path();
         report.flows.iter().any(|f| f.bound_by.element == name || f.bound_also.contains(&name))
     };
     let list: Vec<_> = report.links.iter().filter(binds).take(4).collect();
@@ -332,11 +332,11 @@ fn draw(
     overhead: Option<(f64, f64)>,
     paint: Paint,
 ) {
-    let _ = writeln!(
-        out,
-        "{}links.{}{} {} → {} ({}, one way)",
-        paint.strong, link.name, paint.off, link.from, link.to, link.speed
-    );
+    let ends = match link.to.is_empty() {
+        true => format!("{} ({}, shared by all on it)", link.from, link.speed),
+        false => format!("{} → {} ({}, one way)", link.from, link.to, link.speed),
+    };
+    let _ = writeln!(out, "{}links.{}{} {ends}", paint.strong, link.name, paint.off);
     let cells = |v: f64| ((v / raw * BAR as f64).round() as usize).min(BAR);
     let width = entries.iter().filter(|e| e.1 > raw * 5e-5).map(|e| e.0.len()).fold(17, usize::max);
     let _ = writeln!(out, "  {:<width$}{:>9}  {}", "raw", gb(raw), "█".repeat(BAR));

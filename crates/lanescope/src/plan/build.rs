@@ -71,6 +71,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let host = super::storage::Host { parts: &parts, links: &links, map: &map };
     let storage = super::storage::build(diagnostics, scenario, &host, &mut flows);
     let network = super::network::build(diagnostics, scenario);
+    let buses = super::bus::build(diagnostics, scenario);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
@@ -85,6 +86,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         links: Arc::new(links),
         flows: Arc::new(flows),
         network: Arc::new(network),
+        buses: Arc::new(buses),
         storage: Arc::new(storage),
         stop,
         fingerprint: String::new(),

@@ -6,6 +6,7 @@
 mod address;
 mod backbone;
 mod build;
+pub mod bus;
 pub(crate) mod check;
 mod facts;
 pub mod network;
@@ -15,6 +16,7 @@ pub mod storage;
 pub use backbone::{Backbone, Crossing, Taken};
 pub use build::build;
 pub(crate) use build::port_limits;
+pub use bus::Buses;
 pub use facts::Buffer;
 pub use network::Network;
 pub use storage::Storage;
@@ -54,6 +56,8 @@ pub struct Plan {
     pub flows: Arc<Vec<Flow>>,
     /// Stations, switches, links and streams of Ethernet.
     pub network: Arc<Network>,
+    /// Shared buses, with bridges, devices and flows.
+    pub buses: Arc<Buses>,
     /// Host adapters, disks and the I/Os of hosts.
     pub storage: Arc<Storage>,
     /// When a simulation ends.
@@ -302,6 +306,7 @@ impl Plan {
             all.push((format!("flows.{}", flow.name), flow.settings()));
         }
         all.extend(self.network.settings());
+        all.extend(self.buses.settings());
         all.extend(self.storage.settings());
         all
     }
@@ -332,6 +337,7 @@ impl Plan {
             hash.write(self.route_text(flow).as_bytes());
         }
         self.network.hash(&mut hash);
+        self.buses.hash(&mut hash);
         self.storage.hash(&mut hash);
         format!("{:016x}", hash.finish())
     }

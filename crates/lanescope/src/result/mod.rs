@@ -54,6 +54,18 @@ impl Report {
     }
 }
 
+/// `links.uplink toward host`; a bus is all of it.
+pub(crate) fn way(name: &str, to: &str) -> String {
+    if to.is_empty() { format!("links.{name}") } else { format!("links.{name} toward {to}") }
+}
+
+impl LinkReport {
+    /// `links.uplink toward host`, or `links.slots` of a bus.
+    pub fn path(&self) -> String {
+        way(&self.name, &self.to)
+    }
+}
+
 /// What made a report: the same plan and version give the same answer.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Provenance {
@@ -207,9 +219,9 @@ pub struct LinkReport {
     pub name: String,
     /// The end that sends.
     pub from: String,
-    /// The end that receives.
+    /// The end that receives; empty for a bus, which all its ends share.
     pub to: String,
-    /// `gen3 x8`, or `10 Gb/s Ethernet`.
+    /// `gen3 x8`, `10 Gb/s Ethernet`, or `pci-x 133 64-bit`.
     pub speed: String,
     /// Payload bits per second, with the corners.
     pub payload: Ranged,
@@ -237,6 +249,18 @@ pub struct Ledger {
     pub gap: f64,
     /// Framing and headers of TLPs with data; of Ethernet header, FCS and padding.
     pub framing: f64,
+    /// Of a bus: address, attributes and the target's response around data.
+    #[serde(default)]
+    pub address: f64,
+    /// Of a bus: wait states.
+    #[serde(default)]
+    pub waits: f64,
+    /// Of a bus: transactions that the target sends away.
+    #[serde(default)]
+    pub retries: f64,
+    /// Of a bus: idle clocks behind transactions.
+    #[serde(default)]
+    pub turnarounds: f64,
     /// Read requests.
     pub requests: f64,
     /// Ack DLLPs.
@@ -251,13 +275,17 @@ pub struct Ledger {
 
 impl Ledger {
     /// The entries that add up to `raw`, in wire order, with the words a person reads.
-    pub fn entries(&self) -> [(&'static str, f64); 10] {
+    pub fn entries(&self) -> [(&'static str, f64); 14] {
         [
             ("line coding", self.line_coding),
             ("ordered sets", self.ordered_sets),
             ("flit CRC, FEC", self.flits),
             ("preamble, gap", self.gap),
             ("headers, framing", self.framing),
+            ("address, response", self.address),
+            ("wait states", self.waits),
+            ("retries", self.retries),
+            ("lines turn around", self.turnarounds),
             ("read requests", self.requests),
             ("Ack DLLPs", self.acks),
             ("UpdateFC DLLPs", self.update_fc),
@@ -348,6 +376,12 @@ impl Binding {
 }
 
 impl Report {
+    /// The names of links, each once.
+    fn link_names(&self) -> impl Iterator<Item = &str> {
+        let again = |i: usize| i > 0 && self.links[i].name == self.links[i - 1].name;
+        self.links.iter().enumerate().filter(move |(i, _)| !again(*i)).map(|(_, l)| l.name.as_str())
+    }
+
     /// Finds a metric by path, or says what is there.
     pub fn metric(&self, path: &str) -> Result<Metric, String> {
         let mut words: Vec<&str> = path.split('.').collect();
@@ -384,10 +418,7 @@ impl Report {
                     return link_metric(&[bus], last);
                 }
                 let [down, up] = sides.as_slice() else {
-                    return Err(format!(
-                        "{path}: there is no link {name:?}; links are {}",
-                        list(self.links.iter().step_by(2).map(|l| l.name.as_str()))
-                    ));
+                    return Err(format!("{path}: there is no link {name:?}; links are {}", list(self.link_names())));
                 };
                 match way {
                     Some(true) => link_metric(&[up], last),

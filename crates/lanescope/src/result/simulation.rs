@@ -38,11 +38,13 @@ pub enum Idle {
     Stopped,
     /// Paused by the receiver.
     Paused,
+    /// Of a bus: its devices wait for data that the bridge does not have yet.
+    Bridge,
 }
 
 impl Idle {
     /// All of them, in order.
-    pub const ALL: [Idle; 14] = [
+    pub const ALL: [Idle; 15] = [
         Idle::NothingToSend,
         Idle::Core,
         Idle::Pace,
@@ -57,6 +59,7 @@ impl Idle {
         Idle::Grants,
         Idle::Stopped,
         Idle::Paused,
+        Idle::Bridge,
     ];
 
     /// What a person calls it.
@@ -76,6 +79,7 @@ impl Idle {
             Idle::Grants => "nothing granted",
             Idle::Stopped => "its destinations stopped",
             Idle::Paused => "paused",
+            Idle::Bridge => "waiting for the bridge",
         }
     }
 
@@ -110,12 +114,24 @@ pub struct SlotCounts {
     /// PAUSE, PFC and other control frames, with their preamble and gap.
     #[serde(default)]
     pub control: u64,
+    /// Of a bus: address, attributes and the target's response around data.
+    #[serde(default)]
+    pub address: u64,
+    /// Of a bus: wait states.
+    #[serde(default)]
+    pub waits: u64,
+    /// Of a bus: transactions that the target sent away.
+    #[serde(default)]
+    pub retries: u64,
+    /// Of a bus: idle clocks behind transactions, in which the lines change hands.
+    #[serde(default)]
+    pub turnarounds: u64,
     /// Arbitration and selection on a shared bus.
     #[serde(default)]
     pub arbitration: u64,
     /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
-    /// no completion credits, no non-posted credits, no posted credits, no buffer credit, nothing granted, its destinations stopped, paused.
-    pub idle: [u64; 14],
+    /// no completion credits, no non-posted credits, no posted credits, no buffer credit, nothing granted, its destinations stopped, paused, waiting for the bridge.
+    pub idle: [u64; 15],
     /// Control frames (not slots).
     #[serde(default)]
     pub controls: u64,
@@ -143,6 +159,10 @@ impl SlotCounts {
             + self.padding
             + self.gap
             + self.control
+            + self.address
+            + self.waits
+            + self.retries
+            + self.turnarounds
             + self.arbitration
     }
 
@@ -161,6 +181,10 @@ impl SlotCounts {
             padding: self.padding - then.padding,
             gap: self.gap - then.gap,
             control: self.control - then.control,
+            address: self.address - then.address,
+            waits: self.waits - then.waits,
+            retries: self.retries - then.retries,
+            turnarounds: self.turnarounds - then.turnarounds,
             arbitration: self.arbitration - then.arbitration,
             controls: self.controls - then.controls,
             idle,
@@ -394,7 +418,7 @@ pub struct SimulatedLink {
     pub name: String,
     /// The end that sends.
     pub from: String,
-    /// The end that receives.
+    /// The end that receives; empty for a bus, which all its ends share.
     pub to: String,
     /// Slots of the measured time, cut between packets.
     pub slots: SlotCounts,
@@ -581,7 +605,7 @@ impl Simulation {
                     .map(|l| (l, l.utilisation()))
                     .max_by(|a, b| a.1.total_cmp(&b.1))
                     .filter(|l| l.1 > 0.97);
-                let bound_by = full.map(|(l, _)| format!("links.{} toward {}: slots", l.name, l.to));
+                let bound_by = full.map(|(l, _)| format!("{}: slots", super::way(&l.name, &l.to)));
                 Ok(SimulatedMetric { value, dimension: Dimension::Rate, bound_by })
             }
             "tlps" => plain(sum(&|l| l.slots.tlps as f64) / self.window, Dimension::PerSecond),
@@ -620,6 +644,10 @@ impl SimulatedLink {
             ("padding", s.padding),
             ("preamble, gap", s.gap),
             ("control frames", s.control),
+            ("address, response", s.address),
+            ("wait states", s.waits),
+            ("retries", s.retries),
+            ("lines turn around", s.turnarounds),
             ("arbitration, selection", s.arbitration),
         ];
         all.extend(Idle::ALL.into_iter().zip(s.idle).map(|(cause, n)| (cause.words(), n)));

@@ -196,6 +196,10 @@ words! {
         Station = "station",
         /// An Ethernet switch.
         EthernetSwitch = "ethernet-switch",
+        /// Memory behind a shared bus.
+        HostBridge = "host-bridge",
+        /// A DMA master on a shared bus.
+        PciDevice = "pci-device",
         /// A host adapter with ports for disks.
         HostAdapter = "host-adapter",
         /// A target of RAM.
@@ -611,8 +615,13 @@ table! {
     }
 }
 
+mod bus;
 mod ethernet;
 
+pub use bus::{
+    BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
+    Splits,
+};
 pub use ethernet::{
     Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,
     FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
@@ -626,12 +635,14 @@ pub use storage::{
 };
 
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 9] = [
+pub static PART_KINDS: [(&str, &[Key]); 11] = [
     ("root-complex", ROOT_COMPLEX),
     ("switch", SWITCH),
     ("endpoint", ENDPOINT),
     ("station", STATION),
     ("ethernet-switch", ETHERNET_SWITCH),
+    ("host-bridge", HOST_BRIDGE),
+    ("pci-device", PCI_DEVICE),
     ("host-adapter", HOST_ADAPTER),
     ("ram-disk", RAM_DISK),
     ("disk", DISK),
@@ -651,6 +662,8 @@ mod tests {
         assert!(Endpoint::read(&mut d, &empty, Span::default()).is_some());
         assert!(Station::read(&mut d, &empty, Span::default()).is_some());
         assert!(EthernetSwitch::read(&mut d, &empty, Span::default()).is_some());
+        assert!(HostBridge::read(&mut d, &empty, Span::default()).is_some());
+        assert!(PciDevice::read(&mut d, &empty, Span::default()).is_some());
         assert!(HostAdapter::read(&mut d, &empty, Span::default()).is_some());
         assert!(RamDisk::read(&mut d, &empty, Span::default()).is_some());
         assert!(Disk::read(&mut d, &empty, Span::default()).is_some());

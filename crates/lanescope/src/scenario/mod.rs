@@ -12,8 +12,9 @@ pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
-    Array, Disk, ENDPOINT, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HOST_ADAPTER, HostAdapter, Io, Link,
-    PART_KEYS, PartKind, RamDisk, RootComplex, RunKeys, ScsiLink, Setting, Station, Stream, Switch,
+    Array, BusLink, Disk, ENDPOINT, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HOST_ADAPTER, HostAdapter,
+    HostBridge, Io, Link, PART_KEYS, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, ScsiLink, Setting, Station,
+    Stream, Switch,
 };
 use quantity::{Problem, Shape, unknown};
 use std::collections::{HashMap, HashSet};
@@ -54,18 +55,24 @@ pub struct Scenario {
     pub parts: Vec<Part>,
     /// Stations and switches of Ethernet, likewise.
     pub nodes: Vec<Part<NodeKeys>>,
+    /// Host bridges and devices of shared buses, likewise.
+    pub bus_parts: Vec<Part<BusKeys>>,
     /// Host adapters (their DMA engines are among the parts of PCIe too), disks, RAM disks and arrays, likewise.
     pub stores: Vec<Part<StoreKeys>>,
     /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
     /// Ethernet links, not yet expanded.
     pub ethernet_links: Vec<Named<EthernetLink>>,
+    /// Shared buses, with their ends as written.
+    pub buses: Vec<Named<BusLink>>,
     /// Fibre Channel links, not yet expanded.
     pub fc_links: Vec<Named<FcLink>>,
     /// SCSI buses.
     pub scsi_links: Vec<Named<ScsiLink>>,
     /// Flows of DMA, not yet expanded.
     pub flows: Vec<Named<Flow>>,
+    /// Flows of DMA over a shared bus, not yet expanded.
+    pub bus_flows: Vec<Named<Flow>>,
     /// Flows of frames, not yet expanded.
     pub streams: Vec<Named<Stream>>,
     /// Flows of I/Os, not yet expanded.
@@ -136,6 +143,34 @@ impl NodeKeys {
     }
 }
 
+/// The keys of one part of a shared bus.
+#[allow(clippy::large_enum_variant, reason = "there are as many of the small kind as of buses")]
+#[derive(Clone, Debug)]
+pub enum BusKeys {
+    /// The bridge to memory.
+    Bridge(HostBridge),
+    /// A DMA master.
+    Device(PciDevice),
+}
+
+impl BusKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            BusKeys::Bridge(k) => k.settings(),
+            BusKeys::Device(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            BusKeys::Bridge(_) => PartKind::HostBridge,
+            BusKeys::Device(_) => PartKind::PciDevice,
+        }
+    }
+}
+
 /// The keys of one part of storage.
 #[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
 #[derive(Clone, Debug)]
@@ -178,6 +213,7 @@ impl StoreKeys {
 enum AnyKeys {
     Pcie(PartKeys),
     Ethernet(NodeKeys),
+    Bus(BusKeys),
     Storage(StoreKeys),
     /// A host adapter is a device of its host's bus, too.
     Adapter(Endpoint, HostAdapter),
@@ -264,6 +300,7 @@ pub fn read(
         text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
     let [mut parts, links, flows] = sections;
+    let (buses, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_bus(t));
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
     let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
     let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
@@ -272,11 +309,12 @@ pub fn read(
     let (ios, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "io"));
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
-    let (mut pcie, mut nodes, mut stores) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
+            AnyKeys::Bus(keys) => bus_parts.push(Part { name, group, span, keys }),
             AnyKeys::Storage(keys) => stores.push(Part { name, group, span, keys }),
             AnyKeys::Adapter(device, keys) => {
                 pcie.push(Part { name: name.clone(), group: group.clone(), span, keys: PartKeys::Endpoint(device) });
@@ -285,7 +323,14 @@ pub fn read(
         }
     }
     let links = read_named(diagnostics, links, Link::read);
+    let buses = read_named(diagnostics, buses, BusLink::read);
     let flows = read_named(diagnostics, flows, Flow::read);
+    // A flow is a bus's where it starts at a part of one.
+    let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|f| {
+        let group = f.keys.from.typical.split('.').next().unwrap_or_default();
+        // A misspelt name is looked for where there is anything.
+        bus_parts.iter().any(|p| p.group == group) || pcie.is_empty() && !bus_parts.is_empty()
+    });
     let streams = read_named(diagnostics, streams, Stream::read);
     let fc_links = read_named(diagnostics, fc_links, FcLink::read);
     let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
@@ -297,7 +342,8 @@ pub fn read(
     check::ios(diagnostics, &ios);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
-    if pcie.is_empty() && nodes.is_empty() && stores.is_empty() && !diagnostics.has_errors() {
+    let none = pcie.is_empty() && nodes.is_empty() && stores.is_empty() && bus_parts.is_empty();
+    if none && !diagnostics.has_errors() {
         diagnostics.push(
             Diagnostic::error(whole, "this scenario has no parts")
                 .hint("lanescope new prints a scenario to start from"),
@@ -309,16 +355,24 @@ pub fn read(
         parts: pcie,
         nodes,
         stores,
+        bus_parts,
         links,
         ethernet_links,
         fc_links,
         scsi_links,
+        buses,
         flows,
+        bus_flows,
         streams,
         ios,
         traces,
         run: run?,
     })
+}
+
+/// A link is a shared bus where it says so.
+fn is_bus(table: &Table) -> bool {
+    table.get("pci").is_some() && table.get("pcie").is_none() && table.get("ethernet").is_none()
 }
 
 /// A link is Ethernet's where it says so, or where only Ethernet has such keys.
@@ -597,7 +651,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
     let Some(node) = table.get("is") else {
         diagnostics.push(
             Diagnostic::error(span, "this part is of no kind")
-                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-adapter\", \"ram-disk\", \"disk\" or \"array\""),
+                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-adapter\", \"ram-disk\", \"disk\", \"array\", \"host-bridge\" or \"pci-device\""),
         );
         keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
@@ -610,6 +664,8 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
         Ok(PartKind::EthernetSwitch) => {
             EthernetSwitch::read(diagnostics, table, span).map(NodeKeys::Switch).map(ethernet)
         }
+        Ok(PartKind::HostBridge) => HostBridge::read(diagnostics, table, span).map(BusKeys::Bridge).map(AnyKeys::Bus),
+        Ok(PartKind::PciDevice) => PciDevice::read(diagnostics, table, span).map(BusKeys::Device).map(AnyKeys::Bus),
         Ok(PartKind::HostAdapter) => adapter(diagnostics, table, span),
         Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
         Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),

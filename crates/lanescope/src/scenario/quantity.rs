@@ -261,7 +261,7 @@ pub(super) fn expected(what: &str, node: &Node) -> Problem {
 }
 
 /// A quantity with a unit in its text.
-fn with_unit<T>(
+pub(super) fn with_unit<T>(
     node: &Node,
     what: &str,
     units: &str,

@@ -1,8 +1,8 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
 use super::keys::{
-    ARRAY, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER, IO, Key, LINK, PART_KINDS,
-    RAM_DISK, ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH,
+    ARRAY, BUS_LINK, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER, HOST_BRIDGE, IO, Key,
+    LINK, PART_KINDS, PCI_DEVICE, RAM_DISK, ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -41,7 +41,7 @@ pub fn json_schema() -> Json {
         ("about", json!({ "type": "string" })),
     ];
     let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
-    let links = [LINK, ETHERNET_LINK, FC_LINK, SCSI_LINK].map(|keys| table(&[keys], &[], false));
+    let links = [LINK, ETHERNET_LINK, FC_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
     let flows = [FLOW, STREAM, IO].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
@@ -108,6 +108,8 @@ pub fn text() -> String {
         ("[parts.NAME] with is = \"endpoint\"", ENDPOINT),
         ("[parts.NAME] with is = \"station\"", STATION),
         ("[parts.NAME] with is = \"ethernet-switch\"", ETHERNET_SWITCH),
+        ("[parts.NAME] with is = \"host-bridge\"", HOST_BRIDGE),
+        ("[parts.NAME] with is = \"pci-device\"", PCI_DEVICE),
         ("[parts.NAME] with is = \"host-adapter\", beside the keys of an endpoint", HOST_ADAPTER),
         ("[parts.NAME] with is = \"ram-disk\"", RAM_DISK),
         ("[parts.NAME] with is = \"disk\"", DISK),
@@ -116,6 +118,7 @@ pub fn text() -> String {
         ("[links.NAME] with ethernet", ETHERNET_LINK),
         ("[links.NAME] with fc", FC_LINK),
         ("[links.NAME] with scsi", SCSI_LINK),
+        ("[links.NAME] with pci", BUS_LINK),
         ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),
         ("[flows.NAME] with do = \"send\"", STREAM),
         ("[flows.NAME] with do = \"io\"", IO),

@@ -2,11 +2,12 @@
 //!
 //! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up that is left out, then gathers
 //! batches until the means are tight, the length asked for is over, or a cap is reached. Parts, one per file: `wire` (a direction of a link with
-//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet` has
-//! its own. `world` joins the two, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
+//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet`,
+//! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
 
 mod backbone;
 mod binding;
+mod bus;
 mod clock;
 mod completer;
 mod ethernet;
@@ -29,7 +30,9 @@ pub use source::exponential;
 pub use stats::mean as mean_of;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::plan::bus::BusFlow;
 use crate::plan::{Plan, Program};
+use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
 use crate::result::{BusClocks, Crossed, Ending, SlotCounts};
 use crate::scenario::PartKeys;
@@ -105,11 +108,12 @@ pub struct Run {
     seed: u64,
     sides: Sides,
     agenda: Agenda,
-    /// The members of each table of flows: PCIe's, then Ethernet's, then those of I/Os.
+    /// The members of each table of flows: PCIe's, then Ethernet's, then those of I/Os, then those of buses.
     groups: Vec<Vec<usize>>,
-    /// How many tables are PCIe's, and how many are PCIe's and Ethernet's.
+    /// How many tables are PCIe's, how many are PCIe's and Ethernet's, and how many are not a bus's.
     tables: usize,
     frames: usize,
+    before_buses: usize,
     phase: Phase,
     /// Everything before has happened.
     now: u64,
@@ -129,6 +133,8 @@ pub struct Run {
     carried_at_window: Vec<(u64, u128, u64)>,
     drops_at_window: Vec<ethernet::Stored>,
     pauses_at_window: Vec<(u64, u64)>,
+    /// Of each bus: payload.
+    moved_at_window: Vec<u64>,
     stages_at_window: Vec<storage::Stages>,
     worked_at_window: Vec<u64>,
     backbones_at_window: Vec<[BusClocks; 2]>,
@@ -177,14 +183,22 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         );
     }
     let mut flights = 0u64;
-    for flow in plan.flows.iter() {
-        if let Program::Closed { outstanding, round_trip, .. } = flow.program {
+    for bus in &plan.buses.buses {
+        if bus.speed.typical.standard() == Standard::Isa {
+            fine = false;
+            let what = format!("links.{}: of ISA only the peak is known", bus.name);
+            diagnostics.push(Diagnostic::error(bus.speed.span, what).hint("PCI and PCI-X can be simulated"));
+        }
+    }
+    let pcie = plan.flows.iter().map(|f| (&f.name, &f.load, &f.program));
+    for (name, load, program) in pcie.chain(plan.buses.flows.iter().map(|f| (&f.name, &f.load, &f.program))) {
+        if let Program::Closed { outstanding, round_trip, .. } = *program {
             flights += outstanding as u64;
             if round_trip.is_some() {
                 fine = false;
-                let what = format!("flow {}: a stated round_trip cannot be simulated", flow.name);
+                let what = format!("flow {name}: a stated round_trip cannot be simulated");
                 diagnostics.push(
-                    Diagnostic::error(flow.load.span, what)
+                    Diagnostic::error(load.span, what)
                         .hint("the simulation finds the round trip; lanescope estimate takes it as given"),
                 );
             }
@@ -192,7 +206,7 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         if flights > MOST_IN_FLIGHT {
             fine = false;
             let what = format!("the closed loads keep more than {MOST_IN_FLIGHT} operations in flight");
-            diagnostics.push(Diagnostic::error(flow.load.span, what).hint("a simulation remembers each of them"));
+            diagnostics.push(Diagnostic::error(load.span, what).hint("a simulation remembers each of them"));
             break;
         }
     }
@@ -228,6 +242,9 @@ impl Run {
         let frames = groups.len();
         groups.extend(behind(plan.storage.groups(), flows));
         flows += plan.storage.flows.len();
+        let before_buses = groups.len();
+        groups.extend(behind(plan.buses.groups(), flows));
+        flows += plan.buses.flows.len();
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
@@ -251,6 +268,7 @@ impl Run {
             carried_at_window: Vec::new(),
             drops_at_window: Vec::new(),
             pauses_at_window: Vec::new(),
+            moved_at_window: Vec::new(),
             stages_at_window: Vec::new(),
             worked_at_window: Vec::new(),
             backbones_at_window: Vec::new(),
@@ -267,6 +285,7 @@ impl Run {
             sides,
             tables,
             frames,
+            before_buses,
             agenda,
             groups,
         };
@@ -410,6 +429,7 @@ impl Run {
         self.carried_at_window = self.sides.carried(self.now);
         self.drops_at_window = self.sides.ethernet.stored(self.now);
         self.pauses_at_window = self.pauses();
+        self.moved_at_window = self.moved();
         self.stages_at_window = self.sides.storage.stages().copied().collect();
         self.worked_at_window = self.sides.storage.worked(self.now);
         self.backbones_at_window = self.sides.pcie.backbones();
@@ -511,7 +531,25 @@ impl Run {
 
     /// Whether the reads and writes of a table are counted per direction.
     fn alternates(&self, group: usize) -> bool {
-        self.plan.flows.get(self.groups[group][0]).is_some_and(|f| f.op.typical == Do::Alternate)
+        let pcie = self.plan.flows.get(self.groups[group][0]).map(|f| f.op.typical);
+        let op = pcie.or(self.bus_flows(group).map(|(_, f)| f.op.typical));
+        op == Some(Do::Alternate)
+    }
+
+    /// The members of a table of a bus's flows by their numbers, and the first of them.
+    fn bus_flows(&self, group: usize) -> Option<(Vec<usize>, &BusFlow)> {
+        let first = self.plan.flows.len() + self.plan.network.streams.len() + self.plan.storage.flows.len();
+        if group < self.before_buses {
+            return None;
+        }
+        let members: Vec<usize> = self.groups[group].iter().map(|m| m - first).collect();
+        let flow = &self.plan.buses.flows[members[0]];
+        Some((members, flow))
+    }
+
+    /// Payload that each bus has carried, bytes.
+    fn moved(&self) -> Vec<u64> {
+        (0..self.sides.bus.wires()).map(|b| self.sides.bus.carried(b)).collect()
     }
 
     /// The streams of a table of Ethernet's, by their numbers.
@@ -523,7 +561,9 @@ impl Run {
     /// The flows of a table of I/Os, by their numbers.
     fn ios(&self, group: usize) -> Option<Vec<usize>> {
         let first = self.plan.flows.len() + self.plan.network.streams.len();
-        (group >= self.frames).then(|| self.groups[group].iter().map(|m| m - first).collect())
+        (self.frames..self.before_buses)
+            .contains(&group)
+            .then(|| self.groups[group].iter().map(|m| m - first).collect())
     }
 
     /// Pause frames that each wire of Ethernet has carried: with a time, without.

@@ -79,10 +79,11 @@ impl Run {
         let times = vec![self.batch as f64; bytes.len()];
         let members = &self.groups[group];
         let first = members[0];
-        let size = match (self.streams(group), self.ios(group)) {
-            (Some(s), _) => self.plan.network.streams[s[0]].size.typical.f64(),
+        let size = match (self.streams(group), self.ios(group), self.bus_flows(group)) {
+            (Some(s), ..) => self.plan.network.streams[s[0]].size.typical.f64(),
             // Counted frame by frame, and burst by burst.
-            (_, Some(f)) => self.plan.storage.flows[f[0]].mix().bytes.min(64.0 * 1024.0),
+            (_, Some(f), _) => self.plan.storage.flows[f[0]].mix().bytes.min(64.0 * 1024.0),
+            (_, _, Some((_, f))) => f.size.typical.f64(),
             _ => self.plan.flows[first].size.typical.f64(),
         };
         let cut = size * members.len() as f64 / times.iter().sum::<f64>();
@@ -143,6 +144,16 @@ impl Run {
         let first = links.len();
         links.extend(plan.storage.wires().enumerate().map(|(on, wire)| {
             link(first + on, &wire.transport.name, wire.from, wire.to, wire.transport.rate().bits(), (0, 0))
+        }));
+        let (first, buses) = (links.len(), &plan.buses);
+        links.extend(self.moved().into_iter().zip(&buses.buses).enumerate().map(|(i, (moved, bus))| {
+            let speed = bus.speed.typical;
+            let seen = link(first + i, &bus.name, &buses.ends_text(bus), "", speed.peak().bits(), (0, 0));
+            // Batches are of clocks; a narrow last data phase carries less than its clock could.
+            let bytes = moved - self.moved_at_window.get(i).copied().unwrap_or(0);
+            let half = seen.payload.half.map(|h| h * speed.per_clock() as f64);
+            let payload = Interval { mean: bytes as f64 * 8.0 * SECOND / window.max(1.0), half };
+            SimulatedLink { payload, ..seen }
         }));
         let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
         let stored = self.sides.ethernet.stored(self.now);
@@ -271,12 +282,14 @@ impl Run {
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
         let ios = self.ios(group).map(|flows| (self.io_times(&flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
+        let of_bus = self.bus_flows(group);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
-            name: match (&frames, &ios) {
-                (Some((_, s)), _) => plan.network.streams[s[0]].group.clone(),
-                (_, Some((_, f))) => plan.storage.flows[f[0]].group.clone(),
+            name: match (&frames, &ios, &of_bus) {
+                (Some((_, s)), ..) => plan.network.streams[s[0]].group.clone(),
+                (_, Some((_, f)), _) => plan.storage.flows[f[0]].group.clone(),
+                (_, _, Some((_, f))) => f.group.clone(),
                 _ => plan.flows[members[0]].group.clone(),
             },
             rate,
@@ -296,9 +309,10 @@ impl Run {
             backlog: members.iter().map(|&m| backlogs[m]).sum(),
             unstable,
             frames: frames.as_ref().map(|(frames, _)| *frames),
-            bound_by: match (&frames, &ios) {
-                (Some((f, s)), _) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
-                (_, Some((times, f))) => binding::io(plan, f, links, times, backbones),
+            bound_by: match (&frames, &ios, &of_bus) {
+                (Some((f, s)), ..) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
+                (_, Some((times, f)), _) => binding::io(plan, f, links, times, backbones),
+                (_, _, Some((_, f))) => binding::bus(&plan.buses, f, &links[links.len() - plan.buses.buses.len()..]),
                 _ => binding::flow(plan, FlowId(members[0] as u32), links, backbones),
             },
             ios: ios.map(|(times, _)| times),
@@ -366,6 +380,7 @@ impl Run {
         let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
         held.extend(self.sides.storage.held());
+        held.extend((0..self.sides.bus.wires()).map(|bus| self.sides.bus.held(bus)));
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
         let tallies = self.tallies();

@@ -1,11 +1,12 @@
-//! All sides of a plan in one run: PCIe, Ethernet and storage share the agenda, and are counted alike.
+//! All sides of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage; wires likewise. Storage asks PCIe for DMA, and hears when it is done.
+//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses; wires likewise. Storage asks PCIe for DMA, and hears when
+//! it is done.
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::tally::Tally;
-use super::{ethernet, knots, storage};
+use super::{bus, ethernet, knots, storage};
 use crate::plan::Plan;
 use crate::plan::storage::Dma;
 use crate::result::SlotCounts;
@@ -17,15 +18,18 @@ pub(super) struct Sides {
     pub(super) pcie: Fabric,
     pub(super) ethernet: ethernet::Fabric,
     pub(super) storage: storage::Fabric,
-    /// The first slot of the agenda that is Ethernet's.
-    split: u32,
+    pub(super) bus: bus::Fabric,
+    /// The first slots of the agenda that are Ethernet's, and the buses'.
+    split: [u32; 2],
 }
 
 impl World for Sides {
     #[inline]
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
-        if slot < self.split {
+        if slot < self.split[0] {
             self.pcie.on(slot, now, agenda)
+        } else if slot >= self.split[1] {
+            self.bus.on(slot, now, agenda)
         } else if slot == self.storage.slot {
             self.storage.on(now);
             self.ask(agenda);
@@ -63,45 +67,51 @@ impl Sides {
         let (ethernet, slots, begin) = ethernet::Fabric::build(&plan.network, seed, split);
         let last = split as usize + slots;
         let storage = storage::Fabric::build(&plan.storage, seed, last as u32);
-        let mut agenda = Agenda::new(last + 1);
+        let behind = last as u32 + 1;
+        let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
+        let mut agenda = Agenda::new(behind as usize + buses);
         pcie.begin(&mut agenda);
-        begin.into_iter().for_each(|slot| agenda.set(slot, 0));
+        begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
         agenda.set(storage.slot, storage.next());
-        (Sides { pcie, ethernet, storage, split }, agenda)
+        (Sides { pcie, ethernet, storage, bus, split: [split, behind] }, agenda)
     }
 
     pub(super) fn wires(&self) -> usize {
-        self.pcie.net.wires.len() + self.ethernet.wires() + self.storage.wires()
+        self.pcie.net.wires.len() + self.ethernet.wires() + self.storage.wires() + self.bus.wires()
     }
 
     /// The ledger of every wire since time 0.
     pub(super) fn counts(&self) -> Vec<SlotCounts> {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts);
         let ethernet = (0..self.ethernet.wires()).map(|on| self.ethernet.slots(on));
-        pcie.chain(ethernet).chain(self.storage.counts()).collect()
+        let buses = (0..self.bus.wires()).map(|bus| self.bus.slots(bus));
+        pcie.chain(ethernet).chain(self.storage.counts()).chain(buses).collect()
     }
 
-    /// TLPs and frames carried over links, and connections of buses.
+    /// TLPs and frames carried over links, connections and transactions of buses.
     pub(super) fn packets(&self) -> u64 {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>();
-        pcie + self.ethernet.packets() + self.storage.packets()
+        pcie + self.ethernet.packets() + self.storage.packets() + self.bus.packets()
     }
 
     pub(super) fn tallies(&self) -> Vec<Tally> {
         let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
-        pcie.chain(self.ethernet.streams().iter().map(|s| s.tally)).chain(self.storage.tallies()).collect()
+        let ethernet = self.ethernet.streams().iter().map(|s| s.tally);
+        pcie.chain(ethernet).chain(self.storage.tallies()).chain(self.bus.flows().iter().map(|f| f.tally)).collect()
     }
 
     /// Hashes of what each flow has done when.
     pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
         let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
-        pcie.chain(self.ethernet.streams().iter().map(|s| (s.print, s.tally.done))).chain(self.storage.prints())
+        let ethernet = self.ethernet.streams().iter().map(|s| (s.print, s.tally.done));
+        let buses = self.bus.flows().iter().map(|f| (f.print, f.tally.done));
+        pcie.chain(ethernet).chain(self.storage.prints()).chain(buses)
     }
 
     /// Latencies of operations, ps, of a table of flows.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
         let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
-        let all = pcie.iter().chain(ethernet).chain(self.storage.latencies());
+        let all = pcie.iter().chain(ethernet).chain(self.storage.latencies()).chain(self.bus.latencies());
         all.skip(group).next().unwrap_or_else(|| unreachable!("every table has its histogram"))
     }
 
@@ -125,6 +135,7 @@ impl Sides {
             }
         }
         self.ethernet.forget(now);
+        self.bus.forget();
         self.storage.forget();
     }
 
@@ -133,6 +144,7 @@ impl Sides {
         let mut all = self.pcie.backlogs(now);
         all.extend(self.ethernet.backlogs(now));
         all.extend(self.storage.tallies().map(|_| 0));
+        all.extend(self.bus.backlogs(now));
         all
     }
 
@@ -141,6 +153,7 @@ impl Sides {
         self.pcie.settle(now);
         self.ethernet.settle(now);
         self.storage.settle(now);
+        self.bus.settle(now);
     }
 
     /// Whether nothing is left of how it began: caches that take writes in have been full once.
@@ -149,7 +162,8 @@ impl Sides {
     }
 
     pub(super) fn patience(&self) -> u64 {
-        self.pcie.patience().max(self.ethernet.patience()).max(self.storage.patience())
+        let packets = self.pcie.patience().max(self.ethernet.patience());
+        packets.max(self.storage.patience()).max(self.bus.patience())
     }
 
     /// A circle of wires that wait for one another for longer than `patience`.

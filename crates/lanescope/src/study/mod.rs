@@ -94,7 +94,7 @@ pub struct Row {
     pub quick: bool,
     /// How many seeds the simulation is run with; more than one give the mean over them, with its interval.
     pub seeds: u32,
-    /// A remark for the page.
+    /// A remark for the page; of a row without a scenario, why it has none.
     pub note: Option<String>,
     /// Whether the lowest rate over any window answers, as a share of another run's.
     pub lowest: Option<Lowest>,
@@ -401,7 +401,7 @@ impl Study {
             why: None,
         };
         let Some(scenario) = &row.scenario else {
-            a.why = Some("its parts are not modelled yet".into());
+            a.why = Some(row.note.clone().unwrap_or_else(|| "its parts are not modelled yet".into()));
             return a;
         };
         if row.methods != "simulate" {

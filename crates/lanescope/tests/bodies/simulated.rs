@@ -174,7 +174,7 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     most = most.max(match flow.program {
         Program::Closed { outstanding, .. } => outstanding as f64 * size,
         Program::Open { .. } => size,
-        Program::Saturating => 0.0,
+        Program::Saturating | Program::Fed => 0.0,
     });
     // Of one that alternates, what is held up may be the second kind.
     let ahead = if flow.reads() && flow.writes() { size / 2.0 } else { 0.0 };

@@ -395,7 +395,7 @@ fn draw_box(out: &mut String, sight: &Sight, layout: &Layout, i: usize) {
         (What::Rest, _) => "#fafafa",
         (_, PartKind::RootComplex) => "#dfe8f2",
         (_, PartKind::Switch) => "#eef1f4",
-        // Nothing else is in this picture: Ethernet and storage are not.
+        // Nothing else is in this picture: Ethernet, storage and buses are not.
         _ => "#ffffff",
     };
     let name = name(plan, cell);

@@ -100,7 +100,10 @@ pub fn waterfall(link: &LinkReport) -> String {
     let slot = (SHEET - LEFT - RIGHT) / bars.len() as f64;
     let wide = (slot * 0.66).min(92.0);
     let y = |share: f64| foot - tall * share;
-    let title = format!("{}: {} → {}", link.name, link.from, link.to);
+    let title = match link.to.is_empty() {
+        true => format!("{}: {}", link.name, link.from),
+        false => format!("{}: {} → {}", link.name, link.from, link.to),
+    };
     let size = (SHEET, foot + 62.0);
     let mut out = super::open(size, size, &format!("{title}, where its bits go"));
     put!(&mut out, "<g data-id=\"links.{}\">\n", escape(&link.name));
@@ -201,6 +204,10 @@ mod tests {
         flits: 0.0,
         gap: 0.0,
         framing: 2.68e9,
+        address: 0.0,
+        waits: 0.0,
+        retries: 0.0,
+        turnarounds: 0.0,
         requests: 0.0,
         acks: 0.07e9,
         update_fc: 0.02e9,

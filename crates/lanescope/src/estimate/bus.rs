@@ -1,0 +1,466 @@
+//! The closed form of shared buses: the clocks of a bus are a resource that all its flows ask parts of, whichever way their data go.
+//!
+//! A bound charges the fewest clocks: bursts as long as device and bridge allow, one retry of a delayed read. A share also charges what others cause: bursts cut by the
+//! latency timer where somebody else waits, and the retries of a device that has the bus to itself.
+
+use super::fill::{Resource, Share, Use, shares};
+use super::{bound, others, typically_bound};
+use crate::plan::bus::{BusFlow, Buses, Manner};
+use crate::plan::{Plan, Program};
+use crate::protocol::pci::{Phases, Standard};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Total, Verdict};
+use crate::scenario::keys::Do;
+use crate::scenario::quantity::{Corner, Shape};
+use crate::units::human_time;
+
+/// The buses' side of a report.
+pub(super) struct Answer {
+    pub(super) flows: Vec<FlowReport>,
+    pub(super) total: Option<Total>,
+    pub(super) links: Vec<LinkReport>,
+}
+
+/// A float's noise.
+const NOISE: f64 = 1e-9;
+
+/// What has a capacity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Key {
+    /// The clocks of a bus.
+    Clocks(u32),
+    /// A device's clocks: its transactions, and what it pauses between them.
+    Device(u32),
+    /// Split transactions of a device, or its one delayed read.
+    Splits(u32),
+    /// What a device can move: the key that says so.
+    Rate(u32, &'static str),
+    /// Operations of a closed load.
+    Outstanding(u32),
+}
+
+/// Clocks of one operation on the bus, by what they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    data: f64,
+    address: f64,
+    waits: f64,
+    requests: f64,
+    retries: f64,
+    turnarounds: f64,
+    /// Transactions with data, and all.
+    bursts: f64,
+    transactions: f64,
+    /// Clocks of the device itself, its pauses included.
+    device: f64,
+    /// Clocks that its splits are held, added.
+    held: f64,
+    /// From the first address phase to the last data, alone.
+    alone: f64,
+}
+
+impl Cost {
+    fn bus(&self) -> f64 {
+        self.data + self.address + self.waits + self.requests + self.retries + self.turnarounds
+    }
+
+    fn burst(&mut self, p: Phases, n: f64) {
+        self.data += n * p.data as f64;
+        self.address += n * p.overhead() as f64;
+        self.waits += n * p.waits as f64;
+        self.turnarounds += n * p.turnaround as f64;
+        self.bursts += n;
+        self.transactions += n;
+    }
+
+    fn plus(mut self, o: Cost) -> Cost {
+        for (a, b) in [
+            (&mut self.data, o.data),
+            (&mut self.address, o.address),
+            (&mut self.waits, o.waits),
+            (&mut self.requests, o.requests),
+            (&mut self.retries, o.retries),
+            (&mut self.turnarounds, o.turnarounds),
+            (&mut self.bursts, o.bursts),
+            (&mut self.transactions, o.transactions),
+            (&mut self.device, o.device),
+            (&mut self.held, o.held),
+            (&mut self.alone, o.alone),
+        ] {
+            *a += b;
+        }
+        self
+    }
+}
+
+/// Whole pieces of a size, and what is left.
+fn pieces(size: u64, piece: u64) -> [(u64, f64); 2] {
+    [(piece.min(size), (size / piece) as f64), (size % piece, if size.is_multiple_of(piece) { 0.0 } else { 1.0 })]
+}
+
+/// The clocks of a transaction without the idle one behind it.
+fn busy(p: Phases) -> f64 {
+    (p.total() - p.turnaround) as f64
+}
+
+/// One write. `cut`: others wait, so the latency timer ends its bursts.
+fn write(m: &Manner, size: u64, cut: bool) -> Cost {
+    let mut cost = Cost::default();
+    let (most, sent_away) = m.write;
+    let whole = most.min(size);
+    let piece = if cut { m.speed.cut(m.write(whole), whole, m.timers[0]) } else { most };
+    let n = size.div_ceil(piece) as f64;
+    for (bytes, count) in pieces(size, piece).into_iter().filter(|p| p.1 > 0.0) {
+        cost.burst(m.write(bytes), count);
+        cost.device += busy(m.write(bytes)) * count;
+    }
+    let ended = if sent_away && piece == most { n - 1.0 } else { 0.0 };
+    let end = m.speed.disconnect() as f64;
+    cost.address += ended * end;
+    cost.device += ended * (end + m.again() as f64) + (n - ended) * m.turnaround as f64;
+    let last_pause = m.turnaround as f64;
+    cost.alone = m.speed.arbitration() as f64 + cost.device - last_pause;
+    cost
+}
+
+/// One read. `cut` as before; `least`: the fewest retries.
+fn read(m: &Manner, size: u64, cut: bool, least: bool) -> Cost {
+    let arbitration = m.speed.arbitration() as f64;
+    let mut cost = Cost::default();
+    let (most, sent_away) = m.read;
+    if m.speed.is_x() {
+        let request = m.request();
+        let mut first_of_last = 0.0;
+        let mut longest = 0.0f64;
+        for (bytes, count) in pieces(size, most).into_iter().filter(|p| p.1 > 0.0) {
+            let whole = m.completion.min(bytes);
+            let piece = if cut { m.speed.cut(m.data(whole), whole, m.timers[1]) } else { whole };
+            let mut data = 0.0;
+            for (bytes, n) in pieces(bytes, piece).into_iter().filter(|p| p.1 > 0.0) {
+                cost.burst(m.data(bytes), n * count);
+                data += m.data(bytes).total() as f64 * n;
+            }
+            cost.requests += count * request.total() as f64;
+            cost.transactions += count;
+            cost.device += count * (busy(request) + m.turnaround as f64);
+            let trip = busy(request) + m.delay as f64 + arbitration + data - m.data(bytes).turnaround as f64;
+            cost.held += count * (trip + arbitration.max(m.turnaround as f64));
+            (first_of_last, longest) = (trip, longest.max(trip + arbitration.max(m.turnaround as f64)));
+        }
+        // The last request waits for its split, the last data for all data before.
+        let n = size.div_ceil(most);
+        let rounds = ((n - 1) / m.splits as u64) as f64;
+        let data = cost.data + cost.address + cost.waits + cost.turnarounds;
+        let streamed = busy(request) + m.delay as f64 + arbitration + data - 1.0;
+        cost.alone = arbitration + (rounds * longest + first_of_last).max(streamed);
+        return cost;
+    }
+    let retry = m.request();
+    let pause = (m.speed.pause_after_retry() as f64) + arbitration;
+    let period = busy(retry) + pause;
+    // How often it asks in vain, and how long from the first time to the data.
+    let again = if least { 0.0 } else { ((m.delay as f64 - pause).max(0.0) / period).ceil() };
+    let wait = if least { (m.delay as f64).max(pause) } else { pause + again * period };
+    let whole = most.min(size);
+    let piece = if cut { m.speed.cut(m.data(whole), whole, m.timers[0]) } else { most };
+    let n = size.div_ceil(piece) as f64;
+    for (bytes, count) in pieces(size, piece).into_iter().filter(|p| p.1 > 0.0) {
+        cost.burst(m.data(bytes), count);
+        cost.device += count * busy(m.data(bytes));
+    }
+    let ended = if sent_away && piece == most { n - 1.0 } else { 0.0 };
+    let end = m.speed.disconnect() as f64;
+    cost.address += ended * end;
+    let pauses = ended * (end + m.again() as f64) + (n - ended) * m.turnaround as f64;
+    cost.device += pauses;
+    cost.held = cost.device;
+    if !m.waited {
+        // What was cut has its data at hand.
+        let asked = size.div_ceil(most) as f64;
+        cost.retries += asked * (1.0 + again) * retry.total() as f64;
+        cost.transactions += asked * (1.0 + again);
+        cost.device += asked * (1.0 + again) * retry.total() as f64;
+        cost.held += asked * (busy(retry) + wait);
+    }
+    cost.alone = arbitration + cost.held - m.turnaround as f64;
+    cost
+}
+
+/// What a flow asks for, per operation; reads and writes of an alternating flow added.
+struct Asked {
+    manner: Manner,
+    size: f64,
+    least: Cost,
+    usual: Cost,
+    /// From a read's request to its last data, and to its first, clocks.
+    trip: Option<(f64, f64)>,
+}
+
+fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
+    let m = buses.manner(flow.device, corner);
+    let size = flow.size.typical.0;
+    let bus = buses.devices[flow.device as usize].bus;
+    // Others that may want the bus while it is used: other devices, and the bridge with data.
+    let on_it = || buses.flows.iter().filter(|f| !f.is_fed() && buses.devices[f.device as usize].bus == bus);
+    let devices = on_it().any(|f| f.device != flow.device);
+    let bridge = m.speed.is_x() && on_it().any(|f| f.reads());
+    let own = on_it().any(|f| f.device == flow.device && f.writes()) || m.splits > 1;
+    let costs = |share: bool| {
+        let mut cost = Cost::default();
+        if flow.writes() {
+            cost = cost.plus(write(&m, size, share && (devices || bridge)));
+        }
+        if flow.reads() {
+            let cut = share && (devices || own && m.speed.is_x());
+            cost = cost.plus(read(&m, size, cut, !share || devices));
+        }
+        cost
+    };
+    let trip = flow.reads().then(|| {
+        let bytes = size.min(m.read.0);
+        let one = read(&m, bytes, false, true).alone;
+        let data = m.data(bytes.min(m.completion));
+        (one, one - busy(m.data(bytes)) + data.before_data() as f64 + 1.0)
+    });
+    Asked { size: size as f64, least: costs(false), usual: costs(true), manner: m, trip }
+}
+
+/// Everything at one corner.
+struct Outcome {
+    asked: Vec<Asked>,
+    resources: Vec<Resource<Key>>,
+    shares: Vec<Share>,
+}
+
+fn outcome(buses: &Buses, corner: Corner) -> Outcome {
+    let flows: Vec<&BusFlow> = buses.flows.iter().take_while(|f| !f.is_fed()).collect();
+    let asked: Vec<Asked> = flows.iter().map(|f| asked(buses, f, corner)).collect();
+    let mut resources: Vec<Resource<Key>> = Vec::new();
+    let mut put = |key: Key, capacity: f64, used: Use| match resources.iter_mut().find(|r| r.key == key) {
+        Some(r) => r.uses.push(used),
+        None => resources.push(Resource { key, capacity, uses: vec![used] }),
+    };
+    for (i, (f, a)) in flows.iter().zip(&asked).enumerate() {
+        let device = &buses.devices[f.device as usize];
+        let (k, hertz, size) = (&device.keys, a.manner.speed.hertz(), a.size);
+        let used = |weight: f64, more: f64| Use {
+            flow: i,
+            weight: weight / size,
+            packets: a.usual.bursts / size,
+            first: (more - weight).max(0.0) / size,
+            first_least: 0.0,
+            hops: 0,
+        };
+        put(Key::Clocks(device.bus), hertz, used(a.least.bus(), a.usual.bus()));
+        if a.manner.speed.standard() != Standard::Isa {
+            put(Key::Device(f.device), hertz, used(a.least.device, a.usual.device));
+            if f.reads() {
+                put(Key::Splits(f.device), a.manner.splits as f64 * hertz, used(a.least.held, a.usual.held));
+            }
+        }
+        let ways = if f.reads() && f.writes() { 2.0 } else { 1.0 };
+        let rates = [
+            (&k.rate, "rate", true),
+            (&k.read_rate, "read_rate", f.reads()),
+            (&k.write_rate, "write_rate", f.writes()),
+        ];
+        for (rate, name, used_here) in rates {
+            if let (Some(rate), true) = (rate, used_here) {
+                let weight = if name == "rate" { ways } else { 1.0 } * size;
+                put(Key::Rate(f.device, name), rate.at(corner).bytes(), used(weight, weight));
+            }
+        }
+        if let Program::Closed { outstanding, think, round_trip } = f.program {
+            let think = think.seconds() * hertz;
+            let of = |cost: &Cost| match round_trip {
+                Some(time) => ways * (time.seconds() * hertz + think),
+                None => cost.alone + ways * think,
+            };
+            put(Key::Outstanding(i as u32), outstanding as f64 * hertz, used(of(&a.least), of(&a.usual)));
+        }
+    }
+    let caps: Vec<f64> = flows
+        .iter()
+        .map(|f| match f.program {
+            Program::Open { rate, .. } => rate.bytes(),
+            _ => f64::INFINITY,
+        })
+        .collect();
+    // Masters take turns: devices with what they write, and the bridge with what all of them read by splits.
+    let master = |flow: usize| match asked[flow].manner.speed.is_x() && flows[flow].op.typical == Do::Read {
+        true => vec![u64::MAX],
+        false => vec![flows[flow].device as u64],
+    };
+    let shares = shares(&resources, &caps, |flow, _| master(flow));
+    Outcome { asked, resources, shares }
+}
+
+/// Answers the buses' side of a plan.
+pub(super) fn answer(plan: &Plan) -> Answer {
+    let buses = &*plan.buses;
+    if buses.is_empty() {
+        return Answer { flows: Vec::new(), total: None, links: Vec::new() };
+    }
+    let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(buses, c));
+    let outcomes = [&slower, &typical, &faster];
+    let groups = buses.groups();
+    Answer {
+        flows: groups.iter().map(|members| flow(buses, members, outcomes)).collect(),
+        total: total(buses, outcomes),
+        links: (0..buses.buses.len()).map(|b| link(buses, b as u32, outcomes)).collect(),
+    }
+}
+
+fn at(outcomes: [&Outcome; 3], value: impl Fn(&Outcome) -> f64) -> Ranged {
+    let [slower, typical, faster] = outcomes.map(value);
+    Ranged { typical, slower, faster }
+}
+
+/// What some flows together cannot exceed, bits per second.
+fn most(outcome: &Outcome, members: &[usize]) -> f64 {
+    bound(&outcome.resources, members, |u| u.weight, |_, capacity| capacity) * 8.0
+}
+
+/// The same of the bus's clocks alone.
+fn most_clocks(outcome: &Outcome, members: &[usize]) -> f64 {
+    let clocks: Vec<Resource<Key>> =
+        outcome.resources.iter().filter(|r| matches!(r.key, Key::Clocks(_))).cloned().collect();
+    bound(&clocks, members, |u| u.weight, |_, capacity| capacity) * 8.0
+}
+
+fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport {
+    let first = &buses.flows[members[0]];
+    let typical = outcomes[1];
+    let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
+    let slowest = |o: &Outcome, clocks: &dyn Fn(&Asked) -> f64| {
+        members.iter().map(|&i| clocks(&o.asked[i]) / o.asked[i].manner.speed.hertz()).fold(0.0, f64::max)
+    };
+    let ways = if first.op.typical == Do::Alternate { 2.0 } else { 1.0 };
+    let wanted = |i: &usize| match buses.flows[*i].program {
+        Program::Open { rate, .. } => Some(rate.bits()),
+        _ => None,
+    };
+    let short = |i: &usize| wanted(i).is_some_and(|w| typical.shares[*i].rate * 8.0 < w * (1.0 - NOISE));
+    let bound = at(outcomes, |o| most(o, members));
+    let main = typically_bound(&typical.shares, members);
+    let bound_by = binding(buses, typical, main);
+    let bound_also = others(members.iter().map(|&i| binding(buses, typical, i).element), &bound_by.element);
+    let measured = first.measured.map(|m| {
+        let limit = |who: &[usize]| most(outcomes[2], who).max(most(typical, who)) * (1.0 + NOISE);
+        let above = members.iter().filter(|&&i| m.bits() > limit(&[i])).count();
+        let together = m.bits() * members.len() as f64 > limit(members);
+        Measured {
+            each: m.bits(),
+            unexplained: each.iter().map(|share| share - m.bits()).collect(),
+            above_bound: if together { members.len() } else { above },
+        }
+    });
+    let reads = first.reads();
+    FlowReport {
+        name: first.group.clone(),
+        instances: members.len(),
+        what: format!("{} {}, {}", first.op.typical.show(), first.size.typical, buses.route_text(first)),
+        both_ways: first.op.typical == Do::Alternate,
+        wanted_each: members.iter().map(wanted).collect::<Option<Vec<f64>>>().unwrap_or_default(),
+        bound,
+        share: at(outcomes, |o| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0),
+        each,
+        framing_limit: most_clocks(typical, members),
+        latency_first: reads.then(|| at(outcomes, |o| slowest(o, &|a| a.trip.map_or(0.0, |t| t.1)))),
+        latency: at(outcomes, |o| slowest(o, &|a| a.least.alone / ways)),
+        round_trip: reads.then(|| at(outcomes, |o| slowest(o, &|a| a.trip.map_or(0.0, |t| t.0)))),
+        bound_by,
+        bound_also,
+        lifting: None,
+        measured,
+        verdict: if members.iter().any(short) { Verdict::Unstable } else { Verdict::Stable },
+        excess: Excess::Source,
+    }
+}
+
+fn total(buses: &Buses, outcomes: [&Outcome; 3]) -> Option<Total> {
+    let members: Vec<usize> = (0..outcomes[1].asked.len()).collect();
+    if members.is_empty() {
+        return None;
+    }
+    let sum = |o: &Outcome, both: bool| {
+        let ways = |i: usize| if both && buses.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
+        members.iter().map(|&i| o.shares[i].rate * ways(i)).sum::<f64>()
+    };
+    Some(Total {
+        share: at(outcomes, |o| sum(o, false)),
+        both_ways: at(outcomes, |o| sum(o, true)),
+        bound: at(outcomes, |o| most(o, &members)),
+        framing_limit: most_clocks(outcomes[1], &members),
+        bound_by: binding(buses, outcomes[1], typically_bound(&outcomes[1].shares, &members)),
+    })
+}
+
+/// What binds a flow, with the evidence.
+fn binding(buses: &Buses, outcome: &Outcome, flow: usize) -> Binding {
+    let part = |device: u32| format!("parts.{}", buses.devices[device as usize].name);
+    let by = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
+    let (element, resource, evidence) = match by.map(|r| r.key) {
+        None => (format!("flows.{}", buses.flows[flow].name), "its own load", "it gets all that it asks for".into()),
+        Some(Key::Clocks(bus)) => {
+            (format!("links.{}", buses.buses[bus as usize].name), "clocks", "100 % of its clocks taken".to_owned())
+        }
+        Some(Key::Device(device)) => {
+            let clocks = outcome.asked[flow].manner.turnaround;
+            (part(device), "turn-around", format!("{clocks} clocks between its transactions"))
+        }
+        Some(Key::Splits(device)) => {
+            let a = &outcome.asked[flow];
+            let trip = a.trip.map_or(0.0, |t| t.0) / a.manner.speed.hertz();
+            let what = if a.manner.speed.is_x() { "splits" } else { "delayed read" };
+            let text =
+                format!("{} {what} of {} B, {} each, unloaded", a.manner.splits, a.manner.read.0, human_time(trip));
+            (part(device), "reads outstanding", text)
+        }
+        Some(Key::Rate(device, name)) => (part(device), "engine", format!("its {name}")),
+        Some(Key::Outstanding(i)) => {
+            let evidence = "its operations outstanding / (latency + think time)".to_owned();
+            (format!("flows.{}", buses.flows[i as usize].name), "operations in flight", evidence)
+        }
+    };
+    Binding { element, resource: resource.into(), evidence }
+}
+
+/// A bus: all that goes over it, whichever way.
+fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3]) -> LinkReport {
+    let bus = &buses.buses[index as usize];
+    let speed = bus.speed.typical;
+    let typical = outcomes[1];
+    let bits = speed.per_clock() as f64 * 8.0;
+    let on_it = |i: &usize| buses.devices[buses.flows[*i].device as usize].bus == index;
+    let members: Vec<usize> = (0..typical.asked.len()).filter(on_it).collect();
+    let ways = |i: usize| if buses.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
+    let mut ledger = Ledger { raw: speed.peak().bits(), ..Ledger::default() };
+    let mut transactions = 0.0;
+    for &i in &members {
+        let (a, share) = (&typical.asked[i], typical.shares[i].rate);
+        let per_second = share / a.size;
+        let of = |clocks: f64| clocks * per_second * bits;
+        let payload = share * ways(i);
+        ledger.payload += payload;
+        // Of a narrow last data phase a part is not payload.
+        ledger.address += of(a.usual.address) + (of(a.usual.data) - payload).max(0.0);
+        ledger.waits += of(a.usual.waits);
+        ledger.requests += of(a.usual.requests);
+        ledger.retries += of(a.usual.retries);
+        ledger.turnarounds += of(a.usual.turnarounds);
+        transactions += per_second * a.usual.transactions;
+    }
+    let used = ledger.payload + ledger.address + ledger.waits + ledger.requests + ledger.retries + ledger.turnarounds;
+    debug_assert!(used <= ledger.raw * (1.0 + 1e-6), "links.{} carries {used} of {}", bus.name, ledger.raw);
+    ledger.idle = (ledger.raw - used).max(0.0);
+    LinkReport {
+        name: bus.name.clone(),
+        from: buses.ends_text(bus),
+        to: String::new(),
+        speed: speed.to_string(),
+        payload: at(outcomes, |o| members.iter().map(|&i| o.shares[i].rate * ways(i)).sum()),
+        ledger,
+        tlps: transactions,
+        tlp_overhead: None,
+    }
+}

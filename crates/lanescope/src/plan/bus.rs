@@ -1,0 +1,457 @@
+//! The shared buses of a plan: bridges, devices, and the flows between them.
+//!
+//! They stand beside PCIe and Ethernet in arenas of their own. All ends of a bus are on one set of lines, so there are no ways to find; what a flow's transactions look
+//! like follows from its device and its bridge, and both methods ask for it here.
+
+use super::Program;
+use super::address::Directory;
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::protocol::pci::{ADB, Phases, Speed};
+use crate::scenario::keys::{self, Do, HostBridge, Load, PciDevice, Setting};
+use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
+use crate::scenario::{BusKeys, MAX_THINGS, Named, Scenario};
+use crate::units::{Bytes, Rate};
+use std::hash::Hasher;
+
+/// A bus, and who is on it.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    /// The name of its table: `slots`.
+    pub name: String,
+    /// Standard, clock and width.
+    pub speed: Quantity<Speed>,
+    /// Index of the bridge.
+    pub bridge: u32,
+    /// Indices of the devices, in the order in which they take turns.
+    pub devices: Vec<u32>,
+}
+
+/// A host bridge.
+#[derive(Clone, Debug)]
+pub struct Bridge {
+    /// `bridge` or `bridge.1`.
+    pub name: String,
+    /// Its values.
+    pub keys: HostBridge,
+}
+
+/// A device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// `nic.1` or `nic`.
+    pub name: String,
+    /// Its values.
+    pub keys: PciDevice,
+    /// Index of its bus.
+    pub bus: u32,
+}
+
+/// DMA of one device.
+#[derive(Clone, Debug)]
+pub struct BusFlow {
+    /// `rx.1` or `rx`.
+    pub name: String,
+    /// The table it is from: `rx`.
+    pub group: String,
+    /// Index of the device.
+    pub device: u32,
+    /// Reads, writes, or both in turn.
+    pub op: Quantity<Do>,
+    /// Bytes of one operation.
+    pub size: Quantity<Bytes>,
+    /// As written, for display.
+    pub load: Quantity<Load>,
+    /// What the device does.
+    pub program: Program,
+    /// What was measured.
+    pub measured: Option<Rate>,
+}
+
+impl BusFlow {
+    /// Whether it reads at all.
+    pub fn reads(&self) -> bool {
+        self.op.typical != Do::Write
+    }
+
+    /// Whether it writes at all.
+    pub fn writes(&self) -> bool {
+        self.op.typical != Do::Read
+    }
+
+    /// Whether it is what another side asks for; such flows stand behind all others, and in no table.
+    pub fn is_fed(&self) -> bool {
+        matches!(self.program, Program::Fed)
+    }
+}
+
+/// All shared buses of a plan; empty where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Buses {
+    /// Buses.
+    pub buses: Vec<Bus>,
+    /// Host bridges.
+    pub bridges: Vec<Bridge>,
+    /// Devices.
+    pub devices: Vec<Device>,
+    /// Flows.
+    pub flows: Vec<BusFlow>,
+}
+
+/// The rules of one device's transactions, at a corner: what protocol, device and bridge make of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// The bus.
+    pub speed: Speed,
+    /// Bytes of a write, and whether the bridge then sends it away.
+    pub write: (u64, bool),
+    /// Bytes that one read asks for (PCI-X), or gets (PCI), and whether the bridge then sends it away.
+    pub read: (u64, bool),
+    /// Bytes of one split completion.
+    pub completion: u64,
+    /// Split transactions; of PCI, one read at a time.
+    pub splits: u32,
+    /// From a request's end until its data are ready, clocks.
+    pub delay: u64,
+    /// Whether the bridge waits on the bus for its data: PCI, where it is short enough.
+    pub waited: bool,
+    /// Between the last data phase of a transaction of the device's own and the next address phase, clocks; at least 1.
+    pub turnaround: u64,
+    /// Latency timers of the device and of the bridge, clocks.
+    pub timers: [u64; 2],
+    claims: [crate::protocol::pci::Decode; 2],
+    waits: u64,
+    dual: bool,
+}
+
+impl Manner {
+    /// A write.
+    pub fn write(&self, bytes: u64) -> Phases {
+        self.speed.write(bytes, self.claims[1], self.waits, self.dual)
+    }
+
+    /// What asks for data that are not at hand: a split request, or a read of PCI that is sent away.
+    pub fn request(&self) -> Phases {
+        if self.speed.is_x() {
+            self.speed.split_request(self.claims[1], self.dual)
+        } else {
+            self.speed.retry(true, self.claims[1], self.dual)
+        }
+    }
+
+    /// What brings data: a split completion, or a read of PCI.
+    pub fn data(&self, bytes: u64) -> Phases {
+        if self.speed.is_x() {
+            self.speed.completion(bytes, self.claims[0])
+        } else {
+            self.speed.read(bytes, self.claims[1], if self.waited { self.delay } else { 0 }, self.dual)
+        }
+    }
+
+    /// Clocks from the last data phase of a transaction that the bridge ended to the next of the same device, at least.
+    pub fn again(&self) -> u64 {
+        (self.speed.pause_after_retry() + self.speed.arbitration()).max(self.turnaround)
+    }
+}
+
+impl Buses {
+    /// Whether there is any.
+    pub fn is_empty(&self) -> bool {
+        self.buses.is_empty()
+    }
+
+    /// The bus of a flow, and its bridge.
+    pub fn of(&self, flow: &BusFlow) -> (&Bus, &Bridge) {
+        let bus = &self.buses[self.devices[flow.device as usize].bus as usize];
+        (bus, &self.bridges[bus.bridge as usize])
+    }
+
+    /// A device by its name: for adapters whose other side asks for DMA.
+    pub fn device(&self, name: &str) -> Option<u32> {
+        self.devices.iter().position(|d| d.name == name).map(|i| i as u32)
+    }
+
+    /// The rules of a device's transactions.
+    pub fn manner(&self, device: u32, corner: Corner) -> Manner {
+        let d = &self.devices[device as usize];
+        let bus = &self.buses[d.bus as usize];
+        let (k, b, speed) = (&d.keys, &self.bridges[bus.bridge as usize].keys, bus.speed.typical);
+        let most = b.disconnect.as_ref().map_or(u64::MAX, |q| q.at(corner).get().0);
+        let burst = k.burst.at(corner).get().0;
+        let prefetch = b.prefetch.at(corner).get().0;
+        let delay = b.read_latency.at(corner).clocks(speed);
+        let claims = [k.decode.typical.decode(), b.decode.typical.decode()];
+        let dual = k.dual_address.typical;
+        let first = speed.read(0, claims[1], delay, dual).before_data();
+        let read = if speed.is_x() {
+            (k.read_byte_count.at(corner).get().0, false)
+        } else {
+            (burst.min(prefetch).min(most), burst > prefetch.min(most))
+        };
+        Manner {
+            speed,
+            write: (burst.min(most), burst > most),
+            read,
+            completion: most,
+            splits: if speed.is_x() { k.splits.at(corner).get() } else { 1 },
+            delay,
+            waited: !speed.is_x() && first <= crate::protocol::pci::INITIAL_LATENCY,
+            turnaround: k.turnaround.at(corner).clocks(speed).max(1),
+            timers: [k.latency_timer.typical.get() as u64, b.latency_timer.typical.get() as u64],
+            claims,
+            waits: b.write_waits.at(corner) as u64,
+            dual,
+        }
+    }
+
+    /// `bridge, nic.0 and nic.1`, or the first of many.
+    pub fn ends_text(&self, bus: &Bus) -> String {
+        let bridge = &self.bridges[bus.bridge as usize].name;
+        let names: Vec<&str> = bus.devices.iter().map(|d| self.devices[*d as usize].name.as_str()).collect();
+        match names.as_slice() {
+            [] => bridge.clone(),
+            [all @ .., last] if all.len() < 3 => {
+                let first: String = all.iter().map(|n| format!(", {n}")).collect();
+                format!("{bridge}{first} and {last}")
+            }
+            [first, ..] => format!("{bridge}, {first} and {} more", names.len() - 1),
+        }
+    }
+
+    /// `nic.0 → bridge`.
+    pub fn route_text(&self, flow: &BusFlow) -> String {
+        format!("{} → {}", self.devices[flow.device as usize].name, self.of(flow).1.name)
+    }
+
+    /// Indices of the flows of each table, in order; without what other sides ask for.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        super::facts::tables(self.flows.iter().take_while(|f| !f.is_fed()).map(|f| f.group.as_str()))
+    }
+
+    /// Every value of every thing, with its origin.
+    pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+        let part = |name: &str, keys: BusKeys| {
+            let kind =
+                Quantity { default: false, ..Quantity::derived(keys.kind(), Origin::Stated, Confidence::Exact, "") };
+            let mut settings = vec![Setting::of("is", &kind)];
+            settings.extend(keys.settings());
+            (format!("parts.{name}"), settings)
+        };
+        let bridges = self.bridges.iter().map(|b| part(&b.name, BusKeys::Bridge(b.keys.clone())));
+        let devices = self.devices.iter().map(|d| part(&d.name, BusKeys::Device(d.keys.clone())));
+        let mut all: Vec<_> = bridges.chain(devices).collect();
+        all.extend(self.buses.iter().map(|b| (format!("links.{}", b.name), vec![Setting::of("pci", &b.speed)])));
+        for f in &self.flows {
+            let settings = vec![Setting::of("do", &f.op), Setting::of("size", &f.size), Setting::of("load", &f.load)];
+            all.push((format!("flows.{}", f.name), settings));
+        }
+        all
+    }
+
+    /// Everything that can change an answer and is no setting: who is on which bus, and whose flow it is.
+    pub(super) fn hash(&self, hash: &mut impl Hasher) {
+        self.buses.iter().for_each(|b| hash.write_u32(b.bridge));
+        self.devices.iter().for_each(|d| hash.write_u32(d.bus));
+        self.flows.iter().for_each(|f| hash.write_u32(f.device));
+    }
+}
+
+/// Resolves and checks the shared buses of a scenario; problems go to `diagnostics`.
+pub(super) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Buses {
+    let mut all = Buses::default();
+    if scenario.bus_parts.is_empty() && scenario.buses.is_empty() {
+        return all;
+    }
+    let directory = Directory::new(&scenario.bus_parts);
+    // Where each part went: a bridge or a device by its index, once it is on a bus.
+    let mut bridges: Vec<Option<u32>> = vec![None; scenario.bus_parts.len()];
+    let mut devices: Vec<Option<u32>> = vec![None; scenario.bus_parts.len()];
+    for link in &scenario.buses {
+        wire(diagnostics, &directory, link, &mut all, &mut bridges, &mut devices);
+    }
+    let unplaced = bridges.iter().zip(&devices).map(|(b, d)| b.is_none() && d.is_none());
+    if !diagnostics.has_errors() {
+        for (part, _) in scenario.bus_parts.iter().zip(unplaced).filter(|(_, alone)| *alone) {
+            let d = Diagnostic::error(part.span, format!("{} is on no bus", part.name));
+            diagnostics.push(d.hint(format!("add it to the between of a link with pci: [\"…\", \"{}\"]", part.name)));
+        }
+    }
+    if diagnostics.has_errors() {
+        return all;
+    }
+    for flow in &scenario.bus_flows {
+        expand(diagnostics, &directory, flow, &mut all, &bridges, &devices);
+        if all.flows.len() > MAX_THINGS {
+            diagnostics.push(Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows")));
+            break;
+        }
+    }
+    all
+}
+
+/// One bus with its ends.
+fn wire(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<BusKeys>,
+    link: &Named<keys::BusLink>,
+    all: &mut Buses,
+    bridges: &mut [Option<u32>],
+    devices: &mut [Option<u32>],
+) {
+    let (between, speed) = (&link.keys.between, &link.keys.pci);
+    let place = between.span.unwrap_or(link.span);
+    let names = &between.typical.0;
+    if names.len() < 2 {
+        let d = Diagnostic::error(place, format!("links.{} has {} on it", link.name, names.len()));
+        diagnostics.push(d.hint("a bus has its bridge first, then its devices: between = [\"bridge\", \"nic.*\"]"));
+        return;
+    }
+    let bus = all.buses.len() as u32;
+    let (mut bridge, mut on) = (None, Vec::new());
+    for (i, name) in names.iter().enumerate() {
+        let Some(address) = directory.find(diagnostics, &name.text, name.span) else { return };
+        if !address.rest.is_empty() {
+            diagnostics.push(Diagnostic::error(name.span, format!("a part on a bus has no port {:?}", address.rest)));
+            return;
+        }
+        for id in address.parts {
+            let (id, part) = (id.0 as usize, directory.part(id));
+            match (&part.keys, i) {
+                (BusKeys::Bridge(keys), 0) if bridge.is_none() => {
+                    let index = *bridges[id].get_or_insert_with(|| {
+                        all.bridges.push(Bridge { name: part.name.clone(), keys: keys.clone() });
+                        all.bridges.len() as u32 - 1
+                    });
+                    disconnect(diagnostics, keys, speed.typical, part.span);
+                    bridge = Some(index);
+                }
+                (BusKeys::Device(keys), 1..) => {
+                    if let Some(other) = devices[id] {
+                        let other = &all.buses.get(all.devices[other as usize].bus as usize);
+                        let other = other.map_or(&link.name, |b| &b.name);
+                        let what = format!("{} is already on links.{other}", part.name);
+                        diagnostics.push(Diagnostic::error(name.span, what).hint("a device has one bus"));
+                        return;
+                    }
+                    devices[id] = Some(all.devices.len() as u32);
+                    on.push(all.devices.len() as u32);
+                    all.devices.push(Device { name: part.name.clone(), keys: keys.clone(), bus });
+                }
+                (kind, _) => {
+                    let kind = match kind {
+                        BusKeys::Bridge(_) => "a host bridge",
+                        BusKeys::Device(_) => "a device",
+                    };
+                    let what = format!("{} is {kind}", part.name);
+                    let hint = "a bus has one host bridge, which comes first, then its devices";
+                    diagnostics.push(Diagnostic::error(name.span, what).hint(hint));
+                    return;
+                }
+            }
+        }
+    }
+    let Some(bridge) = bridge else { return };
+    let most = speed.typical.devices();
+    if on.len() > most {
+        let what = format!("links.{}: {} devices, but {} carries {most}", link.name, on.len(), speed.typical);
+        let hint = "the standard's electrical loads; a board may still do it, and the answer holds";
+        diagnostics.push(Diagnostic::warning(speed.span.unwrap_or(link.span), what).hint(hint));
+    }
+    all.buses.push(Bus { name: link.name.clone(), speed: speed.clone(), bridge, devices: on });
+}
+
+/// A burst of PCI-X is only interrupted at its boundaries.
+fn disconnect(diagnostics: &mut Diagnostics, keys: &HostBridge, speed: Speed, place: Span) {
+    if let Some(q) = keys.disconnect.as_ref().filter(|_| speed.is_x())
+        && [q.slow, q.typical, q.fast].iter().any(|b| !b.get().0.is_multiple_of(ADB))
+    {
+        let what = format!("disconnect = {} is no multiple of {ADB} B", q.typical.get());
+        let hint = "PCI-X disconnects at boundaries of 128 B only (1.0b, 2.7.2.1)";
+        diagnostics.push(Diagnostic::error(q.span.unwrap_or(place), what).hint(hint));
+    }
+}
+
+/// One flow for each device that it names.
+fn expand(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<BusKeys>,
+    flow: &Named<keys::Flow>,
+    all: &mut Buses,
+    bridges: &[Option<u32>],
+    devices: &[Option<u32>],
+) {
+    let k = &flow.keys;
+    let (from_span, to_span) = (k.from.span.unwrap_or(flow.span), k.to.span.unwrap_or(flow.span));
+    let (from, to) =
+        (directory.find(diagnostics, &k.from.typical, from_span), directory.find(diagnostics, &k.to.typical, to_span));
+    let (Some(from), Some(to)) = (from, to) else { return };
+    if !from.rest.is_empty() {
+        diagnostics.push(Diagnostic::error(from_span, format!("a flow starts at a part, not at its {:?}", from.rest)));
+        return;
+    }
+    let target = to.parts[0].0 as usize;
+    let Some(bridge) = bridges[target].filter(|_| to.parts.len() == 1 && to.rest == "memory") else {
+        let hint = "flows of a bus end in its bridge's memory: to = \"bridge.memory\"";
+        diagnostics
+            .push(Diagnostic::error(to_span, format!("{:?} is no memory of a host bridge", k.to.typical)).hint(hint));
+        return;
+    };
+    if !k.header.default {
+        let d = Diagnostic::error(k.header.span.unwrap_or(flow.span), "header is PCIe's");
+        diagnostics.push(d.hint("64-bit addresses of a bus: dual_address = true at the device"));
+    }
+    let size = k.size.typical.0;
+    if size == 0 || size > 1 << 40 {
+        let what = match size {
+            0 => format!("flow {}: an operation of 0 B moves nothing", flow.name),
+            _ => format!("flow {}: an operation of {} is more than 1 TiB", flow.name, k.size.typical),
+        };
+        diagnostics.push(Diagnostic::error(k.size.span.unwrap_or(flow.span), what));
+        return;
+    }
+    let many = from.many || from.parts.len() > 1;
+    for (i, id) in from.parts.iter().enumerate() {
+        let name = if many { format!("{}.{i}", flow.name) } else { flow.name.clone() };
+        let part = directory.part(*id);
+        let Some(device) = devices[id.0 as usize] else {
+            let d = Diagnostic::error(from_span, format!("{} is a host bridge: it only answers", part.name));
+            diagnostics.push(d.hint("flows start at devices"));
+            return;
+        };
+        let bus = &all.buses[all.devices[device as usize].bus as usize];
+        if bus.bridge != bridge {
+            let other = &all.bridges[bridge as usize].name;
+            let what = format!("{} and {other} share no bus", part.name);
+            let hint =
+                format!("{} is on links.{}, with {}", part.name, bus.name, all.bridges[bus.bridge as usize].name);
+            diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
+            return;
+        }
+        let program = match k.load.typical {
+            Load::Saturate => Program::Saturating,
+            Load::Open { rate, poisson } => Program::Open { rate, poisson },
+            Load::Closed { outstanding, think, round_trip } => Program::Closed { outstanding, think, round_trip },
+        };
+        if let Program::Open { rate, .. } = program {
+            let peak = bus.speed.typical.peak();
+            if rate.bits() <= 0.0 || rate > peak {
+                let what = match rate.bits() <= 0.0 {
+                    true => format!("flow {} asks for nothing", flow.name),
+                    false => format!("flow {}: {rate} is more than links.{} carries, {peak}", flow.name, bus.name),
+                };
+                let d = Diagnostic::error(k.load.span.unwrap_or(flow.span), what);
+                diagnostics.push(d.hint("load = \"saturate\" asks for as much as there is"));
+                return;
+            }
+        }
+        all.flows.push(BusFlow {
+            name,
+            group: flow.name.clone(),
+            device,
+            op: k.r#do.clone(),
+            size: k.size.clone(),
+            load: k.load.clone(),
+            program,
+            measured: k.measured.as_ref().map(|q| q.typical),
+        });
+    }
+}

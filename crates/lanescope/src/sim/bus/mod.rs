@@ -1,0 +1,325 @@
+//! Shared buses, clock by clock: devices and the bridge take turns on one set of lines.
+//!
+//! A transaction is one event: when its last data have moved, what it brought is counted and the next is chosen (`arbiter`). Moments are counts of clocks. A burst may be
+//! shortened while it goes on, when its latency timer is over and somebody else asks; so whoever begins to ask looks at the bus.
+
+mod arbiter;
+
+use super::clock::Pace;
+use super::fabric::random;
+use super::kernel::{Agenda, NEVER, World};
+use super::source::{Arrivals, Source, Transfer};
+use super::tally::{self, Tally};
+use crate::plan::Program;
+use crate::plan::bus::Buses;
+use crate::result::SlotCounts;
+use crate::scenario::quantity::Corner;
+use crate::units::{Rate, Time};
+use arbiter::Bus;
+use hdrhistogram::Histogram;
+use std::collections::VecDeque;
+
+/// Clocks of a bus against moments, exactly.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    rate: Rate,
+    pace: Pace,
+}
+
+impl Ticks {
+    /// When clock `n` begins.
+    fn time(&self, n: u64) -> u64 {
+        if n == NEVER { NEVER } else { self.pace.span(n) }
+    }
+
+    /// The first clock that begins at a moment or later.
+    fn clock(&self, at: u64) -> u64 {
+        if at >= NEVER / 2 && at > Time::MAX.fs() {
+            return NEVER;
+        }
+        let n = self.past(at);
+        if self.pace.span(n) < at { n + 1 } else { n }
+    }
+
+    /// Clocks that are over.
+    fn past(&self, at: u64) -> u64 {
+        self.rate.slots(Time::from_fs(at))
+    }
+}
+
+/// An operation that is asked for or sent.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    born: u64,
+    read: bool,
+    /// Bytes not yet sent, or not yet asked for.
+    left: u64,
+    token: u32,
+    /// Of a read, once it has begun: its place among the reads.
+    id: Option<u32>,
+    started: bool,
+    /// Whether it is born when it starts.
+    endless: bool,
+}
+
+/// A read, until its last data.
+#[derive(Clone, Copy, Debug, Default)]
+struct Read {
+    flow: u32,
+    born: u64,
+    left: u64,
+    token: u32,
+    begun: bool,
+}
+
+/// What happens to one flow.
+#[derive(Clone, Debug)]
+pub(super) struct FlowState {
+    pub(super) tally: Tally,
+    pub(super) print: u64,
+    group: u32,
+    bus: u32,
+    source: Source,
+    size: u64,
+    reads: bool,
+    writes: bool,
+    was_read: bool,
+    current: Option<Op>,
+    /// Of a closed load: the pause after each operation, and when the next ones may begin.
+    think: Option<u64>,
+    again: VecDeque<u64>,
+}
+
+/// What all buses share.
+#[derive(Clone, Debug)]
+struct Net {
+    flows: Vec<FlowState>,
+    reads: Vec<Read>,
+    free: Vec<u32>,
+    latencies: Vec<Histogram<u64>>,
+    /// Transfers of another side that are done: flow, token, moment.
+    done: Vec<(u32, u32, u64)>,
+}
+
+impl Net {
+    /// The operation that a flow works on, or when the next one is born.
+    fn current(&mut self, flow: usize, now: u64) -> Result<Op, u64> {
+        let f = &mut self.flows[flow];
+        if let Some(op) = f.current {
+            return Ok(op);
+        }
+        let born = match f.source.next(now, &mut f.again) {
+            super::source::Next::Now(born) => born,
+            super::source::Next::At(at) => return Err(at),
+        };
+        f.was_read = if f.reads && f.writes { !f.was_read } else { f.reads };
+        let (left, token) = f.source.transfer().map_or((f.size, 0), |t| (t.bytes, t.token));
+        let endless = f.source.saturates();
+        let op = Op { born, read: f.was_read, left, token, id: None, started: false, endless };
+        f.current = Some(op);
+        Ok(op)
+    }
+
+    /// The first transaction of an operation begins.
+    fn start(&mut self, flow: usize, now: u64) {
+        let f = &mut self.flows[flow];
+        let Some(op) = f.current.as_mut().filter(|op| !op.started) else { return };
+        op.started = true;
+        if op.endless {
+            op.born = now;
+        }
+        f.tally.start(op.born);
+        if op.read {
+            let read = Read { flow: flow as u32, born: op.born, left: op.left, token: op.token, begun: false };
+            op.id = Some(match self.free.pop() {
+                Some(id) => {
+                    self.reads[id as usize] = read;
+                    id
+                }
+                None => {
+                    self.reads.push(read);
+                    self.reads.len() as u32 - 1
+                }
+            });
+        }
+    }
+
+    /// So many bytes of an operation have been sent or asked for.
+    fn took(&mut self, flow: usize, bytes: u64) -> Option<Op> {
+        let f = &mut self.flows[flow];
+        let op = f.current.as_mut()?;
+        op.left -= bytes;
+        let op = *op;
+        if op.left == 0 {
+            f.current = None;
+        }
+        Some(op)
+    }
+
+    /// Data of a read have come, the first of them at a moment of their own.
+    fn received(&mut self, id: u32, bytes: u64, first: u64, now: u64) {
+        let read = &mut self.reads[id as usize];
+        read.left -= bytes;
+        let (r, begun) = (*read, std::mem::replace(&mut read.begun, true));
+        let tally = &mut self.flows[r.flow as usize].tally;
+        tally.bytes += bytes;
+        if !begun {
+            tally.firsts += 1;
+            tally.first_latency += (first - r.born) as u128;
+        }
+        if r.left == 0 {
+            self.free.push(id);
+            self.finished(r.flow as usize, r.born, r.token, now);
+        }
+    }
+
+    fn finished(&mut self, flow: usize, born: u64, token: u32, now: u64) {
+        let f = &mut self.flows[flow];
+        f.tally.finish(born, now);
+        f.print = tally::print(f.print, born, now);
+        if matches!(f.source, Source::Fed(_)) {
+            self.done.push((flow as u32, token, now));
+            return;
+        }
+        let _ = self.latencies[f.group as usize].record((now - born) / 1000);
+        if let Some(think) = f.think {
+            let at = now.saturating_add(think);
+            let behind = f.again.iter().rev().take_while(|a| **a > at).count();
+            f.again.insert(f.again.len() - behind, at);
+        }
+    }
+}
+
+/// All shared buses of a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Fabric {
+    net: Net,
+    buses: Vec<Bus>,
+    /// The first slot of the agenda that is a bus's; there is one each.
+    base: u32,
+}
+
+impl World for Fabric {
+    #[inline]
+    fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        let next = self.buses[(slot - self.base) as usize].act(now, &mut self.net);
+        agenda.set(slot, next);
+    }
+}
+
+impl Fabric {
+    /// Wires the buses of a plan; their slots follow those that are there. Gives their number; all begin at time 0.
+    pub(super) fn build(plan: &Buses, seed: u64, base: u32) -> (Fabric, usize) {
+        let groups = plan.groups();
+        let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
+        let tables = tables.chain(std::iter::repeat(u32::MAX));
+        let flows = plan.flows.iter().zip(tables).map(|(f, group)| {
+            let size = f.size.typical.0;
+            let both = if f.reads() && f.writes() { 2 } else { 1 };
+            let (source, think) = match f.program {
+                Program::Saturating => (Source::Saturating, None),
+                Program::Open { rate, poisson } => {
+                    let random = poisson.then(|| random(seed, &f.name));
+                    (Source::Open(Arrivals::new(Pace::new(rate.scaled(both, 1)), size, random)), None)
+                }
+                Program::Closed { outstanding, think, .. } => (Source::Closed { first: outstanding }, Some(think.fs())),
+                Program::Fed => (Source::Fed(VecDeque::new()), None),
+            };
+            FlowState {
+                tally: Tally::default(),
+                print: group as u64 + 1,
+                group,
+                bus: plan.devices[f.device as usize].bus,
+                source,
+                size,
+                reads: f.reads(),
+                writes: f.writes(),
+                was_read: false,
+                current: None,
+                think,
+                again: VecDeque::new(),
+            }
+        });
+        let net = Net {
+            flows: flows.collect(),
+            reads: Vec::new(),
+            free: Vec::new(),
+            latencies: groups.iter().map(|_| tally::histogram()).collect(),
+            done: Vec::new(),
+        };
+        let buses: Vec<Bus> = (0..plan.buses.len()).map(|b| Bus::new(plan, b, Corner::Typical)).collect();
+        let slots = buses.len();
+        (Fabric { net, buses, base }, slots)
+    }
+
+    /// Another side asks for DMA; [`Fabric::take_done`] tells when it is over.
+    pub(super) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
+        let f = &mut self.net.flows[flow as usize];
+        let bus = f.bus;
+        if let Source::Fed(transfers) = &mut f.source {
+            transfers.push_back(transfer);
+            let ticks = self.buses[bus as usize].ticks;
+            agenda.by(self.base + bus, ticks.time(ticks.clock(transfer.born)));
+        }
+    }
+
+    /// Transfers that are done since the last time: flow, token, moment.
+    pub(super) fn take_done(&mut self) -> Vec<(u32, u32, u64)> {
+        std::mem::take(&mut self.net.done)
+    }
+
+    pub(super) fn wires(&self) -> usize {
+        self.buses.len()
+    }
+
+    /// The ledger of a bus since time 0.
+    pub(super) fn slots(&self, bus: usize) -> SlotCounts {
+        self.buses[bus].counts
+    }
+
+    /// Payload that a bus has carried, bytes.
+    pub(super) fn carried(&self, bus: usize) -> u64 {
+        self.buses[bus].bytes
+    }
+
+    /// Transactions.
+    pub(super) fn packets(&self) -> u64 {
+        self.buses.iter().map(|b| b.counts.tlps).sum()
+    }
+
+    /// The flows that are in tables.
+    pub(super) fn flows(&self) -> &[FlowState] {
+        &self.net.flows
+    }
+
+    pub(super) fn latencies(&self) -> &[Histogram<u64>] {
+        &self.net.latencies
+    }
+
+    /// Split completions that wait at the bridge, and their bytes.
+    pub(super) fn held(&self, bus: usize) -> (usize, u64) {
+        self.buses[bus].held()
+    }
+
+    /// Distributions are counted from now on.
+    pub(super) fn forget(&mut self) {
+        self.net.latencies.iter_mut().for_each(|h| h.reset());
+    }
+
+    /// Operations that have arrived and not begun, by flow.
+    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
+        let waits = |f: &FlowState| f.current.is_some_and(|op| !op.started && !op.endless);
+        self.net.flows.iter().map(|f| f.source.backlog(now) + u64::from(waits(f))).collect()
+    }
+
+    /// Writes down what lies before a moment.
+    pub(super) fn settle(&mut self, now: u64) {
+        self.buses.iter_mut().for_each(|b| b.settle(now));
+    }
+
+    /// The longest that somebody may wait for ordinary traffic, fs.
+    pub(super) fn patience(&self) -> u64 {
+        let longest = |b: &Bus| b.ticks.time(4096) * (1 + b.masters() as u64);
+        100 * self.buses.iter().map(longest).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,178 @@
+//! Random buses: what must hold on every one of them.
+
+use super::common::plan;
+use super::simulate_by;
+use lanescope::estimate::estimate;
+use lanescope::plan::{Plan, Program};
+use lanescope::result::{Ending, Report, Simulation};
+use lanescope::scenario::quantity::Corner;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::cell::Cell;
+
+/// Choices from bytes that somebody else draws.
+struct Choices<'a>(std::slice::Iter<'a, u8>);
+
+impl Choices<'_> {
+    fn below(&mut self, n: usize) -> usize {
+        self.0.next().map_or(0, |b| *b as usize) % n
+    }
+
+    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
+        all[self.below(all.len())]
+    }
+
+    fn maybe(&mut self, line: impl FnOnce(&mut Self) -> String) -> String {
+        if self.below(3) == 0 { line(self) } else { String::new() }
+    }
+}
+
+const SPEEDS: [&str; 8] = [
+    "pci 33 32-bit",
+    "pci 66 64-bit",
+    "pci 33.33 64-bit",
+    "pci-x 66 32-bit",
+    "pci-x 100 64-bit",
+    "pci-x 133 64-bit",
+    "pci-x 266 64-bit",
+    "pci-x 533 32-bit",
+];
+const SIZES: [&str; 8] = ["1 B", "24 B", "64 B", "500 B", "1 KiB", "4 KiB", "5000 B", "64 KiB"];
+const CLAIMS: [&str; 3] = ["fast", "medium", "slow"];
+
+fn grow(bytes: &[u8]) -> String {
+    let mut c = Choices(bytes.iter());
+    let x = SPEEDS[c.below(SPEEDS.len())];
+    let mut text = format!(
+        "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"{}\"\ndecode = \"{}\"\nwrite_waits = {}\nlatency_timer = {}\n",
+        c.of(&["0 clocks", "5 clocks", "60 clocks", "333 ns", "2 us"]),
+        c.of(&CLAIMS),
+        c.below(4),
+        c.below(256),
+    );
+    text += &c.maybe(|c| format!("disconnect = \"{}\"\n", c.of(&["128 B", "256 B", "1 KiB"])));
+    text += &c.maybe(|c| format!("prefetch = \"{}\"\n", c.of(&["32 B", "100 B", "4 KiB"])));
+    let tables = 1 + c.below(3);
+    let mut ends = "\"bridge\"".to_owned();
+    let mut flows = String::new();
+    for t in 0..tables {
+        text += &format!(
+            "[parts.d{t}]\nis = \"pci-device\"\ncount = {}\nturnaround = \"{}\"\nlatency_timer = {}\nread_byte_count = \"{}\"\nsplits = {}\nburst = \"{}\"\ndecode = \"{}\"\ndual_address = {}\n",
+            1 + c.below(3),
+            c.of(&["0 clocks", "1 clocks", "4 clocks", "30 clocks", "1 us"]),
+            c.below(256),
+            c.of(&["512 B", "1 KiB", "4 KiB"]),
+            1 + c.below(32),
+            c.of(&["64 B", "300 B", "1 KiB", "4 KiB"]),
+            c.of(&CLAIMS),
+            c.of(&["true", "false"]),
+        );
+        for rate in ["rate", "read_rate", "write_rate"] {
+            text += &c.maybe(|c| format!("{rate} = \"{}\"\n", c.of(&["100 Mb/s", "1 Gb/s", "40 Gb/s"])));
+        }
+        ends += &format!(", \"d{t}.*\"");
+        for f in 0..1 + c.below(2) {
+            let load = match c.below(5) {
+                0 => "{ rate = \"90 Mb/s\" }",
+                1 => "{ rate = \"200 Mb/s\", arrivals = \"poisson\" }",
+                2 => "{ outstanding = 1 }",
+                3 => "{ outstanding = 5, think = \"3 us\" }",
+                _ => "\"saturate\"",
+            };
+            flows += &format!(
+                "[flows.f{t}{f}]\nfrom = \"d{t}.*\"\nto = \"bridge.memory\"\ndo = \"{}\"\nsize = \"{}\"\nload = {load}\n",
+                c.of(&["read", "write", "alternate"]),
+                c.of(&SIZES),
+            );
+        }
+    }
+    text + &format!(
+        "[links.slots]\nbetween = [{ends}]\npci = \"{x}\"\n{flows}[run]\nfor = \"2 ms\"\nwarmup = \"0 s\"\n"
+    )
+}
+
+/// Nobody gets more than the bound, but for what a limit lets through at once. Gives how many flows this says something about.
+fn bounded(plan: &Plan, s: &Simulation, report: &Report) -> u32 {
+    let mut told = 0;
+    for (flow, answer) in s.flows.iter().zip(&report.flows) {
+        let mut at_once = 0.0;
+        for f in plan.buses.flows.iter().filter(|f| f.group == flow.name) {
+            let m = plan.buses.manner(f.device, Corner::Typical);
+            let size = f.size.typical.0 as f64;
+            let piece = (m.write.0.max(m.read.0) as f64).min(size);
+            let own = match f.program {
+                Program::Closed { outstanding, .. } => outstanding as f64 * size,
+                Program::Open { .. } => size,
+                _ => 0.0,
+            };
+            let reads = if f.reads() { m.splits as f64 * piece } else { 0.0 };
+            // Of one that alternates, one kind may be an operation ahead.
+            let ahead = if f.reads() && f.writes() { size } else { 0.0 };
+            at_once += own.max(reads) + 2.0 * piece + ahead;
+        }
+        let delivered: f64 = flow.each.iter().sum::<f64>() * s.window / 8.0;
+        let most = answer.bound.typical * s.window / 8.0 + at_once;
+        assert!(
+            delivered <= most * (1.0 + 1e-6),
+            "{}: {delivered} B in {} s, bound {} b/s and {at_once} B",
+            flow.name,
+            s.window,
+            answer.bound.typical
+        );
+        assert!(answer.share.typical <= answer.bound.typical * (1.0 + 1e-9), "{}: share above bound", flow.name);
+        told += u32::from(at_once < 0.2 * most);
+    }
+    for link in &report.links {
+        let entries = link.ledger.entries();
+        let sum: f64 = entries.iter().map(|e| e.1).sum();
+        assert!((sum - link.ledger.raw).abs() < 1e-6 * link.ledger.raw, "{sum} of {}", link.ledger.raw);
+    }
+    told
+}
+
+#[test]
+fn the_laws_hold_on_random_buses() {
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let mut runner = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => TestRunner::new(config),
+        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+    };
+    let (refused, simulated, flows, told) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
+        let text = grow(&bytes);
+        let (plan, d) = plan(&text, &[]);
+        let Some(plan) = plan else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        let caught = std::panic::catch_unwind(|| {
+            let whole = simulate_by(&plan, u64::MAX);
+            let pieces = simulate_by(&plan, 97);
+            assert!(
+                Simulation { events: whole.events, ..pieces } == whole,
+                "the pieces that a run is done in change it"
+            );
+            assert!(matches!(whole.ending, Ending::Length), "{:?}", whole.ending);
+            let told = bounded(&plan, &whole, &estimate(&plan, &d));
+            (whole.flows.len() as u32, told)
+        });
+        let (f, t) = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        simulated.set(simulated.get() + 1);
+        flows.set(flows.get() + f);
+        told.set(told.get() + t);
+        Ok(())
+    });
+    println!(
+        "{} simulated, {} refused; {} of {} flows near a bound",
+        simulated.get(),
+        refused.get(),
+        told.get(),
+        flows.get()
+    );
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(simulated.get() > 2 * refused.get(), "most buses should be simulated");
+    assert!(told.get() > flows.get() / 5, "the bounds should say something: {} of {}", told.get(), flows.get());
+}
