@@ -56,7 +56,9 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
     });
     for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(dma).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
-        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma;
+        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma else {
+            continue;
+        };
         shares[reads.0 as usize].rate += rate * read;
         shares[writes.0 as usize].rate += rate * write;
     }
@@ -86,7 +88,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         .collect();
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let ethernet = network::answer(plan);
-    let bus = bus::answer(plan);
+    let bus = bus::answer(plan, &storage::on_buses(plan, &typical));
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
         schema: SCHEMA,
@@ -338,7 +340,8 @@ fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
 }
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
-    let wire = |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..)));
+    let wire =
+        |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..) | storage::Part::Clocks(_)));
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
         &wires,
