@@ -4,9 +4,11 @@
 //! has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and no value.
 
 mod fit;
+mod gain;
 mod series;
 
 pub use fit::{Fitted, Parameter, fit};
+pub use gain::Gain;
 pub use series::Lowest;
 
 use crate::diagnostic::Diagnostics;
@@ -65,6 +67,7 @@ struct RowText {
     seeds: Option<u32>,
     note: Option<String>,
     lowest: Option<Lowest>,
+    gain: Option<Gain>,
 }
 
 /// One row: a question to a scenario, and what was published.
@@ -98,6 +101,8 @@ pub struct Row {
     pub note: Option<String>,
     /// Whether the lowest rate over any window answers, as a share of another run's.
     pub lowest: Option<Lowest>,
+    /// Whether the gain over another scenario answers: (metric / metric there) - 1.
+    pub gain: Option<Gain>,
 }
 
 /// A curve or several, each the metric of a scenario against a varied value.
@@ -146,6 +151,8 @@ pub struct Line {
     pub set: Vec<String>,
     /// The metric; against time `switches.NAME.memory`, `flows.NAME.share`, or `flows.NAME.waiting`: bytes asked for and not delivered.
     pub metric: String,
+    /// Whether the gain over another scenario is drawn, of the estimate.
+    pub gain: Option<Gain>,
 }
 
 /// A fit: free values of scenarios, and the rows or points that they are fitted to.
@@ -291,6 +298,7 @@ impl Study {
                 seeds: text.seeds.or(d.seeds).unwrap_or(1).max(1),
                 note: text.note,
                 lowest: text.lowest,
+                gain: text.gain,
                 id,
             });
         }
@@ -405,7 +413,11 @@ impl Study {
             return a;
         };
         if row.methods != "simulate" {
-            match self.metric(scenario, &row.set, &row.metric, &row.unit) {
+            let metric = match &row.gain {
+                None => self.metric(scenario, &row.set, &row.metric, &row.unit),
+                Some(gain) => self.gain((scenario, &row.set), gain, &row.metric, &row.unit),
+            };
+            match metric {
                 Ok(m) => {
                     (a.estimate, a.bound, a.estimate_range, a.bound_by) = (Some(m.value), m.bound, m.range, m.bound_by);
                 }
@@ -421,9 +433,12 @@ impl Study {
         }
         let runs = runs.get_or_insert_with(|| self.runs(scenario, &row.set, row.seeds));
         let made = runs.as_ref().map_err(Clone::clone);
-        let value = made.and_then(|runs| match &row.lowest {
-            None => Study::over(runs, &row.metric, &row.unit),
-            Some(lowest) => Study::joined(&[self.lowest(row, lowest, runs)?], &row.metric, &row.unit),
+        let value = made.and_then(|runs| match (&row.lowest, &row.gain) {
+            (Some(lowest), _) => Study::joined(&[self.lowest(row, lowest, runs)?], &row.metric, &row.unit),
+            (None, Some(gain)) => {
+                Study::joined(&self.simulated_gain(gain, &row.metric, row.seeds, runs)?, &row.metric, &row.unit)
+            }
+            (None, None) => Study::over(runs, &row.metric, &row.unit),
         });
         match value {
             Ok((simulated, by)) => {
@@ -443,7 +458,14 @@ impl Study {
         for line in &figure.series {
             let mut points = Vec::new();
             for &x in &figure.values {
-                let set: Vec<String> = line.set.iter().map(|s| s.replace("{x}", &x.to_string())).collect();
+                let at = |set: &[String]| set.iter().map(|s| s.replace("{x}", &x.to_string())).collect::<Vec<_>>();
+                let set = at(&line.set);
+                if let (Some(gain), 0) = (&line.gain, figure.seeds) {
+                    let gain = Gain { set: at(&gain.set), ..gain.clone() };
+                    let value = self.gain((&line.scenario, &set), &gain, &line.metric, &figure.unit)?.value;
+                    points.push((x, value));
+                    continue;
+                }
                 if !figure.step.is_empty() {
                     points.push((x, self.most(figure, line, &set)?));
                     continue;

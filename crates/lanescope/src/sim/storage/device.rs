@@ -160,9 +160,10 @@ impl Heads {
         let pace = self.zone(offset).0;
         let ahead = pace.span(self.cache);
         let follows = offset == self.at && read == self.read;
-        let begin = if follows && read {
-            // It has gone on reading, as far as its cache goes.
-            self.media.max(start.saturating_sub(ahead))
+        let skipped = offset.wrapping_sub(self.at);
+        let begin = if read && self.read && skipped <= self.cache {
+            // It has gone on reading, as far as its cache goes; what is skipped passes below the heads all the same.
+            self.media.saturating_add(pace.span(skipped)).max(start.saturating_sub(ahead))
         } else if follows && self.media >= start {
             self.media
         } else {
