@@ -91,6 +91,22 @@ fn one_write_by_hand() {
     assert_eq!(backbone(&s).completion.idle[BusIdle::Nothing as usize], 250);
     // 148 B at 593, asking at 603, begun at 640: two transactions.
     takes(&simulate(ALONE, &["flows.a.size=128 B"]), "a", 1600e-9);
+    // Two TLPs of a line each: the second is whole at 673 and asks at 683, is granted behind the first at 840 and across at 1320.
+    let s = simulate(
+        ALONE,
+        &[
+            "flows.a.size=128 B",
+            "links.a.mps=128 B",
+            "flows.a.load={ outstanding = 2, think = \"1 h\" }",
+            "flows.a.size=64 B",
+        ],
+    );
+    assert_eq!(simulated(&s, "a").operations, 2);
+    assert!((simulated(&s, "a").latency.mean - (840e-9 + 1320e-9) / 2.0).abs() < 1e-15);
+    // With room for but one, the second leaves when the first is across and its credits are back: after the symbol, 336 ns, 11 ns and an edge.
+    let one = ["flows.a.load=saturate", "parts.hub.posted_data=4", "run.for=100 us", "run.warmup=10 us"];
+    let rate = simulated(&simulate(ALONE, &one), "a").rate.mean;
+    assert!(rate < 64.0 * 8.0 / 827e-9 && rate > 64.0 * 8.0 / 960e-9, "{rate}");
     // 5 B cut to a line of 1 clock of data: (12 + 8 + 5 + 3) x 4 = 112, + 1 + 10, begun at 160: 1 + 3 + 1 clocks.
     takes(&simulate(ALONE, &["flows.a.size=5 B"]), "a", 360e-9);
     // The estimate does not wait for edges.

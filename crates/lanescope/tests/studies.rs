@@ -59,6 +59,7 @@ fn the_readme_says_how_close_we_come() {
     assert!(worst(&["t5440:read", "t5440:write"], true) < 0.011);
     assert!(worst(&["t5440:latency"], false) < 0.022);
     assert!(worst(&["t5440:latency"], true) < 0.0275);
+    assert!(worst(&["sch-us15w"], false) < 0.007 && worst(&["sch-us15w"], true) < 0.007);
     assert!(worst(&["polarfire"], true) < 0.002);
     assert!(worst(&["nfp6000"], true) < 0.001);
     let nfp = Study::load("nfp6000").expect("a study");
@@ -148,6 +149,37 @@ fn the_pages_say_where_the_methods_part() {
     let rows = study.rows().expect("rows");
     let last = rows.iter().find(|r| r.id == "latency.loaded.last.64B").expect("the row");
     assert_eq!(study.answer(last, true).simulate.expect("a value").value.round(), 235.0);
+}
+
+#[test]
+fn the_hub_prefers_small_writes_and_large_reads_at_its_faster_clock_alone() {
+    let by = |row: &str| both("sch-us15w", row);
+    for (better, worse) in [("wr.64B.1600", "wr.128B.1600"), ("rd.128B.1600", "rd.64B.1600")] {
+        let (better, worse) = (by(better), by(worse));
+        assert!(better.0 > 1.08 * worse.0 && better.1 > 1.08 * worse.1, "{better:?} {worse:?}");
+    }
+    for pattern in ["rd", "wr", "rdrd", "wrwr", "rdwr"] {
+        let (small, large) = (by(&format!("{pattern}.64B.1100")), by(&format!("{pattern}.128B.1100")));
+        assert!(
+            (small.0 / large.0 - 1.0).abs() < 1e-9 && (small.1 / large.1 - 1.0).abs() < 0.003,
+            "{small:?} {large:?}"
+        );
+    }
+}
+
+#[test]
+fn a_burst_of_the_disk_halves_a_reading_port() {
+    let (study, rows) = select(&["sch-us15w:burst".into()]).expect("rows").remove(0);
+    let share = |sets: &[&str]| {
+        let set = sets.iter().map(|s| (*s).to_owned()).collect();
+        study.answer(&Row { set, ..rows[0].clone() }, true).simulate.expect("a value").value
+    };
+    assert!((share(&[]) - 50.2).abs() < 0.3);
+    // Half for half in turns, or what a slower disk leaves of 133 MB/s.
+    assert!((share(&["parts.disk.read_rate=33 MB/s"]) - 75.2).abs() < 0.4);
+    assert!((share(&["flows.burst.size=16 KiB"]) - 50.0).abs() < 0.3);
+    let nobody = share(&["flows.burst.do=write", "parts.disk.write_rate=66 MB/s"]);
+    assert!((nobody - 100.0).abs() < 0.2, "{nobody}");
 }
 
 #[test]

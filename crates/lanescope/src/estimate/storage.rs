@@ -87,6 +87,8 @@ struct Kind {
     bytes: f64,
     read: bool,
     random: f64,
+    /// Bytes that pass below a disk's heads for each that is asked for.
+    swept: f64,
 }
 
 fn kinds(lines: &[Line]) -> Vec<Kind> {
@@ -96,7 +98,7 @@ fn kinds(lines: &[Line]) -> Vec<Kind> {
         let (share, read, random) = (part(l.share), part(l.read), part(l.random));
         let mut add = |count: f64, bytes: f64, read: bool| {
             if count > 0.0 && bytes > 0.0 {
-                all.push(Kind { count, bytes, read, random });
+                all.push(Kind { count, bytes, read, random, swept: 1.0 });
             }
         };
         add(share * read, l.size.f64(), true);
@@ -172,7 +174,7 @@ fn command(
             }
         }
         Device::Disk(d) => {
-            add(Part::Target(target), 1.0, count * heads(d, corner, flow.range.f64(), k.bytes, k.random));
+            add(Part::Target(target), 1.0, count * heads(d, corner, flow.range.f64(), k.bytes * k.swept, k.random));
         }
     }
 }
@@ -204,7 +206,10 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
     }
     let each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if per_byte > 0.0 {
-            let kind = Kind { count: 0.0, bytes: piece, read, random };
+            // A sequential reader of RAID 5 passes over the parity.
+            let sweeps = k.read && level == Level::Raid5 && random == 0.0;
+            let swept = if sweeps { n / data } else { 1.0 };
+            let kind = Kind { count: 0.0, bytes: piece, read, random, swept };
             a.disks.iter().for_each(|d| command(storage, corner, flow, *d, kind, bytes * per_byte / piece / n, add));
         }
     };

@@ -124,6 +124,8 @@ struct Port {
     wire: u32,
     /// Since when the write at the head of its buffer asks for the bus, and what of it has yet to cross.
     write: Option<(u64, u32)>,
+    /// Whether the write at the head of its buffer is known here: it asks, or its last transaction is on the bus.
+    known: bool,
     /// Reads that have lines to request, the first of them now.
     reads: VecDeque<Read>,
     /// Reads worked on, and whether one more waits in the buffer.
@@ -186,9 +188,9 @@ impl Backbone {
         let p = &mut self.ports[port];
         p.wire = wire;
         // It may be known already from the moment when the one before it had crossed.
-        if p.write.is_none() {
+        if !p.known {
             let since = tlp.ready.saturating_add(self.latency);
-            p.write = Some((since, tlp.payload as u32));
+            (p.write, p.known) = (Some((since, tlp.payload as u32)), true);
             self.wake(since, agenda);
         }
     }
@@ -249,10 +251,10 @@ impl Backbone {
                 Crossing::Write { wire, last: true } => {
                     writes.push(wire);
                     let wire = &net.wires[wire as usize];
-                    if let Some(next) = wire.queues[Class::Posted as usize].get(1).filter(|t| t.ready <= now) {
-                        let since = next.ready.saturating_add(self.latency);
-                        self.ports[wire.port_to as usize].write = Some((since, next.payload as u32));
-                    }
+                    let next = wire.queues[Class::Posted as usize].get(1).filter(|t| t.ready <= now);
+                    let p = &mut self.ports[wire.port_to as usize];
+                    p.known = next.is_some();
+                    p.write = next.map(|n| (n.ready.saturating_add(self.latency), n.payload as u32));
                 }
                 Crossing::Write { .. } => {}
                 Crossing::Read { port, line } => {

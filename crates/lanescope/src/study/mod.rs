@@ -151,6 +151,8 @@ pub struct Line {
     pub set: Vec<String>,
     /// The metric; against time `switches.NAME.memory`, `flows.NAME.share`, or `flows.NAME.waiting`: bytes asked for and not delivered.
     pub metric: String,
+    /// Whether the lowest rate over any window is shown, as a share of another run's.
+    pub lowest: Option<Lowest>,
     /// Whether the gain over another scenario is drawn, of the estimate.
     pub gain: Option<Gain>,
 }
@@ -434,7 +436,9 @@ impl Study {
         let runs = runs.get_or_insert_with(|| self.runs(scenario, &row.set, row.seeds));
         let made = runs.as_ref().map_err(Clone::clone);
         let value = made.and_then(|runs| match (&row.lowest, &row.gain) {
-            (Some(lowest), _) => Study::joined(&[self.lowest(row, lowest, runs)?], &row.metric, &row.unit),
+            (Some(l), _) => {
+                Study::joined(&[self.lowest((scenario, &row.set), &row.metric, l, runs)?], &row.metric, &row.unit)
+            }
             (None, Some(gain)) => {
                 Study::joined(&self.simulated_gain(gain, &row.metric, row.seeds, runs)?, &row.metric, &row.unit)
             }
@@ -479,7 +483,14 @@ impl Study {
                     let new = self.runs(&key.0, &key.1, figure.seeds)?;
                     runs.insert(key.clone(), new);
                 }
-                points.push((x, Study::over(&runs[&key], &line.metric, &figure.unit)?.0.value));
+                let value = match &line.lowest {
+                    None => Study::over(&runs[&key], &line.metric, &figure.unit)?,
+                    Some(l) => {
+                        let found = self.lowest((&key.0, &key.1), &line.metric, l, &runs[&key])?;
+                        Study::joined(&[found], &line.metric, &figure.unit)?
+                    }
+                };
+                points.push((x, value.0.value));
             }
             if figure.values.is_empty() {
                 points = self.over_time(figure, line, &line.set)?;

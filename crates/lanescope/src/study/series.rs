@@ -1,8 +1,8 @@
 //! What a study makes of a run's course in time: curves against time, the lowest rate over any window, the most that ever waited.
 
-use super::{Error, Figure, Line, Row, Study};
+use super::{Error, Figure, Line, Study};
 use crate::plan::Plan;
-use crate::result::{Report, SimulatedMetric};
+use crate::result::{Interval, Report, SimulatedMetric};
 use crate::sim::{Run, Sample, Step};
 use crate::units::{Dimension, Time, in_unit};
 use serde::Deserialize;
@@ -104,20 +104,24 @@ impl Study {
         Ok(self.over_time(figure, line, set)?.into_iter().map(|p| p.1).fold(f64::NAN, f64::max))
     }
 
-    /// The lowest rate of a row's flow over any window after the warm-up, as a share of what it gets in another run.
-    pub(super) fn lowest(&self, row: &Row, lowest: &Lowest, runs: &[Report]) -> Result<SimulatedMetric, Error> {
-        let (Some(scenario), Some(report)) = (&row.scenario, runs.first()) else {
-            return Err("nothing was simulated".into());
-        };
+    /// The lowest rate of a flow over any window after the warm-up, as a share of what it gets in another run. `runs` are those of the scenario.
+    pub(super) fn lowest(
+        &self,
+        (scenario, set): (&str, &[String]),
+        metric: &str,
+        lowest: &Lowest,
+        runs: &[Report],
+    ) -> Result<SimulatedMetric, Error> {
+        let report = runs.first().ok_or("nothing was simulated")?;
         let window = report.simulated(&lowest.over)?;
         let step = Time::from_fs((window.value.mean * 1e15 / STEPS as f64) as u64);
         if window.dimension != Dimension::Time || step == Time::ZERO {
             return Err(format!("{} is no time", lowest.over));
         }
-        let other: Vec<String> = row.set.iter().chain(&lowest.against).cloned().collect();
-        let undisturbed = self.simulated(scenario, &other)?.simulated(&row.metric)?;
-        let (plan, samples) = self.samples(scenario, &row.set, step, usize::MAX)?;
-        let seen = Seen::of(&plan, &row.metric)?;
+        let other: Vec<String> = set.iter().chain(&lowest.against).cloned().collect();
+        let undisturbed = self.simulated(scenario, &other)?.simulated(metric)?;
+        let (plan, samples) = self.samples(scenario, set, step, usize::MAX)?;
+        let seen = Seen::of(&plan, metric)?;
         let warm = report.simulation.as_ref().map_or(0.0, |s| s.warmup);
         let settled: Vec<&Sample> = samples.iter().skip_while(|s| s.time < warm).collect();
         let rates = settled.windows(STEPS + 1).map(|w| seen.shown(&plan, w[0], w[STEPS]));
@@ -125,11 +129,7 @@ impl Study {
         if !least.is_finite() || undisturbed.value.mean <= 0.0 {
             return Err(format!("the run is shorter than {}", lowest.over));
         }
-        let share = crate::result::Interval { mean: least / undisturbed.value.mean, half: None };
-        Ok(SimulatedMetric {
-            value: share,
-            dimension: Dimension::Share,
-            bound_by: report.simulated(&row.metric)?.bound_by,
-        })
+        let value = Interval { mean: least / undisturbed.value.mean, half: None };
+        Ok(SimulatedMetric { value, dimension: Dimension::Share, bound_by: report.simulated(metric)?.bound_by })
     }
 }

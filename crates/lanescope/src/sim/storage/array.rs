@@ -64,6 +64,10 @@ pub(super) struct Array {
     /// Whether it has been full, and what has been written to it.
     full: bool,
     taken: u64,
+    /// What was dirty when the cache had been written over so many times, and whether no more was the time after.
+    rounds: u64,
+    before: u64,
+    steady: bool,
     gathering: BTreeMap<u64, Stripe>,
     /// The same by who came first.
     order: BTreeMap<u64, u64>,
@@ -93,6 +97,9 @@ impl Array {
             dirty: 0,
             full: false,
             taken: 0,
+            rounds: 0,
+            before: 0,
+            steady: false,
             gathering: BTreeMap::new(),
             order: BTreeMap::new(),
             turn: 0,
@@ -133,9 +140,20 @@ impl Array {
         all
     }
 
-    /// Whether its cache has been full once, or has been filled twice over without that.
+    /// Whether its cache has been full once, or no more of it is dirty than when it had been written over the time before.
     pub(super) fn settled(&self) -> bool {
-        self.full || self.through || self.taken > 2 * self.cache
+        self.full || self.through || self.steady
+    }
+
+    /// Counts what is written to it.
+    fn take(&mut self, bytes: u64) {
+        self.dirty += bytes;
+        self.taken += bytes;
+        if self.taken / self.cache > self.rounds {
+            self.rounds = self.taken / self.cache;
+            self.steady |= self.rounds > 1 && self.dirty <= self.before + self.cache / 100;
+            self.before = self.dirty;
+        }
     }
 
     /// Takes a stripe to be worked on.
@@ -187,8 +205,7 @@ impl Fabric {
                 self.flush(array, now);
                 return;
             }
-            a.dirty += size;
-            a.taken += size;
+            a.take(size);
             a.waiting.pop_front();
             let mut left = size;
             while left > 0 {
