@@ -225,6 +225,47 @@ fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
     Asked { size: size as f64, least: costs(false), usual: costs(true), manner: m, trip }
 }
 
+/// What another side's DMA asks of a bus, per byte.
+pub(super) struct Fed {
+    /// The bus, and its clocks per second.
+    pub(super) bus: u32,
+    pub(super) hertz: f64,
+    /// Its clocks, the fewest, and what comes to that usually.
+    pub(super) least: f64,
+    pub(super) more: f64,
+    /// The device, its split transactions (or its one delayed read) in clocks, and the clocks that they are held; none of writes.
+    pub(super) device: u32,
+    pub(super) splits: f64,
+    pub(super) held: f64,
+    /// The device's own clocks, pauses included.
+    pub(super) own: f64,
+}
+
+/// What the DMA of a flow costs.
+pub(super) fn fed(buses: &Buses, flow: u32, corner: Corner) -> Fed {
+    let f = &buses.flows[flow as usize];
+    let a = asked(buses, f, corner);
+    let hertz = a.manner.speed.hertz();
+    Fed {
+        bus: buses.devices[f.device as usize].bus,
+        hertz,
+        least: a.least.bus() / a.size,
+        more: (a.usual.bus() - a.least.bus()).max(0.0) / a.size,
+        device: f.device,
+        splits: a.manner.splits as f64 * hertz,
+        held: a.least.held / a.size,
+        own: a.least.device / a.size,
+    }
+}
+
+/// Unloaded time of one transfer of so many bytes by a flow's device, seconds.
+pub(super) fn alone(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
+    let f = &buses.flows[flow as usize];
+    let m = buses.manner(f.device, corner);
+    let cost = if f.reads() { read(&m, bytes, false, true) } else { write(&m, bytes, false) };
+    cost.alone / m.speed.hertz()
+}
+
 /// Everything at one corner.
 struct Outcome {
     asked: Vec<Asked>,
@@ -295,8 +336,8 @@ fn outcome(buses: &Buses, corner: Corner) -> Outcome {
     Outcome { asked, resources, shares }
 }
 
-/// Answers the buses' side of a plan.
-pub(super) fn answer(plan: &Plan) -> Answer {
+/// Answers the buses' side of a plan; `moved` is what other sides ask for: flows and their bytes per second.
+pub(super) fn answer(plan: &Plan, moved: &[(u32, f64)]) -> Answer {
     let buses = &*plan.buses;
     if buses.is_empty() {
         return Answer { flows: Vec::new(), total: None, links: Vec::new() };
@@ -307,7 +348,7 @@ pub(super) fn answer(plan: &Plan) -> Answer {
     Answer {
         flows: groups.iter().map(|members| flow(buses, members, outcomes)).collect(),
         total: total(buses, outcomes),
-        links: (0..buses.buses.len()).map(|b| link(buses, b as u32, outcomes)).collect(),
+        links: (0..buses.buses.len()).map(|b| link(buses, b as u32, outcomes, moved)).collect(),
     }
 }
 
@@ -427,7 +468,7 @@ fn binding(buses: &Buses, outcome: &Outcome, flow: usize) -> Binding {
 }
 
 /// A bus: all that goes over it, whichever way.
-fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3]) -> LinkReport {
+fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3], moved: &[(u32, f64)]) -> LinkReport {
     let bus = &buses.buses[index as usize];
     let speed = bus.speed.typical;
     let typical = outcomes[1];
@@ -437,8 +478,11 @@ fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3]) -> LinkReport {
     let ways = |i: usize| if buses.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
     let mut ledger = Ledger { raw: speed.peak().bits(), ..Ledger::default() };
     let mut transactions = 0.0;
-    for &i in &members {
-        let (a, share) = (&typical.asked[i], typical.shares[i].rate);
+    let fed = moved.iter().filter(|(f, _)| on_it(&(*f as usize)));
+    let fed: Vec<(usize, Asked, f64)> =
+        fed.map(|&(f, rate)| (f as usize, asked(buses, &buses.flows[f as usize], Corner::Typical), rate)).collect();
+    let own = members.iter().map(|&i| (i, &typical.asked[i], typical.shares[i].rate));
+    for (i, a, share) in own.chain(fed.iter().map(|(i, a, rate)| (*i, a, *rate))) {
         let per_second = share / a.size;
         let of = |clocks: f64| clocks * per_second * bits;
         let payload = share * ways(i);
@@ -459,7 +503,10 @@ fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3]) -> LinkReport {
         from: buses.ends_text(bus),
         to: String::new(),
         speed: speed.to_string(),
-        payload: at(outcomes, |o| members.iter().map(|&i| o.shares[i].rate * ways(i)).sum()),
+        payload: at(outcomes, |o| {
+            let own: f64 = members.iter().map(|&i| o.shares[i].rate * ways(i)).sum();
+            own + fed.iter().map(|(_, _, rate)| rate * 8.0).sum::<f64>()
+        }),
         ledger,
         tlps: transactions,
         tlp_overhead: None,

@@ -1,11 +1,12 @@
 //! The inverse questions: what would lifting the binding element give, and what would carry a wanted rate.
 
 use super::resources::{Ceiling, Key};
-use super::{binding, ceiling_words, credit_name, outcome};
+use super::{binding, ceiling_words, credit_name, memory_words, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Lifting};
 use crate::scenario::PartKeys;
+use crate::scenario::keys::Do;
 use crate::scenario::quantity::{Corner, Every, Quantity, Shape};
 use crate::units::{Bytes, Rate};
 use schemars::JsonSchema;
@@ -70,8 +71,12 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             PartKeys::RootComplex(r) => double(r.reads_in_flight.as_mut()),
             _ => None,
         }),
-        Key::Memory(id) => part_change(plan, id, "memory_bandwidth", |k| match k {
-            PartKeys::RootComplex(r) => double_rate(r.memory_bandwidth.as_mut()),
+        Key::Memory(id, way) => part_change(plan, id, memory_words(way).1, |k| match k {
+            PartKeys::RootComplex(r) => double_rate(match way {
+                Do::Alternate => r.memory_bandwidth.as_mut(),
+                Do::Read => r.read_bandwidth.as_mut(),
+                Do::Write => r.write_bandwidth.as_mut(),
+            }),
             _ => None,
         }),
         Key::RequestBus(id) | Key::CompletionBus(id) => part_change(plan, id, "backbone_clock", |k| {

@@ -56,7 +56,9 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
     });
     for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(dma).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
-        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma;
+        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma else {
+            continue;
+        };
         shares[reads.0 as usize].rate += rate * read;
         shares[writes.0 as usize].rate += rate * write;
     }
@@ -86,7 +88,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         .collect();
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let ethernet = network::answer(plan);
-    let bus = bus::answer(plan);
+    let bus = bus::answer(plan, &storage::on_buses(plan, &typical));
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
         schema: SCHEMA,
@@ -338,7 +340,8 @@ fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
 }
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
-    let wire = |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..)));
+    let wire =
+        |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..) | storage::Part::Clocks(_)));
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
         &wires,
@@ -362,7 +365,7 @@ fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
             Key::Tags(id)
             | Key::Engine(id, _)
             | Key::ReadsInFlight(id)
-            | Key::Memory(id)
+            | Key::Memory(id, _)
             | Key::RequestBus(id)
             | Key::CompletionBus(id)
             | Key::Core(id),
@@ -391,7 +394,10 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
             (what.into(), format!("its {key}"))
         }
         Some(Key::ReadsInFlight(_)) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
-        Some(Key::Memory(_)) => ("memory".into(), "its memory_bandwidth".into()),
+        Some(Key::Memory(_, way)) => {
+            let (what, key) = memory_words(way);
+            (what.into(), format!("its {key}"))
+        }
         Some(Key::RequestBus(_)) => ("request bus".into(), "100 % of its request bus's clocks taken".into()),
         Some(Key::CompletionBus(_)) => ("completion bus".into(), "100 % of its completion bus's clocks taken".into()),
         Some(Key::PortReads(_)) => {
@@ -430,6 +436,15 @@ fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
     };
     let each = if all == request { "a request" } else { "a batch" };
     format!("{} x {} tags, {time}{pause} {each}, unloaded", k.engines.typical, k.tags.typical)
+}
+
+/// What a person calls the bandwidth of a memory, and the key behind it.
+fn memory_words(way: Do) -> (&'static str, &'static str) {
+    match way {
+        Do::Alternate => ("memory", "memory_bandwidth"),
+        Do::Read => ("memory, reads", "read_bandwidth"),
+        Do::Write => ("memory, writes", "write_bandwidth"),
+    }
 }
 
 /// What a person calls a ceiling, and the key behind it.

@@ -6,7 +6,7 @@ use crate::plan::check::{credits, replay_buffer};
 use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{After, Core, Endpoint};
+use crate::scenario::keys::{After, Core, Do, Endpoint};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub(crate) enum Key {
     Engine(PartId, Ceiling),
     /// Reads that a root complex works on at once.
     ReadsInFlight(PartId),
-    /// A root complex's memory.
-    Memory(PartId),
+    /// A root complex's memory: reads and writes added, or only what a flow does to it.
+    Memory(PartId, Do),
     /// The bus of a root complex's backbone that carries writes and read requests.
     RequestBus(PartId),
     /// Its bus that carries what was read.
@@ -235,7 +235,13 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
             let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
             if let Some(rate) = &k.memory_bandwidth {
-                add(Key::Memory(flow.target), rate.at(corner).bytes(), plain(both, end));
+                add(Key::Memory(flow.target, Do::Alternate), rate.at(corner).bytes(), plain(both, end));
+            }
+            let own = [(Do::Read, flow.reads(), &k.read_bandwidth), (Do::Write, flow.writes(), &k.write_bandwidth)];
+            for (way, does, rate) in own {
+                if let (Some(rate), true) = (rate, does) {
+                    add(Key::Memory(flow.target, way), rate.at(corner).bytes(), plain(1.0, end));
+                }
             }
             backbone(plan, corner, index, &mut add);
             if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {

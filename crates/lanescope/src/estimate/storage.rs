@@ -8,7 +8,7 @@
 
 use super::fill::{Resource, Use};
 use super::resources::{Key, path};
-use super::{Outcome, latency, others, ranged, typically_bound};
+use super::{Outcome, bus, latency, others, ranged, typically_bound};
 use crate::plan::Plan;
 use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
@@ -32,6 +32,12 @@ pub(crate) enum Part {
     Processor(u32),
     /// A worker's processor.
     Worker(u32),
+    /// Clocks of a shared bus.
+    Clocks(u32),
+    /// A device's reads outstanding on a shared bus.
+    Splits(u32),
+    /// A device's own clocks on a shared bus.
+    Device(u32),
     /// I/Os outstanding of a flow.
     Outstanding(u32),
 }
@@ -124,6 +130,16 @@ fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand 
             Volume::Array(a) => array(storage, corner, flow, a, *k, &mut add),
         }
     }
+    if let Dma::Bus { read: reads, write: writes } = own.dma {
+        for (flow, moved) in [(reads, read), (writes, write)].into_iter().filter(|(_, moved)| *moved > 0.0) {
+            let fed = bus::fed(&plan.buses, flow, corner);
+            add(Part::Clocks(fed.bus), fed.hertz, moved * (fed.least + fed.more));
+            add(Part::Device(fed.device), fed.hertz, moved * fed.own);
+            if fed.held > 0.0 {
+                add(Part::Splits(fed.device), fed.splits, moved * fed.held);
+            }
+        }
+    }
     Demand { parts: parts.into_iter().map(|(p, (c, w))| (p, c, w)).collect(), read: read / bytes, write: write / bytes }
 }
 
@@ -207,7 +223,7 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     let mixed: Vec<Demand> = storage.flows.iter().map(|f| demand(plan, corner, f, &kinds(&f.lines))).collect();
     let mut dma: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
     for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
-        let Dma::Pcie { read, write } = adapter(storage, f).dma;
+        let Dma::Pcie { read, write } = adapter(storage, f).dma else { continue };
         dma.entry(read.0 as usize).or_default().push((first + i, d.read));
         dma.entry(write.0 as usize).or_default().push((first + i, d.write));
     }
@@ -274,9 +290,13 @@ fn solo(plan: &Plan, corner: Corner, resources: &[Resource<Key>]) -> Vec<[f64; 2
         }
         let d = demand(plan, corner, f, &only);
         let own = d.parts.iter().map(|(_, c, w)| if *w > 0.0 { c / w } else { f64::INFINITY });
-        let Dma::Pcie { read, write } = adapter(storage, f).dma;
-        own.chain([most[read.0 as usize] / d.read.max(1e-300), most[write.0 as usize] / d.write.max(1e-300)])
-            .fold(f64::INFINITY, f64::min)
+        let host = match adapter(storage, f).dma {
+            Dma::Pcie { read, write } => {
+                [most[read.0 as usize] / d.read.max(1e-300), most[write.0 as usize] / d.write.max(1e-300)]
+            }
+            Dma::Bus { .. } => [f64::INFINITY; 2],
+        };
+        own.chain(host).fold(f64::INFINITY, f64::min)
     };
     storage.flows.iter().map(|f| [rate(f, true), rate(f, false)]).collect()
 }
@@ -291,13 +311,22 @@ fn f_time(plan: &Plan, corner: Corner, flow: &IoFlow, solo: &[f64; 2]) -> f64 {
 fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) -> f64 {
     let storage = &*plan.storage;
     let own = adapter(storage, flow);
-    let Dma::Pcie { read, write } = own.dma;
-    let (read, write) = (&plan.flows[read.0 as usize], &plan.flows[write.0 as usize]);
-    let request = plan.request_size(corner, read);
-    let fetch = |bytes: u64| {
-        if bytes == 0 { 0.0 } else { latency::read(plan, corner, read, bytes, request.min(bytes)).last * 1e-9 }
+    let request = match own.dma {
+        Dma::Pcie { read, .. } => plan.request_size(corner, &plan.flows[read.0 as usize]),
+        Dma::Bus { read, .. } => plan.buses.manner(plan.buses.flows[read as usize].device, corner).read.0,
     };
-    let store = |bytes: u64| if bytes == 0 { 0.0 } else { latency::write(plan, corner, write, bytes) * 1e-9 };
+    let fetch = |bytes: u64| match own.dma {
+        _ if bytes == 0 => 0.0,
+        Dma::Pcie { read, .. } => {
+            latency::read(plan, corner, &plan.flows[read.0 as usize], bytes, request.min(bytes)).last * 1e-9
+        }
+        Dma::Bus { read, .. } => bus::alone(&plan.buses, read, corner, bytes),
+    };
+    let store = |bytes: u64| match own.dma {
+        _ if bytes == 0 => 0.0,
+        Dma::Pcie { write, .. } => latency::write(plan, corner, &plan.flows[write.0 as usize], bytes) * 1e-9,
+        Dma::Bus { write, .. } => bus::alone(&plan.buses, write, corner, bytes),
+    };
     let keys = &own.keys;
     let mut time = flow.submit.at(corner).seconds()
         + fetch(keys.command_bytes.at(corner).0)
@@ -370,6 +399,22 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
             let host = &s.workers[w as usize];
             (format!("parts.{host}"), format!("worker {w}"), "submit_time + complete_time".into())
         }
+        Part::Clocks(b) => (
+            format!("links.{}", plan.buses.buses[b as usize].name),
+            "clocks".into(),
+            "100 % of its clocks taken".into(),
+        ),
+        Part::Splits(d) => {
+            let m = plan.buses.manner(d, Corner::Typical);
+            let what = if m.speed.is_x() { "splits" } else { "delayed read" };
+            let device = format!("parts.{}", plan.buses.devices[d as usize].name);
+            (device, "reads outstanding".into(), format!("{} {what} of {} B", m.splits, m.read.0))
+        }
+        Part::Device(d) => (
+            format!("parts.{}", plan.buses.devices[d as usize].name),
+            "turn-around".into(),
+            "clocks between its transactions".into(),
+        ),
         Part::Outstanding(i) => {
             let what = format!("{capacity} outstanding / the unloaded time of an I/O");
             (format!("flows.{}", s.flows[i as usize].group), "I/Os outstanding".into(), what)
@@ -529,10 +574,24 @@ pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
         return vec![flow as u64];
     }
     let io = &plan.storage.flows[flow - plan.flows.len()];
-    let Dma::Pcie { write, .. } = adapter(&plan.storage, io).dma;
+    let Dma::Pcie { write, .. } = adapter(&plan.storage, io).dma else { return vec![flow as u64] };
     let mut way = path(&plan.flows[write.0 as usize], hops.min(plan.flows[write.0 as usize].route.len()));
     way.push(2 << 40 | flow as u64);
     way
+}
+
+/// What the I/Os of an outcome ask of shared buses: flows and their bytes per second.
+pub(super) fn on_buses(plan: &Plan, outcome: &Outcome) -> Vec<(u32, f64)> {
+    let storage = &*plan.storage;
+    let mut moved = Vec::new();
+    for (i, f) in storage.flows.iter().enumerate() {
+        if let Dma::Bus { read, write } = adapter(storage, f).dma {
+            let (rate, d) =
+                (outcome.shares[plan.flows.len() + i].rate, demand(plan, Corner::Typical, f, &kinds(&f.lines)));
+            moved.extend([(read, rate * d.read), (write, rate * d.write)]);
+        }
+    }
+    moved
 }
 
 /// What binds a flow of I/Os.

@@ -69,9 +69,9 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         }
     }
     let host = super::storage::Host { parts: &parts, links: &links, map: &map };
-    let storage = super::storage::build(diagnostics, scenario, &host, &mut flows);
     let network = super::network::build(diagnostics, scenario);
-    let buses = super::bus::build(diagnostics, scenario);
+    let mut buses = super::bus::build(diagnostics, scenario);
+    let storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),

@@ -18,6 +18,15 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                         format!("{}: large_read and large_completion_size go together", part.name),
                     ));
                 }
+                if let (Some(_), Some(q)) =
+                    (&k.memory_bandwidth, k.read_bandwidth.as_ref().or(k.write_bandwidth.as_ref()))
+                {
+                    let what = format!("{}: memory_bandwidth holds for reads and writes added", part.name);
+                    diagnostics.push(
+                        Diagnostic::error(q.span.unwrap_or(part.span), what)
+                            .hint("say memory_bandwidth, or read_bandwidth and write_bandwidth"),
+                    );
+                }
                 let cycles = |c| k.core_cycles.at(c) + k.hub_cycles.at(c);
                 if [Corner::Slower, Corner::Typical, Corner::Faster].map(cycles) != [0; 3] && k.core_clock.is_none() {
                     diagnostics.push(Diagnostic::error(

@@ -284,6 +284,7 @@ words! {
 }
 
 words! {
+    #[derive(PartialOrd, Ord)]
     /// What a flow does, seen from its requester.
     Do {
         /// Memory reads: requests out, completions back.
@@ -427,6 +428,10 @@ table! {
         reads_in_flight: opt NonZeroU32, Low;
         /// What memory or the way to it carries, reads and writes added.
         memory_bandwidth: opt Rate, Low;
+        /// In its place: what it carries of reads, whatever is written.
+        read_bandwidth: opt Rate, Low;
+        /// And of writes, whatever is read.
+        write_bandwidth: opt Rate, Low;
         /// Credits it advertises for posted headers: TLPs.
         posted_headers: opt Count, Low;
         /// Credits it advertises for posted data: 16 B each (2.0, 2.6.1).

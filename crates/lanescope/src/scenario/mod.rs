@@ -13,8 +13,8 @@ pub mod tree;
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
     Array, BusLink, Disk, ENDPOINT, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HOST_ADAPTER, HostAdapter,
-    HostBridge, Io, Link, PART_KEYS, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, ScsiLink, Setting, Station,
-    Stream, Switch,
+    HostBridge, Io, Link, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, ScsiLink, Setting,
+    Station, Stream, Switch,
 };
 use quantity::{Problem, Shape, unknown};
 use std::collections::{HashMap, HashSet};
@@ -216,7 +216,15 @@ enum AnyKeys {
     Bus(BusKeys),
     Storage(StoreKeys),
     /// A host adapter is a device of its host's bus, too.
-    Adapter(Endpoint, HostAdapter),
+    Adapter(DmaKeys, HostAdapter),
+}
+
+/// How a host adapter stands on its host's side.
+#[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its own list")]
+#[derive(Clone)]
+enum DmaKeys {
+    Pcie(Endpoint),
+    Bus(PciDevice),
 }
 
 /// The keys of one part of PCIe.
@@ -310,20 +318,29 @@ pub fn read(
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
     let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf) {
+    let buses = read_named(diagnostics, buses, BusLink::read);
+    let on_bus: HashSet<&str> = buses.iter().flat_map(|b| b.keys.groups()).collect();
+    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf, &on_bus) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
             AnyKeys::Bus(keys) => bus_parts.push(Part { name, group, span, keys }),
             AnyKeys::Storage(keys) => stores.push(Part { name, group, span, keys }),
             AnyKeys::Adapter(device, keys) => {
-                pcie.push(Part { name: name.clone(), group: group.clone(), span, keys: PartKeys::Endpoint(device) });
+                let (name_too, group_too) = (name.clone(), group.clone());
+                match device {
+                    DmaKeys::Pcie(k) => {
+                        pcie.push(Part { name: name_too, group: group_too, span, keys: PartKeys::Endpoint(k) })
+                    }
+                    DmaKeys::Bus(k) => {
+                        bus_parts.push(Part { name: name_too, group: group_too, span, keys: BusKeys::Device(k) })
+                    }
+                }
                 stores.push(Part { name, group, span, keys: StoreKeys::Adapter(keys) });
             }
         }
     }
     let links = read_named(diagnostics, links, Link::read);
-    let buses = read_named(diagnostics, buses, BusLink::read);
     let flows = read_named(diagnostics, flows, Flow::read);
     // A flow is a bus's where it starts at a part of one.
     let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|f| {
@@ -573,6 +590,7 @@ fn read_parts(
     diagnostics: &mut Diagnostics,
     things: Vec<(String, Table, Span)>,
     shelf: &mut Shelf,
+    on_bus: &HashSet<&str>,
 ) -> Vec<Part<AnyKeys>> {
     // "nic.1" changes one instance of "nic".
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
@@ -604,7 +622,8 @@ fn read_parts(
             None => vec![group.clone()],
             Some(n) => (0..n).map(|i| format!("{group}.{i}")).collect(),
         };
-        let plain = read_part(diagnostics, &table, span);
+        let on_bus = on_bus.contains(group.as_str());
+        let plain = read_part(diagnostics, &table, span, on_bus);
         for name in names {
             let own = overrides.iter().position(|(n, ..)| *n == name).filter(|_| count.is_some());
             let keys = match own {
@@ -613,7 +632,7 @@ fn read_parts(
                     used[i] = true;
                     let mut mine = table.clone();
                     mine.overlay(overrides[i].1.clone(), 0);
-                    read_part(diagnostics, &mine, overrides[i].2)
+                    read_part(diagnostics, &mine, overrides[i].2, on_bus)
                 }
             };
             if let Some(keys) = keys {
@@ -646,7 +665,7 @@ fn with_device(diagnostics: &mut Diagnostics, mut table: Table, shelf: &mut Shel
     Some(base)
 }
 
-fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<AnyKeys> {
+fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span, on_bus: bool) -> Option<AnyKeys> {
     let (pcie, ethernet) = (AnyKeys::Pcie, AnyKeys::Ethernet);
     let Some(node) = table.get("is") else {
         diagnostics.push(
@@ -666,7 +685,7 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
         }
         Ok(PartKind::HostBridge) => HostBridge::read(diagnostics, table, span).map(BusKeys::Bridge).map(AnyKeys::Bus),
         Ok(PartKind::PciDevice) => PciDevice::read(diagnostics, table, span).map(BusKeys::Device).map(AnyKeys::Bus),
-        Ok(PartKind::HostAdapter) => adapter(diagnostics, table, span),
+        Ok(PartKind::HostAdapter) => adapter(diagnostics, table, span, on_bus),
         Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
         Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
         Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
@@ -678,20 +697,24 @@ fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option
     }
 }
 
-/// A host adapter has the keys of a device on its host's bus, and its own.
-fn adapter(diagnostics: &mut Diagnostics, table: &Table, span: Span) -> Option<AnyKeys> {
-    let has = |keys: &[keys::Key], name: &str| keys.iter().any(|k| k.name == name);
-    let own = |name: &str| has(HOST_ADAPTER, name);
-    let known = || HOST_ADAPTER.iter().chain(ENDPOINT).map(|k| k.name).chain(PART_KEYS);
+/// A host adapter has the keys of a device on its host's side, and its own.
+fn adapter(diagnostics: &mut Diagnostics, table: &Table, span: Span, on_bus: bool) -> Option<AnyKeys> {
+    let device = if on_bus { PCI_DEVICE } else { ENDPOINT };
+    let own = |name: &str| HOST_ADAPTER.iter().any(|k| k.name == name);
+    let known = || HOST_ADAPTER.iter().chain(device).map(|k| k.name).chain(PART_KEYS);
     let mut parts = [Table::default(), Table::default()];
     for (name, node) in &table.0 {
         if !known().any(|k| k == name) {
-            diagnostics.push(unknown(name, node.key, known(), "a host adapter"));
+            let what = if on_bus { "a host adapter on a bus" } else { "a host adapter on PCIe" };
+            diagnostics.push(unknown(name, node.key, known(), what));
         } else if !PART_KEYS.contains(&name.as_str()) {
             parts[own(name) as usize].0.push((name.clone(), node.clone()));
         }
     }
-    let device = Endpoint::read(diagnostics, &parts[0], span);
+    let device = match on_bus {
+        true => PciDevice::read(diagnostics, &parts[0], span).map(DmaKeys::Bus),
+        false => Endpoint::read(diagnostics, &parts[0], span).map(DmaKeys::Pcie),
+    };
     let adapter = HostAdapter::read(diagnostics, &parts[1], span);
     Some(AnyKeys::Adapter(device?, adapter?))
 }

@@ -106,7 +106,7 @@ pub(super) fn io(
     let mut adapters: Vec<u32> = mine.iter().map(|f| f.adapter).collect();
     adapters.dedup();
     for adapter in adapters {
-        let Dma::Pcie { read, write } = storage.adapters[adapter as usize].dma;
+        let Dma::Pcie { read, write } = storage.adapters[adapter as usize].dma else { continue };
         for dma in [read, write] {
             let by = flow(plan, dma, links, backbones);
             if by.resource != "its own load" {

@@ -47,6 +47,15 @@ struct Memory {
     queue: VecDeque<Access>,
 }
 
+/// What a part's memory carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bandwidth {
+    /// Writes and reads added.
+    Added(Pace),
+    /// Writes, and reads, each by itself.
+    Apart(Option<Pace>, Option<Pace>),
+}
+
 /// How a flow's reads are answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
@@ -71,12 +80,22 @@ pub(super) struct Completer {
     held: u32,
     /// Wires whose next read request waits to be accepted.
     refused: VecDeque<u32>,
-    memory: Option<Memory>,
+    /// One for writes and reads, or one each, or none.
+    memories: Vec<Memory>,
+    /// Which of them takes writes, and which reads.
+    takes: [Option<usize>; 2],
     timer: u32,
 }
 
 impl Completer {
-    pub(super) fn new(latency: Vec<u64>, most: Option<u32>, memory: Option<Pace>) -> Completer {
+    pub(super) fn new(latency: Vec<u64>, most: Option<u32>, memory: Bandwidth) -> Completer {
+        let (paces, takes) = match memory {
+            Bandwidth::Added(pace) => (vec![pace], [Some(0), Some(0)]),
+            Bandwidth::Apart(write, read) => {
+                let takes = [write.map(|_| 0), read.map(|_| write.iter().count())];
+                (write.into_iter().chain(read).collect(), takes)
+            }
+        };
         Completer {
             working: vec![VecDeque::new(); latency.len()],
             latency,
@@ -84,7 +103,8 @@ impl Completer {
             most: most.unwrap_or(u32::MAX),
             held: 0,
             refused: VecDeque::new(),
-            memory: memory.map(|pace| Memory { pace, free: 0, queue: VecDeque::new() }),
+            memories: paces.into_iter().map(|pace| Memory { pace, free: 0, queue: VecDeque::new() }).collect(),
+            takes,
             timer: 0,
         }
     }
@@ -115,7 +135,7 @@ impl Completer {
 
     /// A write is here: whether the memory takes it now. If not, it will be called for.
     pub(super) fn write(&mut self, wire: u32, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
-        let Some(memory) = &mut self.memory else { return true };
+        let Some(memory) = self.takes[0].map(|i| &mut self.memories[i]) else { return true };
         if memory.free > now || !memory.queue.is_empty() {
             memory.queue.push_back(Access::Write(wire));
             agenda.by(self.timer, memory.free);
@@ -137,29 +157,32 @@ impl Completer {
         for place in 0..self.working.len() {
             while let Some(job) = self.working[place].front().copied().filter(|j| j.ready <= now) {
                 self.working[place].pop_front();
-                match &mut self.memory {
-                    Some(memory) => memory.queue.push_back(Access::Read(job)),
+                match self.takes[1] {
+                    Some(i) => self.memories[i].queue.push_back(Access::Read(job)),
                     None => self.leave_work(job, now, jobs, net, agenda),
                 }
             }
         }
-        while let Some(memory) = self.memory.as_mut().filter(|m| m.free <= now) {
-            let Some(access) = memory.queue.pop_front() else { break };
-            match access {
-                Access::Read(job) => {
-                    memory.free = now + memory.pace.span(job.left as u64);
-                    self.leave_work(job, now, jobs, net, agenda);
-                }
-                Access::Write(wire) => {
-                    let payload =
-                        net.wires[wire as usize].queues[Class::Posted as usize].front().map_or(0, |t| t.payload);
-                    memory.free = now + memory.pace.span(payload as u64);
-                    writes.push(wire);
+        for i in 0..self.memories.len() {
+            while self.memories[i].free <= now {
+                let memory = &mut self.memories[i];
+                let Some(access) = memory.queue.pop_front() else { break };
+                match access {
+                    Access::Read(job) => {
+                        memory.free = now + memory.pace.span(job.left as u64);
+                        self.leave_work(job, now, jobs, net, agenda);
+                    }
+                    Access::Write(wire) => {
+                        let payload =
+                            net.wires[wire as usize].queues[Class::Posted as usize].front().map_or(0, |t| t.payload);
+                        memory.free = now + memory.pace.span(payload as u64);
+                        writes.push(wire);
+                    }
                 }
             }
         }
         let working = self.working.iter().filter_map(|w| w.front()).fold(NEVER, |least, j| least.min(j.ready));
-        let memory = self.memory.as_ref().filter(|m| !m.queue.is_empty()).map_or(NEVER, |m| m.free);
+        let memory = self.memories.iter().filter(|m| !m.queue.is_empty()).fold(NEVER, |least, m| least.min(m.free));
         agenda.set(self.timer, working.min(memory));
     }
 

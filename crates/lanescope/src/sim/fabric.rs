@@ -2,7 +2,7 @@
 
 use super::backbone::Backbone;
 use super::clock::{Clock, Pace};
-use super::completer::{Answer, Completer};
+use super::completer::{Answer, Bandwidth, Completer};
 use super::kernel::{Agenda, World};
 use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
 use super::source::{Arrivals, Source, Transfer};
@@ -435,14 +435,16 @@ fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool]) -> 
         PartKeys::RootComplex(k) => {
             let latency = [Place::Memory, Place::Cache, Place::Remote].map(|p| fs(plan.read_latency(TYPICAL, k, p)));
             let most = k.reads_in_flight.as_ref().map(|q| q.typical.get());
-            let completer = Completer::new(latency.to_vec(), most, pace(&k.memory_bandwidth));
+            let apart = Bandwidth::Apart(pace(&k.write_bandwidth), pace(&k.read_bandwidth));
+            let memory = pace(&k.memory_bandwidth).map_or(apart, Bandwidth::Added);
+            let completer = Completer::new(latency.to_vec(), most, memory);
             let mut terminal = Terminal::new(&outs, completer, k.write_latency.typical.fs());
             let backbone = plan.backbone(TYPICAL, id);
             terminal.backbone = backbone.map(|b| Box::new(Backbone::new(b, latency.to_vec(), outs.len())));
             Part::Terminal(Box::new(terminal))
         }
         PartKeys::Endpoint(k) => {
-            let completer = Completer::new(vec![k.read_latency.typical.fs()], None, None);
+            let completer = Completer::new(vec![k.read_latency.typical.fs()], None, Bandwidth::Apart(None, None));
             Part::Terminal(Box::new(Terminal::new(&outs, completer, 0)))
         }
     }

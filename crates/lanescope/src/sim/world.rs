@@ -36,7 +36,7 @@ impl World for Sides {
         } else {
             self.ethernet.on(slot, now, agenda)
         }
-        if !self.pcie.net.done.is_empty() {
+        if !self.pcie.net.done.is_empty() || self.bus.has_done() {
             self.tell(agenda);
         }
     }
@@ -45,15 +45,19 @@ impl World for Sides {
 impl Sides {
     /// Asks the hosts' buses for what storage wants of them.
     fn ask(&mut self, agenda: &mut Agenda) {
-        for (Dma::Pcie { read, write }, writes, transfer) in self.storage.asked() {
-            self.pcie.feed(if writes { write.0 } else { read.0 }, transfer, agenda);
+        for (dma, writes, transfer) in self.storage.asked() {
+            match dma {
+                Dma::Pcie { read, write } => self.pcie.feed(if writes { write.0 } else { read.0 }, transfer, agenda),
+                Dma::Bus { read, write } => self.bus.feed(if writes { write } else { read }, transfer, agenda),
+            }
         }
         agenda.set(self.storage.slot, self.storage.next());
     }
 
     /// Tells storage which DMA is done.
     fn tell(&mut self, agenda: &mut Agenda) {
-        for (_, token, at) in std::mem::take(&mut self.pcie.net.done) {
+        let buses = self.bus.take_done();
+        for (_, token, at) in std::mem::take(&mut self.pcie.net.done).into_iter().chain(buses) {
             self.storage.done(token, at);
         }
         self.ask(agenda);

@@ -3,6 +3,7 @@
 use super::{Adapter, Array, Device, Dma, IoFlow, Medium, Storage, Target, Transport, Volume};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::address::{self, Address, Directory};
+use crate::plan::bus::{BusFlow, Buses};
 use crate::plan::route::Map;
 use crate::plan::{self, Flow, FlowId, Link, PartId, Place, Program};
 use crate::protocol::fibre_channel::MOST_FIELD;
@@ -27,12 +28,13 @@ pub(in crate::plan) struct Host<'a> {
     pub(in crate::plan) map: &'a Map,
 }
 
-/// Resolves and checks the storage of a scenario, and adds each adapter's DMA to `flows`.
+/// Resolves and checks the storage of a scenario, and adds each adapter's DMA to the flows of PCIe or of its bus.
 pub(in crate::plan) fn build(
     diagnostics: &mut Diagnostics,
     scenario: &Scenario,
     host: &Host,
     flows: &mut Vec<Flow>,
+    buses: &mut Buses,
 ) -> Storage {
     let mut storage = Storage::default();
     if scenario.stores.is_empty() && scenario.ios.is_empty() {
@@ -45,7 +47,8 @@ pub(in crate::plan) fn build(
         let target = |device| Target { name: name.clone(), group: group.clone(), device, transport: u32::MAX };
         match &part.keys {
             StoreKeys::Adapter(keys) => {
-                let Some((dma, host)) = dma(diagnostics, host, &name, keys, part.span, flows) else { continue };
+                let pcie = dma(diagnostics, host, &name, keys, part.span, flows);
+                let Some((dma, host)) = pcie.or_else(|| bus_dma(buses, &name, keys)) else { continue };
                 places.adapter.insert(id, storage.adapters.len() as u32);
                 storage.adapters.push(Adapter { name, group, keys: keys.clone(), dma, host });
             }
@@ -86,7 +89,7 @@ pub(in crate::plan) fn build(
         }
     }
     for io in &scenario.ios {
-        expand(diagnostics, &directory, &places, host, io, &mut storage);
+        expand(diagnostics, &directory, &places, host, buses, io, &mut storage);
         if storage.flows.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(io.span, format!("more than {MAX_THINGS} flows"))
@@ -136,8 +139,7 @@ fn dma(
     }
     let route = host.map.route(host.links, source, target)?;
     let payload = route.iter().map(|h| &host.links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
-    let why = "a device's DMA for the I/Os of its host";
-    let piece = Bytes(keys.port_buffer.typical.0.clamp(512, 4096));
+    let (why, piece) = (WHY, piece(keys));
     let mut flow = |op: Do, what: &str| {
         let id = FlowId(flows.len() as u32);
         flows.push(Flow {
@@ -372,12 +374,13 @@ fn expand(
     directory: &Directory<StoreKeys>,
     places: &Places,
     host: &Host,
+    buses: &Buses,
     io: &Named<keys::Io>,
     storage: &mut Storage,
 ) {
     let k = &io.keys;
     let (from_span, to_span) = (k.from.span.unwrap_or(io.span), k.to.span.unwrap_or(io.span));
-    let Some(hosts) = hosts(diagnostics, host, &k.from.typical, from_span) else { return };
+    let Some(hosts) = hosts(diagnostics, host, buses, &k.from.typical, from_span) else { return };
     let Some(to) = directory.find(diagnostics, &k.to.typical, to_span) else { return };
     let volumes: Option<Vec<Volume>> = (to.parts.iter())
         .map(|p| places.target.get(p).map(|t| Volume::Target(*t)).or(places.array.get(p).map(|a| Volume::Array(*a))))
@@ -476,19 +479,50 @@ fn expand(
     }
 }
 
-/// The hosts that a name stands for.
-fn hosts(diagnostics: &mut Diagnostics, host: &Host, text: &str, span: Span) -> Option<Vec<String>> {
-    let roots = || host.parts.iter().filter(|p| matches!(p.keys, PartKeys::RootComplex(_)));
+/// The hosts that a name stands for: root complexes, and bridges of shared buses.
+fn hosts(diagnostics: &mut Diagnostics, host: &Host, buses: &Buses, text: &str, span: Span) -> Option<Vec<String>> {
+    let roots = host.parts.iter().filter(|p| matches!(p.keys, PartKeys::RootComplex(_))).map(|p| p.name.as_str());
+    let all: Vec<&str> = roots.chain(buses.bridges.iter().map(|b| b.name.as_str())).collect();
     let group = text.strip_suffix(".*");
-    let found: Vec<String> =
-        roots().filter(|p| p.name == text || group == Some(p.group.as_str())).map(|p| p.name.clone()).collect();
+    // An instance is its table's name, a dot, a number.
+    let of = |name: &str| name == text || group.is_some() && name.rsplit_once('.').map(|(g, _)| g) == group;
+    let found: Vec<String> = all.iter().filter(|n| of(n)).map(|n| n.to_string()).collect();
     if found.is_empty() {
-        let names: Vec<&str> = roots().map(|p| p.name.as_str()).collect();
-        let near = crate::diagnostic::nearest(text, names.iter().copied());
-        let hint = near.map_or_else(|| format!("hosts are: {}", names.join(", ")), |n| format!("did you mean {n}?"));
-        diagnostics
-            .push(Diagnostic::error(span, format!("{text:?} is no host: I/Os come from a root complex")).hint(hint));
+        let near = crate::diagnostic::nearest(text, all.iter().copied());
+        let hint = near.map_or_else(|| format!("hosts are: {}", all.join(", ")), |n| format!("did you mean {n}?"));
+        let what = format!("{text:?} is no host: I/Os come from a root complex, or from the bridge of a bus");
+        diagnostics.push(Diagnostic::error(span, what).hint(hint));
         return None;
     }
     Some(found)
+}
+
+/// The same of an adapter on a shared bus.
+fn bus_dma(buses: &mut Buses, name: &str, keys: &keys::HostAdapter) -> Option<(Dma, String)> {
+    let device = buses.device(name)?;
+    let bus = &buses.buses[buses.devices[device as usize].bus as usize];
+    let host = buses.bridges[bus.bridge as usize].name.clone();
+    let mut flow = |op: Do, what: &str| {
+        let id = buses.flows.len() as u32;
+        buses.flows.push(BusFlow {
+            name: format!("{name} {what} host memory"),
+            group: format!("{name} {what} host memory"),
+            device,
+            op: Quantity::derived(op, Origin::Assumed, Confidence::Exact, WHY),
+            size: Quantity::derived(piece(keys), Origin::Assumed, Confidence::Likely, WHY),
+            load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, WHY),
+            program: Program::Fed,
+            measured: None,
+        });
+        id
+    };
+    Some((Dma::Bus { read: flow(Do::Read, "reads"), write: flow(Do::Write, "writes") }, host))
+}
+
+/// Where an adapter's flows are from.
+const WHY: &str = "a device's DMA for the I/Os of its host";
+
+/// What an adapter moves at once, for the estimate: a frame or a part of a burst.
+fn piece(keys: &keys::HostAdapter) -> Bytes {
+    Bytes(keys.port_buffer.typical.0.clamp(512, 4096))
 }

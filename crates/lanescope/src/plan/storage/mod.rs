@@ -46,6 +46,13 @@ pub enum Dma {
         /// Writes to host memory: the data of disk reads, and status.
         write: FlowId,
     },
+    /// Over a shared bus: the same, by the numbers of its flows.
+    Bus {
+        /// Reads of host memory.
+        read: u32,
+        /// Writes to host memory.
+        write: u32,
+    },
 }
 
 /// A host adapter.

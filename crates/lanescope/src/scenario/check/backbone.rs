@@ -75,9 +75,9 @@ pub(super) fn keys(diagnostics: &mut Diagnostics, part: &Part, k: &RootComplex) 
     {
         wrong(q.span, format!("backbone_reads = {} are more than any port holds", q.typical), "at most 65536");
     }
-    if let Some(q) = &k.memory_bandwidth {
+    if let Some(q) = k.memory_bandwidth.as_ref().or(k.read_bandwidth.as_ref()).or(k.write_bandwidth.as_ref()) {
         let hint = "the backbone is the way to memory: its clock and width say what it carries";
-        wrong(q.span, "memory_bandwidth and a backbone are two answers to one question".into(), hint);
+        wrong(q.span, "a memory's bandwidth and a backbone are two answers to one question".into(), hint);
     }
     if let Some(q) = &k.reads_in_flight {
         let hint = "say backbone_reads: what each port works on at once";

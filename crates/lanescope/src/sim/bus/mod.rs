@@ -264,6 +264,12 @@ impl Fabric {
         }
     }
 
+    /// Whether any transfer is done that nobody has been told of.
+    #[inline]
+    pub(super) fn has_done(&self) -> bool {
+        !self.net.done.is_empty()
+    }
+
     /// Transfers that are done since the last time: flow, token, moment.
     #[cfg_attr(not(test), expect(dead_code, reason = "for adapters on a bus"))]
     pub(super) fn take_done(&mut self) -> Vec<(u32, u32, u64)> {
