@@ -253,7 +253,6 @@ impl Fabric {
     }
 
     /// Another side asks for DMA; [`Fabric::take_done`] tells when it is over.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for adapters on a bus"))]
     pub(super) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
         let f = &mut self.net.flows[flow as usize];
         let bus = f.bus;
@@ -271,7 +270,6 @@ impl Fabric {
     }
 
     /// Transfers that are done since the last time: flow, token, moment.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for adapters on a bus"))]
     pub(super) fn take_done(&mut self) -> Vec<(u32, u32, u64)> {
         std::mem::take(&mut self.net.done)
     }
