@@ -74,7 +74,7 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 18] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],
@@ -84,6 +84,7 @@ fn json_and_csv_everywhere() {
         &["need", &file, "--flow", "rx", "--rate", "80 Gb/s"],
         &["wire", "pcie", "gen2", "x4"],
         &["wire", "pci"],
+        &["wire", "pci", "pci-x 133 64-bit"],
         &["wire", "ethernet", "10 Gb/s"],
         &["wire", "fc", "4GFC"],
         &["wire", "scsi"],
@@ -184,6 +185,10 @@ fn a_newcomer_starts_from_a_file() {
     let (starter, _) = out(&["new"], 0);
     let (_dir, file) = folder(&starter);
     out(&["run", &file], 0);
+    let (pci, _) = out(&["new", "--pci"], 0);
+    let (_dir, bus) = folder(&pci);
+    let (text, _) = out(&["run", &bus], 0);
+    assert!(text.contains("links.slots") && text.contains("read requests") && text.contains("simulated"), "{text}");
     let (ethernet, _) = out(&["new", "--ethernet"], 0);
     let (_dir, file) = folder(&ethernet);
     out(&["run", &file], 0);
@@ -547,4 +552,26 @@ fn impossible_networks_are_refused_at_once() {
     let (_dir, file) = folder(&random);
     let (_, error) = out(&["check", &file], 2);
     assert!(error.contains("16000000 pairs") && error.contains("2048 stations"), "{error}");
+}
+
+#[test]
+fn a_bus_by_its_clocks() {
+    let (text, _) = out(&["wire", "pci", "pci-x-133", "--burst", "4 KiB", "--decode", "fast"], 0);
+    assert!(text.contains("516 clocks") && text.contains("60 clocks"), "{text}");
+    let dir = tempfile::tempdir().expect("a folder");
+    out(&["wire", "pci", "pci 66 64-bit", "--svg", &dir.path().to_string_lossy()], 0);
+    assert!(dir.path().join("efficiency.svg").exists() && dir.path().join("payload-rate.svg").exists());
+    assert!(out(&["wire", "pci", "isa"], 0).0.contains("9.54 MB/s"));
+    let (_, error) = out(&["wire", "pci", "pci-x 134 64-bit", "--burst", "0 B"], 2);
+    assert!(error.contains("no bus") && error.contains("no burst"), "{error}");
+    // A bus is one entry everywhere.
+    let (_dir, file) = folder(&out(&["new", "--pci"], 0).0);
+    let (csv, _) = out(&["simulate", &file, "--links", "--csv", "--for", "1 ms"], 0);
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    let series = dir.path().join("series.csv");
+    out(&["simulate", &file, "--for", "1 ms", "--series", &series.to_string_lossy(), "--step", "100 us"], 0);
+    assert!(std::fs::read_to_string(series).expect("a file").contains("links.slots.utilisation"));
+    out(&["run", &file, "--svg", &dir.path().to_string_lossy()], 0);
+    assert!(dir.path().join("waterfall-slots.svg").exists());
+    assert!(out(&["need", &file, "--flow", "rx", "--rate", "9 Gb/s"], 2).1.contains("shared bus"));
 }

@@ -328,3 +328,87 @@ fn loads_that_frames_cannot_have() {
     has(&broken_star("do = \"send\"", "do = \"send\"\nheader = \"3DW\""), &["\"header\""]);
     has(&broken_star("to = \"host.0\"", "to = \"switch.0\""), &["t.toml:11:6", "is a switch"]);
 }
+
+const BUS: &str = r#"
+[parts.bridge]
+is = "host-bridge"
+[parts.nic]
+is = "pci-device"
+count = 2
+[links.slots]
+between = ["bridge", "nic.*"]
+pci = "pci-x 100 64-bit"
+[flows.rx]
+from = "nic.*"
+to = "bridge.memory"
+do = "write"
+size = "4 KiB"
+"#;
+
+fn broken_bus(from: &str, to: &str) -> String {
+    assert!(BUS.contains(from), "{from}");
+    wrong(&BUS.replace(from, to), &[])
+}
+
+#[test]
+fn buses_that_do_not_exist() {
+    assert_eq!(plan(BUS, &[]).1.to_string(), "");
+    let speed = |to: &str| broken_bus("pci-x 100 64-bit", to);
+    has(&speed("pci-x 133 128-bit"), &["t.toml:9:7", "pci-x is not \"128-bit\" wide", "32-bit or 64-bit"]);
+    has(&speed("pci-x 150 64-bit"), &["t.toml:9:7", "pci-x has no clock \"150\"", "66, 100, 133, 266, 533"]);
+    has(&speed("pci 133 64-bit"), &["pci has no clock \"133\""]);
+    has(&speed("pci"), &["\"pci\" is no bus", "pci-x 133 64-bit"]);
+    has(&broken_bus("\"pci-x 100 64-bit\"", "100"), &["expected a bus", "pci-x 133 64-bit"]);
+    // More devices than the electrical rules carry are a warning, no error.
+    let (fine, d) = plan(&BUS.replace("100", "133"), &[]);
+    assert!(fine.is_some());
+    has(&d.to_string(), &["warning", "links.slots: 2 devices, but pci-x 133 64-bit carries 1"]);
+}
+
+#[test]
+fn parts_of_buses_in_wrong_places() {
+    let between = |to: &str| broken_bus("[\"bridge\", \"nic.*\"]", to);
+    has(&between("[\"bridge\"]"), &["t.toml:8:11", "has 1 on it", "its bridge first"]);
+    has(&between("[\"nic.*\", \"bridge\"]"), &["t.toml:8:12", "nic.0 is a device", "comes first"]);
+    has(&between("[\"bridge\", \"nic.0\"]"), &["t.toml:4:8", "nic.1 is on no bus", "between"]);
+    has(&between("[\"bridge\", \"nic.*\", \"nic.1\"]"), &["nic.1 is already on links.slots"]);
+    has(&between("[\"bridge\", \"nic.*.up\"]"), &["has no port \"up\""]);
+    has(&between("[\"bridge\", \"nik.*\"]"), &["there is no part \"nik\"", "did you mean nic?"]);
+    has(&broken_bus("\"bridge.memory\"", "\"bridge\""), &["t.toml:12:6", "no memory of a host bridge"]);
+    has(&broken_bus("\"bridge.memory\"", "\"nic.0\""), &["no memory of a host bridge"]);
+    has(
+        &broken_bus("from = \"nic.*\"", "from = \"bridge\""),
+        &["t.toml:11:8", "bridge is a host bridge", "only answers"],
+    );
+    has(&broken_bus("from = \"nic.*\"", "from = \"nik.*\""), &["did you mean nic?"]);
+    has(&broken_bus("from = \"nic.*\"", "header = \"3DW\"\nfrom = \"nic.*\""), &["header is PCIe's", "dual_address"]);
+    let other = BUS.replace("[flows.rx]", "[parts.far]\nis = \"host-bridge\"\n[parts.disk]\nis = \"pci-device\"\n[links.far]\nbetween = [\"far\", \"disk\"]\npci = \"pci 33 32-bit\"\n[flows.rx]");
+    has(
+        &wrong(&other.replace("\"bridge.memory\"", "\"far.memory\""), &[]),
+        &["nic.0 and far share no bus", "links.slots"],
+    );
+}
+
+#[test]
+fn values_that_buses_cannot_have() {
+    let device = |line: &str| broken_bus("count = 2", &format!("count = 2\n{line}"));
+    has(&device("burst = \"0 B\""), &["t.toml:7:9", "burst: 0 B is not allowed", "1 B to 4 KiB"]);
+    has(&device("burst = \"8 KiB\""), &["8 KiB is not allowed"]);
+    has(&device("splits = 0"), &["splits: 0 is not allowed", "1 to 32"]);
+    has(&device("splits = 1000"), &["splits: 1000 is not allowed"]);
+    has(&device("read_byte_count = \"768 B\""), &["512, 1024, 2048 and 4096 B"]);
+    has(&device("latency_timer = 256"), &["0 to 255"]);
+    has(&device("turnaround = 4"), &["a delay needs its unit"]);
+    has(&device("turnaround = \"4 B\""), &["a delay has no unit \"B\""]);
+    has(&device("turnaround = { low = \"1 clocks\", typical = \"60 ns\", high = \"9 clocks\" }"), &["must rise"]);
+    has(&device("tags = 8"), &["a device on a bus has no key \"tags\"", "belongs to endpoint"]);
+    has(
+        &broken_bus("is = \"host-bridge\"", "is = \"host-bridge\"\ndisconnect = \"500 B\""),
+        &["t.toml:4:14", "disconnect = 500 B is no multiple of 128 B"],
+    );
+    has(&broken_bus("\"4 KiB\"", "\"0 B\""), &["t.toml:14:8", "moves nothing"]);
+    has(
+        &broken_bus("size =", "load = { rate = \"7 Gb/s\" }\nsize ="),
+        &["t.toml:14:8", "more than links.slots carries"],
+    );
+}

@@ -33,6 +33,9 @@ pub(crate) struct New {
     /// An Ethernet: hosts on a switch
     #[arg(long, conflicts_with = "platform")]
     ethernet: bool,
+    /// A shared bus: two NICs on PCI-X
+    #[arg(long, conflicts_with_all = ["platform", "ethernet"])]
+    pci: bool,
 }
 
 /// Which schema, and how.
@@ -96,6 +99,7 @@ fn unknown(name: &str) -> u8 {
 pub(crate) fn new(a: &New) -> u8 {
     match &a.platform {
         None if a.ethernet => output::print(include_str!("../starter-ethernet.toml")),
+        None if a.pci => output::print(include_str!("../starter-pci.toml")),
         None => output::print(include_str!("../starter.toml")),
         Some(name) => {
             let all = library::platforms();

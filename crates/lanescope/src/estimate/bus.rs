@@ -203,14 +203,15 @@ fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
     let on_it = || buses.flows.iter().filter(|f| !f.is_fed() && buses.devices[f.device as usize].bus == bus);
     let devices = on_it().any(|f| f.device != flow.device);
     let bridge = m.speed.is_x() && on_it().any(|f| f.reads());
-    let own = on_it().any(|f| f.device == flow.device && f.writes()) || m.splits > 1;
+    let writes = on_it().any(|f| f.writes());
     let costs = |share: bool| {
         let mut cost = Cost::default();
         if flow.writes() {
             cost = cost.plus(write(&m, size, share && (devices || bridge)));
         }
         if flow.reads() {
-            let cut = share && (devices || own && m.speed.is_x());
+            // Requests of PCI-X are short and wait for one completion: only writes cut them as a rule.
+            let cut = share && if m.speed.is_x() { writes } else { devices };
             cost = cost.plus(read(&m, size, cut, !share || devices));
         }
         cost

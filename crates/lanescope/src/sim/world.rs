@@ -115,8 +115,8 @@ impl Sides {
     /// Latencies of operations, ps, of a table of flows.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
         let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
-        let all = pcie.iter().chain(ethernet).chain(self.storage.latencies()).chain(self.bus.latencies());
-        all.skip(group).next().unwrap_or_else(|| unreachable!("every table has its histogram"))
+        let mut all = pcie.iter().chain(ethernet).chain(self.storage.latencies()).chain(self.bus.latencies());
+        all.nth(group).unwrap_or_else(|| unreachable!("every table has its histogram"))
     }
 
     /// The same from leaving the application, of a table of Ethernet's.
