@@ -81,7 +81,7 @@ impl Diagnostic {
 
     /// With advice.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into()).filter(|h| !h.is_empty());
         self
     }
 }

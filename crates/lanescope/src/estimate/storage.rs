@@ -10,7 +10,7 @@ use super::fill::{Resource, Use};
 use super::resources::{Key, path};
 use super::{Outcome, bus, latency, others, ranged, typically_bound};
 use crate::plan::Plan;
-use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume};
+use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume, seek};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Verdict};
 use crate::scenario::keys::{Disk, Level, Line, WHOLE};
@@ -40,6 +40,8 @@ pub(crate) enum Part {
     Device(u32),
     /// I/Os outstanding of a flow.
     Outstanding(u32),
+    /// The pauses of a flow before its bursts, one after the other however many are outstanding.
+    Pause(u32),
 }
 
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
@@ -66,18 +68,45 @@ fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
     scsi::io(keys.scsi.typical.0, habits, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
 }
 
-/// Seconds of a disk's heads for a command: where they must move, a seek over a third of the range and half a turn.
+/// Seconds of a disk's heads for a command: where they must move, a seek within the range and half a turn.
 fn heads(k: &Disk, corner: Corner, range: f64, bytes: f64, random: f64) -> f64 {
-    random * positioning(k, corner, range) + bytes / k.outer_rate.at(corner).bytes()
+    let media = bytes / k.outer_rate.at(corner).bytes();
+    if random > 0.0 { random * positioning(k, corner, range, bytes) + media } else { media }
 }
 
-/// A mean seek within a range, and half a turn.
-fn positioning(k: &Disk, corner: Corner, range: f64) -> f64 {
-    let part = range / k.capacity.typical.f64() / 3.0;
-    let (track, average) = (k.track_seek.at(corner).seconds(), k.average_seek.at(corner).seconds());
-    // The square root of a random distance is a little less on average than that of the mean one.
-    let seek = track + (average - track) * (3.0 * part).min(1.0).sqrt() * 0.92;
-    seek + 30.0 / k.rpm.at(corner).get() as f64
+/// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a turn. Within a track nothing moves.
+fn positioning(k: &Disk, corner: Corner, range: f64, bytes: f64) -> f64 {
+    let turn = 60.0 / k.rpm.at(corner).get() as f64;
+    let (track, room) = (k.outer_rate.at(corner).bytes() * turn, (range - bytes).max(0.0));
+    let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
+    let all = (0..STEPS).map(|i| {
+        // The difference of two places has a triangular density.
+        let x = (2.0 * i as f64 + 1.0) / STEPS as f64 - 1.0;
+        let far = (x * room + bytes).abs();
+        let weight = 2.0 * (1.0 - x.abs()) / STEPS as f64;
+        if far < track { 0.0 } else { weight * seek((far / k.capacity.typical.f64()).min(1.0), seeks) }
+    });
+    all.sum::<f64>() + turn / 2.0
+}
+
+/// Steps of an integral over the places of a disk.
+const STEPS: u32 = 256;
+
+/// Bytes of each disk that a flow uses.
+fn range(storage: &Storage, flow: &IoFlow) -> f64 {
+    let disks = match flow.volume {
+        Volume::Target(_) => 1,
+        Volume::Array(a) => storage.arrays[a as usize].data_disks(),
+    };
+    flow.range.f64() / disks as f64
+}
+
+/// Bytes that a disk is asked for at once, at most.
+fn piece(storage: &Storage, flow: &IoFlow) -> f64 {
+    match flow.volume {
+        Volume::Target(_) => f64::INFINITY,
+        Volume::Array(a) => storage.arrays[a as usize].keys.strip.typical.f64(),
+    }
 }
 
 /// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin anywhere.
@@ -174,7 +203,7 @@ fn command(
             }
         }
         Device::Disk(d) => {
-            add(Part::Target(target), 1.0, count * heads(d, corner, flow.range.f64(), k.bytes * k.swept, k.random));
+            add(Part::Target(target), 1.0, count * heads(d, corner, range(storage, flow), k.bytes * k.swept, k.random));
         }
     }
 }
@@ -268,7 +297,8 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
         let mix = f.mix();
         let time = f_time(plan, corner, f, &alone[i]) + mix.delay;
         let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, time / mix.bytes);
-        for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]) {
+        let pause = (mix.delay > 0.0).then_some((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes));
+        for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]).chain(&pause) {
             let empty = || Resource { key: Key::Storage(part), capacity, uses: Vec::new() };
             let used = Use { flow: first + i, weight, packets: weight, first: 0.0, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
@@ -350,7 +380,10 @@ fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) ->
     let t = &storage.transports[*transport as usize];
     let begin = match device {
         Device::Ram(d) => d.latency.at(corner).seconds(),
-        Device::Disk(d) => d.command_time.at(corner).seconds() + k.random * positioning(d, corner, flow.range.f64()),
+        Device::Disk(d) => {
+            let piece = k.bytes.min(piece(storage, flow));
+            d.command_time.at(corner).seconds() + k.random * positioning(d, corner, range(storage, flow), piece)
+        }
     };
     match &t.medium {
         Medium::Fc { keys, .. } => {
@@ -423,6 +456,9 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
         Part::Outstanding(i) => {
             let what = format!("{capacity} outstanding / the unloaded time of an I/O");
             (format!("flows.{}", s.flows[i as usize].group), "I/Os outstanding".into(), what)
+        }
+        Part::Pause(i) => {
+            (format!("flows.{}", s.flows[i as usize].group), "delay".into(), "its pauses, one after the other".into())
         }
     }
 }

@@ -46,6 +46,8 @@ use world::Sides;
 const MOST_IN_FLIGHT: u64 = 1 << 22;
 /// How long an Ethernet is simulated at most, fs: 2 h. The moment of a message is reckoned from the beginning, in half of what a clock can count.
 const LONGEST_ETHERNET: u64 = 7_200_000_000_000_000_000;
+/// How long I/Os are simulated at most, fs: 5 h. What is under way then ends later, and a clock counts to 5.1 h.
+const LONGEST_STORAGE: u64 = 18_000_000_000_000_000_000;
 /// Batches of the warm-up.
 const WARMUP_BATCHES: usize = 64;
 /// Warm-ups are given up, and taken as they are, after so many doublings.
@@ -180,6 +182,13 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         diagnostics.push(
             Diagnostic::error(None, "a simulation of more than 2 h of Ethernet, warm-up included")
                 .hint("write less in run.for, run.warmup or run.max_time: milliseconds are many thousand frames"),
+        );
+    }
+    if !plan.storage.flows.is_empty() && length.saturating_add(warmup) > LONGEST_STORAGE {
+        fine = false;
+        diagnostics.push(
+            Diagnostic::error(None, "a simulation of more than 5 h of I/Os, warm-up included")
+                .hint("write less in run.for, run.warmup or run.max_time: minutes are many thousand I/Os"),
         );
     }
     let mut flights = 0u64;

@@ -324,8 +324,9 @@ impl Run {
     fn io_times(&self, flows: &[usize], done: u64) -> SimulatedIos {
         let window = self.window_fs().max(1.0);
         let mut stages = [0.0; 6];
-        for (i, now) in self.sides.storage.stages().enumerate().filter(|(i, _)| flows.contains(i)) {
-            let before = self.stages_at_window.get(i).copied().unwrap_or_default();
+        let all: Vec<_> = self.sides.storage.stages().collect();
+        for &i in flows {
+            let (now, before) = (all[i], self.stages_at_window.get(i).copied().unwrap_or_default());
             stages.iter_mut().enumerate().for_each(|(k, s)| *s += (now.0[k] - before.0[k]) as f64);
         }
         let names = self.plan.storage.workers_and_parts();

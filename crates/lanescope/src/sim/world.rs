@@ -37,7 +37,7 @@ impl World for Sides {
             self.ethernet.on(slot, now, agenda)
         }
         if !self.pcie.net.done.is_empty() || self.bus.has_done() {
-            self.tell(agenda);
+            self.tell(now, agenda);
         }
     }
 }
@@ -54,11 +54,11 @@ impl Sides {
         agenda.set(self.storage.slot, self.storage.next());
     }
 
-    /// Tells storage which DMA is done.
-    fn tell(&mut self, agenda: &mut Agenda) {
+    /// Tells storage which DMA is done, or will be: a write is announced when its last bit is in, and is done a little later.
+    fn tell(&mut self, now: u64, agenda: &mut Agenda) {
         let buses = self.bus.take_done();
         for (_, token, at) in std::mem::take(&mut self.pcie.net.done).into_iter().chain(buses) {
-            self.storage.done(token, at);
+            self.storage.done(token, at, now);
         }
         self.ask(agenda);
     }

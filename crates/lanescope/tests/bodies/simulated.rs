@@ -17,8 +17,8 @@ pub fn check(plan: &Plan, simulation: &Simulation, silent: &[f64]) {
         }
         let ladder = [0.0, flow.p50, flow.p99, flow.p999, flow.max];
         assert!(ladder.is_sorted(), "{}: percentiles out of order, {ladder:?}", flow.name);
-        let members = plan.flows.iter().filter(|f| f.group == flow.name).count();
-        assert_eq!(flow.each.len(), members, "{}", flow.name);
+        let members = plan.flows.iter().map(|f| &f.group).chain(plan.storage.flows.iter().map(|f| &f.group));
+        assert_eq!(flow.each.len(), members.filter(|g| **g == flow.name).count(), "{}", flow.name);
         let all = [flow.rate.mean, flow.latency.mean, flow.in_flight, flow.little];
         assert!(all.iter().chain(&flow.each).all(|v| v.is_finite() && *v >= 0.0), "{flow:?}");
     }

@@ -3,7 +3,7 @@
 
 #[path = "../bodies/simulated.rs"]
 #[allow(unreachable_pub, reason = "the random trees use it from a crate of their own")]
-mod laws;
+pub(crate) mod laws;
 
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;

@@ -18,14 +18,24 @@ use std::sync::Arc;
 
 /// I/Os that all workers together may keep in flight: each costs a simulation some hundred bytes.
 const MOST_IN_FLIGHT: u64 = 1 << 20;
-/// Devices on one parallel SCSI bus: 16 with a wide one, the adapter among them (SPI-3, 4.7).
-const MOST_ON_SCSI: usize = 16;
 
 /// What of the host's side is already wired.
 pub(in crate::plan) struct Host<'a> {
     pub(in crate::plan) parts: &'a [plan::Part],
     pub(in crate::plan) links: &'a [Link],
     pub(in crate::plan) map: &'a Map,
+}
+
+/// What stands in `between`.
+const ENDS: &str = "the adapter comes first, then what hangs on it: disks and RAM disks";
+
+impl Host<'_> {
+    /// Whether a name is that of a part on the host's side, and of none of storage.
+    fn knows(&self, directory: &Directory<StoreKeys>, text: &str) -> bool {
+        let head = text.split('.').next().unwrap_or_default();
+        let here = self.parts.iter().any(|p| p.name == text || p.name == head || p.group == head);
+        here && directory.find(&mut Diagnostics::default(), text, Span::default()).is_none()
+    }
 }
 
 /// Resolves and checks the storage of a scenario, and adds each adapter's DMA to the flows of PCIe or of its bus.
@@ -64,10 +74,10 @@ pub(in crate::plan) fn build(
         }
     }
     for link in &scenario.fc_links {
-        fibre_channel(diagnostics, &directory, &places, link, &mut storage);
+        fibre_channel(diagnostics, &directory, &places, host, link, &mut storage);
     }
     for link in &scenario.scsi_links {
-        parallel(diagnostics, &directory, &places, link, &mut storage);
+        parallel(diagnostics, &directory, &places, host, link, &mut storage);
     }
     for (i, part) in scenario.stores.iter().enumerate() {
         let loose = places.target.get(&PartId(i as u32)).map(|t| storage.targets[*t as usize].transport == u32::MAX);
@@ -87,6 +97,9 @@ pub(in crate::plan) fn build(
             places.array.insert(PartId(i as u32), storage.arrays.len() as u32);
             storage.arrays.push(Array { name: part.name.clone(), group: part.group.clone(), ..array });
         }
+    }
+    if diagnostics.has_errors() {
+        return storage;
     }
     for io in &scenario.ios {
         expand(diagnostics, &directory, &places, host, buses, io, &mut storage);
@@ -169,18 +182,23 @@ fn ends(
     diagnostics: &mut Diagnostics,
     directory: &Directory<StoreKeys>,
     places: &Places,
+    host: &Host,
     names: &Names,
     span: Span,
 ) -> Option<(Vec<u32>, Vec<u32>)> {
-    let [first, rest @ ..] = names.0.as_slice() else { return None };
-    if rest.is_empty() {
+    let (Some(first), rest @ [_, ..]) = (names.0.first(), names.0.get(1..).unwrap_or_default()) else {
         diagnostics.push(
             Diagnostic::error(span, "a link joins an adapter and its targets")
                 .hint("between = [\"an adapter\", \"a target\", …]"),
         );
         return None;
-    }
+    };
     let mut find = |name: &Name, places: &HashMap<PartId, u32>, what: &str| {
+        if host.knows(directory, &name.text) {
+            let d = Diagnostic::error(name.span, format!("{} is not {what}", name.text));
+            diagnostics.push(d.hint(ENDS));
+            return None;
+        }
         let Address { parts, rest, .. } = directory.find(diagnostics, &name.text, name.span)?;
         if !rest.is_empty() {
             diagnostics
@@ -190,7 +208,7 @@ fn ends(
         let ids: Option<Vec<u32>> = parts.iter().map(|p| places.get(p).copied()).collect();
         if ids.is_none() {
             let d = Diagnostic::error(name.span, format!("{} is not {what}", name.text));
-            diagnostics.push(d.hint("the adapter comes first, then what hangs on it: disks and RAM disks"));
+            diagnostics.push(d.hint(ENDS));
         }
         ids
     };
@@ -220,6 +238,7 @@ fn fibre_channel(
     diagnostics: &mut Diagnostics,
     directory: &Directory<StoreKeys>,
     places: &Places,
+    host: &Host,
     link: &Named<keys::FcLink>,
     storage: &mut Storage,
 ) {
@@ -233,7 +252,9 @@ fn fibre_channel(
         );
         return;
     }
-    let Some((adapters, targets)) = ends(diagnostics, directory, places, &k.between.typical, span) else { return };
+    let Some((adapters, targets)) = ends(diagnostics, directory, places, host, &k.between.typical, span) else {
+        return;
+    };
     let names = &k.between.typical.0;
     let sides = [(names[0].text.as_str(), adapters.len(), true), (names[1].text.as_str(), targets.len(), false)];
     let Some(n) = address::pairs(diagnostics, Some(span), sides) else { return };
@@ -257,12 +278,15 @@ fn parallel(
     diagnostics: &mut Diagnostics,
     directory: &Directory<StoreKeys>,
     places: &Places,
+    host: &Host,
     link: &Named<keys::ScsiLink>,
     storage: &mut Storage,
 ) {
     let k = &link.keys;
     let span = k.between.span.unwrap_or(link.span);
-    let Some((adapters, targets)) = ends(diagnostics, directory, places, &k.between.typical, span) else { return };
+    let Some((adapters, targets)) = ends(diagnostics, directory, places, host, &k.between.typical, span) else {
+        return;
+    };
     let [adapter] = adapters[..] else {
         diagnostics.push(
             Diagnostic::error(span, format!("links.{} has {} adapters", link.name, adapters.len()))
@@ -270,10 +294,13 @@ fn parallel(
         );
         return;
     };
-    if targets.len() + 1 > MOST_ON_SCSI {
+    // One line of data for each identifier: 8, or 16 on a wide bus (SPI-3, 4.7).
+    let most = k.scsi.typical.0.width_bits;
+    if targets.len() as u64 + 1 > most {
         let what = format!("links.{}: {} devices on one bus", link.name, targets.len() + 1);
         diagnostics.push(
-            Diagnostic::error(span, what).hint("a wide bus has 16 identifiers, the adapter's among them (SPI-3)"),
+            Diagnostic::error(span, what)
+                .hint(format!("{} has {most} identifiers, the adapter's among them (SPI-3)", k.scsi.typical.0.name)),
         );
         return;
     }
@@ -302,11 +329,20 @@ fn array(
         let found = directory.find(diagnostics, &name.text, name.span)?;
         for part in found.parts {
             let Some(&target) = places.target.get(&part) else {
-                diagnostics.push(Diagnostic::error(name.span, format!("{} is no disk", name.text)));
+                diagnostics.push(
+                    Diagnostic::error(name.span, format!("{} is no disk", name.text))
+                        .hint("an array is made of disks and RAM disks"),
+                );
                 return None;
             };
-            if disks.contains(&target) {
-                diagnostics.push(Diagnostic::error(name.span, format!("{} is in the array twice", name.text)));
+            let shown = &storage.targets[target as usize].name;
+            let other = storage.arrays.iter().find(|a| a.disks.contains(&target));
+            let wrong = match other {
+                Some(other) => Some(format!("{shown} is in {} already", other.name)),
+                None => disks.contains(&target).then(|| format!("{shown} is in the array twice")),
+            };
+            if let Some(what) = wrong {
+                diagnostics.push(Diagnostic::error(name.span, what).hint("a disk belongs to one array, once"));
                 return None;
             }
             disks.push(target);
@@ -344,10 +380,13 @@ fn array(
     let strip = keys.strip.typical.0;
     let least = disks.iter().map(|d| storage.targets[*d as usize].capacity()).min().unwrap_or(0);
     if strip > least {
-        diagnostics.push(Diagnostic::error(
-            keys.strip.span.unwrap_or(span),
-            format!("a strip of {} does not fit on its disks", keys.strip.typical),
-        ));
+        diagnostics.push(
+            Diagnostic::error(
+                keys.strip.span.unwrap_or(span),
+                format!("a strip of {} does not fit on its disks", keys.strip.typical),
+            )
+            .hint(format!("the smallest of them holds {}", Bytes(least))),
+        );
         return None;
     }
     Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, adapter })
@@ -381,15 +420,20 @@ fn expand(
     let k = &io.keys;
     let (from_span, to_span) = (k.from.span.unwrap_or(io.span), k.to.span.unwrap_or(io.span));
     let Some(hosts) = hosts(diagnostics, host, buses, &k.from.typical, from_span) else { return };
+    let nothing = || {
+        Diagnostic::error(to_span, format!("{} is nothing to read from or write to", k.to.typical))
+            .hint("targets are disks, RAM disks and arrays")
+    };
+    if host.knows(directory, &k.to.typical) {
+        diagnostics.push(nothing());
+        return;
+    }
     let Some(to) = directory.find(diagnostics, &k.to.typical, to_span) else { return };
     let volumes: Option<Vec<Volume>> = (to.parts.iter())
         .map(|p| places.target.get(p).map(|t| Volume::Target(*t)).or(places.array.get(p).map(|a| Volume::Array(*a))))
         .collect();
     let Some(volumes) = volumes.filter(|_| to.rest.is_empty()) else {
-        diagnostics.push(
-            Diagnostic::error(to_span, format!("{} is nothing to read from or write to", k.to.typical))
-                .hint("targets are disks, RAM disks and arrays"),
-        );
+        diagnostics.push(nothing());
         return;
     };
     let test = k.test.as_ref().map(|t| t.typical);
@@ -440,22 +484,29 @@ fn expand(
                 let capacity = storage.capacity(volume);
                 let range = k.file.as_ref().map_or(capacity, |f| f.typical.0);
                 if range > capacity || largest > range {
-                    let (what, span) = match &k.file {
+                    let name = storage.volume_name(volume);
+                    let (what, span, hint) = match &k.file {
                         Some(f) if range > capacity => (
-                            format!(
-                                "a file of {} on {}, which holds {}",
-                                f.typical,
-                                storage.volume_name(volume),
-                                Bytes(capacity)
-                            ),
+                            format!("a file of {} on {name}, which holds {}", f.typical, Bytes(capacity)),
                             f.span,
+                            format!("at most {}; without file, I/Os use all of it", Bytes(capacity)),
                         ),
-                        _ => (
+                        file => (
                             format!("an I/O of {} in a range of {}", Bytes(largest), Bytes(range)),
-                            k.access.as_ref().and_then(|a| a.span),
+                            match test {
+                                None => k.access.as_ref().and_then(|a| a.span),
+                                Some(t) if t.random() => k.record.span,
+                                Some(_) => k.request.span,
+                            },
+                            match (file, test) {
+                                (None, _) => format!("smaller I/Os: {name} holds no more"),
+                                (_, Some(t)) if t.random() => "a larger file, or a smaller record".into(),
+                                (_, Some(_)) => "a larger file, or a smaller request".into(),
+                                (_, None) => "a larger file, or smaller I/Os".into(),
+                            },
                         ),
                     };
-                    diagnostics.push(Diagnostic::error(span.unwrap_or(io.span), what));
+                    diagnostics.push(Diagnostic::error(span.unwrap_or(io.span), what).hint(hint));
                     return;
                 }
                 storage.flows.push(IoFlow {

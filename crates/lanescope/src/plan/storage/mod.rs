@@ -342,6 +342,17 @@ impl Transport {
     }
 }
 
+/// Time of the heads to cross a part of a disk: by the square root of the distance up to a third, from the track seek to the average one; straight
+/// from there to the full one.
+pub fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
+    let third = 1.0 / 3.0;
+    if part <= third {
+        track + (average - track) * libm::sqrt(part / third)
+    } else {
+        average + (full - average) * (part - third) / (1.0 - third)
+    }
+}
+
 /// What the I/Os of a flow are on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mix {
@@ -364,7 +375,7 @@ pub struct Mix {
 impl IoFlow {
     /// The averages of its lines.
     pub fn mix(&self) -> Mix {
-        let mut mix = Mix::default();
+        let (mut mix, mut burst) = (Mix::default(), 0.0);
         for line in self.lines.iter() {
             let share = line.share as f64 / WHOLE as f64;
             let read = line.read as f64 / WHOLE as f64;
@@ -376,8 +387,11 @@ impl IoFlow {
             mix.reads += share * (read + (1.0 - read) * replies);
             mix.writes += share * (1.0 - read + read * replies);
             mix.random += share * line.random as f64 / WHOLE as f64;
-            mix.delay += share * line.delay.seconds() / line.burst as f64;
+            mix.delay += share * line.delay.seconds();
+            burst += share * line.burst as f64;
         }
+        // Each burst begins with a draw: the mean pause is for the mean burst.
+        mix.delay /= burst;
         mix
     }
 }

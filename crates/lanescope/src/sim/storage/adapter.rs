@@ -64,8 +64,16 @@ impl Fabric {
         self.asked.push((dma, writes, Transfer { bytes, token, born: now }));
     }
 
-    /// DMA is done.
-    pub(in crate::sim) fn done(&mut self, token: u32, now: u64) {
+    /// DMA is done, now or at a moment to come.
+    pub(in crate::sim) fn done(&mut self, token: u32, at: u64, now: u64) {
+        if at > now {
+            self.plan_at(at, Event::Dma(token));
+        } else {
+            self.over(token, now);
+        }
+    }
+
+    pub(super) fn over(&mut self, token: u32, now: u64) {
         let job = self.jobs.remove(token);
         self.moved(job, now);
     }
@@ -98,7 +106,9 @@ impl Fabric {
 
     /// An I/O has reached its adapter.
     pub(super) fn submitted(&mut self, io: u32, now: u64) {
-        self.ios.all[io as usize].marks[1] = now;
+        let Io { flow, marks, .. } = &mut self.ios.all[io as usize];
+        marks[1] = now;
+        self.flows[*flow as usize].tally.start(marks[0]);
         self.dma(Job::Command { io }, now);
     }
 
@@ -192,7 +202,14 @@ impl Fabric {
             }
             (1, Unit::Data(bytes)) => {
                 self.first_data(task, now);
-                self.dma(Job::Frame { task, bytes }, now);
+                match self.tasks.all[task as usize].owner {
+                    Owner::Io(_) => self.dma(Job::Frame { task, bytes }, now),
+                    Owner::Part(_) => self.through_cache(task, bytes as u64, now),
+                    Owner::Stripe(..) => {
+                        self.room(link, 1, now);
+                        self.landed(task, bytes as u64, now);
+                    }
+                }
             }
             (1, Unit::Response) => {
                 self.room(link, 1, now);

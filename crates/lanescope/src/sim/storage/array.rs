@@ -257,6 +257,8 @@ impl Fabric {
         match passed {
             Passed::Read(task, bytes) => {
                 if let Owner::Part(io) = self.tasks.all[task as usize].owner {
+                    // On Fibre Channel it came in a frame, whose buffer is free.
+                    self.room(self.targets[self.tasks.all[task as usize].target as usize].transport, 1, now);
                     self.dma(Job::FromCache { io, bytes }, now);
                     self.landed(task, bytes as u64, now);
                 }

@@ -5,10 +5,12 @@
 //! the media.
 
 use super::super::clock::Pace;
-use crate::plan::storage::{Device as Planned, Target};
+use crate::plan::storage::{Device as Planned, Target, seek};
 use crate::scenario::keys::Disk;
 use crate::units::{Rate, Time};
 
+/// What a disk reads and writes at least.
+const SECTOR: u64 = 512;
 /// Zones that are told apart at most.
 const MOST_ZONES: u32 = 1024;
 
@@ -18,9 +20,8 @@ struct Heads {
     capacity: u64,
     /// One turn, fs.
     turn: u64,
-    track_seek: f64,
-    average_seek: f64,
-    full_seek: f64,
+    /// To the next track, average, full, fs.
+    seeks: [f64; 3],
     /// Zones of equal size, outermost first: their rate, and the bytes of a track.
     zones: Vec<(Pace, u64)>,
     cache: u64,
@@ -42,8 +43,9 @@ pub(super) struct Device {
     pace: Option<Pace>,
     free: u64,
     heads: Option<Heads>,
-    /// Time that it has worked, fs.
-    pub(super) busy: u64,
+    /// Time that it has worked or is to work, fs, and when the last of it that is without gaps began.
+    busy: u64,
+    began: u64,
 }
 
 /// When a command's data move.
@@ -75,6 +77,7 @@ impl Device {
                 free: 0,
                 heads: None,
                 busy: 0,
+                began: 0,
             },
             Planned::Disk(k) => Device {
                 latency: k.command_time.typical.fs(),
@@ -82,6 +85,7 @@ impl Device {
                 free: 0,
                 heads: Some(Heads::new(k)),
                 busy: 0,
+                began: 0,
             },
         }
     }
@@ -94,14 +98,23 @@ impl Device {
                 return Service { begin: start, pace: None, end: start, early: true };
             };
             let (begin, span) = (start.max(self.free), pace.span(size));
+            if begin > self.free {
+                self.began = begin;
+            }
             self.free = begin.saturating_add(span);
             self.busy += span;
             return Service { begin, pace: Some(*pace), end: self.free, early: false };
         };
         let before = heads.media.max(now);
         let service = heads.serve(read, offset, size, start);
-        self.busy += heads.media.saturating_sub(before);
+        self.free = heads.media;
+        self.busy += self.free.saturating_sub(before);
         service
+    }
+
+    /// Time that it has worked before a moment, fs.
+    pub(super) fn worked(&self, now: u64) -> u64 {
+        self.busy - self.free.saturating_sub(now.max(self.began)).min(self.busy)
     }
 }
 
@@ -117,14 +130,13 @@ impl Heads {
         Heads {
             capacity: k.capacity.typical.0,
             turn,
-            track_seek: k.track_seek.typical.fs() as f64,
-            average_seek: k.average_seek.typical.fs() as f64,
-            full_seek: k.full_seek.typical.fs() as f64,
+            seeks: [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.typical.fs() as f64),
             zones: (0..k.zones.typical.get().min(MOST_ZONES)).map(zone).collect(),
             cache: k.cache.typical.0,
             write_cache: k.write_cache.typical,
             at: 0,
-            read: true,
+            // Nothing has been read ahead before anything is asked for.
+            read: false,
             media: 0,
         }
     }
@@ -141,12 +153,7 @@ impl Heads {
         if from.abs_diff(to) < self.zone(to).1 {
             return 0;
         }
-        let third = 1.0 / 3.0;
-        (if part <= third {
-            self.track_seek + (self.average_seek - self.track_seek) * libm::sqrt(part / third)
-        } else {
-            self.average_seek + (self.full_seek - self.average_seek) * (part - third) / (1.0 - third)
-        }) as u64
+        seek(part, self.seeks) as u64
     }
 
     /// From a moment to the one at which a byte comes under the heads: a track begins where the one before ends.
@@ -159,19 +166,21 @@ impl Heads {
     fn serve(&mut self, read: bool, offset: u64, size: u64, start: u64) -> Service {
         let pace = self.zone(offset).0;
         let ahead = pace.span(self.cache);
-        let follows = offset == self.at && read == self.read;
-        let skipped = offset.wrapping_sub(self.at);
+        // Whole sectors move: the rest of one is passed over.
+        let (from, to) = (offset / SECTOR * SECTOR, (offset + size).next_multiple_of(SECTOR));
+        let follows = from == self.at && read == self.read;
+        let skipped = from.wrapping_sub(self.at);
         let begin = if read && self.read && skipped <= self.cache {
             // It has gone on reading, as far as its cache goes; what is skipped passes below the heads all the same.
             self.media.saturating_add(pace.span(skipped)).max(start.saturating_sub(ahead))
         } else if follows && self.media >= start {
             self.media
         } else {
-            let arrived = start.max(self.media) + self.seek(self.at, offset);
-            arrived.saturating_add(self.turn_to(offset, arrived))
+            let arrived = start.max(self.media).saturating_add(self.seek(self.at, from));
+            arrived.saturating_add(self.turn_to(from, arrived))
         };
-        let end = begin.saturating_add(pace.span(size));
-        (self.at, self.read, self.media) = (offset + size, read, end);
+        let end = begin.saturating_add(pace.span(to - from));
+        (self.at, self.read, self.media) = (to, read, end);
         if read {
             return Service { begin, pace: Some(pace), end, early: true };
         }

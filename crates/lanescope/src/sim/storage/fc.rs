@@ -6,7 +6,7 @@
 
 use super::super::clock::Clock;
 use super::super::kernel::NEVER;
-use super::{Event, Fabric};
+use super::{Event, Fabric, Owner};
 use crate::plan::storage::{Medium, Transport};
 use crate::protocol::{ethernet::flight, fibre_channel as fc};
 use crate::result::{Idle, SlotCounts};
@@ -45,8 +45,9 @@ pub(super) struct Lane {
     next: u64,
     next_at: u64,
     delay: u64,
-    /// Frames that the far port has room for.
+    /// Frames that the far port has room for, and has at most.
     credit: u32,
+    most: u32,
     /// R_RDYs for the other lane, to go with the next gap.
     owed: u32,
     control: VecDeque<(Unit, u32)>,
@@ -72,6 +73,10 @@ impl Lane {
 
     /// Books idle slots up to the first that begins at `now` or later.
     pub(super) fn settle(&mut self, now: u64) {
+        if now <= self.next_at {
+            // The slot that begins there is the next, although its moment is rounded up.
+            return;
+        }
         let slot = self.clock.slot(now);
         if slot > self.next {
             self.counts.idle[self.idle as usize] += slot - self.next;
@@ -109,6 +114,7 @@ impl Link {
             next_at: 0,
             delay,
             credit,
+            most: credit,
             owed: 0,
             control: VecDeque::new(),
             data: VecDeque::new(),
@@ -140,10 +146,15 @@ impl Fabric {
         }
     }
 
-    /// Fetches a write's data from host memory, and sends them.
+    /// Sends a write's data: those of a stripe from the cache, others as they come from host memory.
     pub(super) fn data_out(&mut self, link: u32, task: u32, now: u64) {
-        if let Some(l) = self.fc(link) {
-            l.lanes[0].data.push_back(task);
+        let Some(l) = super::link_of(&mut self.links, link) else { return };
+        l.lanes[0].data.push_back(task);
+        let t = &mut self.tasks.all[task as usize];
+        if let Owner::Stripe(..) = t.owner {
+            (t.fetched, t.ready) = (t.size, t.size);
+            self.lane(link, 0, now);
+        } else {
             l.fetching.push_back(task);
             self.fetch(link, now);
         }
@@ -188,7 +199,9 @@ impl Fabric {
     /// R_RDYs have come for a lane.
     pub(super) fn credited(&mut self, link: u32, way: usize, credits: u32, now: u64) {
         if let Some(l) = self.fc(link) {
-            l.lanes[way].credit += credits;
+            let lane = &mut l.lanes[way];
+            lane.credit += credits;
+            debug_assert!(lane.credit <= lane.most, "credit that was never taken");
             self.lane(link, way, now);
         }
     }
@@ -200,16 +213,20 @@ impl Fabric {
             if lane.called <= now {
                 lane.called = NEVER;
             }
-            if lane.next_at <= now && lane.leaving > 0 {
-                l.used -= std::mem::take(&mut lane.leaving);
-                self.fetch(link, now);
-            }
         }
         self.lane(link, way, now);
     }
 
     /// Sends what a lane can send.
     fn lane(&mut self, link: u32, way: usize, now: u64) {
+        if let Some(l) = self.fc(link)
+            && l.lanes[way].leaving > 0
+            && l.lanes[way].next_at <= now
+        {
+            // The frame before has left the adapter's buffer, whoever looks first.
+            l.used -= std::mem::take(&mut l.lanes[way].leaving);
+            self.fetch(link, now);
+        }
         let tasks = &mut self.tasks;
         let Some(l) = super::link_of(&mut self.links, link) else { return };
         let frame = l.frame;
@@ -243,7 +260,13 @@ impl Fabric {
                     break;
                 }
                 if way == 1 {
-                    wake = wake.min(t.service.ready(t.sent + bytes));
+                    // A target works in order: nothing behind the first is ready before it.
+                    wake = t.service.ready(t.sent + bytes);
+                    break;
+                }
+                if t.fetched == t.sent {
+                    // Data are fetched in order too.
+                    break;
                 }
             }
         }
@@ -292,7 +315,7 @@ impl Fabric {
             Unit::Data(bytes) => {
                 let t = &mut tasks.all[task as usize];
                 t.sent += bytes as u64;
-                if way == 0 {
+                if way == 0 && !matches!(t.owner, Owner::Stripe(..)) {
                     lane.leaving = bytes as u64;
                 }
                 if t.sent == t.size {

@@ -31,8 +31,12 @@ pub(super) use worker::Stages;
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
-    /// A flow may issue so many more I/Os.
+    /// One of a flow's I/Os may be issued.
     Issue(u32),
+    /// The pause before a flow's burst is over.
+    Open(u32),
+    /// DMA is done.
+    Dma(u32),
     /// An I/O has left its worker's processor for the adapter.
     Submitted(u32),
     /// The adapter's processor has dealt with a command.
@@ -112,6 +116,8 @@ struct Task {
 #[derive(Clone, Copy, Debug)]
 struct Io {
     flow: u32,
+    /// The line of the access specification behind it.
+    line: u32,
     read: bool,
     offset: u64,
     size: u64,
@@ -342,7 +348,9 @@ impl Fabric {
         while self.next() <= now {
             let Some(Reverse(Planned { event, .. })) = self.heap.pop() else { return };
             match event {
-                Event::Issue(flow) => self.issue(flow, None, now),
+                Event::Issue(flow) => self.free(flow, now),
+                Event::Open(flow) => self.open(flow, now),
+                Event::Dma(token) => self.over(token, now),
                 Event::Submitted(io) => self.submitted(io, now),
                 Event::Processed(io) => self.processed(io, now),
                 Event::Completed(io) => self.completed(io, now),
@@ -431,7 +439,7 @@ impl Fabric {
     pub(super) fn worked(&self, now: u64) -> Vec<u64> {
         let workers = self.workers.iter().map(|w| w.processor.worked(now));
         let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
-        workers.chain(adapters).chain(self.targets.iter().map(|t| t.device.busy)).collect()
+        workers.chain(adapters).chain(self.targets.iter().map(|t| t.device.worked(now))).collect()
     }
 
     pub(super) fn forget(&mut self) {

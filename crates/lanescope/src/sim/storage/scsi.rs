@@ -64,8 +64,12 @@ impl Bus {
 
     /// Accounts for the time since the last connection.
     pub(super) fn settle(&mut self, now: u64) {
+        if self.current.is_some() {
+            // It is booked up to its end.
+            return;
+        }
         let slot = self.clock.slot(now);
-        if slot > self.next && self.current.is_none() {
+        if slot > self.next {
             self.counts.idle[Idle::NothingToSend as usize] += slot - self.next;
             self.next = slot;
         }

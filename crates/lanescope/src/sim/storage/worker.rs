@@ -50,9 +50,12 @@ pub(super) struct FlowState {
     random: Xoshiro256PlusPlus,
     /// Where the last I/O ended.
     at: u64,
-    /// I/Os of the present burst that are left, and from when they may go.
+    /// I/Os that may be issued, of the present burst those that are left, and from when they may go.
+    slots: u32,
     burst: u32,
     open_at: u64,
+    /// The line of the next I/O, where it was drawn with the pause before it.
+    drawn: Option<u32>,
     pub(super) tally: Tally,
     pub(super) print: u64,
     pub(super) stages: Stages,
@@ -71,8 +74,10 @@ impl FlowState {
             complete: flow.complete.typical.fs(),
             random: random(seed, &flow.name),
             at: 0,
+            slots: 0,
             burst: 0,
             open_at: 0,
+            drawn: None,
             tally: Tally::default(),
             print: group as u64 + 1,
             stages: Stages::default(),
@@ -94,27 +99,30 @@ impl FlowState {
         part == WHOLE || part > 0 && self.draw(WHOLE as u64) < part as u64
     }
 
-    /// The line of the next I/O.
-    fn line(&mut self) -> Line {
-        let mut left = if self.lines.len() > 1 { self.draw(WHOLE as u64) as u32 } else { 0 };
-        let lines = self.lines.clone();
-        for line in lines.iter() {
-            if left < line.share {
-                return line.clone();
-            }
-            left -= line.share;
+    /// Draws the line of the next I/O.
+    fn line(&mut self) -> u32 {
+        if self.lines.len() == 1 {
+            return 0;
         }
-        lines[lines.len() - 1].clone()
+        let mut left = self.draw(WHOLE as u64) as u32;
+        let mut shares = self.lines.iter().map(|l| l.share);
+        let found = shares.position(|share| {
+            let here = left < share;
+            left = left.saturating_sub(share);
+            here
+        });
+        found.unwrap_or(self.lines.len() - 1) as u32
     }
 
-    /// Where an I/O of so many bytes begins: anywhere, or where the last one ended.
-    fn place(&mut self, line: &Line, size: u64) -> u64 {
-        let align = if line.align.0 == 0 { SECTOR } else { line.align.0 };
+    /// Where an I/O of so many bytes begins: anywhere, or where the last one ended, at the next multiple of what it is aligned to.
+    fn place(&mut self, line: u32, size: u64) -> u64 {
+        let Line { align, random, .. } = self.lines[line as usize];
+        let align = if align.0 == 0 { SECTOR } else { align.0 };
         let room = self.range.saturating_sub(size);
-        let offset = if self.happens(line.random) {
+        let offset = if self.happens(random) {
             self.draw(room / align + 1) * align
         } else {
-            let next = self.at.next_multiple_of(if line.align.0 == 0 { 1 } else { align });
+            let next = self.at.next_multiple_of(align);
             if next > room { 0 } else { next }
         };
         self.at = offset + size;
@@ -123,32 +131,50 @@ impl FlowState {
 }
 
 impl Fabric {
-    /// A flow issues one more I/O; or the reply to the one before.
-    pub(super) fn issue(&mut self, flow: u32, reply: Option<(bool, u64)>, now: u64) {
-        let f = &mut self.flows[flow as usize];
-        let line = f.line();
-        if reply.is_none() {
-            if f.burst == 0 {
-                f.burst = line.burst;
-                f.open_at = now.saturating_add(line.delay.fs());
-            }
-            if f.open_at > now {
-                let at = f.open_at;
-                self.plan_at(at, Event::Issue(flow));
+    /// One more of a flow's I/Os may be issued.
+    pub(super) fn free(&mut self, flow: u32, now: u64) {
+        self.flows[flow as usize].slots += 1;
+        self.open(flow, now);
+    }
+
+    /// A flow issues what it may: a burst, after its pause, and the next. The line that is drawn for the pause is that of the burst's first I/O.
+    pub(super) fn open(&mut self, flow: u32, now: u64) {
+        loop {
+            let f = &mut self.flows[flow as usize];
+            if f.slots == 0 {
                 return;
             }
+            if f.burst == 0 {
+                let drawn = f.line();
+                let Line { burst, delay, .. } = f.lines[drawn as usize];
+                (f.drawn, f.burst) = (Some(drawn), burst);
+                f.open_at = now.saturating_add(delay.fs());
+                let at = f.open_at;
+                if at > now {
+                    self.plan_at(at, Event::Open(flow));
+                    return;
+                }
+            } else if f.open_at > now {
+                return;
+            }
+            let f = &mut self.flows[flow as usize];
             f.burst -= 1;
+            f.slots -= 1;
+            let line = f.drawn.take().unwrap_or_else(|| f.line());
+            let Line { read, size, reply, .. } = f.lines[line as usize];
+            let read = f.happens(read);
+            self.issue(flow, line, read, size.0, reply.0, now);
         }
-        let (read, size, reply) = match reply {
-            Some((read, size)) => (read, size, 0),
-            None => (f.happens(line.read), line.size.0, line.reply.0),
-        };
-        let offset = f.place(&line, size);
+    }
+
+    /// A worker issues an I/O as soon as its processor is free.
+    fn issue(&mut self, flow: u32, line: u32, read: bool, size: u64, reply: u64, now: u64) {
+        let f = &mut self.flows[flow as usize];
+        let offset = f.place(line, size);
         let worker = &mut self.workers[f.worker as usize];
         let at = worker.processor.work(f.submit, now);
-        let born = at - f.submit;
-        f.tally.start(born);
-        let io = self.ios.add(Io { flow, read, offset, size, reply, left: size, tasks: 0, marks: [born; 6] });
+        let marks = [at - f.submit; 6];
+        let io = self.ios.add(Io { flow, line, read, offset, size, reply, left: size, tasks: 0, marks });
         self.plan_at(at, Event::Submitted(io));
     }
 
@@ -177,7 +203,10 @@ impl Fabric {
         f.print = tally::print(f.print, born, now);
         f.stages.add(&io.marks, now);
         let _ = self.latencies[f.group as usize].record((now - born) / 1000);
-        let reply = (io.reply > 0).then_some((!io.read, io.reply));
-        self.issue(io.flow, reply, now);
+        if io.reply > 0 {
+            self.issue(io.flow, io.line, !io.read, io.reply, 0, now);
+        } else {
+            self.free(io.flow, now);
+        }
     }
 }

@@ -1,0 +1,121 @@
+//! Storage, I/O by I/O, against hand-worked numbers, theory, Iometer's rules and the laws that every run keeps.
+
+mod by_hand;
+#[path = "../common/mod.rs"]
+mod common;
+mod iometer;
+mod laws;
+mod theory;
+mod wrong;
+
+use common::{planned, simulate_by};
+use lanescope::plan::Plan;
+use lanescope::plan::storage::Medium;
+use lanescope::result::{SimulatedIos, SimulatedLink, Simulation};
+
+/// A host with one adapter at the end of a link of 1 B/ns, all of it without DLLPs and ordered sets.
+const HOST: &str = r#"
+[parts.host]
+is = "root-complex"
+read_latency = "400 ns"
+write_latency = "100 ns"
+completion_size = "128 B"
+[parts.hba]
+is = "host-adapter"
+header = "3DW"
+command_time = "5 us"
+command_bytes = "64 B"
+status_bytes = "64 B"
+[links.slot]
+between = ["host", "hba"]
+pcie = "gen1 x4"
+mps = "128 B"
+delay = "1 ns"
+ack_every = "never"
+update_fc_every = "never"
+skp_interval = "never"
+"#;
+
+/// A RAM disk on Fibre Channel.
+const RAM: &str = r#"
+[parts.ram]
+is = "ram-disk"
+latency = "20 us"
+[links.fc]
+between = ["hba", "ram"]
+fc = "4GFC"
+"#;
+
+/// One worker.
+const IO: &str = r#"
+[flows.io]
+from = "host"
+to = "ram"
+do = "io"
+submit_time = "5 us"
+complete_time = "10 us"
+"#;
+
+/// Simulates a text that must be right, and checks what every run keeps.
+fn simulate(text: &str, sets: &[&str]) -> Simulation {
+    let plan = planned(text, sets);
+    let s = simulate_by(&plan, plan.stop.seed as u64, u64::MAX);
+    check(&plan, &s, &[]);
+    s
+}
+
+/// The times of a table of I/Os.
+fn ios<'a>(s: &'a Simulation, name: &str) -> &'a SimulatedIos {
+    common::simulated(s, name).ios.as_ref().expect("a flow of I/Os")
+}
+
+/// Femtoseconds of a time that was given in seconds.
+fn fs(seconds: f64) -> u64 {
+    (seconds * 1e15).round() as u64
+}
+
+/// The wires of storage, behind those of PCIe.
+fn wires<'a>(plan: &Plan, s: &'a Simulation) -> &'a [SimulatedLink] {
+    &s.links[2 * plan.links.len()..]
+}
+
+/// What every run keeps: each slot of each wire is accounted for, Little's law, no more outstanding than asked for, stages that add up. `silent` is for how
+/// long, at its end, no operation of each flow had been done.
+fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
+    let silent = |i: usize| silent.get(i).copied().unwrap_or(0.0);
+    common::laws::check(plan, s, &(0..s.flows.len()).map(silent).collect::<Vec<_>>());
+    for (link, wire) in wires(plan, s).iter().zip(plan.storage.wires()) {
+        let whole = (link.coded / 8.0 * s.window).round() as u64;
+        // What an end of the window cuts is counted whole, where it begins: a frame with the R_RDYs behind it, or a connection.
+        let longest = match &wire.transport.medium {
+            Medium::Fc { credit, .. } => 2148 + 24 + 8 * credit[0].max(credit[1]) as u64,
+            Medium::Scsi { keys, .. } => (keys.burst.typical.0 as f64 * 1.01 + link.coded / 8.0 * 40e-6) as u64,
+        };
+        let total = link.slots.total();
+        assert!(total.abs_diff(whole) <= longest, "{} to {}: {total} slots of {whole}", link.name, link.to);
+        assert!(link.slots.idle.iter().all(|n| *n <= whole + longest), "{}: {:?}", link.name, link.slots.idle);
+    }
+    let first = s.flows.len() - plan.storage.groups().len();
+    for ((i, flow), members) in s.flows.iter().enumerate().skip(first).zip(plan.storage.groups()) {
+        let times = flow.ios.as_ref().expect("a flow of I/Os");
+        let outstanding: f64 = members.iter().map(|m| plan.storage.flows[*m].outstanding.typical.get() as f64).sum();
+        assert!(flow.in_flight <= outstanding * (1.0 + 1e-9), "{}: {} in flight", flow.name, flow.in_flight);
+        if flow.operations >= 32 && 20.0 * flow.max < s.window {
+            // The two sides count what is in flight at the window's ends differently.
+            let edge = 2.0 * outstanding * (flow.max + silent(i)) / s.window;
+            let off = (flow.in_flight - flow.little).abs();
+            assert!(off <= edge + 1e-9, "{}: {} in flight, {} by Little's law", flow.name, flow.in_flight, flow.little);
+            let many = flow.operations as f64 > 800.0 * outstanding
+                && flow.max < 3.0 * flow.latency.mean
+                && silent(i) <= flow.max;
+            assert!(!many || off <= 0.005 * flow.little, "{}: {} and {}", flow.name, flow.in_flight, flow.little);
+        }
+        if flow.operations > 0 && flow.latency.half.is_none() {
+            let sum: f64 = times.stages.iter().sum();
+            assert!((sum / flow.latency.mean - 1.0).abs() < 1e-9, "{}: {sum} of {}", flow.name, flow.latency.mean);
+        }
+        assert!(times.stages.iter().all(|t| t.is_finite() && *t >= 0.0), "{:?}", times.stages);
+        assert!(times.busy.iter().all(|(_, share)| (0.0..1.01).contains(share)), "{:?}", times.busy);
+        common::within(1e-12, times.per_second, flow.operations as f64 / s.window);
+    }
+}

@@ -1,0 +1,217 @@
+//! What a user can write wrongly about storage: each message stands at its place and says what to do.
+
+use super::{HOST, IO, RAM};
+use crate::common::{plan, wrong};
+
+const GOOD: &str = r#"
+[parts.disk]
+is = "disk"
+count = 4
+[links.bus]
+between = ["hba", "disk.*"]
+scsi = "ultra320"
+[parts.lun]
+is = "array"
+level = "raid5"
+disks = ["disk.*"]
+[flows.array]
+from = "host"
+to = "lun"
+do = "io"
+access = { size = "64 KiB" }
+"#;
+
+/// The good scenario, with a cache.
+fn text() -> String {
+    let host = HOST.replace("status_bytes = \"64 B\"", "status_bytes = \"64 B\"\ncache = \"64 MiB\"");
+    format!("{host}{RAM}{IO}access = {{ size = \"2 KiB\" }}\n{GOOD}")
+}
+
+/// The same with something else in the place of a piece of it.
+fn broken(old: &str, new: &str) -> String {
+    let text = text();
+    assert!(text.contains(old), "there is no {old:?}");
+    wrong(&text.replacen(old, new, 1), &[])
+}
+
+/// All of it is in a message that has a place.
+#[track_caller]
+fn has(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in\n{message}");
+    }
+    assert!(message.contains("t.toml:"), "no place:\n{message}");
+}
+
+#[test]
+fn the_good_one_is_good() {
+    let (p, d) = plan(&text(), &[]);
+    assert!(p.is_some(), "{d}");
+}
+
+#[test]
+fn access_specifications() {
+    let access = "access = { size = \"2 KiB\" }";
+    let of = |line: &str| broken(access, &format!("access = {line}"));
+    has(
+        &of("[{ size = \"2 KiB\", share = \"50 %\" }, { size = \"4 KiB\", share = \"40 %\" }]"),
+        &["add up to 90 %", "access"],
+    );
+    has(&of("{ size = \"0 B\" }"), &["1 B to 1 GiB"]);
+    has(&of("{ size = \"2 GiB\" }"), &["1 B to 1 GiB"]);
+    has(&of("{ size = \"-1 B\" }"), &["a size cannot be negative"]);
+    has(&of("{ size = \"99999999999999999999 B\" }"), &["99999999999999999999"]);
+    has(&of("{ size = \"2 KiB\", read = \"101 %\" }"), &["percentage from 0 to 100"]);
+    has(&of("{ size = \"2 KiB\", read = \"-1 %\" }"), &["percentage from 0 to 100"]);
+    has(&of("{ size = \"2 KiB\", read = \"nan %\" }"), &["percentage from 0 to 100"]);
+    has(&of("{ size = \"2 KiB\", random = 50 }"), &["percentage from 0 to 100", "67 %"]);
+    has(&of("{ size = \"2 KiB\", read = \"33.333 %\" }"), &["finer than 0.01 %"]);
+    has(&of("{ size = \"2 KiB\", raed = \"0 %\" }"), &["no key \"raed\"", "did you mean read?"]);
+    has(&of("{ read = \"0 %\" }"), &["needs its size"]);
+    has(&of("{ size = \"2 KiB\", burst = 0 }"), &["burst = 0"]);
+    has(&of("{ size = \"2 KiB\", delay = \"-1 ms\" }"), &["a duration cannot be negative"]);
+    has(&of("[]"), &["1 to 100 lines"]);
+    let many = vec!["{ size = \"2 KiB\", share = \"1 %\" }"; 101].join(", ");
+    has(&of(&format!("[{many}]")), &["1 to 100 lines"]);
+    has(&broken(access, ""), &["neither access nor test", "access = {"]);
+    has(&broken(access, &format!("{access}\ntest = \"read\"")), &["has access and test", "one of the two"]);
+    has(&broken(access, "test = \"raed\""), &["raed", "did you mean"]);
+    has(&broken(access, "test = \"read\"\nrecord = \"0 B\""), &["record = 0 B", "1 B to 1 GiB"]);
+    has(&broken(access, "test = \"read\"\nrequest = \"2 GiB\""), &["request = 2 GiB", "1 B to 1 GiB"]);
+}
+
+#[test]
+fn how_many_and_how_much() {
+    let access = "access = { size = \"2 KiB\" }";
+    let with = |line: &str| broken(access, &format!("{access}\n{line}"));
+    has(&with("outstanding = 0"), &["outstanding"]);
+    has(&with("outstanding = 1000000"), &["1000000 I/Os outstanding", "at most 65536"]);
+    has(&with("workers = 0"), &["workers"]);
+    has(&with("workers = 4000000000"), &["a count is at most 16777216"]);
+    has(&with("outstanding = 65536\nworkers = 100"), &["I/Os in flight", "at most 1048576"]);
+    has(&with("workers = 2000000"), &["2000000 pairs of a worker and a target", "at most"]);
+    has(&with("file = \"0 B\""), &["a file of 0 B", "leave file out"]);
+    has(&with("file = \"2 GiB\""), &["a file of 2 GiB on ram, which holds 1 GiB", "at most"]);
+    has(&with("file = \"1 KiB\""), &["an I/O of 2 KiB in a range of 1 KiB", "file"]);
+    has(&broken("latency = \"20 us\"", "capacity = \"1 KiB\""), &["an I/O of 2 KiB in a range of 1 KiB", "ram"]);
+    has(&broken("latency = \"20 us\"", "capacity = \"100 B\""), &["a RAM disk of 100 B", "a sector"]);
+    has(&broken("latency = \"20 us\"", "rate = \"0 B/s\""), &["rate"]);
+    has(&broken("latency = \"20 us\"", "capacity = \"-1 GiB\""), &["a size cannot be negative"]);
+    let test = |line: &str| broken(access, line);
+    has(&test("test = \"read\"\nfile = \"4 KiB\""), &["an I/O of 256 KiB in a range of 4 KiB", "request"]);
+    has(&test("test = \"random-read\"\nfile = \"4 KiB\""), &["an I/O of 64 KiB in a range of 4 KiB", "record"]);
+}
+
+#[test]
+fn who_and_where() {
+    let from = "from = \"host\"\nto = \"ram\"";
+    has(&broken(from, "from = \"hba\"\nto = \"ram\""), &["\"hba\" is no host", "root complex"]);
+    has(&broken(from, "from = \"hots\"\nto = \"ram\""), &["\"hots\" is no host", "did you mean host?"]);
+    has(
+        &broken(from, "from = \"host\"\nto = \"hba\""),
+        &["hba is nothing to read from or write to", "disks, RAM disks and arrays"],
+    );
+    has(&broken(from, "from = \"host\"\nto = \"host.memory\""), &["host.memory", "disks, RAM disks and arrays"]);
+    has(&broken(from, "from = \"host\"\nto = \"rma\""), &["rma", "did you mean ram?"]);
+    let switch = format!(
+        "{}[parts.sw]\nis = \"switch\"\n",
+        text().replace("between = [\"host\", \"hba\"]", "between = [\"sw.down.0\", \"hba\"]")
+    );
+    let switch = format!("{switch}[links.up]\nbetween = [\"host\", \"sw.up\"]\npcie = \"gen1 x4\"\n");
+    has(&wrong(&switch.replacen(from, "from = \"sw\"\nto = \"ram\"", 1), &[]), &["\"sw\" is no host", "root complex"]);
+    assert!(plan(&switch, &[]).0.is_some());
+    let two = format!(
+        "{}[parts.other]\nis = \"root-complex\"\n[parts.card]\nis = \"endpoint\"\n[links.b]\nbetween = [\"other\", \"card\"]\npcie = \"gen1 x4\"\n",
+        text()
+    );
+    has(
+        &wrong(&two.replacen(from, "from = \"other\"\nto = \"ram\"", 1), &[]),
+        &["ram hangs on hba, which is not other's"],
+    );
+}
+
+#[test]
+fn arrays() {
+    has(&broken("disks = [\"disk.*\"]", "disks = [\"disk.0\", \"disk.1\"]"), &["raid5 of 2 disks", "at least three"]);
+    has(&broken("raid5", "raid1"), &["raid1 of 4 disks", "raid10"]);
+    has(
+        &broken("disks = [\"disk.*\"]", "disks = [\"disk.0\", \"disk.1\", \"disk.0\"]"),
+        &["disk.0 is in the array twice"],
+    );
+    has(&broken("disks = [\"disk.*\"]", "disks = [\"disk.*\", \"disk.1\"]"), &["is in the array twice"]);
+    has(&broken("disks = [\"disk.*\"]", "disks = [\"disk.*\", \"hba\"]"), &["hba is no disk"]);
+    has(&broken("disks = [\"disk.*\"]", "disks = []"), &["disks"]);
+    has(
+        &broken("disks = [\"disk.*\"]", "disks = [\"disk.*\"]\nstrip = \"1000 B\""),
+        &["does not divide into sectors", "512 B"],
+    );
+    has(&broken("disks = [\"disk.*\"]", "disks = [\"disk.*\"]\nstrip = \"0 B\""), &["does not divide into sectors"]);
+    let small = text().replace("count = 4", "count = 4\ncapacity = \"1 MiB\"");
+    let coarse = small.replace("level = \"raid5\"", "level = \"raid5\"\nstrip = \"2 MiB\"");
+    has(&wrong(&coarse, &[]), &["a strip of 2 MiB does not fit on its disks", "the smallest of them holds 1 MiB"]);
+    has(&broken("cache = \"64 MiB\"", ""), &["hba has no cache to run an array in", "parts.hba.cache"]);
+    let again = format!("{}[parts.second]\nis = \"array\"\nlevel = \"raid0\"\ndisks = [\"disk.3\"]\n", text());
+    has(&wrong(&again, &[]), &["disk.3 is in lun already"]);
+    let nested = text().replace("disks = [\"disk.*\"]", "disks = [\"disk.*\", \"lun\"]");
+    has(&wrong(&nested, &[]), &["lun is no disk"]);
+}
+
+#[test]
+fn wires() {
+    has(&broken("fc = \"4GFC\"", "fc = \"3GFC\""), &["no Fibre Channel of \"3GFC\"", "4GFC"]);
+    has(&broken("fc = \"4GFC\"", "fc = \"4GFC\"\nframe = \"2116 B\""), &["a frame with 2116 B", "2112 B"]);
+    has(&broken("fc = \"4GFC\"", "fc = \"4GFC\"\nframe = \"0 B\""), &["a frame with 0 B", "1 B to 2112 B"]);
+    has(&broken("scsi = \"ultra320\"", "scsi = \"ultra3200\""), &["no SCSI bus \"ultra3200\"", "did you mean"]);
+    has(
+        &broken("scsi = \"ultra320\"", "scsi = \"ultra320\"\nburst = \"100 B\""),
+        &["bursts of 100 B", "512 B to 16 MiB"],
+    );
+    let more = |link: &str| wrong(&format!("{}[links.more]\n{link}\n", text()), &[]);
+    has(&more("between = [\"hba\", \"ram\"]\nfc = \"4GFC\""), &["ram is already plugged into links.fc", "one port"]);
+    has(&more("between = [\"hba\", \"disk.*\"]\nscsi = \"ultra2\""), &["disk.0 is already plugged into links.bus"]);
+    has(
+        &more("between = [\"ram\", \"hba\"]\nfc = \"4GFC\""),
+        &["ram is not a host adapter", "the adapter comes first"],
+    );
+    has(&more("between = [\"hba\", \"lun\"]\nfc = \"4GFC\""), &["lun is not a disk or RAM disk"]);
+    has(
+        &more("between = [\"hba\", \"host\"]\nfc = \"4GFC\""),
+        &["host is not a disk or RAM disk", "adapter comes first"],
+    );
+    has(&more("between = [\"hba\"]\nfc = \"4GFC\""), &["a link joins an adapter and its targets"]);
+    has(&more("between = []\nfc = \"4GFC\""), &["a link joins an adapter and its targets"]);
+    let loose = format!("{}[parts.lost]\nis = \"disk\"\n", text());
+    has(&wrong(&loose, &[]), &["lost is wired to nothing", "fc or scsi"]);
+    has(&broken("count = 4", "count = 16"), &["17 devices on one bus", "16 identifiers"]);
+    let narrow = text().replace("count = 4", "count = 8").replace("ultra320", "ultra2-narrow");
+    has(&wrong(&narrow, &[]), &["9 devices on one bus", "ultra2-narrow has 8 identifiers"]);
+    has(
+        &broken("between = [\"hba\", \"disk.*\"]", "between = [\"hba\", \"disk.0\", \"disk.1\", \"disk.2\"]"),
+        &["disk.3 is wired to nothing"],
+    );
+    let text = text().replace("[links.bus]", "[parts.second]\nis = \"host-adapter\"\ncache = \"1 MiB\"\n[links.slot2]\nbetween = [\"host\", \"second\"]\npcie = \"gen1 x4\"\n[links.bus2]\nbetween = [\"second\", \"disk.3\"]\nscsi = \"ultra2\"\n[links.bus]").replace("[\"hba\", \"disk.*\"]", "[\"hba\", \"disk.0\", \"disk.1\", \"disk.2\"]");
+    has(&wrong(&text, &[]), &["disk.3 hangs on another adapter", "an array is its adapter's"]);
+    has(
+        &broken(
+            "between = [\"host\", \"hba\"]\npcie = \"gen1 x4\"",
+            "between = [\"host\", \"nothing\"]\npcie = \"gen1 x4\"",
+        ),
+        &["nothing"],
+    );
+}
+
+#[test]
+fn disks() {
+    let with = |line: &str| broken("count = 4", &format!("count = 4\n{line}"));
+    has(&with("inner_rate = \"100 MB/s\""), &["inner_rate is above its outer_rate"]);
+    has(&with("track_seek = \"20 ms\""), &["seeks do not rise", "at most"]);
+    has(&with("capacity = \"1 KiB\""), &["a disk of 1 KiB", "at least 1 MiB"]);
+    has(&with("rpm = 0"), &["rpm"]);
+    has(&with("zones = 0"), &["zones"]);
+    has(&with("outer_rate = \"0 B/s\""), &["rate"]);
+    has(&with("rpm = 99999999999999999999"), &["rpm"]);
+    has(&with("command_time = \"6 h\""), &["5 h"]);
+    has(&with("queue_depth = 3"), &["queue_depth"]);
+    has(&broken("command_time = \"5 us\"", "queue_depth = 0"), &["queue_depth"]);
+    has(&broken("command_time = \"5 us\"", "memory_bandwidth = \"0 B/s\""), &["memory_bandwidth"]);
+}
