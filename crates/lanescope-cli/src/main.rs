@@ -113,6 +113,9 @@ struct Simulate {
     /// Or until the means are this tight, e.g. "±0.5 %"
     #[arg(long, value_name = "PERCENT", conflicts_with = "length")]
     until: Option<String>,
+    /// Or the whole of run.max_time, however tight the means are before its end, and however many packets that takes
+    #[arg(long, conflicts_with_all = ["length", "until", "vary"])]
+    full: bool,
     /// Start of all random numbers
     #[arg(long)]
     seed: Option<u32>,

@@ -575,3 +575,20 @@ fn a_bus_by_its_clocks() {
     assert!(dir.path().join("waterfall-slots.svg").exists());
     assert!(out(&["need", &file, "--flow", "rx", "--rate", "9 Gb/s"], 2).1.contains("shared bus"));
 }
+
+#[test]
+fn full_runs_the_whole_time_however_tight_the_means_are() {
+    let text = "[parts.host]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"host\", \"nic\"]\npcie = \"gen3 x4\"\n\
+                [flows.rx]\nfrom = \"nic\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n[run]\nmax_time = \"3 ms\"\nmax_packets = 100\n";
+    let file = std::env::temp_dir().join(format!("lanescope-full-{}.toml", std::process::id()));
+    std::fs::write(&file, text).expect("a scenario");
+    let out = std::process::Command::new(env!("CARGO_BIN_EXE_lanescope"))
+        .args(["simulate", "--full", "--json"])
+        .arg(&file)
+        .output()
+        .expect("the command runs");
+    let _ = std::fs::remove_file(&file);
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(report["simulation"]["ending"]["ending"], "length");
+    assert_eq!(report["simulation"]["window"], 0.003);
+}

@@ -187,10 +187,13 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
     if !answered.vary.is_empty() {
         return grid(answered, &answered.scenario.sets, true);
     }
-    let (plan, mut diagnostics) = match load(&answered.scenario) {
+    let (mut plan, mut diagnostics) = match load(&answered.scenario) {
         Ok(p) => p,
         Err(code) => return code,
     };
+    if a.full {
+        plan.stop = plan.stop.whole();
+    }
     let mut report = estimate(&plan, &diagnostics);
     if !report.flows.is_empty() {
         match simulate::simulate(a, &plan, &report, &mut diagnostics) {

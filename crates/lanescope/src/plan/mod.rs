@@ -83,6 +83,13 @@ pub struct Stop {
     pub seed: u32,
 }
 
+impl Stop {
+    /// The same, but for as long as a run may be: tight or not, and however many packets that takes.
+    pub fn whole(&self) -> Stop {
+        Stop { length: Some(self.length.unwrap_or(self.max_time)), max_packets: u64::MAX, ..self.clone() }
+    }
+}
+
 /// A part with its wired ports.
 #[derive(Clone, Debug)]
 pub struct Part {
