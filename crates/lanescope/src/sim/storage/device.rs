@@ -30,6 +30,8 @@ struct Heads {
     at: u64,
     /// Whether that was read.
     read: bool,
+    /// Whether the last read went on where the one before had ended, or not far behind.
+    reads_on: bool,
     /// When the media are done with all that was asked for.
     media: u64,
 }
@@ -169,9 +171,12 @@ impl Heads {
         // Whole sectors move: the rest of one is passed over.
         let (from, to) = (offset / SECTOR * SECTOR, (offset + size).next_multiple_of(SECTOR));
         let follows = from == self.at && read == self.read;
+        // Whoever has read on once is read ahead for, and may leave something out: that passes below the heads all the same.
         let skipped = from.wrapping_sub(self.at);
-        let begin = if read && self.read && skipped <= self.cache {
-            // It has gone on reading, as far as its cache goes; what is skipped passes below the heads all the same.
+        let reads_on = read && self.read && (follows || self.reads_on && skipped <= self.cache);
+        self.reads_on = reads_on;
+        let begin = if reads_on {
+            // It has gone on reading, as far as its cache goes.
             self.media.saturating_add(pace.span(skipped)).max(start.saturating_sub(ahead))
         } else if follows && self.media >= start {
             self.media
