@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume, seek};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Verdict};
-use crate::scenario::keys::{Disk, Level, Line, WHOLE};
+use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -213,19 +213,23 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
     let a = &storage.arrays[array as usize];
     let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
     let data = a.data_disks() as f64;
-    // What a disk is asked for at once: a strip, or as much of it as there is.
-    let piece = k.bytes.min(strip);
+    let keys = &storage.adapters[a.adapter as usize].keys;
+    let back = keys.write_policy.typical == WritePolicy::WriteBack;
+    // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up strips in a cache.
+    let gathered = !k.read && back && k.random < 1.0;
+    let piece = if gathered { strip } else { k.bytes.min(strip) };
     // Bytes of disk reads and disk writes, and passages through memory and parity engine, per byte of the I/O. Sequential writes, and random
     // ones that cover their stripes, are written with a parity of the new data alone.
-    let whole = k.random < 1.0 || k.bytes >= strip * data;
+    let whole = gathered || k.bytes >= strip * data;
+    // The parity of a part of a stripe is as long as that, up to a strip.
+    let span = (strip / k.bytes).min(1.0);
     let (reads, writes, memory, parity) = match (k.read, level, whole) {
         (true, _, _) => (1.0, 0.0, 2.0, 0.0),
         (false, Level::Raid0, _) => (0.0, 1.0, 2.0, 0.0),
         (false, Level::Raid1 | Level::Raid10, _) => (0.0, 2.0, 3.0, 0.0),
         (false, Level::Raid5, true) => (0.0, 1.0 + 1.0 / data, 3.0 + 2.0 / data, 1.0),
-        (false, Level::Raid5, false) => (2.0, 2.0, 6.0, 3.0),
+        (false, Level::Raid5, false) => (1.0 + span, 1.0 + span, 4.0 + 3.0 * span, 2.0 + span),
     };
-    let keys = &storage.adapters[a.adapter as usize].keys;
     let bytes = k.count * k.bytes;
     if let Some(rate) = &keys.memory_bandwidth {
         add(Part::Cache(a.adapter), rate.at(corner).bytes(), bytes * memory);
@@ -233,6 +237,9 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
     if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
         add(Part::Parity(a.adapter), rate.at(corner).bytes(), bytes * parity);
     }
+    // The pieces of one I/O on one disk lie side by side: its heads move once.
+    let pieces = (k.bytes / piece).max(1.0);
+    let moves = k.random * pieces.min(n) / pieces;
     let each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if per_byte > 0.0 {
             // A sequential reader of RAID 5 passes over the parity.
@@ -242,9 +249,9 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
             a.disks.iter().for_each(|d| command(storage, corner, flow, *d, kind, bytes * per_byte / piece / n, add));
         }
     };
-    each(true, reads, k.random, add);
+    each(true, reads, moves, add);
     // What was just read to work out a parity is written where the heads are: no less than its transfer, and nothing more in a bound.
-    each(false, writes, if reads > 0.0 { 0.0 } else { k.random }, add);
+    each(false, writes, if reads > 0.0 { 0.0 } else { moves }, add);
 }
 
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind those of PCIe.

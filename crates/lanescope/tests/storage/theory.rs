@@ -176,6 +176,17 @@ fn small_writes_of_raid_5_cost_four_commands() {
 }
 
 #[test]
+fn small_writes_that_follow_one_another_make_up_strips() {
+    let access = "{ size = \"4 KiB\", read = \"0 %\" }";
+    let s = simulate(&text(&array(5, "raid5"), access, "100 ms"), &["flows.io.outstanding=8"]);
+    // Each strip of 64 KiB is one command, and four of them need one more: nothing is read.
+    let commands: u64 = s.links[2..].iter().step_by(2).map(|l| (l.slots.requests) / 68).sum();
+    let strips: f64 = s.links[2..].iter().step_by(2).map(|l| l.slots.payload as f64 / 65_536.0).sum();
+    assert!(strips > 40.0 && (commands as f64 - strips).abs() < 41.0, "{commands} commands for {strips} strips");
+    assert!(s.links[2..].iter().skip(1).step_by(2).all(|l| l.slots.payload == 0));
+}
+
+#[test]
 fn a_cache_hides_the_disks_while_it_has_room() {
     // 16 MiB: so many of 64 KiB go in at the rate of the host's side, and the disks' rate comes after.
     let access = "{ size = \"4 KiB\", read = \"0 %\", random = \"100 %\" }";

@@ -330,7 +330,7 @@ impl Fabric {
         let mut tasks = Vec::new();
         let a = &self.arrays[array as usize];
         let w = &a.works[work as usize];
-        for &(place, bytes) in &w.pieces {
+        for (place, bytes) in joined(&w.pieces, a.strip) {
             let (disk, _) = a.disk(w.stripe, place / a.strip);
             tasks.push((a.disks[disk], w.stripe * a.strip + place % a.strip, bytes));
         }
@@ -362,7 +362,7 @@ impl Fabric {
         let a = &self.arrays[array as usize];
         let w = &a.works[work as usize];
         let mut tasks = Vec::new();
-        for &(place, bytes) in &w.pieces {
+        for (place, bytes) in joined(&w.pieces, a.strip) {
             let (disk, mirror) = a.disk(w.stripe, place / a.strip);
             let offset = w.stripe * a.strip + place % a.strip;
             tasks.extend([Some(disk), mirror].into_iter().flatten().map(|d| (a.disks[d], offset, bytes)));
@@ -405,6 +405,20 @@ impl Fabric {
         }
         self.admit(array, now);
     }
+}
+
+/// What a disk is told at once: pieces that touch one another within a strip are one.
+fn joined(pieces: &[(u64, u64)], strip: u64) -> Vec<(u64, u64)> {
+    let mut all = pieces.to_vec();
+    all.sort_unstable();
+    all.dedup_by(|next, last| {
+        let joins = next.0 <= last.0 + last.1 && next.0 / strip == last.0 / strip;
+        if joins {
+            last.1 = last.1.max(next.0 + next.1 - last.0);
+        }
+        joins
+    });
+    all
 }
 
 /// The part of a strip that pieces of a stripe cover: from the first to the last byte that any of them has.
