@@ -139,6 +139,7 @@ impl Heads {
             at: 0,
             // Nothing has been read ahead before anything is asked for.
             read: false,
+            reads_on: false,
             media: 0,
         }
     }
