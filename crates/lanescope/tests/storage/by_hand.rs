@@ -140,7 +140,7 @@ fn one_read_of_a_disk_on_a_scsi_bus() {
         format!("{HOST}{DISKS}{IO}access = {{ size = \"4 KiB\" }}\n[run]\nfor = \"6200 us\"\nwarmup = \"0 s\"\n");
     let s = simulate(&text, &["flows.io.to=disk.0"]);
     // The heads stand there; the disk has come round after 6 ms.
-    assert!(PROCESSED + COMMAND + 100 * US < 6000 * US);
+    const { assert!(PROCESSED + COMMAND + 100 * US < 6000 * US) };
     let ready = 6000 * US + MEDIA;
     // Reselection: IDENTIFY and tag, 4 KiB at 80 MB/s, status, COMMAND COMPLETE.
     let data = ready + CONNECT + (1000 + 400 + 51_200 + 600 + 600) * NS;

@@ -99,7 +99,7 @@ impl Fabric {
                 }
             }
             Job::FromCache { io, bytes } => self.moved_of(io, bytes as u64, now),
-            Job::ToCache { io, bytes } => self.into_cache(io, bytes as u64, now),
+            Job::ToCache { io, bytes } => self.take_in(io, bytes as u64, now),
             Job::Status { io } => self.answered(io, now),
         }
     }

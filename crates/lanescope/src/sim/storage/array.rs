@@ -229,7 +229,7 @@ impl Fabric {
     }
 
     /// Data for the cache have crossed the host's bus.
-    pub(super) fn into_cache(&mut self, io: u32, bytes: u64, now: u64) {
+    pub(super) fn take_in(&mut self, io: u32, bytes: u64, now: u64) {
         let adapter = self.flows[self.ios.all[io as usize].flow as usize].adapter;
         let at = self.adapters[adapter as usize].memory.pass(bytes, now);
         let marks = &mut self.ios.all[io as usize].marks;
