@@ -16,6 +16,7 @@ pub mod kernel;
 mod knots;
 mod report;
 mod requester;
+mod slab;
 mod source;
 mod stats;
 mod storage;

@@ -6,6 +6,7 @@
 use super::clock::Pace;
 use super::fabric::Net;
 use super::kernel::NEVER;
+use super::slab::Slab;
 use super::source::{Next, Source};
 use super::wire::Tlp;
 use crate::protocol::pcie::{self, Class, Header, SIZES};
@@ -178,37 +179,6 @@ impl Tags {
     }
 }
 
-/// A table whose free entries are used again.
-#[derive(Clone, Debug)]
-struct Table<T> {
-    all: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T: Copy> Table<T> {
-    const fn new() -> Table<T> {
-        Table { all: Vec::new(), free: Vec::new() }
-    }
-
-    fn add(&mut self, value: T) -> u32 {
-        match self.free.pop() {
-            Some(i) => {
-                self.all[i as usize] = value;
-                i
-            }
-            None => {
-                self.all.push(value);
-                self.all.len() as u32 - 1
-            }
-        }
-    }
-
-    fn remove(&mut self, i: u32) -> T {
-        self.free.push(i);
-        self.all[i as usize]
-    }
-}
-
 /// An outstanding read request.
 #[derive(Clone, Copy, Debug)]
 struct Read {
@@ -257,8 +227,8 @@ pub(super) struct Requester {
     pub(super) latency: u64,
     /// Carries what was read to its place: its rate, and when it is free.
     pub(super) bus: Option<Gate>,
-    reads: Table<Read>,
-    ops: Table<Op>,
+    reads: Slab<Read>,
+    ops: Slab<Op>,
     /// What will be done when, the earliest first.
     finishing: VecDeque<(u64, Finish)>,
 }
@@ -279,8 +249,8 @@ impl Requester {
             gap_until: 0,
             latency: 0,
             bus: None,
-            reads: Table::new(),
-            ops: Table::new(),
+            reads: Slab::new(),
+            ops: Slab::new(),
             finishing: VecDeque::new(),
         }
     }

@@ -13,6 +13,7 @@ mod worker;
 
 use super::clock::Pace;
 use super::kernel::NEVER;
+use super::slab::Slab;
 use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::plan::storage::{Dma, Medium, Storage, Volume};
@@ -129,37 +130,6 @@ struct Io {
     tasks: u32,
     /// Moments: begun, at the adapter, sent on, first data moved, last data moved, status in host memory.
     marks: [u64; 6],
-}
-
-/// A table whose free entries are used again.
-#[derive(Clone, Debug)]
-struct Slab<T> {
-    all: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T: Copy> Slab<T> {
-    fn new() -> Slab<T> {
-        Slab { all: Vec::new(), free: Vec::new() }
-    }
-
-    fn add(&mut self, value: T) -> u32 {
-        match self.free.pop() {
-            Some(i) => {
-                self.all[i as usize] = value;
-                i
-            }
-            None => {
-                self.all.push(value);
-                self.all.len() as u32 - 1
-            }
-        }
-    }
-
-    fn remove(&mut self, i: u32) -> T {
-        self.free.push(i);
-        self.all[i as usize]
-    }
 }
 
 /// An event at its moment; ties go by the order in which they were planned.
