@@ -183,6 +183,7 @@ fn rows() -> Vec<Row> {
             .mark(0.2),
         Row::new("reads of 512 B in 64 B", "hop", ft8, || simulated(&devices(1, 512, "read"))).goal(0.05).mark(0.1),
         Row::new("writes, 15 devices", "hop", ft8, || simulated(&devices(15, 256, "write"))),
+        Row::new("Iometer, 5 drives, a switch", "hop", ft8, || simulated(include_str!("iometer.toml"))),
         Row::new("writes, 1 of 1,024 parts busy", "hop", Against::Alone, || simulated(&mostly_idle())).goal(0.5),
         Row::new("Ethernet FT8, plain FIFOs", "hop", ft8, || simulated(&fat_tree_of(8, false))).goal(0.25).mark(0.5),
         Row::new("Ethernet FT8, PFC", "hop", ft8, || simulated(&fat_tree_of(8, true))).goal(1.0 / 7.0).mark(0.25),
