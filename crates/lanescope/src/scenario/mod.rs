@@ -318,8 +318,9 @@ pub fn read(
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
     let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    // What a bus joins is known even where something else of it is wrong.
+    let on_bus: HashSet<String> = buses.iter().flat_map(|(_, t, _)| groups_between(t)).collect();
     let buses = read_named(diagnostics, buses, BusLink::read);
-    let on_bus: HashSet<&str> = buses.iter().flat_map(|b| b.keys.groups()).collect();
     for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf, &on_bus) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
@@ -385,6 +386,19 @@ pub fn read(
         traces,
         run: run?,
     })
+}
+
+/// The tables of the parts that a link names, as far as they can be read.
+fn groups_between(table: &Table) -> Vec<String> {
+    let names = match table.get("between").map(|n| &n.value) {
+        Some(Value::Array(list)) => list.as_slice(),
+        _ => &[],
+    };
+    let group = |n: &Node| match &n.value {
+        Value::Text(s) => s.split('.').next().map(str::to_owned),
+        _ => None,
+    };
+    names.iter().filter_map(group).collect()
 }
 
 /// A link is a shared bus where it says so.
@@ -590,7 +604,7 @@ fn read_parts(
     diagnostics: &mut Diagnostics,
     things: Vec<(String, Table, Span)>,
     shelf: &mut Shelf,
-    on_bus: &HashSet<&str>,
+    on_bus: &HashSet<String>,
 ) -> Vec<Part<AnyKeys>> {
     // "nic.1" changes one instance of "nic".
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));

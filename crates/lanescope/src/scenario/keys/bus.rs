@@ -191,10 +191,3 @@ table! {
         pci: must pci::Speed, One;
     }
 }
-
-impl BusLink {
-    /// The tables of the parts that are on it.
-    pub fn groups(&self) -> impl Iterator<Item = &str> {
-        self.between.typical.0.iter().map(|n| n.text.split('.').next().unwrap_or_default())
-    }
-}
