@@ -24,7 +24,7 @@ const WRONG: u8 = 2;
     name = "lanescope",
     version,
     about,
-    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml"
+    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, --storage)"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -122,7 +122,7 @@ struct Simulate {
     /// Run with so many seeds, from the first on, and say how far apart they are
     #[arg(long, value_name = "N", conflicts_with_all = ["series", "vary"], value_parser = clap::value_parser!(u32).range(2..=1000))]
     seeds: Option<u32>,
-    /// Write a time series to this CSV file: throughput, queues, credits in use, utilisation, memory of Ethernet switches
+    /// Write a time series to this CSV file: throughput, I/Os a second, queues, credits in use, utilisation, memory of Ethernet switches
     #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "vary")]
     series: Option<PathBuf>,
     /// Time between the rows of --series, e.g. "1 us"

@@ -10,12 +10,14 @@ use lanescope::estimate::estimate;
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
-use lanescope::result::{Ending, Report, Verdict};
+use lanescope::result::{Ending, Report, SimulatedFlow, Verdict};
 use lanescope::scenario::Included;
+use lanescope::scenario::keys::Setting;
 use lanescope::scenario::quantity::{Confidence, Origin};
-use lanescope::units::human_rate;
+use lanescope::units::{digits, human_rate, human_time};
 use rayon::prelude::*;
 use serde_json::json;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -88,9 +90,18 @@ pub(crate) fn check(a: &Scenario) -> u8 {
             output::print(&format!(
                 "{}: {} parts{kinds}, {} links, {} flows{warnings}\n",
                 a.file,
-                plan.parts.len() + network.nodes.len() + plan.buses.bridges.len() + plan.buses.devices.len(),
-                plan.links.len() + network.links.len() + plan.buses.buses.len(),
-                plan.flows.len() + network.streams.len() + plan.buses.flows.len()
+                plan.parts.len()
+                    + network.nodes.len()
+                    + plan.buses.bridges.len()
+                    + plan.buses.devices.len()
+                    + plan.storage.targets.len()
+                    + plan.storage.arrays.len(),
+                plan.links.len() + network.links.len() + plan.buses.buses.len() + plan.storage.transports.len(),
+                // What adapters move for the I/Os is no flow that anybody wrote.
+                plan.flows.iter().filter(|f| !f.is_fed()).count()
+                    + network.streams.len()
+                    + plan.buses.flows.iter().filter(|f| !f.is_fed()).count()
+                    + plan.storage.flows.len()
             ));
             ANSWERED
         }
@@ -98,21 +109,56 @@ pub(crate) fn check(a: &Scenario) -> u8 {
     }
 }
 
+/// The settings of a plan as its author thinks of it: an adapter once, without the DMA that it does for its I/Os.
+fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
+    let fed = plan.flows.iter().filter(|f| f.is_fed()).map(|f| &f.name);
+    let fed: HashSet<String> = fed
+        .chain(plan.buses.flows.iter().filter(|f| f.is_fed()).map(|f| &f.name))
+        .map(|name| format!("flows.{name}"))
+        .collect();
+    let mut all: Vec<(String, Vec<Setting>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (name, mut list) in plan.settings() {
+        if fed.contains(&name) {
+            continue;
+        }
+        match places.get(&name) {
+            Some(&at) => {
+                let of = |key| all[at].1.iter().position(|s| s.key == key);
+                if let Some(is) = of("is") {
+                    all[at].1[is].value = "host-adapter".into();
+                }
+                all[at].1.append(&mut list);
+            }
+            None => {
+                places.insert(name.clone(), all.len());
+                all.push((name, list));
+            }
+        }
+    }
+    all
+}
+
 pub(crate) fn plan(a: &Scenario) -> u8 {
     let (plan, _) = match load(a) {
         Ok(p) => p,
         Err(code) => return code,
     };
-    let settings = plan.settings();
+    let settings = stated(&plan);
     let streams = plan.network.streams.iter().enumerate();
     let streams = streams.map(|(i, s)| (format!("flows.{}", s.name), plan.network.route_text(i)));
-    let buses = plan.buses.flows.iter().map(|f| (format!("flows.{}", f.name), plan.buses.route_text(f)));
+    let buses = plan.buses.flows.iter().filter(|f| !f.is_fed());
+    let buses = buses.map(|f| (format!("flows.{}", f.name), plan.buses.route_text(f)));
+    let ios = plan.storage.flows.iter();
+    let ios = ios.map(|f| (format!("flows.{}", f.name), format!("{}: {}", plan.storage.route_text(f), f.about)));
     let routes: Vec<(String, String)> = plan
         .flows
         .iter()
+        .filter(|f| !f.is_fed())
         .map(|f| (format!("flows.{}", f.name), plan.route_text(f)))
         .chain(streams)
         .chain(buses)
+        .chain(ios)
         .collect();
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
@@ -356,6 +402,13 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
     done.iter().map(|(_, r)| verdict(r)).max().unwrap_or(NO_VALUE)
 }
 
+/// Whether a flow is one of I/Os that were simulated.
+fn ios(done: &[(&Vec<String>, Report)], flow: &str) -> bool {
+    let of =
+        |r: &Report| r.simulation.as_ref().is_some_and(|s| s.flows.iter().any(|f| f.name == flow && f.ios.is_some()));
+    done.iter().any(|(_, r)| of(r))
+}
+
 fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid {
     let mut head: Vec<String> = axes.iter().map(|a| a.path.clone()).collect();
     let show = |bits: f64| if machine { bits.to_string() } else { human_rate(bits) };
@@ -368,6 +421,11 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
         ]);
         if done.iter().any(|(_, r)| r.simulation.is_some()) {
             head.push(format!("{} simulated{unit}", flow.name));
+        }
+        if ios(done, &flow.name) {
+            let [count, time] =
+                if machine { ["ios_per_s", "simulated_latency_s"] } else { ["I/Os a second", "latency"] };
+            head.extend([format!("{} {count}", flow.name), format!("{} {time}", flow.name)]);
         }
     }
     let rows = done.iter().map(|(point, report)| {
@@ -384,6 +442,17 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
                         format!("{}{unstable}", show(f.rate.mean))
                     }),
                 }));
+            }
+            if ios(done, &f.name) {
+                let s = report.simulation.as_ref().and_then(|s| s.flows.get(i)).filter(|s| s.operations > 0);
+                let of = |s: &SimulatedFlow| {
+                    let per_second = s.ios.as_ref().map_or(0.0, |ios| ios.per_second);
+                    match machine {
+                        true => [per_second, s.latency.mean].map(|v| v.to_string()),
+                        false => [digits(per_second), human_time(s.latency.mean)],
+                    }
+                };
+                row.extend(s.map_or(["-", "-"].map(String::from), of));
             }
         }
         row

@@ -36,6 +36,9 @@ pub(crate) struct New {
     /// A shared bus: two NICs on PCI-X
     #[arg(long, conflicts_with_all = ["platform", "ethernet"])]
     pci: bool,
+    /// Storage: an adapter with RAM disks, one with an array, Iometer and IOzone
+    #[arg(long, conflicts_with_all = ["platform", "ethernet", "pci"])]
+    storage: bool,
 }
 
 /// Which schema, and how.
@@ -100,6 +103,7 @@ pub(crate) fn new(a: &New) -> u8 {
     match &a.platform {
         None if a.ethernet => output::print(include_str!("../starter-ethernet.toml")),
         None if a.pci => output::print(include_str!("../starter-pci.toml")),
+        None if a.storage => output::print(include_str!("../starter-storage.toml")),
         None => output::print(include_str!("../starter.toml")),
         Some(name) => {
             let all = library::platforms();

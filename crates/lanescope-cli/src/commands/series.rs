@@ -1,10 +1,12 @@
 //! A time series on its way into a CSV file.
 
 use lanescope::plan::Plan;
+use lanescope::plan::storage::Medium;
 use lanescope::protocol::pcie::Class;
 use lanescope::result::Report;
 use lanescope::sim::Sample;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 /// Rows of a time series at most.
@@ -12,10 +14,12 @@ const MOST_ROWS: u64 = 100_000;
 /// Cells of one at most: some hundred megabytes, however many wires there are.
 const MOST_CELLS: u64 = 50_000_000;
 
-/// For each step throughput of flows, queues, credits in use, utilisation of links and memories of Ethernet switches.
+/// For each step throughput of flows, I/Os a second, queues, credits in use, utilisation of links and memories of Ethernet switches.
 pub(super) struct Series {
     file: csv::Writer<File>,
     name: String,
+    /// The flows of I/Os: they count what they have done, and have no queue at the source.
+    ios: Range<usize>,
     /// The directions that some flow uses, with their slots per second and header credits in all.
     wires: Vec<(usize, f64, [Option<u32>; 3])>,
     before: Sample,
@@ -35,10 +39,14 @@ impl Series {
             (used[link], used[link + 1]) = (true, true);
         }
         let mut head = vec!["time_s".to_owned()];
-        // In the order of a sample: PCIe, then Ethernet, then buses.
-        let flows = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
-        let flows = flows.chain(plan.buses.flows.iter().map(|f| &f.name));
-        head.extend(flows.flat_map(|name| [format!("flows.{name}.bps"), format!("flows.{name}.backlog")]));
+        // In the order of a sample: PCIe, then Ethernet, then storage, then buses.
+        let of = |name: &String, second: &str| [format!("flows.{name}.bps"), format!("flows.{name}.{second}")];
+        let before = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
+        head.extend(before.flat_map(|name| of(name, "backlog")));
+        let first = plan.flows.len() + plan.network.streams.len();
+        let ios = first..first + plan.storage.flows.len();
+        head.extend(plan.storage.flows.iter().flat_map(|f| of(&f.name, "ios_per_s")));
+        head.extend(plan.buses.flows.iter().flat_map(|f| of(&f.name, "backlog")));
         let mut wires = Vec::new();
         for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
             let link = plan.link(hop.link);
@@ -58,15 +66,26 @@ impl Series {
             let rate = plan.network.link(wire).rate.typical.rate().bytes();
             wires.push((hops.len() + wire as usize, rate, [None; 3]));
         }
+        let first = hops.len() + frames;
+        for (i, wire) in plan.storage.wires().enumerate() {
+            let path = match wire.transport.medium {
+                Medium::Fc { .. } => format!("links.{} toward {}", wire.transport.name, wire.to),
+                Medium::Scsi { .. } => format!("links.{}", wire.transport.name),
+            };
+            head.extend(["utilisation", "queued", "queued_bytes"].map(|c| format!("{path}.{c}")));
+            // Slots of either are bytes after line coding.
+            wires.push((first + i, wire.transport.rate().bytes(), [None; 3]));
+        }
+        let first = first + plan.storage.wires().count();
         for (i, bus) in plan.buses.buses.iter().enumerate() {
             let columns = ["utilisation", "queued_completions", "queued_bytes"];
             head.extend(columns.map(|c| format!("links.{}.{c}", bus.name)));
             // Clocks are its slots.
-            wires.push((hops.len() + frames + i, bus.speed.typical.hertz(), [None; 3]));
+            wires.push((first + i, bus.speed.typical.hertz(), [None; 3]));
         }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
         let most = (MOST_CELLS / head.len() as u64).min(MOST_ROWS);
-        let mut series = Series { file: csv::Writer::from_writer(file), name, wires, before: now, rows: 0, most };
+        let mut series = Series { file: csv::Writer::from_writer(file), name, ios, wires, before: now, rows: 0, most };
         series.line(&head)?;
         Ok(series)
     }
@@ -82,7 +101,11 @@ impl Series {
         let mut cells = vec![now.time.to_string()];
         for (i, delivered) in now.delivered.iter().enumerate() {
             let bits = (delivered - self.before.delivered[i]) as f64 * 8.0;
-            cells.extend([(bits / step).round().to_string(), now.backlog[i].to_string()]);
+            let second = match self.ios.contains(&i) {
+                true => format!("{:.1}", (now.done[i] - self.before.done[i]) as f64 / step),
+                false => now.backlog[i].to_string(),
+            };
+            cells.extend([(bits / step).round().to_string(), second]);
         }
         for &(w, rate, all) in &self.wires {
             // A packet is counted when it begins, so one step may seem a little more than full.

@@ -257,8 +257,15 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         if plan.buses.flows.iter().any(|f| f.group == group) {
             return Err(format!("flow {group:?} is of a shared bus; what would help is worked out for PCIe alone"));
         }
-        let names: Vec<&str> = plan.groups().iter().map(|g| plan.flows[g[0]].group.as_str()).collect();
-        return Err(format!("there is no flow {group:?}; flows are {}", names.join(", ")));
+        if plan.storage.flows.iter().any(|f| f.group == group) {
+            return Err(format!(
+                "flow {group:?} is of I/Os; what would help is worked out for PCIe alone: try values with lanescope run --vary"
+            ));
+        }
+        let mut names: Vec<&str> = plan.groups().iter().map(|g| plan.flows[g[0]].group.as_str()).collect();
+        names.extend(plan.storage.groups().iter().map(|g| plan.storage.flows[g[0]].group.as_str()));
+        let names = if names.is_empty() { "none that it works for".into() } else { names.join(", ") };
+        return Err(format!("there is no flow {group:?}; flows are {names}"));
     };
     // An open load never takes more than it offers; the question is what could be carried.
     let mut plan = plan.clone();

@@ -6,7 +6,7 @@ pub mod pcapng;
 pub mod svg;
 pub mod text;
 
-use crate::result::{Report, Simulation};
+use crate::result::{Report, STAGES, Simulation};
 
 /// Terminal colours, or none: escape sequences to put before a kind of words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +42,9 @@ fn cell(value: Option<f64>) -> String {
     // Twelve digits are far below any model's truth, and keep 0.1 + 0.2 out of spreadsheets.
     value.map_or(String::new(), |v| format!("{v:.11e}").parse::<f64>().unwrap_or(v).to_string())
 }
+
+/// Things that worked on a flow's I/Os which are named: the busiest.
+const BUSIEST: usize = 3;
 
 /// Columns that flows of frames add.
 const FRAME_HEADS: [&str; 7] = [
@@ -92,6 +95,13 @@ pub fn flows_grid(report: &Report) -> Grid {
     if ethernet {
         head.extend(FRAME_HEADS.map(String::from));
     }
+    // And only simulated I/Os have these.
+    let storage = report.simulation.as_ref().is_some_and(|s| s.flows.iter().any(|f| f.ios.is_some()));
+    if storage {
+        head.push("ios_per_s".into());
+        head.extend(["issue", "command", "target", "data", "status", "complete"].map(|s| format!("stage_{s}_s")));
+        head.extend((1..=BUSIEST).flat_map(|n| [format!("at_work_{n}"), format!("at_work_{n}_share")]));
+    }
     let rows = report.flows.iter().enumerate().map(|(i, f)| {
         let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
         let mut row = vec![
@@ -131,6 +141,15 @@ pub fn flows_grid(report: &Report) -> Grid {
                 cell(f.map(|f| f.transit_p99)),
                 cell(f.map(|f| f.transit_max)),
             ]);
+        }
+        if storage {
+            let ios = s.and_then(|s| s.ios.as_ref());
+            row.push(cell(ios.map(|i| i.per_second)));
+            row.extend((0..STAGES.len()).map(|n| cell(ios.map(|i| i.stages[n]))));
+            for n in 0..BUSIEST {
+                let busy = ios.and_then(|i| i.busy.get(n));
+                row.extend([busy.map_or(String::new(), |b| b.0.clone()), cell(busy.map(|b| b.1))]);
+            }
         }
         row
     });

@@ -6,8 +6,8 @@ mod storage;
 
 use super::Paint;
 use crate::result::{
-    Binding, Ending, Excess, FlowReport, Interval, LinkReport, Ranged, Report, SimulatedFlow, SimulatedLink,
-    Simulation, Verdict,
+    Binding, Ending, Excess, FRAMING, FlowReport, Interval, LinkReport, Medium, Ranged, Report, SimulatedFlow,
+    SimulatedLink, Simulation, Verdict,
 };
 use crate::units::{digits, human_rate, human_time};
 use std::fmt::Write;
@@ -179,7 +179,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
 
 /// The directions worth a waterfall: those that bind a flow; if none does, the busiest.
 pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
-    let carries = |l: &&LinkReport| l.ledger.utilisation() > 0.01 && l.tlps > 0.0;
+    let carries = |l: &&LinkReport| l.ledger.utilisation() > 0.01 && (l.tlps > 0.0 || l.ledger.payload > 0.0);
     if all {
         return report.links.iter().filter(carries).collect();
     }
@@ -313,14 +313,14 @@ fn simulated_waterfall(out: &mut String, link: &LinkReport, s: &SimulatedLink, p
         let n = s.slots.data_tlps as f64;
         (s.slots.framing as f64 / n, s.slots.payload as f64 / n)
     });
-    draw(out, link, raw, &entries, overhead, paint);
+    draw(out, link, raw, &entries, Medium::simulated, overhead, paint);
 }
 
 /// One direction of a link: raw, what is lost, what is left.
 pub fn waterfall(out: &mut String, link: &LinkReport, paint: Paint) {
     let l = &link.ledger;
     let overhead = link.tlp_overhead.map(|b| (b, l.payload / (l.framing + l.gap) * b));
-    draw(out, link, l.raw, &l.entries(), overhead, paint);
+    draw(out, link, l.raw, &l.entries(), Medium::estimated, overhead, paint);
 }
 
 /// Draws a waterfall; the last of the entries is what is left. `overhead`: bytes around a TLP's payload, and payload.
@@ -328,7 +328,8 @@ fn draw(
     out: &mut String,
     link: &LinkReport,
     raw: f64,
-    entries: &[(&str, f64)],
+    entries: &[(&'static str, f64)],
+    words: fn(Medium, &'static str) -> &'static str,
     overhead: Option<(f64, f64)>,
     paint: Paint,
 ) {
@@ -338,25 +339,30 @@ fn draw(
     };
     let _ = writeln!(out, "{}links.{}{} {ends}", paint.strong, link.name, paint.off);
     let cells = |v: f64| ((v / raw * BAR as f64).round() as usize).min(BAR);
-    let width = entries.iter().filter(|e| e.1 > raw * 5e-5).map(|e| e.0.len()).fold(17, usize::max);
+    let medium = link.medium();
+    let words: Vec<&str> = entries.iter().map(|e| words(medium, e.0)).collect();
+    let seen = entries.iter().zip(&words).filter(|(e, _)| e.1 > raw * 5e-5);
+    let width = seen.map(|(_, w)| w.len()).fold(17, usize::max);
     let _ = writeln!(out, "  {:<width$}{:>9}  {}", "raw", gb(raw), "█".repeat(BAR));
     let mut left = raw;
-    for (name, value) in &entries[..entries.len() - 1] {
+    for ((name, value), shown) in entries[..entries.len() - 1].iter().zip(&words) {
         if *value <= raw * 5e-5 {
             continue;
         }
         left -= value;
         let overhead = match (*name, overhead) {
-            ("headers, framing", Some((around, payload))) => {
-                let unit = if link.ledger.gap > 0.0 { "frame" } else { "TLP" };
-                format!("  {} B a {unit} of {} B payload", digits(around), digits(payload))
+            (FRAMING, Some((around, payload))) => {
+                let (around, payload, unit) = (digits(around), digits(payload), medium.unit());
+                // A bus is measured in the bytes that it could have moved.
+                let time = if medium == Medium::Scsi { "time of " } else { "" };
+                format!("  {time}{around} B a {unit} of {payload} B payload")
             }
             _ => String::new(),
         };
         let lost = cells(left + value).saturating_sub(cells(left));
         let _ = writeln!(
             out,
-            "  {name:<width$}{:>9}  {}{}{}{overhead}",
+            "  {shown:<width$}{:>9}  {}{}{}{overhead}",
             format!("- {}", gb(*value)),
             "█".repeat(cells(left)),
             paint.faint,

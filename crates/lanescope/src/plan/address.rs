@@ -2,13 +2,18 @@
 
 use super::PartId;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
-use crate::scenario::{Part, PartKeys};
+use crate::scenario::keys::PartKind;
+use crate::scenario::{Part, PartKeys, Scenario};
 use std::collections::HashMap;
 
 /// The parts of a scenario by the name of their table, in the order of their instances.
 pub(super) struct Directory<'a, K = PartKeys> {
     parts: &'a [Part<K>],
     groups: HashMap<&'a str, Vec<PartId>>,
+    /// Tables of parts that have no place here, with what they are.
+    others: HashMap<&'a str, PartKind>,
+    /// What has.
+    hint: &'static str,
 }
 
 /// Parts that an address names, and what follows their names (a port or a place).
@@ -25,7 +30,19 @@ impl<'a, K> Directory<'a, K> {
         for (i, part) in parts.iter().enumerate() {
             groups.entry(&part.group).or_default().push(PartId(i as u32));
         }
-        Directory { parts, groups }
+        Directory { parts, groups, others: HashMap::new(), hint: "" }
+    }
+
+    /// With the names of all parts of a scenario, to say of one that is elsewhere what it is, and what is wanted here.
+    pub(super) fn among(mut self, scenario: &'a Scenario, hint: &'static str) -> Self {
+        let pcie = scenario.parts.iter().map(|p| (p.group.as_str(), p.keys.kind()));
+        let ethernet = scenario.nodes.iter().map(|p| (p.group.as_str(), p.keys.kind()));
+        let buses = scenario.bus_parts.iter().map(|p| (p.group.as_str(), p.keys.kind()));
+        // Last, for an adapter is an endpoint too.
+        let stores = scenario.stores.iter().map(|p| (p.group.as_str(), p.keys.kind()));
+        self.others = pcie.chain(ethernet).chain(buses).chain(stores).collect();
+        self.hint = hint;
+        self
     }
 
     pub(super) fn part(&self, id: PartId) -> &'a Part<K> {
@@ -36,6 +53,11 @@ impl<'a, K> Directory<'a, K> {
     pub(super) fn find(&self, diagnostics: &mut Diagnostics, text: &str, span: Span) -> Option<Address> {
         let (group, mut rest) = text.split_once('.').unwrap_or((text, ""));
         let Some(ids) = self.groups.get(group) else {
+            if let Some(kind) = self.others.get(group) {
+                let what = format!("{group} is {}, which has no place here", kind.noun());
+                diagnostics.push(Diagnostic::error(span, what).hint(self.hint));
+                return None;
+            }
             let d = Diagnostic::error(span, format!("there is no part {group:?}"));
             let mut known: Vec<&str> = self.groups.keys().copied().collect();
             known.sort_unstable();

@@ -13,7 +13,10 @@ use std::sync::Arc;
 
 /// Resolves and checks a scenario. `None` when it cannot be; why is in `diagnostics`, which also gathers warnings.
 pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
-    let directory = Directory::new(&scenario.parts);
+    let directory = Directory::new(&scenario.parts).among(
+        scenario,
+        "here stand root complexes, switches, endpoints and host adapters; disks hang on an adapter, over fc or scsi",
+    );
     let mut wires = Vec::new();
     for link in &scenario.links {
         wire(diagnostics, &directory, link, &mut wires);

@@ -261,7 +261,8 @@ pub(super) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Buses
     if scenario.bus_parts.is_empty() && scenario.buses.is_empty() {
         return all;
     }
-    let directory = Directory::new(&scenario.bus_parts);
+    let hint = "here stand a host-bridge, and behind it pci-device or host-adapter";
+    let directory = Directory::new(&scenario.bus_parts).among(scenario, hint);
     // Where each part went: a bridge or a device by its index, once it is on a bus.
     let mut bridges: Vec<Option<u32>> = vec![None; scenario.bus_parts.len()];
     let mut devices: Vec<Option<u32>> = vec![None; scenario.bus_parts.len()];

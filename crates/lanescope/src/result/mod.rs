@@ -5,10 +5,12 @@
 
 mod backbone;
 mod capture;
+mod medium;
 mod simulation;
 
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
+pub use medium::{FRAMING, Medium};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
     SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
@@ -221,7 +223,7 @@ pub struct LinkReport {
     pub from: String,
     /// The end that receives; empty for a bus, which all its ends share.
     pub to: String,
-    /// `gen3 x8`, `10 Gb/s Ethernet`, or `pci-x 133 64-bit`.
+    /// `gen3 x8`, `10 Gb/s Ethernet`, `4GFC`, `ultra320 SCSI`, or `pci-x 133 64-bit`.
     pub speed: String,
     /// Payload bits per second, with the corners.
     pub payload: Ranged,

@@ -2,10 +2,10 @@
 
 mod backbone;
 
-use super::keys::{Core, EthernetSwitch, Io, MOST_OUTSTANDING};
+use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING};
 use super::quantity::Corner;
 use super::{Named, NodeKeys, Part, PartKeys, StoreKeys};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 
 /// Checks every part that could be read, so that all errors of a file are shown at once.
 pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
@@ -106,16 +106,23 @@ const SECTOR: u64 = 512;
 
 /// The same of storage.
 pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) {
+    let mut last = "";
     for part in stores {
+        // What is wrong with a table is wrong with each of its instances.
+        if part.group == last {
+            continue;
+        }
         let name = &part.name;
+        let before = diagnostics.count();
         match &part.keys {
             StoreKeys::Array(k) => {
                 let strip = k.strip.typical.0;
                 if strip == 0 || !strip.is_multiple_of(SECTOR) || strip > 1 << 30 {
+                    let why = if strip.is_multiple_of(SECTOR) { "" } else { " does not divide into sectors" };
                     diagnostics.push(
                         Diagnostic::error(
                             k.strip.span.or(Some(part.span)),
-                            format!("{name}: a strip of {} does not divide into sectors", k.strip.typical),
+                            format!("{name}: a strip of {}{why}", k.strip.typical),
                         )
                         .hint("a strip is a multiple of 512 B, up to 1 GiB; adapters offer 8 KiB to 1 MiB"),
                     );
@@ -130,8 +137,10 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
                     );
                 }
                 if k.track_seek.typical > k.average_seek.typical || k.average_seek.typical > k.full_seek.typical {
+                    let stated = [&k.track_seek, &k.average_seek, &k.full_seek].into_iter().find_map(|q| q.span);
+                    let at = stated.unwrap_or(part.span);
                     diagnostics.push(
-                        Diagnostic::error(part.span, format!("{name}: seeks do not rise with their distance"))
+                        Diagnostic::error(at, format!("{name}: seeks do not rise with their distance"))
                             .hint("track_seek is at most average_seek, and that at most full_seek"),
                     );
                 }
@@ -148,7 +157,32 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
             }
             _ => {}
         }
+        if diagnostics.count() > before {
+            last = &part.group;
+        }
     }
+}
+
+/// Keys of a flow of I/Os that have no effect beside its access or test, where they are written, and why.
+fn unused(k: &Io) -> Vec<(&'static str, Option<Span>, &'static str)> {
+    let Some(test) = k.test.as_ref().map(|t| t.typical) else {
+        let why = "it belongs to a file test; lines of access have their own size, and outstanding says how many are in flight";
+        return vec![("record", k.record.span, why), ("request", k.request.span, why), ("ahead", k.ahead.span, why)];
+    };
+    let mut all = Vec::new();
+    if test.random() {
+        all.push(("request", k.request.span, "random records go to the disk as they are"));
+    }
+    if test == FileTest::RandomRead {
+        all.push((
+            "ahead",
+            k.ahead.span,
+            "nobody knows what a random reader wants next; outstanding says how many readers there are",
+        ));
+    } else {
+        all.push(("outstanding", k.outstanding.span, "of this test ahead says how many requests are in flight"));
+    }
+    all
 }
 
 /// Flows of I/Os by themselves.
@@ -167,6 +201,12 @@ pub(super) fn ios(diagnostics: &mut Diagnostics, ios: &[Named<Io>]) {
                     .hint("one of the two says what the workers do"),
             ),
             _ => {}
+        }
+        for (key, span, why) in unused(k) {
+            if let Some(span) = span {
+                let what = format!("flow {}: {key} is not used", io.name);
+                diagnostics.push(Diagnostic::warning(span, what).hint(why));
+            }
         }
         if k.outstanding.typical.get() > MOST_OUTSTANDING {
             diagnostics.push(

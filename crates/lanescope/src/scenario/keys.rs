@@ -154,6 +154,15 @@ fn default<T: Shape>(toml: &str, slower: Slower, origin: Origin, confidence: Con
     }
 }
 
+/// Links by their medium.
+static LINKS: [(&str, &[Key]); 5] = [
+    ("a link of PCIe", LINK),
+    ("a link of Ethernet", ETHERNET_LINK),
+    ("a link of Fibre Channel", FC_LINK),
+    ("a SCSI bus", SCSI_LINK),
+    ("a PCI bus", BUS_LINK),
+];
+
 /// Keys that every part has beside those of its kind; read before its kind is known.
 pub const PART_KEYS: [&str; 4] = ["use", "is", "count", "about"];
 
@@ -168,6 +177,15 @@ fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of
         let elsewhere = PART_KINDS.iter().find(|(_, t)| t.iter().any(|k| k.name == name));
         if let (Some((kind, _)), true) = (elsewhere, d.label.is_empty()) {
             d = d.hint(format!("{name} belongs to {kind}"));
+        }
+        // Some names are of links too, and lines of an access specification have keys of their own.
+        let of_link = LINKS.iter().find(|(_, t)| t.iter().any(|k| k.name == name));
+        if let (Some((kind, _)), true) = (of_link, LINKS.iter().any(|(_, t)| std::ptr::eq(*t, keys))) {
+            d = Diagnostic::error(node.key, d.message).hint(format!("{name} belongs to {kind}"));
+        }
+        if std::ptr::eq(keys, IO) && storage::LINE_KEYS.contains(&name.as_str()) {
+            let hint = format!("{name} is a field of a line: access = {{ {name} = … }}");
+            d = Diagnostic::error(node.key, d.message).hint(hint);
         }
         diagnostics.push(d);
     }
@@ -208,6 +226,25 @@ words! {
         Disk = "disk",
         /// An array of disks behind one adapter.
         Array = "array",
+    }
+}
+
+impl PartKind {
+    /// With its article, as a message says it.
+    pub fn noun(self) -> &'static str {
+        match self {
+            PartKind::RootComplex => "a root complex",
+            PartKind::Switch => "a PCIe switch",
+            PartKind::Endpoint => "an endpoint of PCIe",
+            PartKind::Station => "a station of Ethernet",
+            PartKind::EthernetSwitch => "an Ethernet switch",
+            PartKind::HostBridge => "the bridge of a PCI bus",
+            PartKind::PciDevice => "a device of a PCI bus",
+            PartKind::HostAdapter => "a host adapter",
+            PartKind::RamDisk => "a RAM disk",
+            PartKind::Disk => "a disk",
+            PartKind::Array => "an array",
+        }
     }
 }
 

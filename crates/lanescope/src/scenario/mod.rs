@@ -8,6 +8,7 @@ mod fabric;
 pub mod keys;
 pub mod quantity;
 pub mod schema;
+mod sort;
 pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
@@ -312,9 +313,8 @@ pub fn read(
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
     let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
     let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
-    let does = |t: &Table, word: &str| matches!(t.get("do"), Some(Node { value: Value::Text(s), .. }) if s == word);
-    let (streams, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "send"));
-    let (ios, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| does(t, "io"));
+    let links = sort::links(diagnostics, links);
+    let sort::Flows { dma: flows, frames: streams, ios } = sort::flows(diagnostics, flows);
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
     let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -720,7 +720,13 @@ fn adapter(diagnostics: &mut Diagnostics, table: &Table, span: Span, on_bus: boo
     for (name, node) in &table.0 {
         if !known().any(|k| k == name) {
             let what = if on_bus { "a host adapter on a bus" } else { "a host adapter on PCIe" };
-            diagnostics.push(unknown(name, node.key, known(), what));
+            let other = if on_bus { ENDPOINT } else { PCI_DEVICE };
+            let place = if on_bus { "PCIe, and this one on a PCI bus" } else { "a PCI bus, and this one on PCIe" };
+            diagnostics.push(match other.iter().any(|k| k.name == name) {
+                true => Diagnostic::error(node.key, format!("{what} has no key {name:?}"))
+                    .hint(format!("an adapter has it on {place}")),
+                false => unknown(name, node.key, known(), what),
+            });
         } else if !PART_KEYS.contains(&name.as_str()) {
             parts[own(name) as usize].0.push((name.clone(), node.clone()));
         }

@@ -130,6 +130,10 @@ pub trait Shape: Clone + Serialize {
     const NUMBER: bool = true;
     /// Reads one value.
     fn read(node: &Node) -> Result<Self, Problem>;
+    /// Where in a value that cannot be read the mistake is.
+    fn blame(node: &Node) -> Span {
+        node.span
+    }
     /// For a person.
     fn show(&self) -> String;
     /// JSON Schema of the value.
@@ -150,7 +154,7 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
     let mut one = |n: &Node| match T::read(n) {
         Ok(v) => Some(v),
         Err(Problem(message, hint)) => {
-            diagnostics.push(Diagnostic::error(n.span, format!("{key}: {message}")).hint(hint));
+            diagnostics.push(Diagnostic::error(T::blame(n), format!("{key}: {message}")).hint(hint));
             None
         }
     };
@@ -410,6 +414,7 @@ impl Shape for Count {
     fn read(node: &Node) -> Result<Self, Problem> {
         match node.value {
             Value::Integer(Some(i)) if (0..=MAX_COUNT).contains(&i) => Ok(i as u32),
+            Value::Integer(Some(i)) if i < 0 => Err(Problem("a count is not negative".into(), String::new())),
             Value::Integer(_) => Err(Problem(format!("a count is at most {MAX_COUNT}"), String::new())),
             Value::Float(_) => Err(Problem("expected a whole number".into(), "there are no halves of it".into())),
             _ => Err(Problem(
@@ -668,7 +673,12 @@ macro_rules! words {
                 match &node.value {
                     $($crate::scenario::tree::Value::Text(s) if s == $text => Ok(Self::$variant),)+
                     other => {
-                        let written = match other { $crate::scenario::tree::Value::Text(s) => s.chars().take(40).collect(), _ => String::new() };
+                        let $crate::scenario::tree::Value::Text(written) = other else {
+                            let what = format!("expected one of {}, found {}", words.join(", "), node.kind());
+                            let hint = format!("a word in quotes, e.g. {:?}", words[0]);
+                            return Err($crate::scenario::quantity::Problem(what, hint));
+                        };
+                        let written: String = written.chars().take(40).collect();
                         let near = $crate::diagnostic::nearest(&written, words);
                         Err($crate::scenario::quantity::Problem(
                             format!("{written:?} is none of {}", words.join(", ")),

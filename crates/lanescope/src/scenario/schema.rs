@@ -99,6 +99,14 @@ fn describe(key: &Key) -> String {
     }
 }
 
+/// ` One of a, b, c.` of a key whose values are words.
+fn words(key: &Key) -> String {
+    let schema = (key.schema)();
+    let Some(all) = schema.get("enum").and_then(Json::as_array) else { return String::new() };
+    let all: Vec<&str> = all.iter().filter_map(Json::as_str).collect();
+    if all.len() < 2 { String::new() } else { format!(" One of {}.", all.join(", ")) }
+}
+
 /// All keys as a page for people.
 pub fn text() -> String {
     let mut out = String::new();
@@ -127,7 +135,7 @@ pub fn text() -> String {
     for (title, keys) in sections {
         out += &format!("{title}\n");
         for key in keys {
-            out += &format!("  {:<22} {}\n", key.name, describe(key));
+            out += &format!("  {:<22} {}{}\n", key.name, describe(key), words(key));
         }
         out.push('\n');
     }

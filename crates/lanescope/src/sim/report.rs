@@ -51,6 +51,8 @@ pub struct Sample {
     pub backlog: Vec<u64>,
     /// Operations begun since time 0, of each flow.
     pub begun: Vec<u64>,
+    /// Operations done since time 0, of each flow.
+    pub done: Vec<u64>,
     /// Of each direction of each link: slots that were not idle, since time 0.
     pub busy: Vec<u64>,
     /// The same: TLPs in flight and in the buffer at its end.
@@ -389,6 +391,7 @@ impl Run {
             time: self.time(),
             delivered: tallies.iter().map(|t| t.bytes).collect(),
             begun: tallies.iter().map(|t| t.begun).collect(),
+            done: tallies.iter().map(|t| t.done).collect(),
             backlog: self.sides.backlogs(self.now),
             busy: self.sides.counts().iter().map(SlotCounts::busy).collect(),
             queued: held.iter().map(|h| h.0).collect(),

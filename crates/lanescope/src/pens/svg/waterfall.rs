@@ -43,6 +43,7 @@ fn bars(link: &LinkReport) -> Vec<Bar> {
             "Ack DLLPs" | "UpdateFC DLLPs" => "#d9a441",
             _ => "#d9734a",
         };
+        let label = link.medium().estimated(label);
         all.push(Bar { label, value, from: share(level), to: share(level - value), fill });
         level -= value;
     }
@@ -114,7 +115,7 @@ pub fn waterfall(link: &LinkReport) -> String {
         about += &format!(" ({} of raw)", percent(payload / raw));
     }
     if let Some(bytes) = link.tlp_overhead.filter(|b| b.is_finite()) {
-        let unit = if link.ledger.gap > 0.0 { "frame" } else { "TLP" };
+        let unit = link.medium().unit();
         about += &format!(", {} B around the payload of each {unit}", crate::units::digits(bytes));
     }
     Pen::new(12.0, SOFT).write(&mut out, 24.0, 58.0, &shorten(&about, 125));

@@ -1,12 +1,10 @@
 //! What only a simulation of I/Os has to say: how many a second, where their time went, and what worked.
 
 use super::Paint;
+use crate::pens::BUSIEST;
 use crate::result::{STAGES, SimulatedIos};
 use crate::units::{digits, human_time};
 use std::fmt::Write;
-
-/// Things that worked which have a place in the line.
-const BUSIEST: usize = 3;
 
 /// The I/Os of a flow.
 pub(super) fn ios(out: &mut String, ios: &SimulatedIos, paint: Paint) {

@@ -103,7 +103,7 @@ pub const WHOLE: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Access(pub Vec<Line>);
 
-const LINE_KEYS: [&str; 8] = ["size", "share", "read", "random", "delay", "burst", "align", "reply"];
+pub(super) const LINE_KEYS: [&str; 8] = ["size", "share", "read", "random", "delay", "burst", "align", "reply"];
 
 /// A percentage from 0 to 100, in hundredths.
 fn part(key: &str, node: &Node) -> Result<u32, Problem> {
@@ -122,28 +122,39 @@ fn part(key: &str, node: &Node) -> Result<u32, Problem> {
 
 impl Line {
     fn read(node: &Node) -> Result<Line, Problem> {
+        Line::parse(node).map_err(|(problem, _)| problem)
+    }
+
+    /// The line, or what is wrong with it and where.
+    fn parse(node: &Node) -> Result<Line, (Problem, Span)> {
         let example = "for example { size = \"2 MiB\", share = \"67 %\", read = \"100 %\", random = \"0 %\" }";
         let Value::Table(t) = &node.value else {
-            return Err(Problem(expected("a line of an access specification", node).0, example.into()));
+            return Err((Problem(expected("a line of an access specification", node).0, example.into()), node.span));
         };
-        if let Some((key, _)) = t.0.iter().find(|(k, _)| !LINE_KEYS.contains(&k.as_str())) {
+        if let Some((key, wrong)) = t.0.iter().find(|(k, _)| !LINE_KEYS.contains(&k.as_str())) {
             let near = crate::diagnostic::nearest(key, LINE_KEYS);
             let hint = near.map_or(format!("a line has: {}", LINE_KEYS.join(", ")), |n| format!("did you mean {n}?"));
-            return Err(Problem(format!("a line of an access specification has no key {key:?}"), hint));
+            return Err((Problem(format!("a line of an access specification has no key {key:?}"), hint), wrong.key));
         }
-        let must = |key: &str| t.get(key).ok_or_else(|| Problem(format!("a line needs its {key}"), example.into()));
-        let size = Bytes::read(must("size")?)?;
-        let bytes = |key: &str| t.get(key).map_or(Ok(Bytes(0)), Bytes::read);
+        let at = |key: &str| t.get(key).map_or(node.span, |n| n.span);
+        let of =
+            |key: &'static str| move |Problem(what, hint): Problem| (Problem(format!("{key}: {what}"), hint), at(key));
+        let Some(size) = t.get("size") else {
+            return Err((Problem("a line needs its size".into(), example.into()), node.span));
+        };
+        let size = Bytes::read(size).map_err(of("size"))?;
+        let bytes = |key: &'static str| t.get(key).map_or(Ok(Bytes(0)), Bytes::read).map_err(of(key));
         let (align, reply) = (bytes("align")?, bytes("reply")?);
         for (what, bytes) in [("size", size), ("align", align), ("reply", reply)] {
             if bytes.0 > LARGEST_IO || what == "size" && bytes.0 == 0 {
-                return Err(Problem(format!("{what} = {bytes}: an I/O has 1 B to 1 GiB"), String::new()));
+                return Err((Problem(format!("{what} = {bytes}: an I/O has 1 B to 1 GiB"), String::new()), at(what)));
             }
         }
-        let percent = |key: &str, default: u32| t.get(key).map_or(Ok(default), |n| part(key, n));
-        let burst = t.get("burst").map_or(Ok(1), u32::read)?;
+        let percent =
+            |key: &str, default: u32| t.get(key).map_or(Ok(default), |n| part(key, n)).map_err(|p| (p, at(key)));
+        let burst = t.get("burst").map_or(Ok(1), u32::read).map_err(of("burst"))?;
         if burst == 0 {
-            return Err(Problem("burst = 0 never issues anything".into(), "at least 1 I/O".into()));
+            return Err((Problem("burst = 0 never issues anything".into(), "at least 1 I/O".into()), at("burst")));
         }
         let read = percent("read", WHOLE)?;
         Ok(Line {
@@ -151,7 +162,7 @@ impl Line {
             share: percent("share", WHOLE)?,
             read,
             random: percent("random", 0)?,
-            delay: t.get("delay").map_or(Ok(Time::ZERO), Time::read)?,
+            delay: t.get("delay").map_or(Ok(Time::ZERO), Time::read).map_err(of("delay"))?,
             burst,
             align,
             reply,
@@ -161,6 +172,13 @@ impl Line {
 
 impl Shape for Access {
     const NUMBER: bool = false;
+    fn blame(node: &Node) -> Span {
+        let lines = match &node.value {
+            Value::Array(list) => list.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        lines.iter().find_map(|l| Line::parse(l).err()).map_or(node.span, |(_, span)| span)
+    }
     fn read(node: &Node) -> Result<Self, Problem> {
         let one = std::slice::from_ref(node);
         let lines = match &node.value {
@@ -175,7 +193,7 @@ impl Shape for Access {
         if sum != WHOLE {
             return Err(Problem(
                 format!("the shares of its lines add up to {} %, not to 100 %", sum as f64 / 100.0),
-                "share is the probability of each line".into(),
+                "share is the probability of each line; a line alone has 100 %".into(),
             ));
         }
         Ok(Access(lines))
@@ -246,8 +264,8 @@ impl Shape for ScsiBus {
         scsi::Bus::named(s).map(ScsiBus).ok_or_else(|| {
             let names = scsi::BUSES.iter().map(|b| b.name);
             let near = crate::diagnostic::nearest(s, names.clone());
-            let all = || format!("parallel SCSI has {}", names.collect::<Vec<_>>().join(", "));
-            let hint = near.map_or_else(all, |n| format!("did you mean {n:?}?"));
+            let all = || format!("parallel SCSI has {}", names.clone().collect::<Vec<_>>().join(", "));
+            let hint = near.map_or_else(&all, |n| format!("did you mean {n:?}? {}", all()));
             Problem(format!("there is no SCSI bus {:?}", s.chars().take(40).collect::<String>()), hint)
         })
     }
@@ -376,7 +394,7 @@ table! {
         to: must String, One;
         /// "io".
         r#do: must IoWord, One;
-        /// The access specification: a line, or a list of lines, with the fields of Iometer.
+        /// The access specification: a line { size, share, read, random, delay, burst, align, reply } with the fields of Iometer, or a list of lines whose shares add up to 100 %.
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;
