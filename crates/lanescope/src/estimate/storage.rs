@@ -12,7 +12,7 @@ use super::{Outcome, bus, latency, others, ranged, typically_bound};
 use crate::plan::Plan;
 use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume, seek};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Verdict};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
@@ -426,8 +426,12 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
             let t = &s.transports[t as usize];
             let from = &s.adapters[t.adapter as usize].name;
             let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
-            let end = if back { from } else { to };
-            (format!("links.{} toward {end}", t.name), "slots".into(), "100 % of its slots taken".into())
+            let end = match t.medium {
+                Medium::Scsi { .. } => "",
+                Medium::Fc { .. } if back => from,
+                Medium::Fc { .. } => to,
+            };
+            (way_of(&t.name, end), "slots".into(), "100 % of its slots taken".into())
         }
         Part::Target(t) => {
             let t = &s.targets[t as usize];

@@ -6,7 +6,7 @@ use crate::plan::storage::Dma;
 use crate::plan::{Flow, FlowId, Hop, Plan};
 use crate::result::{
     Binding, BusIdle, Idle, STAGES, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory,
-    SlotCounts,
+    SlotCounts, way,
 };
 use crate::scenario::keys::FlowControl;
 use crate::units::{Bytes, digits};
@@ -90,10 +90,11 @@ pub(super) fn io(
             full = Some((share, Binding { element, resource: resource.into(), evidence }));
         }
     };
-    let first = links.len() - storage.wires().count();
+    // Buses stand behind them.
+    let first = links.len() - plan.buses.buses.len() - storage.wires().count();
     for (wire, link) in storage.wires().zip(&links[first..]) {
         if mine.iter().any(|f| f.adapter == wire.transport.adapter) {
-            candidate(link.utilisation(), format!("links.{} toward {}", link.name, link.to), "slots");
+            candidate(link.utilisation(), way(&link.name, &link.to), "slots");
         }
     }
     for (name, share) in &times.busy {

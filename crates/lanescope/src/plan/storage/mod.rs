@@ -149,7 +149,7 @@ pub struct Wire<'a> {
     pub transport: &'a Transport,
     /// The end that sends; of a bus the adapter.
     pub from: &'a str,
-    /// The end that receives; of a bus the first target.
+    /// The end that receives; empty of a bus.
     pub to: &'a str,
 }
 
@@ -242,10 +242,12 @@ impl Storage {
         self.transports.iter().flat_map(|transport| {
             let adapter = self.adapters[transport.adapter as usize].name.as_str();
             let target = transport.targets.first().map_or("", |t| self.targets[*t as usize].name.as_str());
-            let there = Wire { transport, from: adapter, to: target };
-            let back =
-                matches!(transport.medium, Medium::Fc { .. }).then_some(Wire { transport, from: target, to: adapter });
-            std::iter::once(there).chain(back)
+            // A bus is all of its ends'.
+            let (there, back) = match transport.medium {
+                Medium::Fc { .. } => (target, Some(Wire { transport, from: target, to: adapter })),
+                Medium::Scsi { .. } => ("", None),
+            };
+            std::iter::once(Wire { transport, from: adapter, to: there }).chain(back)
         })
     }
 
