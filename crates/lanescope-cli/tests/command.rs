@@ -192,6 +192,19 @@ fn a_newcomer_starts_from_a_file() {
     let (ethernet, _) = out(&["new", "--ethernet"], 0);
     let (_dir, file) = folder(&ethernet);
     out(&["run", &file], 0);
+    let (storage, _) = out(&["new", "--storage"], 0);
+    let (_dir, file) = folder(&storage);
+    assert!(
+        out(&["check", &file], 0).0.contains("12 parts, 5 links, 5 flows\n"),
+        "adapters, disks and arrays are parts"
+    );
+    let (text, _) = out(&["run", &file, "--all-links"], 0);
+    for word in
+        ["I/Os", "at work", "a frame of 2048 B", "R_RDY", "ultra320 SCSI, shared by all on it", "a connection of"]
+    {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains("preamble"), "{text}");
     let (platform, _) = out(&["new", "raspberry-pi/cm4"], 0);
     let (_dir, file) = folder(&platform);
     out(&["run", &file], 0);
@@ -591,4 +604,33 @@ fn full_runs_the_whole_time_however_tight_the_means_are() {
     let report: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
     assert_eq!(report["simulation"]["ending"]["ending"], "length");
     assert_eq!(report["simulation"]["window"], 0.003);
+}
+
+#[test]
+fn ios_have_columns_of_their_own() {
+    let (dir, file) = folder(&out(&["new", "--storage"], 0).0);
+    let short = ["--for", "5 ms", "--set", "run.warmup=1 ms"];
+    let with = |args: &[&str]| out(&[args, &short].concat(), 0).0;
+    let csv = with(&["simulate", &file, "--csv"]);
+    assert!(
+        csv.lines().next().is_some_and(|h| h.contains("ios_per_s,stage_issue_s") && h.contains("at_work_1")),
+        "{csv}"
+    );
+    let vary = ["--vary", "flows.database.outstanding=1,4"];
+    let short = ["--set", "run.for=5 ms", "--set", "run.warmup=1 ms"];
+    let table = out(&[&["run", file.as_str()], vary.as_slice(), &short].concat(), 0).0;
+    assert!(table.contains("database I/Os a second  database latency"), "{table}");
+    let grid = out(&[&["run", file.as_str(), "--csv"], vary.as_slice(), &short].concat(), 0).0;
+    assert!(grid.contains("database ios_per_s,database simulated_latency_s"), "{grid}");
+    // As many cells in each row as in the head.
+    let series = dir.path().join("series.csv");
+    with(&["simulate", &file, "--series", &series.to_string_lossy(), "--step", "1 ms"]);
+    let series = std::fs::read_to_string(series).expect("a file");
+    assert!(series.contains("flows.database.0.ios_per_s") && series.contains("links.fc.0 toward hba.utilisation"));
+    assert!(series.contains("links.bus.utilisation") && series.lines().count() > 4, "{series}");
+    let plan = out(&["plan", &file], 0).0;
+    assert!(plan.contains("host → raid → array: IOzone read") && !plan.contains("host memory"), "{plan}");
+    assert_eq!(plan.matches("parts.hba\n").count(), 1, "{plan}");
+    let (_, error) = out(&["need", &file, "--flow", "file", "--rate", "9 Gb/s"], 2);
+    assert!(error.contains("of I/Os") && error.contains("--vary"), "{error}");
 }

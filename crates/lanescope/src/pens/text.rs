@@ -333,13 +333,14 @@ fn draw(
     overhead: Option<(f64, f64)>,
     paint: Paint,
 ) {
+    let medium = link.medium();
     let ends = match link.to.is_empty() {
         true => format!("{} ({}, shared by all on it)", link.from, link.speed),
+        _ if medium == Medium::Scsi => format!("{} and its targets ({}, shared by all on it)", link.from, link.speed),
         false => format!("{} → {} ({}, one way)", link.from, link.to, link.speed),
     };
     let _ = writeln!(out, "{}links.{}{} {ends}", paint.strong, link.name, paint.off);
     let cells = |v: f64| ((v / raw * BAR as f64).round() as usize).min(BAR);
-    let medium = link.medium();
     let words: Vec<&str> = entries.iter().map(|e| words(medium, e.0)).collect();
     let seen = entries.iter().zip(&words).filter(|(e, _)| e.1 > raw * 5e-5);
     let width = seen.map(|(_, w)| w.len()).fold(17, usize::max);

@@ -363,7 +363,7 @@ pub struct SimulatedIos {
     pub per_second: f64,
     /// Mean time in each of [`STAGES`], s; they add up to the mean latency of the I/Os counted.
     pub stages: [f64; 6],
-    /// What has worked, and the share of the time: workers, adapters and their memories, targets; the busiest first, at most 16.
+    /// What of that which takes part in them has worked, and the share of the time: workers, adapters and their memories, targets; the busiest first, at most 16.
     pub busy: Vec<(String, f64)>,
 }
 

@@ -118,7 +118,8 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
             StoreKeys::Array(k) => {
                 let strip = k.strip.typical.0;
                 if strip == 0 || !strip.is_multiple_of(SECTOR) || strip > 1 << 30 {
-                    let why = if strip.is_multiple_of(SECTOR) { "" } else { " does not divide into sectors" };
+                    let why =
+                        if strip > 0 && strip.is_multiple_of(SECTOR) { "" } else { " does not divide into sectors" };
                     diagnostics.push(
                         Diagnostic::error(
                             k.strip.span.or(Some(part.span)),
@@ -165,6 +166,9 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
 
 /// Keys of a flow of I/Os that have no effect beside its access or test, where they are written, and why.
 fn unused(k: &Io) -> Vec<(&'static str, Option<Span>, &'static str)> {
+    if k.access.is_some() && k.test.is_some() {
+        return Vec::new();
+    }
     let Some(test) = k.test.as_ref().map(|t| t.typical) else {
         let why = "it belongs to a file test; lines of access have their own size, and outstanding says how many are in flight";
         return vec![("record", k.record.span, why), ("request", k.request.span, why), ("ahead", k.ahead.span, why)];

@@ -333,7 +333,9 @@ impl Run {
         }
         let names = self.plan.storage.workers_and_parts();
         let worked = self.sides.storage.worked(self.now);
+        let taking_part = self.plan.storage.taking_part(flows);
         let mut busy: Vec<(String, f64)> = (names.into_iter().zip(worked).enumerate())
+            .filter(|(i, _)| taking_part[*i])
             .map(|(i, (name, now))| {
                 let before = self.worked_at_window.get(i).copied().unwrap_or(0);
                 (name, now.saturating_sub(before) as f64 / window)

@@ -215,3 +215,63 @@ fn disks() {
     has(&broken("command_time = \"5 us\"", "queue_depth = 0"), &["queue_depth"]);
     has(&broken("command_time = \"5 us\"", "memory_bandwidth = \"0 B/s\""), &["memory_bandwidth"]);
 }
+
+#[test]
+fn mistakes_stand_at_the_field_and_bring_no_others() {
+    let access = "access = { size = \"64 KiB\" }";
+    let m =
+        broken(access, "access = [{ size = \"64 KiB\", share = \"50 %\" },\n  { size = \"4096\", share = \"50 %\" }]");
+    has(&m, &["t.toml:53:12", "access: size: a size needs its unit"]);
+    let m = broken(access, "access = { size = \"64 KiB\", raed = \"0 %\" }");
+    assert!(m.contains("\"raed\"") && !m.contains("t.toml:52:10"), "{m}");
+    // One table of disks is wrong once, at the key that was written.
+    let m = broken("is = \"disk\"", "is = \"disk\"\nfull_seek = \"1 ms\"");
+    has(&m, &["t.toml:40:13", "seeks do not rise"]);
+    assert_eq!(m.matches("seeks do not rise").count(), 1, "{m}");
+}
+
+#[test]
+fn a_word_that_is_none_brings_one_message() {
+    let one = |m: &str, parts: &[&str]| {
+        has(m, parts);
+        assert_eq!(m.matches("error:").count(), 1, "{m}");
+    };
+    one(&broken("to = \"lun\"\ndo = \"io\"", "to = \"lun\"\ndo = \"IO\""), &["send (frames)", "did you mean \"io\"?"]);
+    one(&broken("to = \"lun\"\ndo = \"io\"", "to = \"lun\"\ndo = \"read\""), &["say do = \"io\""]);
+    one(&broken("to = \"lun\"\ndo = \"io\"", "to = \"lun\""), &["a flow of I/Os has no do"]);
+    one(&broken("level = \"raid5\"", "level = 5"), &["raid0, raid1, raid5, raid10, found a bare number"]);
+    one(&broken("scsi = ", "scs = "), &["no key \"scs\"", "did you mean scsi?"]);
+    one(&broken("scsi = \"ultra320\"", ""), &["links.bus does not say what it is", "fc = \"4GFC\""]);
+    one(&broken("\"ultra320\"", "\"sas\""), &["no SCSI bus \"sas\"", "ultra320"]);
+    one(&broken("count = 4\n[links.bus]", "count = -4\n[links.bus]"), &["a count is not negative"]);
+}
+
+#[test]
+fn keys_without_effect_are_said() {
+    let said = |old: &str, new: &str, words: &[&str]| {
+        let (p, d) = plan(&text().replacen(old, new, 1), &[]);
+        let shown = d.to_string();
+        assert!(p.is_some() && words.iter().all(|w| shown.contains(w)), "{shown}");
+    };
+    let access = "access = { size = \"64 KiB\" }";
+    said(access, &format!("{access}\nrecord = \"4 KiB\""), &["record is not used"]);
+    said(access, "test = \"read\"\noutstanding = 4", &["outstanding is not used", "ahead"]);
+    said(
+        access,
+        "test = \"random-read\"\nahead = 4\nrequest = \"1 MiB\"",
+        &["ahead is not used", "request is not used"],
+    );
+    said("cache = \"64 MiB\"", "cache = \"64 KiB\"", &["does not hold a stripe of 192 KiB"]);
+}
+
+#[test]
+fn keys_and_parts_of_elsewhere_are_named() {
+    has(&broken("scsi = \"ultra320\"", "scsi = \"ultra320\"\nmps = \"128 B\""), &["mps belongs to a link of PCIe"]);
+    has(
+        &broken("access = { size = \"64 KiB\" }", "size = \"64 KiB\""),
+        &["a field of a line", "access = { size = … }"],
+    );
+    has(&broken("is = \"host-adapter\"", "is = \"host-adapter\"\nsplits = 2"), &["on a PCI bus, and this one on PCIe"]);
+    let m = broken("[\"hba\", \"disk.*\"]\nscsi = \"ultra320\"", "[\"host\", \"disk.*\"]\npcie = \"gen1 x1\"");
+    has(&m, &["disk is a disk, which has no place here", "disks hang on an adapter"]);
+}

@@ -13,7 +13,7 @@ use crate::scenario::keys::{self, Do, FileTest, Level, Line, Load, WHOLE};
 use crate::scenario::quantity::{Confidence, Name, Names, Origin, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario, StoreKeys};
 use crate::units::{Bytes, Time};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// I/Os that all workers together may keep in flight: each costs a simulation some hundred bytes.
@@ -51,14 +51,17 @@ pub(in crate::plan) fn build(
         return storage;
     }
     let directory = Directory::new(&scenario.stores);
-    let mut places = Places { adapter: HashMap::new(), target: HashMap::new(), array: HashMap::new() };
+    let mut places = Places::default();
     for (i, part) in scenario.stores.iter().enumerate() {
         let (id, name, group) = (PartId(i as u32), part.name.clone(), part.group.clone());
         let target = |device| Target { name: name.clone(), group: group.clone(), device, transport: u32::MAX };
         match &part.keys {
             StoreKeys::Adapter(keys) => {
                 let pcie = dma(diagnostics, host, &name, keys, part.span, flows);
-                let Some((dma, host)) = pcie.or_else(|| bus_dma(buses, &name, keys)) else { continue };
+                let Some((dma, host)) = pcie.or_else(|| bus_dma(buses, &name, keys)) else {
+                    places.broken.insert(id);
+                    continue;
+                };
                 places.adapter.insert(id, storage.adapters.len() as u32);
                 storage.adapters.push(Adapter { name, group, keys: keys.clone(), dma, host });
             }
@@ -125,10 +128,13 @@ pub(in crate::plan) fn build(
 }
 
 /// What a part of storage has become.
+#[derive(Default)]
 struct Places {
     adapter: HashMap<PartId, u32>,
     target: HashMap<PartId, u32>,
     array: HashMap<PartId, u32>,
+    /// Adapters without a way to a host: that was said, and nobody needs to hear that they are not there.
+    broken: HashSet<PartId>,
 }
 
 /// An adapter's way to host memory, both ways; and its host.
@@ -193,6 +199,7 @@ fn ends(
         );
         return None;
     };
+    let broken = &places.broken;
     let mut find = |name: &Name, places: &HashMap<PartId, u32>, what: &str| {
         if host.knows(directory, &name.text) {
             let d = Diagnostic::error(name.span, format!("{} is not {what}", name.text));
@@ -206,7 +213,7 @@ fn ends(
             return None;
         }
         let ids: Option<Vec<u32>> = parts.iter().map(|p| places.get(p).copied()).collect();
-        if ids.is_none() {
+        if ids.is_none() && !parts.iter().any(|p| broken.contains(p)) {
             let d = Diagnostic::error(name.span, format!("{} is not {what}", name.text));
             diagnostics.push(d.hint(ENDS));
         }
@@ -389,7 +396,25 @@ fn array(
         );
         return None;
     }
+    let own = &storage.adapters[adapter as usize];
+    let data = if level == Level::Raid5 { n - 1 } else { n } as u64;
+    let stripe = strip.saturating_mul(data);
+    if let Some(cache) = own.keys.cache.as_ref().filter(|c| c.typical.0 < stripe) {
+        let what = format!("{}: a cache of {} does not hold a stripe of {}", own.name, cache.typical, Bytes(stripe));
+        diagnostics.push(
+            Diagnostic::warning(cache.span.or(Some(at)), what)
+                .hint("every write waits for room then; the estimate does not know this"),
+        );
+    }
     Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, adapter })
+}
+
+/// Bytes for a person, who does not want the last of them.
+fn roughly(bytes: u64) -> String {
+    match bytes {
+        b if b >= 10 << 30 => format!("{:.1} GiB", b as f64 / (1u64 << 30) as f64),
+        b => Bytes(b).to_string(),
+    }
 }
 
 /// The lines of a file test: what the file system makes of it.
@@ -487,7 +512,7 @@ fn expand(
                     let name = storage.volume_name(volume);
                     let (what, span, hint) = match &k.file {
                         Some(f) if range > capacity => (
-                            format!("a file of {} on {name}, which holds {}", f.typical, Bytes(capacity)),
+                            format!("a file of {} on {name}, which holds {}", f.typical, roughly(capacity)),
                             f.span,
                             format!("at most {}; without file, I/Os use all of it", Bytes(capacity)),
                         ),

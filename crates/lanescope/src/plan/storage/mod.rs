@@ -264,6 +264,27 @@ impl Storage {
         workers.chain(adapters).chain(targets).collect()
     }
 
+    /// Which of [`Storage::workers_and_parts`] take part in the I/Os of some flows.
+    pub fn taking_part(&self, flows: &[usize]) -> Vec<bool> {
+        let (workers, adapters) = (self.workers.len(), self.adapters.len());
+        let mut all = vec![false; workers + 3 * adapters + self.targets.len()];
+        for flow in flows.iter().map(|&f| &self.flows[f]) {
+            all[flow.worker as usize] = true;
+            let adapter = workers + 3 * flow.adapter as usize;
+            all[adapter..adapter + 3].fill(true);
+            let one;
+            let targets = match flow.volume {
+                Volume::Target(t) => {
+                    one = [t];
+                    &one[..]
+                }
+                Volume::Array(a) => &self.arrays[a as usize].disks,
+            };
+            targets.iter().for_each(|t| all[workers + 3 * adapters + *t as usize] = true);
+        }
+        all
+    }
+
     /// Every value of every thing, with its origin.
     pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
