@@ -30,6 +30,8 @@ struct Heads {
     at: u64,
     /// Whether that was read.
     read: bool,
+    /// From when on they worked for the last command.
+    from: u64,
     /// Whether the last read went on where the one before had ended, or not far behind.
     reads_on: bool,
     /// When the media are done with all that was asked for.
@@ -107,10 +109,9 @@ impl Device {
             self.busy += span;
             return Service { begin, pace: Some(*pace), end: self.free, early: false };
         };
-        let before = heads.media.max(now);
         let service = heads.serve(read, offset, size, start);
         self.free = heads.media;
-        self.busy += self.free.saturating_sub(before);
+        self.busy += self.free.saturating_sub(heads.from);
         service
     }
 
@@ -139,6 +140,7 @@ impl Heads {
             at: 0,
             // Nothing has been read ahead before anything is asked for.
             read: false,
+            from: 0,
             reads_on: false,
             media: 0,
         }
@@ -176,9 +178,13 @@ impl Heads {
         let skipped = from.wrapping_sub(self.at);
         let reads_on = read && self.read && (follows || self.reads_on && skipped <= self.cache);
         self.reads_on = reads_on;
+        self.from = start.max(self.media);
         let begin = if reads_on {
             // It has gone on reading, as far as its cache goes.
-            self.media.saturating_add(pace.span(skipped)).max(start.saturating_sub(ahead))
+            let skip = pace.span(skipped);
+            let begin = self.media.saturating_add(skip).max(start.saturating_sub(ahead));
+            self.from = begin - skip.min(begin);
+            begin
         } else if follows && self.media >= start {
             self.media
         } else {
