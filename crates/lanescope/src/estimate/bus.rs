@@ -4,11 +4,11 @@
 //! latency timer where somebody else waits, and the retries of a device that has the bus to itself.
 
 use super::fill::{Resource, Share, Use, shares};
-use super::{bound, others, typically_bound};
+use super::{bound, held_against, others, typically_bound};
 use crate::plan::bus::{BusFlow, Buses, Manner};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Total, Verdict};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Total, Verdict};
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::{Corner, Shape};
 use crate::units::human_time;
@@ -386,16 +386,8 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
     let main = typically_bound(&typical.shares, members);
     let bound_by = binding(buses, typical, main);
     let bound_also = others(members.iter().map(|&i| binding(buses, typical, i).element), &bound_by.element);
-    let measured = first.measured.map(|m| {
-        let limit = |who: &[usize]| most(outcomes[2], who).max(most(typical, who)) * (1.0 + NOISE);
-        let above = members.iter().filter(|&&i| m.bits() > limit(&[i])).count();
-        let together = m.bits() * members.len() as f64 > limit(members);
-        Measured {
-            each: m.bits(),
-            unexplained: each.iter().map(|share| share - m.bits()).collect(),
-            above_bound: if together { members.len() } else { above },
-        }
-    });
+    let alone = |i: usize| most(outcomes[2], &[i]).max(most(typical, &[i]));
+    let measured = first.measured.map(|m| held_against(m, &each, members, bound, alone));
     let reads = first.reads();
     FlowReport {
         name: first.group.clone(),

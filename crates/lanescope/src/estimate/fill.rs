@@ -24,7 +24,7 @@ pub(crate) struct Use {
 
 impl Use {
     /// Packets and DLLPs together.
-    fn whole(&self) -> f64 {
+    pub(super) fn whole(&self) -> f64 {
         self.weight + self.first
     }
 }

@@ -26,6 +26,7 @@ use crate::result::{
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
+use crate::units::Rate;
 use fill::{Resource, Share, shares};
 use resources::{Ceiling, Key, Wires, operation, path, resources, wires};
 use std::collections::BTreeMap;
@@ -35,6 +36,8 @@ struct Outcome {
     wires: Wires,
     resources: Vec<Resource<Key>>,
     shares: Vec<Share>,
+    /// Of each flow of I/Os: bytes of host memory that its DMA reads, and writes, per payload byte.
+    dma: Vec<(f64, f64)>,
 }
 
 fn outcome(plan: &Plan, corner: Corner) -> Outcome {
@@ -54,7 +57,7 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
         Some(f) => path(f, hops),
         None => storage::way(plan, flow, hops),
     });
-    for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(dma).enumerate() {
+    for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(&dma).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
         let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma else {
             continue;
@@ -62,7 +65,7 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
         shares[reads.0 as usize].rate += rate * read;
         shares[writes.0 as usize].rate += rate * write;
     }
-    Outcome { wires, resources, shares }
+    Outcome { wires, resources, shares, dma }
 }
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
@@ -149,16 +152,7 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
     let bound_also = others(members.iter().map(|&i| element(plan, typical, i)), &bound_by.element);
     let lifting =
         typical.shares[main].by.filter(|_| lifted).and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
-    let measured = flow.measured.map(|m| {
-        let alone = |i: usize| bound(&faster.resources, &[i], |u| u.weight + u.first_least, |_, c| c) * 8.0;
-        let together = m.bits() * members.len() as f64 > bound_all.faster.max(bound_all.typical) * (1.0 + 1e-9);
-        let above = members.iter().filter(|&&i| m.bits() > alone(i) * (1.0 + 1e-9)).count();
-        Measured {
-            each: m.bits(),
-            unexplained: each.iter().map(|share| share - m.bits()).collect(),
-            above_bound: if together { members.len() } else { above },
-        }
-    });
+    let measured = flow.measured.map(|m| held_against(m, &each, members, bound_all, |i| alone(faster, i)));
     FlowReport {
         name: name.to_owned(),
         instances: members.len(),
@@ -184,6 +178,29 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
         excess: Excess::Queue,
     }
+}
+
+/// What was measured of each of some flows, against their shares, their bound together, and that of each alone; bits per second.
+fn held_against(
+    measured: Rate,
+    each: &[f64],
+    members: &[usize],
+    together: Ranged,
+    alone: impl Fn(usize) -> f64,
+) -> Measured {
+    let m = measured.bits();
+    let above = |rate: f64, limit: f64| rate > limit * (1.0 + 1e-9);
+    let all = above(m * members.len() as f64, together.faster.max(together.typical));
+    Measured {
+        each: m,
+        unexplained: each.iter().map(|share| share - m).collect(),
+        above_bound: members.iter().filter(|&&i| all || above(m, alone(i))).count(),
+    }
+}
+
+/// The bound of one flow by itself, bits per second.
+fn alone(outcome: &Outcome, flow: usize) -> f64 {
+    bound(&outcome.resources, &[flow], |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0
 }
 
 /// Unloaded times of the slowest of some flows, in seconds.

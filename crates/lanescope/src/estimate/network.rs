@@ -8,10 +8,10 @@ mod latency;
 mod ways;
 
 use super::fill::{Resource, Share, Use, shares};
-use super::{cover, others, typically_bound};
+use super::{cover, held_against, others, typically_bound};
 use crate::plan::Plan;
 use crate::plan::network::Network;
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, SwitchReport, Total, Verdict};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, SwitchReport, Total, Verdict};
 use crate::scenario::keys::{CongestionControl, FlowControl};
 use std::collections::{BTreeMap, BTreeSet};
 use ways::{Asked, asked, capacity};
@@ -159,15 +159,8 @@ impl Outcome<'_> {
         let main = typically_bound(&self.shares, members);
         let bound_by = self.binding(main);
         let bound_also = others(members.iter().map(|&i| self.element(i)), &bound_by.element);
-        let measured = first.measured.map(|m| {
-            let above = members.iter().filter(|&&i| m.bytes() > self.asked[i].bound * (1.0 + NOISE)).count();
-            let together = m.bits() * members.len() as f64 > bound * (1.0 + NOISE);
-            Measured {
-                each: m.bits(),
-                unexplained: each.iter().map(|share| share - m.bits()).collect(),
-                above_bound: if together { members.len() } else { above },
-            }
-        });
+        let measured =
+            first.measured.map(|m| held_against(m, &each, members, same(bound), |i| self.asked[i].bound * 8.0));
         FlowReport {
             name: first.group.clone(),
             instances: members.len(),

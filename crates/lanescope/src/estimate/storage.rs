@@ -10,9 +10,9 @@ use super::fill::{Resource, Use};
 use super::resources::{Key, path};
 use super::{Outcome, bus, latency, others, ranged, typically_bound};
 use crate::plan::Plan;
-use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Mix, Storage, Target, Volume, seek};
+use crate::plan::storage::{Adapter, Device, Dma, IoFlow, Medium, Storage, Target, Volume, Wire, seek};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Ranged, Verdict, way as way_of};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
@@ -52,6 +52,8 @@ const OWN: usize = usize::MAX;
 struct Demand {
     /// (what, units per second, units per payload byte).
     parts: Vec<(Part, f64, f64)>,
+    /// Clocks of a shared bus that come to those of `parts` where others want it too, per payload byte: a share counts them, a bound does not.
+    more: f64,
     /// Bytes of host memory read, and written, per payload byte.
     read: f64,
     write: f64,
@@ -161,17 +163,20 @@ fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand 
             Volume::Array(a) => array(storage, corner, flow, a, *k, &mut add),
         }
     }
+    let mut more = 0.0;
     if let Dma::Bus { read: reads, write: writes } = own.dma {
         for (flow, moved) in [(reads, read), (writes, write)].into_iter().filter(|(_, moved)| *moved > 0.0) {
             let fed = bus::fed(&plan.buses, flow, corner);
-            add(Part::Clocks(fed.bus), fed.hertz, moved * (fed.least + fed.more));
+            add(Part::Clocks(fed.bus), fed.hertz, moved * fed.least);
+            more += moved * fed.more / bytes;
             add(Part::Device(fed.device), fed.hertz, moved * fed.own);
             if fed.held > 0.0 {
                 add(Part::Splits(fed.device), fed.splits, moved * fed.held);
             }
         }
     }
-    Demand { parts: parts.into_iter().map(|(p, (c, w))| (p, c, w)).collect(), read: read / bytes, write: write / bytes }
+    let parts = parts.into_iter().map(|(p, (c, w))| (p, c, w)).collect();
+    Demand { parts, more, read: read / bytes, write: write / bytes }
 }
 
 /// `count` commands of a kind at a target.
@@ -307,7 +312,8 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
         let pause = (mix.delay > 0.0).then_some((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes));
         for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]).chain(&pause) {
             let empty = || Resource { key: Key::Storage(part), capacity, uses: Vec::new() };
-            let used = Use { flow: first + i, weight, packets: weight, first: 0.0, first_least: 0.0, hops: OWN };
+            let more = if matches!(part, Part::Clocks(_)) { d.more } else { 0.0 };
+            let used = Use { flow: first + i, weight, packets: weight, first: more, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
     }
@@ -497,7 +503,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
     let bound_by = super::binding(plan, typical, main);
     let bound_also = others(members.iter().map(|&i| super::element(plan, typical, i)), &bound_by.element);
     let of = flow(members[0]);
-    let time = |corner: Corner, o: &Outcome| {
+    let time = |o: &Outcome| {
         // Held for so long by Little's law: what the closed load's own resource says.
         let slowest = members.iter().map(|&i| {
             let f = flow(i);
@@ -505,9 +511,9 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
             let weight = mine.and_then(|r| r.uses.first()).map_or(0.0, |u| u.weight);
             weight * f.mix().bytes - f.mix().delay
         });
-        let _ = corner;
         slowest.fold(0.0, f64::max) / of.lines.iter().map(ops).sum::<f64>()
     };
+    let measured = of.measured.map(|m| super::held_against(m, &each, members, bound, |i| super::alone(faster, i)));
     FlowReport {
         name: of.group.clone(),
         instances: members.len(),
@@ -519,23 +525,12 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         each,
         framing_limit: super::bound_of_framing(plan, &typical.resources, members) * 8.0,
         latency_first: None,
-        latency: Ranged {
-            slower: time(Corner::Slower, slower),
-            typical: time(Corner::Typical, typical),
-            faster: time(Corner::Faster, faster),
-        },
+        latency: Ranged { slower: time(slower), typical: time(typical), faster: time(faster) },
         round_trip: None,
         bound_by,
         bound_also,
         lifting: None,
-        measured: of.measured.map(|m| Measured {
-            each: m.bits(),
-            unexplained: members.iter().map(|&i| typical.shares[i].rate * 8.0 - m.bits()).collect(),
-            above_bound: members
-                .iter()
-                .filter(|_| m.bits() * members.len() as f64 > bound.faster * (1.0 + 1e-9))
-                .count(),
-        }),
+        measured,
         verdict: Verdict::Stable,
         excess: Excess::Source,
     }
@@ -550,22 +545,17 @@ fn ops(line: &Line) -> f64 {
 pub(super) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
     let storage = &*plan.storage;
     let first = plan.flows.len();
-    let mut back = None;
     storage
         .wires()
         .map(|wire| {
             let t = wire.transport;
-            // The second of a link's two wires is the way back.
-            let again = back == Some(t.name.as_str());
-            back = Some(t.name.as_str());
-            let at = storage.transports.iter().position(|x| x.name == t.name).unwrap_or(0) as u32;
-            let key = Key::Storage(Part::Transport(at, again));
+            let key = Key::Storage(Part::Transport(wire.at, wire.back));
             let uses = outcome.resources.iter().find(|r| r.key == key);
             let (mut used, mut payload) = (0.0, 0.0);
             for u in uses.iter().flat_map(|r| &r.uses) {
-                let (rate, mix) = (outcome.shares[u.flow].rate, storage.flows[u.flow - first].mix());
-                used += rate * u.weight;
-                payload += rate * carried(storage, &storage.flows[u.flow - first], t.adapter, at, again, &mix);
+                let rate = outcome.shares[u.flow].rate;
+                used += rate * u.whole();
+                payload += rate * carried(storage, &storage.flows[u.flow - first], &wire);
             }
             let (raw, coded, used) = match &t.medium {
                 Medium::Fc { keys, .. } => (keys.fc.typical.raw().bits(), t.rate().bits(), used * 8.0),
@@ -595,21 +585,16 @@ pub(super) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
 }
 
 /// Data bytes on a transport's wire per payload byte of a flow.
-fn carried(storage: &Storage, flow: &IoFlow, _: u32, transport: u32, back: bool, mix: &Mix) -> f64 {
-    let fc = matches!(storage.transports[transport as usize].medium, Medium::Fc { .. });
+fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
+    let mix = flow.mix();
     let (read, written) = (mix.read / mix.bytes, mix.written / mix.bytes);
-    match flow.volume {
-        Volume::Target(_) if fc => {
-            if back {
-                read
-            } else {
-                written
-            }
-        }
-        Volume::Target(_) => read + written,
-        Volume::Array(a) => {
+    match (flow.volume, &wire.transport.medium) {
+        (Volume::Target(_), Medium::Fc { .. }) if wire.back => read,
+        (Volume::Target(_), Medium::Fc { .. }) => written,
+        (Volume::Target(_), Medium::Scsi { .. }) => read + written,
+        (Volume::Array(a), _) => {
             let a = &storage.arrays[a as usize];
-            let mine = a.disks.iter().filter(|d| storage.targets[**d as usize].transport == transport).count();
+            let mine = a.disks.iter().filter(|d| storage.targets[**d as usize].transport == wire.at).count();
             let copies = match a.keys.level.typical {
                 Level::Raid0 => 1.0,
                 Level::Raid1 | Level::Raid10 => 2.0,
@@ -636,11 +621,10 @@ pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
 pub(super) fn on_buses(plan: &Plan, outcome: &Outcome) -> Vec<(u32, f64)> {
     let storage = &*plan.storage;
     let mut moved = Vec::new();
-    for (i, f) in storage.flows.iter().enumerate() {
+    for (i, (f, (reads, writes))) in storage.flows.iter().zip(&outcome.dma).enumerate() {
         if let Dma::Bus { read, write } = adapter(storage, f).dma {
-            let (rate, d) =
-                (outcome.shares[plan.flows.len() + i].rate, demand(plan, Corner::Typical, f, &kinds(&f.lines)));
-            moved.extend([(read, rate * d.read), (write, rate * d.write)]);
+            let rate = outcome.shares[plan.flows.len() + i].rate;
+            moved.extend([(read, rate * reads), (write, rate * writes)]);
         }
     }
     moved

@@ -90,9 +90,10 @@ pub(super) fn io(
             full = Some((share, Binding { element, resource: resource.into(), evidence }));
         }
     };
-    // Buses stand behind them.
-    let first = links.len() - plan.buses.buses.len() - storage.wires().count();
-    for (wire, link) in storage.wires().zip(&links[first..]) {
+    // The wires of storage, and behind them the buses, stand last.
+    let (before, buses) = links.split_at(links.len() - plan.buses.buses.len());
+    let first = before.len() - storage.wires().count();
+    for (wire, link) in storage.wires().zip(&before[first..]) {
         if mine.iter().any(|f| f.adapter == wire.transport.adapter) {
             candidate(link.utilisation(), way(&link.name, &link.to), "slots");
         }
@@ -107,12 +108,14 @@ pub(super) fn io(
     let mut adapters: Vec<u32> = mine.iter().map(|f| f.adapter).collect();
     adapters.dedup();
     for adapter in adapters {
-        let Dma::Pcie { read, write } = storage.adapters[adapter as usize].dma else { continue };
-        for dma in [read, write] {
-            let by = flow(plan, dma, links, backbones);
-            if by.resource != "its own load" {
-                return by;
+        let by = match storage.adapters[adapter as usize].dma {
+            Dma::Pcie { read, write } => [read, write].map(|dma| flow(plan, dma, links, backbones)),
+            Dma::Bus { read, write } => {
+                [read, write].map(|dma| bus(&plan.buses, &plan.buses.flows[dma as usize], buses))
             }
+        };
+        if let Some(by) = by.into_iter().find(|by| by.resource != "its own load") {
+            return by;
         }
     }
     let all: f64 = times.stages.iter().sum();

@@ -5,7 +5,7 @@ use super::clock::{Clock, Pace};
 use super::completer::{Answer, Bandwidth, Completer};
 use super::kernel::{Agenda, World};
 use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
-use super::source::{Arrivals, Source, Transfer};
+use super::source::{self, Arrivals, Source, Transfer};
 use super::switch::Switch;
 use super::tally::{self, Tally};
 use super::terminal::Terminal;
@@ -142,8 +142,7 @@ impl Net {
         }
         let again = f.think.map(|think| done.saturating_add(think));
         if let Some(at) = again {
-            let behind = f.again.iter().rev().take_while(|a| **a > at).count();
-            f.again.insert(f.again.len() - behind, at);
+            source::again(&mut f.again, at);
         }
         // It grows as it needs to; a latency is below 5 h, so it can.
         let _ = self.latencies[f.group as usize].record((done - born) / 1000);

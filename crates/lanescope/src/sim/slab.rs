@@ -7,7 +7,7 @@ pub(super) struct Slab<T> {
     free: Vec<u32>,
 }
 
-impl<T: Copy> Slab<T> {
+impl<T> Slab<T> {
     pub(super) const fn new() -> Slab<T> {
         Slab { all: Vec::new(), free: Vec::new() }
     }
@@ -26,9 +26,26 @@ impl<T: Copy> Slab<T> {
         }
     }
 
+    /// How many are in it.
+    pub(super) fn used(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
     /// Takes a value out.
-    pub(super) fn remove(&mut self, i: u32) -> T {
+    pub(super) fn remove(&mut self, i: u32) -> T
+    where
+        T: Copy,
+    {
         self.free.push(i);
         self.all[i as usize]
+    }
+
+    /// The same of what is no plain value: an empty one stays behind.
+    pub(super) fn take(&mut self, i: u32) -> T
+    where
+        T: Default,
+    {
+        self.free.push(i);
+        std::mem::take(&mut self.all[i as usize])
     }
 }

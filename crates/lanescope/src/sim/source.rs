@@ -20,6 +20,12 @@ pub(super) enum Next {
     At(u64),
 }
 
+/// Another operation of a closed load may begin at a moment; in order, for pauses may end before those of earlier ones.
+pub(super) fn again(moments: &mut VecDeque<u64>, at: u64) {
+    let behind = moments.iter().rev().take_while(|a| **a > at).count();
+    moments.insert(moments.len() - behind, at);
+}
+
 /// What makes operations begin.
 #[derive(Clone, Debug)]
 pub(super) enum Source {

@@ -1,7 +1,7 @@
 //! All sides of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses; wires likewise. Storage asks PCIe for DMA, and hears when
-//! it is done.
+//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses; wires likewise. Storage asks
+//! PCIe and buses for DMA, and hears when it is done.
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
@@ -62,9 +62,7 @@ impl Sides {
         }
         self.ask(agenda);
     }
-}
 
-impl Sides {
     /// Wires a plan; everything begins at time 0.
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);

@@ -145,8 +145,12 @@ pub enum Medium {
 /// One direction of a transport, or a bus.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire<'a> {
-    /// What it is of.
+    /// What it is of, and its number.
     pub transport: &'a Transport,
+    /// See `transport`.
+    pub at: u32,
+    /// Whether it is the way from the target back; never of a bus.
+    pub back: bool,
     /// The end that sends; of a bus the adapter.
     pub from: &'a str,
     /// The end that receives; empty of a bus.
@@ -239,15 +243,15 @@ impl Storage {
 
     /// The wires in the order of reports: a Fibre Channel link toward its target and back, a bus once.
     pub fn wires(&self) -> impl Iterator<Item = Wire<'_>> {
-        self.transports.iter().flat_map(|transport| {
+        self.transports.iter().zip(0u32..).flat_map(|(transport, at)| {
             let adapter = self.adapters[transport.adapter as usize].name.as_str();
             let target = transport.targets.first().map_or("", |t| self.targets[*t as usize].name.as_str());
             // A bus is all of its ends'.
             let (there, back) = match transport.medium {
-                Medium::Fc { .. } => (target, Some(Wire { transport, from: target, to: adapter })),
+                Medium::Fc { .. } => (target, Some(Wire { transport, at, back: true, from: target, to: adapter })),
                 Medium::Scsi { .. } => ("", None),
             };
-            std::iter::once(Wire { transport, from: adapter, to: there }).chain(back)
+            std::iter::once(Wire { transport, at, back: false, from: adapter, to: there }).chain(back)
         })
     }
 
@@ -381,16 +385,10 @@ pub fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
 pub struct Mix {
     /// Bytes of one, replies included.
     pub bytes: f64,
-    /// Bytes of it that are read, and written.
+    /// Bytes of it that are read.
     pub read: f64,
     /// Bytes of it that are written.
     pub written: f64,
-    /// Commands: 1, and 1 more where there is a reply.
-    pub reads: f64,
-    /// Commands that write.
-    pub writes: f64,
-    /// The part of the I/Os that begin anywhere.
-    pub random: f64,
     /// Pause before it, on average, seconds.
     pub delay: f64,
 }
@@ -403,13 +401,9 @@ impl IoFlow {
             let share = line.share as f64 / WHOLE as f64;
             let read = line.read as f64 / WHOLE as f64;
             let (size, reply) = (line.size.f64(), line.reply.f64());
-            let replies = if line.reply.0 > 0 { 1.0 } else { 0.0 };
             mix.bytes += share * (size + reply);
             mix.read += share * (read * size + (1.0 - read) * reply);
             mix.written += share * ((1.0 - read) * size + read * reply);
-            mix.reads += share * (read + (1.0 - read) * replies);
-            mix.writes += share * (1.0 - read + read * replies);
-            mix.random += share * line.random as f64 / WHOLE as f64;
             mix.delay += share * line.delay.seconds();
             burst += share * line.burst as f64;
         }

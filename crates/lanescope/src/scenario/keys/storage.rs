@@ -414,7 +414,7 @@ table! {
         submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "system call, driver";
         /// Time of the worker's processor when an I/O is done: interrupt, driver, wake-up.
         complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
-        /// What was measured, all targets of a worker added; held against the answer.
+        /// What was measured, data per second of each pair of a worker and a target; held against the answer.
         measured: opt Rate, One;
     }
 }

@@ -8,7 +8,8 @@ mod arbiter;
 use super::clock::Pace;
 use super::fabric::random;
 use super::kernel::{Agenda, NEVER, World};
-use super::source::{Arrivals, Source, Transfer};
+use super::slab::Slab;
+use super::source::{self, Arrivals, Next, Source, Transfer};
 use super::tally::{self, Tally};
 use crate::plan::Program;
 use crate::plan::bus::Buses;
@@ -94,8 +95,7 @@ pub(super) struct FlowState {
 #[derive(Clone, Debug)]
 struct Net {
     flows: Vec<FlowState>,
-    reads: Vec<Read>,
-    free: Vec<u32>,
+    reads: Slab<Read>,
     latencies: Vec<Histogram<u64>>,
     /// Transfers of another side that are done: flow, token, moment.
     done: Vec<(u32, u32, u64)>,
@@ -109,8 +109,8 @@ impl Net {
             return Ok(op);
         }
         let born = match f.source.next(now, &mut f.again) {
-            super::source::Next::Now(born) => born,
-            super::source::Next::At(at) => return Err(at),
+            Next::Now(born) => born,
+            Next::At(at) => return Err(at),
         };
         f.was_read = if f.reads && f.writes { !f.was_read } else { f.reads };
         let (left, token) = f.source.transfer().map_or((f.size, 0), |t| (t.bytes, t.token));
@@ -131,16 +131,7 @@ impl Net {
         f.tally.start(op.born);
         if op.read {
             let read = Read { flow: flow as u32, born: op.born, left: op.left, token: op.token, begun: false };
-            op.id = Some(match self.free.pop() {
-                Some(id) => {
-                    self.reads[id as usize] = read;
-                    id
-                }
-                None => {
-                    self.reads.push(read);
-                    self.reads.len() as u32 - 1
-                }
-            });
+            op.id = Some(self.reads.add(read));
         }
     }
 
@@ -158,7 +149,7 @@ impl Net {
 
     /// Data of a read have come, the first of them at a moment of their own.
     fn received(&mut self, id: u32, bytes: u64, first: u64, now: u64) {
-        let read = &mut self.reads[id as usize];
+        let read = &mut self.reads.all[id as usize];
         read.left -= bytes;
         let (r, begun) = (*read, std::mem::replace(&mut read.begun, true));
         let tally = &mut self.flows[r.flow as usize].tally;
@@ -168,7 +159,7 @@ impl Net {
             tally.first_latency += (first - r.born) as u128;
         }
         if r.left == 0 {
-            self.free.push(id);
+            self.reads.remove(id);
             self.finished(r.flow as usize, r.born, r.token, now);
         }
     }
@@ -183,9 +174,7 @@ impl Net {
         }
         let _ = self.latencies[f.group as usize].record((now - born) / 1000);
         if let Some(think) = f.think {
-            let at = now.saturating_add(think);
-            let behind = f.again.iter().rev().take_while(|a| **a > at).count();
-            f.again.insert(f.again.len() - behind, at);
+            source::again(&mut f.again, now.saturating_add(think));
         }
     }
 }
@@ -242,8 +231,7 @@ impl Fabric {
         });
         let net = Net {
             flows: flows.collect(),
-            reads: Vec::new(),
-            free: Vec::new(),
+            reads: Slab::new(),
             latencies: groups.iter().map(|_| tally::histogram()).collect(),
             done: Vec::new(),
         };

@@ -233,10 +233,15 @@ impl Fabric {
     /// The first data of an I/O have moved, or may move.
     pub(super) fn first_data(&mut self, task: u32, now: u64) {
         if let Owner::Io(io) | Owner::Part(io) = self.tasks.all[task as usize].owner {
-            let i = &mut self.ios.all[io as usize];
-            if i.marks[3] == i.marks[0] {
-                i.marks[3] = now;
-            }
+            self.first(io, now);
+        }
+    }
+
+    /// The same, of an I/O that is known.
+    pub(super) fn first(&mut self, io: u32, now: u64) {
+        let marks = &mut self.ios.all[io as usize].marks;
+        if marks[3] == marks[0] {
+            marks[3] = now;
         }
     }
 

@@ -4,8 +4,9 @@
 //! that has waited longest goes, and its parity is made of the old data and the old parity, which are read first. Each passage of a byte into
 //! or out of the cache takes the adapter's memory once.
 
+use super::super::slab::Slab;
 use super::{Event, Fabric, Job, Owner};
-use crate::plan::storage::{self, Storage};
+use crate::plan::storage::{self, Storage, Volume};
 use crate::scenario::keys::{Level, WritePolicy};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,8 +22,8 @@ pub(super) enum Passed {
     Written(u32, u32),
     /// A stripe's parity is worked out, or its data are ready to go.
     Stripe(u32),
-    /// An adapter without anything to pass: the data of a stripe to one disk may go.
-    Part(u32, u32),
+    /// A stripe's data and parity are out of the memory.
+    Out(u32),
 }
 
 /// A stripe in the cache: pieces by their place in it.
@@ -72,8 +73,7 @@ pub(super) struct Array {
     /// The same by who came first.
     order: BTreeMap<u64, u64>,
     turn: u64,
-    works: Vec<Work>,
-    free: Vec<u32>,
+    works: Slab<Work>,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
     /// Whose turn it is among mirrors.
@@ -103,8 +103,7 @@ impl Array {
             gathering: BTreeMap::new(),
             order: BTreeMap::new(),
             turn: 0,
-            works: Vec::new(),
-            free: Vec::new(),
+            works: Slab::new(),
             waiting: VecDeque::new(),
             mirror: false,
         }
@@ -156,18 +155,15 @@ impl Array {
         }
     }
 
-    /// Takes a stripe to be worked on.
-    fn work(&mut self, work: Work) -> u32 {
-        match self.free.pop() {
-            Some(i) => {
-                self.works[i as usize] = work;
-                i
-            }
-            None => {
-                self.works.push(work);
-                self.works.len() as u32 - 1
-            }
-        }
+    /// The part of a strip that a work's parity covers: all of a whole stripe's, else where it has pieces.
+    fn parity_of(&self, work: &Work) -> (u64, u64) {
+        if work.filled >= self.width { (0, self.strip) } else { span(&work.pieces, self.strip) }
+    }
+
+    /// The command for a work's parity: disk, place, bytes.
+    fn parity_command(&self, work: &Work) -> (u32, u64, u64) {
+        let (from, to) = self.parity_of(work);
+        (self.disks[self.parity(work.stripe)], work.stripe * self.strip + from, to - from)
     }
 }
 
@@ -221,7 +217,7 @@ impl Fabric {
         loop {
             let a = &self.arrays[array as usize];
             let Some((_, &stripe)) = a.order.first_key_value() else { return };
-            if a.works.len() - a.free.len() >= a.disks.len() {
+            if a.works.used() >= a.disks.len() {
                 return;
             }
             self.destage(array, stripe, Vec::new(), now);
@@ -232,10 +228,7 @@ impl Fabric {
     pub(super) fn take_in(&mut self, io: u32, bytes: u64, now: u64) {
         let adapter = self.flows[self.ios.all[io as usize].flow as usize].adapter;
         let at = self.adapters[adapter as usize].memory.pass(bytes, now);
-        let marks = &mut self.ios.all[io as usize].marks;
-        if marks[3] == marks[0] {
-            marks[3] = now;
-        }
+        self.first(io, now);
         self.plan_at(at, Event::Memory(adapter, Passed::Written(io, bytes as u32)));
     }
 
@@ -270,14 +263,14 @@ impl Fabric {
                 }
             }
             Passed::Stripe(work) => self.write_stripe(array, work, now),
-            Passed::Part(work, _) => self.stripe_over(array, work, now),
+            Passed::Out(work) => self.stripe_over(array, work, now),
         }
     }
 
     /// A write is in the cache whole: its stripes go when they are whole.
     fn cached(&mut self, io: u32, now: u64) {
         let i = self.ios.all[io as usize];
-        let crate::plan::storage::Volume::Array(array) = self.volume(i.flow) else { return };
+        let Volume::Array(array) = self.volume(i.flow) else { return };
         let a = &mut self.arrays[array as usize];
         let pieces = a.cut(i.offset, i.size);
         let mut touched: Vec<u64> = Vec::new();
@@ -321,7 +314,7 @@ impl Fabric {
         a.order.remove(&turn);
         let whole = filled >= a.width;
         let reading = a.level == Level::Raid5 && !whole;
-        let work = a.work(Work { stripe, pieces, filled, left: 0, reading, owners });
+        let work = a.works.add(Work { stripe, pieces, filled, left: 0, reading, owners });
         if !reading {
             self.parity(array, work, now);
             return;
@@ -329,14 +322,13 @@ impl Fabric {
         // The old data of each piece, and the old parity of where they are.
         let mut tasks = Vec::new();
         let a = &self.arrays[array as usize];
-        let w = &a.works[work as usize];
+        let w = &a.works.all[work as usize];
         for (place, bytes) in joined(&w.pieces, a.strip) {
             let (disk, _) = a.disk(w.stripe, place / a.strip);
             tasks.push((a.disks[disk], w.stripe * a.strip + place % a.strip, bytes));
         }
-        let (from, to) = span(&w.pieces, a.strip);
-        tasks.push((a.disks[a.parity(w.stripe)], w.stripe * a.strip + from, to - from));
-        self.arrays[array as usize].works[work as usize].left = tasks.len() as u32;
+        tasks.push(a.parity_command(w));
+        self.arrays[array as usize].works.all[work as usize].left = tasks.len() as u32;
         for (target, offset, bytes) in tasks {
             self.task(Owner::Stripe(array, work), target, true, offset, bytes, now);
         }
@@ -345,11 +337,11 @@ impl Fabric {
     /// Works out a stripe's parity, where it has one; then it is written.
     fn parity(&mut self, array: u32, work: u32, now: u64) {
         let a = &self.arrays[array as usize];
-        let w = &a.works[work as usize];
+        let w = &a.works.all[work as usize];
         let adapter = &mut self.adapters[a.adapter as usize];
         let mut at = now;
         if a.level == Level::Raid5 {
-            let (from, to) = if w.filled >= a.width { (0, a.strip) } else { span(&w.pieces, a.strip) };
+            let (from, to) = a.parity_of(w);
             // New data, and with an old parity the old ones too; the parity is written to memory.
             let taken = if w.reading { 2 * w.filled + to - from } else { w.filled };
             at = adapter.parity.pass(taken, now).max(adapter.memory.pass(taken + to - from, now));
@@ -360,7 +352,7 @@ impl Fabric {
     /// Writes a stripe to its disks.
     fn write_stripe(&mut self, array: u32, work: u32, now: u64) {
         let a = &self.arrays[array as usize];
-        let w = &a.works[work as usize];
+        let w = &a.works.all[work as usize];
         let mut tasks = Vec::new();
         for (place, bytes) in joined(&w.pieces, a.strip) {
             let (disk, mirror) = a.disk(w.stripe, place / a.strip);
@@ -368,17 +360,16 @@ impl Fabric {
             tasks.extend([Some(disk), mirror].into_iter().flatten().map(|d| (a.disks[d], offset, bytes)));
         }
         if a.level == Level::Raid5 {
-            let (from, to) = if w.filled >= a.width { (0, a.strip) } else { span(&w.pieces, a.strip) };
-            tasks.push((a.disks[a.parity(w.stripe)], w.stripe * a.strip + from, to - from));
+            tasks.push(a.parity_command(w));
         }
         let bytes: u64 = tasks.iter().map(|t| t.2).sum();
         let adapter = a.adapter as usize;
-        let w = &mut self.arrays[array as usize].works[work as usize];
+        let w = &mut self.arrays[array as usize].works.all[work as usize];
         w.reading = false;
         // One more for the way out of the memory.
         w.left = tasks.len() as u32 + 1;
         let at = self.adapters[adapter].memory.pass(bytes, now);
-        self.plan_at(at, Event::Memory(array, Passed::Part(work, 0)));
+        self.plan_at(at, Event::Memory(array, Passed::Out(work)));
         for (target, offset, bytes) in tasks {
             self.task(Owner::Stripe(array, work), target, false, offset, bytes, now);
         }
@@ -387,7 +378,7 @@ impl Fabric {
     /// A command of a stripe is done; with the last one the next step begins, or the stripe is on the disks.
     pub(super) fn stripe_over(&mut self, array: u32, work: u32, now: u64) {
         let a = &mut self.arrays[array as usize];
-        let w = &mut a.works[work as usize];
+        let w = &mut a.works.all[work as usize];
         w.left -= 1;
         if w.left > 0 {
             return;
@@ -396,8 +387,7 @@ impl Fabric {
             self.parity(array, work, now);
             return;
         }
-        let done = std::mem::take(w);
-        a.free.push(work);
+        let done = a.works.take(work);
         a.dirty -= done.filled;
         for io in done.owners {
             self.ios.all[io as usize].tasks -= 1;

@@ -85,9 +85,9 @@ impl Lane {
         }
     }
 
-    /// Frames that wait here, and data bytes that they are known to have.
-    pub(super) fn held(&self) -> (usize, u64) {
-        (self.control.len() + self.data.len(), 0)
+    /// Units, and commands with data, that wait here.
+    pub(super) fn waiting(&self) -> usize {
+        self.control.len() + self.data.len()
     }
 }
 
@@ -231,16 +231,9 @@ impl Fabric {
         let Some(l) = super::link_of(&mut self.links, link) else { return };
         let frame = l.frame;
         let lane = &mut l.lanes[way];
-        if lane.next_at > now {
-            let at = lane.next_at;
-            if lane.call(at) {
-                self.plan_at(at, Event::Lane(link, way as u8));
-            }
-            return;
-        }
         lane.settle(now);
         if lane.next_at > now {
-            // Between two slots.
+            // In the middle of a frame, or between two slots.
             let at = lane.next_at;
             if lane.call(at) {
                 self.plan_at(at, Event::Lane(link, way as u8));

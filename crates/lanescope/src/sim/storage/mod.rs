@@ -25,7 +25,7 @@ use fc::Unit;
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use worker::{FlowState, Worker};
+use worker::FlowState;
 
 pub(super) use worker::Stages;
 
@@ -218,7 +218,8 @@ pub(super) struct Fabric {
     pub(super) slot: u32,
     heap: BinaryHeap<Reverse<Planned>>,
     n: u64,
-    workers: Vec<Worker>,
+    /// The processors of the workers, one each.
+    workers: Vec<Server>,
     flows: Vec<FlowState>,
     ios: Slab<Io>,
     tasks: Slab<Task>,
@@ -230,9 +231,10 @@ pub(super) struct Fabric {
     latencies: Vec<Histogram<u64>>,
     /// DMA to be asked of the hosts' buses: (by which way, what).
     asked: Vec<(Dma, bool, Transfer)>,
-    /// How long nothing may happen to an I/O while all is well, fs.
-    patience: u64,
 }
+
+/// How long nothing may happen to an I/O while all is well, fs.
+const PATIENCE: u64 = 10_000_000_000_000_000;
 
 /// The Fibre Channel link of a number.
 fn link_of(links: &mut [Link], link: u32) -> Option<&mut fc::Link> {
@@ -277,7 +279,7 @@ impl Fabric {
             slot,
             heap: BinaryHeap::new(),
             n: 0,
-            workers: vec![Worker::default(); storage.workers.len()],
+            workers: vec![Server::default(); storage.workers.len()],
             flows: storage.flows.iter().zip(group_of).map(|(f, g)| FlowState::new(f, g, seed)).collect(),
             ios: Slab::new(),
             tasks: Slab::new(),
@@ -288,7 +290,6 @@ impl Fabric {
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
             latencies: groups.iter().map(|_| tally::histogram()).collect(),
             asked: Vec::new(),
-            patience: 1_000_000_000_000_000 * 10,
         };
         for (i, flow) in storage.flows.iter().enumerate() {
             for _ in 0..flow.outstanding.typical.get() {
@@ -362,12 +363,12 @@ impl Fabric {
         all
     }
 
-    /// What waits to be sent on each wire.
+    /// What waits to be sent on each wire: units, and commands with data. How many bytes of those are at hand is not known.
     pub(super) fn held(&self) -> Vec<(usize, u64)> {
         let mut all = Vec::with_capacity(self.wires());
         for link in &self.links {
             match link {
-                Link::Fc(l) => all.extend(l.lanes.iter().map(|l| l.held())),
+                Link::Fc(l) => all.extend(l.lanes.iter().map(|l| (l.waiting(), 0))),
                 Link::Scsi(b) => all.push((b.waiting(), 0)),
             }
         }
@@ -407,7 +408,7 @@ impl Fabric {
 
     /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets.
     pub(super) fn worked(&self, now: u64) -> Vec<u64> {
-        let workers = self.workers.iter().map(|w| w.processor.worked(now));
+        let workers = self.workers.iter().map(|w| w.worked(now));
         let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
         workers.chain(adapters).chain(self.targets.iter().map(|t| t.device.worked(now))).collect()
     }
@@ -417,10 +418,10 @@ impl Fabric {
     }
 
     pub(super) fn patience(&self) -> u64 {
-        if self.is_empty() { 0 } else { self.patience }
+        if self.is_empty() { 0 } else { PATIENCE }
     }
 
-    /// Whether every cache that takes writes in has been full once, or has been filled twice over without becoming full.
+    /// Whether every cache that takes writes in has been full once, or has stopped filling.
     pub(super) fn settled(&self) -> bool {
         let writes = |a: usize| self.flows.iter().any(|f| f.volume == Volume::Array(a as u32) && f.writes());
         self.arrays.iter().enumerate().all(|(i, a)| a.settled() || !writes(i))

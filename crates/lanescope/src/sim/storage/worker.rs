@@ -2,7 +2,7 @@
 
 use super::super::fabric::random;
 use super::super::tally::{self, Tally};
-use super::{Event, Fabric, Io, Server};
+use super::{Event, Fabric, Io};
 use crate::plan::storage::{IoFlow, Volume};
 use crate::scenario::keys::{Line, WHOLE};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,12 +11,6 @@ use std::sync::Arc;
 
 /// Bytes of a sector: what offsets are multiples of where nothing else is said.
 const SECTOR: u64 = 512;
-
-/// A thread with a processor of its own.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Worker {
-    pub(super) processor: Server,
-}
 
 /// Where the time of I/Os went: sums over those that are done, fs. The stages are those of [`crate::result::STAGES`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,8 +165,7 @@ impl Fabric {
     fn issue(&mut self, flow: u32, line: u32, read: bool, size: u64, reply: u64, now: u64) {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
-        let worker = &mut self.workers[f.worker as usize];
-        let at = worker.processor.work(f.submit, now);
+        let at = self.workers[f.worker as usize].work(f.submit, now);
         let marks = [at - f.submit; 6];
         let io = self.ios.add(Io { flow, line, read, offset, size, reply, left: size, tasks: 0, marks });
         self.plan_at(at, Event::Submitted(io));
@@ -190,7 +183,7 @@ impl Fabric {
     pub(super) fn answered(&mut self, io: u32, now: u64) {
         self.ios.all[io as usize].marks[5] = now;
         let f = &self.flows[self.ios.all[io as usize].flow as usize];
-        let at = self.workers[f.worker as usize].processor.work(f.complete, now);
+        let at = self.workers[f.worker as usize].work(f.complete, now);
         self.plan_at(at, Event::Completed(io));
     }
 
