@@ -2,7 +2,7 @@
 //!
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
 //! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in
-//! an order (units, diagnostic, protocol, scenario, plan, result, estimate, sim, pens, library, study); each uses only rooms before it, and a test checks.
+//! an order (units, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library, study); each uses only rooms before it, and a test checks.
 //!
 //! ```
 //! use lanescope::diagnostic::Diagnostics;
@@ -35,7 +35,9 @@
 
 pub mod diagnostic;
 pub mod estimate;
+pub mod import;
 pub mod library;
+pub mod mpi;
 pub mod pens;
 pub mod plan;
 pub mod protocol;

@@ -4,8 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms in their order. `estimate` and `sim` stand side by side: neither sees the other.
-const ROOMS: [&str; 11] =
-    ["units", "diagnostic", "protocol", "scenario", "plan", "result", "estimate", "sim", "pens", "library", "study"];
+const ROOMS: [&str; 13] = [
+    "units",
+    "diagnostic",
+    "protocol",
+    "scenario",
+    "mpi",
+    "import",
+    "plan",
+    "result",
+    "estimate",
+    "sim",
+    "pens",
+    "library",
+    "study",
+];
 
 fn files(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).expect("a folder").map(|e| e.expect("an entry").path()) {

@@ -1,0 +1,1 @@
+//! Other people's formats: traces of programs, and the tables that instruments print.
