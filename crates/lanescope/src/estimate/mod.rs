@@ -16,7 +16,7 @@ pub mod wire;
 pub use lift::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
-use crate::plan::storage::Dma;
+use crate::plan::Dma;
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::{

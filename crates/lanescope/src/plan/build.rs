@@ -71,7 +71,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             return None;
         }
     }
-    let host = super::storage::Host { parts: &parts, links: &links, map: &map };
+    let host = super::dma::Host { parts: &parts, links: &links, map: &map };
     let network = super::network::build(diagnostics, scenario);
     let mut buses = super::bus::build(diagnostics, scenario);
     let storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);

@@ -55,6 +55,8 @@ pub struct BusFlow {
     pub group: String,
     /// Index of the device.
     pub device: u32,
+    /// Whether the host's processor writes to the device, through the bridge.
+    pub from_bridge: bool,
     /// Reads, writes, or both in turn.
     pub op: Quantity<Do>,
     /// Bytes of one operation.
@@ -127,6 +129,11 @@ impl Manner {
     /// A write.
     pub fn write(&self, bytes: u64) -> Phases {
         self.speed.write(bytes, self.claims[1], self.waits, self.dual)
+    }
+
+    /// A write of the host's processor to the device, by the bridge.
+    pub fn programmed(&self, bytes: u64) -> Phases {
+        self.speed.write(bytes, self.claims[0], 0, false)
     }
 
     /// What asks for data that are not at hand: a split request, or a read of PCI that is sent away.
@@ -448,6 +455,7 @@ fn expand(
             name,
             group: flow.name.clone(),
             device,
+            from_bridge: false,
             op: k.r#do.clone(),
             size: k.size.clone(),
             load: k.load.clone(),

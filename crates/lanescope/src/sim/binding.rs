@@ -2,7 +2,7 @@
 
 use crate::plan::bus::{BusFlow, Buses};
 use crate::plan::network::{Network, NodeId};
-use crate::plan::storage::Dma;
+use crate::plan::Dma;
 use crate::plan::{Flow, FlowId, Hop, Plan};
 use crate::result::{
     Binding, BusIdle, Idle, STAGES, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory,

@@ -7,8 +7,7 @@ use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::tally::Tally;
 use super::{bus, ethernet, knots, storage};
-use crate::plan::Plan;
-use crate::plan::storage::Dma;
+use crate::plan::{Dma, Plan};
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
 

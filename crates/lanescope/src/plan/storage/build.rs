@@ -1,16 +1,15 @@
 //! From a scenario's adapters, targets, arrays and flows of I/Os to [`Storage`].
 
-use super::{Adapter, Array, Device, Dma, IoFlow, Medium, Storage, Target, Transport, Volume};
+use super::{Adapter, Array, Device, IoFlow, Medium, Storage, Target, Transport, Volume};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::address::{self, Address, Directory};
-use crate::plan::bus::{BusFlow, Buses};
-use crate::plan::route::Map;
-use crate::plan::{self, Flow, FlowId, Link, PartId, Place, Program};
+use crate::plan::bus::Buses;
+use crate::plan::dma::{self, Engine, Host};
+use crate::plan::{Flow, PartId};
 use crate::protocol::fibre_channel::MOST_FIELD;
-use crate::protocol::pcie::PayloadSize;
 use crate::protocol::scsi;
-use crate::scenario::keys::{self, Do, FileTest, Level, Line, Load, WHOLE};
-use crate::scenario::quantity::{Confidence, Name, Names, Origin, Quantity};
+use crate::scenario::keys::{self, FileTest, Level, Line, WHOLE};
+use crate::scenario::quantity::{Name, Names};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario, StoreKeys};
 use crate::units::{Bytes, Time};
 use std::collections::{HashMap, HashSet};
@@ -18,13 +17,6 @@ use std::sync::Arc;
 
 /// I/Os that all workers together may keep in flight: each costs a simulation some hundred bytes.
 const MOST_IN_FLIGHT: u64 = 1 << 20;
-
-/// What of the host's side is already wired.
-pub(in crate::plan) struct Host<'a> {
-    pub(in crate::plan) parts: &'a [plan::Part],
-    pub(in crate::plan) links: &'a [Link],
-    pub(in crate::plan) map: &'a Map,
-}
 
 /// What stands in `between`.
 const ENDS: &str = "the adapter comes first, then what hangs on it: disks and RAM disks";
@@ -57,8 +49,8 @@ pub(in crate::plan) fn build(
         let target = |device| Target { name: name.clone(), group: group.clone(), device, transport: u32::MAX };
         match &part.keys {
             StoreKeys::Adapter(keys) => {
-                let pcie = dma(diagnostics, host, &name, keys, part.span, flows);
-                let Some((dma, host)) = pcie.or_else(|| bus_dma(buses, &name, keys)) else {
+                let engine = Engine { name: &name, header: &keys.header, piece: piece(keys), why: WHY };
+                let Some((dma, host)) = dma::of(diagnostics, host, &engine, part.span, flows, buses) else {
                     places.broken.insert(id);
                     continue;
                 };
@@ -135,52 +127,6 @@ struct Places {
     array: HashMap<PartId, u32>,
     /// Adapters without a way to a host: that was said, and nobody needs to hear that they are not there.
     broken: HashSet<PartId>,
-}
-
-/// An adapter's way to host memory, both ways; and its host.
-fn dma(
-    diagnostics: &mut Diagnostics,
-    host: &Host,
-    name: &str,
-    keys: &keys::HostAdapter,
-    span: Span,
-    flows: &mut Vec<Flow>,
-) -> Option<(Dma, String)> {
-    let source = PartId(host.parts.iter().position(|p| p.name == name)? as u32);
-    let target = host.map.root(source);
-    let part = &host.parts[target.0 as usize];
-    if source == target || !matches!(part.keys, PartKeys::RootComplex(_)) {
-        // Without any link the plan says so by itself.
-        if source != target {
-            diagnostics.push(Diagnostic::error(span, format!("{name} hangs below no root complex")));
-        }
-        return None;
-    }
-    let route = host.map.route(host.links, source, target)?;
-    let payload = route.iter().map(|h| &host.links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
-    let (why, piece) = (WHY, piece(keys));
-    let mut flow = |op: Do, what: &str| {
-        let id = FlowId(flows.len() as u32);
-        flows.push(Flow {
-            name: format!("{name} {what} host memory"),
-            group: format!("{name} {what} host memory"),
-            source,
-            target,
-            place: Place::Memory,
-            op: Quantity::derived(op, Origin::Assumed, Confidence::Exact, why),
-            size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
-            header: keys.header.clone(),
-            load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
-            program: Program::Fed,
-            route: route.clone(),
-            payload: payload.clone().unwrap_or_else(|| {
-                Quantity::derived(PayloadSize::RESET, Origin::Standard, Confidence::Guess, "2.0, 7.8.4")
-            }),
-            measured: None,
-        });
-        id
-    };
-    Some((Dma::Pcie { read: flow(Do::Read, "reads"), write: flow(Do::Write, "writes") }, part.name.clone()))
 }
 
 /// The adapters and targets that a list of names stands for.
@@ -571,28 +517,6 @@ fn hosts(diagnostics: &mut Diagnostics, host: &Host, buses: &Buses, text: &str, 
         return None;
     }
     Some(found)
-}
-
-/// The same of an adapter on a shared bus.
-fn bus_dma(buses: &mut Buses, name: &str, keys: &keys::HostAdapter) -> Option<(Dma, String)> {
-    let device = buses.device(name)?;
-    let bus = &buses.buses[buses.devices[device as usize].bus as usize];
-    let host = buses.bridges[bus.bridge as usize].name.clone();
-    let mut flow = |op: Do, what: &str| {
-        let id = buses.flows.len() as u32;
-        buses.flows.push(BusFlow {
-            name: format!("{name} {what} host memory"),
-            group: format!("{name} {what} host memory"),
-            device,
-            op: Quantity::derived(op, Origin::Assumed, Confidence::Exact, WHY),
-            size: Quantity::derived(piece(keys), Origin::Assumed, Confidence::Likely, WHY),
-            load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, WHY),
-            program: Program::Fed,
-            measured: None,
-        });
-        id
-    };
-    Some((Dma::Bus { read: flow(Do::Read, "reads"), write: flow(Do::Write, "writes") }, host))
 }
 
 /// Where an adapter's flows are from.

@@ -6,9 +6,9 @@
 
 mod build;
 
-pub(super) use build::{Host, build};
+pub(super) use build::build;
 
-use super::FlowId;
+use super::Dma;
 use crate::protocol::scsi;
 use crate::scenario::keys::{
     self, Disk, FcLink, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, WHOLE,
@@ -34,25 +34,6 @@ pub struct Storage {
     pub workers: Vec<String>,
     /// One for each worker and volume.
     pub flows: Vec<IoFlow>,
-}
-
-/// The two flows by which an adapter moves data over its host's bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dma {
-    /// Over PCIe.
-    Pcie {
-        /// Reads of host memory: the data of disk writes, and commands.
-        read: FlowId,
-        /// Writes to host memory: the data of disk reads, and status.
-        write: FlowId,
-    },
-    /// Over a shared bus: the same, by the numbers of its flows.
-    Bus {
-        /// Reads of host memory.
-        read: u32,
-        /// Writes to host memory.
-        write: u32,
-    },
 }
 
 /// A host adapter.

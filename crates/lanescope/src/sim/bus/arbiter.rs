@@ -25,6 +25,8 @@ enum Kind {
     Data,
     /// A split completion.
     Completion,
+    /// A write of the host's processor to a device, by the bridge.
+    Programmed,
 }
 
 /// What a master wants next.
@@ -121,6 +123,8 @@ pub(super) struct Bus {
     arbitration: u64,
     devices: Vec<Device>,
     answers: VecDeque<Answer>,
+    /// Flows of writes by the host's processor, and the device of each.
+    programmed: Vec<(usize, usize)>,
     active: Option<Active>,
     /// Who had it last.
     turn: usize,
@@ -134,6 +138,10 @@ impl Bus {
     pub(super) fn new(plan: &Buses, index: usize, corner: Corner) -> Bus {
         let bus = &plan.buses[index];
         let speed = bus.speed.typical;
+        let flows_of = |d: u32, from_bridge: bool| {
+            let all = plan.flows.iter().enumerate();
+            all.filter(move |(_, f)| f.device == d && f.from_bridge == from_bridge).map(|(i, _)| i)
+        };
         let device = |&d: &u32| {
             let k = &plan.devices[d as usize].keys;
             let gate = |rate: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>, reads, writes| {
@@ -142,7 +150,7 @@ impl Bus {
             let gates = [gate(&k.rate, true, true), gate(&k.read_rate, true, false), gate(&k.write_rate, false, true)];
             Device {
                 manner: plan.manner(d, corner),
-                flows: (0..plan.flows.len()).filter(|f| plan.flows[*f].device == d).collect(),
+                flows: flows_of(d, false).collect(),
                 turn: 0,
                 next: 0,
                 splits: 0,
@@ -158,6 +166,9 @@ impl Bus {
             arbitration: speed.arbitration(),
             devices: bus.devices.iter().map(device).collect(),
             answers: VecDeque::new(),
+            programmed: (bus.devices.iter().enumerate())
+                .flat_map(|(i, d)| flows_of(*d, true).map(move |f| (f, i)))
+                .collect(),
             active: None,
             turn: 0,
             booked: 0,
@@ -222,13 +233,21 @@ impl Bus {
         if master > 0 {
             return self.want_device(master - 1, now, clock, net);
         }
-        self.answers.front().map_or(Want::NOTHING, |a| Want {
+        let mut best = self.answers.front().map_or(Want::NOTHING, |a| Want {
             start: a.ready.saturating_add(self.arbitration),
             asks: a.ready,
             cause: Idle::Bridge,
             kind: Kind::Completion,
             flow: usize::MAX,
-        })
+        });
+        for &(flow, _) in &self.programmed {
+            let asks = self.ticks.clock(net.current(flow, now).map_or_else(|at| at, |op| op.born));
+            let start = asks.saturating_add(self.arbitration);
+            if start < best.start {
+                best = Want { start, asks, cause: Idle::NothingToSend, kind: Kind::Programmed, flow };
+            }
+        }
+        best
     }
 
     fn want_device(&self, index: usize, now: u64, clock: u64, net: &mut Net) -> Want {
@@ -319,6 +338,12 @@ impl Bus {
             let m = &self.devices[answer.device].manner;
             bytes = answer.left.min(m.completion);
             (phases, timer, sent_away) = (m.data(bytes), m.timers[1], false);
+        } else if kind == Kind::Programmed {
+            net.start(flow, at);
+            let device = self.programmed.iter().find(|(f, _)| *f == flow).map_or(0, |(_, d)| *d);
+            let m = &self.devices[device].manner;
+            bytes = net.flows[flow].current.map_or(0, |op| op.left).min(m.write.0);
+            (phases, timer, sent_away) = (m.programmed(bytes), NEVER / 2, false);
         } else {
             net.start(flow, at);
             let d = &mut self.devices[master - 1];
@@ -426,6 +451,13 @@ impl Bus {
             net.received(id, a.bytes, first, now);
             return;
         }
+        if a.kind == Kind::Programmed {
+            net.flows[a.flow].tally.bytes += a.bytes;
+            if let Some(op) = net.took(a.flow, a.bytes).filter(|op| op.left == 0) {
+                net.finished(a.flow, op.born, op.token, now);
+            }
+            return;
+        }
         let d = &mut self.devices[a.master - 1];
         let m = d.manner;
         d.next = a.end + if a.sent_away { m.again() } else { m.turnaround };
@@ -457,7 +489,7 @@ impl Bus {
                     net.received(id, a.bytes, first, now);
                 }
             }
-            Kind::Completion => {}
+            Kind::Completion | Kind::Programmed => {}
         }
     }
 

@@ -4,7 +4,8 @@ use super::super::source::Transfer;
 use super::fc::Unit;
 use super::scsi::Phase;
 use super::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
-use crate::plan::storage::{self, Dma, Volume};
+use crate::plan::Dma;
+use crate::plan::storage::{self, Volume};
 
 /// An adapter's own parts.
 #[derive(Clone, Debug)]

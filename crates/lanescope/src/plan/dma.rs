@@ -1,0 +1,158 @@
+//! How an adapter reaches its host's memory, and the host its adapter: flows of PCIe or of a shared bus that another side feeds, transfer by transfer.
+//!
+//! They stand behind all other flows, in no table, with the program [`Program::Fed`].
+
+use super::bus::{BusFlow, Buses};
+use super::route::Map;
+use super::{Flow, FlowId, Link, Part, PartId, Place, Program};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::protocol::pcie::{Header, PayloadSize};
+use crate::scenario::PartKeys;
+use crate::scenario::keys::{Do, Load};
+use crate::scenario::quantity::{Confidence, Origin, Quantity};
+use crate::units::Bytes;
+
+/// The two flows by which an adapter moves data over its host's bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dma {
+    /// Over PCIe.
+    Pcie {
+        /// Reads of host memory: what goes out, commands, descriptors.
+        read: FlowId,
+        /// Writes to host memory: what comes in, status, completions.
+        write: FlowId,
+    },
+    /// Over a shared bus: the same, by the numbers of its flows.
+    Bus {
+        /// Reads of host memory.
+        read: u32,
+        /// Writes to host memory.
+        write: u32,
+    },
+}
+
+/// The flow by which a host's processor writes to its adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pio {
+    /// Over PCIe.
+    Pcie(FlowId),
+    /// Over a shared bus, by the number of its flow.
+    Bus(u32),
+}
+
+/// What of the host's side is already wired.
+pub(super) struct Host<'a> {
+    pub(super) parts: &'a [Part],
+    pub(super) links: &'a [Link],
+    pub(super) map: &'a Map,
+}
+
+/// An adapter, as its host sees it.
+pub(super) struct Engine<'a> {
+    pub(super) name: &'a str,
+    pub(super) header: &'a Quantity<Header>,
+    /// What it moves at once, for the estimate.
+    pub(super) piece: Bytes,
+    /// Why it moves anything.
+    pub(super) why: &'static str,
+}
+
+/// An adapter's way to host memory, both ways, and its host.
+pub(super) fn of(
+    diagnostics: &mut Diagnostics,
+    host: &Host,
+    engine: &Engine,
+    span: Span,
+    flows: &mut Vec<Flow>,
+    buses: &mut Buses,
+) -> Option<(Dma, String)> {
+    let Engine { name, piece, why, .. } = *engine;
+    if let Some((source, target)) = root(diagnostics, host, name, span) {
+        let mut flow = |op: Do, what: &str| {
+            let mut flow = fed(host, engine, source, target)?;
+            flow.name = format!("{name} {what} host memory");
+            flow.group.clone_from(&flow.name);
+            flow.op = Quantity::derived(op, Origin::Assumed, Confidence::Exact, why);
+            flows.push(flow);
+            Some(FlowId(flows.len() as u32 - 1))
+        };
+        let (read, write) = (flow(Do::Read, "reads")?, flow(Do::Write, "writes")?);
+        return Some((Dma::Pcie { read, write }, host.parts[target.0 as usize].name.clone()));
+    }
+    let device = buses.device(name)?;
+    let mut flow = |op: Do, what: &str| {
+        let name = format!("{name} {what} host memory");
+        buses.flows.push(bus_fed(name, device, op, piece, why, false));
+        buses.flows.len() as u32 - 1
+    };
+    let (read, write) = (flow(Do::Read, "reads"), flow(Do::Write, "writes"));
+    let bus = &buses.buses[buses.devices[device as usize].bus as usize];
+    Some((Dma::Bus { read, write }, buses.bridges[bus.bridge as usize].name.clone()))
+}
+
+/// The way of a processor's own writes to an adapter that [`of`] has found a host for.
+pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buses: &mut Buses) -> Option<Pio> {
+    let Engine { name, piece, why, .. } = *engine;
+    let mut quiet = Diagnostics::default();
+    if let Some((device, root)) = root(&mut quiet, host, name, Span::default()) {
+        let mut flow = fed(host, engine, root, device)?;
+        flow.name = format!("{} writes {name}", host.parts[root.0 as usize].name);
+        flow.group.clone_from(&flow.name);
+        flow.place = Place::Device;
+        flows.push(flow);
+        return Some(Pio::Pcie(FlowId(flows.len() as u32 - 1)));
+    }
+    let device = buses.device(name)?;
+    buses.flows.push(bus_fed(format!("the host writes {name}"), device, Do::Write, piece, why, true));
+    Some(Pio::Bus(buses.flows.len() as u32 - 1))
+}
+
+/// An adapter among the parts of PCIe, and the root complex above it.
+fn root(diagnostics: &mut Diagnostics, host: &Host, name: &str, span: Span) -> Option<(PartId, PartId)> {
+    let source = PartId(host.parts.iter().position(|p| p.name == name)? as u32);
+    let target = host.map.root(source);
+    if source == target || !matches!(host.parts[target.0 as usize].keys, PartKeys::RootComplex(_)) {
+        // Without any link the plan says so by itself.
+        if source != target {
+            diagnostics.push(Diagnostic::error(span, format!("{name} hangs below no root complex")));
+        }
+        return None;
+    }
+    Some((source, target))
+}
+
+fn fed(host: &Host, engine: &Engine, source: PartId, target: PartId) -> Option<Flow> {
+    let Engine { header, piece, why, .. } = *engine;
+    let route = host.map.route(host.links, source, target)?;
+    let payload = route.iter().map(|h| &host.links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
+    let unknown = || Quantity::derived(PayloadSize::RESET, Origin::Standard, Confidence::Guess, "2.0, 7.8.4");
+    Some(Flow {
+        name: String::new(),
+        group: String::new(),
+        source,
+        target,
+        place: Place::Memory,
+        op: Quantity::derived(Do::Write, Origin::Assumed, Confidence::Exact, why),
+        size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
+        header: header.clone(),
+        load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
+        program: Program::Fed,
+        route,
+        payload: payload.unwrap_or_else(unknown),
+        measured: None,
+    })
+}
+
+fn bus_fed(name: String, device: u32, op: Do, piece: Bytes, why: &'static str, from_bridge: bool) -> BusFlow {
+    BusFlow {
+        group: name.clone(),
+        name,
+        device,
+        from_bridge,
+        op: Quantity::derived(op, Origin::Assumed, Confidence::Exact, why),
+        size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
+        load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
+        program: Program::Fed,
+        measured: None,
+    }
+}
