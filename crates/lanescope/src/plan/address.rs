@@ -40,7 +40,8 @@ impl<'a, K> Directory<'a, K> {
         let buses = scenario.bus_parts.iter().map(|p| (p.group.as_str(), p.keys.kind()));
         // Last, for an adapter is an endpoint too.
         let stores = scenario.stores.iter().map(|p| (p.group.as_str(), p.keys.kind()));
-        self.others = pcie.chain(ethernet).chain(buses).chain(stores).collect();
+        let fabric = scenario.fabric_parts.iter().map(|p| (p.group.as_str(), p.keys.kind()));
+        self.others = pcie.chain(ethernet).chain(buses).chain(stores).chain(fabric).collect();
         self.hint = hint;
         self
     }

@@ -75,6 +75,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let network = super::network::build(diagnostics, scenario);
     let mut buses = super::bus::build(diagnostics, scenario);
     let storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
+    let cluster = super::cluster::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
@@ -91,6 +92,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         network: Arc::new(network),
         buses: Arc::new(buses),
         storage: Arc::new(storage),
+        cluster: Arc::new(cluster),
         stop,
         fingerprint: String::new(),
     };

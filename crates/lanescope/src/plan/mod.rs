@@ -7,9 +7,11 @@ mod address;
 mod backbone;
 mod build;
 pub mod bus;
+pub mod cluster;
 pub(crate) mod check;
 mod dma;
 mod facts;
+mod jobs;
 pub mod network;
 mod route;
 pub mod storage;
@@ -18,6 +20,7 @@ pub use backbone::{Backbone, Crossing, Taken};
 pub use build::build;
 pub(crate) use build::port_limits;
 pub use bus::Buses;
+pub use cluster::Cluster;
 pub use dma::{Dma, Pio};
 pub use facts::Buffer;
 pub use network::Network;
@@ -62,6 +65,8 @@ pub struct Plan {
     pub buses: Arc<Buses>,
     /// Host adapters, disks and the I/Os of hosts.
     pub storage: Arc<Storage>,
+    /// Channel adapters, InfiniBand, and what ranks run.
+    pub cluster: Arc<Cluster>,
     /// When a simulation ends.
     pub stop: Stop,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -317,6 +322,7 @@ impl Plan {
         all.extend(self.network.settings());
         all.extend(self.buses.settings());
         all.extend(self.storage.settings());
+        all.extend(self.cluster.settings());
         all
     }
 
@@ -348,6 +354,7 @@ impl Plan {
         self.network.hash(&mut hash);
         self.buses.hash(&mut hash);
         self.storage.hash(&mut hash);
+        self.cluster.hash(&mut hash);
         format!("{:016x}", hash.finish())
     }
 }

@@ -220,6 +220,10 @@ words! {
         PciDevice = "pci-device",
         /// A host adapter with ports for disks.
         HostAdapter = "host-adapter",
+        /// An adapter of InfiniBand, or of RoCE.
+        ChannelAdapter = "channel-adapter",
+        /// A switch of InfiniBand.
+        InfinibandSwitch = "infiniband-switch",
         /// A target of RAM.
         RamDisk = "ram-disk",
         /// A disk.
@@ -241,6 +245,8 @@ impl PartKind {
             PartKind::HostBridge => "the bridge of a PCI bus",
             PartKind::PciDevice => "a device of a PCI bus",
             PartKind::HostAdapter => "a host adapter",
+            PartKind::ChannelAdapter => "a channel adapter",
+            PartKind::InfinibandSwitch => "an InfiniBand switch",
             PartKind::RamDisk => "a RAM disk",
             PartKind::Disk => "a disk",
             PartKind::Array => "an array",
@@ -653,11 +659,17 @@ table! {
 }
 
 mod bus;
+mod cluster;
 mod ethernet;
+mod infiniband;
 
 pub use bus::{
     BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
     Splits,
+};
+pub use cluster::{
+    CHANNEL_ADAPTER, ChannelAdapter, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch, Interface,
+    MOST_LANES, MPI, Mpi, Sizes, Speedup,
 };
 pub use ethernet::{
     Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,
@@ -672,7 +684,7 @@ pub use storage::{
 };
 
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 11] = [
+pub static PART_KINDS: [(&str, &[Key]); 13] = [
     ("root-complex", ROOT_COMPLEX),
     ("switch", SWITCH),
     ("endpoint", ENDPOINT),
@@ -681,6 +693,8 @@ pub static PART_KINDS: [(&str, &[Key]); 11] = [
     ("host-bridge", HOST_BRIDGE),
     ("pci-device", PCI_DEVICE),
     ("host-adapter", HOST_ADAPTER),
+    ("channel-adapter", CHANNEL_ADAPTER),
+    ("infiniband-switch", INFINIBAND_SWITCH),
     ("ram-disk", RAM_DISK),
     ("disk", DISK),
     ("array", ARRAY),

@@ -6,6 +6,7 @@
 mod check;
 mod fabric;
 pub mod keys;
+mod parts;
 pub mod quantity;
 pub mod schema;
 mod sort;
@@ -13,10 +14,11 @@ pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
-    Array, BusLink, Disk, ENDPOINT, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HOST_ADAPTER, HostAdapter,
-    HostBridge, Io, Link, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, ScsiLink, Setting,
-    Station, Stream, Switch,
+    Array, BusLink, ChannelAdapter, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HostAdapter, HostBridge,
+    InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, ScsiLink,
+    Setting, Station, Stream, Switch,
 };
+use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub struct Scenario {
     pub bus_parts: Vec<Part<BusKeys>>,
     /// Host adapters (their DMA engines are among the parts of PCIe too), disks, RAM disks and arrays, likewise.
     pub stores: Vec<Part<StoreKeys>>,
+    /// Channel adapters (their DMA engines and stations are among the parts of those sides too) and InfiniBand switches, likewise.
+    pub fabric_parts: Vec<Part<FabricKeys>>,
     /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
     /// Ethernet links, not yet expanded.
@@ -68,6 +72,8 @@ pub struct Scenario {
     pub buses: Vec<Named<BusLink>>,
     /// Fibre Channel links, not yet expanded.
     pub fc_links: Vec<Named<FcLink>>,
+    /// InfiniBand links, not yet expanded.
+    pub infiniband_links: Vec<Named<InfinibandLink>>,
     /// SCSI buses.
     pub scsi_links: Vec<Named<ScsiLink>>,
     /// Flows of DMA, not yet expanded.
@@ -78,6 +84,8 @@ pub struct Scenario {
     pub streams: Vec<Named<Stream>>,
     /// Flows of I/Os, not yet expanded.
     pub ios: Vec<Named<Io>>,
+    /// Flows of ranks.
+    pub jobs: Vec<Named<Mpi>>,
     /// The texts of traces, by the name in the load and where it stands.
     pub traces: HashMap<String, Trace>,
     /// How to simulate.
@@ -208,24 +216,32 @@ impl StoreKeys {
     }
 }
 
-/// The keys of any part.
-#[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its own list")]
-#[derive(Clone)]
-enum AnyKeys {
-    Pcie(PartKeys),
-    Ethernet(NodeKeys),
-    Bus(BusKeys),
-    Storage(StoreKeys),
-    /// A host adapter is a device of its host's bus, too.
-    Adapter(DmaKeys, HostAdapter),
+/// The keys of one part of a cluster's fabric.
+#[allow(clippy::large_enum_variant, reason = "there are more of the large kind")]
+#[derive(Clone, Debug)]
+pub enum FabricKeys {
+    /// A channel adapter; its DMA engines are a device of the same name, its port on Ethernet a station.
+    Adapter(ChannelAdapter),
+    /// A switch of InfiniBand.
+    Switch(InfinibandSwitch),
 }
 
-/// How a host adapter stands on its host's side.
-#[allow(clippy::large_enum_variant, reason = "one at a time, on its way to its own list")]
-#[derive(Clone)]
-enum DmaKeys {
-    Pcie(Endpoint),
-    Bus(PciDevice),
+impl FabricKeys {
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            FabricKeys::Adapter(k) => k.settings(),
+            FabricKeys::Switch(k) => k.settings(),
+        }
+    }
+
+    /// The word a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            FabricKeys::Adapter(_) => PartKind::ChannelAdapter,
+            FabricKeys::Switch(_) => PartKind::InfinibandSwitch,
+        }
+    }
 }
 
 /// The keys of one part of PCIe.
@@ -312,32 +328,49 @@ pub fn read(
     let (buses, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_bus(t));
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
     let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
+    let (infiniband_links, links): (Vec<_>, Vec<_>) =
+        links.into_iter().partition(|(_, t, _)| t.get("infiniband").is_some());
     let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
     let links = sort::links(diagnostics, links);
-    let sort::Flows { dma: flows, frames: streams, ios } = sort::flows(diagnostics, flows);
+    let sort::Flows { dma: flows, frames: streams, ios, jobs } = sort::flows(diagnostics, flows);
+    // What a link joins is known even where something else of it is wrong.
+    let joined = |links: &[(String, Table, Span)]| links.iter().flat_map(|(_, t, _)| groups_between(t)).collect();
+    let joined = Joined { pci: joined(&buses), pcie: joined(&links), ethernet: joined(&ethernet_links) };
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
     let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    // What a bus joins is known even where something else of it is wrong.
-    let on_bus: HashSet<String> = buses.iter().flat_map(|(_, t, _)| groups_between(t)).collect();
+    let mut fabric_parts = Vec::new();
     let buses = read_named(diagnostics, buses, BusLink::read);
-    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf, &on_bus) {
+    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf, &joined) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
             AnyKeys::Bus(keys) => bus_parts.push(Part { name, group, span, keys }),
             AnyKeys::Storage(keys) => stores.push(Part { name, group, span, keys }),
-            AnyKeys::Adapter(device, keys) => {
-                let (name_too, group_too) = (name.clone(), group.clone());
-                match device {
-                    DmaKeys::Pcie(k) => {
-                        pcie.push(Part { name: name_too, group: group_too, span, keys: PartKeys::Endpoint(k) })
+            AnyKeys::Fabric(keys) => fabric_parts.push(Part { name, group, span, keys }),
+            AnyKeys::Adapter(..) | AnyKeys::Channel(..) => {
+                let (device, station) = match keys {
+                    AnyKeys::Adapter(device, keys) => {
+                        let (name, group) = (name.clone(), group.clone());
+                        stores.push(Part { name, group, span, keys: StoreKeys::Adapter(keys) });
+                        (Some(device), None)
                     }
-                    DmaKeys::Bus(k) => {
-                        bus_parts.push(Part { name: name_too, group: group_too, span, keys: BusKeys::Device(k) })
+                    AnyKeys::Channel(device, station, keys) => {
+                        let (name, group) = (name.clone(), group.clone());
+                        fabric_parts.push(Part { name, group, span, keys: FabricKeys::Adapter(keys) });
+                        (device, station)
                     }
+                    _ => continue,
+                };
+                if let Some(k) = station {
+                    let (name, group) = (name.clone(), group.clone());
+                    nodes.push(Part { name, group, span, keys: NodeKeys::Station(k) });
                 }
-                stores.push(Part { name, group, span, keys: StoreKeys::Adapter(keys) });
+                match device {
+                    Some(DmaKeys::Pcie(k)) => pcie.push(Part { name, group, span, keys: PartKeys::Endpoint(k) }),
+                    Some(DmaKeys::Bus(k)) => bus_parts.push(Part { name, group, span, keys: BusKeys::Device(k) }),
+                    None => {}
+                }
             }
         }
     }
@@ -352,15 +385,18 @@ pub fn read(
     let streams = read_named(diagnostics, streams, Stream::read);
     let fc_links = read_named(diagnostics, fc_links, FcLink::read);
     let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
+    let infiniband_links = read_named(diagnostics, infiniband_links, InfinibandLink::read);
     let ios = read_named(diagnostics, ios, Io::read);
-    let traces = shelf.traces(diagnostics, &streams);
+    let jobs = read_named(diagnostics, jobs, Mpi::read);
+    let traces = shelf.traces(diagnostics, &streams, &jobs);
     check::parts(diagnostics, &pcie);
     check::nodes(diagnostics, &nodes);
     check::stores(diagnostics, &stores);
     check::ios(diagnostics, &ios);
     let empty = Table::default();
     let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
-    let none = pcie.is_empty() && nodes.is_empty() && stores.is_empty() && bus_parts.is_empty();
+    let none = [pcie.is_empty(), nodes.is_empty(), stores.is_empty(), bus_parts.is_empty(), fabric_parts.is_empty()];
+    let none = none.into_iter().all(|n| n);
     if none && !diagnostics.has_errors() {
         diagnostics.push(
             Diagnostic::error(whole, "this scenario has no parts")
@@ -374,31 +410,21 @@ pub fn read(
         nodes,
         stores,
         bus_parts,
+        fabric_parts,
         links,
         ethernet_links,
         fc_links,
+        infiniband_links,
         scsi_links,
         buses,
         flows,
         bus_flows,
         streams,
         ios,
+        jobs,
         traces,
         run: run?,
     })
-}
-
-/// The tables of the parts that a link names, as far as they can be read.
-fn groups_between(table: &Table) -> Vec<String> {
-    let names = match table.get("between").map(|n| &n.value) {
-        Some(Value::Array(list)) => list.as_slice(),
-        _ => &[],
-    };
-    let group = |n: &Node| match &n.value {
-        Value::Text(s) => s.split('.').next().map(str::to_owned),
-        _ => None,
-    };
-    names.iter().filter_map(group).collect()
 }
 
 /// A link is a shared bus where it says so.
@@ -458,12 +484,20 @@ impl Shelf<'_> {
 
 impl Shelf<'_> {
     /// The texts of the traces that flows name.
-    fn traces(&self, diagnostics: &mut Diagnostics, streams: &[Named<Stream>]) -> HashMap<String, Trace> {
+    fn traces(
+        &self,
+        diagnostics: &mut Diagnostics,
+        streams: &[Named<Stream>],
+        jobs: &[Named<Mpi>],
+    ) -> HashMap<String, Trace> {
         let mut traces = HashMap::new();
         let mut known = HashSet::new();
-        for stream in streams {
-            let keys::StreamLoad::Trace(name) = &stream.keys.load.typical else { continue };
-            let span = stream.keys.load.span.unwrap_or(stream.span);
+        let of_stream = streams.iter().filter_map(|s| match &s.keys.load.typical {
+            keys::StreamLoad::Trace(name) => Some((name, s.keys.load.span.unwrap_or(s.span))),
+            _ => None,
+        });
+        let of_job = jobs.iter().filter_map(|j| j.keys.trace.as_ref().map(|q| (&q.typical, q.span.unwrap_or(j.span))));
+        for (name, span) in of_stream.chain(of_job) {
             let from = diagnostics.source(span.source).name.clone();
             let main = diagnostics.source(SourceId(0)).name.clone();
             if !known.insert((name.clone(), from.clone())) {
@@ -604,7 +638,7 @@ fn read_parts(
     diagnostics: &mut Diagnostics,
     things: Vec<(String, Table, Span)>,
     shelf: &mut Shelf,
-    on_bus: &HashSet<String>,
+    joined: &Joined,
 ) -> Vec<Part<AnyKeys>> {
     // "nic.1" changes one instance of "nic".
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
@@ -636,8 +670,7 @@ fn read_parts(
             None => vec![group.clone()],
             Some(n) => (0..n).map(|i| format!("{group}.{i}")).collect(),
         };
-        let on_bus = on_bus.contains(group.as_str());
-        let plain = read_part(diagnostics, &table, span, on_bus);
+        let plain = read_part(diagnostics, &table, span, &group, joined);
         for name in names {
             let own = overrides.iter().position(|(n, ..)| *n == name).filter(|_| count.is_some());
             let keys = match own {
@@ -646,7 +679,7 @@ fn read_parts(
                     used[i] = true;
                     let mut mine = table.clone();
                     mine.overlay(overrides[i].1.clone(), 0);
-                    read_part(diagnostics, &mine, overrides[i].2, on_bus)
+                    read_part(diagnostics, &mine, overrides[i].2, &group, joined)
                 }
             };
             if let Some(keys) = keys {
@@ -677,64 +710,4 @@ fn with_device(diagnostics: &mut Diagnostics, mut table: Table, shelf: &mut Shel
     }
     base.overlay(table, 0);
     Some(base)
-}
-
-fn read_part(diagnostics: &mut Diagnostics, table: &Table, span: Span, on_bus: bool) -> Option<AnyKeys> {
-    let (pcie, ethernet) = (AnyKeys::Pcie, AnyKeys::Ethernet);
-    let Some(node) = table.get("is") else {
-        diagnostics.push(
-            Diagnostic::error(span, "this part is of no kind")
-                .hint("add use = \"a library device\", or is = \"root-complex\", \"switch\", \"endpoint\", \"station\", \"ethernet-switch\", \"host-adapter\", \"ram-disk\", \"disk\", \"array\", \"host-bridge\" or \"pci-device\""),
-        );
-        keys::refuse_unknown_anywhere(diagnostics, table);
-        return None;
-    };
-    match PartKind::read(node) {
-        Ok(PartKind::RootComplex) => RootComplex::read(diagnostics, table, span).map(PartKeys::RootComplex).map(pcie),
-        Ok(PartKind::Switch) => Switch::read(diagnostics, table, span).map(PartKeys::Switch).map(pcie),
-        Ok(PartKind::Endpoint) => Endpoint::read(diagnostics, table, span).map(PartKeys::Endpoint).map(pcie),
-        Ok(PartKind::Station) => Station::read(diagnostics, table, span).map(NodeKeys::Station).map(ethernet),
-        Ok(PartKind::EthernetSwitch) => {
-            EthernetSwitch::read(diagnostics, table, span).map(NodeKeys::Switch).map(ethernet)
-        }
-        Ok(PartKind::HostBridge) => HostBridge::read(diagnostics, table, span).map(BusKeys::Bridge).map(AnyKeys::Bus),
-        Ok(PartKind::PciDevice) => PciDevice::read(diagnostics, table, span).map(BusKeys::Device).map(AnyKeys::Bus),
-        Ok(PartKind::HostAdapter) => adapter(diagnostics, table, span, on_bus),
-        Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
-        Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
-        Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
-        Err(Problem(message, hint)) => {
-            diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
-            keys::refuse_unknown_anywhere(diagnostics, table);
-            None
-        }
-    }
-}
-
-/// A host adapter has the keys of a device on its host's side, and its own.
-fn adapter(diagnostics: &mut Diagnostics, table: &Table, span: Span, on_bus: bool) -> Option<AnyKeys> {
-    let device = if on_bus { PCI_DEVICE } else { ENDPOINT };
-    let own = |name: &str| HOST_ADAPTER.iter().any(|k| k.name == name);
-    let known = || HOST_ADAPTER.iter().chain(device).map(|k| k.name).chain(PART_KEYS);
-    let mut parts = [Table::default(), Table::default()];
-    for (name, node) in &table.0 {
-        if !known().any(|k| k == name) {
-            let what = if on_bus { "a host adapter on a bus" } else { "a host adapter on PCIe" };
-            let other = if on_bus { ENDPOINT } else { PCI_DEVICE };
-            let place = if on_bus { "PCIe, and this one on a PCI bus" } else { "a PCI bus, and this one on PCIe" };
-            diagnostics.push(match other.iter().any(|k| k.name == name) {
-                true => Diagnostic::error(node.key, format!("{what} has no key {name:?}"))
-                    .hint(format!("an adapter has it on {place}")),
-                false => unknown(name, node.key, known(), what),
-            });
-        } else if !PART_KEYS.contains(&name.as_str()) {
-            parts[own(name) as usize].0.push((name.clone(), node.clone()));
-        }
-    }
-    let device = match on_bus {
-        true => PciDevice::read(diagnostics, &parts[0], span).map(DmaKeys::Bus),
-        false => Endpoint::read(diagnostics, &parts[0], span).map(DmaKeys::Pcie),
-    };
-    let adapter = HostAdapter::read(diagnostics, &parts[1], span);
-    Some(AnyKeys::Adapter(device?, adapter?))
 }

@@ -7,28 +7,32 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 type Thing = (String, Table, Span);
 
 /// What flows do, and where.
-const DOES: [&str; 5] = ["read", "write", "alternate", "send", "io"];
+const DOES: [&str; 6] = ["read", "write", "alternate", "send", "io", "mpi"];
 /// Keys that only a flow of I/Os has, and that say what it does.
 const IO_OWN: [&str; 2] = ["access", "test"];
+/// The same of ranks.
+const MPI_OWN: [&str; 4] = ["ranks", "program", "benchmark", "trace"];
 /// Keys that say what a link is.
-const MEDIA: [&str; 5] = ["pcie", "ethernet", "fc", "scsi", "pci"];
+const MEDIA: [&str; 6] = ["pcie", "ethernet", "infiniband", "fc", "scsi", "pci"];
 
-/// Flows of DMA, of frames and of I/Os.
+/// Flows of DMA, of frames, of I/Os and of ranks.
 pub(super) struct Flows {
     pub(super) dma: Vec<Thing>,
     pub(super) frames: Vec<Thing>,
     pub(super) ios: Vec<Thing>,
+    pub(super) jobs: Vec<Thing>,
 }
 
 /// Sorts flows by what they do.
 pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
-    let mut sorted = Flows { dma: Vec::new(), frames: Vec::new(), ios: Vec::new() };
+    let mut sorted = Flows { dma: Vec::new(), frames: Vec::new(), ios: Vec::new(), jobs: Vec::new() };
     for flow in flows {
         let own = IO_OWN.into_iter().find(|k| flow.1.get(k).is_some());
         match flow.1.get("do") {
             Some(Node { value: Value::Text(word), span, .. }) => match (word.as_str(), own) {
                 ("send", _) => sorted.frames.push(flow),
                 ("io", _) => sorted.ios.push(flow),
+                ("mpi", _) => sorted.jobs.push(flow),
                 ("read" | "write" | "alternate", Some(own)) => {
                     let what = format!("do: {own} belongs to a flow of I/Os, and {word:?} is DMA");
                     diagnostics.push(Diagnostic::error(*span, what).hint("say do = \"io\""));
@@ -38,13 +42,14 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
                     let shown: String = word.chars().take(40).collect();
                     let near = if own.is_some() { Some("io") } else { nearest(&shown, DOES) };
                     let what =
-                        format!("do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os)");
+                        format!("do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), mpi (ranks)");
                     let d = Diagnostic::error(*span, what);
                     diagnostics.push(near.map_or(d.clone(), |n| d.hint(format!("did you mean {n:?}?"))));
                 }
             },
             // Without the word its keys tell.
             None if own.is_some() => sorted.ios.push(flow),
+            None if MPI_OWN.iter().any(|k| flow.1.get(k).is_some()) => sorted.jobs.push(flow),
             _ => sorted.dma.push(flow),
         }
     }
@@ -71,7 +76,7 @@ pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Vec<Thi
                 Diagnostic::error(node.key, format!("a link has no key {key:?}")).label(format!("did you mean {medium}?")),
             ),
             None => diagnostics.push(Diagnostic::error(*span, format!("links.{name} does not say what it is")).hint(
-                "add pcie = \"gen3 x8\", ethernet = \"10 Gb/s\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\" or scsi = \"ultra320\"",
+                "add pcie = \"gen3 x8\", ethernet = \"10 Gb/s\", infiniband = \"edr 4x\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\" or scsi = \"ultra320\"",
             )),
         }
     }

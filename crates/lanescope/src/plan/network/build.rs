@@ -1,6 +1,6 @@
 //! From a scenario's stations, switches, Ethernet links and flows of frames to a network.
 
-use super::routes::{MOST_SWITCHES, Routes};
+use super::routes::{MOST_SWITCHES, Routes, Wired};
 use super::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::address::{self, Directory};
@@ -66,7 +66,11 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     if diagnostics.has_errors() {
         return network;
     }
-    network.routes = Routes::new(&network.nodes, &network.links);
+    let wired: Vec<Wired> = (network.nodes.iter())
+        .map(|n| Wired { switch: matches!(n.keys, NodeKeys::Switch(_)), ports: &n.ports })
+        .collect();
+    let ends: Vec<[NodeId; 2]> = network.links.iter().map(|l| l.ends).collect();
+    network.routes = Routes::new(&wired, &ends);
     for stream in &scenario.streams {
         expand(diagnostics, &directory, scenario, &mut network, stream);
         if network.streams.len() > MAX_THINGS {

@@ -9,6 +9,7 @@ mod routes;
 pub use buffers::Buffering;
 pub(super) use build::build;
 pub use routes::Routes;
+pub(super) use routes::{MOST_SWITCHES, Wired};
 
 use crate::protocol::ethernet::{self, LineRate};
 use crate::scenario::NodeKeys;

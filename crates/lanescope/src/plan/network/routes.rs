@@ -3,12 +3,11 @@
 //! Stations hang on one switch each, so destinations behind one switch share a row. Where several wires are equally short, a flow's number decides: each
 //! choice takes a digit of it, in the base of the number of choices, so that two choices on one way are independent.
 
-use super::{EthernetLink, Node, NodeId};
-use crate::scenario::NodeKeys;
+use super::NodeId;
 use std::collections::{HashMap, VecDeque};
 
 /// Switches at most: the table has the square of this.
-pub(super) const MOST_SWITCHES: usize = 4096;
+pub(in crate::plan) const MOST_SWITCHES: usize = 4096;
 /// Ways of equal length that are used at most.
 const MOST_WAYS: usize = 255;
 const NONE: u32 = u32::MAX;
@@ -28,13 +27,19 @@ pub struct Routes {
     ways: Vec<u32>,
 }
 
+/// A node, as far as ways go: whether it passes on, and the link of each of its ports with the end that it is.
+pub(in crate::plan) struct Wired<'a> {
+    pub(in crate::plan) switch: bool,
+    pub(in crate::plan) ports: &'a [(u32, u8)],
+}
+
 impl Routes {
-    /// Works out all ways.
-    pub(super) fn new(nodes: &[Node], links: &[EthernetLink]) -> Routes {
+    /// Works out all ways, over links with these ends.
+    pub(in crate::plan) fn new(nodes: &[Wired], links: &[[NodeId; 2]]) -> Routes {
         let mut switch = vec![NONE; nodes.len()];
         let mut list = Vec::new();
         for (i, node) in nodes.iter().enumerate() {
-            if let NodeKeys::Switch(_) = node.keys {
+            if node.switch {
                 switch[i] = list.len() as u32;
                 list.push(i);
             }
@@ -44,7 +49,7 @@ impl Routes {
         let mut numbers = vec![NONE; nodes.len()];
         for (number, (i, node)) in nodes.iter().enumerate().filter(|(i, _)| switch[*i] == NONE).enumerate() {
             if let Some(&(link, end)) = node.ports.first() {
-                let other = links[link as usize].ends[1 - end as usize].0;
+                let other = links[link as usize][1 - end as usize].0;
                 attached[i] = (switch[other as usize], 2 * link + 1 - end as u32);
             }
             numbers[i] = number as u32;
@@ -56,7 +61,7 @@ impl Routes {
                 let ports = nodes[i].ports.iter();
                 ports
                     .filter_map(|&(link, end)| {
-                        let other = switch[links[link as usize].ends[1 - end as usize].0 as usize];
+                        let other = switch[links[link as usize][1 - end as usize].0 as usize];
                         (other != NONE).then_some((other as usize, 2 * link + end as u32))
                     })
                     .collect()
@@ -121,7 +126,7 @@ impl Routes {
     }
 
     /// Whether one station's frames can get to another.
-    pub(super) fn reach(&self, from: NodeId, to: NodeId) -> bool {
+    pub(in crate::plan) fn reach(&self, from: NodeId, to: NodeId) -> bool {
         let (first, last) = (self.attached[from.0 as usize], self.attached[to.0 as usize]);
         if first.0 == NONE {
             // Two stations back to back share a link.

@@ -1,0 +1,410 @@
+//! From a scenario's channel adapters, switches, links and flows of ranks to [`Cluster`].
+
+use super::{Adapter, Cluster, Endpoint, ROCE, HostSide, JobFlow, Link, Switch};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::Flow;
+use crate::plan::address::{self, Directory};
+use crate::plan::bus::Buses;
+use crate::plan::dma::{self, Engine, Host};
+use crate::plan::network::{MOST_SWITCHES, Network, NodeId, Routes, Wired};
+use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, Service};
+use crate::scenario::keys::{self, MOST_LANES};
+use crate::scenario::quantity::Name;
+use crate::scenario::{FabricKeys, MAX_THINGS, Named, Scenario};
+use crate::units::Bytes;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Why an adapter moves anything.
+const WHY: &str = "a channel adapter's DMA for the messages of its host";
+/// Ranks of one program, at most.
+const MOST_RANKS: usize = 65_536;
+/// Ports of a switch or an adapter, at most.
+const MOST_PORTS: u32 = 4096;
+
+/// Resolves and checks the clusters of a scenario, and adds each adapter's DMA to the flows of PCIe or of its bus.
+pub(in crate::plan) fn build(
+    diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
+    host: &Host,
+    network: &Network,
+    flows: &mut Vec<Flow>,
+    buses: &mut Buses,
+) -> Cluster {
+    let mut cluster = Cluster::default();
+    if scenario.fabric_parts.is_empty() && scenario.jobs.is_empty() {
+        return cluster;
+    }
+    let mut nodes = Nodes { directory: Directory::new(&scenario.fabric_parts), ..Nodes::new(scenario) };
+    nodes.directory = nodes.directory.among(scenario, "here stand channel adapters and InfiniBand switches");
+    for part in &scenario.fabric_parts {
+        let (name, group) = (part.name.clone(), part.group.clone());
+        match &part.keys {
+            FabricKeys::Adapter(keys) => {
+                let most = keys.adapter_ports.typical.get();
+                if most > MOST_PORTS {
+                    let d = Diagnostic::error(keys.adapter_ports.span.unwrap_or(part.span), format!("{most} ports"));
+                    diagnostics.push(d.hint(format!("at most {MOST_PORTS}")));
+                    continue;
+                }
+                let piece = Bytes(Mtu::ALL[4].bytes());
+                let engine = Engine { name: &name, header: &keys.header, piece, why: WHY };
+                let side = dma::of(diagnostics, host, &engine, part.span, flows, buses);
+                let side = side.and_then(|(dma, host_name)| {
+                    let engine = Engine { piece: keys.doorbell_bytes.typical, ..engine };
+                    let doorbell = dma::doorbell(host, &engine, flows, buses)?;
+                    Some(HostSide { dma, doorbell, name: host_name })
+                });
+                let (first, adapter) = (cluster.endpoints.len() as u32, cluster.adapters.len() as u32);
+                let station = network.nodes.iter().position(|n| n.name == name).map(|n| NodeId(n as u32));
+                nodes.places.push(Place::Adapter(adapter));
+                cluster.endpoints.extend((0..most).map(|port| Endpoint {
+                    adapter,
+                    port,
+                    station: station.filter(|_| port == 0),
+                    out: None,
+                }));
+                cluster.adapters.push(Adapter { name, group, keys: keys.clone(), host: side, first });
+            }
+            FabricKeys::Switch(keys) => {
+                nodes.places.push(Place::Switch(cluster.switches.len() as u32));
+                cluster.switches.push(Switch { name, group, keys: keys.clone() });
+            }
+        }
+    }
+    if cluster.endpoints.len() > MOST_RANKS || cluster.switches.len() > MOST_SWITCHES {
+        let span = scenario.fabric_parts.first().map(|p| p.span);
+        let what = format!("{} ports and {} switches", cluster.endpoints.len(), cluster.switches.len());
+        diagnostics.push(
+            Diagnostic::error(span, what).hint(format!("at most {MOST_RANKS} ports and {MOST_SWITCHES} switches")),
+        );
+        return cluster;
+    }
+    for link in &scenario.infiniband_links {
+        nodes.wire(diagnostics, link, &mut cluster);
+        if cluster.links.len() > MAX_THINGS {
+            diagnostics.push(Diagnostic::error(link.span, format!("more than {MAX_THINGS} links")));
+            return cluster;
+        }
+    }
+    let mut ports: Vec<Vec<(u32, u8)>> = vec![Vec::new(); cluster.endpoints.len() + cluster.switches.len()];
+    for (i, link) in cluster.links.iter().enumerate() {
+        for end in 0..2u8 {
+            ports[link.ends[end as usize].0 as usize].push((i as u32, end));
+        }
+    }
+    for (endpoint, ports) in cluster.endpoints.iter_mut().zip(&ports) {
+        endpoint.out = ports.first().map(|(link, end)| 2 * link + *end as u32);
+    }
+    check_wiring(diagnostics, scenario, &nodes, &cluster, &ports);
+    if diagnostics.has_errors() {
+        return cluster;
+    }
+    let first_switch = cluster.endpoints.len();
+    let wired: Vec<Wired> =
+        ports.iter().enumerate().map(|(i, ports)| Wired { switch: i >= first_switch, ports }).collect();
+    let ends: Vec<[NodeId; 2]> = cluster.links.iter().map(|l| l.ends).collect();
+    cluster.routes = Routes::new(&wired, &ends);
+    for flow in &scenario.jobs {
+        if let Some(job) = place(diagnostics, scenario, &nodes, &cluster, network, flow) {
+            cluster.jobs.push(job);
+        }
+    }
+    cluster
+}
+
+/// What a part of the fabric has become.
+#[derive(Clone, Copy)]
+enum Place {
+    Adapter(u32),
+    Switch(u32),
+}
+
+/// The parts of the fabric, and which of their ports are taken.
+struct Nodes<'a> {
+    directory: Directory<'a, FabricKeys>,
+    places: Vec<Place>,
+    /// Links at each endpoint, by its node: the name of the link.
+    taken: HashMap<u32, String>,
+    /// Links at each switch.
+    used: Vec<u32>,
+}
+
+impl<'a> Nodes<'a> {
+    fn new(scenario: &'a Scenario) -> Nodes<'a> {
+        let switches = scenario.fabric_parts.iter().filter(|p| matches!(p.keys, FabricKeys::Switch(_))).count();
+        Nodes {
+            directory: Directory::new(&scenario.fabric_parts),
+            places: Vec::new(),
+            taken: HashMap::new(),
+            used: vec![0; switches],
+        }
+    }
+
+    /// The nodes that a name stands for: adapters by their next free port or the one named, switches as they are. Whether they are open to any number of links.
+    fn find(&self, diagnostics: &mut Diagnostics, cluster: &Cluster, name: &Name) -> Option<(Vec<Wanted>, bool)> {
+        let address = self.directory.find(diagnostics, &name.text, name.span)?;
+        let mut all = Vec::new();
+        for id in &address.parts {
+            match self.places[id.0 as usize] {
+                Place::Switch(s) if address.rest.is_empty() => all.push(Wanted::Switch(s)),
+                Place::Switch(_) => {
+                    let what = format!("{} has no {:?}", name.text, address.rest);
+                    diagnostics.push(Diagnostic::error(name.span, what).hint("ports of a switch are given out in order"));
+                    return None;
+                }
+                Place::Adapter(a) => {
+                    let adapter = &cluster.adapters[a as usize];
+                    let port = port_of(diagnostics, adapter, &address.rest, name.span)?;
+                    all.push(Wanted::Port(a, port));
+                }
+            }
+        }
+        let open = all.iter().all(|w| matches!(w, Wanted::Switch(_)));
+        Some((all, open))
+    }
+
+    fn wire(&mut self, diagnostics: &mut Diagnostics, link: &Named<keys::InfinibandLink>, cluster: &mut Cluster) {
+        let k = &link.keys;
+        let span = k.between.span.unwrap_or(link.span);
+        if k.lanes.typical.get() > MOST_LANES {
+            let d = Diagnostic::error(k.lanes.span.unwrap_or(span), format!("{} virtual lanes", k.lanes.typical));
+            diagnostics.push(d.hint(format!("a port has 1 to {MOST_LANES} for data (IBA, 7.6)")));
+            return;
+        }
+        let [a, b] = k.between.typical.0.as_slice() else {
+            let what = format!("a link has two ends, here are {}", k.between.typical.0.len());
+            diagnostics.push(Diagnostic::error(span, what));
+            return;
+        };
+        let (Some((left, left_open)), Some((right, right_open))) =
+            (self.find(diagnostics, cluster, a), self.find(diagnostics, cluster, b))
+        else {
+            return;
+        };
+        let mut ends = Vec::new();
+        if k.mesh.typical {
+            if !(left_open && right_open) {
+                let d = Diagnostic::error(span, "a mesh joins switches to switches");
+                diagnostics.push(d.hint("an adapter's port has one cable"));
+                return;
+            }
+            if left.len().saturating_mul(right.len()) > MAX_THINGS {
+                diagnostics.push(Diagnostic::error(span, format!("more than {MAX_THINGS} links")));
+                return;
+            }
+            ends.extend(left.iter().flat_map(|l| right.iter().map(move |r| [*l, *r])));
+        } else {
+            let sides = [(a.text.as_str(), left.len(), left_open), (b.text.as_str(), right.len(), right_open)];
+            let Some(n) = address::pairs(diagnostics, Some(span), sides) else { return };
+            ends.extend((0..n).map(|i| [left[i * left.len() / n], right[i * right.len() / n]]));
+        }
+        let n = ends.len();
+        for (i, both) in ends.into_iter().enumerate() {
+            let name = if n > 1 { format!("{}.{i}", link.name) } else { link.name.clone() };
+            let [Some(from), Some(to)] = both.map(|w| self.plug(diagnostics, cluster, w, &name, span)) else { return };
+            if from == to {
+                let what = format!("links.{name}: both ends are {}", cluster.node_name(from));
+                diagnostics.push(Diagnostic::error(span, what));
+                return;
+            }
+            cluster.links.push(Link {
+                name,
+                group: link.name.clone(),
+                ends: [from, to],
+                rate: k.infiniband.clone(),
+                mtu: k.mtu.clone(),
+                delay: k.delay.clone(),
+                lanes: k.lanes.clone(),
+            });
+        }
+    }
+
+    /// Takes a port for a link.
+    fn plug(
+        &mut self,
+        diagnostics: &mut Diagnostics,
+        cluster: &Cluster,
+        wanted: Wanted,
+        link: &str,
+        span: Span,
+    ) -> Option<NodeId> {
+        match wanted {
+            Wanted::Switch(s) => {
+                let switch = &cluster.switches[s as usize];
+                let (used, most) = (&mut self.used[s as usize], switch.keys.ports.typical.get());
+                *used += 1;
+                if *used > most {
+                    let d = Diagnostic::error(span, format!("{} has no free port: it has {most}", switch.name));
+                    diagnostics.push(d.hint(format!("say parts.{}.ports = … where it has more", switch.group)));
+                    return None;
+                }
+                Some(cluster.switch_node(s as usize))
+            }
+            Wanted::Port(a, port) => {
+                let adapter = &cluster.adapters[a as usize];
+                let ports = match port {
+                    Some(p) => p..p + 1,
+                    None => 0..adapter.keys.adapter_ports.typical.get(),
+                };
+                let free = ports.clone().map(|p| adapter.first + p).find(|e| !self.taken.contains_key(e));
+                let Some(free) = free else {
+                    let other = &self.taken[&(adapter.first + ports.start)];
+                    let which = port.map_or_else(|| adapter.name.clone(), |p| format!("{}.port.{p}", adapter.name));
+                    let d = Diagnostic::error(span, format!("{which} is already plugged into links.{other}"));
+                    diagnostics.push(d.hint(format!("say parts.{}.adapter_ports = 2 where it has two", adapter.group)));
+                    return None;
+                };
+                self.taken.insert(free, link.to_owned());
+                Some(NodeId(free))
+            }
+        }
+    }
+}
+
+/// An end of a link as written.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// A port of an adapter, or its next free one.
+    Port(u32, Option<u32>),
+    Switch(u32),
+}
+
+/// Reads `port.N` behind an adapter's name.
+fn port_of(diagnostics: &mut Diagnostics, adapter: &Adapter, rest: &str, span: Span) -> Option<Option<u32>> {
+    if rest.is_empty() {
+        return Some(None);
+    }
+    let most = adapter.keys.adapter_ports.typical.get();
+    match rest.strip_prefix("port.").and_then(|n| n.parse::<u32>().ok()) {
+        Some(n) if n < most => Some(Some(n)),
+        Some(_) => {
+            let what = format!("{} has port.0 to port.{}", adapter.name, most - 1);
+            let hint = format!("say parts.{}.adapter_ports where it has more", adapter.group);
+            diagnostics.push(Diagnostic::error(span, what).hint(hint));
+            None
+        }
+        None => {
+            let what = format!("{} has no {rest:?}", adapter.name);
+            diagnostics.push(Diagnostic::error(span, what).hint(format!("write {0}, or {0}.port.N", adapter.name)));
+            None
+        }
+    }
+}
+
+/// Everything is wired to something, and nothing of an adapter is on two fabrics.
+fn check_wiring(
+    diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
+    nodes: &Nodes,
+    cluster: &Cluster,
+    ports: &[Vec<(u32, u8)>],
+) {
+    for (part, place) in scenario.fabric_parts.iter().zip(&nodes.places) {
+        let (loose, both) = match *place {
+            Place::Adapter(a) => {
+                let adapter = &cluster.adapters[a as usize];
+                let mut own = (adapter.first..).take(adapter.keys.adapter_ports.typical.get() as usize).map(|e| e as usize);
+                let station = cluster.endpoints[adapter.first as usize].station.is_some();
+                let cabled = own.any(|e| !ports[e].is_empty());
+                (!cabled && !station, cabled && station)
+            }
+            Place::Switch(s) => (ports[cluster.endpoints.len() + s as usize].is_empty(), false),
+        };
+        if loose {
+            diagnostics.push(
+                Diagnostic::error(part.span, format!("{} is wired to nothing", part.name))
+                    .hint(format!("add a link: between = [\"{}\", \"…\"], infiniband = \"…\"", part.name)),
+            );
+        } else if both {
+            diagnostics.push(
+                Diagnostic::error(part.span, format!("{} is on InfiniBand and on Ethernet", part.name))
+                    .hint("an adapter is on one of them; use two adapters"),
+            );
+        }
+    }
+}
+
+/// Ranks and their program.
+fn place(
+    diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
+    nodes: &Nodes,
+    cluster: &Cluster,
+    network: &Network,
+    flow: &Named<keys::Mpi>,
+) -> Option<JobFlow> {
+    let k = &flow.keys;
+    let span = k.ranks.span.unwrap_or(flow.span);
+    let each = k.each.typical.get() as usize;
+    let mut ranks = Vec::new();
+    for name in &k.ranks.typical.0 {
+        let (wanted, _) = nodes.find(diagnostics, cluster, name)?;
+        for w in wanted {
+            let Wanted::Port(adapter, port) = w else {
+                let d = Diagnostic::error(name.span, format!("{} is a switch: no rank runs there", name.text));
+                diagnostics.push(d.hint("ranks are on channel adapters"));
+                return None;
+            };
+            let endpoint = cluster.adapters[adapter as usize].first + port.unwrap_or(0);
+            if ranks.len() + each > MOST_RANKS {
+                diagnostics.push(Diagnostic::error(span, format!("more than {MOST_RANKS} ranks")));
+                return None;
+            }
+            ranks.extend(std::iter::repeat_n(endpoint, each));
+        }
+    }
+    let of = |e: u32| cluster.node_name(NodeId(e));
+    for &rank in &ranks {
+        let e = &cluster.endpoints[rank as usize];
+        if e.out.is_none() && e.station.is_none() {
+            diagnostics.push(Diagnostic::error(span, format!("{} has no cable", of(rank))));
+            return None;
+        }
+    }
+    let first = *ranks.first()?;
+    for &rank in ranks.iter().filter(|r| **r != first) {
+        let (a, b) = (&cluster.endpoints[first as usize], &cluster.endpoints[rank as usize]);
+        let reached = match (a.station, b.station) {
+            (Some(a), Some(b)) => network.routes.reach(a, b),
+            (None, None) => cluster.routes.reach(NodeId(first), NodeId(rank)),
+            _ => false,
+        };
+        if !reached {
+            let d = Diagnostic::error(span, format!("there is no way from {} to {}", of(first), of(rank)));
+            diagnostics.push(d.hint("all ranks of a program are in one fabric"));
+            return None;
+        }
+    }
+    let lanes = cluster.links.iter().map(|l| l.lanes.typical.get()).min().unwrap_or(1);
+    if k.lane.typical >= lanes {
+        let d = Diagnostic::error(k.lane.span.unwrap_or(flow.span), format!("virtual lane {}", k.lane.typical));
+        diagnostics.push(d.hint(format!("the links have lanes 0 to {}", lanes - 1)));
+        return None;
+    }
+    let mtu = mtu(diagnostics, cluster, network, first, span)?;
+    let job = crate::plan::jobs::job(diagnostics, scenario, flow, ranks.len() as u32)?;
+    Some(JobFlow { name: flow.name.clone(), keys: k.clone(), job: Arc::new(job), ranks, mtu })
+}
+
+/// Payload of a packet: what all links of a fabric carry.
+fn mtu(diagnostics: &mut Diagnostics, cluster: &Cluster, network: &Network, first: u32, span: Span) -> Option<u64> {
+    if cluster.endpoints[first as usize].station.is_none() {
+        return cluster.links.iter().map(|l| l.mtu.typical.bytes()).min();
+    }
+    let room = network.links.iter().map(|l| l.mtu.typical.0).min()?;
+    let first = |mtu: Mtu| Packet {
+        operation: Operation::Write,
+        service: Service::Rc,
+        position: Position::First,
+        payload: mtu.bytes(),
+    };
+    let client = |mtu: Mtu| first(mtu).client_data(ROCE);
+    let mtu = Mtu::ALL.into_iter().rev().find(|m| client(*m) <= room).map(Mtu::bytes);
+    if mtu.is_none() {
+        let what = format!("an MTU of {} holds no packet of RoCE", Bytes(room));
+        let least = client(Mtu::ALL[0]);
+        diagnostics.push(Diagnostic::error(span, what).hint(format!("at least {least} B")));
+    }
+    mtu
+}

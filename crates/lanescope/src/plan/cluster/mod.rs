@@ -1,0 +1,239 @@
+//! Clusters of a plan: channel adapters, the InfiniBand between them, and the ranks that use both.
+//!
+//! Each port of an adapter is an *endpoint*. Endpoints come first among the nodes of the fabric, switches behind them. An endpoint's wire is InfiniBand's, or its
+//! station on Ethernet is (RoCE). What an adapter moves to and from host memory are flows of its host's side that it feeds, like those of storage.
+
+mod build;
+
+pub(super) use build::build;
+
+use super::network::{NodeId, Routes};
+use super::{Dma, Pio};
+use crate::mpi::Job;
+use crate::protocol::infiniband::{Carrier, LineRate, Mtu};
+use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Setting};
+use crate::scenario::quantity::{Corner, Quantity};
+use crate::units::Time;
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+/// What packets go in on InfiniBand: one subnet, without global routes.
+pub const INFINIBAND: Carrier = Carrier::InfiniBand { grh: false };
+/// What they go in on Ethernet.
+pub const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
+
+/// The clusters of a plan; without adapters where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    /// Channel adapters.
+    pub adapters: Vec<Adapter>,
+    /// Their ports, in the order of adapters.
+    pub endpoints: Vec<Endpoint>,
+    /// Switches of InfiniBand.
+    pub switches: Vec<Switch>,
+    /// Links of InfiniBand.
+    pub links: Vec<Link>,
+    /// The ways between endpoints, over switches.
+    pub routes: Routes,
+    /// What ranks run.
+    pub jobs: Vec<JobFlow>,
+}
+
+/// A channel adapter.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    /// `hca.0`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// Its values.
+    pub keys: ChannelAdapter,
+    /// How it reaches host memory; without a bus its data are at hand.
+    pub host: Option<HostSide>,
+    /// Its first endpoint.
+    pub first: u32,
+}
+
+/// An adapter's ways to its host and back.
+#[derive(Clone, Debug)]
+pub struct HostSide {
+    /// Its own reads and writes.
+    pub dma: Dma,
+    /// The processor's writes to it.
+    pub doorbell: Pio,
+    /// The host.
+    pub name: String,
+}
+
+/// A port of an adapter.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// The adapter.
+    pub adapter: u32,
+    /// Its number there.
+    pub port: u32,
+    /// Its station on Ethernet, where it is no port of InfiniBand.
+    pub station: Option<NodeId>,
+    /// The wire that leaves it, where it is InfiniBand's.
+    pub out: Option<u32>,
+}
+
+/// A switch of InfiniBand.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    /// `leaf.1`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// Its values.
+    pub keys: InfinibandSwitch,
+}
+
+/// A link of InfiniBand.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `cable.3`.
+    pub name: String,
+    /// Its table.
+    pub group: String,
+    /// Its ends, as written: nodes of the fabric.
+    pub ends: [NodeId; 2],
+    /// Speed and width.
+    pub rate: Quantity<LineRate>,
+    /// Payload of the largest packet.
+    pub mtu: Quantity<Mtu>,
+    /// Time of flight.
+    pub delay: Quantity<Time>,
+    /// Data virtual lanes.
+    pub lanes: Quantity<NonZeroU32>,
+}
+
+/// A message program, placed.
+#[derive(Clone, Debug)]
+pub struct JobFlow {
+    /// Its table.
+    pub name: String,
+    /// As written.
+    pub keys: keys::Mpi,
+    /// What the ranks do.
+    pub job: Arc<Job>,
+    /// The endpoint of each rank.
+    pub ranks: Vec<u32>,
+    /// Payload of a packet: the least MTU of all ways.
+    pub mtu: u64,
+}
+
+impl Cluster {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.adapters.is_empty() && self.switches.is_empty()
+    }
+
+    /// The node of a switch.
+    pub fn switch_node(&self, switch: usize) -> NodeId {
+        NodeId((self.endpoints.len() + switch) as u32)
+    }
+
+    /// The switch that a node is.
+    pub fn switch_of(&self, node: NodeId) -> Option<usize> {
+        (node.0 as usize).checked_sub(self.endpoints.len())
+    }
+
+    /// The name of a node: `hca.0`, `hca.0.port.1`, `leaf.2`.
+    pub fn node_name(&self, node: NodeId) -> String {
+        if let Some(switch) = self.switch_of(node) {
+            return self.switches[switch].name.clone();
+        }
+        let e = &self.endpoints[node.0 as usize];
+        let adapter = &self.adapters[e.adapter as usize];
+        match adapter.keys.adapter_ports.typical.get() {
+            1 => adapter.name.clone(),
+            _ => format!("{}.port.{}", adapter.name, e.port),
+        }
+    }
+
+    /// The adapter of an endpoint.
+    pub fn adapter_of(&self, endpoint: u32) -> &Adapter {
+        &self.adapters[self.endpoints[endpoint as usize].adapter as usize]
+    }
+
+    /// The link of a wire (twice the link, plus 1 for the way from its second end).
+    pub fn link(&self, wire: u32) -> &Link {
+        &self.links[wire as usize / 2]
+    }
+
+    /// The sending node of a wire.
+    pub fn leaves(&self, wire: u32) -> NodeId {
+        self.link(wire).ends[wire as usize & 1]
+    }
+
+    /// The receiving node of a wire.
+    pub fn arrives(&self, wire: u32) -> NodeId {
+        self.leaves(wire ^ 1)
+    }
+
+    /// `links.cable.1 toward leaf`.
+    pub fn wire_name(&self, wire: u32) -> String {
+        way(&self.link(wire).name, &self.node_name(self.arrives(wire)))
+    }
+
+    /// What decides among ways of equal length: the destination's number, as subnet managers spread them.
+    pub fn way(&self, to: u32) -> u32 {
+        to
+    }
+
+    /// The wires from one endpoint to another; empty over Ethernet, or where there is no way.
+    pub fn path(&self, from: u32, to: u32) -> Vec<u32> {
+        let Some(first) = self.endpoints[from as usize].out else { return Vec::new() };
+        let (mut path, mut way) = (vec![first], self.way(to));
+        let mut at = self.arrives(first);
+        while at.0 != to && path.len() <= self.switches.len() + 1 {
+            let Some(next) = self.routes.next(self.routes.switch(at), NodeId(to), &mut way) else { return Vec::new() };
+            path.push(next);
+            at = self.arrives(next);
+        }
+        path
+    }
+
+    /// Time of flight of a wire at a corner.
+    pub fn delay(&self, wire: u32, corner: Corner) -> Time {
+        self.link(wire).delay.at(corner)
+    }
+
+    /// Every value of every thing, with its origin.
+    pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+        let adapters = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
+        let switches = self.switches.iter().map(|s| (format!("parts.{}", s.name), s.keys.settings()));
+        let links = self.links.iter().map(|l| {
+            let all = vec![
+                Setting::of("infiniband", &l.rate),
+                Setting::of("mtu", &l.mtu),
+                Setting::of("delay", &l.delay),
+                Setting::of("lanes", &l.lanes),
+            ];
+            (format!("links.{}", l.name), all)
+        });
+        let jobs = self.jobs.iter().map(|j| (format!("flows.{}", j.name), j.keys.settings()));
+        adapters.chain(switches).chain(links).chain(jobs).collect()
+    }
+
+    /// Everything that can change an answer and is no setting.
+    pub(super) fn hash(&self, hash: &mut SipHasher13) {
+        for link in &self.links {
+            link.ends.iter().for_each(|e| hash.write_u32(e.0));
+        }
+        for job in &self.jobs {
+            job.ranks.iter().for_each(|r| hash.write_u32(*r));
+            // What a trace says is nowhere among the settings.
+            if job.keys.trace.is_some() {
+                hash.write(format!("{:?}", job.job).as_bytes());
+            }
+        }
+    }
+}
+
+fn way(link: &str, to: &str) -> String {
+    format!("links.{link} toward {to}")
+}
