@@ -32,19 +32,23 @@ pub enum Idle {
     PostedCredits,
     /// No buffer-to-buffer credit of Fibre Channel at the receiver.
     BufferCredits,
+    /// No credit for a virtual lane of InfiniBand at the receiver.
+    LaneCredits,
     /// Every destination with frames has yet to grant them.
     Grants,
     /// Every destination with frames was stopped by a switch.
     Stopped,
     /// Paused by the receiver.
     Paused,
+    /// An adapter's data have not come from host memory.
+    Host,
     /// Of a bus: its devices wait for data that the bridge does not have yet.
     Bridge,
 }
 
 impl Idle {
     /// All of them, in order.
-    pub const ALL: [Idle; 15] = [
+    pub const ALL: [Idle; 17] = [
         Idle::NothingToSend,
         Idle::Core,
         Idle::Pace,
@@ -56,9 +60,11 @@ impl Idle {
         Idle::NonPostedCredits,
         Idle::PostedCredits,
         Idle::BufferCredits,
+        Idle::LaneCredits,
         Idle::Grants,
         Idle::Stopped,
         Idle::Paused,
+        Idle::Host,
         Idle::Bridge,
     ];
 
@@ -76,9 +82,11 @@ impl Idle {
             Idle::NonPostedCredits => "no non-posted credits",
             Idle::PostedCredits => "no posted credits",
             Idle::BufferCredits => "no buffer credit",
+            Idle::LaneCredits => "no virtual-lane credit",
             Idle::Grants => "nothing granted",
             Idle::Stopped => "its destinations stopped",
             Idle::Paused => "paused",
+            Idle::Host => "waiting for host memory",
             Idle::Bridge => "waiting for the bridge",
         }
     }

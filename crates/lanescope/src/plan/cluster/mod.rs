@@ -9,9 +9,9 @@ pub(super) use build::build;
 
 use super::network::{NodeId, Routes};
 use super::{Dma, Pio};
-use crate::mpi::Job;
+use crate::mpi::{Costs, Job};
 use crate::protocol::infiniband::{Carrier, LineRate, Mtu};
-use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Setting};
+use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::units::Time;
 use siphasher::sip::SipHasher13;
@@ -123,6 +123,24 @@ pub struct JobFlow {
     pub ranks: Vec<u32>,
     /// Payload of a packet: the least MTU of all ways.
     pub mtu: u64,
+}
+
+impl JobFlow {
+    /// What library and processor cost, at a corner.
+    pub fn costs(&self, corner: Corner) -> Costs {
+        let k = &self.keys;
+        Costs {
+            send: k.send_time.at(corner).fs(),
+            receive: k.receive_time.at(corner).fs(),
+            header: k.header_bytes.at(corner).0,
+            control: k.control_bytes.at(corner).0,
+            eager: k.eager.at(corner).0,
+            copy: Some(k.copy_rate.at(corner)),
+            reduce: k.reduce_rate.as_ref().map(|q| q.at(corner)),
+            work: k.speed.at(corner).0,
+            verbs: k.interface.typical == Interface::Verbs,
+        }
+    }
 }
 
 impl Cluster {

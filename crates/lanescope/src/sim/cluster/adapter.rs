@@ -1,0 +1,409 @@
+//! A channel adapter: from a rung doorbell to packets, and from packets to a completion in host memory.
+//!
+//! Out: the doorbell comes over the bus, the engine deals with the work request and fetches its descriptor, then reads data ahead of its port, packet by packet; packets
+//! leave in order. In: a packet stays in the port's buffer until its data are in host memory, so a slow bus takes the credit away; the last one is acknowledged, and a
+//! completion is written behind the data.
+
+use super::super::kernel::Agenda;
+use super::super::source::Transfer;
+use super::wire::{NONE, Packet, Why};
+use super::{Event, Fabric, OWN};
+use crate::mpi::{Post, What};
+use crate::plan::FlowId;
+use crate::protocol::infiniband::{BLOCK, END, START};
+use std::collections::VecDeque;
+
+/// A flow of the host's side that an adapter feeds.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) enum Way {
+    Pcie(FlowId),
+    Bus(u32),
+}
+
+/// What a transfer over the host's bus is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Job {
+    /// A doorbell, with descriptor and data where they come with it.
+    Bell(u32),
+    /// A work request's descriptor.
+    Descriptor(u32),
+    /// Data of a packet, to go out.
+    Data(u32),
+    /// Data of a packet, to host memory.
+    Placed(u32),
+    /// A completion for the receiver, and for the sender.
+    Arrived(u32),
+    Sent(u32),
+}
+
+/// How an adapter reaches its host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ways {
+    pub(super) read: Way,
+    pub(super) write: Way,
+    pub(super) bell: Way,
+}
+
+/// An adapter; times in fs.
+#[derive(Clone, Debug)]
+pub(super) struct Adapter {
+    pub(super) host: Option<Ways>,
+    pub(super) work: u64,
+    pub(super) send: u64,
+    pub(super) receive: u64,
+    pub(super) packet: u64,
+    pub(super) bell: u64,
+    pub(super) descriptor: u64,
+    /// Largest message that comes with the doorbell.
+    pub(super) inline: Option<u64>,
+    pub(super) completion: u64,
+    pub(super) ahead: u64,
+    /// Until when its engines are busy: with work requests, with packets out and in.
+    pub(super) engine: u64,
+    pub(super) out: u64,
+    pub(super) inward: u64,
+}
+
+/// A port of an adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    pub(super) adapter: u32,
+    /// The wire that leaves it.
+    pub(super) wire: u32,
+    /// Messages that are not taken apart yet, in order.
+    sends: VecDeque<u32>,
+    /// Packets whose data are on their way from host memory, in order.
+    pending: VecDeque<u32>,
+    /// Whether the engine is at the first of them.
+    going: bool,
+    /// Payload asked for and not sent.
+    pub(super) asked: u64,
+    /// Messages whose doorbell or descriptor is on its way.
+    opening: u32,
+}
+
+impl Port {
+    pub(super) fn new(adapter: u32, wire: u32) -> Port {
+        let (sends, pending) = (VecDeque::new(), VecDeque::new());
+        Port { adapter, wire, sends, pending, going: false, asked: 0, opening: 0 }
+    }
+
+    /// Whether it waits for its host.
+    #[inline]
+    pub(super) fn fetches(&self) -> bool {
+        self.opening > 0 || !self.pending.is_empty()
+    }
+}
+
+/// A message between two adapters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub(super) token: u32,
+    pub(super) run: u16,
+    /// What has come to its end: sending, receiving.
+    pub(super) ends: u8,
+    /// An RDMA write, with immediate data.
+    write: bool,
+    /// Its descriptor is there.
+    fetched: bool,
+    /// It came with its doorbell.
+    inline: bool,
+    begun: bool,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) bytes: u64,
+    pub(super) born: u64,
+    /// Not taken apart yet; not come; not in host memory.
+    left: u64,
+    out: u64,
+    unplaced: u64,
+}
+
+impl Message {
+    pub(super) fn new(post: &Post, run: u16, from: u32, to: u32) -> Message {
+        Message {
+            token: post.token,
+            run,
+            ends: 0,
+            write: post.what == What::Data,
+            fetched: false,
+            inline: false,
+            begun: false,
+            from,
+            to,
+            bytes: post.bytes,
+            born: post.at,
+            left: post.bytes,
+            out: post.bytes,
+            unplaced: post.bytes,
+        }
+    }
+}
+
+/// Bytes of a packet around its data, LRH to VCRC, by whether it is of a write, and the first and the last of its message.
+pub(super) type Overheads = [[[u32; 2]; 2]; 2];
+
+impl Fabric {
+    fn ask(&mut self, way: Way, bytes: u64, job: Job, now: u64) {
+        let token = self.jobs.add(job) | OWN;
+        self.asked.push((way, Transfer { bytes, token, born: now }));
+    }
+
+    /// The processor has handed a message to the adapter.
+    pub(super) fn posted(&mut self, message: u32, now: u64) {
+        let m = &mut self.messages.all[message as usize];
+        let port = &mut self.ports[m.from as usize];
+        let a = &self.adapters[port.adapter as usize];
+        port.opening += 1;
+        match a.host {
+            Some(ways) => {
+                m.inline = a.inline.is_some_and(|most| m.bytes <= most);
+                let bytes = if m.inline { a.descriptor + m.bytes } else { a.bell };
+                self.ask(ways.bell, bytes.max(1), Job::Bell(message), now);
+            }
+            None => self.rung(message, now),
+        }
+    }
+
+    /// The adapter knows of a work request.
+    fn rung(&mut self, message: u32, now: u64) {
+        let port = self.messages.all[message as usize].from;
+        let a = &mut self.adapters[self.ports[port as usize].adapter as usize];
+        a.engine = a.engine.max(now) + a.work;
+        let at = a.engine + a.send;
+        self.plan_at(at, Event::Worked(message));
+    }
+
+    /// It has dealt with it.
+    pub(super) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
+        let m = &self.messages.all[message as usize];
+        let (from, inline) = (m.from, m.inline);
+        let port = &mut self.ports[from as usize];
+        port.sends.push_back(message);
+        let a = &self.adapters[port.adapter as usize];
+        match a.host {
+            Some(ways) if !inline && a.descriptor > 0 => {
+                let bytes = a.descriptor;
+                self.ask(ways.read, bytes, Job::Descriptor(message), now);
+                self.waits(from, now);
+            }
+            _ => self.fetched(message, now, agenda),
+        }
+    }
+
+    fn fetched(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
+        let m = &mut self.messages.all[message as usize];
+        m.fetched = true;
+        let port = m.from;
+        self.ports[port as usize].opening -= 1;
+        self.pump(port, now, agenda);
+    }
+
+    /// The wire of a port has nothing to send because its host is not so far.
+    fn waits(&mut self, port: u32, now: u64) {
+        let w = &mut self.wires[self.ports[port as usize].wire as usize];
+        if w.waiting == 0 {
+            w.idles(now, Why::Host);
+        }
+    }
+
+    /// Takes messages apart as far as a port may read ahead.
+    pub(super) fn pump(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
+        let mut new = false;
+        loop {
+            let p = &self.ports[port as usize];
+            let Some(&message) = p.sends.front() else { break };
+            let m = self.messages.all[message as usize];
+            let run = &self.runs[m.run as usize];
+            let payload = m.left.min(run.mtu as u64);
+            let a = &self.adapters[p.adapter as usize];
+            if !m.fetched || p.asked > 0 && p.asked + payload > a.ahead || p.pending.len() > MOST_PENDING {
+                break;
+            }
+            let last = payload == m.left;
+            let overhead = self.overheads[m.write as usize][!m.begun as usize][last as usize];
+            let bytes = (payload as u32).next_multiple_of(4) + overhead;
+            let host = a.host.filter(|_| payload > 0 && !m.inline);
+            let packet = Packet {
+                at: 0,
+                next: NONE,
+                out: NONE,
+                way: self.plan.way(m.to),
+                to: m.to,
+                message,
+                bytes: bytes + (START + END) as u32,
+                payload: payload as u32,
+                held: NONE,
+                blocks: (bytes as u64).div_ceil(BLOCK) as u16,
+                lane: run.lane,
+                ack: false,
+                ready: host.is_none(),
+            };
+            let id = self.packets.put(packet);
+            let m = &mut self.messages.all[message as usize];
+            m.left -= payload;
+            m.begun = true;
+            let p = &mut self.ports[port as usize];
+            p.asked += payload;
+            p.pending.push_back(id);
+            if last {
+                p.sends.pop_front();
+            }
+            match host {
+                Some(ways) => self.ask(ways.read, payload, Job::Data(id), now),
+                None => new = true,
+            }
+        }
+        if new {
+            self.go(port, now, agenda);
+        } else {
+            self.waits_if_fetching(port, now);
+        }
+    }
+
+    fn waits_if_fetching(&mut self, port: u32, now: u64) {
+        if self.ports[port as usize].fetches() {
+            self.waits(port, now);
+        }
+    }
+
+    /// Packets whose data are there go to the wire, in order.
+    fn go(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
+        let (mut queued, p) = (false, &mut self.ports[port as usize]);
+        let wire = p.wire;
+        while let Some(&id) = p.pending.front()
+            && !p.going
+            && self.packets.all[id as usize].ready
+        {
+            let a = &mut self.adapters[p.adapter as usize];
+            if a.packet > 0 {
+                a.out = a.out.max(now) + a.packet;
+                p.going = true;
+                let at = a.out;
+                self.plan_at(at, Event::Go(port));
+                break;
+            }
+            p.pending.pop_front();
+            self.wires[wire as usize].queue(id, &mut self.packets);
+            queued = true;
+        }
+        if queued {
+            self.serve(wire, now, agenda);
+        }
+    }
+
+    /// The engine is through with a packet.
+    pub(super) fn gone(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
+        let p = &mut self.ports[port as usize];
+        p.going = false;
+        let wire = p.wire;
+        if let Some(id) = p.pending.pop_front() {
+            self.wires[wire as usize].queue(id, &mut self.packets);
+        }
+        self.go(port, now, agenda);
+        self.serve(wire, now, agenda);
+    }
+
+    /// A packet has come in whole.
+    pub(super) fn receive(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) {
+        let p = &mut self.packets.all[id as usize];
+        p.held = on;
+        let (to, ack) = (p.to, p.ack);
+        let a = &mut self.adapters[self.ports[to as usize].adapter as usize];
+        if ack {
+            let p = *p;
+            self.packets.drop(id);
+            let completes = a.host.filter(|_| a.completion > 0).map(|ways| (ways.write, a.completion));
+            self.release(on, p.lane, p.blocks, now, agenda);
+            match completes {
+                Some((way, bytes)) => self.ask(way, bytes, Job::Sent(p.message), now),
+                None => self.tell(p.message, now, false),
+            }
+            return;
+        }
+        a.inward = a.inward.max(now) + a.packet;
+        let at = a.inward + a.receive;
+        if at > now {
+            self.plan_at(at, Event::Accept(id));
+        } else {
+            self.accept(id, now, agenda);
+        }
+    }
+
+    /// A packet's data may go to host memory.
+    pub(super) fn accept(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        let p = self.packets.all[id as usize];
+        let m = &mut self.messages.all[p.message as usize];
+        m.out -= p.payload as u64;
+        let (last, from) = (m.out == 0, m.from);
+        if last {
+            self.acknowledge(&p, from, now, agenda);
+        }
+        let a = &self.adapters[self.ports[p.to as usize].adapter as usize];
+        match a.host {
+            Some(ways) => {
+                let completion = a.completion;
+                match p.payload {
+                    0 => self.placed(id, now, agenda),
+                    payload => self.ask(ways.write, payload as u64, Job::Placed(id), now),
+                }
+                if last && completion > 0 {
+                    self.ask(ways.write, completion, Job::Arrived(p.message), now);
+                }
+            }
+            None => self.placed(id, now, agenda),
+        }
+    }
+
+    /// Answers the last packet of a message.
+    fn acknowledge(&mut self, p: &Packet, from: u32, now: u64, agenda: &mut Agenda) {
+        let ack = Packet {
+            next: NONE,
+            out: NONE,
+            way: self.plan.way(from),
+            to: from,
+            bytes: self.ack,
+            payload: 0,
+            held: NONE,
+            blocks: (self.ack as u64 - START - END).div_ceil(BLOCK) as u16,
+            ack: true,
+            ..*p
+        };
+        let wire = self.ports[p.to as usize].wire;
+        let id = self.packets.put(ack);
+        self.wires[wire as usize].queue_first(id, &mut self.packets);
+        self.serve(wire, now, agenda);
+    }
+
+    /// A packet's data are in host memory: its place in the buffer is free.
+    fn placed(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        let p = self.packets.all[id as usize];
+        self.packets.drop(id);
+        self.release(p.held, p.lane, p.blocks, now, agenda);
+        let m = &mut self.messages.all[p.message as usize];
+        m.unplaced -= p.payload as u64;
+        let a = &self.adapters[self.ports[p.to as usize].adapter as usize];
+        if m.unplaced == 0 && m.out == 0 && (a.host.is_none() || a.completion == 0) {
+            self.tell(p.message, now, true);
+        }
+    }
+
+    /// A transfer over the host's bus is done.
+    pub(super) fn over(&mut self, job: u32, now: u64, agenda: &mut Agenda) {
+        match self.jobs.remove(job) {
+            Job::Bell(message) => self.rung(message, now),
+            Job::Descriptor(message) => self.fetched(message, now, agenda),
+            Job::Data(id) => {
+                self.packets.all[id as usize].ready = true;
+                let port = self.messages.all[self.packets.all[id as usize].message as usize].from;
+                self.go(port, now, agenda);
+            }
+            Job::Placed(id) => self.placed(id, now, agenda),
+            Job::Arrived(message) => self.tell(message, now, true),
+            Job::Sent(message) => self.tell(message, now, false),
+        }
+    }
+}
+
+/// Packets that a port has taken apart and not sent, at most: empty ones count for no payload.
+const MOST_PENDING: usize = 64;

@@ -1,0 +1,131 @@
+//! From a plan's clusters to adapters, wires and machines.
+
+use super::adapter::{Adapter, Overheads, Port, Way, Ways};
+use super::wire::{Arena, NONE, Wire};
+use super::{Fabric, Run, Signal};
+use crate::mpi::{Machine, Placement};
+use crate::plan::cluster::{self, Cluster, INFINIBAND};
+use crate::plan::network::NodeId;
+use crate::plan::{Dma, Pio};
+use crate::protocol::infiniband::{Operation, Packet, Position, Service};
+use crate::scenario::quantity::Corner;
+use crate::sim::clock::Clock;
+use crate::sim::kernel::NEVER;
+use crate::sim::slab::Slab;
+use crate::sim::tally::{self, Tally};
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+impl Fabric {
+    /// Wires the clusters of a plan; their slots follow those that are there. Gives their number. `steady` is how tight the time of a repetition must be.
+    pub(in crate::sim) fn build(plan: &Arc<Cluster>, steady: f64, base: u32) -> (Fabric, usize) {
+        let mut wires: Vec<Wire> = (0..2 * plan.links.len() as u32).map(|on| wire(plan, on)).collect();
+        let mut signals = Vec::new();
+        for (on, w) in wires.iter_mut().enumerate() {
+            w.arrive = base + signals.len() as u32;
+            w.tx = w.arrive + 1;
+            signals.extend([Signal::Arrives(on as u32), Signal::Free(on as u32)]);
+        }
+        let slot = base + signals.len() as u32;
+        let ports = plan.endpoints.iter().map(|e| Port::new(e.adapter, e.out.unwrap_or(NONE))).collect();
+        let fabric = Fabric {
+            packets: Arena::new(),
+            wires,
+            adapters: plan.adapters.iter().map(adapter).collect(),
+            ports,
+            messages: Slab::new(),
+            jobs: Slab::new(),
+            runs: (plan.jobs.iter().zip(1..)).map(|(job, n)| run(plan, job, n, steady)).collect(),
+            heap: BinaryHeap::new(),
+            planned: 0,
+            asked: Vec::new(),
+            posts: Vec::new(),
+            overheads: overheads(),
+            ack: Packet::ack(Service::Rc).wire(INFINIBAND) as u32,
+            signals,
+            plan: plan.clone(),
+            base,
+            slot,
+            armed: NEVER,
+        };
+        let slots = fabric.signals.len() + 1;
+        (fabric, slots)
+    }
+}
+
+/// Bytes of a packet around its data, LRH to VCRC.
+fn overheads() -> Overheads {
+    let around = |write: bool, first: bool, last: bool| {
+        let operation = if write { Operation::WriteImmediate } else { Operation::Send };
+        let position = match (first, last) {
+            (true, true) => Position::Only,
+            (true, false) => Position::First,
+            (false, true) => Position::Last,
+            (false, false) => Position::Middle,
+        };
+        Packet { operation, service: Service::Rc, position, payload: 0 }.bytes(INFINIBAND) as u32
+    };
+    [false, true].map(|write| [false, true].map(|first| [false, true].map(|last| around(write, first, last))))
+}
+
+fn wire(plan: &Cluster, on: u32) -> Wire {
+    let link = plan.link(on);
+    let (from, to) = (plan.leaves(on), plan.arrives(on));
+    let (buffer, latency, to_switch) = match plan.switch_of(to) {
+        Some(s) => {
+            let keys = &plan.switches[s].keys;
+            (keys.buffer.typical.0, keys.latency.typical.fs(), plan.routes.switch(to))
+        }
+        None => (plan.adapter_of(to.0).keys.receive_buffer.typical.0, 0, NONE),
+    };
+    let clock = Clock::new(link.rate.typical.data_rate());
+    let delay = plan.delay(on, Corner::Typical).fs();
+    let mut wire = Wire::new(clock, delay, latency, link.lanes.typical.get(), buffer);
+    let node = |n: NodeId| n.0;
+    (wire.from, wire.to, wire.to_switch) = (node(from), node(to), to_switch);
+    wire
+}
+
+fn adapter(plan: &cluster::Adapter) -> Adapter {
+    let k = &plan.keys;
+    let host = plan.host.as_ref().map(|side| {
+        let (read, write) = match side.dma {
+            Dma::Pcie { read, write } => (Way::Pcie(read), Way::Pcie(write)),
+            Dma::Bus { read, write } => (Way::Bus(read), Way::Bus(write)),
+        };
+        let bell = match side.doorbell {
+            Pio::Pcie(flow) => Way::Pcie(flow),
+            Pio::Bus(flow) => Way::Bus(flow),
+        };
+        Ways { read, write, bell }
+    });
+    Adapter {
+        host,
+        work: k.work_time.typical.fs(),
+        send: k.send_latency.typical.fs(),
+        receive: k.receive_latency.typical.fs(),
+        packet: k.packet_time.typical.fs(),
+        bell: k.doorbell_bytes.typical.0,
+        descriptor: k.descriptor_bytes.typical.0,
+        inline: k.inline.as_ref().map(|q| q.typical.0),
+        completion: k.completion_bytes.typical.0,
+        ahead: k.read_ahead.typical.0,
+        engine: 0,
+        out: 0,
+        inward: 0,
+    }
+}
+
+fn run(plan: &Cluster, job: &cluster::JobFlow, n: u64, steady: f64) -> Run {
+    let node_of = job.ranks.iter().map(|e| plan.endpoints[*e as usize].adapter).collect();
+    let steady = job.keys.steady.typical.then_some(steady);
+    Run {
+        machine: Machine::new(job.job.clone(), job.costs(Corner::Typical), Placement { node_of }, steady),
+        ranks: job.ranks.clone(),
+        mtu: job.mtu as u32,
+        lane: job.keys.lane.typical as u8,
+        tally: Tally::default(),
+        print: n,
+        latencies: tally::histogram(),
+    }
+}

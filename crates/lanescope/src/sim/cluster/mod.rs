@@ -1,0 +1,405 @@
+//! Clusters in a run: ranks, channel adapters, and the InfiniBand between them, on the agenda of all sides.
+//!
+//! Ranks are a [`Machine`] for each job: it says which messages are handed to adapters, and hears which have left and come. An adapter (`adapter`) takes a message apart into
+//! packets, moving its data over its host's bus where it has one: what it asks for goes out through [`Fabric::asked`] and comes back through [`Fabric::done`], so bus and fabric
+//! hold one another up. Wires (`wire`) and switches have slots of the agenda of their own; what adapters and ranks wait for stands in one heap behind one slot.
+
+mod adapter;
+mod build;
+mod wire;
+
+use super::kernel::{Agenda, NEVER};
+use super::slab::Slab;
+use super::source::Transfer;
+use super::tally::{self, Tally};
+use crate::mpi::{Account, Machine, Post, Row};
+use crate::plan::cluster::Cluster;
+use crate::plan::network::NodeId;
+use crate::result::SlotCounts;
+use adapter::{Adapter, Job, Message, Overheads, Port};
+use hdrhistogram::Histogram;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use wire::{Arena, NONE, Why, Wire};
+
+pub(super) use adapter::Way;
+
+/// Tokens of a cluster's DMA have this bit.
+pub(super) const OWN: u32 = 1 << 31;
+
+/// What happens at a moment of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// A rank's processor has handed a message over.
+    Posted(u32),
+    /// The adapter has dealt with a work request.
+    Worked(u32),
+    /// DMA is done.
+    Dma(u32),
+    /// The adapter is through with a port's next packet.
+    Go(u32),
+    /// A packet's data may go to host memory.
+    Accept(u32),
+}
+
+/// An event at its moment; ties go by the order in which they were planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Planned {
+    at: u64,
+    n: u64,
+    kind: u8,
+    id: u32,
+}
+
+/// What a slot of the agenda stands for.
+#[derive(Clone, Copy, Debug)]
+enum Signal {
+    /// Something has come by a wire.
+    Arrives(u32),
+    /// A wire falls free, or has credit.
+    Free(u32),
+}
+
+/// One program, and what it has done.
+#[derive(Clone, Debug)]
+struct Run {
+    machine: Machine,
+    /// The endpoint of each rank.
+    ranks: Vec<u32>,
+    mtu: u32,
+    lane: u8,
+    tally: Tally,
+    print: u64,
+    latencies: Histogram<u64>,
+}
+
+/// All clusters of a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Fabric {
+    plan: Arc<Cluster>,
+    packets: Arena,
+    wires: Vec<Wire>,
+    adapters: Vec<Adapter>,
+    ports: Vec<Port>,
+    messages: Slab<Message>,
+    jobs: Slab<Job>,
+    runs: Vec<Run>,
+    heap: BinaryHeap<Reverse<Planned>>,
+    planned: u64,
+    asked: Vec<(Way, Transfer)>,
+    posts: Vec<Post>,
+    overheads: Overheads,
+    /// Bytes of an acknowledgement on a wire.
+    ack: u32,
+    signals: Vec<Signal>,
+    /// Its first slot of the agenda, and that of the heap behind all wires.
+    base: u32,
+    pub(super) slot: u32,
+    armed: u64,
+}
+
+impl Fabric {
+    fn plan_at(&mut self, at: u64, event: Event) {
+        let (kind, id) = match event {
+            Event::Posted(id) => (0, id),
+            Event::Worked(id) => (1, id),
+            Event::Dma(id) => (2, id),
+            Event::Go(id) => (3, id),
+            Event::Accept(id) => (4, id),
+        };
+        self.planned += 1;
+        self.heap.push(Reverse(Planned { at, n: self.planned, kind, id }));
+    }
+
+    /// The earliest moment of heap and ranks.
+    fn next(&self) -> u64 {
+        let ranks = self.runs.iter().map(|r| r.machine.next()).min().unwrap_or(NEVER);
+        self.heap.peek().map_or(NEVER, |p| p.0.at).min(ranks)
+    }
+
+    /// The moment of a slot has come.
+    #[inline]
+    pub(super) fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        if slot == self.slot {
+            self.armed = NEVER;
+            agenda.set(slot, NEVER);
+            self.act(now, agenda);
+        } else {
+            match self.signals[(slot - self.base) as usize] {
+                Signal::Free(on) => {
+                    agenda.set(slot, NEVER);
+                    if let Some((held, lane, blocks)) = self.wires[on as usize].left() {
+                        self.release(held, lane, blocks, now, agenda);
+                    }
+                    self.serve(on, now, agenda);
+                }
+                Signal::Arrives(on) => self.arrives(on, slot, now, agenda),
+            }
+        }
+        self.arm(agenda);
+    }
+
+    /// The slot of heap and ranks is set to what comes next.
+    #[inline]
+    fn arm(&mut self, agenda: &mut Agenda) {
+        let next = self.next();
+        if next != self.armed {
+            self.armed = next;
+            agenda.set(self.slot, next);
+        }
+    }
+
+    /// Works off the heap and the ranks.
+    fn act(&mut self, now: u64, agenda: &mut Agenda) {
+        while let Some(&Reverse(p)) = self.heap.peek()
+            && p.at <= now
+        {
+            self.heap.pop();
+            match p.kind {
+                0 => self.posted(p.id, now),
+                1 => self.worked(p.id, now, agenda),
+                2 => self.over(p.id, now, agenda),
+                3 => self.gone(p.id, now, agenda),
+                _ => self.accept(p.id, now, agenda),
+            }
+        }
+        for run in 0..self.runs.len() {
+            if self.runs[run].machine.next() <= now {
+                let mut posts = std::mem::take(&mut self.posts);
+                self.runs[run].machine.on(now, &mut posts);
+                self.take(run, &mut posts, now);
+                self.posts = posts;
+            }
+        }
+    }
+
+    /// Messages that ranks have handed over, or will.
+    fn take(&mut self, run: usize, posts: &mut Vec<Post>, now: u64) {
+        for post in posts.drain(..) {
+            let r = &mut self.runs[run];
+            let [from, to] = [post.from, post.to].map(|rank| r.ranks[rank as usize]);
+            r.tally.start(post.at);
+            let message = self.messages.add(Message::new(&post, run as u16, from, to));
+            if post.at > now {
+                self.plan_at(post.at, Event::Posted(message));
+            } else {
+                self.posted(message, now);
+            }
+        }
+    }
+
+    /// Tells a machine of a message.
+    fn tell(&mut self, message: u32, now: u64, arrived: bool) {
+        let m = &mut self.messages.all[message as usize];
+        m.ends += 1;
+        let (run, token, born, bytes, over) = (m.run as usize, m.token, m.born, m.bytes, m.ends == 2);
+        if over {
+            self.messages.remove(message);
+        }
+        let mut posts = std::mem::take(&mut self.posts);
+        let r = &mut self.runs[run];
+        if arrived {
+            r.tally.bytes += bytes;
+            r.tally.finish(born, now);
+            r.print = tally::print(r.print, born, now);
+            let _ = r.latencies.record((now - born) / 1000);
+            r.machine.arrived(token, now, &mut posts);
+        } else {
+            r.machine.sent(token, now, &mut posts);
+        }
+        self.take(run, &mut posts, now);
+        self.posts = posts;
+    }
+
+    /// Something has come by a wire.
+    #[inline]
+    fn arrives(&mut self, on: u32, slot: u32, now: u64, agenda: &mut Agenda) {
+        let w = &mut self.wires[on as usize];
+        let Some(id) = w.flight.pop(&self.packets) else { return };
+        let next = w.flight.first;
+        agenda.set(slot, if next == NONE { NEVER } else { self.packets.all[next as usize].at });
+        if w.to_switch == NONE {
+            self.receive(on, id, now, agenda);
+            return;
+        }
+        let p = &mut self.packets.all[id as usize];
+        p.held = on;
+        let out = p.out;
+        self.wires[out as usize].queue(id, &mut self.packets);
+        self.serve(out, now, agenda);
+    }
+
+    /// Sends what may be sent on a wire.
+    #[inline]
+    fn serve(&mut self, on: u32, now: u64, agenda: &mut Agenda) {
+        let w = &mut self.wires[on as usize];
+        if now < w.free {
+            agenda.by(w.tx, w.free);
+            return;
+        }
+        if w.waiting == 0 {
+            if w.from < self.ports.len() as u32 {
+                let why = if self.ports[w.from as usize].fetches() { Why::Host } else { Why::Nothing };
+                w.idles(now, why);
+            }
+            return;
+        }
+        let id = match w.choose(now, &self.packets) {
+            Ok(id) => id,
+            Err(at) => {
+                w.idles(now, Why::Credit);
+                agenda.set(w.tx, at);
+                return;
+            }
+        };
+        let p = self.packets.all[id as usize];
+        let (head, tail) = w.send(&p, now);
+        let (from, to_switch, tx, free) = (w.from, w.to_switch, w.tx, w.free);
+        agenda.set(tx, free);
+        let mut at = tail;
+        if to_switch != NONE {
+            let mut way = p.way;
+            let Some(out) = self.plan.routes.next(to_switch, NodeId(p.to), &mut way) else {
+                unreachable!("the plan has found a way for every packet")
+            };
+            let onward = self.wires[out as usize].span(p.bytes as u64);
+            let w = &self.wires[on as usize];
+            at = w.forwards(head, tail, onward, w.span(p.bytes as u64));
+            let p = &mut self.packets.all[id as usize];
+            (p.out, p.way) = (out, way);
+        }
+        self.packets.all[id as usize].at = at;
+        let w = &mut self.wires[on as usize];
+        if w.flight.push(id, &mut self.packets) {
+            agenda.set(w.arrive, at);
+        }
+        if !p.ack && from < self.ports.len() as u32 {
+            self.ports[from as usize].asked -= p.payload as u64;
+            self.pump(from, now, agenda);
+        }
+    }
+
+    /// Blocks of a buffer are free.
+    #[inline]
+    fn release(&mut self, on: u32, lane: u8, blocks: u16, now: u64, agenda: &mut Agenda) {
+        let Some(blocks) = self.wires[on as usize].release(lane, blocks) else { return };
+        let at = self.wires[(on ^ 1) as usize].tell(now);
+        let w = &mut self.wires[on as usize];
+        if w.told(at, lane, blocks) {
+            agenda.by(w.tx, at);
+        }
+    }
+
+    /// What adapters want of their hosts' buses: taken out.
+    pub(super) fn asked(&mut self) -> &mut Vec<(Way, Transfer)> {
+        &mut self.asked
+    }
+
+    /// DMA is done, now or at a moment to come.
+    pub(super) fn done(&mut self, token: u32, at: u64, now: u64, agenda: &mut Agenda) {
+        let job = token & !OWN;
+        if at > now {
+            self.plan_at(at, Event::Dma(job));
+        } else {
+            self.over(job, now, agenda);
+        }
+        self.arm(agenda);
+    }
+
+    pub(super) fn wires(&self) -> usize {
+        self.wires.len()
+    }
+
+    /// The ledger of every wire since time 0.
+    pub(super) fn counts(&self) -> impl Iterator<Item = SlotCounts> {
+        self.wires.iter().map(|w| w.counts)
+    }
+
+    /// Packets carried over links.
+    pub(super) fn packets(&self) -> u64 {
+        self.wires.iter().map(|w| w.counts.tlps).sum()
+    }
+
+    pub(super) fn tallies(&self) -> impl Iterator<Item = Tally> {
+        self.runs.iter().map(|r| r.tally)
+    }
+
+    pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.runs.iter().map(|r| (r.print, r.tally.done))
+    }
+
+    pub(super) fn latencies(&self) -> impl Iterator<Item = &Histogram<u64>> {
+        self.runs.iter().map(|r| &r.latencies)
+    }
+
+    /// Writes down what lies before a moment.
+    pub(super) fn settle(&mut self, now: u64) {
+        self.wires.iter_mut().for_each(|w| w.settle(now));
+    }
+
+    /// Distributions are counted from now on.
+    pub(super) fn forget(&mut self) {
+        self.runs.iter_mut().for_each(|r| r.latencies.reset());
+    }
+
+    /// When all ranks of all programs had ended; `None` while any goes on, or where there is no program.
+    pub(super) fn ended(&self) -> Option<u64> {
+        let all = !self.runs.is_empty() && self.runs.iter().all(|r| r.machine.is_done());
+        all.then(|| self.runs.iter().map(|r| r.machine.time()).max().unwrap_or(0))
+    }
+
+    /// What ended a program before its time.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.runs.iter().zip(&self.plan.jobs).find_map(|(r, j)| Some(format!("flows.{}: {}", j.name, r.machine.fault()?)))
+    }
+
+    /// Who waits for whom, where nothing will happen by itself any more.
+    pub(super) fn waiting(&self) -> Vec<String> {
+        let still = self.next() == NEVER && self.jobs.used() == 0 && self.packets.used == 0;
+        if !still {
+            return Vec::new();
+        }
+        let stuck = self.runs.iter().filter(|r| !r.machine.is_done());
+        stuck.flat_map(|r| r.machine.waiting()).collect()
+    }
+
+    /// Rows of a section of a program, by rank, and half of the interval of their mean where it was left early, fs.
+    pub(super) fn rows(&self, run: usize, section: u32) -> (&[Row], Option<f64>) {
+        let machine = &self.runs[run].machine;
+        (machine.rows(section), machine.half(section))
+    }
+
+    /// Where the time of each rank of a program went.
+    pub(super) fn accounts(&self, run: usize) -> impl Iterator<Item = Account> {
+        self.runs[run].machine.accounts()
+    }
+
+    /// When the last rank of a program had ended; of one that goes on, so far.
+    pub(super) fn time(&self, run: usize) -> u64 {
+        self.runs[run].machine.time()
+    }
+
+    /// Packets that wait at or are on their way over a wire, and their payload.
+    pub(super) fn held(&self, on: usize) -> (usize, u64) {
+        self.wires[on].held(&self.packets)
+    }
+
+    /// Credit that the sender of a wire has of its first lane, blocks.
+    pub(super) fn credit(&self, on: usize) -> u32 {
+        self.wires[on].credit()
+    }
+
+    /// Wires whose heads have had no credit since before a moment, with those that they wait for: what a circle is found in.
+    pub(super) fn starved(&self, before: u64) -> Vec<u32> {
+        (0..self.wires.len() as u32).filter(|w| self.wires[*w as usize].starved < before).collect()
+    }
+
+    /// The longest that a packet may be blocked by ordinary traffic, fs.
+    pub(super) fn patience(&self) -> u64 {
+        let longest = crate::protocol::infiniband::Mtu::ALL[4].bytes() + 128;
+        let hops = self.wires.iter().map(|w| w.span(longest)).max().unwrap_or(0);
+        // Through the buffers of many neighbours.
+        4096 * hops
+    }
+}

@@ -1,0 +1,389 @@
+//! One direction of an InfiniBand link: queues by virtual lane, credit for the far end's buffer, and the packets on their way.
+//!
+//! A packet is sent when the receiver's buffer of its lane has room for it (IBA 1.2, 7.9: blocks of 64 B). The port that begins to send announces the packet to the far end at
+//! once. A buffer's blocks are free when the last byte has left it; the receiver tells so in flow-control packets, which go between packets of the way back and are
+//! booked there without an event. Until blocks worth a quarter of the buffer are free it says nothing: less changes nothing for the sender.
+
+use super::super::clock::Clock;
+use super::super::kernel::NEVER;
+use crate::protocol::infiniband::{BLOCK, FLOW_CONTROL_WIRE};
+use crate::result::{Idle, SlotCounts};
+use std::collections::VecDeque;
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A packet, at its place in the arena.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    /// When the part at the end of its wire may act on it.
+    pub(super) at: u64,
+    pub(super) next: u32,
+    /// The wire out of the switch that it is on its way to, and what decides further choices.
+    pub(super) out: u32,
+    pub(super) way: u32,
+    /// The endpoint that it is for.
+    pub(super) to: u32,
+    pub(super) message: u32,
+    /// Bytes that it takes of a wire, and data among them.
+    pub(super) bytes: u32,
+    pub(super) payload: u32,
+    /// The wire whose buffer holds it.
+    pub(super) held: u32,
+    pub(super) blocks: u16,
+    pub(super) lane: u8,
+    pub(super) ack: bool,
+    /// Of an adapter's own: whether its data have come from host memory.
+    pub(super) ready: bool,
+}
+
+/// All packets.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arena {
+    pub(super) all: Vec<Packet>,
+    free: u32,
+    pub(super) used: usize,
+}
+
+impl Arena {
+    pub(super) fn new() -> Arena {
+        Arena { all: Vec::new(), free: NONE, used: 0 }
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, packet: Packet) -> u32 {
+        self.used += 1;
+        if self.free == NONE {
+            self.all.push(packet);
+            return self.all.len() as u32 - 1;
+        }
+        let id = self.free;
+        self.free = std::mem::replace(&mut self.all[id as usize], packet).next;
+        id
+    }
+
+    #[inline]
+    pub(super) fn drop(&mut self, id: u32) {
+        self.used -= 1;
+        self.all[id as usize].next = self.free;
+        self.free = id;
+    }
+}
+
+/// A queue through the arena.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) first: u32,
+    last: u32,
+}
+
+impl List {
+    pub(super) const EMPTY: List = List { first: NONE, last: NONE };
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    /// Puts a packet last; whether it is the first, too.
+    #[inline]
+    pub(super) fn push(&mut self, id: u32, packets: &mut Arena) -> bool {
+        packets.all[id as usize].next = NONE;
+        let was_empty = self.is_empty();
+        if was_empty {
+            self.first = id;
+        } else {
+            packets.all[self.last as usize].next = id;
+        }
+        self.last = id;
+        was_empty
+    }
+
+    /// Puts a packet first.
+    pub(super) fn push_front(&mut self, id: u32, packets: &mut Arena) {
+        packets.all[id as usize].next = self.first;
+        if self.is_empty() {
+            self.last = id;
+        }
+        self.first = id;
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, packets: &Arena) -> Option<u32> {
+        let id = self.first;
+        if id == NONE {
+            return None;
+        }
+        self.first = packets.all[id as usize].next;
+        Some(id)
+    }
+}
+
+/// One virtual lane of a wire.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    queue: List,
+    /// Blocks that the sender may use.
+    credit: u32,
+    /// Blocks of the receiver's buffer, and those that are free again without the sender's being told.
+    whole: u32,
+    freed: u32,
+}
+
+/// Why a wire is idle; an index of its accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    Nothing,
+    /// An adapter waits for data from host memory.
+    Host,
+    Credit,
+}
+
+const WHY: [Idle; 3] = [Idle::NothingToSend, Idle::Host, Idle::LaneCredits];
+
+/// A wire.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    clock: Clock,
+    delay: u64,
+    /// The first slot that is not booked, and when it begins.
+    booked: u64,
+    pub(super) free: u64,
+    pub(super) why: Why,
+    /// Slots of the agenda: arrivals at the far end, the transmitter here.
+    pub(super) arrive: u32,
+    pub(super) tx: u32,
+    /// The nodes at both ends; of the far end its number among the switches, or [`NONE`].
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) to_switch: u32,
+    /// From a header's last byte to the first out of the switch at the far end.
+    latency: u64,
+    pub(super) flight: List,
+    lanes: Vec<Lane>,
+    turn: u8,
+    /// Packets that wait.
+    pub(super) waiting: u32,
+    /// Since when its head has had no credit.
+    pub(super) starved: u64,
+    /// Flow-control packets on their way here: when, lane, blocks.
+    returning: VecDeque<(u64, u8, u32)>,
+    /// What is being sent came in by this wire, whose buffer it leaves.
+    leaving: (u32, u8, u16),
+    pub(super) counts: SlotCounts,
+}
+
+/// Bytes until a switch knows where a packet goes: the start delimiter and LRH.
+const HEAD: u64 = crate::protocol::infiniband::START + crate::protocol::infiniband::LRH;
+
+impl Wire {
+    /// A wire at a rate, to a buffer of so many bytes for each lane.
+    pub(super) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64) -> Wire {
+        let whole = (buffer / BLOCK).min(crate::protocol::infiniband::MOST_BLOCKS) as u32;
+        Wire {
+            clock,
+            delay,
+            booked: 0,
+            free: 0,
+            why: Why::Nothing,
+            arrive: NONE,
+            tx: NONE,
+            from: NONE,
+            to: NONE,
+            to_switch: NONE,
+            latency,
+            flight: List::EMPTY,
+            lanes: vec![Lane { queue: List::EMPTY, credit: whole, whole, freed: 0 }; lanes as usize],
+            turn: 0,
+            waiting: 0,
+            starved: NEVER,
+            returning: VecDeque::new(),
+            leaving: (NONE, 0, 0),
+            counts: SlotCounts::default(),
+        }
+    }
+
+    /// How long so many bytes take.
+    pub(super) fn span(&self, bytes: u64) -> u64 {
+        self.clock.span(bytes)
+    }
+
+    #[inline]
+    pub(super) fn queue(&mut self, id: u32, packets: &mut Arena) {
+        let lane = packets.all[id as usize].lane as usize;
+        self.lanes[lane].queue.push(id, packets);
+        self.waiting += 1;
+    }
+
+    /// The same before all others of its lane: an adapter's acknowledgements.
+    pub(super) fn queue_first(&mut self, id: u32, packets: &mut Arena) {
+        let lane = packets.all[id as usize].lane as usize;
+        self.lanes[lane].queue.push_front(id, packets);
+        self.waiting += 1;
+    }
+
+    /// The packet that goes now, taken from its queue; else when to look again.
+    #[inline]
+    pub(super) fn choose(&mut self, now: u64, packets: &Arena) -> Result<u32, u64> {
+        while let Some(&(at, lane, blocks)) = self.returning.front() {
+            if at > now {
+                break;
+            }
+            self.lanes[lane as usize].credit += blocks;
+            self.returning.pop_front();
+        }
+        let n = self.lanes.len();
+        for i in 0..n {
+            let index = (self.turn as usize + i) % n;
+            let lane = &mut self.lanes[index];
+            let id = lane.queue.first;
+            if id == NONE {
+                continue;
+            }
+            let blocks = packets.all[id as usize].blocks as u32;
+            if lane.credit < blocks {
+                continue;
+            }
+            lane.credit -= blocks;
+            lane.queue.pop(packets);
+            self.waiting -= 1;
+            self.starved = NEVER;
+            if n > 1 {
+                self.turn = ((index + 1) % n) as u8;
+            }
+            return Ok(id);
+        }
+        if self.starved == NEVER {
+            self.starved = now;
+        }
+        Err(self.returning.front().map_or(NEVER, |r| r.0))
+    }
+
+    /// Books a packet; it may begin now. Gives the moments of its header's and its last byte at the far end, and of its last byte here.
+    #[inline]
+    pub(super) fn send(&mut self, packet: &Packet, now: u64) -> (u64, u64) {
+        let start = self.begin(now);
+        let end = start + packet.bytes as u64;
+        let head = self.clock.time(start + HEAD) + self.delay;
+        self.booked = end;
+        self.free = self.clock.time(end);
+        self.why = Why::Nothing;
+        self.leaving = (packet.held, packet.lane, packet.blocks);
+        let c = &mut self.counts;
+        c.tlps += 1;
+        if packet.ack {
+            c.acks += packet.bytes as u64;
+        } else {
+            c.payload += packet.payload as u64;
+            c.framing += (packet.bytes - packet.payload) as u64;
+            c.data_tlps += 1;
+        }
+        (head, self.free + self.delay)
+    }
+
+    /// When a switch lets a packet go on a wire that needs so long for it, whose header and last byte have come when.
+    #[inline]
+    pub(super) fn forwards(&self, head: u64, tail: u64, onward: u64, own: u64) -> u64 {
+        // A faster wire waits, so that it never runs dry.
+        let ahead = if onward < own { (tail - onward).max(head) } else { head };
+        ahead + self.latency
+    }
+
+    /// What left with the packet before: the wire whose buffer it was in, its lane and blocks.
+    #[inline]
+    pub(super) fn left(&mut self) -> Option<(u32, u8, u16)> {
+        let gone = std::mem::replace(&mut self.leaving, (NONE, 0, 0));
+        (gone.0 != NONE).then_some(gone)
+    }
+
+    /// Blocks of the buffer at the far end are free. Whether the sender is to be told.
+    #[inline]
+    pub(super) fn release(&mut self, lane: u8, blocks: u16) -> Option<u32> {
+        let l = &mut self.lanes[lane as usize];
+        l.freed += blocks as u32;
+        (l.freed >= l.whole / 4).then(|| std::mem::take(&mut l.freed))
+    }
+
+    /// A flow-control packet goes out on this wire as soon as it can. When it has come.
+    pub(super) fn tell(&mut self, now: u64) -> u64 {
+        let start = self.begin(now);
+        self.booked = start + FLOW_CONTROL_WIRE;
+        self.free = self.clock.time(self.booked);
+        self.counts.update_fc += FLOW_CONTROL_WIRE;
+        self.counts.controls += 1;
+        self.free + self.delay
+    }
+
+    /// It will come with blocks for a lane. Whether somebody waits for them.
+    pub(super) fn told(&mut self, at: u64, lane: u8, blocks: u32) -> bool {
+        self.returning.push_back((at, lane, blocks));
+        self.starved != NEVER
+    }
+
+    /// The first slot for what begins now; idle ones before it are written down.
+    #[inline]
+    fn begin(&mut self, now: u64) -> u64 {
+        if now > self.free {
+            self.rest(now);
+        }
+        self.booked
+    }
+
+    fn rest(&mut self, now: u64) {
+        let slot = self.clock.slot(now);
+        if slot > self.booked {
+            self.counts.idle[WHY[self.why as usize] as usize] += slot - self.booked;
+            self.booked = slot;
+        }
+    }
+
+    /// It is idle from now on for this reason.
+    #[inline]
+    pub(super) fn idles(&mut self, now: u64, why: Why) {
+        if self.why != why {
+            if now > self.free {
+                self.rest(now);
+            }
+            self.why = why;
+        }
+    }
+
+    /// Writes idle slots down that are over.
+    pub(super) fn settle(&mut self, now: u64) {
+        if now > self.free {
+            let slot = self.clock.slot(now);
+            // The slot that now lies in is not over.
+            let over = if self.clock.time(slot) > now { slot - 1 } else { slot };
+            if over > self.booked {
+                self.counts.idle[WHY[self.why as usize] as usize] += over - self.booked;
+                self.booked = over;
+            }
+        }
+    }
+
+    /// Packets that wait, with their payload.
+    pub(super) fn held(&self, packets: &Arena) -> (usize, u64) {
+        let (mut n, mut bytes) = (0, 0);
+        for list in self.lanes.iter().map(|l| l.queue).chain([self.flight]) {
+            let mut at = list.first;
+            while at != NONE {
+                let p = &packets.all[at as usize];
+                (n, bytes) = (n + 1, bytes + p.payload as u64);
+                at = p.next;
+            }
+        }
+        (n, bytes)
+    }
+
+    /// Blocks in use of a lane's buffer at the far end, and all of them.
+    #[cfg(test)]
+    pub(super) fn buffer(&self, lane: usize) -> (u32, u32) {
+        let l = &self.lanes[lane];
+        let returning: u32 = self.returning.iter().filter(|r| r.1 as usize == lane).map(|r| r.2).sum();
+        (l.whole - l.credit - l.freed - returning, l.whole)
+    }
+
+    /// Blocks of credit that the sender has of its first lane.
+    pub(super) fn credit(&self) -> u32 {
+        self.lanes[0].credit
+    }
+}
