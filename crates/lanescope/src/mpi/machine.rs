@@ -30,6 +30,8 @@ pub const MOST_RANKS: usize = 65_536;
 
 /// Nobody, nothing.
 const NONE: u32 = u32::MAX;
+/// In place of a section: its clock stands.
+const UNTIMED: u32 = u32::MAX - 1;
 
 /// What the library and its processor cost. Times are in femtoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,7 +124,7 @@ impl Account {
 }
 
 /// A job in the course of being run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Machine {
     job: Arc<Job>,
     core: Core,
@@ -152,7 +154,7 @@ struct Frame {
     began: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rank {
     state: State,
     /// The processor is busy until then, or free since then.
@@ -221,7 +223,7 @@ const WINDOW: u64 = 1024;
 /// keep the driver from counting.
 const FUEL: u32 = 65_536;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Core {
     costs: Costs,
     copy: Option<Speed>,
@@ -528,7 +530,8 @@ impl Core {
             let Some((top, above)) = rank.frames.split_last_mut() else { return Next::End };
             let mut list = steps;
             for frame in above.iter() {
-                let (Step::Repeat { body, .. } | Step::Timed { body, .. }) = &list[frame.at as usize] else {
+                let (Step::Repeat { body, .. } | Step::Timed { body, .. } | Step::Untimed(body)) = &list[frame.at as usize]
+                else {
                     return Next::End;
                 };
                 list = body;
@@ -540,6 +543,7 @@ impl Core {
                     return Next::Op(op);
                 }
                 Some(Step::Repeat { times, body }) => (*times > 0 && !body.is_empty()).then_some((NONE, *times)),
+                Some(Step::Untimed(body)) => (!body.is_empty()).then_some((UNTIMED, 1)),
                 Some(Step::Timed { section, times, body }) => {
                     let any = *times > 0 && !body.is_empty();
                     if any && !self.rows.enter(*section, r) {
@@ -550,15 +554,25 @@ impl Core {
                     (any && self.rows.begins(*section, r, 0)).then_some((*section, *times))
                 }
                 None => {
-                    let Some(outer) = above.last_mut() else { return Next::End };
-                    let (section, next) = (top.section, top.round + 1);
-                    if section != NONE {
-                        self.rows.ended(section, r, rank.time - top.began);
+                    if above.is_empty() {
+                        return Next::End;
                     }
-                    if next < top.times && (section == NONE || self.rows.begins(section, r, next)) {
+                    let (section, next) = (top.section, top.round + 1);
+                    let took = rank.time - top.began;
+                    if section == UNTIMED {
+                        // The clock around it has stood still.
+                        if let Some(timed) = above.iter_mut().rev().find(|f| f.section < UNTIMED) {
+                            timed.began += took;
+                        }
+                    } else if section != NONE {
+                        self.rows.ended(section, r, took);
+                    }
+                    if next < top.times && (section >= UNTIMED || self.rows.begins(section, r, next)) {
                         (top.at, top.round, top.began) = (0, next, rank.time);
                     } else {
-                        outer.at += 1;
+                        if let Some(outer) = above.last_mut() {
+                            outer.at += 1;
+                        }
                         rank.frames.pop();
                     }
                     continue;

@@ -5,6 +5,7 @@
 //! processor, matches messages, chooses eager or rendezvous, takes collectives apart into messages (`collective`), and asks whoever carries messages to carry
 //! them. The estimate carries them in closed form, the simulation packet by packet; the machine is the same.
 
+pub mod benchmark;
 mod collective;
 mod machine;
 mod op;

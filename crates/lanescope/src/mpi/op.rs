@@ -51,6 +51,8 @@ pub enum Step {
         /// The steps of a repetition.
         body: Vec<Step>,
     },
+    /// Steps while the clock of the [`Step::Timed`] around them stands: the barrier that instruments put behind each timed collective.
+    Untimed(Vec<Step>),
 }
 
 /// A row of an instrument's table.

@@ -139,7 +139,7 @@ pub struct SlotCounts {
     pub arbitration: u64,
     /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
     /// no completion credits, no non-posted credits, no posted credits, no buffer credit, nothing granted, its destinations stopped, paused, waiting for the bridge.
-    pub idle: [u64; 15],
+    pub idle: [u64; 17],
     /// Control frames (not slots).
     #[serde(default)]
     pub controls: u64,

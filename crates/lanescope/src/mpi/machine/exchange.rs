@@ -3,7 +3,7 @@
 use super::*;
 
 /// A table whose free entries are used again: an index stays good until its entry is taken out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     all: Vec<T>,
     free: Vec<u32>,

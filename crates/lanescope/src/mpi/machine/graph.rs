@@ -6,7 +6,7 @@ use super::*;
 use crate::mpi::op::Task;
 
 /// Who waits for whom, of all ranks with the same body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Edges {
     /// By task, where its successors begin; one more at the end.
     done: Vec<u32>,
@@ -65,7 +65,7 @@ impl Edges {
 }
 
 /// How far a rank's graph is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Graph {
     edges: Arc<Edges>,
     /// What each task still waits for.

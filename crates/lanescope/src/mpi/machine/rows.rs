@@ -80,7 +80,7 @@ fn student(freedom: f64) -> f64 {
     x + g1 / freedom + g2 / freedom.powi(2) + g3 / freedom.powi(3)
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Section {
     rows: Vec<Row>,
     /// The rank that decides.
@@ -92,7 +92,7 @@ struct Section {
     seen: Seen,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rows {
     sections: Vec<Section>,
     ranks: usize,
@@ -176,7 +176,7 @@ fn name(steps: &[Step], rank: u32, sections: &mut [Section]) {
     for step in steps {
         match step {
             Step::Do(_) => {}
-            Step::Repeat { body, .. } => name(body, rank, sections),
+            Step::Repeat { body, .. } | Step::Untimed(body) => name(body, rank, sections),
             Step::Timed { section, body, .. } => {
                 if let Some(s) = sections.get_mut(*section as usize) {
                     s.decides = s.decides.min(rank);
