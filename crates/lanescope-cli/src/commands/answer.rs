@@ -286,7 +286,7 @@ fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
 fn verdict(report: &Report) -> u8 {
     let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && f.share.typical > 0.0);
     let simulated = report.simulation.as_ref().is_none_or(|s| {
-        let stuck = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. });
+        let stuck = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. });
         !stuck && s.flows.iter().all(|f| !f.unstable && f.rate.mean > 0.0)
     });
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
@@ -436,7 +436,7 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
             row.extend([show(f.share.typical), show(f.bound.typical), by]);
             if done.iter().any(|(_, r)| r.simulation.is_some()) {
                 row.push(report.simulation.as_ref().map_or("-".to_owned(), |s| match &s.ending {
-                    Ending::Deadlock { .. } | Ending::Stall { .. } => s.ending.name().to_owned(),
+                    Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. } => s.ending.name().to_owned(),
                     _ => s.flows.get(i).map_or("-".to_owned(), |f| {
                         let unstable = if f.unstable { " (unstable)" } else { "" };
                         format!("{}{unstable}", show(f.rate.mean))

@@ -9,8 +9,8 @@
 use super::fill::{Resource, Use};
 use super::resources::{Key, path};
 use super::{Outcome, bus, latency, others, ranged, typically_bound};
-use crate::plan::Plan;
 use crate::plan::Dma;
+use crate::plan::Plan;
 use crate::plan::storage::{Adapter, Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way as way_of};

@@ -530,7 +530,8 @@ impl Core {
             let Some((top, above)) = rank.frames.split_last_mut() else { return Next::End };
             let mut list = steps;
             for frame in above.iter() {
-                let (Step::Repeat { body, .. } | Step::Timed { body, .. } | Step::Untimed(body)) = &list[frame.at as usize]
+                let (Step::Repeat { body, .. } | Step::Timed { body, .. } | Step::Untimed(body)) =
+                    &list[frame.at as usize]
                 else {
                     return Next::End;
                 };

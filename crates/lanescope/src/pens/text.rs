@@ -60,6 +60,8 @@ fn simulation(out: &mut String, s: &Simulation, paint: Paint) {
         Ending::Stopped => "stopped from outside".into(),
         Ending::Running => "still running".into(),
         Ending::Silent => "nothing was left to happen".into(),
+        Ending::Finished => "all ranks have ended".into(),
+        Ending::Fault { what } => format!("ended because its ranks contradict one another\n  {what}"),
         Ending::Deadlock { circle } => {
             let _ = writeln!(
                 out,

@@ -258,6 +258,13 @@ pub enum Ending {
     },
     /// Nothing is left to happen: every load is done or waits for ever.
     Silent,
+    /// All ranks of all programs have ended.
+    Finished,
+    /// A program cannot go on: its ranks contradict one another.
+    Fault {
+        /// Who, and how.
+        what: String,
+    },
 }
 
 impl Ending {
@@ -274,6 +281,8 @@ impl Ending {
             Ending::Deadlock { .. } => "deadlock",
             Ending::Stall { .. } => "stall",
             Ending::Silent => "silent",
+            Ending::Finished => "finished",
+            Ending::Fault { .. } => "fault",
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
 use super::keys::{
-    ARRAY, BUS_LINK, CHANNEL_ADAPTER, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER, HOST_BRIDGE, INFINIBAND_LINK,
-    INFINIBAND_SWITCH, IO, Key, LINK, MPI, PART_KINDS, PCI_DEVICE, RAM_DISK, ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH,
+    ARRAY, BUS_LINK, CHANNEL_ADAPTER, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER,
+    HOST_BRIDGE, INFINIBAND_LINK, INFINIBAND_SWITCH, IO, Key, LINK, MPI, PART_KINDS, PCI_DEVICE, RAM_DISK,
+    ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -41,7 +42,8 @@ pub fn json_schema() -> Json {
         ("about", json!({ "type": "string" })),
     ];
     let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
-    let links = [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
+    let links =
+        [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
     let flows = [FLOW, STREAM, IO, MPI].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
@@ -119,7 +121,10 @@ pub fn text() -> String {
         ("[parts.NAME] with is = \"host-bridge\"", HOST_BRIDGE),
         ("[parts.NAME] with is = \"pci-device\"", PCI_DEVICE),
         ("[parts.NAME] with is = \"host-adapter\", beside the keys of an endpoint", HOST_ADAPTER),
-        ("[parts.NAME] with is = \"channel-adapter\", beside the keys of an endpoint or a device on a bus", CHANNEL_ADAPTER),
+        (
+            "[parts.NAME] with is = \"channel-adapter\", beside the keys of an endpoint or a device on a bus",
+            CHANNEL_ADAPTER,
+        ),
         ("[parts.NAME] with is = \"infiniband-switch\"", INFINIBAND_SWITCH),
         ("[parts.NAME] with is = \"ram-disk\"", RAM_DISK),
         ("[parts.NAME] with is = \"disk\"", DISK),

@@ -41,8 +41,9 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
                 (word, own) => {
                     let shown: String = word.chars().take(40).collect();
                     let near = if own.is_some() { Some("io") } else { nearest(&shown, DOES) };
-                    let what =
-                        format!("do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), mpi (ranks)");
+                    let what = format!(
+                        "do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), mpi (ranks)"
+                    );
                     let d = Diagnostic::error(*span, what);
                     diagnostics.push(near.map_or(d.clone(), |n| d.hint(format!("did you mean {n:?}?"))));
                 }

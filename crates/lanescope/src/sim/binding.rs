@@ -1,8 +1,9 @@
 //! What binds a flow, as the ledgers along its way show it.
 
+use crate::mpi::Account;
+use crate::plan::Dma;
 use crate::plan::bus::{BusFlow, Buses};
 use crate::plan::network::{Network, NodeId};
-use crate::plan::Dma;
 use crate::plan::{Flow, FlowId, Hop, Plan};
 use crate::result::{
     Binding, BusIdle, Idle, STAGES, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory,
@@ -266,4 +267,38 @@ fn stopper(network: &Network, wire: u32) -> String {
         _ => "memory",
     };
     format!("{} port {port} because {what} passed {high}", node.name)
+}
+
+/// What holds the ranks of a program up: their own computing, else the link or bus that is busiest, else what one message takes by itself.
+pub(super) fn job(plan: &Plan, job: usize, accounts: &[Account], links: &[SimulatedLink]) -> Binding {
+    let flow = format!("flows.{}", plan.cluster.jobs[job].name);
+    let sum = |part: fn(&Account) -> u64| accounts.iter().map(|a| part(a) as f64).sum::<f64>();
+    let whole = sum(Account::total).max(1.0);
+    let percent = |part: f64| digits(100.0 * part / whole);
+    let computing = sum(|a| a.computing);
+    if computing > 0.5 * whole {
+        let evidence =
+            format!("{} % of the ranks' time, {} % waiting", percent(computing), percent(sum(|a| a.waiting)));
+        return Binding { element: flow, resource: "computing".into(), evidence };
+    }
+    let used = |l: &SimulatedLink| l.slots.busy() as f64 / l.slots.total().max(1) as f64;
+    let busiest = links.iter().reduce(|a, b| if used(b) > used(a) { b } else { a });
+    match busiest.map(|l| (l, used(l))) {
+        Some((link, part)) if part > 0.5 => Binding {
+            element: crate::result::way(&link.name, &link.to),
+            resource: if link.to.is_empty() { "clocks" } else { "slots" }.into(),
+            evidence: format!("{} % taken", digits(100.0 * part)),
+        },
+        other => {
+            let own = sum(|a| a.sending + a.receiving + a.copying);
+            let most = other.map_or(0.0, |(_, part)| 100.0 * part);
+            let evidence = format!(
+                "ranks wait {} % of their time and spend {} % in the library; no link is more than {} % busy",
+                percent(sum(|a| a.waiting)),
+                percent(own),
+                digits(most)
+            );
+            Binding { element: flow, resource: "latency".into(), evidence }
+        }
+    }
 }

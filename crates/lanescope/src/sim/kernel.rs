@@ -244,6 +244,11 @@ impl Agenda {
         self.events
     }
 
+    /// The latest moment that had an event.
+    pub fn past(&self) -> u64 {
+        if self.last == NEVER { 0 } else { self.last }
+    }
+
     /// The earliest moment of all.
     pub fn next(&self) -> u64 {
         self.slots.iter().map(|s| s.at).min().unwrap_or(NEVER)

@@ -9,6 +9,7 @@ mod backbone;
 mod binding;
 mod bus;
 mod clock;
+mod cluster;
 mod completer;
 mod ethernet;
 mod fabric;
@@ -117,6 +118,7 @@ pub struct Run {
     tables: usize,
     frames: usize,
     before_buses: usize,
+    before_jobs: usize,
     phase: Phase,
     /// Everything before has happened.
     now: u64,
@@ -255,12 +257,17 @@ impl Run {
         let before_buses = groups.len();
         groups.extend(behind(plan.buses.groups(), flows));
         flows += plan.buses.flows.len();
+        let before_jobs = groups.len();
+        groups.extend((0..plan.cluster.jobs.len()).map(|job| vec![flows + job]));
+        flows += plan.cluster.jobs.len();
         let stop = &plan.stop;
         let (warmup, last) = match stop.length {
             Some(length) => {
                 let warmup = stop.warmup.map_or(length.fs() / 10, |w| w.fs());
                 (Some(warmup), warmup.saturating_add(length.fs()))
             }
+            // Programs begin and end: all of it counts.
+            None if before_jobs < groups.len() => (Some(0), stop.max_time.fs()),
             None => (stop.warmup.map(|w| w.fs()), stop.warmup.map_or(0, |w| w.fs()).saturating_add(stop.max_time.fs())),
         };
         let mut run = Run {
@@ -296,6 +303,7 @@ impl Run {
             tables,
             frames,
             before_buses,
+            before_jobs,
             agenda,
             groups,
         };
@@ -343,6 +351,9 @@ impl Run {
             match self.agenda.run(&mut self.sides, until, budget) {
                 Pause::Budget => return Step::More,
                 Pause::Silent => {
+                    if self.finished() {
+                        continue;
+                    }
                     // Time goes on although nothing happens; but if packets are stuck it need not.
                     self.now = until;
                     if !self.knot(true) && self.step.is_none() {
@@ -353,7 +364,12 @@ impl Run {
                         return Step::Done;
                     }
                 }
-                Pause::Reached => self.now = until,
+                Pause::Reached => {
+                    if self.finished() {
+                        continue;
+                    }
+                    self.now = until;
+                }
             }
             if self.now >= self.batch_end {
                 self.end_batch();
@@ -378,6 +394,19 @@ impl Run {
             }
         }
         Step::Done
+    }
+
+    /// Ends a run whose programs have ended, or have failed.
+    fn finished(&mut self) -> bool {
+        if let Some(what) = self.sides.cluster.fault() {
+            self.now = self.now.max(self.agenda.past());
+            self.end(Ending::Fault { what });
+            return true;
+        }
+        let Some(at) = self.sides.cluster.ended().filter(|_| self.plan.stop.length.is_none()) else { return false };
+        self.now = self.now.max(at).max(self.agenda.past());
+        self.end(Ending::Finished);
+        true
     }
 
     fn end(&mut self, ending: Ending) {
@@ -498,7 +527,11 @@ impl Run {
                 }
             }
             Phase::Measure => {
-                if self.plan.stop.length.is_none() && [32, 40, 48, 56, 64].contains(&n) && self.tight() {
+                if self.plan.stop.length.is_none()
+                    && self.before_jobs == self.groups.len()
+                    && [32, 40, 48, 56, 64].contains(&n)
+                    && self.tight()
+                {
                     self.end(Ending::Tight);
                 } else if n >= stats::MOST {
                     // A backlog that grew over two windows, the second twice as long, will not stop growing.
@@ -549,7 +582,7 @@ impl Run {
     /// The members of a table of a bus's flows by their numbers, and the first of them.
     fn bus_flows(&self, group: usize) -> Option<(Vec<usize>, &BusFlow)> {
         let first = self.plan.flows.len() + self.plan.network.streams.len() + self.plan.storage.flows.len();
-        if group < self.before_buses {
+        if !(self.before_buses..self.before_jobs).contains(&group) {
             return None;
         }
         let members: Vec<usize> = self.groups[group].iter().map(|m| m - first).collect();
@@ -574,6 +607,11 @@ impl Run {
         (self.frames..self.before_buses)
             .contains(&group)
             .then(|| self.groups[group].iter().map(|m| m - first).collect())
+    }
+
+    /// The program of a table of ranks, by its number.
+    fn job(&self, group: usize) -> Option<usize> {
+        group.checked_sub(self.before_jobs)
     }
 
     /// Pause frames that each wire of Ethernet has carried: with a time, without.

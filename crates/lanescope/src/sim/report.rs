@@ -82,6 +82,7 @@ impl Run {
         let members = &self.groups[group];
         let first = members[0];
         let size = match (self.streams(group), self.ios(group), self.bus_flows(group)) {
+            _ if self.job(group).is_some() => 0.0,
             (Some(s), ..) => self.plan.network.streams[s[0]].size.typical.f64(),
             // Counted frame by frame, and burst by burst.
             (_, Some(f), _) => self.plan.storage.flows[f[0]].mix().bytes.min(64.0 * 1024.0),
@@ -156,6 +157,12 @@ impl Run {
             let half = seen.payload.half.map(|h| h * speed.per_clock() as f64);
             let payload = Interval { mean: bytes as f64 * 8.0 * SECOND / window.max(1.0), half };
             SimulatedLink { payload, ..seen }
+        }));
+        let (first, cluster) = (links.len(), &plan.cluster);
+        links.extend((0..2 * cluster.links.len() as u32).map(|wire| {
+            let [from, to] = [cluster.leaves(wire), cluster.arrives(wire)].map(|n| cluster.node_name(n));
+            let l = cluster.link(wire);
+            link(first + wire as usize, &l.name, &from, &to, l.rate.typical.data_rate().bits(), (0, 0))
         }));
         let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
         let stored = self.sides.ethernet.stored(self.now);
@@ -285,10 +292,12 @@ impl Run {
         let ios = self.ios(group).map(|flows| (self.io_times(&flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let of_bus = self.bus_flows(group);
+        let job = self.job(group);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, 2e-3);
         SimulatedFlow {
             name: match (&frames, &ios, &of_bus) {
+                _ if job.is_some() => plan.cluster.jobs[job.unwrap_or(0)].name.clone(),
                 (Some((_, s)), ..) => plan.network.streams[s[0]].group.clone(),
                 (_, Some((_, f)), _) => plan.storage.flows[f[0]].group.clone(),
                 (_, _, Some((_, f))) => f.group.clone(),
@@ -312,9 +321,16 @@ impl Run {
             unstable,
             frames: frames.as_ref().map(|(frames, _)| *frames),
             bound_by: match (&frames, &ios, &of_bus) {
+                _ if job.is_some() => {
+                    let accounts: Vec<_> = self.sides.cluster.accounts(job.unwrap_or(0)).collect();
+                    binding::job(plan, job.unwrap_or(0), &accounts, links)
+                }
                 (Some((f, s)), ..) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
                 (_, Some((times, f)), _) => binding::io(plan, f, links, times, backbones),
-                (_, _, Some((_, f))) => binding::bus(&plan.buses, f, &links[links.len() - plan.buses.buses.len()..]),
+                (_, _, Some((_, f))) => {
+                    let first = links.len() - 2 * plan.cluster.links.len() - plan.buses.buses.len();
+                    binding::bus(&plan.buses, f, &links[first..])
+                }
                 _ => binding::flow(plan, FlowId(members[0] as u32), links, backbones),
             },
             ios: ios.map(|(times, _)| times),
@@ -386,6 +402,7 @@ impl Run {
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
         held.extend(self.sides.storage.held());
         held.extend((0..self.sides.bus.wires()).map(|bus| self.sides.bus.held(bus)));
+        held.extend((0..self.sides.cluster.wires()).map(|on| self.sides.cluster.held(on)));
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
         credits.resize(self.sides.wires(), [None; 3]);
         let tallies = self.tallies();

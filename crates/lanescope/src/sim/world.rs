@@ -1,12 +1,12 @@
 //! All sides of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses; wires likewise. Storage asks
-//! PCIe and buses for DMA, and hears when it is done.
+//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses, then the programs of ranks; wires likewise. Storage
+//! and channel adapters ask PCIe and buses for DMA, and hear when it is done.
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::tally::Tally;
-use super::{bus, ethernet, knots, storage};
+use super::{bus, cluster, ethernet, knots, storage};
 use crate::plan::{Dma, Plan};
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
@@ -18,8 +18,11 @@ pub(super) struct Sides {
     pub(super) ethernet: ethernet::Fabric,
     pub(super) storage: storage::Fabric,
     pub(super) bus: bus::Fabric,
-    /// The first slots of the agenda that are Ethernet's, and the buses'.
-    split: [u32; 2],
+    pub(super) cluster: cluster::Fabric,
+    /// The first slots of the agenda that are Ethernet's, the buses', and the clusters'.
+    split: [u32; 3],
+    /// Transfers that are done, on their way to who asked for them.
+    done: Vec<(u32, u32, u64)>,
 }
 
 impl World for Sides {
@@ -27,6 +30,9 @@ impl World for Sides {
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
         if slot < self.split[0] {
             self.pcie.on(slot, now, agenda)
+        } else if slot >= self.split[2] {
+            self.cluster.on(slot, now, agenda);
+            self.ask_for_clusters(agenda);
         } else if slot >= self.split[1] {
             self.bus.on(slot, now, agenda)
         } else if slot == self.storage.slot {
@@ -53,13 +59,36 @@ impl Sides {
         agenda.set(self.storage.slot, self.storage.next());
     }
 
-    /// Tells storage which DMA is done, or will be: a write is announced when its last bit is in, and is done a little later.
-    fn tell(&mut self, now: u64, agenda: &mut Agenda) {
-        let buses = self.bus.take_done();
-        for (_, token, at) in std::mem::take(&mut self.pcie.net.done).into_iter().chain(buses) {
-            self.storage.done(token, at, now);
+    /// The same of channel adapters.
+    #[inline]
+    fn ask_for_clusters(&mut self, agenda: &mut Agenda) {
+        for (way, transfer) in self.cluster.asked().drain(..) {
+            match way {
+                cluster::Way::Pcie(flow) => self.pcie.feed(flow.0, transfer, agenda),
+                cluster::Way::Bus(flow) => self.bus.feed(flow, transfer, agenda),
+            }
         }
-        self.ask(agenda);
+    }
+
+    /// Tells who asked which DMA is done, or will be: a write is announced when its last bit is in, and is done a little later.
+    fn tell(&mut self, now: u64, agenda: &mut Agenda) {
+        let mut done = std::mem::take(&mut self.done);
+        done.append(&mut self.pcie.net.done);
+        done.append(self.bus.done());
+        let mut stored = false;
+        for (_, token, at) in done.drain(..) {
+            if token & cluster::OWN == 0 {
+                self.storage.done(token, at, now);
+                stored = true;
+            } else {
+                self.cluster.done(token, at, now, agenda);
+            }
+        }
+        self.done = done;
+        self.ask_for_clusters(agenda);
+        if stored {
+            self.ask(agenda);
+        }
     }
 
     /// Wires a plan; everything begins at time 0.
@@ -70,15 +99,22 @@ impl Sides {
         let storage = storage::Fabric::build(&plan.storage, seed, last as u32);
         let behind = last as u32 + 1;
         let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
-        let mut agenda = Agenda::new(behind as usize + buses);
+        let own = behind + buses as u32;
+        let (cluster, fabric) = cluster::Fabric::build(&plan.cluster, plan.stop.until.0, own);
+        let mut agenda = Agenda::new(own as usize + fabric);
         pcie.begin(&mut agenda);
         begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
         agenda.set(storage.slot, storage.next());
-        (Sides { pcie, ethernet, storage, bus, split: [split, behind] }, agenda)
+        agenda.set(cluster.slot, 0);
+        (Sides { pcie, ethernet, storage, bus, cluster, split: [split, behind, own], done: Vec::new() }, agenda)
     }
 
     pub(super) fn wires(&self) -> usize {
-        self.pcie.net.wires.len() + self.ethernet.wires() + self.storage.wires() + self.bus.wires()
+        self.pcie.net.wires.len()
+            + self.ethernet.wires()
+            + self.storage.wires()
+            + self.bus.wires()
+            + self.cluster.wires()
     }
 
     /// The ledger of every wire since time 0.
@@ -86,19 +122,20 @@ impl Sides {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts);
         let ethernet = (0..self.ethernet.wires()).map(|on| self.ethernet.slots(on));
         let buses = (0..self.bus.wires()).map(|bus| self.bus.slots(bus));
-        pcie.chain(ethernet).chain(self.storage.counts()).chain(buses).collect()
+        pcie.chain(ethernet).chain(self.storage.counts()).chain(buses).chain(self.cluster.counts()).collect()
     }
 
     /// TLPs and frames carried over links, connections and transactions of buses.
     pub(super) fn packets(&self) -> u64 {
         let pcie = self.pcie.net.wires.iter().map(|w| w.counts.tlps).sum::<u64>();
-        pcie + self.ethernet.packets() + self.storage.packets() + self.bus.packets()
+        pcie + self.ethernet.packets() + self.storage.packets() + self.bus.packets() + self.cluster.packets()
     }
 
     pub(super) fn tallies(&self) -> Vec<Tally> {
         let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
         let ethernet = self.ethernet.streams().iter().map(|s| s.tally);
-        pcie.chain(ethernet).chain(self.storage.tallies()).chain(self.bus.flows().iter().map(|f| f.tally)).collect()
+        let buses = self.bus.flows().iter().map(|f| f.tally);
+        pcie.chain(ethernet).chain(self.storage.tallies()).chain(buses).chain(self.cluster.tallies()).collect()
     }
 
     /// Hashes of what each flow has done when.
@@ -106,13 +143,14 @@ impl Sides {
         let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
         let ethernet = self.ethernet.streams().iter().map(|s| (s.print, s.tally.done));
         let buses = self.bus.flows().iter().map(|f| (f.print, f.tally.done));
-        pcie.chain(ethernet).chain(self.storage.prints()).chain(buses)
+        pcie.chain(ethernet).chain(self.storage.prints()).chain(buses).chain(self.cluster.prints())
     }
 
     /// Latencies of operations, ps, of a table of flows.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
         let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
         let mut all = pcie.iter().chain(ethernet).chain(self.storage.latencies()).chain(self.bus.latencies());
+        let mut all = all.by_ref().chain(self.cluster.latencies());
         all.nth(group).unwrap_or_else(|| unreachable!("every table has its histogram"))
     }
 
@@ -138,6 +176,7 @@ impl Sides {
         self.ethernet.forget(now);
         self.bus.forget();
         self.storage.forget();
+        self.cluster.forget();
     }
 
     /// Operations of each flow that have arrived and not begun.
@@ -146,6 +185,7 @@ impl Sides {
         all.extend(self.ethernet.backlogs(now));
         all.extend(self.storage.tallies().map(|_| 0));
         all.extend(self.bus.backlogs(now));
+        all.extend(self.cluster.tallies().map(|_| 0));
         all
     }
 
@@ -155,6 +195,7 @@ impl Sides {
         self.ethernet.settle(now);
         self.storage.settle(now);
         self.bus.settle(now);
+        self.cluster.settle(now);
     }
 
     /// Whether nothing is left of how it began: caches that take writes in have been full once.
@@ -164,7 +205,7 @@ impl Sides {
 
     pub(super) fn patience(&self) -> u64 {
         let packets = self.pcie.patience().max(self.ethernet.patience());
-        packets.max(self.storage.patience()).max(self.bus.patience())
+        packets.max(self.storage.patience()).max(self.bus.patience()).max(self.cluster.patience())
     }
 
     /// A circle of wires that wait for one another for longer than `patience`.
@@ -177,6 +218,7 @@ impl Sides {
     pub(super) fn waiting(&self, plan: &Plan) -> Vec<String> {
         let mut all = knots::waiting(plan, &self.pcie);
         all.extend(ethernet::waiting(&self.ethernet));
+        all.extend(self.cluster.waiting());
         all
     }
 }

@@ -1,6 +1,6 @@
 //! From a scenario's channel adapters, switches, links and flows of ranks to [`Cluster`].
 
-use super::{Adapter, Cluster, Endpoint, ROCE, HostSide, JobFlow, Link, Switch};
+use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, ROCE, Switch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::Flow;
 use crate::plan::address::{self, Directory};
@@ -150,7 +150,8 @@ impl<'a> Nodes<'a> {
                 Place::Switch(s) if address.rest.is_empty() => all.push(Wanted::Switch(s)),
                 Place::Switch(_) => {
                     let what = format!("{} has no {:?}", name.text, address.rest);
-                    diagnostics.push(Diagnostic::error(name.span, what).hint("ports of a switch are given out in order"));
+                    diagnostics
+                        .push(Diagnostic::error(name.span, what).hint("ports of a switch are given out in order"));
                     return None;
                 }
                 Place::Adapter(a) => {
@@ -304,7 +305,8 @@ fn check_wiring(
         let (loose, both) = match *place {
             Place::Adapter(a) => {
                 let adapter = &cluster.adapters[a as usize];
-                let mut own = (adapter.first..).take(adapter.keys.adapter_ports.typical.get() as usize).map(|e| e as usize);
+                let mut own =
+                    (adapter.first..).take(adapter.keys.adapter_ports.typical.get() as usize).map(|e| e as usize);
                 let station = cluster.endpoints[adapter.first as usize].station.is_some();
                 let cabled = own.any(|e| !ports[e].is_empty());
                 (!cabled && !station, cabled && station)

@@ -351,7 +351,10 @@ impl Fabric {
 
     /// What ended a program before its time.
     pub(super) fn fault(&self) -> Option<String> {
-        self.runs.iter().zip(&self.plan.jobs).find_map(|(r, j)| Some(format!("flows.{}: {}", j.name, r.machine.fault()?)))
+        self.runs
+            .iter()
+            .zip(&self.plan.jobs)
+            .find_map(|(r, j)| Some(format!("flows.{}: {}", j.name, r.machine.fault()?)))
     }
 
     /// Who waits for whom, where nothing will happen by itself any more.
