@@ -57,6 +57,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// The same at a place, where it has none yet.
+    pub fn at(self, span: Span) -> Diagnostic {
+        Diagnostic { span: self.span.or(Some(span)), ..self }
+    }
+
     /// An error at a place.
     pub fn error(span: impl Into<Option<Span>>, message: impl Into<String>) -> Diagnostic {
         Diagnostic {

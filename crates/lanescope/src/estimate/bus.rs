@@ -258,6 +258,33 @@ pub(super) fn fed(buses: &Buses, flow: u32, corner: Corner) -> Fed {
     }
 }
 
+/// One transfer of an adapter's DMA in a row of them, seconds.
+pub(super) struct Transfer {
+    /// By itself, from the moment at which it is asked for to its last data.
+    pub(super) alone: f64,
+    /// Of the bus.
+    pub(super) bus: f64,
+    /// From one's last data to the next one's.
+    pub(super) next: f64,
+}
+
+/// What a transfer of so many bytes takes.
+pub(super) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
+    let f = &buses.flows[flow as usize];
+    let m = buses.manner(f.device, corner);
+    let cost = if f.reads() { read(&m, bytes, false, true) } else { write(&m, bytes, false) };
+    let next = cost.bus().max(cost.device).max(cost.held / m.splits as f64);
+    let hertz = m.speed.hertz();
+    Transfer { alone: cost.alone / hertz, bus: cost.bus() / hertz, next: next / hertz }
+}
+
+/// A write of the host's processor to a device, seconds.
+pub(super) fn programmed(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
+    let m = buses.manner(buses.flows[flow as usize].device, corner);
+    let p = m.programmed(bytes);
+    (m.speed.arbitration() as f64 + busy(p)) / m.speed.hertz()
+}
+
 /// Unloaded time of one transfer of so many bytes by a flow's device, seconds.
 pub(super) fn alone(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
     let f = &buses.flows[flow as usize];

@@ -5,6 +5,7 @@
 //! (`resources`), evaluated at the typical values and at the two corners of the ranges.
 
 mod bus;
+mod cluster;
 mod fill;
 mod latency;
 mod lift;
@@ -92,6 +93,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let ethernet = network::answer(plan);
     let bus = bus::answer(plan, &storage::on_buses(plan, &typical));
+    let cluster = cluster::answer(plan);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
         schema: SCHEMA,
@@ -106,6 +108,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .chain(ethernet.flows)
             .chain(storage::flows(plan, [&slower, &typical, &faster]))
             .chain(bus.flows)
+            .chain(cluster.flows)
             .collect(),
         total: both(
             both(total, ethernet.total, streams > plan.flows.len()),
@@ -117,9 +120,10 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .chain(ethernet.links)
             .chain(storage::links(plan, &typical))
             .chain(bus.links)
+            .chain(cluster.links)
             .collect(),
         switches: switches.into_iter().chain(ethernet.switches).collect(),
-        warnings: diagnostics.warnings(),
+        warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
         simulation: None,
     }
 }

@@ -1,8 +1,9 @@
 //! From what a flow of ranks says it runs to the [`Job`]: text, an instrument, a skeleton, or a trace.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::mpi::Job;
-use crate::scenario::{Named, Scenario, keys};
+use crate::mpi::{Job, benchmark};
+use crate::scenario::keys::{self, Sizes};
+use crate::scenario::{Named, Scenario};
 
 /// What the ranks of a flow run.
 pub(super) fn job(
@@ -12,12 +13,28 @@ pub(super) fn job(
     ranks: u32,
 ) -> Option<Job> {
     let k = &flow.keys;
-    let _ = (scenario, ranks);
+    let _ = scenario;
     let said = [k.program.is_some(), k.benchmark.is_some(), k.trace.is_some()].into_iter().filter(|s| *s).count();
     if said != 1 {
         let d = Diagnostic::error(flow.span, format!("flows.{} runs {said} things", flow.name));
         diagnostics.push(d.hint("one of program = \"…\", benchmark = \"imb PingPong\" and trace = \"file\""));
         return None;
     }
-    None
+    let span = k.benchmark.as_ref().and_then(|q| q.span).unwrap_or(flow.span);
+    let options = benchmark::Options {
+        sizes: match k.sizes.as_ref().map(|q| &q.typical) {
+            None => benchmark::Sizes::Ladder,
+            Some(Sizes::List(all)) => benchmark::Sizes::List(all.iter().map(|b| b.0).collect()),
+            Some(Sizes::Ladder(from, to)) => benchmark::Sizes::Range(from.0, to.0),
+        },
+        repetitions: k.repetitions.as_ref().map(|q| q.typical as u64),
+        ..benchmark::Options::default()
+    };
+    match benchmark::job(&k.benchmark.as_ref()?.typical, ranks, &options) {
+        Ok(job) => Some(job),
+        Err(d) => {
+            diagnostics.push(d.at(span));
+            None
+        }
+    }
 }

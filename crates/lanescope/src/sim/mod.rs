@@ -309,10 +309,11 @@ impl Run {
         };
         if let Some(warmup) = warmup {
             // One batch as long as it was said to be.
-            (run.batch, run.batch_end) = (warmup, warmup);
             run.phase = Phase::Warmup { doublings: WARMUP_DOUBLINGS };
             if warmup == 0 {
                 run.open_window();
+            } else {
+                (run.batch, run.batch_end) = (warmup, warmup);
             }
         }
         Some(run)

@@ -249,8 +249,15 @@ impl Network {
 
     /// The wires from a stream's source to one of its targets.
     pub fn path(&self, stream: usize, target: NodeId) -> Vec<u32> {
-        let source = self.streams[stream].source;
-        let mut way = self.way(stream, target);
+        self.along(self.streams[stream].source, target, self.way(stream, target))
+    }
+
+    /// The wires between two stations, for what is no stream: by the destination's number where several are equal.
+    pub fn way_between(&self, source: NodeId, target: NodeId) -> Vec<u32> {
+        self.along(source, target, self.routes.number(target))
+    }
+
+    fn along(&self, source: NodeId, target: NodeId, mut way: u32) -> Vec<u32> {
         let mut path = vec![self.out(source, 0)];
         let mut at = self.arrives(path[0]);
         while at != target && path.len() <= self.nodes.len() {

@@ -129,9 +129,6 @@ impl Fabric {
             match self.signals[(slot - self.base) as usize] {
                 Signal::Free(on) => {
                     agenda.set(slot, NEVER);
-                    if let Some((held, lane, blocks)) = self.wires[on as usize].left() {
-                        self.release(held, lane, blocks, now, agenda);
-                    }
                     self.serve(on, now, agenda);
                 }
                 Signal::Arrives(on) => self.arrives(on, slot, now, agenda),
@@ -238,6 +235,10 @@ impl Fabric {
             agenda.by(w.tx, w.free);
             return;
         }
+        if let Some((held, lane, blocks)) = w.left() {
+            self.release(held, lane, blocks, now, agenda);
+        }
+        let w = &mut self.wires[on as usize];
         if w.waiting == 0 {
             if w.from < self.ports.len() as u32 {
                 let why = if self.ports[w.from as usize].fetches() { Why::Host } else { Why::Nothing };

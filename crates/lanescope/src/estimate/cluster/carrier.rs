@@ -1,0 +1,413 @@
+//! How messages are carried in closed form: every message by itself over an otherwise known system, with a timeline for each thing that carries one packet at a time.
+//!
+//! A message is a train of packets through stages: the sender's engine and doorbell, its host memory, the wires on its way, the receiver's engine, its host
+//! memory. Each stage takes the first packet when it is there and the stage is free, and the last no earlier than it has come: T = sum of what the first needs + what the slowest
+//! stage needs for the rest. A shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
+
+use super::super::{alone, bus, latency, outcome};
+use crate::mpi::{Post, What};
+use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, ROCE};
+use crate::plan::{Dma, Flow, Pio, Plan};
+use crate::protocol::ethernet;
+use crate::protocol::infiniband::{LRH, Operation, Packet, Position, START, Service};
+use crate::scenario::NodeKeys;
+use crate::scenario::keys::Forwarding;
+use crate::scenario::quantity::Corner;
+use std::collections::HashMap;
+
+/// Femtoseconds in a second.
+const SECOND: f64 = 1e15;
+
+/// What one transfer over a host's bus takes, fs: by itself, of the timeline that it shares, and of what follows it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leg {
+    alone: f64,
+    shared: f64,
+    next: f64,
+}
+
+/// An adapter, as messages meet it; times in fs.
+#[derive(Clone, Debug)]
+struct Side {
+    /// Adapters of one class are alike.
+    class: u32,
+    /// Timelines: the bus both ways, or reads and writes of PCIe; the engine's work requests, its packets out and in.
+    read: usize,
+    write: usize,
+    work: usize,
+    out: usize,
+    inward: usize,
+    hosted: bool,
+}
+
+/// One wire on a way.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    timeline: usize,
+    /// fs per byte.
+    byte: f64,
+    delay: f64,
+    /// Bytes until the next part may act, and what it then takes; of the last, all.
+    head: Option<f64>,
+    latency: f64,
+}
+
+/// All that carries messages, with the time from which each is free.
+pub(super) struct Carrier<'a> {
+    plan: &'a Plan,
+    corner: Corner,
+    sides: Vec<Side>,
+    free: Vec<f64>,
+    /// How long each has been in use, fs.
+    pub(super) used: Vec<f64>,
+    /// What a person calls each.
+    pub(super) names: Vec<Named>,
+    legs: HashMap<(u32, bool, u64), Leg>,
+    bells: HashMap<(u32, u64), f64>,
+    /// By class: payload per fs of reads, and of writes, on PCIe.
+    rates: Vec<[f64; 2]>,
+    members: Vec<u32>,
+    hops: Vec<Hop>,
+}
+
+/// A timeline's name.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Named {
+    /// A wire of InfiniBand, of Ethernet.
+    Wire(u32),
+    Frame(u32),
+    /// A shared bus.
+    Bus(u32),
+    /// Reads, and writes, of an adapter over PCIe.
+    Reads(u32),
+    Writes(u32),
+    /// An adapter's engine: work requests, packets.
+    Work(u32),
+    Packets(u32),
+}
+
+impl<'a> Carrier<'a> {
+    pub(super) fn new(plan: &'a Plan, corner: Corner) -> Carrier<'a> {
+        let cluster = &*plan.cluster;
+        let mut names: Vec<Named> = (0..2 * cluster.links.len() as u32).map(Named::Wire).collect();
+        names.extend((0..2 * plan.network.links.len() as u32).map(Named::Frame));
+        let buses = names.len();
+        names.extend((0..plan.buses.buses.len() as u32).map(Named::Bus));
+        let (mut classes, mut members) = (HashMap::new(), Vec::new());
+        let sides = (cluster.adapters.iter().zip(0u32..))
+            .map(|(adapter, i)| {
+                let class = *classes.entry(class_of(plan, adapter)).or_insert_with(|| {
+                    members.push(i);
+                    members.len() as u32 - 1
+                });
+                let mut timeline = |name: Named| {
+                    names.push(name);
+                    names.len() - 1
+                };
+                let (read, write) = match adapter.host.as_ref().map(|h| h.dma) {
+                    Some(Dma::Bus { read, .. }) => {
+                        let device = plan.buses.flows[read as usize].device;
+                        let bus = buses + plan.buses.devices[device as usize].bus as usize;
+                        (bus, bus)
+                    }
+                    Some(Dma::Pcie { .. }) => (timeline(Named::Reads(i)), timeline(Named::Writes(i))),
+                    None => (0, 0),
+                };
+                let (work, out, inward) =
+                    (timeline(Named::Work(i)), timeline(Named::Packets(i)), timeline(Named::Packets(i)));
+                Side { class, read, write, work, out, inward, hosted: adapter.host.is_some() }
+            })
+            .collect();
+        let mut carrier = Carrier {
+            plan,
+            corner,
+            sides,
+            free: vec![0.0; names.len()],
+            used: vec![0.0; names.len()],
+            names,
+            legs: HashMap::new(),
+            bells: HashMap::new(),
+            rates: Vec::new(),
+            members,
+            hops: Vec::new(),
+        };
+        carrier.rates = carrier.rates();
+        carrier
+    }
+
+    /// What one adapter of each class can read and write over PCIe by itself, bytes per fs; of others without limit.
+    fn rates(&self) -> Vec<[f64; 2]> {
+        let on_pcie = |a: &u32| self.adapter(*a).host.as_ref().is_some_and(|h| matches!(h.dma, Dma::Pcie { .. }));
+        if !self.members.iter().any(on_pcie) {
+            return vec![[f64::INFINITY; 2]; self.members.len()];
+        }
+        let outcome = outcome(self.plan, self.corner);
+        let of = |a: &u32| match self.adapter(*a).host.as_ref().map(|h| h.dma) {
+            Some(Dma::Pcie { read, write }) => {
+                [read, write].map(|f| alone(&outcome, f.0 as usize) / 8.0 / SECOND).map(|rate: f64| rate.max(1e-30))
+            }
+            _ => [f64::INFINITY; 2],
+        };
+        self.members.iter().map(of).collect()
+    }
+
+    fn adapter(&self, i: u32) -> &'a Adapter {
+        &self.plan.cluster.adapters[i as usize]
+    }
+
+    /// One DMA of an adapter.
+    fn leg(&mut self, adapter: u32, read: bool, bytes: u64) -> Leg {
+        let class = self.sides[adapter as usize].class;
+        if let Some(leg) = self.legs.get(&(class, read, bytes)) {
+            return *leg;
+        }
+        let a = self.adapter(adapter);
+        let leg = match a.host.as_ref().map(|h| h.dma) {
+            _ if bytes == 0 => Leg::default(),
+            None => Leg::default(),
+            Some(Dma::Bus { read: reads, write }) => {
+                let t = bus::transfer(&self.plan.buses, if read { reads } else { write }, self.corner, bytes);
+                Leg { alone: t.alone * SECOND, shared: t.bus * SECOND, next: t.next * SECOND }
+            }
+            Some(Dma::Pcie { read: reads, write }) => {
+                let flow = &self.plan.flows[if read { reads } else { write }.0 as usize];
+                let (alone, rate) = if read {
+                    let request = self.plan.request_size(self.corner, flow);
+                    let alone = latency::read(self.plan, self.corner, flow, bytes, request.min(bytes)).last;
+                    // What is read ahead covers the way there and back, or does not.
+                    let ahead = a.keys.read_ahead.at(self.corner).0.max(bytes) as f64 / (alone * 1e6);
+                    (alone, self.rates[class as usize][0].min(ahead))
+                } else {
+                    let alone = latency::write(self.plan, self.corner, flow, bytes);
+                    (alone, self.rates[class as usize][1])
+                };
+                let next = bytes as f64 / rate;
+                Leg { alone: alone * 1e6, shared: next, next }
+            }
+        };
+        self.legs.insert((class, read, bytes), leg);
+        leg
+    }
+
+    /// A processor's write to an adapter, fs.
+    fn bell(&mut self, adapter: u32, bytes: u64) -> f64 {
+        let class = self.sides[adapter as usize].class;
+        if let Some(time) = self.bells.get(&(class, bytes)) {
+            return *time;
+        }
+        let time = match self.adapter(adapter).host.as_ref().map(|h| h.doorbell) {
+            None => 0.0,
+            Some(Pio::Pcie(flow)) => {
+                latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e6
+            }
+            Some(Pio::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
+        };
+        self.bells.insert((class, bytes), time);
+        time
+    }
+
+    /// The wires from one endpoint to another, into `hops`.
+    fn way(&mut self, from: u32, to: u32) {
+        self.hops.clear();
+        let (cluster, network, corner) = (&self.plan.cluster, &self.plan.network, self.corner);
+        let (a, b) = (&cluster.endpoints[from as usize], &cluster.endpoints[to as usize]);
+        if let (Some(a), Some(b)) = (a.station, b.station) {
+            let first = 2 * cluster.links.len();
+            for wire in network.way_between(a, b) {
+                let (head, latency) = match &network.node(network.arrives(wire)).keys {
+                    NodeKeys::Station(_) => (None, 0.0),
+                    NodeKeys::Switch(k) => {
+                        let latency = k.latency.at(corner).fs() as f64;
+                        match k.forwarding.typical {
+                            Forwarding::CutThrough => (Some((ethernet::PREAMBLE + ethernet::HEADER) as f64), latency),
+                            Forwarding::StoreAndForward => (None, latency),
+                        }
+                    }
+                };
+                let byte = network.link(wire).rate.typical.byte_fs() as f64;
+                let delay = network.delay(wire, corner).fs() as f64;
+                self.hops.push(Hop { timeline: first + wire as usize, byte, delay, head, latency });
+            }
+            return;
+        }
+        for wire in cluster.path(from, to) {
+            let (head, latency) = match cluster.switch_of(cluster.arrives(wire)) {
+                Some(s) => (Some((START + LRH) as f64), cluster.switches[s].keys.latency.at(corner).fs() as f64),
+                None => (None, 0.0),
+            };
+            let byte = SECOND / cluster.link(wire).rate.typical.data_rate().bytes();
+            let delay = cluster.delay(wire, corner).fs() as f64;
+            self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency });
+        }
+    }
+
+    /// Carries a message: when it is in the target's memory with its completion, and when the sender's completion is in his, fs.
+    pub(super) fn carry(&mut self, post: &Post, endpoints: [u32; 2], mtu: u64) -> (u64, u64) {
+        let cluster: &Cluster = &self.plan.cluster;
+        let corner = self.corner;
+        let [from, to] = endpoints.map(|e| cluster.endpoints[e as usize].adapter);
+        let (k, other) = (&self.adapter(from).keys, &self.adapter(to).keys);
+        let (source, target) = (self.sides[from as usize].clone(), self.sides[to as usize].clone());
+        let mut at = post.at as f64;
+        // The doorbell, the work request, its descriptor.
+        let inline = k.inline.as_ref().is_some_and(|q| post.bytes <= q.at(corner).0);
+        if source.hosted {
+            let descriptor = k.descriptor_bytes.at(corner).0;
+            at += self.bell(from, if inline { descriptor + post.bytes } else { k.doorbell_bytes.at(corner).0 });
+        }
+        let work = k.work_time.at(corner).fs() as f64;
+        at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
+        if source.hosted && !inline {
+            let leg = self.leg(from, true, k.descriptor_bytes.at(corner).0);
+            self.used[source.read] += leg.shared;
+            at += leg.alone;
+        }
+        let operation = if post.what == What::Data { Operation::WriteImmediate } else { Operation::Send };
+        let n = post.bytes.div_ceil(mtu).max(1);
+        let train = Train { n: n as f64, full: post.bytes.min(mtu), last: post.bytes - (n - 1) * mtu };
+        let mut when = (at, at);
+        if source.hosted && !inline {
+            let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
+            when = self.stage(source.read, when, &train, first, last);
+        }
+        let packet = |time: f64| Leg { alone: time, shared: time, next: time };
+        let engine = packet(k.packet_time.at(corner).fs() as f64);
+        when = self.stage(source.out, when, &train, engine, engine);
+        self.way(endpoints[0], endpoints[1]);
+        let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
+        let bytes = |payload: u64| {
+            let packet = Packet { operation, service: Service::Rc, position: Position::Middle, payload };
+            packet.wire(if ethernet { ROCE } else { INFINIBAND }) as f64
+        };
+        let (full, last) = (bytes(train.full), bytes(train.last));
+        let hops = std::mem::take(&mut self.hops);
+        let mut back = 0.0;
+        for (i, hop) in hops.iter().enumerate() {
+            let [full, last, ack] = [full, last, ACK].map(|b| b * hop.byte);
+            let (first_in, last_in) = when;
+            let free = self.free[hop.timeline];
+            let begin = first_in.max(free);
+            let total = (train.n - 1.0) * full + last;
+            let end = (begin + total).max(last_in + last);
+            self.free[hop.timeline] = end;
+            self.used[hop.timeline] += total;
+            let (first_out, last_out) = (begin + if train.n > 1.0 { full } else { last }, end);
+            let (first_size, ahead) = (if train.n > 1.0 { full } else { last }, hop.head.map(|h| h * hop.byte));
+            // A faster wire behind a switch waits, so that it never runs dry.
+            let lead = |size: f64| match (ahead, hops.get(i + 1)) {
+                (Some(head), Some(next)) => (size - head).min(size * (next.byte / hop.byte).min(1.0)).max(0.0),
+                _ => 0.0,
+            };
+            when = (
+                first_out - lead(first_size) + hop.delay + hop.latency,
+                last_out - lead(last) + hop.delay + hop.latency,
+            );
+            back += hop.delay + hop.latency + if ahead.is_some() { 9.0 * hop.byte } else { ack };
+        }
+        self.hops = hops;
+        let engine = packet(other.packet_time.at(corner).fs() as f64);
+        when = self.stage(target.inward, when, &train, engine, engine);
+        let receive = other.receive_latency.at(corner).fs() as f64;
+        when = (when.0 + receive, when.1 + receive);
+        let acknowledged = when.1 + back;
+        if target.hosted {
+            let (first, last) = (self.leg(to, false, train.full), self.leg(to, false, train.last));
+            when = self.stage(target.write, when, &train, first, last);
+            let done = self.leg(to, false, other.completion_bytes.at(corner).0);
+            self.used[target.write] += done.shared;
+            when.1 += done.next;
+        }
+        let mut sent = acknowledged;
+        if source.hosted {
+            let done = self.leg(from, false, k.completion_bytes.at(corner).0);
+            self.used[source.write] += done.shared;
+            sent += done.alone;
+        }
+        (when.1 as u64, sent as u64)
+    }
+
+    /// Something that takes one at a time.
+    fn take(&mut self, timeline: usize, at: f64, time: f64) -> f64 {
+        let end = at.max(self.free[timeline]) + time;
+        self.free[timeline] = end;
+        self.used[timeline] += time;
+        end
+    }
+
+    /// A train through a stage: when its first and its last packet leave.
+    fn stage(&mut self, timeline: usize, when: (f64, f64), train: &Train, full: Leg, last: Leg) -> (f64, f64) {
+        let first = if train.n > 1.0 { full } else { last };
+        let begin = when.0.max(self.free[timeline]);
+        let rest = (train.n - 1.0) * full.next;
+        let shared = (train.n - 1.0) * full.shared + last.shared;
+        let first_out = begin + first.alone;
+        // The first takes its whole time, the others follow as fast as they may.
+        let last_out =
+            if train.n > 1.0 { (first_out + rest - full.next + last.next).max(when.1 + last.alone) } else { first_out };
+        self.free[timeline] = begin + shared;
+        self.used[timeline] += shared;
+        (first_out, last_out)
+    }
+
+    /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its host.
+    pub(super) fn most(&mut self, endpoint: u32, mtu: u64) -> f64 {
+        let cluster = &self.plan.cluster;
+        let e = &cluster.endpoints[endpoint as usize];
+        let packet =
+            Packet { operation: Operation::Send, service: Service::Rc, position: Position::Middle, payload: mtu };
+        match (e.out, e.station) {
+            (Some(wire), _) => {
+                let rate = cluster.link(wire).rate.typical.data_rate().bytes();
+                rate * mtu as f64 / packet.wire(INFINIBAND) as f64
+            }
+            (None, Some(station)) => {
+                let wire = self.plan.network.out(station, 0);
+                let rate = self.plan.network.link(wire).rate.typical.rate().bytes();
+                rate * mtu as f64 / packet.wire(ROCE) as f64
+            }
+            (None, None) => 0.0,
+        }
+    }
+}
+
+/// Bytes of an acknowledgement on a wire of InfiniBand.
+const ACK: f64 = 32.0;
+
+/// The packets of a message: how many, and the payload of a full one and of the last.
+struct Train {
+    n: f64,
+    full: u64,
+    last: u64,
+}
+
+/// What makes adapters alike: their own values and those of everything between them and their host's memory.
+fn class_of(plan: &Plan, adapter: &Adapter) -> String {
+    let mut text = format!("{:?}", adapter.keys);
+    let mut flow = |f: &Flow| {
+        for hop in &f.route {
+            let link = plan.link(hop.link);
+            text += &format!("{:?}", (link.settings(), plan.part(plan.leaves(*hop)).keys.settings()));
+            text += &format!("{:?}", plan.part(plan.arrives(*hop)).keys.settings());
+        }
+    };
+    match adapter.host.as_ref().map(|h| h.dma) {
+        Some(Dma::Pcie { read, .. }) => flow(&plan.flows[read.0 as usize]),
+        Some(Dma::Bus { read, .. }) => {
+            let f = &plan.buses.flows[read as usize];
+            let (bus, bridge) = plan.buses.of(f);
+            text += &format!("{:?}", (&bus.speed, &bridge.keys, &plan.buses.devices[f.device as usize].keys));
+        }
+        None => {}
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_has_so_many_bytes() {
+        assert_eq!(Packet::ack(Service::Rc).wire(INFINIBAND) as f64, ACK);
+    }
+}

@@ -1,0 +1,213 @@
+//! The closed form of message programs: the same machine as in a run, its messages carried by formulas (`carrier`).
+//!
+//! The share is what the program moves over the time that it takes so. The bound is what the ports of all ranks could send at most.
+
+mod carrier;
+
+use crate::mpi::{Account, Machine, Placement};
+use crate::plan::Plan;
+use crate::plan::cluster::JobFlow;
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way};
+use crate::scenario::quantity::Corner;
+use crate::units::digits;
+use carrier::{Carrier, Named};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Steps of a machine that an estimate takes at most: about a minute of work.
+const MOST_STEPS: u64 = 100_000_000;
+/// One with more at the typical values is not asked for at the corners.
+const FEW_STEPS: u64 = 4_000_000;
+
+/// The clusters' side of a report.
+pub(super) struct Answer {
+    pub(super) flows: Vec<FlowReport>,
+    pub(super) links: Vec<LinkReport>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// What a program did, in closed form.
+struct Outcome {
+    machine: Machine,
+    /// Bytes carried, and how long it took, s.
+    bytes: f64,
+    time: f64,
+    /// Mean time of a message, s.
+    latency: f64,
+    /// What was busiest, and for what share of the time.
+    busiest: Option<(Named, f64)>,
+    /// By wire of InfiniBand: the share of the time in use.
+    wires: Vec<f64>,
+    most: f64,
+    /// Why there is no answer.
+    trouble: Option<String>,
+}
+
+/// Answers the clusters' side of a plan.
+pub(super) fn answer(plan: &Plan) -> Answer {
+    let cluster = &plan.cluster;
+    let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new() };
+    let mut used = vec![0.0; 2 * cluster.links.len()];
+    for job in &cluster.jobs {
+        let typical = run(plan, job, Corner::Typical);
+        let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
+        let corners = few.then(|| [Corner::Slower, Corner::Faster].map(|c| run(plan, job, c)));
+        if let Some(trouble) = &typical.trouble {
+            answer.warnings.push(format!("flows.{}: {trouble}", job.name));
+        }
+        used.iter_mut().zip(&typical.wires).for_each(|(sum, one)| *sum += one);
+        answer.flows.push(flow(plan, job, &typical, corners.as_ref()));
+    }
+    answer.links = (used.into_iter().zip(0u32..))
+        .map(|(used, wire)| {
+            let link = cluster.link(wire);
+            let (raw, coded) = (link.rate.typical.raw().bits(), link.rate.typical.data_rate().bits());
+            let [from, to] = [cluster.leaves(wire), cluster.arrives(wire)].map(|n| cluster.node_name(n));
+            let payload = used * coded;
+            LinkReport {
+                name: link.name.clone(),
+                from,
+                to,
+                speed: format!("{} InfiniBand", link.rate.typical),
+                payload: Ranged { typical: payload, slower: payload, faster: payload },
+                ledger: Ledger {
+                    raw,
+                    line_coding: raw - coded,
+                    payload,
+                    idle: (coded - payload).max(0.0),
+                    ..Ledger::default()
+                },
+                tlps: 0.0,
+                tlp_overhead: None,
+            }
+        })
+        .collect();
+    answer
+}
+
+/// Runs a program with messages carried in closed form.
+fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
+    let cluster = &plan.cluster;
+    let node_of = job.ranks.iter().map(|e| cluster.endpoints[*e as usize].adapter).collect();
+    let steady = job.keys.steady.typical.then_some(plan.stop.until.0);
+    let mut machine = Machine::new(job.job.clone(), job.costs(corner), Placement { node_of }, steady);
+    let mut carrier = Carrier::new(plan, corner);
+    // When, in which order, the message, and whether it has arrived or only left.
+    let mut heap: BinaryHeap<Reverse<(u64, u64, u32, bool)>> = BinaryHeap::new();
+    let (mut n, mut posts, mut bytes, mut messages, mut times) = (0u64, Vec::new(), 0.0, 0.0f64, 0.0);
+    loop {
+        let (own, next) = (machine.next(), heap.peek().map_or(u64::MAX, |h| h.0.0));
+        if own == u64::MAX && next == u64::MAX || machine.steps() > MOST_STEPS {
+            break;
+        }
+        if next <= own {
+            let Some(Reverse((at, _, token, arrived))) = heap.pop() else { break };
+            match arrived {
+                true => machine.arrived(token, at, &mut posts),
+                false => machine.sent(token, at, &mut posts),
+            }
+        } else {
+            machine.on(own, &mut posts);
+        }
+        for post in posts.drain(..) {
+            let ends = [post.from, post.to].map(|rank| job.ranks[rank as usize]);
+            let (arrived, sent) = carrier.carry(&post, ends, job.mtu);
+            bytes += post.bytes as f64;
+            messages += 1.0;
+            times += (arrived - post.at) as f64;
+            heap.push(Reverse((arrived, n, post.token, true)));
+            heap.push(Reverse((sent.max(post.at), n + 1, post.token, false)));
+            n += 2;
+        }
+    }
+    let trouble = machine.fault().or_else(|| {
+        let stuck = machine.steps() > MOST_STEPS;
+        match (machine.is_done(), stuck) {
+            (true, _) => None,
+            (false, true) => Some("it has too many steps for an estimate".into()),
+            (false, false) => Some(format!("it comes to a standstill: {}", machine.waiting().join("; "))),
+        }
+    });
+    let time = machine.time() as f64;
+    let share = |used: f64| if time > 0.0 { used / time } else { 0.0 };
+    let busiest = (carrier.names.iter().zip(&carrier.used)).max_by(|a, b| a.1.total_cmp(b.1));
+    let busiest = busiest.map(|(name, used)| (*name, share(*used)));
+    let wires = carrier.used[..2 * cluster.links.len()].iter().map(|used| share(*used).min(1.0)).collect();
+    let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();
+    let time = time / 1e15;
+    let latency = if messages > 0.0 { times / messages / 1e15 } else { 0.0 };
+    Outcome { machine, bytes, time, latency, busiest, wires, most, trouble }
+}
+
+fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome; 2]>) -> FlowReport {
+    let of = |pick: &dyn Fn(&Outcome) -> f64| match corners {
+        Some([slower, faster]) => Ranged { typical: pick(typical), slower: pick(slower), faster: pick(faster) },
+        None => Ranged { typical: pick(typical), slower: pick(typical), faster: pick(typical) },
+    };
+    let rate = |o: &Outcome| {
+        let fine = o.trouble.is_none() && o.time > 0.0;
+        if fine { o.bytes * 8.0 / o.time } else { 0.0 }
+    };
+    let share = of(&rate);
+    FlowReport {
+        name: job.name.clone(),
+        instances: 1,
+        what: format!("{}, {} ranks", job.job.title, job.ranks.len()),
+        both_ways: false,
+        wanted_each: Vec::new(),
+        bound: of(&|o| o.most * 8.0),
+        share,
+        each: vec![share.typical],
+        framing_limit: typical.most * 8.0,
+        latency_first: None,
+        latency: of(&|o| o.latency),
+        round_trip: None,
+        bound_by: binding(plan, job, typical),
+        bound_also: Vec::new(),
+        lifting: None,
+        measured: None,
+        verdict: Verdict::Stable,
+        excess: Excess::Source,
+    }
+}
+
+/// What takes most of the time: the ranks' own computing, else what carries messages, else what one message takes by itself.
+fn binding(plan: &Plan, job: &JobFlow, o: &Outcome) -> Binding {
+    let accounts: Vec<Account> = o.machine.accounts().collect();
+    let whole = accounts.iter().map(|a| a.total() as f64).sum::<f64>().max(1.0);
+    let percent = |part: fn(&Account) -> u64| 100.0 * accounts.iter().map(|a| part(a) as f64).sum::<f64>() / whole;
+    let flow = format!("flows.{}", job.name);
+    if percent(|a| a.computing) > 50.0 {
+        let evidence = format!(
+            "{} % of the ranks' time, {} % waiting",
+            digits(percent(|a| a.computing)),
+            digits(percent(|a| a.waiting))
+        );
+        return Binding { element: flow, resource: "computing".into(), evidence };
+    }
+    match o.busiest {
+        Some((name, share)) if share > 0.5 => {
+            let adapter = |i: u32| format!("parts.{}", plan.cluster.adapters[i as usize].name);
+            let (element, resource) = match name {
+                Named::Wire(wire) => (plan.cluster.wire_name(wire), "slots"),
+                Named::Frame(wire) => (plan.network.wire_name(wire), "slots"),
+                Named::Bus(bus) => (way(&plan.buses.buses[bus as usize].name, ""), "clocks"),
+                Named::Reads(a) => (adapter(a), "reads of host memory"),
+                Named::Writes(a) => (adapter(a), "writes to host memory"),
+                Named::Work(a) => (adapter(a), "work requests"),
+                Named::Packets(a) => (adapter(a), "packets"),
+            };
+            let evidence = format!("{} % of the time in use", digits(100.0 * share.min(1.0)));
+            Binding { element, resource: resource.into(), evidence }
+        }
+        other => Binding {
+            element: flow,
+            resource: "latency".into(),
+            evidence: format!(
+                "ranks wait {} % of their time; nothing that carries messages is in use for more than {} % of it",
+                digits(percent(|a| a.waiting)),
+                digits(other.map_or(0.0, |(_, share)| 100.0 * share))
+            ),
+        },
+    }
+}
