@@ -5,6 +5,7 @@
 
 pub mod ethernet;
 pub mod fibre_channel;
+pub mod infiniband;
 pub mod pci;
 pub mod pcie;
 pub mod scsi;

@@ -654,6 +654,7 @@ table! {
 
 mod bus;
 mod ethernet;
+mod infiniband;
 
 pub use bus::{
     BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
