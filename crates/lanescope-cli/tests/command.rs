@@ -74,7 +74,7 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 20] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],
@@ -86,6 +86,8 @@ fn json_and_csv_everywhere() {
         &["wire", "pci"],
         &["wire", "pci", "pci-x 133 64-bit"],
         &["wire", "ethernet", "10 Gb/s"],
+        &["wire", "infiniband", "edr", "4x"],
+        &["wire", "roce", "100 Gb/s"],
         &["wire", "fc", "4GFC"],
         &["wire", "scsi"],
         &["wire", "scsi", "ultra320"],

@@ -1,5 +1,6 @@
 //! `wire`: the protocol calculator.
 
+mod infiniband;
 mod pci;
 mod storage;
 
@@ -20,6 +21,11 @@ pub(crate) enum Wire {
     Pcie(Pcie),
     /// An Ethernet link: rates, frames, pauses, headroom, efficiency against data
     Ethernet(Ethernet),
+    /// A link of InfiniBand: packets of a message, message and payload rates, efficiency against size
+    #[command(name = "infiniband", alias = "ib")]
+    InfiniBand(infiniband::InfiniBand),
+    /// The same of RoCE: InfiniBand's transport in Ethernet frames
+    Roce(infiniband::Roce),
     /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates; of PCI and PCI-X, the clocks of a burst
     Pci(pci::Pci),
     /// A Fibre Channel link: rates, frames, credits, SCSI commands, efficiency against payload
@@ -100,6 +106,8 @@ pub(crate) fn main(a: &Wire) -> u8 {
     match a {
         Wire::Pcie(a) => pcie(a),
         Wire::Ethernet(a) => ethernet_link(a),
+        Wire::InfiniBand(a) => infiniband::infiniband(a),
+        Wire::Roce(a) => infiniband::roce(a),
         Wire::Pci(a) => pci::main(a),
         Wire::Fc(a) => storage::fibre_channel(a),
         Wire::Scsi(a) => storage::scsi(a),

@@ -1,10 +1,12 @@
-//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two; [`pcapng`] writes frames for Wireshark.
+//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two; [`pcapng`] writes frames for Wireshark, [`timeline`] a time
+//! line for Perfetto.
 
 pub mod chart;
 pub mod diff;
 pub mod pcapng;
 pub mod svg;
 pub mod text;
+pub mod timeline;
 
 use crate::result::{Report, STAGES, Simulation};
 

@@ -7,6 +7,7 @@ mod backbone;
 mod capture;
 mod medium;
 mod simulation;
+pub mod timeline;
 
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
