@@ -599,3 +599,6 @@ impl Call {
         (k == levels && r < 2 * surplus).then(|| Round::exchange(Some((r + 1, own(r + 1))), None))
     }
 }
+
+#[cfg(test)]
+mod tests;
