@@ -153,8 +153,8 @@ impl Algorithm {
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Binomial => "binomial",
-            Algorithm::RecursiveDoubling => "doubling",
-            Algorithm::ScatterAllgather => "halving",
+            Algorithm::RecursiveDoubling => "recursive_doubling",
+            Algorithm::ScatterAllgather => "scatter_allgather",
             Algorithm::Ring => "ring",
             Algorithm::Bruck => "bruck",
             Algorithm::Pairwise => "pairwise",
