@@ -153,8 +153,8 @@ impl Algorithm {
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Binomial => "binomial",
-            Algorithm::RecursiveDoubling => "doubling",
-            Algorithm::ScatterAllgather => "halving",
+            Algorithm::RecursiveDoubling => "recursive_doubling",
+            Algorithm::ScatterAllgather => "scatter_allgather",
             Algorithm::Ring => "ring",
             Algorithm::Bruck => "bruck",
             Algorithm::Pairwise => "pairwise",
@@ -599,3 +599,6 @@ impl Call {
         (k == levels && r < 2 * surplus).then(|| Round::exchange(Some((r + 1, own(r + 1))), None))
     }
 }
+
+#[cfg(test)]
+mod tests;

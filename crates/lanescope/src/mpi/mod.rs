@@ -9,6 +9,7 @@ pub mod benchmark;
 mod collective;
 mod machine;
 mod op;
+pub mod text;
 
 pub use machine::{Account, Costs, MOST_RANKS, Machine, Placement, Post, Row, What};
-pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task};
+pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task, UNNAMED};

@@ -85,6 +85,9 @@ pub struct Task {
     pub irequires: Vec<u32>,
 }
 
+/// The handle of requests that nobody waits for by themselves.
+pub const UNNAMED: u32 = u32::MAX;
+
 /// What a rank does at once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
@@ -118,7 +121,7 @@ pub enum Op {
         bytes: u64,
         /// Tag.
         tag: u32,
-        /// The handle: free to be used again once it was waited for.
+        /// The handle: free to be used again once it was waited for. [`UNNAMED`]: only [`Op::WaitAll`] waits for it, and there may be many.
         request: u32,
     },
     /// Begins to receive.
