@@ -6,6 +6,7 @@
 //! them. The estimate carries them in closed form, the simulation packet by packet; the machine is the same.
 
 pub mod benchmark;
+pub mod npb;
 mod op;
 
 pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task};
