@@ -328,7 +328,7 @@ impl Instrument {
     /// How often the real instrument repeats.
     fn repetitions(&self, size: u64) -> u64 {
         if self.suite == Suite::Imb {
-            return if size == 0 { 1000 } else { (VOLUME / size).clamp(1, 1000) };
+            return VOLUME.checked_div(size).map_or(1000, |r| r.clamp(1, 1000));
         }
         // Reductions compare the number of floats with 8192, not of bytes.
         let large = if self.reduces() { size / 4 > 8192 } else { size > 8192 };

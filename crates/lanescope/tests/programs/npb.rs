@@ -8,6 +8,8 @@ use std::process::Command;
 
 /// One call as the recordings write it: operation, partner (-1: none), bytes.
 type Call = (&'static str, i64, u64);
+/// How often each call was made.
+type Counts = BTreeMap<(String, i64, u64), u64>;
 
 const RECORDED: [(Bench, u32); 12] = [
     (Bench::Bt, 16),
@@ -65,7 +67,7 @@ fn iteration(bench: Bench, ranks: u32, rank: usize) -> Vec<Call> {
 #[test]
 fn every_rank_sends_what_was_counted() {
     let Some(table) = text("traces/npb-C-per-iteration.tsv") else { return };
-    let mut counted: BTreeMap<(String, u32, usize), BTreeMap<(String, i64, u64), u64>> = BTreeMap::new();
+    let mut counted: BTreeMap<(String, u32, usize), Counts> = BTreeMap::new();
     for line in table.lines().filter(|l| !l.starts_with(['#', 'b'])) {
         let cells: Vec<&str> = line.split('\t').collect();
         let number = |i: usize| cells[i].parse::<i64>().expect("a number");
@@ -74,7 +76,7 @@ fn every_rank_sends_what_was_counted() {
     }
     for (bench, ranks) in RECORDED {
         for rank in 0..ranks as usize {
-            let mut ours: BTreeMap<(String, i64, u64), u64> = BTreeMap::new();
+            let mut ours = Counts::new();
             for (op, peer, bytes) in iteration(bench, ranks, rank) {
                 if !["irecv", "wait", "waitall"].contains(&op) {
                     *ours.entry((op.to_owned(), peer, bytes)).or_default() += 1;
