@@ -3,6 +3,7 @@
 //! The recordings lie in the shared folder; where it is not there, their tests are skipped and say so.
 
 mod npb;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
