@@ -1,1 +1,99 @@
 //! Other people's formats: traces of programs, and the tables that instruments print.
+//!
+//! Every reader takes a text that a [`Diagnostics`] already holds and gives what it found, or nothing and at least one error. A reader stops after
+//! [`MOST_MESSAGES`] messages: what comes then is of another format.
+
+pub mod imb;
+pub mod osu;
+pub mod table;
+
+pub use table::{Block, Row, Suite, Table};
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity, SourceId, Span};
+
+/// Messages after which a reader gives up on a text.
+pub const MOST_MESSAGES: usize = 20;
+
+/// The table of an instrument, whichever prints so.
+pub fn instrument(diagnostics: &mut Diagnostics, source: SourceId) -> Option<Table> {
+    if diagnostics.source(source).text.contains("# OSU ") {
+        osu::read(diagnostics, source)
+    } else {
+        imb::read(diagnostics, source)
+    }
+}
+
+/// A text while it is read, and what was noticed.
+struct Reading {
+    source: SourceId,
+    list: Vec<Diagnostic>,
+}
+
+impl Reading {
+    /// Reads a held text with `with`; an answer counts only without errors.
+    fn of<T>(
+        diagnostics: &mut Diagnostics,
+        source: SourceId,
+        with: impl FnOnce(&str, &mut Reading) -> Option<T>,
+    ) -> Option<T> {
+        let mut reading = Reading { source, list: Vec::new() };
+        let text = &diagnostics.source(source).text;
+        let found = if text.len() > u32::MAX as usize {
+            reading.error((0, 0), "the text is larger than 4 GiB", "cut it in pieces");
+            None
+        } else {
+            with(text, &mut reading)
+        };
+        let wrong = |reading: &Reading| reading.list.iter().any(|d| d.severity == Severity::Error);
+        if found.is_none() && !wrong(&reading) {
+            let last = reading.list.last().and_then(|d| d.span).map_or((0, 0), |s| (s.start as usize, s.end as usize));
+            reading.error(last, "reading stopped here, after too many warnings", "is it of another format?");
+        }
+        let wrong = wrong(&reading);
+        reading.list.into_iter().for_each(|d| diagnostics.push(d));
+        found.filter(|_| !wrong)
+    }
+
+    fn span(&self, (start, end): (usize, usize)) -> Span {
+        Span { source: self.source, start: start as u32, end: end as u32 }
+    }
+
+    /// Notes an error at bytes from and to.
+    fn error(&mut self, at: (usize, usize), message: impl Into<String>, hint: impl Into<String>) {
+        self.list.push(Diagnostic::error(self.span(at), message).hint(hint));
+    }
+
+    /// Notes a warning.
+    fn warning(&mut self, at: (usize, usize), message: impl Into<String>, hint: impl Into<String>) {
+        self.list.push(Diagnostic::warning(self.span(at), message).hint(hint));
+    }
+
+    /// Whether enough was said.
+    fn enough(&self) -> bool {
+        self.list.len() >= MOST_MESSAGES
+    }
+}
+
+/// The lines of a text with the byte at which each begins, without their ends.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        (start, line.trim_end_matches(['\n', '\r']))
+    })
+}
+
+/// The words of a line with the byte at which each begins.
+fn words(start: usize, line: &str) -> impl Iterator<Item = (usize, &str)> {
+    line.split_ascii_whitespace().map(move |word| (start + (word.as_ptr() as usize - line.as_ptr() as usize), word))
+}
+
+/// A word short enough for a message.
+fn shown(word: &str) -> String {
+    let mut short: String = word.chars().map(|c| if c.is_control() { '?' } else { c }).take(40).collect();
+    if word.chars().count() > 40 {
+        short.push('…');
+    }
+    short
+}

@@ -191,11 +191,11 @@ pub fn job(name: &str, ranks: u32, options: &Options) -> Result<Job, Diagnostic>
 
 /// Letters and digits alone, in lower case.
 fn plain(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    name.chars().take(100).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 fn find(name: &str, ranks: u32, options: &Options) -> Result<Instrument, Diagnostic> {
-    let written = plain(name.get(..100).unwrap_or(name));
+    let written = plain(name);
     let suites = [("imbmpi1", None), ("imb", None), ("pmbmpi1", Some(Version::Pmb)), ("pmb", Some(Version::Pmb))];
     let (rest, version) = suites
         .into_iter()
@@ -328,7 +328,7 @@ impl Instrument {
     /// How often the real instrument repeats.
     fn repetitions(&self, size: u64) -> u64 {
         if self.suite == Suite::Imb {
-            return if size == 0 { 1000 } else { (VOLUME / size).clamp(1, 1000) };
+            return VOLUME.checked_div(size).map_or(1000, |r| r.clamp(1, 1000));
         }
         // Reductions compare the number of floats with 8192, not of bytes.
         let large = if self.reduces() { size / 4 > 8192 } else { size > 8192 };

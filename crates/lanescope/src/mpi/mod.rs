@@ -8,6 +8,7 @@
 pub mod benchmark;
 mod collective;
 mod machine;
+pub mod npb;
 mod op;
 pub mod text;
 

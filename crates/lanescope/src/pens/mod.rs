@@ -3,6 +3,7 @@
 
 pub mod chart;
 pub mod diff;
+pub mod instrument;
 pub mod pcapng;
 pub mod svg;
 pub mod text;

@@ -6,12 +6,14 @@
 mod backbone;
 mod capture;
 mod medium;
+mod programs;
 mod simulation;
 pub mod timeline;
 
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
 pub use medium::{FRAMING, Medium};
+pub use programs::{ProgramReport, ProgramRow, RankAccount};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
     SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
