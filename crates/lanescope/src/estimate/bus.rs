@@ -435,6 +435,7 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
         measured,
         verdict: if members.iter().any(short) { Verdict::Unstable } else { Verdict::Stable },
         excess: Excess::Source,
+        programs: Vec::new(),
     }
 }
 

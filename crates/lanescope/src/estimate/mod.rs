@@ -181,6 +181,7 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
         measured,
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
         excess: Excess::Queue,
+        programs: Vec::new(),
     }
 }
 

@@ -181,6 +181,7 @@ impl Outcome<'_> {
             measured,
             verdict: if members.iter().any(|&i| short(i)) { Verdict::Unstable } else { Verdict::Stable },
             excess: self.excess(main),
+            programs: Vec::new(),
         }
     }
 

@@ -534,6 +534,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         measured,
         verdict: Verdict::Stable,
         excess: Excess::Source,
+        programs: Vec::new(),
     }
 }
 

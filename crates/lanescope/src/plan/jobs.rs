@@ -1,7 +1,7 @@
 //! From what a flow of ranks says it runs to the [`Job`]: text, an instrument, a skeleton, or a trace.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::mpi::{Job, benchmark};
+use crate::mpi::{Job, benchmark, npb};
 use crate::scenario::keys::{self, Sizes};
 use crate::scenario::{Named, Scenario};
 
@@ -20,6 +20,9 @@ pub(super) fn job(
         diagnostics.push(d.hint("one of program = \"…\", benchmark = \"imb PingPong\" and trace = \"file\""));
         return None;
     }
+    if let Some(q) = &k.program {
+        return crate::mpi::text::read(diagnostics, &q.typical, q.span, ranks);
+    }
     let span = k.benchmark.as_ref().and_then(|q| q.span).unwrap_or(flow.span);
     let options = benchmark::Options {
         sizes: match k.sizes.as_ref().map(|q| &q.typical) {
@@ -30,7 +33,13 @@ pub(super) fn job(
         repetitions: k.repetitions.as_ref().map(|q| q.typical as u64),
         ..benchmark::Options::default()
     };
-    match benchmark::job(&k.benchmark.as_ref()?.typical, ranks, &options) {
+    let name = &k.benchmark.as_ref()?.typical;
+    let made = if name.trim_start().to_lowercase().starts_with("npb") {
+        npb::named(name).and_then(|(bench, class)| npb::job(bench, class, ranks, None, options.repetitions))
+    } else {
+        benchmark::job(name, ranks, &options)
+    };
+    match made {
         Ok(job) => Some(job),
         Err(d) => {
             diagnostics.push(d.at(span));

@@ -13,7 +13,7 @@ pub mod timeline;
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
 pub use medium::{FRAMING, Medium};
-pub use programs::{ProgramReport, ProgramRow, RankAccount};
+pub use programs::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
     SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
@@ -140,6 +140,9 @@ pub struct FlowReport {
     /// Where the rest stays when it cannot.
     #[serde(default)]
     pub excess: Excess,
+    /// Of ranks: what their program takes; then with every range at its slower and at its faster end.
+    #[serde(default)]
+    pub programs: Vec<ProgramReport>,
 }
 
 /// All flows together. Flows that alternate count per direction, except in `both_ways`.
@@ -391,6 +394,7 @@ impl Report {
     pub fn metric(&self, path: &str) -> Result<Metric, String> {
         let mut words: Vec<&str> = path.split('.').collect();
         let last = words.pop().unwrap_or("");
+        let (last, size) = programs::program_metric(&mut words, last);
         match words.first().copied() {
             Some("flows") => {
                 let name = words[1..].join(".");
@@ -403,7 +407,10 @@ impl Report {
                         list(self.flows.iter().map(|f| f.name.as_str()))
                     )
                 })?;
-                flow.metric(last)
+                match flow.program_metric(last, size) {
+                    Some(metric) => metric,
+                    None => flow.metric(last),
+                }
             }
             Some("links") => {
                 // A link may itself be called "up": only a word behind a name is a direction.
@@ -461,6 +468,19 @@ fn ranged(r: Ranged, dimension: Dimension) -> Metric {
 }
 
 impl FlowReport {
+    /// One of [`PROGRAM_METRICS`], with its range.
+    fn program_metric(&self, name: &str, size: Option<u64>) -> Option<Result<Metric, String>> {
+        let typical = match self.programs.first()?.metric(name, size)? {
+            Ok(metric) => metric,
+            Err(why) => return Some(Err(why)),
+        };
+        let ends = self.programs[1..].iter().filter_map(|p| p.metric(name, size)?.ok()).map(|m| m.value);
+        let all = ends.chain([typical.value]);
+        let (low, high) = all.fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
+        let range = (self.programs.len() > 1 && low < high).then_some((low, high));
+        Some(Ok(Metric { range, bound_by: Some(self.bound_by.words()), ..typical }))
+    }
+
     /// One of [`FLOW_METRICS`].
     pub fn metric(&self, name: &str) -> Result<Metric, String> {
         let binding = || Some(self.bound_by.words());

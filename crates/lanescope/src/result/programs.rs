@@ -1,7 +1,8 @@
 //! What a message program took: the rows that an instrument prints, and where each rank's time went.
 
-use super::Interval;
-use crate::mpi::Section;
+use super::{Interval, Metric, MetricKind};
+use crate::mpi::{Job, Machine, Section};
+use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,96 @@ pub struct RankAccount {
     pub copying: f64,
     /// Waiting for messages.
     pub waiting: f64,
+}
+
+/// Femtoseconds in a second.
+const SECOND: f64 = 1e15;
+
+/// Metrics of a message program: `flows.NAME.METRIC`, and with a size of a row in bytes `flows.NAME.t.SIZE`.
+pub const PROGRAM_METRICS: &[MetricKind] = &[
+    MetricKind { name: "time", doc: "until the last rank has ended" },
+    MetricKind {
+        name: "t",
+        doc: "time of a row's repetition as the instrument prints it: t.SIZE; without a size, of the first row",
+    },
+    MetricKind { name: "rate", doc: "bytes per second of a row, as the instrument counts them: rate.SIZE" },
+    MetricKind { name: "messages", doc: "messages per second of a row: messages.SIZE" },
+    MetricKind { name: "per_second", doc: "repetitions of a row per second: of a program, iterations" },
+];
+
+impl ProgramReport {
+    /// What a machine has come to.
+    pub fn of(flow: &str, job: &Job, machine: &Machine) -> ProgramReport {
+        let rows = (job.sections.iter().zip(0..)).filter_map(|(section, i)| {
+            let rows: Vec<_> = machine.rows(i).iter().filter(|r| r.runs > 0).collect();
+            let simulated = rows.iter().map(|r| r.runs).max()?;
+            let means = || rows.iter().map(|r| r.mean(section.repetitions) / SECOND);
+            let [min, max] = [means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max)];
+            let row = ProgramRow::new(section, simulated, min, max, means().sum::<f64>() / rows.len() as f64);
+            Some(match machine.half(i) {
+                Some(half) => row.within(section, Interval { mean: max, half: Some(half / SECOND) }),
+                None => row,
+            })
+        });
+        let seconds = |fs: u64| fs as f64 / SECOND;
+        let (mut messages, mut bytes) = (0, 0);
+        let accounts = (machine.accounts())
+            .map(|a| {
+                messages += a.messages;
+                bytes += a.bytes;
+                RankAccount {
+                    computing: seconds(a.computing),
+                    overhead: seconds(a.sending + a.receiving),
+                    copying: seconds(a.copying),
+                    waiting: seconds(a.waiting),
+                }
+            })
+            .collect();
+        ProgramReport {
+            flow: flow.into(),
+            title: job.title.clone(),
+            ranks: job.bodies.len() as u32,
+            rows: rows.collect(),
+            accounts,
+            messages,
+            bytes,
+            time: seconds(machine.time()),
+        }
+    }
+
+    /// One of [`PROGRAM_METRICS`]; `None`: it is none of them.
+    pub fn metric(&self, name: &str, size: Option<u64>) -> Option<Result<Metric, String>> {
+        let plain = |value: f64, dimension| Metric { value, range: None, dimension, bound: None, bound_by: None };
+        if (name, size) == ("time", None) {
+            return Some(Ok(plain(self.time, Dimension::Time)));
+        }
+        if !PROGRAM_METRICS.iter().any(|m| m.name == name) {
+            return None;
+        }
+        let Some(row) = self.rows.iter().find(|r| size.is_none() || r.bytes == size) else {
+            let sizes: Vec<String> = self.rows.iter().filter_map(|r| r.bytes).take(32).map(|b| b.to_string()).collect();
+            return Some(Err(format!("flow {} has no such row; its sizes are {}", self.flow, sizes.join(", "))));
+        };
+        let none = || format!("flow {} has no {name} in its rows", self.flow);
+        Some(match name {
+            "t" => Ok(plain(row.t_max, Dimension::Time)),
+            "rate" => row.rate.map(|r| plain(8.0 * r, Dimension::Rate)).ok_or_else(none),
+            "messages" => row.messages_per_second.map(|m| plain(m, Dimension::PerSecond)).ok_or_else(none),
+            _ if row.t_max > 0.0 => Ok(plain(1.0 / row.t_max, Dimension::PerSecond)),
+            _ => Err(none()),
+        })
+    }
+}
+
+/// A path's last words as the metric of a program and the size of its row.
+pub(super) fn program_metric<'a>(words: &mut Vec<&'a str>, last: &'a str) -> (&'a str, Option<u64>) {
+    match (last.parse::<u64>(), words.last()) {
+        (Ok(size), Some(&metric)) if words.len() > 2 && PROGRAM_METRICS.iter().any(|m| m.name == metric) => {
+            words.pop();
+            (metric, Some(size))
+        }
+        _ => (last, None),
+    }
 }
 
 impl RankAccount {

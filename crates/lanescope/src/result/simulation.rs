@@ -356,6 +356,9 @@ pub struct SimulatedFlow {
     /// Of I/Os: where their time went.
     #[serde(default)]
     pub ios: Option<SimulatedIos>,
+    /// Of ranks: what their program took.
+    #[serde(default)]
+    pub program: Option<super::ProgramReport>,
     /// What binds, as the ledger shows it.
     pub bound_by: Binding,
     /// The same over several seeds, where there were several.
@@ -531,6 +534,9 @@ impl Report {
         if let Some(name) = place.strip_prefix("links.") {
             return s.link(name, last);
         }
+        let mut words: Vec<&str> = place.split('.').collect();
+        let (last, size) = super::programs::program_metric(&mut words, last);
+        let place = words.join(".");
         let name = place.strip_prefix("flows.").ok_or_else(|| format!("{path} is not simulated"))?;
         if let ("*", Some(total)) = (name, &self.total) {
             let rate = |value| SimulatedMetric {
@@ -560,6 +566,10 @@ impl Report {
             .zip(&self.flows)
             .find(|(f, _)| f.name == name)
             .ok_or_else(|| format!("there is no flow {name:?}"))?;
+        if let Some(metric) = f.program.as_ref().and_then(|p| p.metric(last, size)) {
+            return metric
+                .map(|m| SimulatedMetric { bound_by: Some(f.bound_by.words()), ..plain(m.value, m.dimension) });
+        }
         let rate = |value| SimulatedMetric { value, dimension: Dimension::Rate, bound_by: Some(f.bound_by.words()) };
         match last {
             "share" => Ok(rate(f.rate)),

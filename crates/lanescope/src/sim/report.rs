@@ -334,6 +334,7 @@ impl Run {
                 _ => binding::flow(plan, FlowId(members[0] as u32), links, backbones),
             },
             ios: ios.map(|(times, _)| times),
+            program: job.map(|j| self.sides.cluster.program(j)),
             over_seeds: None,
         }
     }

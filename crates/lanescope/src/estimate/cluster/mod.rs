@@ -7,7 +7,7 @@ mod carrier;
 use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::cluster::JobFlow;
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, ProgramReport, Ranged, Verdict, way};
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
 use carrier::{Carrier, Named};
@@ -168,6 +168,17 @@ fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome
         measured: None,
         verdict: Verdict::Stable,
         excess: Excess::Source,
+        programs: std::iter::once(typical)
+            .chain(corners.into_iter().flatten())
+            .enumerate()
+            .map(|(i, o)| {
+                let mut report = ProgramReport::of(&job.name, &job.job, &o.machine);
+                if i > 0 {
+                    report.accounts.clear();
+                }
+                report
+            })
+            .collect(),
     }
 }
 

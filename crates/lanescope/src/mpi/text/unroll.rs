@@ -352,6 +352,6 @@ impl Unroll<'_> {
 fn waits(steps: &[Step], request: u32) -> bool {
     steps.iter().any(|s| match s {
         Step::Do(op) => *op == Op::Wait(request),
-        Step::Repeat { body, .. } | Step::Timed { body, .. } => waits(body, request),
+        Step::Repeat { body, .. } | Step::Timed { body, .. } | Step::Untimed(body) => waits(body, request),
     })
 }

@@ -12,10 +12,10 @@ use super::kernel::{Agenda, NEVER};
 use super::slab::Slab;
 use super::source::Transfer;
 use super::tally::{self, Tally};
-use crate::mpi::{Account, Machine, Post, Row};
+use crate::mpi::{Account, Machine, Post};
 use crate::plan::cluster::Cluster;
 use crate::plan::network::NodeId;
-use crate::result::SlotCounts;
+use crate::result::{ProgramReport, SlotCounts};
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
@@ -368,20 +368,15 @@ impl Fabric {
         stuck.flat_map(|r| r.machine.waiting()).collect()
     }
 
-    /// Rows of a section of a program, by rank, and half of the interval of their mean where it was left early, fs.
-    pub(super) fn rows(&self, run: usize, section: u32) -> (&[Row], Option<f64>) {
-        let machine = &self.runs[run].machine;
-        (machine.rows(section), machine.half(section))
+    /// What a program has come to.
+    pub(super) fn program(&self, run: usize) -> ProgramReport {
+        let job = &self.plan.jobs[run];
+        ProgramReport::of(&job.name, &job.job, &self.runs[run].machine)
     }
 
     /// Where the time of each rank of a program went.
     pub(super) fn accounts(&self, run: usize) -> impl Iterator<Item = Account> {
         self.runs[run].machine.accounts()
-    }
-
-    /// When the last rank of a program had ended; of one that goes on, so far.
-    pub(super) fn time(&self, run: usize) -> u64 {
-        self.runs[run].machine.time()
     }
 
     /// Packets that wait at or are on their way over a wire, and their payload.
