@@ -221,8 +221,7 @@ struct Called {
 /// So many collectives are remembered to be compared: a rank that is further behind is not looked at.
 const WINDOW: u64 = 1024;
 
-/// Steps of a rank, or of all ranks, without a pause; then the driver is asked again, at the same moment. So a program that never lets time pass does not
-/// keep the driver from counting.
+/// Steps in one call of the driver; then he is asked to call again, at the same moment. So a program that never lets time pass does not keep him from counting.
 const FUEL: u32 = 65_536;
 
 #[derive(Clone, Debug)]
@@ -270,9 +269,9 @@ impl Machine {
     /// Does what is due at `now`, which is [`next`](Machine::next): the driver lets no moment pass. What is handed to the adapter is added to `out`.
     pub fn on(&mut self, now: u64, out: &mut Vec<Post>) {
         let Machine { job, core } = self;
-        let mut calls = FUEL;
-        while calls > 0 && core.fault.is_none() {
-            calls -= 1;
+        core.fuel = FUEL;
+        while core.fuel > 0 && core.fault.is_none() {
+            core.fuel -= 1;
             if let Some(&Reverse((at, _, message))) = core.near.peek()
                 && at <= now
             {
@@ -293,12 +292,14 @@ impl Machine {
     /// The message has left: its completion is in the sender's memory.
     pub fn sent(&mut self, token: u32, now: u64, out: &mut Vec<Post>) {
         let Machine { job, core } = self;
+        core.fuel = FUEL;
         core.left(job, token, now, out);
     }
 
     /// The message and its completion are in the target's memory.
     pub fn arrived(&mut self, token: u32, now: u64, out: &mut Vec<Post>) {
         let Machine { job, core } = self;
+        core.fuel = FUEL;
         core.come(job, token, now, out);
     }
 
@@ -454,7 +455,6 @@ impl Core {
 
     /// The processor of a rank is free at `now`: lets it go on until it is busy, blocked or done.
     fn go(&mut self, job: &Job, r: u32, now: u64, out: &mut Vec<Post>) {
-        self.fuel = FUEL;
         let rank = &mut self.ranks[r as usize];
         if rank.time < now {
             rank.account.waiting += now - rank.time;
@@ -512,3 +512,6 @@ impl Core {
         self.left -= 1;
     }
 }
+
+#[cfg(test)]
+mod tests;

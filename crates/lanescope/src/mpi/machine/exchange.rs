@@ -33,6 +33,12 @@ impl<T> Table<T> {
         self.free.push(i);
     }
 
+    /// How many are in it.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> usize {
+        self.all.len() - self.free.len()
+    }
+
     /// All entries, free ones too.
     pub(super) fn all(&self) -> &[T] {
         &self.all

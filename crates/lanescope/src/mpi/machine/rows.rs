@@ -1,7 +1,7 @@
 //! What sections took, and when a section has been repeated often enough.
 //!
 //! The lowest rank of a section looks at the times of its own repetitions, without the first. After three of them it calls them steady when the last three
-//! differ by no more than the tolerance, or when Student's interval of their mean is no wider. Then every rank ends with the repetition that the furthest of
+//! differ by no more than the tolerance, or the last three pairs (long and short often take turns), or when Student's interval of their mean is no wider. Then every rank ends with the repetition that the furthest of
 //! them has begun, so all make the same number, as they would have done.
 
 use super::NONE;
@@ -41,7 +41,8 @@ struct Seen {
     count: u64,
     mean: f64,
     squares: f64,
-    last: [f64; 3],
+    /// The latest last.
+    last: [f64; 6],
 }
 
 impl Seen {
@@ -50,7 +51,8 @@ impl Seen {
         let off = time - self.mean;
         self.mean += off / self.count as f64;
         self.squares += off * (time - self.mean);
-        self.last = [self.last[1], self.last[2], time];
+        self.last.rotate_left(1);
+        self.last[5] = time;
     }
 
     /// Half of the 95 % interval of the mean.
@@ -63,8 +65,15 @@ impl Seen {
     }
 
     fn steady(&self, tolerance: f64) -> bool {
-        let (low, high) = self.last.iter().fold((f64::INFINITY, 0f64), |(l, h), &t| (l.min(t), h.max(t)));
-        self.count >= 3 && (high - low <= tolerance * high || self.half() <= tolerance * self.mean)
+        let alike = |values: [f64; 3]| {
+            let (low, high) = values.iter().fold((f64::INFINITY, 0f64), |(l, h), &t| (l.min(t), h.max(t)));
+            high - low <= tolerance * high
+        };
+        let [a, b, c, d, e, f] = self.last;
+        self.count >= 3
+            && (alike([d, e, f])
+                || self.count >= 6 && alike([a + b, c + d, e + f])
+                || self.half() <= tolerance * self.mean)
     }
 }
 

@@ -34,9 +34,10 @@ impl Machine {
             }
             let _ = write!(line, "from rank {}", first.from);
             if first.context == 0 {
-                let _ = write!(line, ", tag {}", first.tag);
+                let _ = write!(line, ", tag {}, {size}", first.tag);
+            } else {
+                let _ = write!(line, " in a collective, {size}");
             }
-            let _ = write!(line, ", {size}");
             lines.push(line);
         }
         if lines.len() > LINES {
