@@ -3,9 +3,11 @@
 //! Every reader takes a text that a [`Diagnostics`] already holds and gives what it found, or nothing and at least one error. A reader stops after
 //! [`MOST_MESSAGES`] messages: what comes then is of another format.
 
+pub mod goal;
 pub mod imb;
 pub mod osu;
 pub mod table;
+pub mod ti;
 
 pub use table::{Block, Row, Suite, Table};
 
@@ -13,6 +15,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity, SourceId, Span};
 
 /// Messages after which a reader gives up on a text.
 pub const MOST_MESSAGES: usize = 20;
+
+/// Most operations of a trace, all ranks together; one takes some 60 bytes.
+const MOST_OPS: u64 = 16_000_000;
 
 /// The table of an instrument, whichever prints so.
 pub fn instrument(diagnostics: &mut Diagnostics, source: SourceId) -> Option<Table> {
@@ -36,7 +41,7 @@ impl Reading {
         source: SourceId,
         with: impl FnOnce(&str, &mut Reading) -> Option<T>,
     ) -> Option<T> {
-        let mut reading = Reading { source, list: Vec::new() };
+        let mut reading = Reading::new(source);
         let text = &diagnostics.source(source).text;
         let found = if text.len() > u32::MAX as usize {
             reading.error((0, 0), "the text is larger than 4 GiB", "cut it in pieces");
@@ -44,14 +49,30 @@ impl Reading {
         } else {
             with(text, &mut reading)
         };
-        let wrong = |reading: &Reading| reading.list.iter().any(|d| d.severity == Severity::Error);
-        if found.is_none() && !wrong(&reading) {
-            let last = reading.list.last().and_then(|d| d.span).map_or((0, 0), |s| (s.start as usize, s.end as usize));
-            reading.error(last, "reading stopped here, after too many warnings", "is it of another format?");
+        if found.is_none() {
+            reading.stopped();
         }
-        let wrong = wrong(&reading);
-        reading.list.into_iter().for_each(|d| diagnostics.push(d));
+        let wrong = reading.end(diagnostics);
         found.filter(|_| !wrong)
+    }
+
+    fn new(source: SourceId) -> Reading {
+        Reading { source, list: Vec::new() }
+    }
+
+    /// Without an answer there must be an error.
+    fn stopped(&mut self) {
+        if !self.list.iter().any(|d| d.severity == Severity::Error) {
+            let last = self.list.last().and_then(|d| d.span).map_or((0, 0), |s| (s.start as usize, s.end as usize));
+            self.error(last, "reading stopped here, after too many warnings", "is it of another format?");
+        }
+    }
+
+    /// Hands over what was noticed; whether anything was wrong.
+    fn end(self, diagnostics: &mut Diagnostics) -> bool {
+        let wrong = self.list.iter().any(|d| d.severity == Severity::Error);
+        self.list.into_iter().for_each(|d| diagnostics.push(d));
+        wrong
     }
 
     fn span(&self, (start, end): (usize, usize)) -> Span {
@@ -66,6 +87,13 @@ impl Reading {
     /// Notes a warning.
     fn warning(&mut self, at: (usize, usize), message: impl Into<String>, hint: impl Into<String>) {
         self.list.push(Diagnostic::warning(self.span(at), message).hint(hint));
+    }
+
+    /// Notes a warning that is not repeated.
+    fn once(&mut self, at: (usize, usize), message: &str, hint: &str) {
+        if self.list.iter().all(|d| d.message != message) {
+            self.warning(at, message, hint);
+        }
     }
 
     /// Whether enough was said.

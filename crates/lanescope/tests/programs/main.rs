@@ -4,6 +4,7 @@
 
 mod npb;
 mod tables;
+mod traces;
 
 use std::path::{Path, PathBuf};
 
