@@ -3,8 +3,8 @@
 //! They stand beside PCIe and Ethernet in arenas of their own. All ends of a bus are on one set of lines, so there are no ways to find; what a flow's transactions look
 //! like follows from its device and its bridge, and both methods ask for it here.
 
-use super::Program;
 use super::address::Directory;
+use super::{PartId, Program};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::protocol::pci::{ADB, Phases, Speed};
 use crate::scenario::keys::{self, Do, HostBridge, Load, PciDevice, Setting};
@@ -305,7 +305,7 @@ fn wire(
     bridges: &mut [Option<u32>],
     devices: &mut [Option<u32>],
 ) {
-    let (between, speed) = (&link.keys.between, &link.keys.pci);
+    let between = &link.keys.between;
     let place = between.span.unwrap_or(link.span);
     let names = &between.typical.0;
     if names.len() < 2 {
@@ -313,16 +313,54 @@ fn wire(
         diagnostics.push(d.hint("a bus has its bridge first, then its devices: between = [\"bridge\", \"nic.*\"]"));
         return;
     }
-    let bus = all.buses.len() as u32;
-    let (mut bridge, mut on) = (None, Vec::new());
-    for (i, name) in names.iter().enumerate() {
+    let mut addresses = Vec::new();
+    for name in names {
         let Some(address) = directory.find(diagnostics, &name.text, name.span) else { return };
         if !address.rest.is_empty() {
             diagnostics.push(Diagnostic::error(name.span, format!("a part on a bus has no port {:?}", address.rest)));
             return;
         }
-        for id in address.parts {
-            let (id, part) = (id.0 as usize, directory.part(id));
+        addresses.push((name, address));
+    }
+    // Several bridges: a bus each, with their part of every other name's.
+    let bridges_here = addresses[0].1.parts.len();
+    if let Some((name, address)) = addresses.iter().find(|(_, a)| !a.parts.len().is_multiple_of(bridges_here)) {
+        let what = format!("{} and {} do not pair: {bridges_here} and {}", names[0].text, name.text, address.parts.len());
+        diagnostics.push(
+            Diagnostic::error(name.span, what).hint("several bridges make a bus each, and share the devices alike"),
+        );
+        return;
+    }
+    for i in 0..bridges_here {
+        let name = if bridges_here > 1 { format!("{}.{i}", link.name) } else { link.name.clone() };
+        let ends = addresses.iter().map(|(name, a)| {
+            let each = a.parts.len() / bridges_here;
+            (name.span, &a.parts[i * each..(i + 1) * each])
+        });
+        if !one_bus(diagnostics, directory, link, name, ends, all, bridges, devices) {
+            return;
+        }
+    }
+}
+
+/// A bus of its own, with its bridge first among its ends.
+#[allow(clippy::too_many_arguments)]
+fn one_bus<'a>(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<BusKeys>,
+    link: &Named<keys::BusLink>,
+    name: String,
+    ends: impl Iterator<Item = (Span, &'a [PartId])>,
+    all: &mut Buses,
+    bridges: &mut [Option<u32>],
+    devices: &mut [Option<u32>],
+) -> bool {
+    let speed = &link.keys.pci;
+    let bus = all.buses.len() as u32;
+    let (mut bridge, mut on) = (None, Vec::new());
+    for (i, (span, parts)) in ends.enumerate() {
+        for id in parts {
+            let (id, part) = (id.0 as usize, directory.part(*id));
             match (&part.keys, i) {
                 (BusKeys::Bridge(keys), 0) if bridge.is_none() => {
                     let index = *bridges[id].get_or_insert_with(|| {
@@ -337,8 +375,8 @@ fn wire(
                         let other = &all.buses.get(all.devices[other as usize].bus as usize);
                         let other = other.map_or(&link.name, |b| &b.name);
                         let what = format!("{} is already on links.{other}", part.name);
-                        diagnostics.push(Diagnostic::error(name.span, what).hint("a device has one bus"));
-                        return;
+                        diagnostics.push(Diagnostic::error(span, what).hint("a device has one bus"));
+                        return false;
                     }
                     devices[id] = Some(all.devices.len() as u32);
                     on.push(all.devices.len() as u32);
@@ -351,20 +389,21 @@ fn wire(
                     };
                     let what = format!("{} is {kind}", part.name);
                     let hint = "a bus has one host bridge, which comes first, then its devices";
-                    diagnostics.push(Diagnostic::error(name.span, what).hint(hint));
-                    return;
+                    diagnostics.push(Diagnostic::error(span, what).hint(hint));
+                    return false;
                 }
             }
         }
     }
-    let Some(bridge) = bridge else { return };
+    let Some(bridge) = bridge else { return false };
     let most = speed.typical.devices();
     if on.len() > most {
-        let what = format!("links.{}: {} devices, but {} carries {most}", link.name, on.len(), speed.typical);
+        let what = format!("links.{name}: {} devices, but {} carries {most}", on.len(), speed.typical);
         let hint = "the standard's electrical loads; a board may still do it, and the answer holds";
         diagnostics.push(Diagnostic::warning(speed.span.unwrap_or(link.span), what).hint(hint));
     }
-    all.buses.push(Bus { name: link.name.clone(), speed: speed.clone(), bridge, devices: on });
+    all.buses.push(Bus { name, speed: speed.clone(), bridge, devices: on });
+    true
 }
 
 /// A burst of PCI-X is only interrupted at its boundaries.
