@@ -5,10 +5,12 @@
 //! processor, matches messages, chooses eager or rendezvous, takes collectives apart into messages (`collective`), and asks whoever carries messages to carry
 //! them. The estimate carries them in closed form, the simulation packet by packet; the machine is the same.
 
+mod check;
 mod collective;
 mod machine;
 mod op;
 pub mod text;
 
+pub use check::check;
 pub use machine::{Account, Costs, MOST_RANKS, Machine, Placement, Post, Row, What};
 pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task, UNNAMED};
