@@ -45,13 +45,16 @@ pub(super) enum Part {
     Any,
 }
 
+/// The other rank of a message, and what is in it.
+type Side = Option<(u32, Part)>;
+
 /// What a rank does in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Round {
     /// To whom, and what.
-    pub(super) send: Option<(u32, Part)>,
+    pub(super) send: Side,
     /// From whom, and what.
-    pub(super) receive: Option<(u32, Part)>,
+    pub(super) receive: Side,
     /// Waits for all that is open at its end.
     pub(super) wait: bool,
     /// What was received is combined with what is there, after the wait.
@@ -61,7 +64,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    fn exchange(send: Option<(u32, Part)>, receive: Option<(u32, Part)>) -> Round {
+    fn exchange(send: Side, receive: Side) -> Round {
         Round { send, receive, wait: true, combine: false, copy: 0 }
     }
 
@@ -368,7 +371,7 @@ impl Call {
     }
 
     /// The edge of the tree that joins subtrees of `size`: (to its child, to its parent) as `r` sees it.
-    fn edge(&self, r: u32, size: u32, part: fn(u32, u32) -> Part) -> (Option<(u32, Part)>, Option<(u32, Part)>) {
+    fn edge(&self, r: u32, size: u32, part: fn(u32, u32) -> Part) -> (Side, Side) {
         let v = self.back(r, self.root);
         let of = |first: u32| part(first, size.min(self.n - first));
         let place = v % (2 * size);
@@ -547,7 +550,7 @@ impl Call {
         // Counted from the root, which therefore stays in.
         let v = self.back(r, self.root);
         let seen = |round: Round| {
-            let turn = |side: Option<(u32, Part)>| side.map(|(rank, part)| (self.on(rank, self.root), part));
+            let turn = |side: Side| side.map(|(rank, part)| (self.on(rank, self.root), part));
             Round { send: turn(round.send), receive: turn(round.receive), ..round }
         };
         if k < folded {

@@ -187,6 +187,15 @@ struct Rank {
     account: Account,
 }
 
+impl Rank {
+    /// Keeps the processor busy.
+    fn spend(&mut self, time: u64, on: fn(&mut Account) -> &mut u64) {
+        self.time = self.time.saturating_add(time);
+        let sum = on(&mut self.account);
+        *sum = sum.saturating_add(time);
+    }
+}
+
 /// A rate as femtoseconds for so many bytes, in lowest terms.
 #[derive(Clone, Copy, Debug)]
 struct Speed {
@@ -221,6 +230,9 @@ struct Called {
 /// So many collectives are remembered to be compared: a rank that is further behind is not looked at.
 const WINDOW: u64 = 1024;
 
+/// Messages under way, and sends and receives open, of all ranks together; an all-to-all among 1,024 ranks that begins everything at once has a million.
+const MOST_OPEN: usize = 1 << 22;
+
 /// Steps in one call of the driver; then he is asked to call again, at the same moment. So a program that never lets time pass does not keep him from counting.
 const FUEL: u32 = 65_536;
 
@@ -233,6 +245,8 @@ struct Core {
     ranks: Vec<Rank>,
     messages: Table<Message>,
     requests: Table<Request>,
+    /// So many of either: [`MOST_OPEN`].
+    most_open: usize,
     /// Processors that have something to do, by moment and rank.
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// Messages within a node, by the moment at which they are there and their order.
@@ -255,6 +269,11 @@ impl Machine {
     pub fn new(job: Arc<Job>, costs: Costs, placement: Placement, steady: Option<f64>) -> Machine {
         let core = Core::new(&job, costs, placement, steady);
         Machine { job, core }
+    }
+
+    /// What it runs.
+    pub fn job(&self) -> &Job {
+        &self.job
     }
 
     /// The earliest moment at which a rank's processor does something by itself; `u64::MAX`: never, unless a message comes.
@@ -356,6 +375,7 @@ impl Core {
             ranks: Vec::new(),
             messages: Table::default(),
             requests: Table::default(),
+            most_open: MOST_OPEN,
             due: BinaryHeap::new(),
             near: BinaryHeap::new(),
             order: 0,
@@ -423,7 +443,9 @@ impl Core {
 
     fn schedule(&mut self, r: u32) {
         let rank = &mut self.ranks[r as usize];
-        if !rank.scheduled {
+        if rank.time > Time::MAX.fs() {
+            self.fail(format!("rank {r} runs for more than 5 h, the longest time there is"));
+        } else if !rank.scheduled {
             rank.scheduled = true;
             self.due.push(Reverse((rank.time, r)));
         }

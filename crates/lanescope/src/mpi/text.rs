@@ -83,8 +83,12 @@ impl Place {
 
     /// A diagnostic at a place; where that cannot be pointed at, its line is named.
     fn mark(&self, text: &str, diagnostic: Diagnostic, at: &Range<usize>) -> Diagnostic {
-        let line = || text[..at.start.min(text.len())].matches('\n').count() + 1;
-        let mut diagnostic = Diagnostic { span: self.span(at), ..diagnostic };
+        let before = &text[..at.start.min(text.len())];
+        let line = || before.matches('\n').count() + 1;
+        // There is nothing to point at behind the end: then it is the last character.
+        let last = before.chars().next_back().map_or(0, char::len_utf8);
+        let shown = if at.is_empty() { at.start - last..at.end } else { at.clone() };
+        let mut diagnostic = Diagnostic { span: self.span(&shown), ..diagnostic };
         if self.first.is_none() {
             diagnostic.label = format!("line {} of the program", line());
         }

@@ -11,6 +11,9 @@ fn collective(kind: Kind, bytes: u64, algorithm: Option<Algorithm>) -> Collectiv
     Collective { kind, bytes, root: 0, algorithm, each: None, work: 0.0 }
 }
 
+/// Messages on their way from one rank to another: part, bytes, blocks.
+type Mail = BTreeMap<(u32, u32), VecDeque<(Part, u64, Held)>>;
+
 struct Run {
     held: Vec<Held>,
     sent: Vec<u64>,
@@ -50,7 +53,7 @@ fn run(what: &Collective, n: u32) -> Run {
     let call = Call::new(what, n).expect("a collective");
     let ranks = n as usize;
     let mut held: Vec<Held> = (0..n).map(|r| start(&call, r)).collect();
-    let mut mail: BTreeMap<(u32, u32), VecDeque<(Part, u64, Held)>> = BTreeMap::new();
+    let mut mail = Mail::new();
     let (mut sent, mut messages) = (vec![0u64; ranks], vec![0u64; ranks]);
     let mut next = vec![0u32; ranks];
     let mut open: Vec<VecDeque<(u32, Part, bool)>> = vec![VecDeque::new(); ranks];

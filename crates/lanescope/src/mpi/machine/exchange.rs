@@ -34,7 +34,6 @@ impl<T> Table<T> {
     }
 
     /// How many are in it.
-    #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         self.all.len() - self.free.len()
     }
@@ -121,23 +120,21 @@ impl Core {
         if let Some(speed) = self.copy
             && bytes > 0
         {
-            let time = speed.span(bytes);
-            let rank = &mut self.ranks[r as usize];
-            rank.time = rank.time.saturating_add(time);
-            rank.account.copying += time;
+            self.ranks[r as usize].spend(speed.span(bytes), |a| &mut a.copying);
         }
     }
 
     fn pay_send(&mut self, r: u32) {
-        let rank = &mut self.ranks[r as usize];
-        rank.time = rank.time.saturating_add(self.costs.send);
-        rank.account.sending += self.costs.send;
+        self.ranks[r as usize].spend(self.costs.send, |a| &mut a.sending);
     }
 
     /// Hands a message over, at the moment until which the processor is busy.
     fn post(&mut self, message: Message, out: &mut Vec<Post>) {
         let at = self.ranks[message.from as usize].time;
         let Message { from, to, what, .. } = message;
+        if self.messages.used() >= self.most_open {
+            self.fail(format!("more than {} messages are under way, or wait for their receives", self.most_open));
+        }
         if self.same_node(from, to) {
             let slot = self.messages.add(Message { left: true, ..message });
             self.order += 1;
@@ -153,6 +150,13 @@ impl Core {
         out.push(Post { token, from, to, bytes, what, at });
     }
 
+    /// A program that only begins things must not eat the memory.
+    fn enough(&mut self) {
+        if self.requests.used() >= self.most_open {
+            self.fail(format!("more than {} sends and receives are open", self.most_open));
+        }
+    }
+
     /// Begins a send. Its request, or [`NONE`]: the buffer is free already.
     pub(super) fn send(&mut self, r: u32, to: u32, tag: u32, bytes: u64, context: u8, out: &mut Vec<Post>) -> u32 {
         if to as usize >= self.ranks.len() {
@@ -161,7 +165,8 @@ impl Core {
         }
         let account = &mut self.ranks[r as usize].account;
         account.messages += 1;
-        account.bytes += bytes;
+        account.bytes = account.bytes.saturating_add(bytes);
+        self.enough();
         self.pay_send(r);
         let near = self.same_node(r, to);
         let eager = self.costs.verbs || bytes <= self.costs.eager;
@@ -203,6 +208,7 @@ impl Core {
             self.fail(format!("rank {r} receives from rank {from} of {}", self.ranks.len()));
             return NONE;
         }
+        self.enough();
         let peer = from.unwrap_or(NONE);
         let open = Request { rank: r, peer, tag, bytes, task: NONE, sends: false, done: false, awaited: false };
         let queue = &mut self.ranks[r as usize].unexpected[context as usize];
@@ -274,8 +280,7 @@ impl Core {
         while let Some(m) = self.ranks[r as usize].inbox.pop_front() {
             self.steps += 1;
             let rank = &mut self.ranks[r as usize];
-            rank.time = rank.time.saturating_add(self.costs.receive);
-            rank.account.receiving += self.costs.receive;
+            rank.spend(self.costs.receive, |a| &mut a.receiving);
             let message = self.messages[m];
             match message.what {
                 What::Eager | What::Request => {

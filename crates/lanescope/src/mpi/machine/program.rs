@@ -135,9 +135,7 @@ impl Core {
     }
 
     pub(super) fn compute(&mut self, r: u32, time: u64) {
-        let rank = &mut self.ranks[r as usize];
-        rank.time = rank.time.saturating_add(time);
-        rank.account.computing += time;
+        self.ranks[r as usize].spend(time, |a| &mut a.computing);
     }
 
     /// How long so many floating-point operations take; at most [`Time::MAX`].

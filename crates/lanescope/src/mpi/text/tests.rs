@@ -168,7 +168,7 @@ fn mistakes_are_shown_where_they_are() {
         ),
         ("send 8 B to any", "p:1:13: error: \"any\" is no number (any stands behind from and tag of a receive only)\n"),
         ("send 8 B to r", "p:1:13: error: \"r\" is no number (known here: rank, ranks)\n"),
-        ("repeat 2 {", "p:1:11: error: a block is not closed (add a } where it ends)\n"),
+        ("repeat 2 {", "p:1:10: error: a block is not closed (add a } where it ends)\n"),
         ("barrier }", "p:1:9: error: \"}\" begins no statement"),
         ("else { }", "p:1:1: error: else without if\n"),
         ("barrier 8 B", "p:1:9: error: \"8\" does not belong to this statement"),

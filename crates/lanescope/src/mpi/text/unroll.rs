@@ -289,22 +289,24 @@ impl Unroll<'_> {
         let mut steps = Vec::new();
         self.block(body, &mut steps)?;
         if times > 1 {
-            for (request, at) in self.open.iter().filter(|o| *o.0 != UNNAMED && !before.contains_key(o.0)) {
-                let name = &self.names[*request as usize];
-                let message = format!("request {name} is still open when the loop begins it again");
+            let new = self.open.iter().find(|o| *o.0 != UNNAMED && !before.contains_key(o.0));
+            if let Some((&request, at)) = new {
+                let name = &self.names[request as usize];
                 return problem(
                     at,
-                    message,
+                    format!("request {name} is still open when the loop begins it again"),
                     format!("wait {name} in the loop, or leave its name out and waitall after it"),
                 );
             }
-            for (request, at) in before.iter().filter(|o| *o.0 != UNNAMED && !self.open.contains_key(o.0)) {
-                // A waitall in a loop finds nothing to do the second time; a wait would.
-                if waits(&steps, *request) {
-                    let name = &self.names[*request as usize];
-                    let message = format!("request {name} is waited for in a loop, but begins before it");
-                    return problem(at, message, "the loop waits for it each time it comes round");
-                }
+            // A waitall finds nothing to do the second time; a wait would.
+            let gone = before.iter().find(|o| *o.0 != UNNAMED && !self.open.contains_key(o.0) && waits(&steps, *o.0));
+            if let Some((&request, at)) = gone {
+                let name = &self.names[request as usize];
+                return problem(
+                    at,
+                    format!("request {name} is waited for in a loop, but begins before it"),
+                    "the loop waits for it each time it comes round",
+                );
             }
         }
         Ok((!steps.is_empty()).then_some(steps))
