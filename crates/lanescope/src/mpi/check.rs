@@ -44,6 +44,7 @@ impl Summary {
             match step {
                 Step::Do(op) => self.op(op, times, job),
                 Step::Repeat { times: n, body } => self.steps(body, times.saturating_mul(*n), job),
+                Step::Untimed(body) => self.steps(body, times, job),
                 Step::Timed { section, times: n, body } => {
                     if *section as usize >= job.sections.len() {
                         self.wrong(|| format!("times section {section} of {}", job.sections.len()));

@@ -1,6 +1,7 @@
 //! From what a flow of ranks says it runs to the [`Job`]: text, an instrument, a skeleton, or a trace.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::import::{goal, ti};
 use crate::mpi::{Job, benchmark, npb};
 use crate::scenario::keys::{self, Sizes};
 use crate::scenario::{Named, Scenario};
@@ -13,16 +14,53 @@ pub(super) fn job(
     ranks: u32,
 ) -> Option<Job> {
     let k = &flow.keys;
-    let _ = scenario;
     let said = [k.program.is_some(), k.benchmark.is_some(), k.trace.is_some()].into_iter().filter(|s| *s).count();
     if said != 1 {
         let d = Diagnostic::error(flow.span, format!("flows.{} runs {said} things", flow.name));
         diagnostics.push(d.hint("one of program = \"…\", benchmark = \"imb PingPong\" and trace = \"file\""));
         return None;
     }
-    if let Some(q) = &k.program {
-        return crate::mpi::text::read(diagnostics, &q.typical, q.span, ranks);
+    let (job, span) = if let Some(q) = &k.program {
+        (crate::mpi::text::read(diagnostics, &q.typical, q.span, ranks)?, q.span)
+    } else if let Some(q) = &k.trace {
+        (trace(diagnostics, scenario, flow, &q.typical, ranks)?, q.span)
+    } else {
+        (instrument(diagnostics, flow, ranks)?, k.benchmark.as_ref().and_then(|q| q.span))
+    };
+    crate::mpi::check(diagnostics, &job, span.or(Some(flow.span)));
+    Some(job)
+}
+
+/// What was recorded.
+fn trace(
+    diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
+    flow: &Named<keys::Mpi>,
+    name: &str,
+    ranks: u32,
+) -> Option<Job> {
+    let trace = scenario.traces.get(name)?;
+    let goal = trace.text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with("//"));
+    let job = if goal.is_some_and(|l| l.starts_with("num_ranks")) {
+        goal::read(diagnostics, trace.source)?
+    } else {
+        ti::read(diagnostics, trace.source, &mut |other| match scenario.traces.get(other) {
+            Some(t) => Ok(t.text.to_string()),
+            None => Err("there is no such file".into()),
+        })?
+    };
+    if job.bodies.len() != ranks as usize {
+        let span = flow.keys.ranks.span.unwrap_or(flow.span);
+        let what = format!("{name} has {} ranks, flows.{} has places for {ranks}", job.bodies.len(), flow.name);
+        diagnostics.push(Diagnostic::error(span, what).hint("ranks and each give a place to every rank of the trace"));
+        return None;
     }
+    Some(job)
+}
+
+/// An instrument, or the skeleton of a program.
+fn instrument(diagnostics: &mut Diagnostics, flow: &Named<keys::Mpi>, ranks: u32) -> Option<Job> {
+    let k = &flow.keys;
     let span = k.benchmark.as_ref().and_then(|q| q.span).unwrap_or(flow.span);
     let options = benchmark::Options {
         sizes: match k.sizes.as_ref().map(|q| &q.typical) {

@@ -669,7 +669,7 @@ pub use bus::{
 };
 pub use cluster::{
     CHANNEL_ADAPTER, ChannelAdapter, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch, Interface,
-    MOST_LANES, MPI, Mpi, Sizes, Speedup,
+    MOST_LANES, MOST_TRACES, MPI, Mpi, Sizes, Speedup,
 };
 pub use ethernet::{
     Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,

@@ -506,14 +506,29 @@ impl Shelf<'_> {
             match self.resolver.trace(name, if from == "--set" { &main } else { &from }) {
                 Ok(included) => {
                     let text: Arc<str> = included.text.into();
+                    let index = included.name.clone();
                     let source = diagnostics.add_source(included.name, text.to_string());
-                    traces.insert(name.clone(), Trace { source, text });
+                    traces.insert(name.clone(), Trace { source, text: text.clone() });
+                    // A trace may be an index: a file for each rank.
+                    for other in named(&text) {
+                        if let Ok(included) = self.resolver.trace(other, &index) {
+                            let text: Arc<str> = included.text.into();
+                            traces.entry(other.to_owned()).or_insert(Trace { source, text });
+                        }
+                    }
                 }
                 Err(why) => diagnostics.push(Diagnostic::error(span, format!("trace: {why}"))),
             }
         }
         traces
     }
+}
+
+/// The files that an index of a trace names, one a line; none where the text is no index.
+fn named(text: &str) -> Vec<&str> {
+    let lines = || text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let index = lines().take(keys::MOST_TRACES + 1).all(|l| !l.contains(char::is_whitespace) && l.contains('.'));
+    if index { lines().take(keys::MOST_TRACES).collect() } else { Vec::new() }
 }
 
 /// Reads and parses an included text.

@@ -7,6 +7,9 @@ use crate::scenario::quantity::expected;
 /// Data virtual lanes of a port, at most (IBA 1.2, 7.6: VL15 is for management).
 pub const MOST_LANES: u32 = 15;
 
+/// Files that the index of a trace names, at most.
+pub const MOST_TRACES: usize = 65_536;
+
 words! {
     /// What a flow of ranks does.
     MpiWord {
