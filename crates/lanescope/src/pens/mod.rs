@@ -1,6 +1,7 @@
 //! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two; [`pcapng`] writes frames for Wireshark.
 
 pub mod chart;
+pub mod compare;
 pub mod diff;
 pub mod instrument;
 pub mod pcapng;
