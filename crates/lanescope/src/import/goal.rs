@@ -36,12 +36,6 @@ struct Token<'a> {
     text: &'a str,
 }
 
-impl Token<'_> {
-    fn span(self) -> (usize, usize) {
-        (self.at, self.at + self.text.len())
-    }
-}
-
 struct Tokens<'a> {
     text: &'a str,
     at: usize,
@@ -101,12 +95,8 @@ fn schedule(text: &str, reading: &mut Reading) -> Option<Job> {
     let mut tokens = Tokens { text, at: 0 };
     let first = tokens.next();
     if first.is_none_or(|t| t.text != "num_ranks") {
-        let span = first.map_or((0, 0), Token::span);
-        reading.error(
-            (span.0, span.1.min(span.0 + 40)),
-            "no GOAL schedule",
-            "it begins with `num_ranks` and their number",
-        );
+        let hint = "it begins with `num_ranks` and their number";
+        reading.error(first.map_or((0, 0), clip), "no GOAL schedule", hint);
         return None;
     }
     let ranks = number(&mut tokens, "number of ranks", 1, u64::from(MOST_RANKS), reading)? as u32;
@@ -134,7 +124,7 @@ fn schedule(text: &str, reading: &mut Reading) -> Option<Job> {
         }
         let body = reader.block(&mut tokens, reading)?;
         if bodies[rank].is_some() {
-            reading.error(token.span(), format!("a second block of rank {rank}"), "each rank has one");
+            reading.error(clip(token), format!("a second block of rank {rank}"), "each rank has one");
         }
         bodies[rank] = Some(Arc::new(Body::Graph(body)));
     }

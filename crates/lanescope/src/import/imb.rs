@@ -4,7 +4,7 @@
 //! rate, and they are believed before the version. Whatever else stands between the blocks (greetings of launchers, comments) is passed over.
 
 use super::table::{Block, Column, Row, Suite, Table};
-use super::{Reading, lines, shown, words};
+use super::{Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId};
 
 /// Most rows that are read.
@@ -43,7 +43,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Table> {
         } else if let Some(name) = trimmed.strip_prefix("# Benchmarking ") {
             open = false;
             columns.clear();
-            let name = name.trim();
+            let name = name.split_ascii_whitespace().next().unwrap_or_default();
             if name.starts_with("Multi-") {
                 reading.error(span, format!("groups at once ({}) are not read", shown(name)), "run without -multi");
                 continue;
@@ -94,7 +94,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Table> {
     if blocks.is_empty() {
         if reading.list.is_empty() {
             let hint = "an output of IMB has lines `# Benchmarking PingPong` with a table below each";
-            reading.error((0, text.len().min(80)), "no table of PMB or IMB", hint);
+            reading.error(beginning(text, 0), "no table of PMB or IMB", hint);
         }
         return None;
     }

@@ -117,6 +117,12 @@ fn words(start: usize, line: &str) -> impl Iterator<Item = (usize, &str)> {
     line.split_ascii_whitespace().map(move |word| (start + (word.as_ptr() as usize - line.as_ptr() as usize), word))
 }
 
+/// The first bytes of a text from a place, to point at: at most 60, whole characters.
+fn beginning(text: &str, at: usize) -> (usize, usize) {
+    let end = (at..=text.len().min(at + 60)).rev().find(|&end| text.is_char_boundary(end));
+    (at, end.unwrap_or(at))
+}
+
 /// A word short enough for a message.
 fn shown(word: &str) -> String {
     let mut short: String = word.chars().map(|c| if c.is_control() { '?' } else { c }).take(40).collect();

@@ -1,7 +1,7 @@
 //! What the OSU micro-benchmarks print: a line with the test's title and version, a line of column heads, rows. Mbytes are 10^6 bytes.
 
 use super::table::{Block, Column, Row, Suite, Table};
-use super::{Reading, lines, shown, words};
+use super::{Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId};
 
 /// Most rows that are read.
@@ -102,7 +102,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Table> {
     if blocks.is_empty() {
         if reading.list.is_empty() {
             let hint = "an output of OSU has a line `# OSU MPI Latency Test v5.6.2` with a table below";
-            reading.error((0, text.len().min(80)), "no table of the OSU micro-benchmarks", hint);
+            reading.error(beginning(text, 0), "no table of the OSU micro-benchmarks", hint);
         }
         return None;
     }

@@ -71,7 +71,7 @@ pub(super) enum Column {
 impl Row {
     /// Puts a cell in its place: times in microseconds, rates in units of `mbyte` a second. Whether it is a number of that kind.
     pub(super) fn put(&mut self, column: Column, cell: &str, mbyte: u64) -> bool {
-        let float = cell.parse::<f64>().ok().filter(|v| v.is_finite() && *v >= 0.0);
+        let float = cell.parse::<f64>().ok().filter(|v| (0.0..1e18).contains(v));
         let whole = cell.parse::<u64>().ok();
         match column {
             Column::Bytes => self.bytes = whole,

@@ -5,7 +5,7 @@
 //! messages and then the operations that the rank works through; `test` may or may not complete a request, so it is passed over and the
 //! `wait` behind it waits; communicators are passed over too. An operation before `init` is refused, because its unit would be a guess.
 
-use super::{MOST_OPS, Reading, lines, shown, words};
+use super::{MOST_OPS, Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId, nearest};
 use crate::mpi::benchmark::MOST_RANKS;
 use crate::mpi::{Body, Collective, Job, Kind, Op, Step};
@@ -108,7 +108,7 @@ fn index(text: &str, reading: &mut Reading) -> Option<Vec<(Span, String)>> {
             }
             reading.error(span, "no file name", "a line of an index is one name without blanks");
         } else if name.len() > 4096 {
-            reading.error((start, start + 40), "a file name of more than 4096 bytes", "");
+            reading.error(beginning(text, start), "a file name of more than 4096 bytes", "");
         } else if files.len() >= MOST_RANKS as usize {
             reading.error(span, format!("more than {MOST_RANKS} files"), "");
         } else {
@@ -118,11 +118,7 @@ fn index(text: &str, reading: &mut Reading) -> Option<Vec<(Span, String)>> {
         return None;
     }
     if files.is_empty() {
-        reading.error(
-            (0, text.len().min(80)),
-            "an empty trace",
-            "a line of a trace is `rank op arguments`, e.g. `0 init`",
-        );
+        reading.error(beginning(text, 0), "an empty trace", "a line of a trace is `rank op arguments`, e.g. `0 init`");
         return None;
     }
     Some(files)

@@ -116,8 +116,9 @@ fn imb_columns(name: &str) -> Option<&'static [Cell]> {
     })
 }
 
-/// Every column of IMB is 13 wide.
+/// Every column of IMB is 13 wide; a number keeps a blank before it even where it is too large for that.
 const WIDTH: usize = 13;
+const NUMBER: usize = WIDTH - 1;
 
 fn imb(table: &Table) -> String {
     let pmb = table.version.starts_with("2.");
@@ -169,13 +170,13 @@ fn imb_block(block: &Block, mbyte: u64, pmb: bool, out: &mut String) {
         let us = |t: Option<f64>| t.unwrap_or(0.0) * 1e6;
         for column in columns {
             let _ = match column {
-                Cell::Bytes => write!(out, "{:>WIDTH$}", row.bytes.unwrap_or(0)),
-                Cell::Repetitions => write!(out, "{:>WIDTH$}", row.repetitions.unwrap_or(0)),
-                Cell::Time | Cell::Max => write!(out, "{:>WIDTH$.2}", us(row.t_max)),
-                Cell::Min => write!(out, "{:>WIDTH$.2}", us(row.t_min)),
-                Cell::Avg => write!(out, "{:>WIDTH$.2}", us(row.t_avg)),
-                Cell::Rate => write!(out, "{:>WIDTH$.2}", row.rate.unwrap_or(0.0) / mbyte as f64),
-                Cell::Messages => write!(out, "{:>WIDTH$.0}", row.messages.unwrap_or(0.0)),
+                Cell::Bytes => write!(out, " {:>NUMBER$}", row.bytes.unwrap_or(0)),
+                Cell::Repetitions => write!(out, " {:>NUMBER$}", row.repetitions.unwrap_or(0)),
+                Cell::Time | Cell::Max => write!(out, " {:>NUMBER$.2}", us(row.t_max)),
+                Cell::Min => write!(out, " {:>NUMBER$.2}", us(row.t_min)),
+                Cell::Avg => write!(out, " {:>NUMBER$.2}", us(row.t_avg)),
+                Cell::Rate => write!(out, " {:>NUMBER$.2}", row.rate.unwrap_or(0.0) / mbyte as f64),
+                Cell::Messages => write!(out, " {:>NUMBER$.0}", row.messages.unwrap_or(0.0)),
             };
         }
         out.push('\n');
@@ -205,14 +206,12 @@ fn osu(table: &Table) -> String {
             let _ = write!(out, "{:<10}", "# Size");
         }
         let head = match (collective, rate) {
-            (true, _) if !sized => "# Avg Latency(us)",
             (true, _) => "Avg Latency(us)",
             (_, true) if many => "MB/s",
             (_, true) => "Bandwidth (MB/s)",
             _ => "Latency (us)",
         };
-        let wide = if sized { 18 } else { 17 };
-        let _ = write!(out, "{head:>wide$}");
+        let _ = if sized { write!(out, "{head:>18}") } else { write!(out, "# {head}") };
         if many {
             let _ = write!(out, "{:>18}", "Messages/s");
         }
@@ -230,13 +229,13 @@ fn osu(table: &Table) -> String {
                 (_, true) => row.rate.unwrap_or(0.0) / table.mbyte as f64,
                 _ => us(row.t_max),
             };
-            let _ = write!(out, "{value:>wide$.2}");
+            let _ = if sized { write!(out, " {value:>17.2}") } else { write!(out, "{value:>17.2}") };
             if many {
-                let _ = write!(out, "{:>18.2}", row.messages.unwrap_or(0.0));
+                let _ = write!(out, " {:>17.2}", row.messages.unwrap_or(0.0));
             }
             if full {
-                let _ = write!(out, "{:>18.2}{:>18.2}", us(row.t_min), us(row.t_max));
-                let _ = write!(out, "{:>12}", row.repetitions.unwrap_or(0));
+                let _ = write!(out, " {:>17.2} {:>17.2}", us(row.t_min), us(row.t_max));
+                let _ = write!(out, " {:>11}", row.repetitions.unwrap_or(0));
             }
             out.push('\n');
         }
@@ -245,7 +244,7 @@ fn osu(table: &Table) -> String {
 }
 
 /// Whether a test of OSU is of pairs of ranks.
-fn pairs(name: &str) -> bool {
+pub(super) fn pairs(name: &str) -> bool {
     matches!(name, "osu_latency" | "osu_multi_lat" | "osu_bw" | "osu_bibw" | "osu_mbw_mr")
 }
 

@@ -2,6 +2,7 @@
 //! line for Perfetto.
 
 pub mod chart;
+pub mod compare;
 pub mod diff;
 pub mod instrument;
 pub mod pcapng;

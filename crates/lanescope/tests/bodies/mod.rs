@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod invariants;
+pub mod programs;
 pub mod simulated;
 pub mod tree;
 
@@ -24,13 +25,17 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 6] = [
+pub const TARGETS: [(&str, Body); 10] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
     ("report", report),
     ("wire", calculator),
     ("tree", grown),
+    ("ti", programs::ti),
+    ("goal", programs::goal),
+    ("imb", programs::imb),
+    ("osu", programs::osu),
 ];
 
 /// A small valid scenario, for what needs one beside its own input.

@@ -61,3 +61,13 @@ fn osu_outputs_are_read_and_printed_again_to_the_byte() {
         assert_eq!(printed.split_once('\n').map(|p| p.1), Some(text.as_str()));
     }
 }
+
+#[test]
+fn a_real_table_agrees_with_itself() {
+    let Some((_, real)) = read("juno-gbe-IMB41-MPI1-internode.txt") else { return };
+    let points = pens::compare::points(&real);
+    let comparison = pens::compare::compare(&points, &[], &points);
+    assert_eq!((comparison.rows.len(), comparison.left_out.len()), (points.len(), 0));
+    assert!(comparison.rows.iter().all(|r| r.simulated_off == Some(0.0) && r.estimate.is_none()));
+    assert_eq!(comparison.parts.len(), 17);
+}
