@@ -64,14 +64,23 @@ pub(super) struct Adapter {
     pub(super) inward: u64,
 }
 
+/// Messages to one endpoint, in order: a list through the messages.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    to: u32,
+    first: u32,
+    last: u32,
+}
+
 /// A port of an adapter.
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub(super) adapter: u32,
     /// The wire that leaves it.
     pub(super) wire: u32,
-    /// Messages that are not taken apart yet, in order.
-    sends: VecDeque<u32>,
+    /// Messages that are not taken apart yet: connections take turns, a packet each.
+    connections: Vec<Connection>,
+    turn: usize,
     /// Packets whose data are on their way from host memory, in order.
     pending: VecDeque<u32>,
     /// Whether the engine is at the first of them.
@@ -84,8 +93,16 @@ pub(super) struct Port {
 
 impl Port {
     pub(super) fn new(adapter: u32, wire: u32) -> Port {
-        let (sends, pending) = (VecDeque::new(), VecDeque::new());
-        Port { adapter, wire, sends, pending, going: false, asked: 0, opening: 0 }
+        let (connections, pending) = (Vec::new(), VecDeque::new());
+        Port { adapter, wire, connections, turn: 0, pending, going: false, asked: 0, opening: 0 }
+    }
+
+    /// The connection whose turn it is among those whose first message may go.
+    #[inline]
+    fn ready(&self, messages: &[Message]) -> Option<usize> {
+        let n = self.connections.len();
+        let all = (self.turn..n).chain(0..self.turn.min(n));
+        all.into_iter().find(|i| messages[self.connections[*i].first as usize].fetched)
     }
 
     /// Whether it waits for its host.
@@ -111,6 +128,8 @@ pub(super) struct Message {
     begun: bool,
     pub(super) from: u32,
     pub(super) to: u32,
+    /// The next one of its connection.
+    next: u32,
     pub(super) bytes: u64,
     pub(super) born: u64,
     /// Not taken apart yet; not come; not in host memory.
@@ -131,6 +150,7 @@ impl Message {
             begun: false,
             from,
             to,
+            next: NONE,
             bytes: post.bytes,
             born: post.at,
             left: post.bytes,
@@ -177,9 +197,15 @@ impl Fabric {
     /// It has dealt with it.
     pub(super) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
         let m = &self.messages.all[message as usize];
-        let (from, inline) = (m.from, m.inline);
+        let (from, to, inline) = (m.from, m.to, m.inline);
         let port = &mut self.ports[from as usize];
-        port.sends.push_back(message);
+        match port.connections.iter_mut().find(|c| c.to == to) {
+            Some(c) => {
+                let last = std::mem::replace(&mut c.last, message);
+                self.messages.all[last as usize].next = message;
+            }
+            None => port.connections.push(Connection { to, first: message, last: message }),
+        }
         let a = &self.adapters[port.adapter as usize];
         match a.host {
             Some(ways) if !inline && a.descriptor > 0 => {
@@ -212,12 +238,13 @@ impl Fabric {
         let mut new = false;
         loop {
             let p = &self.ports[port as usize];
-            let Some(&message) = p.sends.front() else { break };
+            let Some(turn) = p.ready(&self.messages.all) else { break };
+            let message = p.connections[turn].first;
             let m = self.messages.all[message as usize];
             let run = &self.runs[m.run as usize];
             let payload = m.left.min(run.mtu as u64);
             let a = &self.adapters[p.adapter as usize];
-            if !m.fetched || p.asked > 0 && p.asked + payload > a.ahead || p.pending.len() > MOST_PENDING {
+            if p.asked > 0 && p.asked + payload > a.ahead || p.pending.len() > MOST_PENDING {
                 break;
             }
             let last = payload == m.left;
@@ -243,11 +270,16 @@ impl Fabric {
             let m = &mut self.messages.all[message as usize];
             m.left -= payload;
             m.begun = true;
+            let next = m.next;
             let p = &mut self.ports[port as usize];
             p.asked += payload;
             p.pending.push_back(id);
-            if last {
-                p.sends.pop_front();
+            p.turn = turn + 1;
+            if last && next == NONE {
+                p.connections.remove(turn);
+                p.turn = turn;
+            } else if last {
+                p.connections[turn].first = next;
             }
             match host {
                 Some(ways) => self.ask(ways.read, payload, Job::Data(id), now),
