@@ -2,7 +2,7 @@
 //!
 //! A message is a train of packets through stages: the sender's engine and doorbell, its host memory, the wires on its way, the receiver's engine, its host
 //! memory. Each stage takes the first packet when it is there and the stage is free, and the last no earlier than it has come: T = sum of what the first needs + what the slowest
-//! stage needs for the rest. A shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
+//! stage needs for the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
 
 use super::super::{alone, bus, latency, outcome};
 use crate::mpi::{Post, What};
@@ -285,11 +285,12 @@ impl<'a> Carrier<'a> {
         for (i, hop) in hops.iter().enumerate() {
             let [full, last, ack] = [full, last, ACK].map(|b| b * hop.byte);
             let (first_in, last_in) = when;
-            let free = self.free[hop.timeline];
-            let begin = first_in.max(free);
             let total = (train.n - 1.0) * full + last;
-            let end = (begin + total).max(last_in + last);
-            self.free[hop.timeline] = end;
+            let free = self.free[hop.timeline].max(first_in) + total;
+            self.free[hop.timeline] = free;
+            // As in `stage`: one packet waits for those before it, trains take turns.
+            let begin = if train.n > 1.0 { first_in } else { free - total };
+            let end = (begin + total).max(last_in + last).max(free);
             self.used[hop.timeline] += total;
             let (first_out, last_out) = (begin + if train.n > 1.0 { full } else { last }, end);
             let (first_size, ahead) = (if train.n > 1.0 { full } else { last }, hop.head.map(|h| h * hop.byte));
@@ -334,19 +335,22 @@ impl<'a> Carrier<'a> {
         end
     }
 
-    /// A train through a stage: when its first and its last packet leave.
+    /// A train through a stage: when its first and its last packet leave. Trains that meet here take turns, so none waits for another's end; but all of them
+    /// together take their time.
     fn stage(&mut self, timeline: usize, when: (f64, f64), train: &Train, full: Leg, last: Leg) -> (f64, f64) {
-        let first = if train.n > 1.0 { full } else { last };
-        let begin = when.0.max(self.free[timeline]);
-        let rest = (train.n - 1.0) * full.next;
         let shared = (train.n - 1.0) * full.shared + last.shared;
-        let first_out = begin + first.alone;
-        // The first takes its whole time, the others follow as fast as they may.
-        let last_out =
-            if train.n > 1.0 { (first_out + rest - full.next + last.next).max(when.1 + last.alone) } else { first_out };
-        self.free[timeline] = begin + shared;
+        let free = self.free[timeline].max(when.0) + shared;
+        self.free[timeline] = free;
         self.used[timeline] += shared;
-        (first_out, last_out)
+        if train.n <= 1.0 {
+            // One packet waits for those before it.
+            let out = when.0.max(free - shared) + last.alone;
+            return (out, out);
+        }
+        // The first takes its whole time, the others follow as fast as they may.
+        let first_out = when.0 + full.alone;
+        let paced = first_out + (train.n - 2.0) * full.next + last.next;
+        (first_out, paced.max(when.1 + last.alone).max(free + full.alone - full.shared))
     }
 
     /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its host.
