@@ -399,7 +399,7 @@ impl Run {
 
     /// Ends a run whose programs have ended, or have failed.
     fn finished(&mut self) -> bool {
-        if let Some(what) = self.sides.cluster.fault() {
+        if let Some(what) = self.sides.fault() {
             self.now = self.now.max(self.agenda.past());
             self.end(Ending::Fault { what });
             return true;

@@ -32,14 +32,17 @@ impl World for Sides {
             self.pcie.on(slot, now, agenda)
         } else if slot >= self.split[2] {
             self.cluster.on(slot, now, agenda);
-            self.ask_for_clusters(agenda);
+            self.exchange(now, agenda);
         } else if slot >= self.split[1] {
             self.bus.on(slot, now, agenda)
         } else if slot == self.storage.slot {
             self.storage.on(now);
             self.ask(agenda);
         } else {
-            self.ethernet.on(slot, now, agenda)
+            self.ethernet.on(slot, now, agenda);
+            if self.ethernet.has_news() {
+                self.exchange(now, agenda);
+            }
         }
         if !self.pcie.net.done.is_empty() || self.bus.has_done() {
             self.tell(now, agenda);
@@ -59,15 +62,38 @@ impl Sides {
         agenda.set(self.storage.slot, self.storage.next());
     }
 
-    /// The same of channel adapters.
+    /// What channel adapters and their stations on Ethernet tell one another, and what adapters want of their hosts' buses.
     #[inline]
-    fn ask_for_clusters(&mut self, agenda: &mut Agenda) {
+    fn exchange(&mut self, now: u64, agenda: &mut Agenda) {
+        while !self.cluster.told().is_empty() || self.ethernet.has_news() {
+            self.pass_on(now, agenda);
+        }
         for (way, transfer) in self.cluster.asked().drain(..) {
             match way {
                 cluster::Way::Pcie(flow) => self.pcie.feed(flow.0, transfer, agenda),
                 cluster::Way::Bus(flow) => self.bus.feed(flow, transfer, agenda),
             }
         }
+    }
+
+    /// One round between adapters and stations, in order.
+    fn pass_on(&mut self, now: u64, agenda: &mut Agenda) {
+        let mut told = std::mem::take(self.cluster.told());
+        for (station, what) in told.drain(..) {
+            self.ethernet.told(station, what, now, agenda);
+        }
+        // What they answer comes behind it.
+        *self.cluster.told() = told;
+        let mut news = std::mem::take(self.ethernet.news());
+        for one in news.drain(..) {
+            self.cluster.hears(one, now, agenda);
+        }
+        *self.ethernet.news() = news;
+    }
+
+    /// What ended a program before its time.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.cluster.fault().or_else(|| self.ethernet.fault())
     }
 
     /// Tells who asked which DMA is done, or will be: a write is announced when its last bit is in, and is done a little later.
@@ -85,7 +111,7 @@ impl Sides {
             }
         }
         self.done = done;
-        self.ask_for_clusters(agenda);
+        self.exchange(now, agenda);
         if stored {
             self.ask(agenda);
         }
@@ -94,13 +120,13 @@ impl Sides {
     /// Wires a plan; everything begins at time 0.
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);
-        let (ethernet, slots, begin) = ethernet::Fabric::build(&plan.network, seed, split);
+        let (ethernet, slots, begin) = ethernet::Fabric::build(plan, seed, split);
         let last = split as usize + slots;
         let storage = storage::Fabric::build(&plan.storage, seed, last as u32);
         let behind = last as u32 + 1;
         let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
         let own = behind + buses as u32;
-        let (cluster, fabric) = cluster::Fabric::build(&plan.cluster, plan.stop.until.0, own);
+        let (cluster, fabric) = cluster::Fabric::build(plan, own);
         let mut agenda = Agenda::new(own as usize + fabric);
         pcie.begin(&mut agenda);
         begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));

@@ -1,8 +1,9 @@
 //! How messages are carried in closed form: every message by itself over an otherwise known system, with a timeline for each thing that carries one packet at a time.
 //!
 //! A message is a train of packets through stages: the sender's engine and doorbell, its host memory, the wires on its way, the receiver's engine, its host
-//! memory. Each stage takes the first packet when it is there and the stage is free, and the last no earlier than it has come: T = sum of what the first needs + what the slowest
-//! stage needs for the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
+//! memory. Each stage takes the first packet when it is there, and the last full one and the last no earlier than they have come: T = sum of what the first needs + what the
+//! slowest stage needs for the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A shared bus is one timeline for
+//! both of its directions; that is where a message that goes meets one that comes.
 
 use super::super::{alone, bus, latency, outcome};
 use crate::mpi::{Post, What};
@@ -31,9 +32,9 @@ struct Leg {
 struct Side {
     /// Adapters of one class are alike.
     class: u32,
-    /// Timelines: the bus both ways, or reads and writes of PCIe; the engine's work requests, its packets out and in.
-    read: usize,
-    write: usize,
+    /// Timelines: of reads and writes what they share (the bus, or each by itself on PCIe) and the adapter's own pace; the engine's work requests, its packets out and in.
+    read: (usize, usize),
+    write: (usize, usize),
     work: usize,
     out: usize,
     inward: usize,
@@ -50,6 +51,8 @@ struct Hop {
     /// Bytes until the next part may act, and what it then takes; of the last, all.
     head: Option<f64>,
     latency: f64,
+    /// Bytes behind a packet in which the wire rests.
+    gap: f64,
 }
 
 /// All that carries messages, with the time from which each is free.
@@ -108,10 +111,13 @@ impl<'a> Carrier<'a> {
                     Some(Dma::Bus { read, .. }) => {
                         let device = plan.buses.flows[read as usize].device;
                         let bus = buses + plan.buses.devices[device as usize].bus as usize;
-                        (bus, bus)
+                        ((bus, timeline(Named::Reads(i))), (bus, timeline(Named::Writes(i))))
                     }
-                    Some(Dma::Pcie { .. }) => (timeline(Named::Reads(i)), timeline(Named::Writes(i))),
-                    None => (0, 0),
+                    Some(Dma::Pcie { .. }) => {
+                        let (read, write) = (timeline(Named::Reads(i)), timeline(Named::Writes(i)));
+                        ((read, read), (write, write))
+                    }
+                    None => ((0, 0), (0, 0)),
                 };
                 let (work, out, inward) =
                     (timeline(Named::Work(i)), timeline(Named::Packets(i)), timeline(Named::Packets(i)));
@@ -226,7 +232,8 @@ impl<'a> Carrier<'a> {
                 };
                 let byte = network.link(wire).rate.typical.byte_fs() as f64;
                 let delay = network.delay(wire, corner).fs() as f64;
-                self.hops.push(Hop { timeline: first + wire as usize, byte, delay, head, latency });
+                let gap = ethernet::GAP as f64;
+                self.hops.push(Hop { timeline: first + wire as usize, byte, delay, head, latency, gap });
             }
             return;
         }
@@ -237,7 +244,7 @@ impl<'a> Carrier<'a> {
             };
             let byte = SECOND / cluster.link(wire).rate.typical.data_rate().bytes();
             let delay = cluster.delay(wire, corner).fs() as f64;
-            self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency });
+            self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency, gap: 0.0 });
         }
     }
 
@@ -259,20 +266,20 @@ impl<'a> Carrier<'a> {
         at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
         if source.hosted && !inline {
             let leg = self.leg(from, true, k.descriptor_bytes.at(corner).0);
-            self.used[source.read] += leg.shared;
+            self.used[source.read.0] += leg.shared;
             at += leg.alone;
         }
         let operation = if post.what == What::Data { Operation::WriteImmediate } else { Operation::Send };
         let n = post.bytes.div_ceil(mtu).max(1);
         let train = Train { n: n as f64, full: post.bytes.min(mtu), last: post.bytes - (n - 1) * mtu };
-        let mut when = (at, at);
+        let mut when = When { first: at, full: at, last: at };
         if source.hosted && !inline {
             let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
             when = self.stage(source.read, when, &train, first, last);
         }
         let packet = |time: f64| Leg { alone: time, shared: time, next: time };
         let engine = packet(k.packet_time.at(corner).fs() as f64);
-        when = self.stage(source.out, when, &train, engine, engine);
+        when = self.stage((source.out, source.out), when, &train, engine, engine);
         self.way(endpoints[0], endpoints[1]);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
         let bytes = |payload: u64| {
@@ -280,51 +287,56 @@ impl<'a> Carrier<'a> {
             packet.wire(if ethernet { ROCE } else { INFINIBAND }) as f64
         };
         let (full, last) = (bytes(train.full), bytes(train.last));
+        let ack = Packet::ack(Service::Rc).wire(if ethernet { ROCE } else { INFINIBAND }) as f64;
         let hops = std::mem::take(&mut self.hops);
         let mut back = 0.0;
         for (i, hop) in hops.iter().enumerate() {
-            let [full, last, ack] = [full, last, ACK].map(|b| b * hop.byte);
-            let (first_in, last_in) = when;
+            let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
+            let many = train.n > 1.0;
             let total = (train.n - 1.0) * full + last;
-            let free = self.free[hop.timeline].max(first_in) + total;
+            let free = self.free[hop.timeline].max(when.first) + total;
             self.free[hop.timeline] = free;
-            // As in `stage`: one packet waits for those before it, trains take turns.
-            let begin = if train.n > 1.0 { first_in } else { free - total };
-            let end = (begin + total).max(last_in + last).max(free);
             self.used[hop.timeline] += total;
-            let (first_out, last_out) = (begin + if train.n > 1.0 { full } else { last }, end);
-            let (first_size, ahead) = (if train.n > 1.0 { full } else { last }, hop.head.map(|h| h * hop.byte));
-            // A faster wire behind a switch waits, so that it never runs dry.
+            // As in `stage`: one packet waits for those before it, trains take turns.
+            let begin = if many { when.first } else { free - total };
+            let before = begin + (train.n - 1.0) * full;
+            let full_end = if many { before.max(when.full + full).max(free - last) } else { begin + last };
+            let end = if many { (full_end + last).max(when.last + last) } else { full_end };
+            let ahead = hop.head.map(|h| h * hop.byte);
+            // A faster wire behind a switch waits: so that it never runs dry, or on Ethernet for the whole frame.
             let lead = |size: f64| match (ahead, hops.get(i + 1)) {
-                (Some(head), Some(next)) => (size - head).min(size * (next.byte / hop.byte).min(1.0)).max(0.0),
+                (Some(_), Some(next)) if ethernet && next.byte < hop.byte => 0.0,
+                (Some(head), Some(next)) => (size - gap - head).min(size * (next.byte / hop.byte).min(1.0)).max(0.0),
                 _ => 0.0,
             };
-            when = (
-                first_out - lead(first_size) + hop.delay + hop.latency,
-                last_out - lead(last) + hop.delay + hop.latency,
-            );
-            back += hop.delay + hop.latency + if ahead.is_some() { 9.0 * hop.byte } else { ack };
+            let (size, after) = (if many { full } else { last }, hop.delay + hop.latency - gap);
+            when = When {
+                first: begin + size - lead(size) + after,
+                full: full_end - lead(size) + after,
+                last: end - lead(last) + after,
+            };
+            back += hop.delay + hop.latency + ahead.unwrap_or(ack - gap);
         }
         self.hops = hops;
         let engine = packet(other.packet_time.at(corner).fs() as f64);
-        when = self.stage(target.inward, when, &train, engine, engine);
+        when = self.stage((target.inward, target.inward), when, &train, engine, engine);
         let receive = other.receive_latency.at(corner).fs() as f64;
-        when = (when.0 + receive, when.1 + receive);
-        let acknowledged = when.1 + back;
+        when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
+        let acknowledged = when.last + back;
         if target.hosted {
             let (first, last) = (self.leg(to, false, train.full), self.leg(to, false, train.last));
             when = self.stage(target.write, when, &train, first, last);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
-            self.used[target.write] += done.shared;
-            when.1 += done.next;
+            self.used[target.write.0] += done.shared;
+            when.last += done.next;
         }
         let mut sent = acknowledged;
         if source.hosted {
             let done = self.leg(from, false, k.completion_bytes.at(corner).0);
-            self.used[source.write] += done.shared;
+            self.used[source.write.0] += done.shared;
             sent += done.alone;
         }
-        (when.1 as u64, sent as u64)
+        (when.last as u64, sent as u64)
     }
 
     /// Something that takes one at a time.
@@ -335,22 +347,26 @@ impl<'a> Carrier<'a> {
         end
     }
 
-    /// A train through a stage: when its first and its last packet leave. Trains that meet here take turns, so none waits for another's end; but all of them
-    /// together take their time.
-    fn stage(&mut self, timeline: usize, when: (f64, f64), train: &Train, full: Leg, last: Leg) -> (f64, f64) {
-        let shared = (train.n - 1.0) * full.shared + last.shared;
-        let free = self.free[timeline].max(when.0) + shared;
-        self.free[timeline] = free;
-        self.used[timeline] += shared;
-        if train.n <= 1.0 {
+    /// A train through a stage: when its packets leave. Trains that meet here take turns, so none waits for another's end; but all of them together take their
+    /// time, of what is shared and of what is the stage's own.
+    fn stage(&mut self, (bus, own): (usize, usize), when: When, train: &Train, full: Leg, last: Leg) -> When {
+        let (rest, more) = (train.n - 1.0, train.n > 1.0);
+        let [shared, pace] = [rest * full.shared + last.shared, rest * full.next + last.next];
+        let busy = self.free[bus].max(when.first) + shared;
+        let mine = if own == bus { busy } else { self.free[own].max(when.first) + pace };
+        (self.free[bus], self.free[own]) = (busy, if own == bus { busy } else { mine });
+        self.used[bus] += shared;
+        let pace = if own == bus { shared } else { pace };
+        if !more {
             // One packet waits for those before it.
-            let out = when.0.max(free - shared) + last.alone;
-            return (out, out);
+            let end = (busy - shared).max(mine - pace) + last.alone;
+            return When { first: end, full: end, last: end };
         }
         // The first takes its whole time, the others follow as fast as they may.
-        let first_out = when.0 + full.alone;
-        let paced = first_out + (train.n - 2.0) * full.next + last.next;
-        (first_out, paced.max(when.1 + last.alone).max(free + full.alone - full.shared))
+        let first = when.first + full.alone;
+        let others = (busy - last.shared - full.shared).max(mine - last.next - full.next) + full.alone;
+        let before = (first + (rest - 1.0) * full.next).max(when.full + full.alone).max(others);
+        When { first, full: before, last: (before + last.next).max(when.last + last.alone) }
     }
 
     /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its host.
@@ -374,8 +390,13 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// Bytes of an acknowledgement on a wire of InfiniBand.
-const ACK: f64 = 32.0;
+/// When the first packet of a train, the last full one and the last leave a stage; the last may be short.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    first: f64,
+    full: f64,
+    last: f64,
+}
 
 /// The packets of a message: how many, and the payload of a full one and of the last.
 struct Train {
@@ -404,14 +425,4 @@ fn class_of(plan: &Plan, adapter: &Adapter) -> String {
         None => {}
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_acknowledgement_has_so_many_bytes() {
-        assert_eq!(Packet::ack(Service::Rc).wire(INFINIBAND) as f64, ACK);
-    }
 }

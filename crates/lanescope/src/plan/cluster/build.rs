@@ -1,13 +1,14 @@
 //! From a scenario's channel adapters, switches, links and flows of ranks to [`Cluster`].
 
-use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, ROCE, Switch};
+use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, roce};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::Flow;
 use crate::plan::address::{self, Directory};
 use crate::plan::bus::Buses;
 use crate::plan::dma::{self, Engine, Host};
 use crate::plan::network::{MOST_SWITCHES, Network, NodeId, Routes, Wired};
-use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, Service};
+use crate::protocol::ethernet::PRIORITIES;
+use crate::protocol::infiniband::Mtu;
 use crate::scenario::keys::{self, MOST_LANES};
 use crate::scenario::quantity::Name;
 use crate::scenario::{FabricKeys, MAX_THINGS, Named, Scenario};
@@ -63,6 +64,7 @@ pub(in crate::plan) fn build(
                     port,
                     station: station.filter(|_| port == 0),
                     out: None,
+                    pausing: None,
                 }));
                 cluster.adapters.push(Adapter { name, group, keys: keys.clone(), host: side, first });
             }
@@ -109,6 +111,9 @@ pub(in crate::plan) fn build(
         if let Some(job) = place(diagnostics, scenario, &nodes, &cluster, network, flow) {
             cluster.jobs.push(job);
         }
+    }
+    if !diagnostics.has_errors() {
+        roce::pausing(diagnostics, &mut cluster, network);
     }
     cluster
 }
@@ -378,10 +383,18 @@ fn place(
             return None;
         }
     }
-    let lanes = cluster.links.iter().map(|l| l.lanes.typical.get()).min().unwrap_or(1);
+    let on_ethernet = cluster.endpoints[first as usize].station.is_some();
+    let lanes = match on_ethernet {
+        true => PRIORITIES,
+        false => cluster.links.iter().map(|l| l.lanes.typical.get()).min().unwrap_or(1),
+    };
     if k.lane.typical >= lanes {
         let d = Diagnostic::error(k.lane.span.unwrap_or(flow.span), format!("virtual lane {}", k.lane.typical));
-        diagnostics.push(d.hint(format!("the links have lanes 0 to {}", lanes - 1)));
+        let what = if on_ethernet { "it is a priority of Ethernet, here:" } else { "the links have lanes" };
+        diagnostics.push(d.hint(format!("{what} 0 to {}", lanes - 1)));
+        return None;
+    }
+    if on_ethernet && !roce::lossless(diagnostics, network, &flow.name) {
         return None;
     }
     let mtu = mtu(diagnostics, cluster, network, first, span)?;
@@ -394,18 +407,11 @@ fn mtu(diagnostics: &mut Diagnostics, cluster: &Cluster, network: &Network, firs
     if cluster.endpoints[first as usize].station.is_none() {
         return cluster.links.iter().map(|l| l.mtu.typical.bytes()).min();
     }
-    let room = network.links.iter().map(|l| l.mtu.typical.0).min()?;
-    let first = |mtu: Mtu| Packet {
-        operation: Operation::Write,
-        service: Service::Rc,
-        position: Position::First,
-        payload: mtu.bytes(),
-    };
-    let client = |mtu: Mtu| first(mtu).client_data(ROCE);
-    let mtu = Mtu::ALL.into_iter().rev().find(|m| client(*m) <= room).map(Mtu::bytes);
+    let mtu = roce::mtu(network);
     if mtu.is_none() {
-        let what = format!("an MTU of {} holds no packet of RoCE", Bytes(room));
-        let least = client(Mtu::ALL[0]);
+        let room = network.links.iter().map(|l| l.mtu.typical).min()?;
+        let what = format!("an MTU of {room} holds no packet of RoCE");
+        let least = roce::client_data(Mtu::ALL[0].bytes());
         diagnostics.push(Diagnostic::error(span, what).hint(format!("at least {least} B")));
     }
     mtu

@@ -4,8 +4,10 @@
 //! station on Ethernet is (RoCE). What an adapter moves to and from host memory are flows of its host's side that it feeds, like those of storage.
 
 mod build;
+pub(super) mod roce;
 
 pub(super) use build::build;
+pub use roce::Pausing;
 
 use super::network::{NodeId, Routes};
 use super::{Dma, Pio};
@@ -78,6 +80,8 @@ pub struct Endpoint {
     pub station: Option<NodeId>,
     /// The wire that leaves it, where it is InfiniBand's.
     pub out: Option<u32>,
+    /// When it pauses its neighbour on Ethernet, where programs send there.
+    pub pausing: Option<Pausing>,
 }
 
 /// A switch of InfiniBand.

@@ -31,6 +31,17 @@ pub struct Buffering {
     pub needs: u64,
 }
 
+impl Network {
+    /// What may still come in by one end of a link after the sender at the other was told to stop; `latency`: until the receiver notices.
+    pub(in crate::plan) fn headroom(&self, link: u32, end: u8, latency: Time) -> u64 {
+        let (link, longest) = (&self.links[link as usize], self.longest);
+        // A switch reacts at once; a station says how long it takes.
+        let response = self.station(link.ends[1 - end as usize]).map_or(Time::ZERO, |s| s.pause_response.typical);
+        let after = Time::from_fs(response.fs().saturating_add(latency.fs()));
+        ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), after, longest) + longest
+    }
+}
+
 impl Buffering {
     /// What a switch has, and what it would need.
     pub(super) fn of(network: &Network, index: usize, k: &EthernetSwitch) -> Buffering {
@@ -40,17 +51,8 @@ impl Buffering {
         let stations = network.nodes.len() as u64 - network.switches().count() as u64;
         let longest = network.longest_frame();
         // Of the worst port.
-        let headroom = (node.ports.iter())
-            .map(|&(link, end)| {
-                let link = &network.links[link as usize];
-                // Another switch reacts at once; a station says how long it takes.
-                let response = network.station(link.ends[1 - end as usize]);
-                let response = response.map_or(Time::ZERO, |s| s.pause_response.typical);
-                let after = Time::from_fs(response.fs().saturating_add(k.latency.typical.fs()));
-                ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), after, longest) + longest
-            })
-            .max()
-            .unwrap_or(0);
+        let headroom =
+            (node.ports.iter()).map(|&(link, end)| network.headroom(link, end, k.latency.typical)).max().unwrap_or(0);
         // A stopped destination holds up the application; what adapters hold comes all the same.
         let neighbours = node.ports.iter().map(|&(link, end)| network.links[link as usize].ends[1 - end as usize]);
         let adapter = neighbours

@@ -4,6 +4,7 @@ use super::routes::{MOST_SWITCHES, Routes, Wired};
 use super::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::address::{self, Directory};
+use crate::plan::cluster;
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
@@ -89,11 +90,14 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
             Priority::Destination => s.numbers.iter().map(|n| *n as u8).collect(),
         })
         .collect();
+    // Programs of ranks come later, but their frames are Ethernet's, too.
+    let (data, priorities) = cluster::roce::carried(scenario, &network);
+    classes.extend(priorities);
     classes.sort_unstable();
     classes.dedup();
     network.classes = classes;
     let most = network.streams.iter().map(|s| network.payload(s)).max().unwrap_or(0);
-    network.longest = ethernet::frame(most);
+    network.longest = ethernet::frame(most.max(data));
     network.buffering = (0..network.nodes.len())
         .map(|i| match &network.nodes[i].keys {
             NodeKeys::Switch(k) => Some(Buffering::of(&network, i, k)),

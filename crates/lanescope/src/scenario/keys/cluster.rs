@@ -61,7 +61,8 @@ impl Shape for Speedup {
 
 table! {
     /// A channel adapter: on the host's side a device with DMA engines, on the other ports of InfiniBand or Ethernet. On PCIe it has the keys of an endpoint too, on
-    /// a PCI bus those of a device there; without either, its data are at hand.
+    /// a PCI bus those of a device there; without either, its data are at hand. On Ethernet (RoCE v2) it is a station, too: switches must pause, since nothing sends a lost
+    /// frame again, and DCQCN slows plain flows down, not its messages.
     ChannelAdapter, CHANNEL_ADAPTER, "a channel adapter" {
         /// Ports.
         adapter_ports: default NonZeroU32, Low = "1" Assumed Likely "most adapters are used with one port";
@@ -85,7 +86,7 @@ table! {
         header: default Header, Low = "\"4DW\"" Assumed Likely "buffers above 4 GiB";
         /// Payload of each port that it has asked for in host memory and not sent yet, at most; at least one packet.
         read_ahead: default Bytes, Low = "\"16 KiB\"" Assumed Guess "enough to hide the host's latency";
-        /// What each port holds of each virtual lane until it is in host memory: the credits that it gives. On Ethernet, when it is full up to two frames it pauses its neighbour.
+        /// What each port holds of each virtual lane until it is in host memory: the credits that it gives. On Ethernet (of each priority with PFC) the neighbour is paused before it overflows; unless stated it is large enough for that.
         receive_buffer: default Bytes, Low = "\"32 KiB\"" Assumed Guess "some packets of 4 KiB";
     }
 }
@@ -161,7 +162,7 @@ table! {
         reduce_rate: opt Rate, Low;
         /// What a processor computes.
         speed: default Speedup, Low = "{ low = \"0.3 Gflop/s\", typical = \"1 Gflop/s\", high = \"3 Gflop/s\" }" Assumed Guess "a core on sparse and dense loops, from 2004 to 2020";
-        /// Virtual lane of its packets.
+        /// Virtual lane of its packets; on Ethernet their priority.
         lane: default Count, One = "0" Standard Likely "service level 0";
     }
 }

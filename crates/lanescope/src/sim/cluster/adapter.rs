@@ -2,14 +2,16 @@
 //!
 //! Out: the doorbell comes over the bus, the engine deals with the work request and fetches its descriptor, then reads data ahead of its port, packet by packet; packets
 //! leave in order. In: a packet stays in the port's buffer until its data are in host memory, so a slow bus takes the credit away; the last one is acknowledged, and a
-//! completion is written behind the data.
+//! completion is written behind the data. On Ethernet the port's station does what a wire does otherwise.
 
+use super::super::ethernet::{Load, Told};
 use super::super::kernel::Agenda;
 use super::super::source::Transfer;
 use super::wire::{NONE, Packet, Why};
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
 use crate::plan::FlowId;
+use crate::plan::network::NodeId;
 use crate::protocol::infiniband::{BLOCK, END, START};
 use std::collections::VecDeque;
 
@@ -76,8 +78,11 @@ struct Connection {
 #[derive(Clone, Debug)]
 pub(super) struct Port {
     pub(super) adapter: u32,
-    /// The wire that leaves it.
+    /// The wire that leaves it; [`NONE`] where it is a station of Ethernet.
     pub(super) wire: u32,
+    station: Option<NodeId>,
+    /// What the station was told of its waiting for its host.
+    said: bool,
     /// Messages that are not taken apart yet: connections take turns, a packet each.
     connections: Vec<Connection>,
     turn: usize,
@@ -92,9 +97,9 @@ pub(super) struct Port {
 }
 
 impl Port {
-    pub(super) fn new(adapter: u32, wire: u32) -> Port {
+    pub(super) fn new(adapter: u32, wire: u32, station: Option<NodeId>) -> Port {
         let (connections, pending) = (Vec::new(), VecDeque::new());
-        Port { adapter, wire, connections, turn: 0, pending, going: false, asked: 0, opening: 0 }
+        Port { adapter, wire, station, said: false, connections, turn: 0, pending, going: false, asked: 0, opening: 0 }
     }
 
     /// The connection whose turn it is among those whose first message may go.
@@ -160,7 +165,7 @@ impl Message {
     }
 }
 
-/// Bytes of a packet around its data, LRH to VCRC, by whether it is of a write, and the first and the last of its message.
+/// Bytes of a packet around its data, by whether it is of a write, and the first and the last of its message.
 pub(super) type Overheads = [[[u32; 2]; 2]; 2];
 
 impl Fabric {
@@ -227,9 +232,36 @@ impl Fabric {
 
     /// The wire of a port has nothing to send because its host is not so far.
     fn waits(&mut self, port: u32, now: u64) {
-        let w = &mut self.wires[self.ports[port as usize].wire as usize];
-        if w.waiting == 0 {
-            w.idles(now, Why::Host);
+        let p = &mut self.ports[port as usize];
+        match self.wires.get_mut(p.wire as usize) {
+            Some(w) if w.waiting == 0 && p.fetches() => w.idles(now, Why::Host),
+            Some(_) => {}
+            None => {
+                let fetches = p.fetches();
+                if let Some(station) = p.station.filter(|_| std::mem::replace(&mut p.said, fetches) != fetches) {
+                    self.told.push((station, Told::Fetches(fetches)));
+                }
+            }
+        }
+    }
+
+    /// A packet leaves by a port: for its wire, or its station.
+    fn leaves(&mut self, port: u32, id: u32) {
+        let (port, p) = (&self.ports[port as usize], &self.packets.all[id as usize]);
+        if let Some(w) = self.wires.get_mut(port.wire as usize) {
+            if p.ack { w.queue_first(id, &mut self.packets) } else { w.queue(id, &mut self.packets) }
+        } else if let (Some(station), Some(to)) = (port.station, self.ports[p.to as usize].station) {
+            let (client, payload, class, ack) = (p.bytes, p.payload, p.lane, p.ack);
+            self.told.push((station, Told::Frame(Load { packet: id, to, client, payload, class, ack })));
+        }
+    }
+
+    /// A packet has left the buffer that it came in by.
+    fn frees(&mut self, p: &Packet, now: u64, agenda: &mut Agenda) {
+        if p.held != NONE {
+            self.release(p.held, p.lane, p.blocks, now, agenda);
+        } else if let Some(station) = self.ports[p.to as usize].station.filter(|_| !p.ack) {
+            self.told.push((station, Told::Frees(p.lane, p.bytes)));
         }
     }
 
@@ -248,7 +280,8 @@ impl Fabric {
                 break;
             }
             let last = payload == m.left;
-            let overhead = self.overheads[m.write as usize][!m.begun as usize][last as usize];
+            let roce = p.wire == NONE;
+            let overhead = self.overheads[roce as usize][m.write as usize][!m.begun as usize][last as usize];
             let bytes = (payload as u32).next_multiple_of(4) + overhead;
             let host = a.host.filter(|_| payload > 0 && !m.inline);
             let packet = Packet {
@@ -258,10 +291,10 @@ impl Fabric {
                 way: self.plan.way(m.to),
                 to: m.to,
                 message,
-                bytes: bytes + (START + END) as u32,
+                bytes,
                 payload: payload as u32,
                 held: NONE,
-                blocks: (bytes as u64).div_ceil(BLOCK) as u16,
+                blocks: blocks(bytes),
                 lane: run.lane,
                 ack: false,
                 ready: host.is_none(),
@@ -289,24 +322,19 @@ impl Fabric {
         if new {
             self.go(port, now, agenda);
         } else {
-            self.waits_if_fetching(port, now);
-        }
-    }
-
-    fn waits_if_fetching(&mut self, port: u32, now: u64) {
-        if self.ports[port as usize].fetches() {
             self.waits(port, now);
         }
     }
 
     /// Packets whose data are there go to the wire, in order.
     fn go(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
-        let (mut queued, p) = (false, &mut self.ports[port as usize]);
-        let wire = p.wire;
-        while let Some(&id) = p.pending.front()
-            && !p.going
-            && self.packets.all[id as usize].ready
-        {
+        let mut any = false;
+        loop {
+            let p = &mut self.ports[port as usize];
+            let Some(&id) = p.pending.front() else { break };
+            if p.going || !self.packets.all[id as usize].ready {
+                break;
+            }
             let a = &mut self.adapters[p.adapter as usize];
             if a.packet > 0 {
                 a.out = a.out.max(now) + a.packet;
@@ -316,24 +344,32 @@ impl Fabric {
                 break;
             }
             p.pending.pop_front();
-            self.wires[wire as usize].queue(id, &mut self.packets);
-            queued = true;
+            self.leaves(port, id);
+            any = true;
         }
-        if queued {
-            self.serve(wire, now, agenda);
+        if any {
+            self.sends(port, now, agenda);
         }
+        self.waits(port, now);
     }
 
     /// The engine is through with a packet.
     pub(super) fn gone(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
         let p = &mut self.ports[port as usize];
         p.going = false;
-        let wire = p.wire;
         if let Some(id) = p.pending.pop_front() {
-            self.wires[wire as usize].queue(id, &mut self.packets);
+            self.leaves(port, id);
         }
         self.go(port, now, agenda);
-        self.serve(wire, now, agenda);
+        self.sends(port, now, agenda);
+    }
+
+    /// There is something for a port's wire; a station looks by itself.
+    fn sends(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
+        let wire = self.ports[port as usize].wire;
+        if wire != NONE {
+            self.serve(wire, now, agenda);
+        }
     }
 
     /// A packet has come in whole.
@@ -346,7 +382,7 @@ impl Fabric {
             let p = *p;
             self.packets.drop(id);
             let completes = a.host.filter(|_| a.completion > 0).map(|ways| (ways.write, a.completion));
-            self.release(on, p.lane, p.blocks, now, agenda);
+            self.frees(&p, now, agenda);
             match completes {
                 Some((way, bytes)) => self.ask(way, bytes, Job::Sent(p.message), now),
                 None => self.tell(p.message, now, false),
@@ -355,6 +391,9 @@ impl Fabric {
         }
         a.inward = a.inward.max(now) + a.packet;
         let at = a.inward + a.receive;
+        if let Some(station) = self.ports[to as usize].station {
+            self.told.push((station, Told::Holds(p.lane, p.bytes)));
+        }
         if at > now {
             self.plan_at(at, Event::Accept(id));
         } else {
@@ -389,29 +428,30 @@ impl Fabric {
 
     /// Answers the last packet of a message.
     fn acknowledge(&mut self, p: &Packet, from: u32, now: u64, agenda: &mut Agenda) {
+        let port = p.to;
+        let bytes = self.acks[(self.ports[port as usize].wire == NONE) as usize];
         let ack = Packet {
             next: NONE,
             out: NONE,
             way: self.plan.way(from),
             to: from,
-            bytes: self.ack,
+            bytes,
             payload: 0,
             held: NONE,
-            blocks: (self.ack as u64 - START - END).div_ceil(BLOCK) as u16,
+            blocks: blocks(bytes),
             ack: true,
             ..*p
         };
-        let wire = self.ports[p.to as usize].wire;
         let id = self.packets.put(ack);
-        self.wires[wire as usize].queue_first(id, &mut self.packets);
-        self.serve(wire, now, agenda);
+        self.leaves(port, id);
+        self.sends(port, now, agenda);
     }
 
     /// A packet's data are in host memory: its place in the buffer is free.
     fn placed(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
         let p = self.packets.all[id as usize];
         self.packets.drop(id);
-        self.release(p.held, p.lane, p.blocks, now, agenda);
+        self.frees(&p, now, agenda);
         let m = &mut self.messages.all[p.message as usize];
         m.unplaced -= p.payload as u64;
         let a = &self.adapters[self.ports[p.to as usize].adapter as usize];
@@ -435,6 +475,11 @@ impl Fabric {
             Job::Sent(message) => self.tell(message, now, false),
         }
     }
+}
+
+/// Blocks of credit of a packet that takes so many bytes of a wire.
+fn blocks(bytes: u32) -> u16 {
+    (bytes as u64 - START - END).div_ceil(BLOCK) as u16
 }
 
 /// Packets that a port has taken apart and not sent, at most: empty ones count for no payload.

@@ -4,9 +4,9 @@ use super::adapter::{Adapter, Overheads, Port, Way, Ways};
 use super::wire::{Arena, NONE, Wire};
 use super::{Fabric, Run, Signal};
 use crate::mpi::{Machine, Placement};
-use crate::plan::cluster::{self, Cluster, INFINIBAND};
-use crate::plan::network::NodeId;
-use crate::plan::{Dma, Pio};
+use crate::plan::cluster::{self, Cluster, INFINIBAND, ROCE};
+use crate::plan::network::{Network, NodeId};
+use crate::plan::{Dma, Pio, Plan};
 use crate::protocol::infiniband::{Operation, Packet, Position, Service};
 use crate::scenario::quantity::Corner;
 use crate::sim::clock::Clock;
@@ -14,11 +14,11 @@ use crate::sim::kernel::NEVER;
 use crate::sim::slab::Slab;
 use crate::sim::tally::{self, Tally};
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 impl Fabric {
-    /// Wires the clusters of a plan; their slots follow those that are there. Gives their number. `steady` is how tight the time of a repetition must be.
-    pub(in crate::sim) fn build(plan: &Arc<Cluster>, steady: f64, base: u32) -> (Fabric, usize) {
+    /// Wires the clusters of a plan; their slots follow those that are there. Gives their number.
+    pub(in crate::sim) fn build(all: &Plan, base: u32) -> (Fabric, usize) {
+        let (plan, network) = (&all.cluster, &all.network);
         let mut wires: Vec<Wire> = (0..2 * plan.links.len() as u32).map(|on| wire(plan, on)).collect();
         let mut signals = Vec::new();
         for (on, w) in wires.iter_mut().enumerate() {
@@ -27,7 +27,7 @@ impl Fabric {
             signals.extend([Signal::Arrives(on as u32), Signal::Free(on as u32)]);
         }
         let slot = base + signals.len() as u32;
-        let ports = plan.endpoints.iter().map(|e| Port::new(e.adapter, e.out.unwrap_or(NONE))).collect();
+        let ports = plan.endpoints.iter().map(|e| Port::new(e.adapter, e.out.unwrap_or(NONE), e.station)).collect();
         let fabric = Fabric {
             packets: Arena::new(),
             wires,
@@ -35,13 +35,15 @@ impl Fabric {
             ports,
             messages: Slab::new(),
             jobs: Slab::new(),
-            runs: (plan.jobs.iter().zip(1..)).map(|(job, n)| run(plan, job, n, steady)).collect(),
+            runs: (plan.jobs.iter().zip(1..)).map(|(job, n)| run(plan, network, job, n, all.stop.until.0)).collect(),
             heap: BinaryHeap::new(),
             planned: 0,
             asked: Vec::new(),
+            told: Vec::new(),
             posts: Vec::new(),
-            overheads: overheads(),
-            ack: Packet::ack(Service::Rc).wire(INFINIBAND) as u32,
+            overheads: [|p: Packet| p.wire(INFINIBAND), |p: Packet| p.client_data(ROCE)].map(overheads),
+            acks: [Packet::ack(Service::Rc).wire(INFINIBAND), Packet::ack(Service::Rc).client_data(ROCE)]
+                .map(|b| b as u32),
             signals,
             plan: plan.clone(),
             base,
@@ -53,8 +55,8 @@ impl Fabric {
     }
 }
 
-/// Bytes of a packet around its data, LRH to VCRC.
-fn overheads() -> Overheads {
+/// Bytes of a packet around its data.
+fn overheads(of: fn(Packet) -> u64) -> Overheads {
     let around = |write: bool, first: bool, last: bool| {
         let operation = if write { Operation::WriteImmediate } else { Operation::Send };
         let position = match (first, last) {
@@ -63,7 +65,7 @@ fn overheads() -> Overheads {
             (false, true) => Position::Last,
             (false, false) => Position::Middle,
         };
-        Packet { operation, service: Service::Rc, position, payload: 0 }.bytes(INFINIBAND) as u32
+        of(Packet { operation, service: Service::Rc, position, payload: 0 }) as u32
     };
     [false, true].map(|write| [false, true].map(|first| [false, true].map(|last| around(write, first, last))))
 }
@@ -116,14 +118,17 @@ fn adapter(plan: &cluster::Adapter) -> Adapter {
     }
 }
 
-fn run(plan: &Cluster, job: &cluster::JobFlow, n: u64, steady: f64) -> Run {
+fn run(plan: &Cluster, network: &Network, job: &cluster::JobFlow, n: u64, steady: f64) -> Run {
+    let on_ethernet = job.ranks.first().is_some_and(|e| plan.endpoints[*e as usize].station.is_some());
+    let lane = job.keys.lane.typical as u8;
+    let class = network.classes.iter().position(|c| *c == lane).unwrap_or(0) as u8;
     let node_of = job.ranks.iter().map(|e| plan.endpoints[*e as usize].adapter).collect();
     let steady = job.keys.steady.typical.then_some(steady);
     Run {
         machine: Machine::new(job.job.clone(), job.costs(Corner::Typical), Placement { node_of }, steady),
         ranks: job.ranks.clone(),
         mtu: job.mtu as u32,
-        lane: job.keys.lane.typical as u8,
+        lane: if on_ethernet { class } else { lane },
         tally: Tally::default(),
         print: n,
         latencies: tally::histogram(),

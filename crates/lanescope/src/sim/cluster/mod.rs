@@ -2,12 +2,13 @@
 //!
 //! Ranks are a [`Machine`] for each job: it says which messages are handed to adapters, and hears which have left and come. An adapter (`adapter`) takes a message apart into
 //! packets, moving its data over its host's bus where it has one: what it asks for goes out through [`Fabric::asked`] and comes back through [`Fabric::done`], so bus and fabric
-//! hold one another up. Wires (`wire`) and switches have slots of the agenda of their own; what adapters and ranks wait for stands in one heap behind one slot.
+//! hold one another up. A port that is a station of Ethernet hands its packets there and gets those that come ([`Fabric::told`], [`Fabric::hears`]). Wires (`wire`) and switches have slots of the agenda of their own; what adapters and ranks wait for stands in one heap behind one slot.
 
 mod adapter;
 mod build;
 mod wire;
 
+use super::ethernet::{News, Told};
 use super::kernel::{Agenda, NEVER};
 use super::slab::Slab;
 use super::source::Transfer;
@@ -68,6 +69,7 @@ struct Run {
     /// The endpoint of each rank.
     ranks: Vec<u32>,
     mtu: u32,
+    /// Its virtual lane, or its class on Ethernet.
     lane: u8,
     tally: Tally,
     print: u64,
@@ -88,10 +90,12 @@ pub(super) struct Fabric {
     heap: BinaryHeap<Reverse<Planned>>,
     planned: u64,
     asked: Vec<(Way, Transfer)>,
+    /// What ports tell their stations.
+    told: Vec<(NodeId, Told)>,
     posts: Vec<Post>,
-    overheads: Overheads,
-    /// Bytes of an acknowledgement on a wire.
-    ack: u32,
+    /// Bytes around a packet's data, and of an acknowledgement: of InfiniBand on a wire, of RoCE of client data.
+    overheads: [Overheads; 2],
+    acks: [u32; 2],
     signals: Vec<Signal>,
     /// Its first slot of the agenda, and that of the heap behind all wires.
     base: u32,
@@ -290,6 +294,26 @@ impl Fabric {
         if w.told(at, lane, blocks) {
             agenda.by(w.tx, at);
         }
+    }
+
+    /// What ports tell their stations on Ethernet.
+    #[inline]
+    pub(super) fn told(&mut self) -> &mut Vec<(NodeId, Told)> {
+        &mut self.told
+    }
+
+    /// A station tells something.
+    pub(super) fn hears(&mut self, news: News, now: u64, agenda: &mut Agenda) {
+        match news {
+            News::Came(id) => self.receive(NONE, id, now, agenda),
+            News::Left(id) => {
+                let p = &self.packets.all[id as usize];
+                let (payload, port) = (p.payload as u64, self.messages.all[p.message as usize].from);
+                self.ports[port as usize].asked -= payload;
+                self.pump(port, now, agenda);
+            }
+        }
+        self.arm(agenda);
     }
 
     /// What adapters want of their hosts' buses: taken out.

@@ -5,17 +5,18 @@ use super::source::Source;
 use super::station::{Grants, Lane, Lanes, Sender, Station, Target};
 use super::switch::{Parts, Switch};
 use super::{Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, StreamState, Why, Wire};
+use crate::plan::Plan;
 use crate::plan::network::{Network, NodeId};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
 use crate::sim::fabric::random;
 use crate::sim::tally::{Tally, histogram};
-use std::sync::Arc;
 
 impl Fabric {
     /// Wires a network; its slots follow those that are there. Gives their number, and those that begin at time 0.
-    pub(in crate::sim) fn build(network: &Arc<Network>, seed: u64, base: u32) -> (Fabric, usize, Vec<u32>) {
+    pub(in crate::sim) fn build(plan: &Plan, seed: u64, base: u32) -> (Fabric, usize, Vec<u32>) {
+        let network = &plan.network;
         let classes = network.classes.len().max(1);
         let wires = (0..2 * network.links.len() as u32).map(|on| wire(network, on, classes)).collect();
         let groups = network.groups();
@@ -30,6 +31,8 @@ impl Fabric {
             transits: groups.iter().map(|_| histogram()).collect(),
             network: network.clone(),
             capture: None,
+            news: Vec::new(),
+            lost: 0,
         };
         let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);
         let (mut switches, mut stations) = (Vec::new(), Vec::new());
@@ -89,6 +92,11 @@ impl Fabric {
                 }
             }
         }
+        for endpoint in &plan.cluster.endpoints {
+            let (Some(station), Some(pausing)) = (endpoint.station, endpoint.pausing) else { continue };
+            let pfc = network.flow_control() == FlowControl::Pfc;
+            stations[network.routes.number(station) as usize].adapts(pausing, pfc, classes);
+        }
         let slots = signals.len();
         (Fabric { net, switches, stations, signals, base }, slots, begin)
     }
@@ -122,10 +130,11 @@ fn wire(network: &Network, on: u32, classes: usize) -> Wire {
         idle_from: 0,
         why: Why::Nothing,
         payload: 0,
+        headers: 0,
         frames: 0,
         bytes: 0,
         nothing: 0,
-        idle: [0; 5],
+        idle: [0; 6],
         arrive: 0,
         control: 0,
         tx: 0,

@@ -39,10 +39,11 @@ pub(super) struct Frame {
     pub(super) at: u64,
     /// When its message was born; of a control frame what it says.
     pub(super) born: u64,
-    /// When it left the application.
+    /// When it left the application; of a channel adapter's, its bytes around the payload, padding apart.
     pub(super) left: u64,
     /// The next of its list.
     pub(super) next: u32,
+    /// [`NONE`] for a channel adapter's.
     pub(super) stream: u32,
     /// The station that it is for.
     pub(super) target: u32,
@@ -50,9 +51,9 @@ pub(super) struct Frame {
     pub(super) way: u32,
     /// In a switch: whose account it is on.
     pub(super) account: u32,
-    /// The pair of source and destination, where stations keep such.
+    /// The pair of source and destination, where stations keep such; of a channel adapter's, its packet.
     pub(super) lane: u32,
-    /// With credits: the low bits of how many frames its source has had for the destination since time 0.
+    /// With credits: the low bits of how many frames its source has had for the destination since time 0. Of a channel adapter's, the station that sent it.
     pub(super) more: u32,
     /// Bytes from destination to FCS, and client data.
     pub(super) bytes: u16,

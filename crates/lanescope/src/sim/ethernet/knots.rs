@@ -40,8 +40,11 @@ fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> 
     waits
 }
 
-/// Whether a transmitter has something to send that has been paused since before a moment, however often that was said again.
+/// Whether a transmitter has something to send that has been paused since before a moment, however often that was said again. A station that pauses waits for its host alone.
 fn blocked(fabric: &Fabric, w: &super::Wire, now: u64, before: u64) -> bool {
+    if w.to_switch == super::NONE {
+        return false;
+    }
     let held = |c: usize| w.paused >> c & 1 == 1 && w.pauses[c].from <= before && now < w.pauses[c].until;
     w.paused != 0 && (0..w.queues.len()).any(|c| held(c) && (!w.queues[c].is_empty() || station_waits(fabric, w, c)))
 }

@@ -3,17 +3,19 @@
 //! A frame is copied nowhere: it stands in one arena (`frames`), and queues and wires are lists through it. An egress port (`Wire`) transmits, and announces its
 //! frame to the far end at once; nothing is taken back. What a switch forgets of a frame (its memory) is written off in order of time when the
 //! switch next looks, so an uncontended hop is one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages
-//! are born, `rates` is DCQCN.
+//! are born, `rates` is DCQCN, `roce` joins stations to channel adapters.
 
 mod build;
 mod frames;
 mod knots;
 mod rates;
+mod roce;
 mod source;
 mod station;
 mod switch;
 
 pub(super) use knots::{deadlock, waiting};
+pub(super) use roce::{Load, News, Told};
 
 use super::kernel::{Agenda, NEVER, World};
 use super::tally::{self, Tally};
@@ -37,9 +39,11 @@ enum Why {
     Grants,
     Stopped,
     Paused,
+    /// A channel adapter waits for data from host memory.
+    Host,
 }
 
-const WHY: [Idle; 5] = [Idle::NothingToSend, Idle::Pace, Idle::Grants, Idle::Stopped, Idle::Paused];
+const WHY: [Idle; 6] = [Idle::NothingToSend, Idle::Pace, Idle::Grants, Idle::Stopped, Idle::Paused, Idle::Host];
 
 /// When the part at the end of a wire may act on a data frame.
 #[derive(Clone, Copy, Debug)]
@@ -97,10 +101,12 @@ struct Wire {
     nothing: u64,
     /// The number of the far node among the switches.
     to_switch: u32,
+    /// Bytes of frames of channel adapters around their payload, padding apart, beyond what every frame has.
+    headers: u64,
     /// Control frames that were carried.
     counts: Counts,
     /// Idle for other reasons, fs.
-    idle: [u64; 5],
+    idle: [u64; 6],
     /// Bytes of the frames that wait.
     queued: u64,
     /// Nodes at the near and the far end.
@@ -193,8 +199,8 @@ impl Wire {
         let c = &self.counts;
         let mut slots = SlotCounts {
             payload: self.payload,
-            framing: self.frames * (HEADER + FCS),
-            padding: self.bytes - self.frames * (HEADER + FCS) - self.payload,
+            framing: self.frames * (HEADER + FCS) + self.headers,
+            padding: self.bytes - self.frames * (HEADER + FCS) - self.headers - self.payload,
             gap: self.frames * (PREAMBLE + GAP),
             control: c.control,
             controls: c.controls,
@@ -203,7 +209,8 @@ impl Wire {
             ..SlotCounts::default()
         };
         let (mut sum, mut before) = (0, 0);
-        let idle = [self.nothing, self.idle[1], self.idle[2], self.idle[3], self.idle[4]];
+        let mut idle = self.idle;
+        idle[0] = self.nothing;
         for (cause, fs) in WHY.into_iter().zip(idle) {
             sum += fs;
             let slot = sum / self.byte;
@@ -227,7 +234,7 @@ pub(super) struct StreamState {
 struct Capture {
     link: u32,
     crossed: Vec<Crossed>,
-    /// Frames of each stream so far.
+    /// Frames of each stream so far, and of channel adapters.
     numbers: Vec<u64>,
 }
 
@@ -242,6 +249,9 @@ struct Net {
     transits: Vec<Histogram<u64>>,
     network: Arc<Network>,
     capture: Option<Capture>,
+    /// For channel adapters; how many of their frames were lost.
+    news: Vec<News>,
+    lost: u64,
 }
 
 impl Net {
@@ -294,6 +304,10 @@ impl Net {
             w.payload += f.data as u64;
             w.frames += 1;
             w.bytes += bytes;
+            if f.stream == NONE {
+                // A channel adapter's.
+                w.headers += f.left - (HEADER + FCS);
+            }
         } else {
             w.counts.control += wire(bytes);
             w.counts.controls += 1;
@@ -345,6 +359,23 @@ impl Net {
         id
     }
 
+    /// Something that a neighbour must know. What still waits to be said is said as it is now, and not twice: then it is nothing new.
+    fn say(&mut self, on: u32, kind: Kind, class: u8, quanta: u64, target: u32) -> bool {
+        let same = |f: &Frame| match f.kind {
+            Kind::Pause | Kind::Pfc => f.kind == kind && f.class == class,
+            Kind::Stop | Kind::Go => f.target == target,
+            _ => false,
+        };
+        let waits = self.wires[on as usize].urgent.iter(&self.frames).find(|id| same(&self.frames[*id]));
+        if let Some(id) = waits {
+            (self.frames[id].kind, self.frames[id].born) = (kind, quanta);
+            return false;
+        }
+        let id = self.control(on, kind, quanta, target, NONE, 0);
+        self.frames[id].class = class;
+        true
+    }
+
     /// A pause of a neighbour, for the wire that leads to it.
     fn obey(&mut self, out: u32, f: &Frame, response: u64, now: u64) {
         let w = &mut self.wires[out as usize];
@@ -377,11 +408,15 @@ impl Net {
     /// A frame finds no room.
     fn lose(&mut self, id: u32, now: u64) {
         let f = self.frames[id];
-        let tally = &mut self.streams[f.stream as usize].tally;
-        tally.dropped += 1;
-        if f.last {
-            tally.lost += 1;
-            tally.lost_sum += now as u128;
+        match self.streams.get_mut(f.stream as usize) {
+            Some(StreamState { tally, .. }) => {
+                tally.dropped += 1;
+                if f.last {
+                    tally.lost += 1;
+                    tally.lost_sum += now as u128;
+                }
+            }
+            None => self.lost += 1,
         }
         self.frames.drop(id);
     }
@@ -395,10 +430,14 @@ impl Net {
         let mut quanta = [None; 8];
         let what = match f.kind {
             Kind::Data => {
-                let number = &mut c.numbers[f.stream as usize];
+                // Frames of channel adapters are those of one more flow.
+                let (flow, from, data) = match self.network.streams.get(f.stream as usize) {
+                    Some(stream) => (f.stream, stream.source.0, f.data as u32),
+                    None => (self.streams.len() as u32, f.more, f.bytes as u32 - (HEADER + FCS) as u32),
+                };
+                let number = &mut c.numbers[flow as usize];
                 *number += 1;
-                let from = self.network.streams[f.stream as usize].source.0;
-                let (data, flow, number) = (f.data as u32, f.stream, *number - 1);
+                let number = *number - 1;
                 Crossing::Data { from, to: f.target, data, flow, number, marked: f.marked }
             }
             Kind::Pause => Crossing::Pause { from: w.from, quanta: f.born as u16 },
@@ -593,7 +632,7 @@ impl Fabric {
 
     /// Takes down what crosses a link from now on.
     pub(super) fn capture(&mut self, link: u32) {
-        let numbers = vec![0; self.net.streams.len()];
+        let numbers = vec![0; self.net.streams.len() + 1];
         self.net.capture = Some(Capture { link, crossed: Vec::new(), numbers });
     }
 

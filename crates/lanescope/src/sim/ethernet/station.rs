@@ -5,6 +5,7 @@
 //! grant or a rate limit hold up a lane.
 
 use super::rates::{Constants, Limit};
+use super::roce::{Adapter, News};
 use super::source::Source;
 use super::{Frame, Kind, List, NONE, Net, Why};
 use crate::protocol::ethernet::{frame, wire};
@@ -87,7 +88,7 @@ impl Lane {
 
 /// Buffers of adapter and MAC: of all frames, or of a class.
 #[derive(Clone, Copy, Debug)]
-struct Inside {
+pub(super) struct Inside {
     mac: List,
     nic: List,
     mac_used: u64,
@@ -164,10 +165,10 @@ pub(super) struct Station {
     backlog: u64,
     pub(super) messages: usize,
     pub(super) senders: Vec<Sender>,
-    kind: Lanes,
+    pub(super) kind: Lanes,
     pub(super) lanes: Vec<Lane>,
     active: VecDeque<u32>,
-    inside: Vec<Inside>,
+    pub(super) inside: Vec<Inside>,
     turn: usize,
     /// What is being sent: its buffers and bytes.
     sending: (usize, u64),
@@ -175,6 +176,8 @@ pub(super) struct Station {
     pub(super) grants: Option<Grants>,
     /// When the last notification to each lane that ends here was sent.
     notified: Vec<(u32, u64)>,
+    /// Of a channel adapter's station.
+    pub(super) adapter: Option<Box<Adapter>>,
 }
 
 impl Sender {
@@ -223,6 +226,7 @@ impl Station {
             constants,
             grants: None,
             notified: Vec::new(),
+            adapter: None,
         }
     }
 
@@ -244,10 +248,15 @@ impl Station {
             self.inside[which].mac_used -= bytes;
             self.move_up(which, net);
         }
-        let (next, full) = match self.kind {
+        let before = self.adapter.as_mut().is_some_and(|a| a.turn()) && self.take_packets(net);
+        let (mut next, mut full) = match self.kind {
             Lanes::No => self.fill(now, net).map_or((NEVER, true), |next| (next, false)),
             _ => self.fill_from_lanes(now, net),
         };
+        if self.adapter.is_some() {
+            full |= before | self.take_packets(net);
+            next = next.min(self.say_again(now, net));
+        }
         agenda.set(self.timer, next);
         self.send(now, full, net, agenda);
     }
@@ -269,7 +278,7 @@ impl Station {
 
     /// Whether a frame finds room.
     #[inline]
-    fn has_room(&self, which: usize, bytes: u64) -> bool {
+    pub(super) fn has_room(&self, which: usize, bytes: u64) -> bool {
         let i = &self.inside[which];
         i.nic_used + bytes <= self.nic || i.nic.is_empty() && i.mac_used + bytes <= self.mac
     }
@@ -277,9 +286,15 @@ impl Station {
     /// A frame leaves the application.
     #[inline]
     fn enter(&mut self, which: usize, made: Frame, net: &mut Net) {
+        net.streams[made.stream as usize].tally.sent += 1;
+        self.put(which, made, net);
+    }
+
+    /// A frame goes into the buffers.
+    #[inline]
+    pub(super) fn put(&mut self, which: usize, made: Frame, net: &mut Net) {
         let inside = &mut self.inside[which];
         let bytes = made.bytes as u64;
-        net.streams[made.stream as usize].tally.sent += 1;
         let id = net.frames.put(made);
         if inside.nic.is_empty() && inside.mac_used + bytes <= self.mac {
             inside.mac_used += bytes;
@@ -288,6 +303,14 @@ impl Station {
             inside.nic_used += bytes;
             inside.nic.push(id, &mut net.frames);
         }
+    }
+
+    /// A small frame goes before all in the MAC, and needs no room.
+    pub(super) fn enter_first(&mut self, which: usize, made: Frame, net: &mut Net) {
+        let inside = &mut self.inside[which];
+        inside.mac_used += made.bytes as u64;
+        let id = net.frames.put(made);
+        inside.mac.push_front(id, &mut net.frames);
     }
 
     /// One FIFO: the earliest message comes first. Gives the moment when the next is born; `None` when there is no room for it.
@@ -468,9 +491,8 @@ impl Station {
     fn send(&mut self, now: u64, full: bool, net: &mut Net, agenda: &mut Agenda) {
         let w = &mut net.wires[self.out as usize];
         if now < w.free {
-            let waits =
-                full || !w.urgent.is_empty() || self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty());
-            let at = w.free;
+            let (urgent, at) = (!w.urgent.is_empty(), w.free);
+            let waits = full || urgent || self.goes_on();
             if waits {
                 net.look(self.out, at, agenda)
             } else {
@@ -503,7 +525,7 @@ impl Station {
             let why = if until < NEVER {
                 Why::Paused
             } else if self.active.is_empty() {
-                Why::Nothing
+                if self.fetches() { Why::Host } else { Why::Nothing }
             } else {
                 match self.kind {
                     Lanes::Stops => Why::Stopped,
@@ -525,8 +547,18 @@ impl Station {
         self.sending = (which, net.frames[id].bytes as u64);
         net.transmit(self.out, id, now, agenda);
         let free = net.wires[self.out as usize].free;
-        let waits = full || self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty());
+        let waits = full || self.goes_on();
         if waits { net.look(self.out, free, agenda) } else { net.rest(self.out, agenda) }
+    }
+
+    /// Whether there is something to look at when the wire falls free: frames, or why there are none.
+    fn goes_on(&self) -> bool {
+        self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty()) || self.fetches()
+    }
+
+    /// Whether its adapter waits for its host.
+    fn fetches(&self) -> bool {
+        self.adapter.as_ref().is_some_and(|a| a.fetches)
     }
 
     /// A frame has come.
@@ -534,6 +566,11 @@ impl Station {
     pub(super) fn arrive(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let f = net.frames[id];
         if f.kind == Kind::Data {
+            if f.stream == NONE {
+                net.frames.drop(id);
+                net.news.push(News::Came(f.lane));
+                return;
+            }
             net.deliver(id, now);
             if f.marked {
                 self.notify(&f, now, net, agenda);

@@ -419,20 +419,9 @@ impl Switch {
                 // Half of the time that the pause lasts: a longest frame may be before the next.
                 again = again.min(now.saturating_add((quanta * QUANTUM_BITS / 8 * w.byte / 2).max(w.byte)));
             }
-            // What still waits to be said is said as it is now, and not twice.
-            let same = |f: &super::Frame| match f.kind {
-                Kind::Pause | Kind::Pfc => f.kind == kind && f.class == class as u8,
-                Kind::Stop | Kind::Go => f.target == stopped,
-                _ => false,
-            };
-            let waits = w.urgent.iter(&net.frames).find(|id| same(&net.frames[*id]));
-            if let Some(id) = waits {
-                (net.frames[id].kind, net.frames[id].born) = (kind, quanta);
-                continue;
+            if net.say(on, kind, class as u8, quanta, stopped) {
+                self.wake(on, now, net, agenda);
             }
-            let id = net.control(on, kind, quanta, stopped, NONE, 0);
-            net.frames[id].class = class as u8;
-            self.wake(on, now, net, agenda);
         }
         self.accounts[account as usize].again = again;
     }

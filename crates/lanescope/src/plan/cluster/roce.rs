@@ -1,0 +1,118 @@
+//! RoCE v2: packets of channel adapters in Ethernet's frames, and when an adapter pauses its neighbour.
+//!
+//! Nothing here sends a lost packet again, so Ethernet must not lose any: its switches pause, by port or by priority, and an adapter whose receive buffer fills up does so too. A program's
+//! virtual lane is the priority of its frames. Congestion control is that of Ethernet's own flows: marks do nothing to these.
+
+use super::{Cluster, ROCE};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::plan::network::{Network, NodeId};
+use crate::protocol::ethernet::{self, PRIORITIES};
+use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, Service};
+use crate::scenario::Scenario;
+use crate::scenario::keys::FlowControl;
+use crate::scenario::quantity::{Confidence, Origin, Quantity, Shape};
+use crate::units::{Bytes, Time};
+
+/// When a port on Ethernet pauses its neighbour: bytes of frames whose data are not in host memory, of one priority with PFC, else of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pausing {
+    /// What there is room for.
+    pub buffer: u64,
+    /// Above this it says stop: what may still come then fits.
+    pub high: u64,
+    /// From here on it says go on.
+    pub low: u64,
+}
+
+/// MAC client data of the longest packet with so much payload.
+pub(super) fn client_data(payload: u64) -> u64 {
+    let (operation, service, position) = (Operation::WriteImmediate, Service::Rc, Position::Only);
+    Packet { operation, service, position, payload }.client_data(ROCE)
+}
+
+/// Payload of the largest packet that all links of a network carry.
+pub(super) fn mtu(network: &Network) -> Option<u64> {
+    let room = network.links.iter().map(|l| l.mtu.typical.0).min()?;
+    Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room)
+}
+
+/// What programs bring to a network: MAC client data of their largest frames, and their priorities. Without programs, nothing.
+pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, Vec<u8>) {
+    let group = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    let on_ethernet = |name: &str| network.nodes.iter().any(|n| n.group == group(name));
+    let jobs = scenario.jobs.iter().filter(|j| j.keys.ranks.typical.0.iter().any(|n| on_ethernet(&n.text)));
+    let priorities: Vec<u8> = jobs.map(|j| j.keys.lane.typical).filter(|l| *l < PRIORITIES).map(|l| l as u8).collect();
+    let data = if priorities.is_empty() { 0 } else { mtu(network).map_or(0, client_data) };
+    (data, priorities)
+}
+
+/// Whether Ethernet loses none of a program's frames.
+pub(super) fn lossless(diagnostics: &mut Diagnostics, network: &Network, name: &str) -> bool {
+    let control = network.flow_control();
+    let Some((_, switch, k)) = network.switches().next() else { return true };
+    if matches!(control, FlowControl::Pause | FlowControl::Pfc) {
+        return true;
+    }
+    let what = format!("flows.{name}: RoCE over switches with flow_control = \"{}\"", control.show());
+    diagnostics.push(Diagnostic::error(k.flow_control.span, what).hint(format!(
+        "its frames may not be lost, since nothing sends them again: say parts.{}.flow_control = \"pfc\", or \"pause\"",
+        switch.group
+    )));
+    false
+}
+
+/// Gives every port on Ethernet its thresholds; buffers that nobody stated are made large enough.
+pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, network: &Network) {
+    let on_ethernet = |e: &u32| cluster.endpoints[*e as usize].station.is_some();
+    let Some(job) = cluster.jobs.iter().find(|j| j.ranks.iter().any(on_ethernet)) else { return };
+    let (frame, job) = (ethernet::frame(client_data(job.mtu)), job.name.clone());
+    let longest = network.longest_frame();
+    let mut last = String::new();
+    for e in 0..cluster.endpoints.len() {
+        let Some(station) = cluster.endpoints[e].station else { continue };
+        let Some(own) = network.station(station) else { continue };
+        let adapter = &mut cluster.adapters[cluster.endpoints[e].adapter as usize];
+        let headroom = headroom(network, station);
+        let needs = headroom.saturating_add(longest);
+        let stated = &mut adapter.keys.receive_buffer;
+        if stated.default && stated.typical.0 < needs {
+            let why = "worked out of the link: what comes in until the neighbour has stopped, twice";
+            let bytes = Bytes(needs.max(2 * headroom));
+            *stated = Quantity::derived(bytes, Origin::Assumed, Confidence::Guess, why);
+        }
+        let buffer = stated.typical.0;
+        cluster.endpoints[e].pausing = Some(Pausing {
+            buffer,
+            high: buffer.saturating_sub(headroom),
+            low: (buffer / 2).min(buffer.saturating_sub(headroom)),
+        });
+        if last == adapter.group {
+            continue;
+        }
+        if buffer < needs {
+            let what = format!("parts.{}: a receive_buffer of {} cannot pause in time", adapter.name, stated.typical);
+            let d = Diagnostic::error(stated.span, what);
+            diagnostics
+                .push(d.hint(format!("{headroom} B may still come in, and it holds a frame: at least {needs} B")));
+            last.clone_from(&adapter.group);
+        }
+        for (key, q) in [("nic_buffer", &own.nic_buffer), ("mac_buffer", &own.mac_buffer)] {
+            if q.typical.0 < frame {
+                let what = format!("parts.{}: a {key} of {} holds no frame of flows.{job}", adapter.name, q.typical);
+                diagnostics.push(Diagnostic::error(q.span, what).hint(format!("a frame must fit whole: {frame} B")));
+                last.clone_from(&adapter.group);
+            }
+        }
+    }
+}
+
+/// What may still come in to a station after it has decided to stop its neighbour.
+fn headroom(network: &Network, station: NodeId) -> u64 {
+    let (link, end) = network.node(station).ports[0];
+    // Notices of other priorities may go before.
+    let before = match network.flow_control() {
+        FlowControl::Pfc => network.classes.len().saturating_sub(1) as u64 * ethernet::wire(ethernet::MIN_FRAME),
+        _ => 0,
+    };
+    network.headroom(link, end, Time::ZERO).saturating_add(before)
+}

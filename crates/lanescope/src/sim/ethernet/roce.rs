@@ -1,0 +1,228 @@
+//! Stations of channel adapters: packets go out through the buffers of adapter and MAC, and those that come fill a receive buffer that pauses the neighbour.
+//!
+//! An adapter hands its packets over as frames-to-be; they wait here, outside of the arena, until there is room, and the adapter hears when one has entered. What has come
+//! stays counted until the adapter says that its data are in host memory.
+
+use super::station::{Lanes, Station};
+use super::{Fabric, Frame, Kind, NONE, Net};
+use crate::plan::cluster::Pausing;
+use crate::plan::network::NodeId;
+use crate::protocol::ethernet::{FCS, HEADER, MOST_QUANTA, QUANTUM_BITS, frame, padding};
+use crate::sim::kernel::{Agenda, NEVER};
+use std::collections::VecDeque;
+
+/// What an adapter tells its station.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) enum Told {
+    Frame(Load),
+    /// Bytes of client data of one class that came are held until they are in host memory; they no longer are.
+    Holds(u8, u32),
+    Frees(u8, u32),
+    /// Whether it waits for its host.
+    Fetches(bool),
+}
+
+/// A packet that is to go in a frame.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Load {
+    pub(in crate::sim) packet: u32,
+    /// The station that it is for.
+    pub(in crate::sim) to: NodeId,
+    /// Client data, and of these the message's own.
+    pub(in crate::sim) client: u32,
+    pub(in crate::sim) payload: u32,
+    pub(in crate::sim) class: u8,
+    /// An acknowledgement goes before all that has not begun, and is not reported.
+    pub(in crate::sim) ack: bool,
+}
+
+/// What adapters hear.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) enum News {
+    /// A packet with data has left the adapter for its MAC.
+    Left(u32),
+    /// A packet has come.
+    Came(u32),
+}
+
+/// What a neighbour is stopped by.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    used: u64,
+    stopped: bool,
+    /// When that must be said again.
+    again: u64,
+}
+
+/// A station's adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Adapter {
+    pausing: Pausing,
+    /// The pause that it sends: of a class, or of all.
+    kind: Kind,
+    accounts: Vec<Account>,
+    /// Frames-to-be, by the buffers that they go through.
+    waiting: Vec<VecDeque<Frame>>,
+    /// Whether it has room before the station's own streams: in turn.
+    first: bool,
+    pub(super) fetches: bool,
+}
+
+impl Adapter {
+    pub(super) fn new(pausing: Pausing, pfc: bool, classes: usize, buffers: usize) -> Adapter {
+        Adapter {
+            pausing,
+            kind: if pfc { Kind::Pfc } else { Kind::Pause },
+            accounts: vec![Account::default(); if pfc { classes } else { 1 }],
+            waiting: vec![VecDeque::new(); buffers],
+            first: false,
+            fetches: false,
+        }
+    }
+
+    /// Whose turn it is: the adapter's, before the station's own streams.
+    pub(super) fn turn(&mut self) -> bool {
+        self.first = !self.first;
+        self.first
+    }
+
+    /// When a stop must be said again.
+    fn again(&self) -> u64 {
+        self.accounts.iter().filter(|a| a.stopped).map(|a| a.again).min().unwrap_or(NEVER)
+    }
+}
+
+impl Fabric {
+    /// Stations may have something to tell their adapters.
+    #[inline]
+    pub(in crate::sim) fn has_news(&self) -> bool {
+        !self.net.news.is_empty()
+    }
+
+    /// What they have.
+    pub(in crate::sim) fn news(&mut self) -> &mut Vec<News> {
+        &mut self.net.news
+    }
+
+    /// An adapter tells its station something.
+    pub(in crate::sim) fn told(&mut self, station: NodeId, what: Told, now: u64, agenda: &mut Agenda) {
+        let number = self.net.network.routes.number(station);
+        let net = &mut self.net;
+        let s = &mut self.stations[number as usize];
+        match what {
+            Told::Frame(load) => s.load(load, net),
+            Told::Holds(class, client) => s.holds_more(class, frame(client as u64), now, net),
+            Told::Frees(class, client) => s.holds_less(class, frame(client as u64), now, net),
+            Told::Fetches(fetches) => {
+                if let Some(a) = &mut s.adapter {
+                    a.fetches = fetches;
+                }
+            }
+        }
+        s.pull(now, net, agenda);
+    }
+
+    /// What ends a run: frames of adapters that were lost, and that nothing sends again.
+    pub(in crate::sim) fn fault(&self) -> Option<String> {
+        let lost = self.net.lost;
+        (lost > 0).then(|| format!("switches have dropped {lost} frames of RoCE, and nothing sends them again"))
+    }
+}
+
+impl Station {
+    /// It is a channel adapter's.
+    pub(super) fn adapts(&mut self, pausing: Pausing, pfc: bool, classes: usize) {
+        self.adapter = Some(Box::new(Adapter::new(pausing, pfc, classes, self.inside.len())));
+    }
+
+    /// The buffers that frames of a class go through.
+    fn buffers(&self, class: u8) -> usize {
+        if self.kind == Lanes::Classes { class as usize } else { 0 }
+    }
+
+    /// A packet is to go out.
+    fn load(&mut self, load: Load, net: &mut Net) {
+        let which = self.buffers(load.class);
+        let client = load.client as u64;
+        let headers = HEADER + FCS + client - load.payload as u64;
+        debug_assert_eq!(headers + padding(client) + load.payload as u64, frame(client));
+        let way = net.network.routes.number(load.to);
+        let made = Frame {
+            data: load.payload as u16,
+            class: load.class,
+            left: headers,
+            more: self.node,
+            ..Frame::new(Kind::Data, frame(client), load.to.0, way, load.packet)
+        };
+        if load.ack {
+            self.enter_first(which, made, net);
+        } else if let Some(a) = &mut self.adapter {
+            a.waiting[which].push_back(made);
+        }
+    }
+
+    /// Takes in what there is room for. Whether something waits.
+    pub(super) fn take_packets(&mut self, net: &mut Net) -> bool {
+        let mut full = false;
+        let Some(mut adapter) = self.adapter.take() else { return false };
+        for (which, list) in adapter.waiting.iter_mut().enumerate() {
+            while let Some(&made) = list.front() {
+                if !self.has_room(which, made.bytes as u64) {
+                    full = true;
+                    break;
+                }
+                list.pop_front();
+                net.news.push(News::Left(made.lane));
+                self.put(which, made, net);
+            }
+        }
+        self.adapter = Some(adapter);
+        full
+    }
+
+    fn holds_more(&mut self, class: u8, bytes: u64, now: u64, net: &mut Net) {
+        let Some(a) = &mut self.adapter else { return };
+        let index = if a.kind == Kind::Pfc { class as usize } else { 0 };
+        let account = &mut a.accounts[index];
+        account.used += bytes;
+        debug_assert!(account.used <= a.pausing.buffer, "the neighbour was told in time");
+        if account.used > a.pausing.high && !account.stopped {
+            account.stopped = true;
+            self.say(index, true, now, net);
+        }
+    }
+
+    fn holds_less(&mut self, class: u8, bytes: u64, now: u64, net: &mut Net) {
+        let Some(a) = &mut self.adapter else { return };
+        let index = if a.kind == Kind::Pfc { class as usize } else { 0 };
+        let account = &mut a.accounts[index];
+        account.used -= bytes;
+        if account.stopped && account.used <= a.pausing.low {
+            account.stopped = false;
+            self.say(index, false, now, net);
+        }
+    }
+
+    /// Tells the neighbour to stop or to go on.
+    fn say(&mut self, account: usize, stop: bool, now: u64, net: &mut Net) {
+        let Some(a) = &mut self.adapter else { return };
+        let quanta = if stop { MOST_QUANTA } else { 0 };
+        // Half of the time that the pause lasts: a longest frame may be before the next.
+        a.accounts[account].again = now + MOST_QUANTA * QUANTUM_BITS / 8 * net.wires[self.out as usize].byte / 2;
+        net.say(self.out, a.kind, account as u8, quanta, NONE);
+    }
+
+    /// Says again what must be; gives the moment of the next.
+    pub(super) fn say_again(&mut self, now: u64, net: &mut Net) -> u64 {
+        let Some(a) = &self.adapter else { return NEVER };
+        if a.again() > now {
+            return a.again();
+        }
+        for account in 0..a.accounts.len() {
+            if self.adapter.as_ref().is_some_and(|a| a.accounts[account].stopped && a.accounts[account].again <= now) {
+                self.say(account, true, now, net);
+            }
+        }
+        self.adapter.as_ref().map_or(NEVER, |a| a.again())
+    }
+}

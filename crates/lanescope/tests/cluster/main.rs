@@ -1,0 +1,68 @@
+//! Clusters in a run: channel adapters over InfiniBand and Ethernet, against hand-worked moments, the estimate, and the laws that every run keeps.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod roce;
+
+use common::planned;
+use lanescope::diagnostic::Diagnostics;
+use lanescope::plan::Plan;
+use lanescope::result::{Ending, SimulatedLink, Simulation};
+use lanescope::sim::{Run, Step};
+
+/// Simulates a plan to its end, so many events at a time, and checks the laws that every run of a cluster keeps.
+fn simulate_by(plan: &Plan, events: u64) -> Simulation {
+    let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("a run");
+    let mut before = 0.0;
+    while run.advance(events) != Step::Done {
+        assert!(run.time() >= before, "time runs back");
+        before = run.time();
+    }
+    let s = run.snapshot();
+    check(plan, &s);
+    s
+}
+
+fn simulate(text: &str, sets: &[&str]) -> Simulation {
+    simulate_by(&planned(text, sets), u64::MAX)
+}
+
+/// Every slot is accounted for, every byte came, and messages in flight are those of Little's law.
+fn check(plan: &Plan, s: &Simulation) {
+    assert_eq!(s.ending, Ending::Finished);
+    let buses = plan.buses.buses.len();
+    let first_bus = s.links.len() - 2 * plan.cluster.links.len() - buses;
+    for (i, link) in s.links.iter().enumerate() {
+        // A packet that ends behind the last delivery is booked whole; a bus that rests books its idle clocks when it wakes.
+        let per_slot = if (first_bus..first_bus + buses).contains(&i) {
+            1.0 / plan.buses.buses[i - first_bus].speed.typical.hertz()
+        } else {
+            8.0 / link.coded
+        };
+        let (whole, off) = (s.window / per_slot, 4500.0);
+        let total = link.slots.total() as f64;
+        assert!((total - whole).abs() <= off, "{} toward {}: {total} slots of {whole}", link.name, link.to);
+    }
+    for (f, job) in s.flows[s.flows.len() - plan.cluster.jobs.len()..].iter().zip(&plan.cluster.jobs) {
+        let program = f.program.as_ref().expect("a program");
+        let bytes: f64 = f.each.iter().sum::<f64>() * s.window / 8.0;
+        // Messages between ranks of one node cross no adapter, and those of a library have headers.
+        if job.keys.each.typical.get() == 1 {
+            assert!(bytes.round() >= program.bytes as f64, "{bytes} of {} B", program.bytes);
+        }
+        assert!((f.in_flight - f.little).abs() <= 1e-6 * f.little, "all messages begin and end in the window");
+        for a in &program.accounts {
+            assert!(a.computing + a.overhead + a.copying + a.waiting <= s.window * (1.0 + 1e-9));
+        }
+    }
+}
+
+/// The mean latency of a program's messages, fs; exact where there is one.
+fn latency(s: &Simulation) -> u64 {
+    (s.flows[s.flows.len() - 1].latency.mean * 1e15).round() as u64
+}
+
+/// One direction of a link.
+fn wire<'a>(s: &'a Simulation, link: &str, to: &str) -> &'a SimulatedLink {
+    s.links.iter().find(|l| l.name == link && l.to == to).expect("the link is there")
+}
