@@ -61,6 +61,8 @@ pub(super) struct Carrier<'a> {
     corner: Corner,
     sides: Vec<Side>,
     free: Vec<f64>,
+    /// The same of packets that are messages by themselves.
+    lone: Vec<f64>,
     /// How long each has been in use, fs.
     pub(super) used: Vec<f64>,
     /// What a person calls each.
@@ -129,6 +131,7 @@ impl<'a> Carrier<'a> {
             corner,
             sides,
             free: vec![0.0; names.len()],
+            lone: vec![0.0; names.len()],
             used: vec![0.0; names.len()],
             names,
             legs: HashMap::new(),
@@ -294,8 +297,7 @@ impl<'a> Carrier<'a> {
             let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
             let total = (train.n - 1.0) * full + last;
-            let free = self.free[hop.timeline].max(when.first) + total;
-            self.free[hop.timeline] = free;
+            let free = self.book(hop.timeline, when.first, total, !many);
             self.used[hop.timeline] += total;
             // As in `stage`: one packet waits for those before it, trains take turns.
             let begin = if many { when.first } else { free - total };
@@ -339,6 +341,17 @@ impl<'a> Carrier<'a> {
         (when.last as u64, sent as u64)
     }
 
+    /// Books a train, or a packet alone: when it is through, if nothing but others like it holds it up. A packet alone comes between those of trains, and waits
+    /// for its like only; trains wait for all.
+    fn book(&mut self, timeline: usize, at: f64, time: f64, alone: bool) -> f64 {
+        self.free[timeline] = self.free[timeline].max(at) + time;
+        if !alone {
+            return self.free[timeline];
+        }
+        self.lone[timeline] = self.lone[timeline].max(at) + time;
+        self.lone[timeline]
+    }
+
     /// Something that takes one at a time.
     fn take(&mut self, timeline: usize, at: f64, time: f64) -> f64 {
         let end = at.max(self.free[timeline]) + time;
@@ -352,9 +365,8 @@ impl<'a> Carrier<'a> {
     fn stage(&mut self, (bus, own): (usize, usize), when: When, train: &Train, full: Leg, last: Leg) -> When {
         let (rest, more) = (train.n - 1.0, train.n > 1.0);
         let [shared, pace] = [rest * full.shared + last.shared, rest * full.next + last.next];
-        let busy = self.free[bus].max(when.first) + shared;
-        let mine = if own == bus { busy } else { self.free[own].max(when.first) + pace };
-        (self.free[bus], self.free[own]) = (busy, if own == bus { busy } else { mine });
+        let busy = self.book(bus, when.first, shared, !more);
+        let mine = if own == bus { busy } else { self.book(own, when.first, pace, !more) };
         self.used[bus] += shared;
         let pace = if own == bus { shared } else { pace };
         if !more {
