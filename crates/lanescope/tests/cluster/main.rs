@@ -4,6 +4,7 @@ mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
 mod fabrics;
+mod random_clusters;
 mod roce;
 
 use common::planned;
