@@ -247,10 +247,10 @@ impl Run {
         planned.zip(self.sides.pcie.backbones()).enumerate().map(one).collect()
     }
 
-    /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is.
+    /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is. A program counts from its beginning to its end.
     fn mean_rate(&self, group: usize, tallies: &[Tally]) -> Interval {
         let whole = self.rate_both(group);
-        if self.batches[group].len() >= 2 && !self.in_warmup() {
+        if self.batches[group].len() >= 2 && !self.in_warmup() && self.job(group).is_none() {
             return whole;
         }
         let bytes: u64 = self.groups[group].iter().map(|&m| tallies[m].bytes - self.at_window[m].bytes).sum();
@@ -274,7 +274,7 @@ impl Run {
         let latency_sum = sum(&|t| t.latency) as f64;
         let firsts = sum(&|t| t.firsts as u128) as f64;
         let batched = self.latency(group);
-        let latency = if batched.half.is_some() && !self.in_warmup() {
+        let latency = if batched.half.is_some() && !self.in_warmup() && self.job(group).is_none() {
             batched
         } else {
             Interval { mean: if done > 0 { latency_sum / done as f64 } else { 0.0 }, half: None }

@@ -237,7 +237,9 @@ impl Sides {
     /// A circle of wires that wait for one another for longer than `patience`.
     pub(super) fn deadlock(&self, plan: &Plan, now: u64, patience: u64, silent: bool) -> Option<Vec<String>> {
         let before = if silent { now.max(1) } else { now.saturating_sub(patience) };
-        knots::deadlock(plan, &self.pcie, before, silent).or_else(|| ethernet::deadlock(&self.ethernet, now, before))
+        knots::deadlock(plan, &self.pcie, before, silent)
+            .or_else(|| ethernet::deadlock(&self.ethernet, now, before))
+            .or_else(|| cluster::deadlock(&self.cluster, before))
     }
 
     /// Transmitters that wait, and for what.

@@ -1,7 +1,10 @@
 //! Clusters in a run: channel adapters over InfiniBand and Ethernet, against hand-worked moments, the estimate, and the laws that every run keeps.
 
+mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
+mod fabrics;
+mod random_clusters;
 mod roce;
 
 use common::planned;
@@ -9,6 +12,17 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, SimulatedLink, Simulation};
 use lanescope::sim::{Run, Step};
+
+/// Nothing in an adapter takes time.
+const BARE: &str = "work_time = \"0 ns\"\nsend_latency = \"0 ns\"\nreceive_latency = \"0 ns\"\n";
+/// Nothing but messages as they are: no library, no time of processors.
+const VERBS: &str =
+    "do = \"mpi\"\ninterface = \"verbs\"\nsend_time = \"0 ns\"\nreceive_time = \"0 ns\"\nheader_bytes = \"0 B\"\n";
+
+/// One message from the first rank to the second.
+fn one(size: &str) -> String {
+    format!("{VERBS}program = \"if rank == 0 {{ send {size} to 1 }} else {{ recv from 0 }}\"\n")
+}
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run of a cluster keeps.
 fn simulate_by(plan: &Plan, events: u64) -> Simulation {

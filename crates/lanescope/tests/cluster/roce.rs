@@ -1,15 +1,10 @@
 //! Channel adapters on Ethernet.
 
 use super::common::{flow, planned, run, wrong};
-use super::{latency, simulate, simulate_by, wire};
+use super::{BARE, VERBS, latency, one, simulate, simulate_by, wire};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::result::{Crossed, Crossing, Ending, Idle, Simulation};
 use lanescope::sim::{Run, Step};
-
-/// Nothing takes time but wires and switch.
-const BARE: &str = "work_time = \"0 ns\"\nsend_latency = \"0 ns\"\nreceive_latency = \"0 ns\"\n";
-const VERBS: &str =
-    "do = \"mpi\"\ninterface = \"verbs\"\nsend_time = \"0 ns\"\nreceive_time = \"0 ns\"\nheader_bytes = \"0 B\"\n";
 
 fn star(nodes: u32, keys: &str, link: &str, flow: &str) -> String {
     format!(
@@ -36,10 +31,6 @@ fn hosted(nodes: u32, keys: &str, bus: &str, link: &str, flow: &str) -> String {
         };
     }
     text
-}
-
-fn one(size: &str) -> String {
-    format!("{VERBS}program = \"if rank == 0 {{ send {size} to 1 }} else {{ recv from 0 }}\"\n")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! From a scenario's channel adapters, switches, links and flows of ranks to [`Cluster`].
 
-use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, roce};
+use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, blocks, roce};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::Flow;
 use crate::plan::address::{self, Directory};
@@ -8,7 +8,7 @@ use crate::plan::bus::Buses;
 use crate::plan::dma::{self, Engine, Host};
 use crate::plan::network::{MOST_SWITCHES, Network, NodeId, Routes, Wired};
 use crate::protocol::ethernet::PRIORITIES;
-use crate::protocol::infiniband::Mtu;
+use crate::protocol::infiniband::{BLOCK, Mtu};
 use crate::scenario::keys::{self, MOST_LANES};
 use crate::scenario::quantity::Name;
 use crate::scenario::{FabricKeys, MAX_THINGS, Named, Scenario};
@@ -112,6 +112,7 @@ pub(in crate::plan) fn build(
             cluster.jobs.push(job);
         }
     }
+    buffers(diagnostics, &cluster);
     if !diagnostics.has_errors() {
         roce::pausing(diagnostics, &mut cluster, network);
     }
@@ -328,6 +329,32 @@ fn check_wiring(
                 Diagnostic::error(part.span, format!("{} is on InfiniBand and on Ethernet", part.name))
                     .hint("an adapter is on one of them; use two adapters"),
             );
+        }
+    }
+}
+
+/// Every buffer of InfiniBand holds a packet.
+fn buffers(diagnostics: &mut Diagnostics, cluster: &Cluster) {
+    let on_wires = |j: &&JobFlow| j.ranks.iter().any(|e| cluster.endpoints[*e as usize].out.is_some());
+    let Some(mtu) = cluster.jobs.iter().filter(on_wires).map(|j| j.mtu).max() else { return };
+    let least = blocks(mtu) * BLOCK;
+    let mut last = "";
+    for wire in 0..2 * cluster.links.len() as u32 {
+        let to = cluster.arrives(wire);
+        let (name, group, key, q) = match cluster.switch_of(to) {
+            Some(s) => {
+                let s = &cluster.switches[s];
+                (&s.name, &s.group, "buffer", &s.keys.buffer)
+            }
+            None => {
+                let a = cluster.adapter_of(to.0);
+                (&a.name, &a.group, "receive_buffer", &a.keys.receive_buffer)
+            }
+        };
+        if q.typical.0 < least && last != group {
+            let d = Diagnostic::error(q.span, format!("parts.{name}: a {key} of {} holds no packet", q.typical));
+            diagnostics.push(d.hint(format!("of {} of payload: at least {least} B", Bytes(mtu))));
+            last = group;
         }
     }
 }

@@ -12,7 +12,7 @@ pub use roce::Pausing;
 use super::network::{NodeId, Routes};
 use super::{Dma, Pio};
 use crate::mpi::{Costs, Job};
-use crate::protocol::infiniband::{Carrier, LineRate, Mtu};
+use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::units::Time;
@@ -254,6 +254,12 @@ impl Cluster {
             }
         }
     }
+}
+
+/// Blocks of credit that the longest packet with so much payload takes.
+pub fn blocks(payload: u64) -> u64 {
+    let (operation, service, position) = (Operation::WriteImmediate, Service::Rc, Position::Only);
+    Packet { operation, service, position, payload }.blocks(INFINIBAND)
 }
 
 fn way(link: &str, to: &str) -> String {

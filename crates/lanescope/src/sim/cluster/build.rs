@@ -82,7 +82,8 @@ fn wire(plan: &Cluster, on: u32) -> Wire {
     };
     let clock = Clock::new(link.rate.typical.data_rate());
     let delay = plan.delay(on, Corner::Typical).fs();
-    let mut wire = Wire::new(clock, delay, latency, link.lanes.typical.get(), buffer);
+    let most = plan.jobs.iter().map(|j| cluster::blocks(j.mtu)).max().unwrap_or(1);
+    let mut wire = Wire::new(clock, delay, latency, link.lanes.typical.get(), buffer, most);
     let node = |n: NodeId| n.0;
     (wire.from, wire.to, wire.to_switch) = (node(from), node(to), to_switch);
     wire

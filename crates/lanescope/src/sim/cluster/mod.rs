@@ -6,6 +6,7 @@
 
 mod adapter;
 mod build;
+mod knots;
 mod wire;
 
 use super::ethernet::{News, Told};
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use wire::{Arena, NONE, Why, Wire};
 
 pub(super) use adapter::Way;
+pub(super) use knots::deadlock;
 
 /// Tokens of a cluster's DMA have this bit.
 pub(super) const OWN: u32 = 1 << 31;
@@ -384,9 +386,11 @@ impl Fabric {
 
     /// Who waits for whom, where nothing will happen by itself any more.
     pub(super) fn waiting(&self) -> Vec<String> {
-        let still = self.next() == NEVER && self.jobs.used() == 0 && self.packets.used == 0;
-        if !still {
+        if self.next() < NEVER || self.jobs.used() > 0 {
             return Vec::new();
+        }
+        if self.packets.used > 0 {
+            return knots::waiting(self);
         }
         let stuck = self.runs.iter().filter(|r| !r.machine.is_done());
         stuck.flat_map(|r| r.machine.waiting()).collect()
@@ -406,16 +410,6 @@ impl Fabric {
     /// Packets that wait at or are on their way over a wire, and their payload.
     pub(super) fn held(&self, on: usize) -> (usize, u64) {
         self.wires[on].held(&self.packets)
-    }
-
-    /// Credit that the sender of a wire has of its first lane, blocks.
-    pub(super) fn credit(&self, on: usize) -> u32 {
-        self.wires[on].credit()
-    }
-
-    /// Wires whose heads have had no credit since before a moment, with those that they wait for: what a circle is found in.
-    pub(super) fn starved(&self, before: u64) -> Vec<u32> {
-        (0..self.wires.len() as u32).filter(|w| self.wires[*w as usize].starved < before).collect()
     }
 
     /// The longest that a packet may be blocked by ordinary traffic, fs.

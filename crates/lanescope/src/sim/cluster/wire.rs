@@ -2,7 +2,7 @@
 //!
 //! A packet is sent when the receiver's buffer of its lane has room for it (IBA 1.2, 7.9: blocks of 64 B). The port that begins to send announces the packet to the far end at
 //! once. A buffer's blocks are free when the last byte has left it; the receiver tells so in flow-control packets, which go between packets of the way back and are
-//! booked there without an event. Until blocks worth a quarter of the buffer are free it says nothing: less changes nothing for the sender.
+//! booked there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest would hold no packet.
 
 use super::super::clock::Clock;
 use super::super::kernel::NEVER;
@@ -116,6 +116,11 @@ impl List {
         self.first = packets.all[id as usize].next;
         Some(id)
     }
+
+    fn iter<'a>(&self, packets: &'a Arena) -> impl Iterator<Item = &'a Packet> + use<'a> {
+        let at = |id: u32| packets.all.get(id as usize);
+        std::iter::successors(at(self.first), move |p| at(p.next))
+    }
 }
 
 /// One virtual lane of a wire.
@@ -124,9 +129,10 @@ struct Lane {
     queue: List,
     /// Blocks that the sender may use.
     credit: u32,
-    /// Blocks of the receiver's buffer, and those that are free again without the sender's being told.
+    /// Blocks of the receiver's buffer, those that are free again without the sender's being told, and from how many on he is.
     whole: u32,
     freed: u32,
+    tells: u32,
 }
 
 /// Why a wire is idle; an index of its accounts.
@@ -176,9 +182,10 @@ pub(super) struct Wire {
 const HEAD: u64 = crate::protocol::infiniband::START + crate::protocol::infiniband::LRH;
 
 impl Wire {
-    /// A wire at a rate, to a buffer of so many bytes for each lane.
-    pub(super) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64) -> Wire {
+    /// A wire at a rate, to a buffer of so many bytes for each lane; the largest packet takes so many blocks.
+    pub(super) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64, most: u64) -> Wire {
         let whole = (buffer / BLOCK).min(crate::protocol::infiniband::MOST_BLOCKS) as u32;
+        let tells = (whole / 4).min((whole + 1).saturating_sub(most as u32)).max(1);
         Wire {
             clock,
             delay,
@@ -192,7 +199,7 @@ impl Wire {
             to_switch: NONE,
             latency,
             flight: List::EMPTY,
-            lanes: vec![Lane { queue: List::EMPTY, credit: whole, whole, freed: 0 }; lanes as usize],
+            lanes: vec![Lane { queue: List::EMPTY, credit: whole, whole, freed: 0, tells }; lanes as usize],
             turn: 0,
             waiting: 0,
             starved: NEVER,
@@ -228,7 +235,9 @@ impl Wire {
             if at > now {
                 break;
             }
-            self.lanes[lane as usize].credit += blocks;
+            let l = &mut self.lanes[lane as usize];
+            l.credit += blocks;
+            debug_assert!(l.credit <= l.whole, "no more than the buffer holds");
             self.returning.pop_front();
         }
         let n = self.lanes.len();
@@ -300,7 +309,7 @@ impl Wire {
     pub(super) fn release(&mut self, lane: u8, blocks: u16) -> Option<u32> {
         let l = &mut self.lanes[lane as usize];
         l.freed += blocks as u32;
-        (l.freed >= l.whole / 4).then(|| std::mem::take(&mut l.freed))
+        (l.freed >= l.tells).then(|| std::mem::take(&mut l.freed))
     }
 
     /// A flow-control packet goes out on this wire as soon as it can. When it has come.
@@ -360,18 +369,15 @@ impl Wire {
         }
     }
 
-    /// Packets that wait, with their payload.
+    /// Packets that wait or are on their way, with their payload.
     pub(super) fn held(&self, packets: &Arena) -> (usize, u64) {
-        let (mut n, mut bytes) = (0, 0);
-        for list in self.lanes.iter().map(|l| l.queue).chain([self.flight]) {
-            let mut at = list.first;
-            while at != NONE {
-                let p = &packets.all[at as usize];
-                (n, bytes) = (n + 1, bytes + p.payload as u64);
-                at = p.next;
-            }
-        }
-        (n, bytes)
+        let lists = self.lanes.iter().map(|l| l.queue).chain([self.flight]);
+        lists.flat_map(|l| l.iter(packets)).fold((0, 0), |(n, bytes), p| (n + 1, bytes + p.payload as u64))
+    }
+
+    /// The wires in whose buffers the packets stand that wait here.
+    pub(super) fn holders<'a>(&'a self, packets: &'a Arena) -> impl Iterator<Item = u32> + 'a {
+        self.lanes.iter().flat_map(|l| l.queue.iter(packets)).map(|p| p.held).filter(|held| *held != NONE)
     }
 
     /// Blocks in use of a lane's buffer at the far end, and all of them.
@@ -380,10 +386,5 @@ impl Wire {
         let l = &self.lanes[lane];
         let returning: u32 = self.returning.iter().filter(|r| r.1 as usize == lane).map(|r| r.2).sum();
         (l.whole - l.credit - l.freed - returning, l.whole)
-    }
-
-    /// Blocks of credit that the sender has of its first lane.
-    pub(super) fn credit(&self) -> u32 {
-        self.lanes[0].credit
     }
 }

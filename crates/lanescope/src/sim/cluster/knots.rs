@@ -1,0 +1,36 @@
+//! Deadlocks of InfiniBand: who waits for whose buffer.
+//!
+//! A wire without credit waits until the buffer at its far end drains: a switch's by the wires on which those packets are to leave, an adapter's into its host, which always
+//! moves. Ways that turn back through switches in a circle, on one virtual lane, can fill all buffers of the circle.
+
+use super::{Fabric, NONE};
+use crate::sim::knots::circle;
+
+/// A circle of wires that wait for one another, if there is one: without credit since before a moment.
+pub(in crate::sim) fn deadlock(fabric: &Fabric, before: u64) -> Option<Vec<String>> {
+    let starves = |w: &super::Wire| w.waiting > 0 && w.starved < before && w.to_switch != NONE;
+    if !fabric.wires.iter().any(starves) {
+        return None;
+    }
+    let mut waits: Vec<Option<Vec<u32>>> = fabric.wires.iter().map(|w| starves(w).then(Vec::new)).collect();
+    for (out, w) in fabric.wires.iter().enumerate() {
+        for held in w.holders(&fabric.packets) {
+            if let Some(Some(list)) = waits.get_mut(held as usize)
+                && list.last() != Some(&(out as u32))
+            {
+                list.push(out as u32);
+            }
+        }
+    }
+    Some(circle(waits)?.into_iter().map(|w| name(fabric, w)).collect())
+}
+
+/// Wires without credit, and what they wait for; at most 16.
+pub(in crate::sim) fn waiting(fabric: &Fabric) -> Vec<String> {
+    let waits = fabric.wires.iter().zip(0u32..).filter(|(w, _)| w.waiting > 0 && w.starved < super::NEVER);
+    waits.map(|(_, on)| name(fabric, on)).take(16).collect()
+}
+
+fn name(fabric: &Fabric, on: u32) -> String {
+    format!("{}: {}", fabric.plan.wire_name(on), crate::result::Idle::LaneCredits.words())
+}
