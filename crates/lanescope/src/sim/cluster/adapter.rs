@@ -7,6 +7,7 @@
 use super::super::kernel::Agenda;
 use super::super::source::Transfer;
 use super::wire::{NONE, Packet, Why};
+use super::seen::Act;
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
 use crate::plan::FlowId;
@@ -120,6 +121,10 @@ pub(super) struct Message {
 }
 
 impl Message {
+    pub(super) fn is_write(&self) -> bool {
+        self.write
+    }
+
     pub(super) fn new(post: &Post, run: u16, from: u32, to: u32) -> Message {
         Message {
             token: post.token,
@@ -176,6 +181,7 @@ impl Fabric {
 
     /// It has dealt with it.
     pub(super) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Worked(message), now, agenda);
         let m = &self.messages.all[message as usize];
         let (from, inline) = (m.from, m.inline);
         let port = &mut self.ports[from as usize];
@@ -240,6 +246,7 @@ impl Fabric {
                 ready: host.is_none(),
             };
             let id = self.packets.put(packet);
+            self.seen(Act::Made(id), now, agenda);
             let m = &mut self.messages.all[message as usize];
             m.left -= payload;
             m.begun = true;
@@ -298,6 +305,7 @@ impl Fabric {
         p.going = false;
         let wire = p.wire;
         if let Some(id) = p.pending.pop_front() {
+            self.seen(Act::Gone(id), now, agenda);
             self.wires[wire as usize].queue(id, &mut self.packets);
         }
         self.go(port, now, agenda);
@@ -306,6 +314,7 @@ impl Fabric {
 
     /// A packet has come in whole.
     pub(super) fn receive(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Came(id), now, agenda);
         let p = &mut self.packets.all[id as usize];
         p.held = on;
         let (to, ack) = (p.to, p.ack);
@@ -332,6 +341,7 @@ impl Fabric {
 
     /// A packet's data may go to host memory.
     pub(super) fn accept(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Accepted(id), now, agenda);
         let p = self.packets.all[id as usize];
         let m = &mut self.messages.all[p.message as usize];
         m.out -= p.payload as u64;
@@ -371,12 +381,14 @@ impl Fabric {
         };
         let wire = self.ports[p.to as usize].wire;
         let id = self.packets.put(ack);
+        self.seen(Act::Acked(id), now, agenda);
         self.wires[wire as usize].queue_first(id, &mut self.packets);
         self.serve(wire, now, agenda);
     }
 
     /// A packet's data are in host memory: its place in the buffer is free.
     fn placed(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Placed(id), now, agenda);
         let p = self.packets.all[id as usize];
         self.packets.drop(id);
         self.release(p.held, p.lane, p.blocks, now, agenda);
@@ -390,7 +402,9 @@ impl Fabric {
 
     /// A transfer over the host's bus is done.
     pub(super) fn over(&mut self, job: u32, now: u64, agenda: &mut Agenda) {
-        match self.jobs.remove(job) {
+        let job = self.jobs.remove(job);
+        self.seen(Act::Over(job), now, agenda);
+        match job {
             Job::Bell(message) => self.rung(message, now),
             Job::Descriptor(message) => self.fetched(message, now, agenda),
             Job::Data(id) => {

@@ -288,6 +288,16 @@ impl Wire {
         ahead + self.latency
     }
 
+    /// When what was booked last began and ends here, if it is of so many bytes.
+    pub(super) fn last(&self, bytes: u64) -> (u64, u64) {
+        (self.free - self.clock.span_below(bytes), self.free)
+    }
+
+    /// Blocks of credit that the sender has of a lane at the beginning.
+    pub(super) fn wholes(&self) -> impl Iterator<Item = u32> {
+        self.lanes.iter().map(|l| l.whole)
+    }
+
     /// What left with the packet before: the wire whose buffer it was in, its lane and blocks.
     #[inline]
     pub(super) fn left(&mut self) -> Option<(u32, u8, u16)> {
