@@ -137,6 +137,12 @@ struct Simulate {
     /// Bytes that --pcap keeps of each frame; 0 keeps all
     #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = 128)]
     snaplen: u32,
+    /// Write a time line to this file, for Perfetto (ui.perfetto.dev): what ranks, adapters, wires and buses did when, and what set off what
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "vary"])]
+    trace: Option<PathBuf>,
+    /// Events that --trace keeps at most, from the beginning of the run: some 100 bytes of memory each
+    #[arg(long, value_name = "N", requires = "trace", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    trace_events: u32,
 }
 
 fn main() -> ExitCode {

@@ -8,4 +8,5 @@ pub(crate) mod need;
 mod series;
 pub(crate) mod simulate;
 pub(crate) mod study;
+mod trace;
 pub(crate) mod wire;

@@ -2,6 +2,7 @@
 
 use super::capture::{self, Capture};
 use super::series::Series;
+use super::trace::Recording;
 use crate::Simulate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
@@ -79,6 +80,7 @@ pub(crate) fn simulate(
         (Some(file), Some(link)) => Some(Capture::create(file, plan, link, a.snaplen, &mut run)?),
         _ => None,
     };
+    let recording = a.trace.as_ref().map(|file| Recording::create(file, a.trace_events, &mut run)).transpose()?;
     announce(plan, estimate);
     if let Some(n) = a.seeds {
         listen();
@@ -116,6 +118,9 @@ pub(crate) fn simulate(
     }
     if let Some(c) = capture {
         c.finish()?;
+    }
+    if let Some(r) = recording {
+        r.finish(&mut run)?;
     }
     Ok(Some(run.snapshot()))
 }

@@ -11,6 +11,7 @@
 
 mod exchange;
 mod graph;
+mod log;
 mod program;
 mod rows;
 mod stuck;
@@ -20,6 +21,8 @@ use super::op::{Body, Collective, Job, Op, Step};
 use crate::units::{Rate, Time};
 use exchange::{Message, Posted, Request, Table, Unexpected};
 use graph::{Edges, Graph};
+use log::Log;
+pub use log::{Called, Logged, Mail, Spending};
 use program::Next;
 pub use rows::Row;
 use rows::Rows;
@@ -221,7 +224,7 @@ impl Speed {
 
 /// What the first rank called as its `index`-th collective.
 #[derive(Clone, Debug)]
-struct Called {
+struct First {
     index: u64,
     rank: u32,
     what: Collective,
@@ -254,13 +257,14 @@ struct Core {
     order: u64,
     rows: Rows,
     edges: Vec<Arc<Edges>>,
-    called: Vec<Option<Called>>,
+    called: Vec<Option<First>>,
     /// Ranks that are not done.
     left: usize,
     end: u64,
     steps: u64,
     fuel: u32,
     fault: Option<String>,
+    log: Log,
 }
 
 impl Machine {
@@ -387,6 +391,7 @@ impl Core {
             steps: 0,
             fuel: 0,
             fault: None,
+            log: Log::default(),
         };
         if n > MOST_RANKS {
             core.fault = Some(format!("{n} ranks: at most {MOST_RANKS} are run"));
@@ -479,8 +484,9 @@ impl Core {
     fn go(&mut self, job: &Job, r: u32, now: u64, out: &mut Vec<Post>) {
         let rank = &mut self.ranks[r as usize];
         if rank.time < now {
-            rank.account.waiting += now - rank.time;
-            rank.time = now;
+            let since = std::mem::replace(&mut rank.time, now);
+            rank.account.waiting += now - since;
+            self.spent(r, Spending::Waiting, since);
         }
         while self.fault.is_none() {
             let rank = &self.ranks[r as usize];
@@ -512,6 +518,7 @@ impl Core {
         if self.ranks[r as usize].call.is_some() {
             return self.round(r, out);
         }
+        self.goes_on(r);
         match self.fetch(steps, r) {
             Next::Later => {}
             Next::Op(op) => self.perform(op, r, out),

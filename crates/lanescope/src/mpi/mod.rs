@@ -14,5 +14,7 @@ mod op;
 pub mod text;
 
 pub use check::check;
-pub use machine::{Account, Costs, MOST_RANKS, Machine, Placement, Post, Row, What};
+pub use machine::{
+    Account, Called, Costs, Logged, MOST_RANKS, Machine, Mail, Placement, Post, Row, Spending, What,
+};
 pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task, UNNAMED};

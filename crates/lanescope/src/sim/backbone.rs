@@ -49,8 +49,8 @@ impl Bus {
         Bus { free: 0, free_at: 0, last: None, turn: 0, idle: BusIdle::Nothing, judged: true, counts }
     }
 
-    /// Books a transaction.
-    fn book(&mut self, edges: &Edges, now: u64, turn: Turn) {
+    /// Books a transaction. From when until when it has the bus.
+    fn book(&mut self, edges: &Edges, now: u64, turn: Turn) -> (u64, u64) {
         let Turn { since, port, grant, overhead, data } = turn;
         let begin = self.free.max(edges.clock(now));
         self.counts.idle[self.idle as usize] += begin - self.free;
@@ -70,6 +70,7 @@ impl Bus {
         self.last = Some((port, data));
         self.turn = port + 1;
         self.judged = false;
+        (edges.moment(begin), self.free_at)
     }
 
     /// Nothing can be booked now.
@@ -179,6 +180,10 @@ impl Backbone {
         }
     }
 
+    pub(super) fn timer(&self) -> u32 {
+        self.timer
+    }
+
     pub(super) fn wired(&mut self, timer: u32) {
         self.timer = timer;
     }
@@ -275,8 +280,8 @@ impl Backbone {
             self.arriving.pop_front();
             self.gather(port, line, jobs);
         }
-        self.grant(now);
-        self.give(now);
+        self.grant(now, agenda);
+        self.give(now, agenda);
         self.next(agenda);
     }
 
@@ -296,7 +301,7 @@ impl Backbone {
     }
 
     /// The next transaction of the request bus.
-    fn grant(&mut self, now: u64) {
+    fn grant(&mut self, now: u64, agenda: &mut Agenda) {
         if self.crossing.is_some() || self.request.free_at > now {
             return;
         }
@@ -337,11 +342,14 @@ impl Backbone {
             job.map(|job| Crossing::Read { port, line: Line { at: 0, bytes, job, last } })
         };
         let (grant, overhead) = (self.plan.arbitration, self.plan.request);
-        self.request.book(&self.edges, now, Turn { port, since, grant, overhead, data });
+        let spent = self.request.book(&self.edges, now, Turn { port, since, grant, overhead, data });
+        if let Some(trace) = &mut agenda.trace {
+            trace.crossing(self.timer, usize::from(class != Class::Posted), spent, bytes as u64);
+        }
     }
 
     /// The next transaction of the completion bus. Memory alone drives it, so nobody has to be granted.
-    fn give(&mut self, now: u64) {
+    fn give(&mut self, now: u64, agenda: &mut Agenda) {
         if self.returning.is_some() || self.completion.free_at > now {
             return;
         }
@@ -360,7 +368,11 @@ impl Backbone {
         if let Some(line) = self.ports[port].lines.pop_front() {
             let data = self.plan.data(line.bytes as u64);
             let overhead = self.plan.completion;
-            self.completion.book(&self.edges, now, Turn { port, since: line.at, grant: 0, overhead, data });
+            let spent =
+                self.completion.book(&self.edges, now, Turn { port, since: line.at, grant: 0, overhead, data });
+            if let Some(trace) = &mut agenda.trace {
+                trace.crossing(self.timer, 2, spent, line.bytes as u64);
+            }
             self.returning = Some((port, line));
         }
     }

@@ -126,7 +126,12 @@ impl Net {
             Reach::CutThrough(latency) => (head + latency.max(header)).max((tail + latency).saturating_sub(fastest)),
             Reach::StoreAndForward(latency) => tail + latency,
         };
-        self.wires[wire as usize].send(tlp, now, ready, agenda)
+        let begin = self.wires[wire as usize].send(tlp, now, ready, agenda);
+        if let Some(trace) = &mut agenda.trace {
+            let w = &self.wires[wire as usize];
+            trace.tlp(w.tx, &tlp, begin, w.next_at);
+        }
+        begin
     }
 
     /// An operation is done; a read of another side knows its token, its writes come in order. Gives the moment from which a closed load goes on.
@@ -286,6 +291,15 @@ impl Fabric {
             transfers.push_back(transfer);
             agenda.by(tx, at);
         }
+    }
+
+    /// The parts that have a backbone, and its slot.
+    pub(super) fn backbone_timers(&self) -> Vec<(usize, u32)> {
+        let of = |(i, part): (usize, &Part)| match part {
+            Part::Terminal(t) => Some((i, t.backbone.as_ref()?.timer())),
+            Part::Switch(_) => None,
+        };
+        self.parts.iter().enumerate().filter_map(of).collect()
     }
 
     /// Gives a flow to the requester at its first wire.

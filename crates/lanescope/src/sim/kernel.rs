@@ -6,6 +6,7 @@
 //! what lies beyond the ring, into another heap. Batch and heaps may hold moments that a slot no longer has: those are passed over. The width follows the load, so that a bucket holds a few
 //! moments and few lie beyond the ring; the order of events never depends on it.
 
+use super::trace::Trace;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -85,6 +86,8 @@ pub struct Agenda {
     acting: u32,
     again: u64,
     events: u64,
+    /// What happened is told to it, where anybody wants to know.
+    pub(super) trace: Option<Box<Trace>>,
     /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, later ones put into a long batch, into
     /// the outer half of the ring or beyond it, and beyond it; and the next look.
     turns: u64,
@@ -114,6 +117,7 @@ impl Agenda {
             acting: NONE,
             again: NEVER,
             events: 0,
+            trace: None,
             turns: 0,
             sorted: 0,
             moments: 0,

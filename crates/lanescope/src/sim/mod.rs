@@ -24,6 +24,7 @@ mod storage;
 mod switch;
 mod tally;
 mod terminal;
+mod trace;
 mod wire;
 mod world;
 
@@ -36,12 +37,14 @@ use crate::plan::bus::BusFlow;
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
+use crate::result::timeline::Timeline;
 use crate::result::{BusClocks, Crossed, Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::units::Time;
 use kernel::{Agenda, Pause};
 use tally::Tally;
+use trace::Trace;
 use world::Sides;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
@@ -333,6 +336,20 @@ impl Run {
     /// What crossed the captured link since the last time, in order of time. It grows until it is taken.
     pub fn crossed(&mut self) -> Vec<Crossed> {
         self.sides.ethernet.crossed()
+    }
+
+    /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has begun.
+    pub fn record(&mut self, most_events: usize) {
+        let trace = Trace::new(&self.plan, &self.sides, most_events, self.now);
+        self.agenda.trace = Some(Box::new(trace));
+        self.sides.cluster.log(true);
+    }
+
+    /// What was taken down, if anything was to be; nothing is from then on.
+    pub fn timeline(&mut self) -> Option<Timeline> {
+        let trace = self.agenda.trace.take()?;
+        self.sides.cluster.log(false);
+        Some(trace.finish(self.now.max(self.agenda.past())))
     }
 
     /// No more samples.

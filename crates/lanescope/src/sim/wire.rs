@@ -469,6 +469,9 @@ impl Wire {
 
     fn give_back(&mut self, mut r: Return, agenda: &mut Agenda) {
         r.at = r.at.max(self.returns.back().map_or(0, |b| b.at));
+        if let (Some(trace), Some(class)) = (&mut agenda.trace, r.class) {
+            trace.returns(self.tx, class as usize, r.headers, r.at);
+        }
         self.returns.push_back(r);
         if self.waiting {
             agenda.by(self.tx, r.at);
@@ -486,7 +489,7 @@ impl Wire {
                 None if self.unacked > 0 && self.ack_deadline <= now => std::mem::take(&mut self.unacked),
                 _ => break,
             };
-            let at = back.dllp(now);
+            let at = back.dllp(now, false, agenda);
             back.counts.acks += back.dllp as u64;
             if self.replay.is_some() {
                 self.give_back(Return { at, class: None, headers: count, data: 0 }, agenda);
@@ -521,17 +524,20 @@ impl Wire {
     }
 
     fn update(&mut self, back: &mut Wire, now: u64, u: Update, agenda: &mut Agenda) {
-        let at = back.dllp(now);
+        let at = back.dllp(now, true, agenda);
         back.counts.update_fc += back.dllp as u64;
         self.give_back(Return { at, class: Some(u.class), headers: u.headers, data: u.data }, agenda);
     }
 
     /// Books a DLLP; gives when its last bit is at the other end.
-    fn dllp(&mut self, now: u64) -> u64 {
+    fn dllp(&mut self, now: u64, update: bool, agenda: &mut Agenda) -> u64 {
         if self.dllp == 0 {
             return now + self.delay + self.clock.span(8);
         }
-        let (_, end) = self.book(now, self.dllp as u64);
+        let (begin, end) = self.book(now, self.dllp as u64);
+        if let Some(trace) = &mut agenda.trace {
+            trace.dllp(self.tx, update, begin, end);
+        }
         end + self.delay
     }
 

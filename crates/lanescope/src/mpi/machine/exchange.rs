@@ -120,12 +120,16 @@ impl Core {
         if let Some(speed) = self.copy
             && bytes > 0
         {
+            let begin = self.ranks[r as usize].time;
             self.ranks[r as usize].spend(speed.span(bytes), |a| &mut a.copying);
+            self.spent(r, Spending::Copying, begin);
         }
     }
 
     fn pay_send(&mut self, r: u32) {
+        let begin = self.ranks[r as usize].time;
         self.ranks[r as usize].spend(self.costs.send, |a| &mut a.sending);
+        self.paid(r, begin);
     }
 
     /// Hands a message over, at the moment until which the processor is busy.
@@ -137,6 +141,7 @@ impl Core {
         }
         if self.same_node(from, to) {
             let slot = self.messages.add(Message { left: true, ..message });
+            self.mailed(slot);
             self.order += 1;
             self.near.push(Reverse((at, self.order, slot)));
             return;
@@ -147,6 +152,7 @@ impl Core {
             What::Data => message.bytes,
         };
         let token = self.messages.add(message);
+        self.mailed(token);
         out.push(Post { token, from, to, bytes, what, at });
     }
 
@@ -280,7 +286,10 @@ impl Core {
         while let Some(m) = self.ranks[r as usize].inbox.pop_front() {
             self.steps += 1;
             let rank = &mut self.ranks[r as usize];
+            let begin = rank.time;
             rank.spend(self.costs.receive, |a| &mut a.receiving);
+            self.received(m, begin);
+            let rank = &mut self.ranks[r as usize];
             let message = self.messages[m];
             match message.what {
                 What::Eager | What::Request => {

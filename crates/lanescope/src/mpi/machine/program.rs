@@ -62,13 +62,18 @@ impl Core {
                     } else if section != NONE {
                         self.rows.ended(section, r, took);
                     }
-                    if next < top.times && (section >= UNTIMED || self.rows.begins(section, r, next)) {
+                    let again = next < top.times && (section >= UNTIMED || self.rows.begins(section, r, next));
+                    if again {
                         (top.at, top.round, top.began) = (0, next, rank.time);
                     } else {
                         if let Some(outer) = above.last_mut() {
                             outer.at += 1;
                         }
                         rank.frames.pop();
+                    }
+                    self.repeats(r, section, false);
+                    if again {
+                        self.repeats(r, section, true);
                     }
                     continue;
                 }
@@ -77,6 +82,7 @@ impl Core {
                 Some((section, times)) => {
                     let began = rank.time;
                     rank.frames.push(Frame { at: 0, section, times, round: 0, began });
+                    self.repeats(r, section, true);
                 }
                 None => top.at += 1,
             }
@@ -85,6 +91,7 @@ impl Core {
 
     /// Begins an operation; the processor is free.
     pub(super) fn perform(&mut self, op: &Op, r: u32, out: &mut Vec<Post>) {
+        self.calls(r, op);
         match op {
             Op::Compute(time) => return self.compute(r, time.fs()),
             Op::Work(work) => return self.compute(r, self.working(*work)),
@@ -135,7 +142,9 @@ impl Core {
     }
 
     pub(super) fn compute(&mut self, r: u32, time: u64) {
+        let begin = self.ranks[r as usize].time;
         self.ranks[r as usize].spend(time, |a| &mut a.computing);
+        self.spent(r, Spending::Computing, begin);
     }
 
     /// How long so many floating-point operations take; at most [`Time::MAX`].
@@ -203,7 +212,7 @@ impl Core {
                     return self.fail(text);
                 }
             }
-            _ => *known = Some(Called { index, rank: r, what: what.clone() }),
+            _ => *known = Some(First { index, rank: r, what: what.clone() }),
         }
         match Call::new(what, self.ranks.len() as u32) {
             Ok(call) => {

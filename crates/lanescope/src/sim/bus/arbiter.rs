@@ -9,7 +9,7 @@ use crate::protocol::pci::Phases;
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::quantity::Corner;
 use crate::sim::clock::Pace;
-use crate::sim::kernel::NEVER;
+use crate::sim::kernel::{Agenda, NEVER};
 use std::collections::VecDeque;
 
 /// What a transaction does.
@@ -186,11 +186,15 @@ impl Bus {
     }
 
     /// Does what is due, and gives the moment of what comes next.
-    pub(super) fn act(&mut self, now: u64, net: &mut Net) -> u64 {
+    pub(super) fn act(&mut self, now: u64, net: &mut Net, own: (u32, &mut Agenda)) -> u64 {
         let clock = self.ticks.clock(now);
         loop {
             if let Some(active) = self.active {
                 if active.end <= clock {
+                    if let Some(trace) = &mut own.1.trace {
+                        let times = [active.start, active.end + active.phases.turnaround].map(|n| self.ticks.time(n));
+                        trace.transaction(own.0, active.flow, active.kind as usize, times.into(), active.bytes);
+                    }
                     self.end(active, now, net);
                     continue;
                 }

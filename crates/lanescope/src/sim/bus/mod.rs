@@ -191,7 +191,7 @@ pub(super) struct Fabric {
 impl World for Fabric {
     #[inline]
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
-        let next = self.buses[(slot - self.base) as usize].act(now, &mut self.net);
+        let next = self.buses[(slot - self.base) as usize].act(now, &mut self.net, (slot, agenda));
         agenda.set(slot, next);
     }
 }
@@ -264,6 +264,11 @@ impl Fabric {
 
     pub(super) fn wires(&self) -> usize {
         self.buses.len()
+    }
+
+    /// The agenda's slot of each bus.
+    pub(super) fn slots_of_buses(&self) -> impl Iterator<Item = u32> {
+        self.base..self.base + self.buses.len() as u32
     }
 
     /// The ledger of a bus since time 0.

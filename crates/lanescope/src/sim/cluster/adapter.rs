@@ -8,6 +8,7 @@ use super::super::ethernet::{Load, Told};
 use super::super::kernel::Agenda;
 use super::super::source::Transfer;
 use super::wire::{NONE, Packet, Why};
+use super::seen::Act;
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
 use crate::plan::FlowId;
@@ -144,6 +145,10 @@ pub(super) struct Message {
 }
 
 impl Message {
+    pub(super) fn is_write(&self) -> bool {
+        self.write
+    }
+
     pub(super) fn new(post: &Post, run: u16, from: u32, to: u32) -> Message {
         Message {
             token: post.token,
@@ -201,6 +206,7 @@ impl Fabric {
 
     /// It has dealt with it.
     pub(super) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Worked(message), now, agenda);
         let m = &self.messages.all[message as usize];
         let (from, to, inline) = (m.from, m.to, m.inline);
         let port = &mut self.ports[from as usize];
@@ -300,6 +306,7 @@ impl Fabric {
                 ready: host.is_none(),
             };
             let id = self.packets.put(packet);
+            self.seen(Act::Made(id), now, agenda);
             let m = &mut self.messages.all[message as usize];
             m.left -= payload;
             m.begun = true;
@@ -358,6 +365,7 @@ impl Fabric {
         let p = &mut self.ports[port as usize];
         p.going = false;
         if let Some(id) = p.pending.pop_front() {
+            self.seen(Act::Gone(id), now, agenda);
             self.leaves(port, id);
         }
         self.go(port, now, agenda);
@@ -374,6 +382,7 @@ impl Fabric {
 
     /// A packet has come in whole.
     pub(super) fn receive(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Came(id), now, agenda);
         let p = &mut self.packets.all[id as usize];
         p.held = on;
         let (to, ack) = (p.to, p.ack);
@@ -403,6 +412,7 @@ impl Fabric {
 
     /// A packet's data may go to host memory.
     pub(super) fn accept(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Accepted(id), now, agenda);
         let p = self.packets.all[id as usize];
         let m = &mut self.messages.all[p.message as usize];
         m.out -= p.payload as u64;
@@ -443,12 +453,14 @@ impl Fabric {
             ..*p
         };
         let id = self.packets.put(ack);
+        self.seen(Act::Acked(id), now, agenda);
         self.leaves(port, id);
         self.sends(port, now, agenda);
     }
 
     /// A packet's data are in host memory: its place in the buffer is free.
     fn placed(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        self.seen(Act::Placed(id), now, agenda);
         let p = self.packets.all[id as usize];
         self.packets.drop(id);
         self.frees(&p, now, agenda);
@@ -462,7 +474,9 @@ impl Fabric {
 
     /// A transfer over the host's bus is done.
     pub(super) fn over(&mut self, job: u32, now: u64, agenda: &mut Agenda) {
-        match self.jobs.remove(job) {
+        let job = self.jobs.remove(job);
+        self.seen(Act::Over(job), now, agenda);
+        match job {
             Job::Bell(message) => self.rung(message, now),
             Job::Descriptor(message) => self.fetched(message, now, agenda),
             Job::Data(id) => {

@@ -7,6 +7,7 @@
 mod adapter;
 mod build;
 mod knots;
+mod seen;
 mod wire;
 
 use super::ethernet::{News, Told};
@@ -22,11 +23,13 @@ use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use seen::Act;
 use std::sync::Arc;
 use wire::{Arena, NONE, Why, Wire};
 
 pub(super) use adapter::Way;
 pub(super) use knots::deadlock;
+pub(super) use seen::Seen;
 
 /// Tokens of a cluster's DMA have this bit.
 pub(super) const OWN: u32 = 1 << 31;
@@ -146,6 +149,7 @@ impl Fabric {
     /// The slot of heap and ranks is set to what comes next.
     #[inline]
     fn arm(&mut self, agenda: &mut Agenda) {
+        self.seen(Act::Ranks, 0, agenda);
         let next = self.next();
         if next != self.armed {
             self.armed = next;
@@ -264,6 +268,7 @@ impl Fabric {
         let (head, tail) = w.send(&p, now);
         let (from, to_switch, tx, free) = (w.from, w.to_switch, w.tx, w.free);
         agenda.set(tx, free);
+        self.seen(Act::Carried(on, id), now, agenda);
         let mut at = tail;
         if to_switch != NONE {
             let mut way = p.way;
@@ -292,6 +297,7 @@ impl Fabric {
     fn release(&mut self, on: u32, lane: u8, blocks: u16, now: u64, agenda: &mut Agenda) {
         let Some(blocks) = self.wires[on as usize].release(lane, blocks) else { return };
         let at = self.wires[(on ^ 1) as usize].tell(now);
+        self.seen(Act::Told(on, lane, blocks, at), now, agenda);
         let w = &mut self.wires[on as usize];
         if w.told(at, lane, blocks) {
             agenda.by(w.tx, at);

@@ -297,6 +297,16 @@ impl Wire {
         ahead + self.latency
     }
 
+    /// When what was booked last began and ends here, if it is of so many bytes.
+    pub(super) fn last(&self, bytes: u64) -> (u64, u64) {
+        (self.free - self.clock.span_below(bytes), self.free)
+    }
+
+    /// Blocks of credit that the sender has of a lane at the beginning.
+    pub(super) fn wholes(&self) -> impl Iterator<Item = u32> {
+        self.lanes.iter().map(|l| l.whole)
+    }
+
     /// What left with the packet before: the wire whose buffer it was in, its lane and blocks.
     #[inline]
     pub(super) fn left(&mut self) -> Option<(u32, u8, u16)> {
@@ -380,11 +390,4 @@ impl Wire {
         self.lanes.iter().flat_map(|l| l.queue.iter(packets)).map(|p| p.held).filter(|held| *held != NONE)
     }
 
-    /// Blocks in use of a lane's buffer at the far end, and all of them.
-    #[cfg(test)]
-    pub(super) fn buffer(&self, lane: usize) -> (u32, u32) {
-        let l = &self.lanes[lane];
-        let returning: u32 = self.returning.iter().filter(|r| r.1 as usize == lane).map(|r| r.2).sum();
-        (l.whole - l.credit - l.freed - returning, l.whole)
-    }
 }

@@ -19,6 +19,7 @@ pub(super) use roce::{Load, News, Told};
 
 use super::kernel::{Agenda, NEVER, World};
 use super::tally::{self, Tally};
+use super::trace::Framed;
 use crate::plan::network::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
@@ -300,6 +301,16 @@ impl Net {
         w.free = end + GAP * w.byte;
         (w.idle_from, w.why) = (w.free, Why::Nothing);
         let tail = end + w.delay;
+        if let Some(trace) = &mut agenda.trace {
+            let seen = Framed {
+                stream: f.stream,
+                kind: f.kind as u8,
+                local: f.kind.is_local(),
+                bytes: f.bytes,
+                payload: f.data,
+            };
+            trace.frame(w.tx, id, seen, (now, end));
+        }
         if f.kind == Kind::Data {
             w.payload += f.data as u64;
             w.frames += 1;
@@ -544,6 +555,11 @@ pub(super) struct Stored {
 impl Fabric {
     pub(super) fn wires(&self) -> usize {
         self.net.wires.len()
+    }
+
+    /// The agenda's slot of each wire.
+    pub(super) fn slots_of_wires(&self) -> impl Iterator<Item = u32> {
+        self.net.wires.iter().map(|w| w.tx)
     }
 
     /// The ledger of a wire since time 0.

@@ -168,6 +168,9 @@ impl Switch {
         }
         self.stored.now += bytes;
         self.stored.most = self.stored.most.max(self.stored.now);
+        if let Some(trace) = &mut agenda.trace {
+            trace.memory(self.number, now, self.stored.now);
+        }
         (frame.account, frame.pool) = (account, pool);
         if self.congestion == CongestionControl::Dcqcn {
             frame.marked |= self.marks(net.wires[out as usize].queued);
@@ -357,6 +360,9 @@ impl Switch {
                 self.used[r.pool as usize] -= r.bytes as u64;
             }
             self.stored.now -= r.bytes as u64;
+            if let Some(trace) = &mut agenda.trace {
+                trace.memory(self.number, r.at, self.stored.now);
+            }
             if r.account != NONE && self.buffers != Buffers::Input {
                 let a = &mut self.accounts[r.account as usize];
                 a.used -= r.bytes as u64;
