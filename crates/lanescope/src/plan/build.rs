@@ -8,8 +8,13 @@ use crate::protocol::pcie::{self, PayloadSize};
 use crate::scenario::keys::{self, Load};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
+use crate::units::Time;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// Where nothing else is said, a run with message programs ends after an hour of their time, or so many packets: minutes of work.
+const LONGEST_PROGRAM: u64 = 3_600_000_000_000_000_000;
+const MOST_OF_PROGRAMS: u64 = 500_000_000;
 
 /// Resolves and checks a scenario. `None` when it cannot be; why is in `diagnostics`, which also gathers warnings.
 pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
@@ -80,8 +85,15 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
         warmup: scenario.run.warmup.as_ref().map(|q| q.typical),
-        max_time: scenario.run.max_time.typical,
-        max_packets: scenario.run.max_packets.typical.0,
+        // Programs end by themselves: what is a long time for a load is none for them.
+        max_time: match &scenario.run.max_time {
+            q if q.default && !scenario.jobs.is_empty() => Time::from_fs(LONGEST_PROGRAM),
+            q => q.typical,
+        },
+        max_packets: match &scenario.run.max_packets {
+            q if q.default && !scenario.jobs.is_empty() => MOST_OF_PROGRAMS,
+            q => q.typical.0,
+        },
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
     };
     let mut plan = Plan {

@@ -650,9 +650,9 @@ table! {
         /// Leave out so much at the beginning. Without it, until the load has settled; with `for`, a tenth of it.
         warmup: opt Time, One;
         /// Never simulate longer than this, tight or not.
-        max_time: default Time, One = "\"1 s\"" Assumed Likely "a second of traffic settles what can settle";
+        max_time: default Time, One = "\"1 s\"" Assumed Likely "a second of traffic settles what can settle; with ranks an hour, since programs end";
         /// Never simulate more than so many packets on links, tight or not.
-        max_packets: default Packets, One = "50_000_000" Assumed Likely "some seconds of work";
+        max_packets: default Packets, One = "50_000_000" Assumed Likely "some seconds of work; with ranks 500,000,000";
         /// Start of all random numbers.
         seed: opt Count, One;
     }

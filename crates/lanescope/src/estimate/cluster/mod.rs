@@ -14,8 +14,8 @@ use carrier::{Carrier, Named};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Steps of a machine that an estimate takes at most: about a minute of work.
-const MOST_STEPS: u64 = 100_000_000;
+/// Steps of a machine that an estimate takes at most: some ten seconds of work.
+const MOST_STEPS: u64 = 60_000_000;
 /// One with more at the typical values is not asked for at the corners.
 const FEW_STEPS: u64 = 4_000_000;
 
@@ -152,7 +152,7 @@ fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome
     FlowReport {
         name: job.name.clone(),
         instances: 1,
-        what: format!("{}, {} ranks", job.job.title, job.ranks.len()),
+        what: job.job.title.clone(),
         both_ways: false,
         wanted_each: Vec::new(),
         bound: of(&|o| o.most * 8.0),

@@ -354,6 +354,11 @@ impl Fabric {
         self.wires.iter().map(|w| w.counts.tlps).sum()
     }
 
+    /// Steps of all programs so far: work beside that of packets.
+    pub(super) fn steps(&self) -> u64 {
+        self.runs.iter().map(|r| r.machine.steps()).sum()
+    }
+
     pub(super) fn tallies(&self) -> impl Iterator<Item = Tally> {
         self.runs.iter().map(|r| r.tally)
     }
