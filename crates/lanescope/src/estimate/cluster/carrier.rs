@@ -2,7 +2,9 @@
 //!
 //! A message is a train of packets through stages: the sender's engine and doorbell, its host memory, the wires on its way, the receiver's engine, its host
 //! memory. Each stage takes the first packet when it is there and the stage is free, and the last full one and the last no earlier than they have come: T = sum of what the first
-//! needs + what the slowest stage needs for the rest. A shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
+//! needs + what the slowest stage needs for the rest. On a shared bus, a message that
+//! goes meets one that comes: beside its adapters' reads and writes it has a timeline of its own, on which everything is put down when its message is posted, in whatever order it will
+//! come: what has piled up there by then is what a transfer waits for.
 
 use super::super::{alone, bus, latency, outcome};
 use crate::mpi::{Post, What};
@@ -31,9 +33,10 @@ struct Leg {
 struct Side {
     /// Adapters of one class are alike.
     class: u32,
-    /// Timelines: the bus both ways, or reads and writes of PCIe; the engine's work requests, its packets out and in.
+    /// Timelines: reads and writes of host memory, and the bus that it shares; the engine's work requests, its packets out and in.
     read: usize,
     write: usize,
+    bus: Option<usize>,
     work: usize,
     out: usize,
     inward: usize,
@@ -65,7 +68,13 @@ pub(super) struct Carrier<'a> {
     /// What a person calls each.
     pub(super) names: Vec<Named>,
     legs: HashMap<(u32, bool, u64), Leg>,
-    bells: HashMap<(u32, u64), f64>,
+    bells: HashMap<(u32, u64), Leg>,
+    /// When the message was posted that is being carried.
+    posted: f64,
+    /// By endpoint: when its last packet left. Messages of a port leave in order.
+    left: Vec<f64>,
+    /// By endpoints: when the last message came. Nothing overtakes.
+    came: HashMap<[u32; 2], f64>,
     /// By class: payload per fs of reads, and of writes, on PCIe.
     rates: Vec<[f64; 2]>,
     members: Vec<u32>,
@@ -106,18 +115,17 @@ impl<'a> Carrier<'a> {
                     names.push(name);
                     names.len() - 1
                 };
-                let (read, write) = match adapter.host.as_ref().map(|h| h.dma) {
+                let bus = match adapter.host.as_ref().map(|h| h.dma) {
                     Some(Dma::Bus { read, .. }) => {
                         let device = plan.buses.flows[read as usize].device;
-                        let bus = buses + plan.buses.devices[device as usize].bus as usize;
-                        (bus, bus)
+                        Some(buses + plan.buses.devices[device as usize].bus as usize)
                     }
-                    Some(Dma::Pcie { .. }) => (timeline(Named::Reads(i)), timeline(Named::Writes(i))),
-                    None => (0, 0),
+                    _ => None,
                 };
+                let (read, write) = (timeline(Named::Reads(i)), timeline(Named::Writes(i)));
                 let (work, out, inward) =
                     (timeline(Named::Work(i)), timeline(Named::Packets(i)), timeline(Named::Packets(i)));
-                Side { class, read, write, work, out, inward, hosted: adapter.host.is_some() }
+                Side { class, read, write, bus, work, out, inward, hosted: adapter.host.is_some() }
             })
             .collect();
         let mut carrier = Carrier {
@@ -129,6 +137,9 @@ impl<'a> Carrier<'a> {
             names,
             legs: HashMap::new(),
             bells: HashMap::new(),
+            posted: 0.0,
+            left: vec![0.0; cluster.endpoints.len()],
+            came: HashMap::new(),
             rates: Vec::new(),
             members,
             hops: Vec::new(),
@@ -191,11 +202,11 @@ impl<'a> Carrier<'a> {
         leg
     }
 
-    /// A processor's write to an adapter, fs.
-    fn bell(&mut self, adapter: u32, bytes: u64) -> f64 {
+    /// A processor's write to an adapter.
+    fn bell(&mut self, adapter: u32, bytes: u64) -> Leg {
         let class = self.sides[adapter as usize].class;
-        if let Some(time) = self.bells.get(&(class, bytes)) {
-            return *time;
+        if let Some(leg) = self.bells.get(&(class, bytes)) {
+            return *leg;
         }
         let time = match self.adapter(adapter).host.as_ref().map(|h| h.doorbell) {
             None => 0.0,
@@ -204,8 +215,18 @@ impl<'a> Carrier<'a> {
             }
             Some(Pio::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
         };
-        self.bells.insert((class, bytes), time);
-        time
+        let leg = Leg { alone: time, shared: time, next: time };
+        self.bells.insert((class, bytes), leg);
+        leg
+    }
+
+    /// What a transfer on a shared bus finds there, and leaves.
+    fn share(&mut self, bus: Option<usize>, at: f64, shared: f64) -> f64 {
+        let Some(bus) = bus else { return at };
+        let begin = at.max(self.free[bus]);
+        self.free[bus] = self.free[bus].max(self.posted) + shared;
+        self.used[bus] += shared;
+        begin
     }
 
     /// The wires from one endpoint to another, into `hops`.
@@ -252,18 +273,20 @@ impl<'a> Carrier<'a> {
         let (k, other) = (&self.adapter(from).keys, &self.adapter(to).keys);
         let (source, target) = (self.sides[from as usize].clone(), self.sides[to as usize].clone());
         let mut at = post.at as f64;
+        self.posted = at;
         // The doorbell, the work request, its descriptor.
         let inline = k.inline.as_ref().is_some_and(|q| post.bytes <= q.at(corner).0);
         if source.hosted {
             let descriptor = k.descriptor_bytes.at(corner).0;
-            at += self.bell(from, if inline { descriptor + post.bytes } else { k.doorbell_bytes.at(corner).0 });
+            let bell = self.bell(from, if inline { descriptor + post.bytes } else { k.doorbell_bytes.at(corner).0 });
+            at = self.share(source.bus, at, bell.shared) + bell.alone;
         }
         let work = k.work_time.at(corner).fs() as f64;
         at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
         if source.hosted && !inline {
             let leg = self.leg(from, true, k.descriptor_bytes.at(corner).0);
-            self.used[source.read] += leg.shared;
-            at += leg.alone;
+            let none = Train { n: 1.0, full: 0, last: 0 };
+            at = self.stage((source.read, source.bus), When { first: at, full: at, last: at }, &none, leg, leg).last;
         }
         let operation = if post.what == What::Data { Operation::WriteImmediate } else { Operation::Send };
         let n = post.bytes.div_ceil(mtu).max(1);
@@ -271,11 +294,12 @@ impl<'a> Carrier<'a> {
         let mut when = When { first: at, full: at, last: at };
         if source.hosted && !inline {
             let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
-            when = self.stage(source.read, when, &train, first, last);
+            when = self.stage((source.read, source.bus), when, &train, first, last);
         }
         let packet = |time: f64| Leg { alone: time, shared: time, next: time };
         let engine = packet(k.packet_time.at(corner).fs() as f64);
-        when = self.stage(source.out, when, &train, engine, engine);
+        when = self.stage((source.out, None), when.after(self.left[endpoints[0] as usize]), &train, engine, engine);
+        self.left[endpoints[0] as usize] = when.last;
         self.way(endpoints[0], endpoints[1]);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
         let bytes = |payload: u64| {
@@ -312,24 +336,28 @@ impl<'a> Carrier<'a> {
         }
         self.hops = hops;
         let engine = packet(other.packet_time.at(corner).fs() as f64);
-        when = self.stage(target.inward, when, &train, engine, engine);
+        when = self.stage((target.inward, None), when, &train, engine, engine);
         let receive = other.receive_latency.at(corner).fs() as f64;
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
         if target.hosted {
             let (first, last) = (self.leg(to, false, train.full), self.leg(to, false, train.last));
-            when = self.stage(target.write, when, &train, first, last);
+            when = self.stage((target.write, target.bus), when, &train, first, last);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
-            self.used[target.write] += done.shared;
+            self.used[target.write] += done.next;
+            self.free[target.write] += done.next;
+            self.share(target.bus, 0.0, done.shared);
             when.last += done.next;
         }
         let mut sent = acknowledged;
         if source.hosted {
             let done = self.leg(from, false, k.completion_bytes.at(corner).0);
-            self.used[source.write] += done.shared;
-            sent += done.alone;
+            self.used[source.write] += done.next;
+            sent = self.share(source.bus, sent, done.shared) + done.alone;
         }
-        (when.last as u64, sent as u64)
+        let came = self.came.entry(endpoints).or_default();
+        *came = came.max(when.last);
+        (*came as u64, sent as u64)
     }
 
     /// Something that takes one at a time.
@@ -341,11 +369,12 @@ impl<'a> Carrier<'a> {
     }
 
     /// A train through a stage: when its packets leave.
-    fn stage(&mut self, timeline: usize, when: When, train: &Train, full: Leg, last: Leg) -> When {
-        let begin = when.first.max(self.free[timeline]);
-        let shared = (train.n - 1.0) * full.shared + last.shared;
-        self.free[timeline] = begin + shared;
-        self.used[timeline] += shared;
+    fn stage(&mut self, on: (usize, Option<usize>), when: When, train: &Train, full: Leg, last: Leg) -> When {
+        let (timeline, bus) = on;
+        let begin = self.share(bus, when.first, (train.n - 1.0) * full.shared + last.shared).max(self.free[timeline]);
+        let time = (train.n - 1.0) * full.next + last.next;
+        self.free[timeline] = begin + time;
+        self.used[timeline] += time;
         if train.n <= 1.0 {
             let end = begin + last.alone;
             return When { first: end, full: end, last: end };
@@ -383,6 +412,13 @@ struct When {
     first: f64,
     full: f64,
     last: f64,
+}
+
+impl When {
+    /// Not before a moment.
+    fn after(self, at: f64) -> When {
+        When { first: self.first.max(at), full: self.full.max(at), last: self.last.max(at) }
+    }
 }
 
 /// The packets of a message: how many, and the payload of a full one and of the last.
