@@ -57,6 +57,19 @@ fn check(plan: &Plan, s: &Simulation) {
         let total = link.slots.total() as f64;
         assert!((total - whole).abs() <= off, "{} toward {}: {total} slots of {whole}", link.name, link.to);
     }
+    // What adapters have sent has come to adapters.
+    if plan.network.streams.is_empty() {
+        let is_adapter = |name: &str| {
+            plan.cluster.adapters.iter().any(|a| name == a.name || name.starts_with(&format!("{}.port.", a.name)))
+        };
+        let on_fabric = |l: &&SimulatedLink| {
+            plan.cluster.links.iter().any(|c| c.name == l.name) || plan.network.links.iter().any(|e| e.name == l.name)
+        };
+        let payload = |end: fn(&SimulatedLink) -> &String| -> u64 {
+            s.links.iter().filter(on_fabric).filter(|l| is_adapter(end(l))).map(|l| l.slots.payload).sum()
+        };
+        assert_eq!(payload(|l| &l.from), payload(|l| &l.to), "nothing is lost or doubled");
+    }
     for (f, job) in s.flows[s.flows.len() - plan.cluster.jobs.len()..].iter().zip(&plan.cluster.jobs) {
         let program = f.program.as_ref().expect("a program");
         let bytes: f64 = f.each.iter().sum::<f64>() * s.window / 8.0;

@@ -236,6 +236,18 @@ fn a_paused_priority_leaves_others_alone() {
 }
 
 #[test]
+fn messages_and_frames_of_one_station_take_turns() {
+    // Both fill the buffers of one adapter whenever they can; 1024 B of a message are a frame of 1106 B on the wire, 1500 B one of 1538 B.
+    let text = star(3, "", "ethernet = \"10 Gb/s\"", &one("16 MiB"))
+        .replace("[\"node.*\"]", "[\"node.0\", \"node.1\"]")
+        + "[flows.plain]\nfrom = \"node.0\"\nto = \"node.2\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \"saturate\"\n";
+    let s = simulate(&text, &[]);
+    let rate = |name: &str| s.flows.iter().find(|f| f.name == name).expect("the flow").rate.mean;
+    let ratio = rate("job") * 1106.0 / 1024.0 / (rate("plain") * 1538.0 / 1500.0);
+    assert!((0.8..1.25).contains(&ratio), "{ratio}: {} and {}", rate("job"), rate("plain"));
+}
+
+#[test]
 fn a_capture_shows_packets_and_pauses() {
     let plan = planned(&incast("pcie", "pfc"), &["parts.sw.memory=256 KiB"]);
     let link = plan.network.links.iter().position(|l| l.name == "last").expect("a link");

@@ -73,6 +73,8 @@ pub(super) struct Carrier<'a> {
     rates: Vec<[f64; 2]>,
     members: Vec<u32>,
     hops: Vec<Hop>,
+    /// When the last of the messages in order has come, by its ends; kept once there are any of several packets.
+    came: HashMap<[u32; 2], f64>,
 }
 
 /// A timeline's name.
@@ -139,6 +141,7 @@ impl<'a> Carrier<'a> {
             rates: Vec::new(),
             members,
             hops: Vec::new(),
+            came: HashMap::new(),
         };
         carrier.rates = carrier.rates();
         carrier
@@ -337,6 +340,12 @@ impl<'a> Carrier<'a> {
             let done = self.leg(from, false, k.completion_bytes.at(corner).0);
             self.used[source.write.0] += done.shared;
             sent += done.alone;
+        }
+        // What was sent first comes first; only data that were arranged may be overtaken.
+        if post.what != What::Data && (train.n > 1.0 || !self.came.is_empty()) {
+            let before = self.came.entry(endpoints).or_default();
+            when.last = when.last.max(*before);
+            *before = when.last;
         }
         (when.last as u64, sent as u64)
     }

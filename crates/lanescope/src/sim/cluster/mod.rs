@@ -431,3 +431,34 @@ impl Fabric {
         4096 * hops
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnostic::Diagnostics;
+    use crate::library::Library;
+    use crate::scenario::{Included, tree::Author};
+    use crate::sim::{Run, Step};
+
+    #[test]
+    fn no_buffer_holds_more_than_it_can() {
+        let text = "[parts.node]\nis = \"channel-adapter\"\ncount = 4\nreceive_buffer = \"5000 B\"\n[parts.sw]\nis = \"infiniband-switch\"\nbuffer = \"4500 B\"\n\
+            [links.cable]\nbetween = [\"node.*\", \"sw\"]\ninfiniband = \"sdr 4x\"\nlanes = 2\n\
+            [flows.job]\ndo = \"mpi\"\nranks = [\"node.*\"]\nlane = 1\nprogram = \"alltoall 20 KiB\"\n";
+        let mut d = Diagnostics::default();
+        let included = Included { name: "t.toml".into(), text: text.into(), author: Author::User };
+        let plan = crate::plan(&mut d, included, &[], &Library).expect("a plan");
+        let mut run = Run::new(&plan, 1, &mut d).expect("a run");
+        let mut most = 0;
+        while run.advance(1) != Step::Done {
+            for w in &run.sides.cluster.wires {
+                let (used, whole) = w.buffer(1);
+                assert!(used <= whole);
+                assert_eq!(w.buffer(0).0, 0, "another lane's");
+                most = most.max(used * 100 / whole);
+            }
+        }
+        assert!(most > 90, "{most} % in use at most");
+        // All is free again, but for what is not worth telling.
+        assert!(run.sides.cluster.wires.iter().all(|w| w.buffer(1).0 == 0));
+    }
+}

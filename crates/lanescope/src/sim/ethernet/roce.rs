@@ -63,8 +63,8 @@ pub(super) struct Adapter {
     accounts: Vec<Account>,
     /// Frames-to-be, by the buffers that they go through.
     waiting: Vec<VecDeque<Frame>>,
-    /// Whether it has room before the station's own streams: in turn.
-    first: bool,
+    /// Whether it has room before the station's own streams: those had it last.
+    pub(super) first: bool,
     pub(super) fetches: bool,
 }
 
@@ -78,12 +78,6 @@ impl Adapter {
             first: false,
             fetches: false,
         }
-    }
-
-    /// Whose turn it is: the adapter's, before the station's own streams.
-    pub(super) fn turn(&mut self) -> bool {
-        self.first = !self.first;
-        self.first
     }
 
     /// When a stop must be said again.
@@ -172,6 +166,7 @@ impl Station {
                     break;
                 }
                 list.pop_front();
+                adapter.first = false;
                 net.news.push(News::Left(made.lane));
                 self.put(which, made, net);
             }

@@ -248,7 +248,7 @@ impl Station {
             self.inside[which].mac_used -= bytes;
             self.move_up(which, net);
         }
-        let before = self.adapter.as_mut().is_some_and(|a| a.turn()) && self.take_packets(net);
+        let before = self.adapter.as_ref().is_some_and(|a| a.first) && self.take_packets(net);
         let (mut next, mut full) = match self.kind {
             Lanes::No => self.fill(now, net).map_or((NEVER, true), |next| (next, false)),
             _ => self.fill_from_lanes(now, net),
@@ -287,6 +287,9 @@ impl Station {
     #[inline]
     fn enter(&mut self, which: usize, made: Frame, net: &mut Net) {
         net.streams[made.stream as usize].tally.sent += 1;
+        if let Some(a) = &mut self.adapter {
+            a.first = true;
+        }
         self.put(which, made, net);
     }
 
