@@ -152,7 +152,7 @@ fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome
     FlowReport {
         name: job.name.clone(),
         instances: 1,
-        what: format!("{}, {} ranks", job.job.title, job.ranks.len()),
+        what: job.job.title.clone(),
         both_ways: false,
         wanted_each: Vec::new(),
         bound: of(&|o| o.most * 8.0),
