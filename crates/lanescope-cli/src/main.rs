@@ -24,7 +24,7 @@ const WRONG: u8 = 2;
     name = "lanescope",
     version,
     about,
-    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, --storage)"
+    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, --storage, --cluster, --roce)"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -51,6 +51,8 @@ enum Command {
     Wire(commands::wire::Wire),
     /// What would carry a wanted rate: lanes, generation, tags, outstanding, completion size
     Need(commands::need::Need),
+    /// A real table of IMB or OSU beside what is worked out and simulated
+    Compare(commands::compare::Compare),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -100,6 +102,12 @@ struct Answer {
     /// With --csv: the links' ledgers in place of the flows
     #[arg(long, requires = "csv")]
     links: bool,
+    /// With --csv: the rows of message programs in place of the flows
+    #[arg(long, requires = "csv", conflicts_with_all = ["links", "vary"])]
+    rows: bool,
+    /// Print the tables of message programs as the instrument itself does, in the layout of its own or of this version; simulated values where there are any
+    #[arg(long, value_name = "LAYOUT", num_args = 0..=1, require_equals = true, default_missing_value = "own", conflicts_with_all = ["csv", "vary"])]
+    table: Option<commands::compare::Layout>,
 }
 
 /// A scenario to be simulated.
@@ -155,6 +163,7 @@ fn main() -> ExitCode {
         Command::Study(a) => commands::study::main(&a),
         Command::Wire(a) => commands::wire::main(&a),
         Command::Need(a) => commands::need::main(&a),
+        Command::Compare(a) => commands::compare::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

@@ -10,7 +10,8 @@ use lanescope::estimate::estimate;
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
-use lanescope::result::{Ending, Report, SimulatedFlow, Verdict};
+use lanescope::plan::cluster::JobFlow;
+use lanescope::result::{Ending, FlowReport, ProgramReport, Report, SimulatedFlow, Verdict};
 use lanescope::scenario::Included;
 use lanescope::scenario::keys::Setting;
 use lanescope::scenario::quantity::{Confidence, Origin};
@@ -81,7 +82,7 @@ pub(crate) fn check(a: &Scenario) -> u8 {
             let n = diagnostics.warnings().len();
             let warnings =
                 if n == 0 { String::new() } else { format!(", {n} warning{}", if n == 1 { "" } else { "s" }) };
-            let network = &plan.network;
+            let (network, cluster) = (&plan.network, &plan.cluster);
             let switches = network.switches().count();
             let kinds = match network.is_empty() {
                 true => String::new(),
@@ -95,18 +96,32 @@ pub(crate) fn check(a: &Scenario) -> u8 {
                     + plan.buses.bridges.len()
                     + plan.buses.devices.len()
                     + plan.storage.targets.len()
-                    + plan.storage.arrays.len(),
-                plan.links.len() + network.links.len() + plan.buses.buses.len() + plan.storage.transports.len(),
+                    + plan.storage.arrays.len()
+                    + alone(&plan)
+                    + cluster.switches.len(),
+                plan.links.len()
+                    + network.links.len()
+                    + plan.buses.buses.len()
+                    + plan.storage.transports.len()
+                    + cluster.links.len(),
                 // What adapters move for the I/Os is no flow that anybody wrote.
                 plan.flows.iter().filter(|f| !f.is_fed()).count()
                     + network.streams.len()
                     + plan.buses.flows.iter().filter(|f| !f.is_fed()).count()
                     + plan.storage.flows.len()
+                    + cluster.jobs.len()
             ));
             ANSWERED
         }
         Err(code) => code,
     }
+}
+
+/// Channel adapters that are nothing else in the plan: neither on a bus nor stations.
+fn alone(plan: &Plan) -> usize {
+    let cluster = &plan.cluster;
+    let station = |a: usize| cluster.endpoints.iter().any(|e| e.adapter as usize == a && e.station.is_some());
+    cluster.adapters.iter().enumerate().filter(|(i, a)| a.host.is_none() && !station(*i)).count()
 }
 
 /// The settings of a plan as its author thinks of it: an adapter once, without the DMA that it does for its I/Os.
@@ -139,6 +154,17 @@ fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
     all
 }
 
+/// `imb PingPong, 2 ranks: on node.0, node.1`.
+fn ranks(plan: &Plan, job: &JobFlow) -> String {
+    const SHOWN: usize = 8;
+    let mut names: Vec<&str> = job.ranks.iter().map(|e| plan.cluster.adapter_of(*e).name.as_str()).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.truncate(SHOWN);
+    format!("{}: on {}{more}", job.job.title, names.join(", "))
+}
+
 pub(crate) fn plan(a: &Scenario) -> u8 {
     let (plan, _) = match load(a) {
         Ok(p) => p,
@@ -159,6 +185,7 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
         .chain(streams)
         .chain(buses)
         .chain(ios)
+        .chain(plan.cluster.jobs.iter().map(|job| (format!("flows.{}", job.name), ranks(&plan, job))))
         .collect();
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
@@ -262,8 +289,17 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
 fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
     if a.scenario.json {
         output::json(report);
+    } else if let Some(layout) = a.table {
+        match super::compare::tables(plan, report, layout) {
+            Ok(text) => output::print(&text),
+            Err(e) => {
+                output::error(&e);
+                return WRONG;
+            }
+        }
     } else if a.scenario.csv {
         output::csv(&match (&report.simulation, a.links) {
+            _ if a.rows => pens::rows_grid(report),
             (Some(s), true) => pens::slots_grid(s),
             (None, true) => pens::links_grid(report),
             _ => pens::flows_grid(report),
@@ -284,10 +320,14 @@ fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
 
 /// Exit code of a report: every flow has a value and can be carried.
 fn verdict(report: &Report) -> u8 {
-    let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && f.share.typical > 0.0);
+    // Ranks that only compute move nothing, and are done.
+    let done = |p: &ProgramReport| p.messages == 0 && p.time > 0.0;
+    let moves = |f: &FlowReport| f.share.typical > 0.0 || f.programs.first().is_some_and(done);
+    let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && moves(f));
     let simulated = report.simulation.as_ref().is_none_or(|s| {
         let stuck = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. });
-        !stuck && s.flows.iter().all(|f| !f.unstable && f.rate.mean > 0.0)
+        let moves = |f: &SimulatedFlow| f.rate.mean > 0.0 || f.program.as_ref().is_some_and(done);
+        !stuck && s.flows.iter().all(|f| !f.unstable && moves(f))
     });
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
 }
@@ -409,11 +449,62 @@ fn ios(done: &[(&Vec<String>, Report)], flow: &str) -> bool {
     done.iter().any(|(_, r)| of(r))
 }
 
+/// Columns of a flow of ranks: its time, and of a program with one row that row.
+fn program_heads(program: &ProgramReport, simulated: bool, machine: bool) -> Vec<String> {
+    let mut words = vec![if machine { "time_s" } else { "time" }];
+    if let [row] = program.rows.as_slice() {
+        words.push(if machine { "t_s" } else { "t" });
+        if row.rate.is_some() {
+            words.push(if machine { "rate_bytes_per_s" } else { "MB/s" });
+        }
+    }
+    let mut heads: Vec<String> = words.iter().map(|w| format!("{} {w}", program.flow)).collect();
+    heads.push(format!("{} bound by", program.flow));
+    if simulated {
+        let method = if machine { "simulated_" } else { "simulated " };
+        heads.extend(words.iter().map(|w| format!("{} {method}{w}", program.flow)));
+    }
+    heads
+}
+
+/// What stands under [`program_heads`] of the first report.
+fn program_cells(report: &Report, flow: usize, first: &ProgramReport, simulated: bool, machine: bool) -> Vec<String> {
+    let time = |t: f64| if machine { t.to_string() } else { human_time(t) };
+    let cells = |program: Option<&ProgramReport>| {
+        let mut all = vec![program.map_or("-".to_owned(), |p| time(p.time))];
+        if let [one] = first.rows.as_slice() {
+            let row = program.and_then(|p| p.rows.first());
+            all.push(row.map_or("-".to_owned(), |r| time(r.t_max)));
+            if one.rate.is_some() {
+                let rate = |r: f64| if machine { r.to_string() } else { digits(r / 1e6) };
+                all.push(row.and_then(|r| r.rate).map_or("-".to_owned(), rate));
+            }
+        }
+        all
+    };
+    let f = &report.flows[flow];
+    let mut all = cells(f.programs.first());
+    all.push(f.bound_by.words());
+    if simulated {
+        let s = report.simulation.as_ref();
+        let mut values = cells(s.and_then(|s| s.flows.get(flow)?.program.as_ref()));
+        if let Some(s) = s.filter(|s| s.ending != Ending::Finished) {
+            values[0] = format!("{} ({})", values[0], s.ending.name());
+        }
+        all.extend(values);
+    }
+    all
+}
+
 fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid {
     let mut head: Vec<String> = axes.iter().map(|a| a.path.clone()).collect();
     let show = |bits: f64| if machine { bits.to_string() } else { human_rate(bits) };
     let unit = if machine { "_bps" } else { "" };
     for flow in done.first().map(|(_, r)| r.flows.as_slice()).unwrap_or_default() {
+        if let Some(program) = flow.programs.first() {
+            head.extend(program_heads(program, done.iter().any(|(_, r)| r.simulation.is_some()), machine));
+            continue;
+        }
         head.extend([
             format!("{} share{unit}", flow.name),
             format!("{} bound{unit}", flow.name),
@@ -432,6 +523,11 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
         let mut row: Vec<String> = (*point).clone();
         for (i, f) in report.flows.iter().enumerate() {
             let by = f.bound_by.words();
+            if let Some(first) = done.first().and_then(|(_, r)| r.flows.get(i)?.programs.first()) {
+                let many = done.iter().any(|(_, r)| r.simulation.is_some());
+                row.extend(program_cells(report, i, first, many, machine));
+                continue;
+            }
             let by = if f.verdict == Verdict::Unstable { format!("{by} (unstable)") } else { by };
             row.extend([show(f.share.typical), show(f.bound.typical), by]);
             if done.iter().any(|(_, r)| r.simulation.is_some()) {
@@ -471,10 +567,10 @@ fn position(text: &str) -> Option<(f64, &'static str)> {
         .or_else(|| Rate::parse(text).ok().map(|r| (r.bits() / 1e9, " (Gb/s)")))
 }
 
-/// One picture of the shares against the last axis, when its values are numbers; the other axes give the lines.
+/// Pictures of the shares, and of the times of message programs, against the last axis, when its values are numbers; the other axes give the lines.
 fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
     let last = axes.len() - 1;
-    let mut series: Vec<Series> = Vec::new();
+    let (mut shares, mut times): (Vec<Series>, Vec<Series>) = (Vec::new(), Vec::new());
     let mut words = axes[last].path.clone();
     for (point, report) in done {
         let Some((x, unit)) = position(&point[last]) else {
@@ -482,28 +578,49 @@ fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<
         };
         words = format!("{}{unit}", axes[last].path);
         let others: Vec<String> = axes[..last].iter().zip(*point).map(|(a, v)| format!("{}={v}", a.path)).collect();
-        let mut add = |name: String, y: f64| match series.iter_mut().find(|s| s.name == name) {
-            Some(s) => s.points.push((x, y / 1e9)),
-            None => series.push(Series { name, points: vec![(x, y / 1e9)] }),
+        let add = |series: &mut Vec<Series>, name: String, y: f64| match series.iter_mut().find(|s| s.name == name) {
+            Some(s) => s.points.push((x, y)),
+            None => series.push(Series { name, points: vec![(x, y)] }),
         };
         for (i, f) in report.flows.iter().enumerate() {
             let name = [std::slice::from_ref(&f.name), others.as_slice()].concat().join(" ");
-            if let Some(s) = &report.simulation {
-                add(format!("{name} simulated"), s.flows[i].rate.mean);
+            let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
+            let simulated = format!("{name} simulated");
+            // Of a program with one row, that row's time.
+            let time = |p: &ProgramReport| if let [row] = p.rows.as_slice() { row.t_max * 1e6 } else { p.time * 1e6 };
+            match f.programs.first() {
+                Some(program) => {
+                    if let Some(program) = s.and_then(|s| s.program.as_ref()) {
+                        add(&mut times, simulated, time(program));
+                    }
+                    add(&mut times, name, time(program));
+                }
+                None => {
+                    if let Some(s) = s {
+                        add(&mut shares, simulated, s.rate.mean / 1e9);
+                    }
+                    add(&mut shares, name, f.share.typical / 1e9);
+                }
             }
-            add(name, f.share.typical);
         }
     }
-    let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
-    let (low, high) = xs.iter().fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
     let bytes = axes[last].values.iter().all(|v| lanescope::units::Bytes::parse(v.trim_matches('"')).is_ok());
-    let chart = Chart {
-        title: &format!("share against {}", axes[last].path),
-        x: &words,
-        y: "Gb/s of payload",
-        log_x: low > 0.0 && high / low >= 8.0,
-        x_unit_bytes: bytes,
-        series: &series,
-    };
-    output::pictures(dir, &[("curve".into(), chart.svg())])
+    let mut pictures = Vec::new();
+    for (series, file, what, y) in [(shares, "curve", "share", "Gb/s of payload"), (times, "time", "time", "us")] {
+        if series.is_empty() {
+            continue;
+        }
+        let xs: Vec<f64> = series.iter().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
+        let (low, high) = xs.iter().fold((f64::INFINITY, 0.0f64), |(l, h), x| (l.min(*x), h.max(*x)));
+        let chart = Chart {
+            title: &format!("{what} against {}", axes[last].path),
+            x: &words,
+            y,
+            log_x: low > 0.0 && high / low >= 8.0,
+            x_unit_bytes: bytes,
+            series: &series,
+        };
+        pictures.push((file.to_owned(), chart.svg()));
+    }
+    output::pictures(dir, &pictures)
 }

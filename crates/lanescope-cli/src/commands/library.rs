@@ -39,6 +39,12 @@ pub(crate) struct New {
     /// Storage: an adapter with RAM disks, one with an array, Iometer and IOzone
     #[arg(long, conflicts_with_all = ["platform", "ethernet", "pci"])]
     storage: bool,
+    /// A cluster: InfiniBand adapters on PCIe, a switch, a ping-pong
+    #[arg(long, conflicts_with_all = ["platform", "ethernet", "pci", "storage"])]
+    cluster: bool,
+    /// The same on Ethernet: RoCE
+    #[arg(long, conflicts_with_all = ["platform", "ethernet", "pci", "storage", "cluster"])]
+    roce: bool,
 }
 
 /// Which schema, and how.
@@ -104,6 +110,8 @@ pub(crate) fn new(a: &New) -> u8 {
         None if a.ethernet => output::print(include_str!("../starter-ethernet.toml")),
         None if a.pci => output::print(include_str!("../starter-pci.toml")),
         None if a.storage => output::print(include_str!("../starter-storage.toml")),
+        None if a.cluster => output::print(include_str!("../starter-cluster.toml")),
+        None if a.roce => output::print(include_str!("../starter-roce.toml")),
         None => output::print(include_str!("../starter.toml")),
         Some(name) => {
             let all = library::platforms();

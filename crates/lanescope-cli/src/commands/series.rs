@@ -18,8 +18,8 @@ const MOST_CELLS: u64 = 50_000_000;
 pub(super) struct Series {
     file: csv::Writer<File>,
     name: String,
-    /// The flows of I/Os: they count what they have done, and have no queue at the source.
-    ios: Range<usize>,
+    /// The flows of I/Os, and those of ranks: they count what they have done, and have no queue at the source.
+    counted: [Range<usize>; 2],
     /// The directions that some flow uses, with their slots per second and header credits in all.
     wires: Vec<(usize, f64, [Option<u32>; 3])>,
     before: Sample,
@@ -39,7 +39,7 @@ impl Series {
             (used[link], used[link + 1]) = (true, true);
         }
         let mut head = vec!["time_s".to_owned()];
-        // In the order of a sample: PCIe, then Ethernet, then storage, then buses.
+        // In the order of a sample: PCIe, then Ethernet, then storage, then buses, then InfiniBand.
         let of = |name: &String, second: &str| [format!("flows.{name}.bps"), format!("flows.{name}.{second}")];
         let before = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
         head.extend(before.flat_map(|name| of(name, "backlog")));
@@ -47,6 +47,8 @@ impl Series {
         let ios = first..first + plan.storage.flows.len();
         head.extend(plan.storage.flows.iter().flat_map(|f| of(&f.name, "ios_per_s")));
         head.extend(plan.buses.flows.iter().flat_map(|f| of(&f.name, "backlog")));
+        let jobs = ios.end + plan.buses.flows.len()..ios.end + plan.buses.flows.len() + plan.cluster.jobs.len();
+        head.extend(plan.cluster.jobs.iter().flat_map(|j| of(&j.name, "messages_per_s")));
         let mut wires = Vec::new();
         for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
             let link = plan.link(hop.link);
@@ -83,9 +85,17 @@ impl Series {
             // Clocks are its slots.
             wires.push((first + i, bus.speed.typical.hertz(), [None; 3]));
         }
+        let first = first + plan.buses.buses.len();
+        for wire in 0..2 * plan.cluster.links.len() {
+            let path = plan.cluster.wire_name(wire as u32);
+            head.extend(["utilisation", "queued_packets", "queued_bytes"].map(|c| format!("{path}.{c}")));
+            let rate = plan.cluster.link(wire as u32).rate.typical.data_rate().bytes();
+            wires.push((first + wire, rate, [None; 3]));
+        }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
         let most = (MOST_CELLS / head.len() as u64).min(MOST_ROWS);
-        let mut series = Series { file: csv::Writer::from_writer(file), name, ios, wires, before: now, rows: 0, most };
+        let file = csv::Writer::from_writer(file);
+        let mut series = Series { file, name, counted: [ios, jobs], wires, before: now, rows: 0, most };
         series.line(&head)?;
         Ok(series)
     }
@@ -101,7 +111,7 @@ impl Series {
         let mut cells = vec![now.time.to_string()];
         for (i, delivered) in now.delivered.iter().enumerate() {
             let bits = (delivered - self.before.delivered[i]) as f64 * 8.0;
-            let second = match self.ios.contains(&i) {
+            let second = match self.counted.iter().any(|r| r.contains(&i)) {
                 true => format!("{:.1}", (now.done[i] - self.before.done[i]) as f64 / step),
                 false => now.backlog[i].to_string(),
             };

@@ -1,7 +1,7 @@
 //! What moved between two reports.
 
 use super::Grid;
-use crate::result::{FlowReport, Report};
+use crate::result::{FlowReport, ProgramReport, Report};
 use crate::units::{Dimension, human};
 
 /// One number that is in both reports, or in one.
@@ -58,6 +58,10 @@ pub fn diff(a: &Report, b: &Report, tolerance: f64) -> (Vec<Change>, Vec<Moved>)
 fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
     let mut all = Vec::new();
     for f in &report.flows {
+        if let Some(program) = f.programs.first() {
+            all.extend(times(program, ""));
+            continue;
+        }
         let mut add =
             |name: &str, value: f64, dimension| all.push((format!("flows.{}.{name}", f.name), value, dimension));
         add("share", f.share.typical, Dimension::Rate);
@@ -68,6 +72,10 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
         }
     }
     for f in report.simulation.iter().flat_map(|s| &s.flows) {
+        if let Some(program) = &f.program {
+            all.extend(times(program, "simulated_"));
+            continue;
+        }
         let path = |name: &str| format!("flows.{}.{name}", f.name);
         all.push((path("simulated"), f.rate.mean, Dimension::Rate));
         all.push((path("simulated_latency"), f.latency.mean, Dimension::Time));
@@ -77,6 +85,23 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
         all.push((path("utilisation"), l.ledger.utilisation(), Dimension::Share));
         all.push((path("payload"), l.ledger.payload, Dimension::Rate));
     }
+    all
+}
+
+/// The times of a message program: `flows.pp.time`, `flows.pp.simulated_t.1024`; of rows without a size, or of several names, with the name.
+fn times(program: &ProgramReport, method: &str) -> Vec<(String, f64, Dimension)> {
+    let path = |words: &str| format!("flows.{}.{method}{words}", program.flow);
+    let first = program.rows.first();
+    let one = program.rows.iter().all(|r| first.is_some_and(|f| (&f.name, f.ranks) == (&r.name, r.ranks)));
+    let mut all = vec![(path("time"), program.time, Dimension::Time)];
+    all.extend(program.rows.iter().map(|r| {
+        let of = match (one, r.bytes) {
+            (true, Some(bytes)) => format!("t.{bytes}"),
+            (_, Some(bytes)) => format!("t.{}.{}.{bytes}", r.name, r.ranks),
+            (_, None) => format!("t.{}", r.name),
+        };
+        (path(&of), r.t_max, Dimension::Time)
+    }));
     all
 }
 

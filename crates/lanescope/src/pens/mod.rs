@@ -10,7 +10,7 @@ pub mod svg;
 pub mod text;
 pub mod timeline;
 
-use crate::result::{Report, STAGES, Simulation};
+use crate::result::{ProgramRow, Report, STAGES, Simulation};
 
 /// Terminal colours, or none: escape sequences to put before a kind of words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,6 +106,12 @@ pub fn flows_grid(report: &Report) -> Grid {
         head.extend(["issue", "command", "target", "data", "status", "complete"].map(|s| format!("stage_{s}_s")));
         head.extend((1..=BUSIEST).flat_map(|n| [format!("at_work_{n}"), format!("at_work_{n}_share")]));
     }
+    // And flows of ranks these.
+    let ranks = has_programs(report);
+    if ranks {
+        let columns = ["time_s", "time_slower_s", "time_faster_s", "simulated_time_s", "messages"];
+        head.extend(columns.map(String::from));
+    }
     let rows = report.flows.iter().enumerate().map(|(i, f)| {
         let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
         let mut row = vec![
@@ -155,9 +161,78 @@ pub fn flows_grid(report: &Report) -> Grid {
                 row.extend([busy.map_or(String::new(), |b| b.0.clone()), cell(busy.map(|b| b.1))]);
             }
         }
+        if ranks {
+            let program = s.and_then(|s| s.program.as_ref());
+            row.extend((0..3).map(|n| cell(f.programs.get(n).map(|p| p.time))));
+            row.push(cell(program.map(|p| p.time)));
+            row.push(program.or(f.programs.first()).map_or(String::new(), |p| p.messages.to_string()));
+        }
         row
     });
     Grid { head, rows: rows.collect() }
+}
+
+/// Whether any flow is one of ranks.
+fn has_programs(report: &Report) -> bool {
+    let simulated = report.simulation.iter().flat_map(|s| &s.flows).any(|f| f.program.is_some());
+    simulated || report.flows.iter().any(|f| !f.programs.is_empty())
+}
+
+/// The rows of all message programs of a report, in seconds and bytes per second.
+pub fn rows_grid(report: &Report) -> Grid {
+    let head = [
+        "flow",
+        "row",
+        "bytes",
+        "ranks",
+        "repetitions",
+        "t_s",
+        "t_slower_s",
+        "t_faster_s",
+        "rate_bytes_per_s",
+        "messages_per_s",
+        "simulated_repetitions",
+        "simulated_t_s",
+        "simulated_half_s",
+        "simulated_t_min_s",
+        "simulated_t_avg_s",
+        "simulated_rate_bytes_per_s",
+        "simulated_messages_per_s",
+    ];
+    let mut rows = Vec::new();
+    for (i, f) in report.flows.iter().enumerate() {
+        let simulated = report.simulation.as_ref().and_then(|s| s.flows.get(i)?.program.as_ref());
+        let Some(longest) = f.programs.first().into_iter().chain(simulated).max_by_key(|p| p.rows.len()) else {
+            continue;
+        };
+        for (n, row) in longest.rows.iter().enumerate() {
+            let same = |r: &&ProgramRow| (&r.name, r.bytes, r.ranks) == (&row.name, row.bytes, row.ranks);
+            let estimate = |corner: usize| f.programs.get(corner).and_then(|p| p.rows.get(n)).filter(same);
+            let of = |pick: &dyn Fn(&ProgramRow) -> Option<f64>| cell(estimate(0).and_then(pick));
+            let s = simulated.and_then(|p| p.rows.get(n)).filter(same);
+            let simulated = |pick: &dyn Fn(&ProgramRow) -> Option<f64>| cell(s.and_then(pick));
+            rows.push(vec![
+                f.name.clone(),
+                row.name.clone(),
+                row.bytes.map_or(String::new(), |b| b.to_string()),
+                row.ranks.to_string(),
+                row.repetitions.to_string(),
+                of(&|r| Some(r.t_max)),
+                cell(estimate(1).map(|r| r.t_max)),
+                cell(estimate(2).map(|r| r.t_max)),
+                of(&|r| r.rate),
+                of(&|r| r.messages_per_second),
+                s.map_or(String::new(), |r| r.simulated.to_string()),
+                simulated(&|r| Some(r.t_max)),
+                simulated(&|r| r.interval.and_then(|i| i.half)),
+                simulated(&|r| Some(r.t_min)),
+                simulated(&|r| Some(r.t_avg)),
+                simulated(&|r| r.rate),
+                simulated(&|r| r.messages_per_second),
+            ]);
+        }
+    }
+    Grid { head: head.map(String::from).to_vec(), rows }
 }
 
 /// The simulated ledgers of a report, one direction a row, in slots (bytes after line coding) of the measured time.

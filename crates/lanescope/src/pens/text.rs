@@ -2,6 +2,7 @@
 
 mod backbone;
 mod ethernet;
+mod program;
 mod storage;
 
 use super::Paint;
@@ -22,7 +23,10 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         let _ = writeln!(out, "{}{}{}\n", paint.strong, report.title, paint.off);
     }
     for (i, f) in report.flows.iter().enumerate() {
-        flow(&mut out, f, report.simulation.as_ref().and_then(|s| s.flows.get(i)), paint);
+        let simulated = report.simulation.as_ref().and_then(|s| s.flows.get(i));
+        if !program::flow(&mut out, report, f, simulated, paint) {
+            flow(&mut out, f, simulated, paint);
+        }
     }
     for link in shown(report, all_links) {
         // Directions stand in the same order in both.

@@ -55,7 +55,7 @@ fn trace(
         diagnostics.push(Diagnostic::error(span, what).hint("ranks and each give a place to every rank of the trace"));
         return None;
     }
-    Some(job)
+    Some(Job { title: format!("trace {name}, {ranks} ranks"), ..job })
 }
 
 /// An instrument, or the skeleton of a program.

@@ -14,6 +14,8 @@ pub enum Medium {
     FibreChannel,
     /// A parallel SCSI bus.
     Scsi,
+    /// InfiniBand.
+    Infiniband,
 }
 
 impl LinkReport {
@@ -23,6 +25,8 @@ impl LinkReport {
             Medium::Scsi
         } else if self.speed.ends_with(" Ethernet") {
             Medium::Ethernet
+        } else if self.speed.ends_with(" InfiniBand") {
+            Medium::Infiniband
         } else if LineRate::parse(&self.speed).is_some() {
             Medium::FibreChannel
         } else {
@@ -38,6 +42,7 @@ impl Medium {
             Medium::Pcie => "TLP",
             Medium::Ethernet | Medium::FibreChannel => "frame",
             Medium::Scsi => "connection",
+            Medium::Infiniband => "packet",
         }
     }
 
@@ -46,6 +51,8 @@ impl Medium {
         match (self, entry) {
             (Medium::FibreChannel, FRAMING) => "commands, framing",
             (Medium::Scsi, FRAMING) => "commands, phases",
+            (Medium::Infiniband, "Ack DLLPs") => "acknowledgements",
+            (Medium::Infiniband, "UpdateFC DLLPs") => "flow-control packets",
             _ => entry,
         }
     }
@@ -57,6 +64,7 @@ impl Medium {
             (Medium::FibreChannel, "preamble, gap") => "primitive signals",
             (Medium::FibreChannel, "control frames") => "R_RDY",
             (Medium::Scsi, FRAMING) => "messages, phases",
+            (Medium::Infiniband, _) => self.estimated(entry),
             _ => entry,
         }
     }
@@ -84,5 +92,14 @@ mod tests {
         assert_eq!(of("4GFC"), Medium::FibreChannel);
         assert_eq!(of("ultra320 SCSI"), Medium::Scsi);
         assert_eq!(of("pci-x 133 64-bit"), Medium::Pcie);
+        assert_eq!(of("sdr 4x InfiniBand"), Medium::Infiniband);
+    }
+
+    #[test]
+    fn flow_control_has_the_words_of_its_medium() {
+        assert_eq!(Medium::Infiniband.estimated("UpdateFC DLLPs"), "flow-control packets");
+        assert_eq!(Medium::Infiniband.simulated("Ack DLLPs"), "acknowledgements");
+        assert_eq!(Medium::Infiniband.simulated(FRAMING), FRAMING);
+        assert_eq!(Medium::Pcie.simulated("Ack DLLPs"), "Ack DLLPs");
     }
 }

@@ -1,0 +1,233 @@
+//! `compare`: a real instrument's table beside the answers for the same rows; and `--table`: the answers as that instrument prints them.
+
+use super::simulate;
+use crate::input;
+use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, output};
+use clap::{Args, ValueEnum};
+use lanescope::diagnostic::{Diagnostics, nearest};
+use lanescope::estimate::estimate;
+use lanescope::import;
+use lanescope::mpi::benchmark::Version;
+use lanescope::pens::compare::{Comparison, compare, points, text};
+use lanescope::pens::instrument;
+use lanescope::plan::Plan;
+use lanescope::plan::cluster::JobFlow;
+use lanescope::result::{Binding, ProgramReport, Report};
+use serde::Serialize;
+use std::path::Path;
+
+/// Bytes of a table at most; a run of all benchmarks prints some 100 KiB.
+const MAX_TABLE: usize = 16 << 20;
+/// Letters of a table's name that are worth a line.
+const LEFT_OUT: usize = 12;
+
+/// Whose layout a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layout {
+    /// That of the benchmark which ran: pmb as PMB, imb as IMB 2019, osu as OSU
+    Own,
+    /// IMB 2019: megabytes of 10^6
+    Imb,
+    /// PMB 2.2: megabytes of 2^20
+    Pmb,
+    /// IMB 4.1: megabytes of 2^20
+    Imb4,
+    /// IMB 2017: megabytes of 2^20
+    Imb2017,
+    /// IMB 2018
+    Imb2018,
+    /// IMB 2021
+    Imb2021,
+    /// The OSU micro-benchmarks, of which there is one layout
+    Osu,
+}
+
+impl Layout {
+    fn version(self, report: &ProgramReport) -> Version {
+        match self {
+            Layout::Own if report.title.starts_with("pmb ") => Version::Pmb,
+            Layout::Own | Layout::Osu | Layout::Imb => Version::Imb2019,
+            Layout::Pmb => Version::Pmb,
+            Layout::Imb4 => Version::Imb4,
+            Layout::Imb2017 => Version::Imb2017,
+            Layout::Imb2018 => Version::Imb2018,
+            Layout::Imb2021 => Version::Imb2021,
+        }
+    }
+}
+
+/// The flows of ranks of a report: simulated where they were, else estimated.
+fn programs(report: &Report) -> impl Iterator<Item = &ProgramReport> {
+    report.flows.iter().enumerate().filter_map(|(i, f)| {
+        let simulated = report.simulation.as_ref().and_then(|s| s.flows.get(i)?.program.as_ref());
+        simulated.or(f.programs.first())
+    })
+}
+
+/// The tables of all flows of ranks.
+pub(crate) fn tables(plan: &Plan, report: &Report, layout: Layout) -> Result<String, String> {
+    if plan.cluster.jobs.is_empty() {
+        return Err("--table: there is no flow of ranks (do = \"mpi\")".into());
+    }
+    let mut out = String::new();
+    for program in programs(report) {
+        let osu = program.rows.first().is_some_and(|r| r.name.starts_with("osu_"));
+        if (layout == Layout::Osu && !osu) || (osu && !matches!(layout, Layout::Osu | Layout::Own)) {
+            let name = if osu { "of OSU" } else { "of IMB, or no instrument" };
+            return Err(format!(
+                "--table: flow {} is {name}: {}; --table alone has its own layout",
+                program.flow, program.title
+            ));
+        }
+        let table = instrument::table(program, layout.version(program)).ok_or_else(|| {
+            format!(
+                "--table: flow {} ({}) is no benchmark of IMB or OSU, which have such tables",
+                program.flow, program.title
+            )
+        })?;
+        out += &instrument::text(&table);
+    }
+    Ok(out)
+}
+
+/// A real table and a scenario.
+#[derive(Args)]
+pub(crate) struct Compare {
+    /// What IMB, PMB or an OSU benchmark has printed
+    table: String,
+    /// The scenario of the machine that it ran on
+    scenario: String,
+    /// The flow of ranks to hold against it; without it all of them
+    #[arg(long, value_name = "NAME")]
+    flow: Option<String>,
+    /// Override a value, as in run (may be repeated)
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// Leave the simulation out
+    #[arg(long)]
+    estimate: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A comparison with what binds.
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    comparison: Comparison,
+    flows: Vec<Bound>,
+}
+
+/// What binds a flow.
+#[derive(Serialize)]
+struct Bound {
+    flow: String,
+    title: String,
+    estimate: Binding,
+    simulated: Option<Binding>,
+}
+
+pub(crate) fn main(a: &Compare) -> u8 {
+    answer(a).unwrap_or_else(|e| {
+        if let Some(e) = e {
+            output::error(&e);
+        }
+        WRONG
+    })
+}
+
+/// An error with nothing to say has been told.
+fn answer(a: &Compare) -> Result<u8, Option<String>> {
+    let text_of = input::limited_path(Path::new(&a.table), MAX_TABLE, "a table")?;
+    let mut diagnostics = Diagnostics::default();
+    let source = diagnostics.add_source(a.table.clone(), text_of);
+    let table = import::instrument(&mut diagnostics, source);
+    output::diagnostics(&diagnostics);
+    let real = points(&table.ok_or(None)?);
+    let scenario = Scenario { file: a.scenario.clone(), sets: a.sets.clone(), json: a.json, csv: false };
+    let (plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
+    let chosen = chosen(&plan, a.flow.as_deref())?;
+    let mut report = estimate(&plan, &diagnostics);
+    if !a.estimate {
+        let _ = simulate::listen();
+        match simulate::quietly(&plan, plan.stop.seed, &mut diagnostics) {
+            Some(simulation) => report = report.with(simulation),
+            None => simulate::not_simulated(&diagnostics),
+        }
+    }
+    let answers = |program: Option<&ProgramReport>| {
+        let table = program.and_then(|p| instrument::table(p, Version::default()));
+        table.map_or_else(Vec::new, |t| points(&t))
+    };
+    let (mut estimated, mut simulated, mut flows) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, f) in report.flows.iter().enumerate().filter(|(_, f)| chosen.iter().any(|j| j.name == f.name)) {
+        let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
+        estimated.extend(answers(f.programs.first().filter(|_| f.share.typical > 0.0)));
+        simulated.extend(answers(s.and_then(|s| s.program.as_ref())));
+        flows.push(Bound {
+            flow: f.name.clone(),
+            title: f.programs.first().map_or_else(String::new, |p| p.title.clone()),
+            estimate: f.bound_by.clone(),
+            simulated: s.map(|s| s.bound_by.clone()),
+        });
+    }
+    let comparison = compare(&real, &estimated, &simulated);
+    if comparison.rows.is_empty() {
+        return Err(Some(no_rows(a, &real, &flows)));
+    }
+    if a.json {
+        output::json(&Answer { comparison, flows });
+        return Ok(ANSWERED);
+    }
+    let paint = output::paint();
+    let mut short = comparison.clone();
+    let more = short.left_out.len().saturating_sub(LEFT_OUT);
+    short.left_out.truncate(LEFT_OUT);
+    if let (Some(last), true) = (short.left_out.last_mut(), more > 0) {
+        last.push_str(&format!(" and {more} more"));
+    }
+    let mut out = text(&short, paint);
+    for f in &flows {
+        let by = |b: &Binding| format!("{} ({})", b.words(), b.evidence);
+        out += &format!("{}{}{}    {}\n  bound by   {}\n", paint.strong, f.flow, paint.off, f.title, by(&f.estimate));
+        if let Some(s) = f.simulated.as_ref().filter(|s| **s != f.estimate) {
+            out += &format!("  simulated  bound by {}\n", by(s));
+        }
+    }
+    output::print(&out);
+    let complete = a.estimate || report.simulation.is_some();
+    Ok(if complete { ANSWERED } else { NO_VALUE })
+}
+
+/// The flows of ranks that are asked for.
+fn chosen<'a>(plan: &'a Plan, flow: Option<&str>) -> Result<Vec<&'a JobFlow>, String> {
+    let jobs = &plan.cluster.jobs;
+    if jobs.is_empty() {
+        return Err("the scenario has no flow of ranks: [flows.x] do = \"mpi\", benchmark = \"imb PingPong\"".into());
+    }
+    let Some(flow) = flow else { return Ok(jobs.iter().collect()) };
+    let names = || jobs.iter().map(|j| j.name.as_str());
+    let found: Vec<&JobFlow> = jobs.iter().filter(|j| j.name == flow).collect();
+    if found.is_empty() {
+        let near = nearest(flow, names()).map_or(String::new(), |n| format!("; did you mean {n}?"));
+        let all = names().take(16).collect::<Vec<_>>().join(", ");
+        return Err(format!("there is no flow of ranks {flow:?}{near} (there are {all})"));
+    }
+    Ok(found)
+}
+
+/// Why nothing stands beside the real rows.
+fn no_rows(a: &Compare, real: &[lanescope::pens::compare::Point], flows: &[Bound]) -> String {
+    let mut names: Vec<String> =
+        (real.iter()).map(|p| p.ranks.map_or(p.name.clone(), |n| format!("{}, {n} ranks", p.name))).collect();
+    names.dedup();
+    names.truncate(LEFT_OUT);
+    let ours: Vec<&str> = flows.iter().map(|f| f.title.as_str()).collect();
+    format!(
+        "no row of {} has an answer: it has {}; the scenario runs {}, whose names, ranks and sizes must be the same",
+        a.table,
+        if names.is_empty() { "none that can be compared".into() } else { names.join("; ") },
+        ours.join("; ")
+    )
+}
