@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Bytes of a table at most; a run of all benchmarks prints some 100 KiB.
 const MAX_TABLE: usize = 16 << 20;
-/// Letters of a table's name that are worth a line.
+/// Parts of a table that a message or the last line names.
 const LEFT_OUT: usize = 12;
 
 /// Whose layout a table has.

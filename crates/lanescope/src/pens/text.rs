@@ -183,11 +183,14 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     }
 }
 
-/// The directions worth a waterfall: those that bind a flow; if none does, the busiest.
+/// The directions worth a waterfall: those that bind a flow; if none does, the busiest. Frames of adapters are in no estimate's ledger: where it has nothing, the simulation counts.
 pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
     let carries = |l: &&LinkReport| l.ledger.utilisation() > 0.01 && (l.tlps > 0.0 || l.ledger.payload > 0.0);
+    let simulated = report.simulation.as_ref().map_or(&[][..], |s| s.links.as_slice());
+    let by_run = |i: usize| simulated.get(i).filter(|s| s.slots.payload > 0).map_or(0.0, |s| s.utilisation());
     if all {
-        return report.links.iter().filter(carries).collect();
+        let seen = |(i, l): &(usize, &LinkReport)| carries(&l) || (l.ledger.payload == 0.0 && by_run(*i) > 0.01);
+        return report.links.iter().enumerate().filter(seen).map(|(_, l)| l).collect();
     }
     let binds = |l: &&LinkReport| {
         let name = l.path();
@@ -199,7 +202,9 @@ pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
     }
     let busy =
         report.links.iter().filter(carries).max_by(|a, b| a.ledger.utilisation().total_cmp(&b.ledger.utilisation()));
-    busy.into_iter().collect()
+    let run = || report.links.iter().enumerate().max_by(|a, b| by_run(a.0).total_cmp(&by_run(b.0)));
+    let run = || run().filter(|(i, _)| by_run(*i) > 0.01).map(|(_, l)| l);
+    busy.or_else(run).into_iter().collect()
 }
 
 /// `2 x 14.3 Gb/s`, or `14.3 Gb/s` for one.

@@ -209,7 +209,7 @@ fn alone(out: &mut String, line: &Line, paint: Paint) {
         said.push(format!("{}{time}{} estimated{}{}", paint.strong, paint.off, spread(&all), rate(e)));
     }
     if let Some(s) = line.simulated {
-        let near = tight(s).map_or(String::new(), |t| format!(" ± {} %", digits(100.0 * t)));
+        let near = tight(s).map_or(String::new(), |t| format!(" ± {:.2} %", 100.0 * t));
         let off =
             line.estimates.first().and_then(|e| off(s.t_max, e.t_max)).map_or(String::new(), |o| format!(" ({o})"));
         let time = human_time(s.t_max);
@@ -272,7 +272,7 @@ fn table(out: &mut String, block: &[Line], paint: Paint) {
             }
             if simulated {
                 let near = l.simulated.and_then(tight);
-                method(l.simulated, near.map_or(String::new(), |t| format!("± {} %", digits(100.0 * t))));
+                method(l.simulated, near.map_or(String::new(), |t| format!("± {:.2} %", 100.0 * t)));
             }
             if estimated && simulated {
                 let both = l.simulated.zip(l.estimates.first());
@@ -354,7 +354,7 @@ mod tests {
         let words = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>().join(" ");
         assert_eq!(words(text[1]), "bytes repetitions estimated MB/s simulated MB/s off");
         assert_eq!(words(text[2]), "0 B 10 1 us - - - -");
-        assert_eq!(words(text[3]), "1000 B 10 2 us 500 2.5 us ± 1 % 400 +25.0 %");
+        assert_eq!(words(text[3]), "1000 B 10 2 us 500 2.5 us ± 1.00 % 400 +25.0 %");
     }
 
     #[test]
