@@ -470,6 +470,49 @@ fn a_capture_knows_its_link() {
 }
 
 #[test]
+fn a_time_line_is_written() {
+    let cluster = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\n[parts.sw]\nis = \"infiniband-switch\"\n[links.cable]\nbetween = [\"node.*\", \"sw\"]\n\
+                   infiniband = \"edr 4x\"\n[flows.pp]\ndo = \"mpi\"\nranks = \"node.*\"\nbenchmark = \"imb PingPong\"\nsizes = [\"1 KiB\"]\nrepetitions = 2\n";
+    let (dir, file) = folder(cluster);
+    let trace = dir.path().join("t.pftrace");
+    let name = trace.to_string_lossy();
+    let (with, said) = out(&["simulate", &file, "--trace", &name], 0);
+    assert!(said.contains(&format!("wrote {name}, ")) && said.contains("ui.perfetto.dev"), "{said}");
+    assert!(!said.contains("later events"), "{said}");
+    let bytes = std::fs::read(&trace).expect("a time line");
+    let has = |word: &str| bytes.windows(word.len()).any(|w| w == word.as_bytes());
+    for word in
+        ["rank 1", "parts.node.0: work requests", "links.cable.0 toward sw", "PingPong 1024 B", "receive overhead"]
+    {
+        assert!(has(word), "{word}");
+    }
+    // It changes nothing, and is the same each time.
+    assert_eq!(out(&["simulate", &file], 0).0, with);
+    out(&["run", &file, "--trace", &name], 0);
+    assert_eq!(std::fs::read(&trace).expect("a time line"), bytes);
+    let (_, said) = out(&["simulate", &file, "--trace", &name, "--trace-events", "20"], 0);
+    assert!(said.contains(", 20 events") && said.contains("later events are beyond --trace-events 20"), "{said}");
+    assert!(std::fs::read(&trace).expect("a time line").len() < bytes.len());
+    let wrong = |args: &[&str], word: &str| {
+        let (_, error) = out(&[&["simulate", &file], args].concat(), 2);
+        assert!(error.contains(word), "{args:?}: {error}");
+    };
+    wrong(&["--trace", "/no/such/folder/t.pftrace"], "/no/such/folder");
+    wrong(&["--trace", &name, "--trace-events", "0"], "0 is not in 1..=100000000");
+    wrong(&["--trace-events", "5"], "--trace <FILE>");
+    wrong(&["--trace", &name, "--seeds", "3"], "cannot be used with");
+    wrong(&["--trace", &name, "--vary", "flows.pp.repetitions=1,2"], "cannot be used with");
+    // What is no cluster has one too, and one that cannot be simulated leaves no file.
+    let (_dir, pcie) = folder(GOOD);
+    let (_, said) = out(&["simulate", &pcie, "--for", "5 us", "--trace", &name], 0);
+    assert!(said.contains("wrote"), "{said}");
+    assert!(String::from_utf8_lossy(&std::fs::read(&trace).expect("a time line")).contains("links.slot toward host"));
+    let none = dir.path().join("none.pftrace");
+    out(&["simulate", &pcie, "--set", "links.slot.pcie=gen6 x8", "--trace", &none.to_string_lossy()], 2);
+    assert!(!none.exists());
+}
+
+#[test]
 fn a_series_of_ethernet_has_its_own_columns() {
     let (dir, file) = folder(INCAST);
     let series = dir.path().join("s.csv");

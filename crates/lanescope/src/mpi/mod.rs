@@ -14,7 +14,5 @@ mod op;
 pub mod text;
 
 pub use check::check;
-pub use machine::{
-    Account, Called, Costs, Logged, MOST_RANKS, Machine, Mail, Placement, Post, Row, Spending, What,
-};
+pub use machine::{Account, Called, Costs, Logged, MOST_RANKS, Machine, Mail, Placement, Post, Row, Spending, What};
 pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task, UNNAMED};

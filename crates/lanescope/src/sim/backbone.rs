@@ -368,8 +368,7 @@ impl Backbone {
         if let Some(line) = self.ports[port].lines.pop_front() {
             let data = self.plan.data(line.bytes as u64);
             let overhead = self.plan.completion;
-            let spent =
-                self.completion.book(&self.edges, now, Turn { port, since: line.at, grant: 0, overhead, data });
+            let spent = self.completion.book(&self.edges, now, Turn { port, since: line.at, grant: 0, overhead, data });
             if let Some(trace) = &mut agenda.trace {
                 trace.crossing(self.timer, 2, spent, line.bytes as u64);
             }

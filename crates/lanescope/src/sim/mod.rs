@@ -342,13 +342,13 @@ impl Run {
     pub fn record(&mut self, most_events: usize) {
         let trace = Trace::new(&self.plan, &self.sides, most_events, self.now);
         self.agenda.trace = Some(Box::new(trace));
-        self.sides.cluster.log(true);
+        self.sides.record(true);
     }
 
     /// What was taken down, if anything was to be; nothing is from then on.
     pub fn timeline(&mut self) -> Option<Timeline> {
         let trace = self.agenda.trace.take()?;
-        self.sides.cluster.log(false);
+        self.sides.record(false);
         Some(trace.finish(self.now.max(self.agenda.past())))
     }
 

@@ -60,6 +60,8 @@ struct Row {
     track: TrackId,
     /// Packets begin here: nothing goes before.
     first: bool,
+    /// What waits there, and how much was told last.
+    queue: Option<(CounterId, u64)>,
     /// `None`: infinite.
     credits: Vec<Option<Account>>,
     /// Credit on its way back: when, account, how much.
@@ -101,6 +103,8 @@ pub(super) struct Trace {
     crossings: [NameId; 3],
     /// By timer of a root complex: its two buses.
     backbones: BTreeMap<u32, [TrackId; 2]>,
+    /// By link of storage, both ways.
+    transports: Vec<TrackId>,
     /// Of ranks and adapters.
     pub(super) cluster: Seen,
 }
@@ -124,10 +128,10 @@ impl Trace {
         let crossings = CROSSINGS.map(&mut name);
         let completion = name(TRANSACTIONS[4]);
         // A device's flow is known by its name; what an adapter moves for itself, by what it is.
-        let tlps = plan.flows.iter().map(|f| TLPS.map(|kind| name(&format!("{} {kind}", f.name)))).collect();
+        let tlps = plan.flows.iter().map(|f| TLPS.map(|kind| name(&format!("{}: {kind}", f.name)))).collect();
         let streams = plan.network.streams.iter().map(|s| name(&s.name)).collect();
         let moves = plan.buses.flows.iter();
-        let transactions = moves.map(|f| TRANSACTIONS.map(|kind| name(&format!("{} {kind}", f.name)))).collect();
+        let transactions = moves.map(|f| TRANSACTIONS.map(|kind| name(&format!("{}: {kind}", f.name)))).collect();
         let cluster = Seen::new(&plan.cluster, &mut line);
         let mut trace = Trace {
             args,
@@ -145,6 +149,7 @@ impl Trace {
             completion,
             crossings,
             backbones: BTreeMap::new(),
+            transports: Vec::new(),
             cluster,
             line,
         };
@@ -152,7 +157,11 @@ impl Trace {
         for (on, slot) in sides.ethernet.slots_of_wires().enumerate() {
             let network = &plan.network;
             let first = network.station(network.leaves(on as u32)).is_some();
-            trace.row("Ethernet", &network.wire_name(on as u32), slot, first);
+            let name = network.wire_name(on as u32);
+            trace.row("Ethernet", &name, slot, first);
+            if !first {
+                trace.queued("Ethernet", &format!("{name}: waiting"), "B", slot);
+            }
         }
         for (_, node, _) in plan.network.switches() {
             let counter = trace.line.counter("Ethernet", &format!("parts.{}: memory in use", node.name), "B");
@@ -161,6 +170,13 @@ impl Trace {
         trace.pcie(plan, &sides.pcie);
         for (bus, slot) in plan.buses.buses.iter().zip(sides.bus.slots_of_buses()) {
             trace.row("buses", &format!("links.{}", bus.name), slot, true);
+        }
+        for wire in plan.storage.wires() {
+            let toward = if wire.to.is_empty() { String::new() } else { format!(" toward {}", wire.to) };
+            let row = trace.line.track("storage", &format!("links.{}{toward}", wire.transport.name));
+            // A bus has one, whichever way.
+            let rows = if wire.to.is_empty() { 2 } else { 1 };
+            trace.transports.extend(std::iter::repeat_n(row, rows));
         }
         trace
     }
@@ -183,7 +199,8 @@ impl Trace {
         }
         for (part, timer) in fabric.backbone_timers() {
             let name = &plan.parts[part].name;
-            let rows = ["request bus", "completion bus"].map(|bus| self.line.track("PCIe", &format!("parts.{name}: {bus}")));
+            let rows =
+                ["request bus", "completion bus"].map(|bus| self.line.track("PCIe", &format!("parts.{name}: {bus}")));
             self.backbones.insert(timer, rows);
         }
     }
@@ -195,7 +212,25 @@ impl Trace {
         if self.rows.len() <= slot {
             self.rows.resize(slot + 1, None);
         }
-        self.rows[slot] = Some(Row { track, first, credits: Vec::new(), coming: VecDeque::new() });
+        self.rows[slot] = Some(Row { track, first, queue: None, credits: Vec::new(), coming: VecDeque::new() });
+    }
+
+    /// What waits at a wire is counted.
+    pub(super) fn queued(&mut self, group: &str, name: &str, unit: &str, slot: u32) {
+        let counter = self.line.counter(group, name, unit);
+        if let Some(Some(row)) = self.rows.get_mut(slot as usize) {
+            row.queue = Some((counter, 0));
+        }
+    }
+
+    /// So much waits at a wire from a moment on.
+    #[cold]
+    pub(super) fn waits(&mut self, slot: u32, at: u64, n: u64) {
+        if let Some(Some(Row { queue: Some((counter, told)), .. })) = self.rows.get_mut(slot as usize)
+            && std::mem::replace(told, n) != n
+        {
+            self.line.sample(*counter, at, n);
+        }
     }
 
     /// One more account of credit of a wire.
@@ -290,7 +325,11 @@ impl Trace {
     /// An Ethernet frame on a wire, by its place.
     #[cold]
     pub(super) fn frame(&mut self, slot: u32, id: u32, f: Framed, (begin, end): (u64, u64)) {
-        let name = self.streams.get(f.stream as usize).copied().unwrap_or(self.frames[f.kind as usize]);
+        let name = self
+            .streams
+            .get(f.stream as usize)
+            .copied()
+            .unwrap_or(self.frames[(f.kind as usize).min(self.frames.len() - 1)]);
         let args = [(self.args.bytes, f.bytes as u64), (self.args.payload, f.payload as u64)];
         let slice = self.carried(slot, name, begin, end, &args);
         let first = f.local || self.is_first(slot);
@@ -320,6 +359,15 @@ impl Trace {
     pub(super) fn crossing(&mut self, timer: u32, kind: usize, (begin, end): (u64, u64), bytes: u64) {
         if let Some(rows) = self.backbones.get(&timer) {
             self.line.slice(rows[kind / 2], self.crossings[kind], begin, end, &[(self.args.bytes, bytes)]);
+        }
+    }
+
+    /// A frame or a connection of a storage transport.
+    #[cold]
+    pub(super) fn transport(&mut self, (link, way, what, (begin, end), bytes): super::storage::Carried) {
+        if let Some(&row) = self.transports.get(2 * link as usize + way) {
+            let name = self.line.name(what);
+            self.line.slice(row, name, begin, end, &[(self.args.bytes, bytes)]);
         }
     }
 

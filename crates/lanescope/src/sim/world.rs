@@ -60,6 +60,15 @@ impl Sides {
             }
         }
         agenda.set(self.storage.slot, self.storage.next());
+        if let Some(trace) = &mut agenda.trace {
+            self.storage.carried().for_each(|carried| trace.transport(carried));
+        }
+    }
+
+    /// Parts that are not given the agenda take down what they do themselves, or do not any more.
+    pub(super) fn record(&mut self, on: bool) {
+        self.cluster.log(on);
+        self.storage.record(on);
     }
 
     /// What channel adapters and their stations on Ethernet tell one another, and what adapters want of their hosts' buses.

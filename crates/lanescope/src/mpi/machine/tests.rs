@@ -34,6 +34,48 @@ fn job(text: &str, ranks: u32) -> Job {
     job.unwrap_or_else(|| panic!("{d}"))
 }
 
+/// What was taken down adds up to the accounts; what began ended, and nothing overlaps.
+fn logged(seen: &[Logged], machine: &Machine) {
+    let ranks = machine.core.ranks.len();
+    let (mut sums, mut open) = (vec![Account::default(); ranks], vec![Vec::new(); ranks]);
+    let mut pieces = vec![Vec::new(); ranks];
+    let mut sent = 0u64;
+    for line in seen {
+        match *line {
+            Logged::Spent { rank, on, begin, end } => {
+                let a = &mut sums[rank as usize];
+                let sum = match on {
+                    Spending::Computing => &mut a.computing,
+                    Spending::Copying => &mut a.copying,
+                    Spending::Waiting => &mut a.waiting,
+                };
+                *sum += end - begin;
+                pieces[rank as usize].push((begin, end));
+            }
+            Logged::Sent { mail, begin, end } => {
+                sums[mail.from as usize].sending += end - begin;
+                pieces[mail.from as usize].push((begin, end));
+                sent += u64::from(matches!(mail.what, What::Eager | What::Request));
+            }
+            Logged::Received { mail, begin, end } => {
+                sums[mail.to as usize].receiving += end - begin;
+                pieces[mail.to as usize].push((begin, end));
+            }
+            Logged::Began { rank, at, .. } => open[rank as usize].push(at),
+            Logged::Ended { rank, at } => {
+                assert!(open[rank as usize].pop().is_some_and(|began| began <= at));
+            }
+        }
+    }
+    assert!(open.iter().all(Vec::is_empty), "{open:?}");
+    for ((seen, account), pieces) in sums.iter().zip(machine.accounts()).zip(&mut pieces) {
+        assert_eq!(*seen, Account { messages: 0, bytes: 0, ..account });
+        pieces.sort_unstable();
+        assert!(pieces.windows(2).all(|p| p[0].1 <= p[1].0), "{pieces:?}");
+    }
+    assert_eq!(sent, machine.accounts().map(|a| a.messages).sum::<u64>());
+}
+
 struct Ran {
     machine: Machine,
     /// Messages of the carrier: when they came, which, from, to.
@@ -46,6 +88,8 @@ struct Ran {
 fn run_on(job: Job, costs: Costs, node_of: Vec<u32>, steady: Option<f64>) -> Ran {
     let ranks = job.bodies.len();
     let mut machine = Machine::new(Arc::new(job), costs, Placement { node_of }, steady);
+    machine.log(true);
+    let mut seen = Vec::new();
     let mut free = vec![0u64; ranks];
     let mut under_way: BinaryHeap<Reverse<(u64, u64, bool, u32)>> = BinaryHeap::new();
     let (mut log, mut out, mut order, mut end) = (Vec::new(), Vec::new(), 0u64, 0);
@@ -70,6 +114,7 @@ fn run_on(job: Job, costs: Costs, node_of: Vec<u32>, steady: Option<f64>) -> Ran
         } else {
             machine.on(now, &mut out);
         }
+        seen.extend(machine.take_log());
         assert!(machine.steps() < 10_000_000, "it goes on for ever");
         for post in out.drain(..) {
             assert!(post.at >= now && post.from != post.to);
@@ -86,6 +131,9 @@ fn run_on(job: Job, costs: Costs, node_of: Vec<u32>, steady: Option<f64>) -> Ran
         if let Some(ended) = machine.ended(r as u32) {
             assert_eq!(account.total(), ended, "the account of rank {r} has a hole: {account:?}");
         }
+    }
+    if machine.is_done() {
+        logged(&seen, &machine);
     }
     if machine.is_done() && machine.unreceived() == 0 {
         assert!(machine.waiting().is_empty());

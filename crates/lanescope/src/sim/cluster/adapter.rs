@@ -7,8 +7,8 @@
 use super::super::ethernet::{Load, Told};
 use super::super::kernel::Agenda;
 use super::super::source::Transfer;
-use super::wire::{NONE, Packet, Why};
 use super::seen::Act;
+use super::wire::{NONE, Packet, Why};
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
 use crate::plan::FlowId;

@@ -21,9 +21,9 @@ use crate::plan::network::NodeId;
 use crate::result::{ProgramReport, SlotCounts};
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
+use seen::Act;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use seen::Act;
 use std::sync::Arc;
 use wire::{Arena, NONE, Why, Wire};
 
@@ -235,6 +235,7 @@ impl Fabric {
         let out = p.out;
         self.wires[out as usize].queue(id, &mut self.packets);
         self.serve(out, now, agenda);
+        self.seen(Act::Queued(out), now, agenda);
     }
 
     /// Sends what may be sent on a wire.

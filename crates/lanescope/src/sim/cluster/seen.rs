@@ -3,8 +3,8 @@
 //! A thread is known by its message: run and token. Where it has come to is kept here: at the sender (handed over, doorbell, descriptor), at each packet, and at
 //! the receiver (packets taken in, data written, completion).
 
-use super::adapter::Job;
 use super::Fabric;
+use super::adapter::Job;
 use crate::mpi::{Called, Logged, Mail, Spending};
 use crate::plan::cluster::Cluster;
 use crate::protocol::infiniband::FLOW_CONTROL_WIRE;
@@ -25,6 +25,8 @@ pub(super) enum Act {
     Gone(u32),
     /// It is on a wire.
     Carried(u32, u32),
+    /// Something has come to the queue of a wire.
+    Queued(u32),
     /// A flow-control packet tells the sender of this wire of so many blocks of a lane; when it has come.
     Told(u32, u8, u32, u64),
     /// It has come to its adapter.
@@ -200,8 +202,12 @@ impl Seen {
             Logged::Received { mail, begin, end } => {
                 let Mail { token, from, to, tag, bytes, .. } = mail;
                 let thread = *self.thread(run, token);
-                let numbers =
-                    [(args.from, from as u64), (args.bytes, bytes), (args.tag, tag as u64), (args.message, thread.serial)];
+                let numbers = [
+                    (args.from, from as u64),
+                    (args.bytes, bytes),
+                    (args.tag, tag as u64),
+                    (args.message, thread.serial),
+                ];
                 let received = line.slice(row(self, to), w.receive, begin, end, &numbers);
                 for from in [thread.sent, thread.came.slice] {
                     if from.is_some() {
@@ -213,8 +219,12 @@ impl Seen {
                 let (name, numbers) = match what {
                     Called::Call { name, to, from, bytes, tag } => {
                         let number = |v: Option<u32>| v.map(u64::from);
-                        let all =
-                            [(args.to, number(to)), (args.from, number(from)), (args.bytes, bytes), (args.tag, number(tag))];
+                        let all = [
+                            (args.to, number(to)),
+                            (args.from, number(from)),
+                            (args.bytes, bytes),
+                            (args.tag, number(tag)),
+                        ];
                         (line.name(name), all)
                     }
                     Called::Collective(kind, bytes) => {
@@ -248,7 +258,8 @@ impl Fabric {
     pub(in crate::sim) fn rows(&self, trace: &mut Trace) {
         for (on, w) in self.wires.iter().enumerate() {
             let name = self.plan.wire_name(on as u32);
-            trace.row("InfiniBand", &name, w.tx, (w.from as usize) < self.ports.len());
+            trace.row("InfiniBand", &name, w.tx, true);
+            trace.queued("InfiniBand", &format!("{name}: waiting"), "packets", w.tx);
             let lanes = w.wholes().count();
             for (lane, whole) in w.wholes().enumerate() {
                 let of = if lanes > 1 { format!(" of lane {lane}") } else { String::new() };
@@ -283,6 +294,10 @@ impl Fabric {
         // The message, and the packet if it is one's.
         let (message, packet) = match act {
             Act::Ranks => return,
+            Act::Queued(on) => {
+                let wire = &self.wires[on as usize];
+                return trace.waits(wire.tx, now, wire.waiting as u64);
+            }
             Act::Told(on, lane, blocks, at) => {
                 let back = &self.wires[(on ^ 1) as usize];
                 let (begin, end) = back.last(FLOW_CONTROL_WIRE);
@@ -318,7 +333,7 @@ impl Fabric {
         };
         match act {
             Act::Over(Job::Bell(_)) => {
-                let out = slice(trace, ours.work, w.doorbell, thread.out.since.min(now), now, thread.sent, of_message);
+                let out = slice(trace, ours.work, w.doorbell, m.born.min(now), now, thread.sent, of_message);
                 trace.cluster.thread(run, token).out = out;
             }
             Act::Worked(_) => {
@@ -334,7 +349,8 @@ impl Fabric {
                 trace.cluster.thread(run, token).out = out;
             }
             Act::Over(Job::Arrived(_)) => {
-                let came = slice(trace, theirs.writes, w.completion, thread.came.since, now, thread.came.slice, of_message);
+                let came =
+                    slice(trace, theirs.writes, w.completion, thread.came.since, now, thread.came.slice, of_message);
                 trace.cluster.thread(run, token).came = came;
             }
             Act::Over(Job::Sent(_)) => {
@@ -356,6 +372,7 @@ impl Fabric {
                 let (begin, end) = wire.last(p.bytes as u64);
                 let name = if p.ack { w.wire[2] } else { w.wire[m.is_write() as usize] };
                 let numbers = if p.ack { &of_packet[..1] } else { of_packet };
+                trace.waits(wire.tx, now, wire.waiting as u64);
                 trace.uses(wire.tx, p.lane as usize, p.blocks as u32, begin);
                 let slice = trace.carried(wire.tx, name, begin, end, numbers);
                 trace.arrow(at.slice, slice);
@@ -381,7 +398,10 @@ impl Fabric {
             }
             Act::Placed(_) if now > at.since => {
                 let placed = slice(trace, theirs.writes, w.data, at.since, now, at.slice, of_packet);
-                trace.cluster.thread(run, token).came.slice = placed.slice;
+                // A completion is asked for with the last data.
+                if self.adapters[receiver].completion == 0 {
+                    trace.cluster.thread(run, token).came.slice = placed.slice;
+                }
                 placed
             }
             _ => return,

@@ -225,6 +225,9 @@ impl Switch {
         w.queues[class].push(id, &mut net.frames);
         w.waiting += 1;
         w.queued += bytes;
+        if let Some(trace) = &mut agenda.trace {
+            trace.waits(w.tx, now, w.queued);
+        }
         self.wake(out, now, net, agenda);
     }
 
@@ -312,6 +315,9 @@ impl Switch {
         let Some(id) = w.queues[class].pop(&net.frames) else { return };
         w.waiting -= 1;
         w.queued -= net.frames[id].bytes as u64;
+        if let Some(trace) = &mut agenda.trace {
+            trace.waits(w.tx, now, w.queued);
+        }
         self.send(out, id, now, net, agenda);
     }
 

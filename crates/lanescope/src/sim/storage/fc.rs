@@ -26,6 +26,16 @@ pub(super) enum Unit {
 }
 
 impl Unit {
+    /// Its name.
+    fn step(self) -> &'static str {
+        match self {
+            Unit::Command => STEPS[0],
+            Unit::Ready => STEPS[1],
+            Unit::Data(_) => STEPS[2],
+            Unit::Response => STEPS[3],
+        }
+    }
+
     /// Bytes of its data field.
     fn field(self) -> u64 {
         match self {
@@ -36,6 +46,9 @@ impl Unit {
         }
     }
 }
+
+/// What a lane sends.
+const STEPS: [&str; 5] = ["FCP_CMND", "FCP_XFER_RDY", "FCP_DATA", "FCP_RSP", "R_RDY"];
 
 /// One direction.
 #[derive(Clone, Debug)]
@@ -266,6 +279,7 @@ impl Fabric {
         let send = unit.filter(|_| lane.credit > 0);
         lane.idle = if unit.is_some() { Idle::BufferCredits } else { Idle::NothingToSend };
         let owed = std::mem::take(&mut lane.owed);
+        let from = lane.next_at;
         let Some((unit, task)) = send else {
             if owed > 0 {
                 let slots = fc::PRIMITIVE * owed as u64;
@@ -275,7 +289,9 @@ impl Fabric {
                 lane.next_at = lane.clock.time(lane.next);
                 let at = lane.next_at + lane.delay;
                 wake = wake.min(lane.next_at);
+                let end = lane.next_at;
                 self.plan_at(at, Event::Credit(link, 1 - way as u8, owed));
+                self.seen(link, way, STEPS[4], (from, end), 0);
             }
             let Some(l) = super::link_of(&mut self.links, link) else { return };
             if wake != NEVER && l.lanes[way].call(wake) {
@@ -323,6 +339,7 @@ impl Fabric {
             }
         }
         let again = lane.call(next_at);
+        self.seen(link, way, unit.step(), (from, end), field);
         self.plan_at(end + delay, Event::Frame(link, way as u8, unit, task));
         if owed > 0 {
             self.plan_at(next_at + delay, Event::Credit(link, 1 - way as u8, owed));

@@ -232,7 +232,12 @@ pub(super) struct Fabric {
     latencies: Vec<Histogram<u64>>,
     /// DMA to be asked of the hosts' buses: (by which way, what).
     asked: Vec<(Dma, bool, Transfer)>,
+    /// What transports carried, for a trace: link, way, what, when, bytes.
+    seen: Option<Vec<Carried>>,
 }
+
+/// Something that a transport carried: link and way, what, from when until when, bytes.
+pub(super) type Carried = (u32, usize, &'static str, (u64, u64), u64);
 
 /// How long nothing may happen to an I/O while all is well, fs.
 const PATIENCE: u64 = 10_000_000_000_000_000;
@@ -246,6 +251,22 @@ fn link_of(links: &mut [Link], link: u32) -> Option<&mut fc::Link> {
 }
 
 impl Fabric {
+    /// Takes down what transports carry, or does not any more.
+    pub(super) fn record(&mut self, on: bool) {
+        self.seen = on.then(Vec::new);
+    }
+
+    /// What they have carried since the last time.
+    pub(super) fn carried(&mut self) -> impl Iterator<Item = Carried> + '_ {
+        self.seen.iter_mut().flat_map(|seen| seen.drain(..))
+    }
+
+    fn seen(&mut self, link: u32, way: usize, what: &'static str, when: (u64, u64), bytes: u64) {
+        if let Some(seen) = &mut self.seen {
+            seen.push((link, way, what, when, bytes));
+        }
+    }
+
     /// Wires a plan's storage; its one slot is `slot`.
     pub(super) fn build(storage: &Storage, seed: u64, slot: u32) -> Fabric {
         let links = storage
@@ -291,6 +312,7 @@ impl Fabric {
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
             latencies: groups.iter().map(|_| tally::histogram()).collect(),
             asked: Vec::new(),
+            seen: None,
         };
         for (i, flow) in storage.flows.iter().enumerate() {
             for _ in 0..flow.outstanding.typical.get() {

@@ -115,6 +115,12 @@ impl Fabric {
         }
         let Some(task) = b.queue.pop_front() else { return };
         let t = &self.tasks.all[task as usize];
+        let name = match t.phase {
+            Phase::Command => "command",
+            Phase::Status => "status",
+            Phase::Data if t.read => "data in",
+            Phase::Data => "data out",
+        };
         let (held, bytes, status) = match t.phase {
             Phase::Command => (scsi::command(b.bus, &b.habits), 0, false),
             Phase::Status => (scsi::status(b.bus, &b.habits), 0, true),
@@ -131,6 +137,7 @@ impl Fabric {
         let end = now.saturating_add(held.total().fs());
         b.book(&held, bytes, end);
         self.plan_at(end, Event::Bus(link));
+        self.seen(link, 0, name, (now, end), bytes);
     }
 
     /// A connection is over.
