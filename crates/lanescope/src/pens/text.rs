@@ -189,7 +189,7 @@ pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
     let simulated = report.simulation.as_ref().map_or(&[][..], |s| s.links.as_slice());
     let by_run = |i: usize| simulated.get(i).filter(|s| s.slots.payload > 0).map_or(0.0, |s| s.utilisation());
     if all {
-        let seen = |(i, l): &(usize, &LinkReport)| carries(&l) || (l.ledger.payload == 0.0 && by_run(*i) > 0.01);
+        let seen = |(i, l): &(usize, &LinkReport)| carries(l) || (l.ledger.payload == 0.0 && by_run(*i) > 0.01);
         return report.links.iter().enumerate().filter(seen).map(|(_, l)| l).collect();
     }
     let binds = |l: &&LinkReport| {

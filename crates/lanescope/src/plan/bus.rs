@@ -325,7 +325,8 @@ fn wire(
     // Several bridges: a bus each, with their part of every other name's.
     let bridges_here = addresses[0].1.parts.len();
     if let Some((name, address)) = addresses.iter().find(|(_, a)| !a.parts.len().is_multiple_of(bridges_here)) {
-        let what = format!("{} and {} do not pair: {bridges_here} and {}", names[0].text, name.text, address.parts.len());
+        let what =
+            format!("{} and {} do not pair: {bridges_here} and {}", names[0].text, name.text, address.parts.len());
         diagnostics.push(
             Diagnostic::error(name.span, what).hint("several bridges make a bus each, and share the devices alike"),
         );

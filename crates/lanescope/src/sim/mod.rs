@@ -394,7 +394,9 @@ impl Run {
             }
             if self.now >= self.next_count {
                 self.next_count = self.now + (self.now / 32).max(LEAST_BATCH);
-                if self.phase != Phase::Done && self.packets().max(self.sides.cluster.steps() / 4) >= self.plan.stop.max_packets {
+                if self.phase != Phase::Done
+                    && self.packets().max(self.sides.cluster.steps() / 4) >= self.plan.stop.max_packets
+                {
                     self.end(Ending::PacketCap);
                 }
                 if self.phase != Phase::Done && self.sides.ethernet.is_full() {

@@ -341,7 +341,7 @@ mod tests {
     fn rows_stand_beside_their_likes() {
         // 1000 B in 2 us are 500 MB/s, in 2.5 us 400: 25 % later.
         let estimate = [row(Some(0), 1.0, 10), row(Some(1000), 2.0, 10)].to_vec();
-        let mut simulated = vec![row(Some(1000), 2.5, 10)];
+        let mut simulated = [row(Some(1000), 2.5, 10)];
         simulated[0].interval = Some(Interval { mean: 2.5e-6, half: Some(2.5e-8) });
         let lines: Vec<Line> = estimate
             .iter()

@@ -390,4 +390,11 @@ impl Wire {
         self.lanes.iter().flat_map(|l| l.queue.iter(packets)).map(|p| p.held).filter(|held| *held != NONE)
     }
 
+    /// Blocks in use of a lane's buffer at the far end, and all of them.
+    #[cfg(test)]
+    pub(super) fn buffer(&self, lane: usize) -> (u32, u32) {
+        let l = &self.lanes[lane];
+        let returning: u32 = self.returning.iter().filter(|r| r.1 as usize == lane).map(|r| r.2).sum();
+        (l.whole - l.credit - l.freed - returning, l.whole)
+    }
 }
