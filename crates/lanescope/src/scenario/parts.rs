@@ -169,7 +169,7 @@ fn adapter(
             };
             diagnostics.push(match elsewhere {
                 Some(medium) => Diagnostic::error(node.key, format!("{what}{place} has no key {name:?}"))
-                    .hint(format!("an adapter has it on {medium}, and this one is {here}")),
+                    .hint(format!("an adapter has it on {medium}, and this one {here}")),
                 None => unknown(name, node.key, known(), &format!("{what}{place}")),
             });
         } else if !PART_KEYS.contains(&name.as_str()) {
