@@ -335,7 +335,11 @@ fn every_platform_and_device_loads() {
         let text = if entry.kind == "platform" {
             library::starter(&entry.name).expect("a starter")
         } else {
-            format!("[parts.x]\nuse = \"{}\"\n", entry.name)
+            // What a channel adapter knows depends on what it stands on.
+            let slot =
+                "[parts.h]\nis = \"root-complex\"\n[links.slot]\nbetween = [\"h\", \"x\"]\npcie = \"gen3 x16\"\n";
+            let slot = if entry.name.contains("/hca") { slot } else { "" };
+            format!("[parts.x]\nuse = \"{}\"\n{slot}", entry.name)
         };
         let mut d = Diagnostics::default();
         let included = Included { name: entry.name.clone(), text, author: Author::User };

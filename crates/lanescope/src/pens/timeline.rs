@@ -11,7 +11,6 @@
 mod protobuf;
 #[cfg(test)]
 mod reader;
-#[cfg(test)]
 mod simulated;
 
 use crate::result::timeline::{NameId, Slice, Timeline};

@@ -1,4 +1,5 @@
 //! Time lines of simulations: what they hold is what the reports count.
+#![cfg(test)]
 
 use super::reader::{Trace, written};
 use super::write;
