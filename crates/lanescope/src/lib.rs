@@ -2,7 +2,7 @@
 //!
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
 //! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in
-//! an order (units, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library, study); each uses only rooms before it, and a test checks.
+//! an order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library, study); each uses only rooms before it, and a test checks.
 //!
 //! ```
 //! use lanescope::diagnostic::Diagnostics;
@@ -45,6 +45,7 @@ pub mod result;
 pub mod scenario;
 pub mod sim;
 pub mod study;
+mod tools;
 pub mod units;
 
 use diagnostic::Diagnostics;

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms in their order. `estimate` and `sim` stand side by side: neither sees the other.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 14] = [
     "units",
+    "tools",
     "diagnostic",
     "protocol",
     "scenario",

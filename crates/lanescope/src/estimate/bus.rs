@@ -262,8 +262,9 @@ pub(super) fn fed(buses: &Buses, flow: u32, corner: Corner) -> Fed {
 pub(super) struct Transfer {
     /// By itself, from the moment at which it is asked for to its last data.
     pub(super) alone: f64,
-    /// Of the bus.
+    /// Of the bus; and where something else wants it at the same time, whose turn the latency timer gives it.
     pub(super) bus: f64,
+    pub(super) crowded: f64,
     /// From one's last data to the next one's.
     pub(super) next: f64,
 }
@@ -272,10 +273,12 @@ pub(super) struct Transfer {
 pub(super) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
     let f = &buses.flows[flow as usize];
     let m = buses.manner(f.device, corner);
-    let cost = if f.reads() { read(&m, bytes, false, true) } else { write(&m, bytes, false) };
-    let next = cost.bus().max(cost.device).max(cost.held / m.splits as f64);
-    let hertz = m.speed.hertz();
-    Transfer { alone: cost.alone / hertz, bus: cost.bus() / hertz, next: next / hertz }
+    let cost = |cut: bool| if f.reads() { read(&m, bytes, cut, true) } else { write(&m, bytes, cut) };
+    let (least, cut) = (cost(false), cost(true));
+    let next = least.bus().max(least.device).max(least.held / m.splits as f64);
+    let [alone, bus, crowded, next] =
+        [least.alone, least.bus(), cut.bus(), next].map(|clocks| clocks / m.speed.hertz());
+    Transfer { alone, bus, crowded, next }
 }
 
 /// A write of the host's processor to a device, seconds.

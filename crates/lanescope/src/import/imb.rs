@@ -7,9 +7,6 @@ use super::table::{Block, Column, Row, Suite, Table};
 use super::{Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId};
 
-/// Most rows that are read.
-const MOST_ROWS: usize = 1_000_000;
-
 /// Reads all blocks of an output.
 pub fn read(diagnostics: &mut Diagnostics, source: SourceId) -> Option<Table> {
     Reading::of(diagnostics, source, parse)
@@ -71,16 +68,10 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Table> {
             }
         } else if open && !trimmed.is_empty() && !trimmed.starts_with('#') {
             let cells: Vec<&str> = words(at, line).map(|w| w.1).collect();
-            let mut row = Row::default();
-            let numbers = cells.iter().zip(&columns).filter(|(cell, column)| row.put(**column, cell, 1)).count();
-            if numbers == columns.len() && cells.len() == columns.len() {
+            if let Some(row) = Row::of(&cells, &columns, 1) {
                 rows += 1;
-                if rows > MOST_ROWS {
-                    reading.error(span, format!("more than {MOST_ROWS} rows"), "cut the text in pieces");
+                if !reading.keep(row, &mut blocks, rows, span) {
                     return None;
-                }
-                if let Some(block) = blocks.last_mut() {
-                    block.rows.push(row);
                 }
             } else if cells[0].bytes().all(|b| b.is_ascii_digit()) {
                 // ` 4194304 out-of-mem.; needed ...`, or a line cut short.

@@ -16,6 +16,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity, SourceId, Span};
 /// Messages after which a reader gives up on a text.
 pub const MOST_MESSAGES: usize = 20;
 
+/// Rows of a text of tables, at most.
+const MOST_ROWS: usize = 1_000_000;
+
 /// Most operations of a trace, all ranks together; one takes some 60 bytes.
 const MOST_OPS: u64 = 16_000_000;
 
@@ -94,6 +97,16 @@ impl Reading {
         if self.list.iter().all(|d| d.message != message) {
             self.warning(at, message, hint);
         }
+    }
+
+    /// Puts a row, the so-manieth of the text, into the block that it stands in. Whether that is not too many.
+    fn keep(&mut self, row: Row, blocks: &mut [Block], rows: usize, at: (usize, usize)) -> bool {
+        if rows > MOST_ROWS {
+            self.error(at, format!("more than {MOST_ROWS} rows"), "cut the text in pieces");
+        } else if let Some(block) = blocks.last_mut() {
+            block.rows.push(row);
+        }
+        rows <= MOST_ROWS
     }
 
     /// Whether enough was said.

@@ -4,9 +4,6 @@ use super::table::{Block, Column, Row, Suite, Table};
 use super::{Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId};
 
-/// Most rows that are read.
-const MOST_ROWS: usize = 1_000_000;
-
 /// Titles as they are printed, without `OSU MPI` and version, and the program that prints each.
 pub const TITLES: &[(&str, &str)] = &[
     ("osu_latency", "Latency Test"),
@@ -80,16 +77,10 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Table> {
             }
         } else if !columns.is_empty() && !trimmed.is_empty() {
             let cells: Vec<&str> = words(at, line).map(|w| w.1).collect();
-            let mut row = Row::default();
-            let numbers = cells.iter().zip(&columns).filter(|(cell, c)| row.put(**c, cell, 1_000_000)).count();
-            if numbers == columns.len() && cells.len() == columns.len() {
+            if let Some(row) = Row::of(&cells, &columns, 1_000_000) {
                 rows += 1;
-                if rows > MOST_ROWS {
-                    reading.error(span, format!("more than {MOST_ROWS} rows"), "cut the text in pieces");
+                if !reading.keep(row, &mut blocks, rows, span) {
                     return None;
-                }
-                if let Some(block) = blocks.last_mut() {
-                    block.rows.push(row);
                 }
             } else if trimmed.starts_with(|c: char| c.is_ascii_digit()) {
                 reading.warning(span, format!("no row: `{}`", shown(trimmed)), "it is left out");

@@ -69,8 +69,15 @@ pub(super) enum Column {
 }
 
 impl Row {
+    /// A row of whose cells every one is a number of its column; rates in units of `mbyte` a second.
+    pub(super) fn of(cells: &[&str], columns: &[Column], mbyte: u64) -> Option<Row> {
+        let mut row = Row::default();
+        let whole = cells.len() == columns.len();
+        (whole && cells.iter().zip(columns).all(|(cell, column)| row.put(*column, cell, mbyte))).then_some(row)
+    }
+
     /// Puts a cell in its place: times in microseconds, rates in units of `mbyte` a second. Whether it is a number of that kind.
-    pub(super) fn put(&mut self, column: Column, cell: &str, mbyte: u64) -> bool {
+    fn put(&mut self, column: Column, cell: &str, mbyte: u64) -> bool {
         let float = cell.parse::<f64>().ok().filter(|v| (0.0..1e18).contains(v));
         let whole = cell.parse::<u64>().ok();
         match column {

@@ -18,8 +18,9 @@ mod stuck;
 
 use super::collective::Call;
 use super::op::{Body, Collective, Job, Op, Step};
+use crate::tools::Slab;
 use crate::units::{Rate, Time};
-use exchange::{Message, Posted, Request, Table, Unexpected};
+use exchange::{Message, Posted, Request, Unexpected};
 use graph::{Edges, Graph};
 use log::Log;
 pub use log::{Called, Logged, Mail, Spending};
@@ -246,8 +247,8 @@ struct Core {
     reduce: Option<Speed>,
     node_of: Vec<u32>,
     ranks: Vec<Rank>,
-    messages: Table<Message>,
-    requests: Table<Request>,
+    messages: Slab<Message>,
+    requests: Slab<Request>,
     /// So many of either: [`MOST_OPEN`].
     most_open: usize,
     /// Processors that have something to do, by moment and rank.
@@ -377,8 +378,8 @@ impl Core {
             costs,
             node_of: placement.node_of,
             ranks: Vec::new(),
-            messages: Table::default(),
-            requests: Table::default(),
+            messages: Slab::new(),
+            requests: Slab::new(),
             most_open: MOST_OPEN,
             due: BinaryHeap::new(),
             near: BinaryHeap::new(),

@@ -31,13 +31,23 @@ pub enum Dma {
     },
 }
 
-/// The flow by which a host's processor writes to its adapter.
+/// One flow of a host's side that another side feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pio {
+pub enum Way {
     /// Over PCIe.
     Pcie(FlowId),
     /// Over a shared bus, by the number of its flow.
     Bus(u32),
+}
+
+impl Dma {
+    /// Its reads, and its writes.
+    pub fn ways(self) -> [Way; 2] {
+        match self {
+            Dma::Pcie { read, write } => [read, write].map(Way::Pcie),
+            Dma::Bus { read, write } => [read, write].map(Way::Bus),
+        }
+    }
 }
 
 /// What of the host's side is already wired.
@@ -91,7 +101,7 @@ pub(super) fn of(
 }
 
 /// The way of a processor's own writes to an adapter that [`of`] has found a host for.
-pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buses: &mut Buses) -> Option<Pio> {
+pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buses: &mut Buses) -> Option<Way> {
     let Engine { name, piece, why, .. } = *engine;
     let mut quiet = Diagnostics::default();
     if let Some((device, root)) = root(&mut quiet, host, name, Span::default()) {
@@ -100,11 +110,11 @@ pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buse
         flow.group.clone_from(&flow.name);
         flow.place = Place::Device;
         flows.push(flow);
-        return Some(Pio::Pcie(FlowId(flows.len() as u32 - 1)));
+        return Some(Way::Pcie(FlowId(flows.len() as u32 - 1)));
     }
     let device = buses.device(name)?;
     buses.flows.push(bus_fed(format!("the host writes {name}"), device, Do::Write, piece, why, true));
-    Some(Pio::Bus(buses.flows.len() as u32 - 1))
+    Some(Way::Bus(buses.flows.len() as u32 - 1))
 }
 
 /// An adapter among the parts of PCIe, and the root complex above it.

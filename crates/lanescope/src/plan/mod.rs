@@ -21,7 +21,7 @@ pub use build::build;
 pub(crate) use build::port_limits;
 pub use bus::Buses;
 pub use cluster::Cluster;
-pub use dma::{Dma, Pio};
+pub use dma::{Dma, Way};
 pub use facts::Buffer;
 pub use network::Network;
 pub use storage::Storage;

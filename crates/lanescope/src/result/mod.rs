@@ -14,6 +14,7 @@ pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
 pub use medium::{FRAMING, Medium};
 pub use programs::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
+pub(crate) use programs::{computing, share as time_share};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
     SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,

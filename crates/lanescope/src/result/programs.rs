@@ -1,8 +1,8 @@
 //! What a message program took: the rows that an instrument prints, and where each rank's time went.
 
-use super::{Interval, Metric, MetricKind};
-use crate::mpi::{Job, Machine, Section};
-use crate::units::Dimension;
+use super::{Binding, Interval, Metric, MetricKind};
+use crate::mpi::{Account, Job, Machine, Section};
+use crate::units::{Dimension, digits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -162,6 +162,22 @@ impl RankAccount {
     pub fn total(&self) -> f64 {
         self.computing + self.overhead + self.copying + self.waiting
     }
+}
+
+/// What binds a program, where most of its ranks' time is their own computing.
+pub(crate) fn computing(flow: &str, accounts: &[Account]) -> Option<Binding> {
+    let [computing, waiting] = [share(accounts, |a| a.computing), share(accounts, |a| a.waiting)];
+    (computing > 0.5).then(|| Binding {
+        element: format!("flows.{flow}"),
+        resource: "computing".into(),
+        evidence: format!("{} % of the ranks' time, {} % waiting", digits(100.0 * computing), digits(100.0 * waiting)),
+    })
+}
+
+/// A part of the time of all ranks together.
+pub(crate) fn share(accounts: &[Account], part: fn(&Account) -> u64) -> f64 {
+    let sum = |part: fn(&Account) -> u64| accounts.iter().map(|a| part(a) as f64).sum::<f64>();
+    sum(part) / sum(Account::total).max(1.0)
 }
 
 impl ProgramRow {

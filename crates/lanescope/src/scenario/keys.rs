@@ -668,8 +668,8 @@ pub use bus::{
     Splits,
 };
 pub use cluster::{
-    CHANNEL_ADAPTER, ChannelAdapter, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch, Interface,
-    MOST_LANES, MOST_TRACES, MPI, Mpi, Sizes, Speedup,
+    CHANNEL_ADAPTER, ChannelAdapter, FlopRate, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch,
+    Interface, MOST_LANES, MOST_TRACES, MPI, Mpi, Sizes,
 };
 pub use ethernet::{
     Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,

@@ -381,6 +381,7 @@ macro_rules! size_shape {
         }
     };
 }
+pub(super) use size_shape;
 size_shape!(PayloadSize, "a payload size", "sizes are 128, 256, 512, 1024, 2048 and 4096 B (2.0, 7.8.4)");
 size_shape!(
     CompletionSize,

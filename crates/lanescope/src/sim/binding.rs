@@ -7,7 +7,7 @@ use crate::plan::network::{Network, NodeId};
 use crate::plan::{Flow, FlowId, Hop, Plan};
 use crate::result::{
     Binding, BusIdle, Idle, STAGES, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory,
-    SlotCounts, way,
+    SlotCounts, computing, time_share, way,
 };
 use crate::scenario::keys::FlowControl;
 use crate::units::{Bytes, digits};
@@ -271,15 +271,9 @@ fn stopper(network: &Network, wire: u32) -> String {
 
 /// What holds the ranks of a program up: their own computing, else the link or bus that is busiest, else what one message takes by itself.
 pub(super) fn job(plan: &Plan, job: usize, accounts: &[Account], links: &[SimulatedLink]) -> Binding {
-    let flow = format!("flows.{}", plan.cluster.jobs[job].name);
-    let sum = |part: fn(&Account) -> u64| accounts.iter().map(|a| part(a) as f64).sum::<f64>();
-    let whole = sum(Account::total).max(1.0);
-    let percent = |part: f64| digits(100.0 * part / whole);
-    let computing = sum(|a| a.computing);
-    if computing > 0.5 * whole {
-        let evidence =
-            format!("{} % of the ranks' time, {} % waiting", percent(computing), percent(sum(|a| a.waiting)));
-        return Binding { element: flow, resource: "computing".into(), evidence };
+    let name = &plan.cluster.jobs[job].name;
+    if let Some(binding) = computing(name, accounts) {
+        return binding;
     }
     let used = |l: &SimulatedLink| l.slots.busy() as f64 / l.slots.total().max(1) as f64;
     let busiest = links.iter().reduce(|a, b| if used(b) > used(a) { b } else { a });
@@ -290,15 +284,14 @@ pub(super) fn job(plan: &Plan, job: usize, accounts: &[Account], links: &[Simula
             evidence: format!("{} % taken", digits(100.0 * part)),
         },
         other => {
-            let own = sum(|a| a.sending + a.receiving + a.copying);
             let most = other.map_or(0.0, |(_, part)| 100.0 * part);
             let evidence = format!(
                 "ranks wait {} % of their time and spend {} % in the library; no link is more than {} % busy",
-                percent(sum(|a| a.waiting)),
-                percent(own),
+                digits(100.0 * time_share(accounts, |a| a.waiting)),
+                digits(100.0 * time_share(accounts, |a| a.sending + a.receiving + a.copying)),
                 digits(most)
             );
-            Binding { element: flow, resource: "latency".into(), evidence }
+            Binding { element: format!("flows.{name}"), resource: "latency".into(), evidence }
         }
     }
 }

@@ -17,7 +17,6 @@ pub mod kernel;
 mod knots;
 mod report;
 mod requester;
-mod slab;
 mod source;
 mod stats;
 mod storage;

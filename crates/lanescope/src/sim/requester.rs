@@ -6,11 +6,11 @@
 use super::clock::Pace;
 use super::fabric::Net;
 use super::kernel::NEVER;
-use super::slab::Slab;
 use super::source::{Next, Source};
 use super::wire::Tlp;
 use crate::protocol::pcie::{self, Class, Header, SIZES};
 use crate::result::Idle;
+use crate::tools::Slab;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;

@@ -5,6 +5,7 @@
 //! Sources: White 1997 (MSER); Law, Simulation Modeling and Analysis, 5th ed., 9.5 (batch means).
 
 use crate::result::Interval;
+use crate::tools::student;
 
 /// Batches are joined when there are so many.
 pub(super) const MOST: usize = 64;
@@ -63,18 +64,6 @@ fn half_width(mean: f64, tops: &[f64], bottoms: &[f64]) -> f64 {
     student(n - 1.0) * deviation / n.sqrt()
 }
 
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun 26.7.5, exact where it is poor).
-fn student(freedom: f64) -> f64 {
-    const FEW: [f64; 5] = [12.706, 4.303, 3.182, 2.776, 2.571];
-    if let Some(&t) = FEW.get(freedom as usize - 1) {
-        return t;
-    }
-    let x = 1.959964f64;
-    let (g1, g2) = ((x.powi(3) + x) / 4.0, (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0);
-    let g3 = (3.0 * x.powi(7) + 19.0 * x.powi(5) + 17.0 * x.powi(3) - 15.0 * x) / 384.0;
-    x + g1 / freedom + g2 / freedom.powi(2) + g3 / freedom.powi(3)
-}
-
 /// Joins neighbours.
 pub(super) fn join<T: Copy + std::ops::AddAssign>(values: &mut Vec<T>) {
     for i in 0..values.len() / 2 {
@@ -123,13 +112,6 @@ mod tests {
         let rising: Vec<f64> = (0..64).map(f64::from).collect();
         assert_eq!(warmup(&rising), 32);
         assert_eq!(warmup(&[5.0; 20]), 0);
-    }
-
-    #[test]
-    fn student_is_students() {
-        for (freedom, t) in [(1.0, 12.706), (6.0, 2.447), (10.0, 2.228), (31.0, 2.040), (63.0, 1.998)] {
-            assert!((student(freedom) - t).abs() < 0.003, "{freedom}: {}", student(freedom));
-        }
     }
 
     #[test]

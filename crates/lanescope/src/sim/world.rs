@@ -5,9 +5,10 @@
 
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
+use super::source::Transfer;
 use super::tally::Tally;
 use super::{bus, cluster, ethernet, knots, storage};
-use crate::plan::{Dma, Plan};
+use crate::plan::{Plan, Way};
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
 
@@ -50,15 +51,21 @@ impl World for Sides {
     }
 }
 
+/// Asks hosts' buses for DMA.
+#[inline]
+fn feed(asked: &mut Vec<(Way, Transfer)>, pcie: &mut Fabric, bus: &mut bus::Fabric, agenda: &mut Agenda) {
+    for (way, transfer) in asked.drain(..) {
+        match way {
+            Way::Pcie(flow) => pcie.feed(flow.0, transfer, agenda),
+            Way::Bus(flow) => bus.feed(flow, transfer, agenda),
+        }
+    }
+}
+
 impl Sides {
     /// Asks the hosts' buses for what storage wants of them.
     fn ask(&mut self, agenda: &mut Agenda) {
-        for (dma, writes, transfer) in self.storage.asked() {
-            match dma {
-                Dma::Pcie { read, write } => self.pcie.feed(if writes { write.0 } else { read.0 }, transfer, agenda),
-                Dma::Bus { read, write } => self.bus.feed(if writes { write } else { read }, transfer, agenda),
-            }
-        }
+        feed(self.storage.asked(), &mut self.pcie, &mut self.bus, agenda);
         agenda.set(self.storage.slot, self.storage.next());
         if let Some(trace) = &mut agenda.trace {
             self.storage.carried().for_each(|carried| trace.transport(carried));
@@ -77,12 +84,7 @@ impl Sides {
         while !self.cluster.told().is_empty() || self.ethernet.has_news() {
             self.pass_on(now, agenda);
         }
-        for (way, transfer) in self.cluster.asked().drain(..) {
-            match way {
-                cluster::Way::Pcie(flow) => self.pcie.feed(flow.0, transfer, agenda),
-                cluster::Way::Bus(flow) => self.bus.feed(flow, transfer, agenda),
-            }
-        }
+        feed(self.cluster.asked(), &mut self.pcie, &mut self.bus, agenda);
     }
 
     /// One round between adapters and stations, in order.

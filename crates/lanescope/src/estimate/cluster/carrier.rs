@@ -8,7 +8,7 @@
 use super::super::{alone, bus, latency, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, ROCE};
-use crate::plan::{Dma, Flow, Pio, Plan};
+use crate::plan::{Dma, Flow, Plan, Way};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{LRH, Operation, Packet, Position, START, Service};
 use crate::scenario::NodeKeys;
@@ -19,12 +19,27 @@ use std::collections::HashMap;
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
 
-/// What one transfer over a host's bus takes, fs: by itself, of the timeline that it shares, and of what follows it.
+/// What one transfer over a host's bus takes, fs: by itself, of the timeline that it shares (and while the other direction has it, too), and of what follows it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leg {
     alone: f64,
     shared: f64,
+    crowded: f64,
     next: f64,
+}
+
+/// Where a stage is put down: what it shares with others, its own pace, and the pace of the direction that it shares it with; all one where it shares nothing.
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    shared: usize,
+    own: usize,
+    against: usize,
+}
+
+impl Track {
+    fn alone(timeline: usize) -> Track {
+        Track { shared: timeline, own: timeline, against: timeline }
+    }
 }
 
 /// An adapter, as messages meet it; times in fs.
@@ -33,8 +48,8 @@ struct Side {
     /// Adapters of one class are alike.
     class: u32,
     /// Timelines: of reads and writes what they share (the bus, or each by itself on PCIe) and the adapter's own pace; the engine's work requests, its packets out and in.
-    read: (usize, usize),
-    write: (usize, usize),
+    read: Track,
+    write: Track,
     work: usize,
     out: usize,
     inward: usize,
@@ -65,6 +80,8 @@ pub(super) struct Carrier<'a> {
     lone: Vec<f64>,
     /// How long each has been in use, fs.
     pub(super) used: Vec<f64>,
+    /// Of each wire of InfiniBand: packets that it has carried, and their payload.
+    pub(super) carried: Vec<(f64, f64)>,
     /// What a person calls each.
     pub(super) names: Vec<Named>,
     legs: HashMap<(u32, bool, u64), Leg>,
@@ -115,13 +132,14 @@ impl<'a> Carrier<'a> {
                     Some(Dma::Bus { read, .. }) => {
                         let device = plan.buses.flows[read as usize].device;
                         let bus = buses + plan.buses.devices[device as usize].bus as usize;
-                        ((bus, timeline(Named::Reads(i))), (bus, timeline(Named::Writes(i))))
+                        let (read, write) = (timeline(Named::Reads(i)), timeline(Named::Writes(i)));
+                        let track = |own, against| Track { shared: bus, own, against };
+                        (track(read, write), track(write, read))
                     }
                     Some(Dma::Pcie { .. }) => {
-                        let (read, write) = (timeline(Named::Reads(i)), timeline(Named::Writes(i)));
-                        ((read, read), (write, write))
+                        (Track::alone(timeline(Named::Reads(i))), Track::alone(timeline(Named::Writes(i))))
                     }
-                    None => ((0, 0), (0, 0)),
+                    None => (Track::alone(0), Track::alone(0)),
                 };
                 let (work, out, inward) =
                     (timeline(Named::Work(i)), timeline(Named::Packets(i)), timeline(Named::Packets(i)));
@@ -135,6 +153,7 @@ impl<'a> Carrier<'a> {
             free: vec![0.0; names.len()],
             lone: vec![0.0; names.len()],
             used: vec![0.0; names.len()],
+            carried: vec![(0.0, 0.0); 2 * cluster.links.len()],
             names,
             legs: HashMap::new(),
             bells: HashMap::new(),
@@ -179,7 +198,8 @@ impl<'a> Carrier<'a> {
             None => Leg::default(),
             Some(Dma::Bus { read: reads, write }) => {
                 let t = bus::transfer(&self.plan.buses, if read { reads } else { write }, self.corner, bytes);
-                Leg { alone: t.alone * SECOND, shared: t.bus * SECOND, next: t.next * SECOND }
+                let [alone, shared, crowded, next] = [t.alone, t.bus, t.crowded, t.next].map(|s| s * SECOND);
+                Leg { alone, shared, crowded, next }
             }
             Some(Dma::Pcie { read: reads, write }) => {
                 let flow = &self.plan.flows[if read { reads } else { write }.0 as usize];
@@ -194,7 +214,7 @@ impl<'a> Carrier<'a> {
                     (alone, self.rates[class as usize][1])
                 };
                 let next = bytes as f64 / rate;
-                Leg { alone: alone * 1e6, shared: next, next }
+                Leg { alone: alone * 1e6, shared: next, crowded: next, next }
             }
         };
         self.legs.insert((class, read, bytes), leg);
@@ -209,10 +229,10 @@ impl<'a> Carrier<'a> {
         }
         let time = match self.adapter(adapter).host.as_ref().map(|h| h.doorbell) {
             None => 0.0,
-            Some(Pio::Pcie(flow)) => {
+            Some(Way::Pcie(flow)) => {
                 latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e6
             }
-            Some(Pio::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
+            Some(Way::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
         };
         self.bells.insert((class, bytes), time);
         time
@@ -272,7 +292,7 @@ impl<'a> Carrier<'a> {
         at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
         if source.hosted && !inline {
             let leg = self.leg(from, true, k.descriptor_bytes.at(corner).0);
-            self.used[source.read.0] += leg.shared;
+            self.used[source.read.shared] += leg.shared;
             at += leg.alone;
         }
         let operation = if post.what == What::Data { Operation::WriteImmediate } else { Operation::Send };
@@ -283,9 +303,9 @@ impl<'a> Carrier<'a> {
             let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
             when = self.stage(source.read, when, &train, first, last);
         }
-        let packet = |time: f64| Leg { alone: time, shared: time, next: time };
+        let packet = |time: f64| Leg { alone: time, shared: time, crowded: time, next: time };
         let engine = packet(k.packet_time.at(corner).fs() as f64);
-        when = self.stage((source.out, source.out), when, &train, engine, engine);
+        when = self.stage(Track::alone(source.out), when, &train, engine, engine);
         self.way(endpoints[0], endpoints[1]);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
         let bytes = |payload: u64| {
@@ -302,6 +322,10 @@ impl<'a> Carrier<'a> {
             let total = (train.n - 1.0) * full + last;
             let free = self.book(hop.timeline, when.first, total, !many);
             self.used[hop.timeline] += total;
+            if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
+                *packets += train.n;
+                *payload += post.bytes as f64;
+            }
             // As in `stage`: one packet waits for those before it, trains take turns.
             let begin = if many { when.first } else { free - total };
             let before = begin + (train.n - 1.0) * full;
@@ -324,7 +348,7 @@ impl<'a> Carrier<'a> {
         }
         self.hops = hops;
         let engine = packet(other.packet_time.at(corner).fs() as f64);
-        when = self.stage((target.inward, target.inward), when, &train, engine, engine);
+        when = self.stage(Track::alone(target.inward), when, &train, engine, engine);
         let receive = other.receive_latency.at(corner).fs() as f64;
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
@@ -332,13 +356,13 @@ impl<'a> Carrier<'a> {
             let (first, last) = (self.leg(to, false, train.full), self.leg(to, false, train.last));
             when = self.stage(target.write, when, &train, first, last);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
-            self.used[target.write.0] += done.shared;
+            self.used[target.write.shared] += done.shared;
             when.last += done.next;
         }
         let mut sent = acknowledged;
         if source.hosted {
             let done = self.leg(from, false, k.completion_bytes.at(corner).0);
-            self.used[source.write.0] += done.shared;
+            self.used[source.write.shared] += done.shared;
             sent += done.alone;
         }
         // What was sent first comes first; only data that were arranged may be overtaken.
@@ -371,9 +395,12 @@ impl<'a> Carrier<'a> {
 
     /// A train through a stage: when its packets leave. Trains that meet here take turns, so none waits for another's end; but all of them together take their
     /// time, of what is shared and of what is the stage's own.
-    fn stage(&mut self, (bus, own): (usize, usize), when: When, train: &Train, full: Leg, last: Leg) -> When {
+    fn stage(&mut self, track: Track, when: When, train: &Train, full: Leg, last: Leg) -> When {
+        let Track { shared: bus, own, against } = track;
         let (rest, more) = (train.n - 1.0, train.n > 1.0);
-        let [shared, pace] = [rest * full.shared + last.shared, rest * full.next + last.next];
+        let crowded = against != own && self.free[against] > when.first;
+        let [full_shared, last_shared] = [full, last].map(|l| if crowded { l.crowded } else { l.shared });
+        let [shared, pace] = [rest * full_shared + last_shared, rest * full.next + last.next];
         let busy = self.book(bus, when.first, shared, !more);
         let mine = if own == bus { busy } else { self.book(own, when.first, pace, !more) };
         self.used[bus] += shared;
@@ -385,7 +412,7 @@ impl<'a> Carrier<'a> {
         }
         // The first takes its whole time, the others follow as fast as they may.
         let first = when.first + full.alone;
-        let others = (busy - last.shared - full.shared).max(mine - last.next - full.next) + full.alone;
+        let others = (busy - last_shared - full_shared).max(mine - last.next - full.next) + full.alone;
         let before = (first + (rest - 1.0) * full.next).max(when.full + full.alone).max(others);
         When { first, full: before, last: (before + last.next).max(when.last + last.alone) }
     }

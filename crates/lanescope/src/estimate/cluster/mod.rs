@@ -7,7 +7,9 @@ mod carrier;
 use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::cluster::JobFlow;
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, ProgramReport, Ranged, Verdict, way};
+use crate::result::{
+    Binding, Excess, FlowReport, Ledger, LinkReport, ProgramReport, Ranged, Verdict, computing, time_share, way,
+};
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
 use carrier::{Carrier, Named};
@@ -26,6 +28,16 @@ pub(super) struct Answer {
     pub(super) warnings: Vec<String>,
 }
 
+/// What a wire of InfiniBand carries, on average.
+#[derive(Clone, Copy, Default)]
+struct Carried {
+    /// The share of the time in use.
+    used: f64,
+    /// Packets, and their payload in bits, per second.
+    packets: f64,
+    payload: f64,
+}
+
 /// What a program did, in closed form.
 struct Outcome {
     machine: Machine,
@@ -36,8 +48,8 @@ struct Outcome {
     latency: f64,
     /// What was busiest, and for what share of the time.
     busiest: Option<(Named, f64)>,
-    /// By wire of InfiniBand: the share of the time in use.
-    wires: Vec<f64>,
+    /// By wire of InfiniBand.
+    wires: Vec<Carried>,
     most: f64,
     /// Why there is no answer.
     trouble: Option<String>,
@@ -47,7 +59,7 @@ struct Outcome {
 pub(super) fn answer(plan: &Plan) -> Answer {
     let cluster = &plan.cluster;
     let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new() };
-    let mut used = vec![0.0; 2 * cluster.links.len()];
+    let mut wires = vec![Carried::default(); 2 * cluster.links.len()];
     for job in &cluster.jobs {
         let typical = run(plan, job, Corner::Typical);
         let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
@@ -55,15 +67,19 @@ pub(super) fn answer(plan: &Plan) -> Answer {
         if let Some(trouble) = &typical.trouble {
             answer.warnings.push(format!("flows.{}: {trouble}", job.name));
         }
-        used.iter_mut().zip(&typical.wires).for_each(|(sum, one)| *sum += one);
+        for (sum, one) in wires.iter_mut().zip(&typical.wires) {
+            sum.used += one.used;
+            sum.packets += one.packets;
+            sum.payload += one.payload;
+        }
         answer.flows.push(flow(plan, job, &typical, corners.as_ref()));
     }
-    answer.links = (used.into_iter().zip(0u32..))
-        .map(|(used, wire)| {
+    answer.links = (wires.into_iter().zip(0u32..))
+        .map(|(Carried { used, packets, payload }, wire)| {
             let link = cluster.link(wire);
             let (raw, coded) = (link.rate.typical.raw().bits(), link.rate.typical.data_rate().bits());
             let [from, to] = [cluster.leaves(wire), cluster.arrives(wire)].map(|n| cluster.node_name(n));
-            let payload = used * coded;
+            let framing = (used * coded - payload).max(0.0);
             LinkReport {
                 name: link.name.clone(),
                 from,
@@ -73,12 +89,13 @@ pub(super) fn answer(plan: &Plan) -> Answer {
                 ledger: Ledger {
                     raw,
                     line_coding: raw - coded,
+                    framing,
                     payload,
-                    idle: (coded - payload).max(0.0),
+                    idle: (coded - payload - framing).max(0.0),
                     ..Ledger::default()
                 },
-                tlps: 0.0,
-                tlp_overhead: None,
+                tlps: packets,
+                tlp_overhead: (packets > 0.0).then(|| framing / 8.0 / packets),
             }
         })
         .collect();
@@ -132,7 +149,14 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let share = |used: f64| if time > 0.0 { used / time } else { 0.0 };
     let busiest = (carrier.names.iter().zip(&carrier.used)).max_by(|a, b| a.1.total_cmp(b.1));
     let busiest = busiest.map(|(name, used)| (*name, share(*used)));
-    let wires = carrier.used[..2 * cluster.links.len()].iter().map(|used| share(*used).min(1.0)).collect();
+    let seconds = (time / 1e15).max(f64::MIN_POSITIVE);
+    let wires = (carrier.carried.iter().zip(&carrier.used))
+        .map(|((packets, payload), used)| Carried {
+            used: share(*used).min(1.0),
+            packets: packets / seconds,
+            payload: payload * 8.0 / seconds,
+        })
+        .collect();
     let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();
     let time = time / 1e15;
     let latency = if messages > 0.0 { times / messages / 1e15 } else { 0.0 };
@@ -185,16 +209,8 @@ fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome
 /// What takes most of the time: the ranks' own computing, else what carries messages, else what one message takes by itself.
 fn binding(plan: &Plan, job: &JobFlow, o: &Outcome) -> Binding {
     let accounts: Vec<Account> = o.machine.accounts().collect();
-    let whole = accounts.iter().map(|a| a.total() as f64).sum::<f64>().max(1.0);
-    let percent = |part: fn(&Account) -> u64| 100.0 * accounts.iter().map(|a| part(a) as f64).sum::<f64>() / whole;
-    let flow = format!("flows.{}", job.name);
-    if percent(|a| a.computing) > 50.0 {
-        let evidence = format!(
-            "{} % of the ranks' time, {} % waiting",
-            digits(percent(|a| a.computing)),
-            digits(percent(|a| a.waiting))
-        );
-        return Binding { element: flow, resource: "computing".into(), evidence };
+    if let Some(binding) = computing(&job.name, &accounts) {
+        return binding;
     }
     match o.busiest {
         Some((name, share)) if share > 0.5 => {
@@ -212,11 +228,11 @@ fn binding(plan: &Plan, job: &JobFlow, o: &Outcome) -> Binding {
             Binding { element, resource: resource.into(), evidence }
         }
         other => Binding {
-            element: flow,
+            element: format!("flows.{}", job.name),
             resource: "latency".into(),
             evidence: format!(
                 "ranks wait {} % of their time; nothing that carries messages is in use for more than {} % of it",
-                digits(percent(|a| a.waiting)),
+                digits(100.0 * time_share(&accounts, |a| a.waiting)),
                 digits(other.map_or(0.0, |(_, share)| 100.0 * share))
             ),
         },

@@ -2,61 +2,6 @@
 
 use super::*;
 
-/// A table whose free entries are used again: an index stays good until its entry is taken out.
-#[derive(Clone, Debug)]
-pub(super) struct Table<T> {
-    all: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Table<T> {
-        Table { all: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Table<T> {
-    pub(super) fn add(&mut self, value: T) -> u32 {
-        match self.free.pop() {
-            Some(i) => {
-                self.all[i as usize] = value;
-                i
-            }
-            None => {
-                self.all.push(value);
-                self.all.len() as u32 - 1
-            }
-        }
-    }
-
-    pub(super) fn remove(&mut self, i: u32) {
-        self.free.push(i);
-    }
-
-    /// How many are in it.
-    pub(super) fn used(&self) -> usize {
-        self.all.len() - self.free.len()
-    }
-
-    /// All entries, free ones too.
-    pub(super) fn all(&self) -> &[T] {
-        &self.all
-    }
-}
-
-impl<T> std::ops::Index<u32> for Table<T> {
-    type Output = T;
-    fn index(&self, i: u32) -> &T {
-        &self.all[i as usize]
-    }
-}
-
-impl<T> std::ops::IndexMut<u32> for Table<T> {
-    fn index_mut(&mut self, i: u32) -> &mut T {
-        &mut self.all[i as usize]
-    }
-}
-
 /// A message on its way, or come and not matched yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Message {

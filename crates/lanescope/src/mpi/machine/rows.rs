@@ -6,6 +6,7 @@
 
 use super::NONE;
 use crate::mpi::op::{Body, Job, Step};
+use crate::tools::student;
 
 /// What a rank measured in one section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,18 +76,6 @@ impl Seen {
                 || self.count >= 6 && alike([a + b, c + d, e + f])
                 || self.half() <= tolerance * self.mean)
     }
-}
-
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun 26.7.5; exact where it is poor).
-fn student(freedom: f64) -> f64 {
-    const FEW: [f64; 5] = [12.706, 4.303, 3.182, 2.776, 2.571];
-    if let Some(&t) = FEW.get((freedom as usize).wrapping_sub(1)) {
-        return t;
-    }
-    let x = 1.959964f64;
-    let (g1, g2) = ((x.powi(3) + x) / 4.0, (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0);
-    let g3 = (3.0 * x.powi(7) + 19.0 * x.powi(5) + 17.0 * x.powi(3) - 15.0 * x) / 384.0;
-    x + g1 / freedom + g2 / freedom.powi(2) + g3 / freedom.powi(3)
 }
 
 #[derive(Clone, Debug)]

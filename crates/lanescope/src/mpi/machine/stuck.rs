@@ -104,7 +104,7 @@ impl Core {
     /// Requests that programs wait for, by rank and in their order.
     fn open(&self) -> Vec<Request> {
         let mut open: Vec<Request> =
-            self.requests.all().iter().filter(|q| !q.done && (q.awaited || q.task != NONE)).copied().collect();
+            self.requests.all.iter().filter(|q| !q.done && (q.awaited || q.task != NONE)).copied().collect();
         open.sort_by_key(|q| (q.rank, q.sends));
         open
     }

@@ -10,7 +10,7 @@ pub(super) use build::build;
 pub use roce::Pausing;
 
 use super::network::{NodeId, Routes};
-use super::{Dma, Pio};
+use super::{Dma, Way};
 use crate::mpi::{Costs, Job};
 use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
@@ -64,7 +64,7 @@ pub struct HostSide {
     /// Its own reads and writes.
     pub dma: Dma,
     /// The processor's writes to it.
-    pub doorbell: Pio,
+    pub doorbell: Way,
     /// The host.
     pub name: String,
 }
@@ -133,16 +133,18 @@ impl JobFlow {
     /// What library and processor cost, at a corner.
     pub fn costs(&self, corner: Corner) -> Costs {
         let k = &self.keys;
+        let verbs = k.interface.typical == Interface::Verbs;
         Costs {
             send: k.send_time.at(corner).fs(),
             receive: k.receive_time.at(corner).fs(),
-            header: k.header_bytes.at(corner).0,
+            // There is no library to add one.
+            header: if verbs { 0 } else { k.header_bytes.at(corner).0 },
             control: k.control_bytes.at(corner).0,
             eager: k.eager.at(corner).0,
             copy: Some(k.copy_rate.at(corner)),
             reduce: k.reduce_rate.as_ref().map(|q| q.at(corner)),
             work: k.speed.at(corner).0,
-            verbs: k.interface.typical == Interface::Verbs,
+            verbs,
         }
     }
 }
@@ -198,7 +200,7 @@ impl Cluster {
 
     /// `links.cable.1 toward leaf`.
     pub fn wire_name(&self, wire: u32) -> String {
-        way(&self.link(wire).name, &self.node_name(self.arrives(wire)))
+        format!("links.{} toward {}", self.link(wire).name, self.node_name(self.arrives(wire)))
     }
 
     /// What decides among ways of equal length: the destination's number, as subnet managers spread them.
@@ -260,8 +262,4 @@ impl Cluster {
 pub fn blocks(payload: u64) -> u64 {
     let (operation, service, position) = (Operation::WriteImmediate, Service::Rc, Position::Only);
     Packet { operation, service, position, payload }.blocks(INFINIBAND)
-}
-
-fn way(link: &str, to: &str) -> String {
-    format!("links.{link} toward {to}")
 }

@@ -30,12 +30,12 @@ words! {
 
 /// Floating-point operations per second.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
-pub struct Speedup(pub f64);
+pub struct FlopRate(pub f64);
 
-/// Units of [`Speedup`], by how many flop/s each is.
+/// Units of [`FlopRate`], by how many flop/s each is.
 const FLOPS: [(&str, f64); 4] = [("Tflop/s", 1e12), ("Gflop/s", 1e9), ("Mflop/s", 1e6), ("flop/s", 1.0)];
 
-impl Shape for Speedup {
+impl Shape for FlopRate {
     fn read(node: &Node) -> Result<Self, Problem> {
         let hint = || "for example \"0.5 Gflop/s\"".to_owned();
         let Value::Text(s) = &node.value else {
@@ -45,7 +45,7 @@ impl Shape for Speedup {
         let (number, unit) = s.trim().split_once(' ').ok_or_else(bad)?;
         let factor = FLOPS.iter().find(|(u, _)| *u == unit.trim()).ok_or_else(bad)?.1;
         let value = number.parse::<f64>().map_err(|_| bad())? * factor;
-        if (1.0..=1e21).contains(&value) { Ok(Speedup(value)) } else { Err(bad()) }
+        if (1.0..=1e21).contains(&value) { Ok(FlopRate(value)) } else { Err(bad()) }
     }
     fn show(&self) -> String {
         let (unit, factor) = FLOPS.into_iter().find(|(_, f)| self.0 >= *f).unwrap_or(FLOPS[3]);
@@ -161,7 +161,7 @@ table! {
         /// What a processor combines per second in a reduction. Without it, no time.
         reduce_rate: opt Rate, Low;
         /// What a processor computes.
-        speed: default Speedup, Low = "{ low = \"0.3 Gflop/s\", typical = \"1 Gflop/s\", high = \"3 Gflop/s\" }" Assumed Guess "a core on sparse and dense loops, from 2004 to 2020";
+        speed: default FlopRate, Low = "{ low = \"0.3 Gflop/s\", typical = \"1 Gflop/s\", high = \"3 Gflop/s\" }" Assumed Guess "a core on sparse and dense loops, from 2004 to 2020";
         /// Virtual lane of its packets; on Ethernet their priority.
         lane: default Count, One = "0" Standard Likely "service level 0";
     }

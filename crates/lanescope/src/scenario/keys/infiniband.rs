@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::protocol::infiniband::{LineRate, Mtu};
-use crate::scenario::quantity::expected;
+use crate::scenario::quantity::{expected, size_shape};
 use std::cmp::Ordering;
 
 impl Shape for LineRate {
@@ -24,26 +24,7 @@ impl Shape for LineRate {
     }
 }
 
-impl Shape for Mtu {
-    fn read(node: &Node) -> Result<Self, Problem> {
-        let bytes = Bytes::read(node)?;
-        Mtu::new(bytes).ok_or_else(|| {
-            Problem(
-                format!("an MTU cannot be {bytes}"),
-                "InfiniBand has 256, 512, 1024, 2048 and 4096 B (IBA 7.7.8)".into(),
-            )
-        })
-    }
-    fn show(&self) -> String {
-        self.to_string()
-    }
-    fn schema() -> Json {
-        Bytes::schema()
-    }
-    fn order(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+size_shape!(Mtu, "an MTU", "InfiniBand has 256, 512, 1024, 2048 and 4096 B (IBA 7.7.8)");
 
 #[cfg(test)]
 mod tests {

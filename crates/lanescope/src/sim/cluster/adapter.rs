@@ -11,17 +11,10 @@ use super::seen::Act;
 use super::wire::{NONE, Packet, Why};
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
-use crate::plan::FlowId;
+use crate::plan::Way;
 use crate::plan::network::NodeId;
 use crate::protocol::infiniband::{BLOCK, END, START};
 use std::collections::VecDeque;
-
-/// A flow of the host's side that an adapter feeds.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sim) enum Way {
-    Pcie(FlowId),
-    Bus(u32),
-}
 
 /// What a transfer over the host's bus is for.
 #[derive(Clone, Copy, Debug)]

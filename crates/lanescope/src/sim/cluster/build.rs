@@ -1,18 +1,18 @@
 //! From a plan's clusters to adapters, wires and machines.
 
-use super::adapter::{Adapter, Overheads, Port, Way, Ways};
+use super::adapter::{Adapter, Overheads, Port, Ways};
 use super::wire::{Arena, NONE, Wire};
 use super::{Fabric, Run, Signal};
 use crate::mpi::{Machine, Placement};
+use crate::plan::Plan;
 use crate::plan::cluster::{self, Cluster, INFINIBAND, ROCE};
 use crate::plan::network::{Network, NodeId};
-use crate::plan::{Dma, Pio, Plan};
 use crate::protocol::infiniband::{Operation, Packet, Position, Service};
 use crate::scenario::quantity::Corner;
 use crate::sim::clock::Clock;
 use crate::sim::kernel::NEVER;
-use crate::sim::slab::Slab;
 use crate::sim::tally::{self, Tally};
+use crate::tools::Slab;
 use std::collections::BinaryHeap;
 
 impl Fabric {
@@ -92,15 +92,8 @@ fn wire(plan: &Cluster, on: u32) -> Wire {
 fn adapter(plan: &cluster::Adapter) -> Adapter {
     let k = &plan.keys;
     let host = plan.host.as_ref().map(|side| {
-        let (read, write) = match side.dma {
-            Dma::Pcie { read, write } => (Way::Pcie(read), Way::Pcie(write)),
-            Dma::Bus { read, write } => (Way::Bus(read), Way::Bus(write)),
-        };
-        let bell = match side.doorbell {
-            Pio::Pcie(flow) => Way::Pcie(flow),
-            Pio::Bus(flow) => Way::Bus(flow),
-        };
-        Ways { read, write, bell }
+        let [read, write] = side.dma.ways();
+        Ways { read, write, bell: side.doorbell }
     });
     Adapter {
         host,

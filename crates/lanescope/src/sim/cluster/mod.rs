@@ -12,13 +12,14 @@ mod wire;
 
 use super::ethernet::{News, Told};
 use super::kernel::{Agenda, NEVER};
-use super::slab::Slab;
 use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::mpi::{Account, Machine, Post};
+use crate::plan::Way;
 use crate::plan::cluster::Cluster;
 use crate::plan::network::NodeId;
 use crate::result::{ProgramReport, SlotCounts};
+use crate::tools::Slab;
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
 use seen::Act;
@@ -27,7 +28,6 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use wire::{Arena, NONE, Why, Wire};
 
-pub(super) use adapter::Way;
 pub(super) use knots::deadlock;
 pub(super) use seen::Seen;
 
@@ -35,7 +35,7 @@ pub(super) use seen::Seen;
 pub(super) const OWN: u32 = 1 << 31;
 
 /// What happens at a moment of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A rank's processor has handed a message over.
     Posted(u32),
@@ -54,8 +54,7 @@ enum Event {
 struct Planned {
     at: u64,
     n: u64,
-    kind: u8,
-    id: u32,
+    event: Event,
 }
 
 /// What a slot of the agenda stands for.
@@ -110,15 +109,8 @@ pub(super) struct Fabric {
 
 impl Fabric {
     fn plan_at(&mut self, at: u64, event: Event) {
-        let (kind, id) = match event {
-            Event::Posted(id) => (0, id),
-            Event::Worked(id) => (1, id),
-            Event::Dma(id) => (2, id),
-            Event::Go(id) => (3, id),
-            Event::Accept(id) => (4, id),
-        };
         self.planned += 1;
-        self.heap.push(Reverse(Planned { at, n: self.planned, kind, id }));
+        self.heap.push(Reverse(Planned { at, n: self.planned, event }));
     }
 
     /// The earliest moment of heap and ranks.
@@ -163,12 +155,12 @@ impl Fabric {
             && p.at <= now
         {
             self.heap.pop();
-            match p.kind {
-                0 => self.posted(p.id, now),
-                1 => self.worked(p.id, now, agenda),
-                2 => self.over(p.id, now, agenda),
-                3 => self.gone(p.id, now, agenda),
-                _ => self.accept(p.id, now, agenda),
+            match p.event {
+                Event::Posted(message) => self.posted(message, now),
+                Event::Worked(message) => self.worked(message, now, agenda),
+                Event::Dma(job) => self.over(job, now, agenda),
+                Event::Go(port) => self.gone(port, now, agenda),
+                Event::Accept(packet) => self.accept(packet, now, agenda),
             }
         }
         for run in 0..self.runs.len() {

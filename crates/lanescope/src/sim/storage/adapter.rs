@@ -4,13 +4,14 @@ use super::super::source::Transfer;
 use super::fc::Unit;
 use super::scsi::Phase;
 use super::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
-use crate::plan::Dma;
+use crate::plan::Way;
 use crate::plan::storage::{self, Volume};
 
 /// An adapter's own parts.
 #[derive(Clone, Debug)]
 pub(super) struct Adapter {
-    dma: Dma,
+    /// Reads of host memory, and writes.
+    ways: [Way; 2],
     /// Its processor, its cache memory, and what works out parity.
     pub(super) processor: Server,
     pub(super) memory: Server,
@@ -24,7 +25,7 @@ impl Adapter {
     pub(super) fn new(adapter: &storage::Adapter) -> Adapter {
         let k = &adapter.keys;
         Adapter {
-            dma: adapter.dma,
+            ways: adapter.dma.ways(),
             processor: Server::default(),
             memory: Server::new(k.memory_bandwidth.as_ref().map(|q| q.typical)),
             parity: Server::new(k.xor_rate.as_ref().map(|q| q.typical)),
@@ -60,9 +61,9 @@ impl Fabric {
             self.moved(job, now);
             return;
         }
-        let dma = adapter.dma;
+        let way = adapter.ways[writes as usize];
         let token = self.jobs.add(job);
-        self.asked.push((dma, writes, Transfer { bytes, token, born: now }));
+        self.asked.push((way, Transfer { bytes, token, born: now }));
     }
 
     /// DMA is done, now or at a moment to come.

@@ -13,12 +13,12 @@ mod worker;
 
 use super::clock::Pace;
 use super::kernel::NEVER;
-use super::slab::Slab;
 use super::source::Transfer;
 use super::tally::{self, Tally};
-use crate::plan::Dma;
+use crate::plan::Way;
 use crate::plan::storage::{Medium, Storage, Volume};
 use crate::result::SlotCounts;
+use crate::tools::Slab;
 use adapter::Adapter;
 use array::Array;
 use device::{Device, Service};
@@ -231,7 +231,7 @@ pub(super) struct Fabric {
     arrays: Vec<Array>,
     latencies: Vec<Histogram<u64>>,
     /// DMA to be asked of the hosts' buses: (by which way, what).
-    asked: Vec<(Dma, bool, Transfer)>,
+    asked: Vec<(Way, Transfer)>,
     /// What transports carried, for a trace: link, way, what, when, bytes.
     seen: Option<Vec<Carried>>,
 }
@@ -360,9 +360,9 @@ impl Fabric {
         }
     }
 
-    /// What is to be asked of the hosts' buses: which way, whether it writes host memory, and what.
-    pub(super) fn asked(&mut self) -> Vec<(Dma, bool, Transfer)> {
-        std::mem::take(&mut self.asked)
+    /// What is to be asked of the hosts' buses: taken out.
+    pub(super) fn asked(&mut self) -> &mut Vec<(Way, Transfer)> {
+        &mut self.asked
     }
 
     fn fc(&mut self, link: u32) -> Option<&mut fc::Link> {
