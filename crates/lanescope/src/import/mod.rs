@@ -5,10 +5,12 @@
 
 pub mod goal;
 pub mod imb;
+mod machine;
 pub mod osu;
 pub mod table;
 pub mod ti;
 
+pub use machine::{Host, Machine, Test, Volume};
 pub use table::{Block, Row, Suite, Table};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity, SourceId, Span};

@@ -310,6 +310,10 @@ pub fn read(
         }
         base.take("kind");
         base.take("about");
+        // Whoever brings a load of their own does not mean the platform's.
+        if root.get("flows").is_some() {
+            base.take("flows");
+        }
         base.overlay(root, 2);
         root = base;
     }
