@@ -5,6 +5,7 @@
 
 pub mod goal;
 pub mod imb;
+pub mod iometer;
 mod machine;
 pub mod osu;
 pub mod table;
