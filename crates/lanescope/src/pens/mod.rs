@@ -5,6 +5,7 @@ pub mod chart;
 pub mod compare;
 pub mod diff;
 pub mod instrument;
+pub mod iometer;
 pub mod pcapng;
 pub mod svg;
 pub mod text;
