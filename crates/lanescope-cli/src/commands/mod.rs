@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod instrument;
 pub(crate) mod library;
+mod live;
 pub(crate) mod need;
 mod series;
 pub(crate) mod simulate;
