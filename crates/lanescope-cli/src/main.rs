@@ -53,6 +53,8 @@ enum Command {
     Need(commands::need::Need),
     /// A real table of IMB or OSU beside what is worked out and simulated
     Compare(commands::compare::Compare),
+    /// A set-up of Iometer (.icf) on a simulated machine; results in Iometer's own form
+    Iometer(commands::iometer::Iometer),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -164,6 +166,7 @@ fn main() -> ExitCode {
         Command::Wire(a) => commands::wire::main(&a),
         Command::Need(a) => commands::need::main(&a),
         Command::Compare(a) => commands::compare::main(&a),
+        Command::Iometer(a) => commands::iometer::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

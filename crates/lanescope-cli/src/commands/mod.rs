@@ -5,6 +5,7 @@ mod capture;
 pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod instrument;
+pub(crate) mod iometer;
 pub(crate) mod library;
 mod live;
 pub(crate) mod need;

@@ -57,10 +57,11 @@ impl<'t> Line<'t> {
         Line { at: at + (text.as_ptr() as usize - line.as_ptr() as usize), text }
     }
 
-    /// A part of it.
+    /// A part of it; of what is no part, the place is the whole line's.
     fn part(self, text: &'t str) -> Line<'t> {
         let text = text.trim();
-        Line { at: self.at + (text.as_ptr() as usize - self.text.as_ptr() as usize), text }
+        let at = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        Line { at: self.at + if at <= self.text.len() { at } else { 0 }, text }
     }
 
     fn is_key(self) -> bool {

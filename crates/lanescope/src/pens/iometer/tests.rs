@@ -102,7 +102,8 @@ fn statistics_of_everyone_worked_out_by_hand() {
         ]
     );
     // A run that has not begun to count.
-    let nothing = Counted::new(&test, &[&IoSeen::default()]);
+    let empty = IoSeen::default();
+    let nothing = Counted::new(&test, &[&empty]);
     assert!(Statistic::ALL.iter().filter_map(|s| nothing.sums(Who::All).statistic(*s)).all(|v| v == 0.0));
 }
 

@@ -59,8 +59,7 @@ const TARGETS: &str = "'Target assignments";
 const END_WORKER: &str = "'End worker";
 const END_LIST: &str = "'END manager list";
 const OUTSTANDING: &str = "'Number of outstanding IOs,test connection rate,transactions per connection";
-const OUTSTANDING_SEED: &str =
-    "'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value";
+const OUTSTANDING_SEED: &str = "'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value";
 const DISK: &str = "'Disk maximum size,starting sector";
 const DISK_PATTERN: &str = "'Disk maximum size,starting sector,Data pattern";
 const INTERFACE: &str = "'Local network interface";
@@ -72,15 +71,8 @@ impl<'t> Reader<'_, 't> {
         let number = line.text.parse::<u64>().ok().filter(|n| range.contains(n));
         if number.is_none() {
             let (low, high) = range.into_inner();
-            let hint = if high == u64::MAX {
-                format!("a whole number from {low} on")
-            } else {
-                format!("a whole number from {low} to {high}")
-            };
-            let message = format!(
-                "{what} is {}",
-                if line.text.is_empty() { "missing".into() } else { format!("no such number: {}", shown(line.text)) }
-            );
+            let hint = if high == u64::MAX { format!("a whole number from {low} on") } else { format!("a whole number from {low} to {high}") };
+            let message = format!("{what} is {}", if line.text.is_empty() { "missing".into() } else { format!("no such number: {}", shown(line.text)) });
             self.fault(line, message, hint);
         }
         number
@@ -127,17 +119,16 @@ impl<'t> Reader<'_, 't> {
         Some((id, name.trim().to_owned()))
     }
 
-    fn steps(&mut self, line: Line<'t>, start: Line<'t>, step: Line<'t>, kind: Line<'t>) -> Option<Cycling> {
+    fn steps(&mut self, start: Line<'t>, step: Line<'t>, kind: Line<'t>) -> Option<Cycling> {
         let found = ["LINEAR", "EXPONENTIAL"].iter().position(|w| kind.text.eq_ignore_ascii_case(w));
         let exponential = self.token(kind, "the step type", found, "LINEAR and EXPONENTIAL")? == 1;
-        let _ = line;
         Some(Cycling { start: self.small(start, "the start", 0)?, step: self.small(step, "the step", 0)?, exponential })
     }
 
     fn cycling(&mut self, key: Line<'t>) -> Option<Cycling> {
         let line = self.value(key)?;
         let [start, step, kind] = self.blank_fields(line, "cycling")?;
-        self.steps(line, start, step, kind)
+        self.steps(start, step, kind)
     }
 
     fn spawn(&mut self, key: Line<'t>) -> Option<Spawn> {
@@ -159,25 +150,16 @@ impl<'t> Reader<'_, 't> {
         let mut test = TestSetup::default();
         let mut seen = HashSet::new();
         self.until("TEST SETUP", "'END test setup", &[], &TEST_KEYS, |me, line| {
-            let Some(key) = TEST_KEYS.into_iter().find(|k| line.is(k) || (*k == RAMP_UP && line.begins(RAMP_UP)))
-            else {
+            let Some(key) = TEST_KEYS.into_iter().find(|k| line.is(k) || (*k == RAMP_UP && line.begins(RAMP_UP))) else {
                 if line.is(OLD_WORKERS) {
                     if me.date >= 1999_02_17 {
-                        me.fault(
-                            line,
-                            format!("{OLD_WORKERS} is of before 1999"),
-                            format!("it is read as {DISK_WORKERS}"),
-                        );
+                        me.fault(line, format!("{OLD_WORKERS} is of before 1999"), format!("it is read as {DISK_WORKERS}"));
                     }
                     test.disk_workers = me.spawn(line).unwrap_or(test.disk_workers);
                     return true;
                 }
                 if line.is("'Target Cycling") {
-                    me.fault(
-                        line,
-                        "'Target Cycling is none of Iometer's keys",
-                        format!("it is read as {DISK_CYCLING}"),
-                    );
+                    me.fault(line, "'Target Cycling is none of Iometer's keys", format!("it is read as {DISK_CYCLING}"));
                     test.targets = me.cycling(line).unwrap_or(test.targets);
                     return true;
                 }
@@ -220,7 +202,7 @@ impl<'t> Reader<'_, 't> {
                     if let Some(value) = me.value(line)
                         && let Some([start, end, step, kind]) = me.blank_fields(value, "queue depth cycling")
                         && let Some(end) = me.small(end, "the end", 0)
-                        && let Some(cycling) = me.steps(value, start, step, kind)
+                        && let Some(cycling) = me.steps(start, step, kind)
                     {
                         (test.queue, test.queue_end) = (cycling, end);
                     }
@@ -264,9 +246,7 @@ impl<'t> Reader<'_, 't> {
                         chart.statistic = Statistic::named(value.text);
                         if chart.statistic.is_none() {
                             let near = crate::diagnostic::nearest(value.text, Statistic::ALL.iter().map(|s| s.name()));
-                            let hint = near.map_or("the names are those of Iometer's menu".into(), |n| {
-                                format!("did you mean {n}?")
-                            });
+                            let hint = near.map_or("the names are those of Iometer's menu".into(), |n| format!("did you mean {n}?"));
                             me.fault(value, format!("there is no statistic {}", shown(value.text)), hint);
                         }
                     }
@@ -310,6 +290,8 @@ impl<'t> Reader<'_, 't> {
         let known = [SPEC_NAME, SPEC_LINES];
         // Lines belong to the name above them.
         let mut open = false;
+        // Those with a line that is wrong: that has been said.
+        let mut spoiled = HashSet::new();
         self.until("ACCESS SPECIFICATIONS", "'END access specifications", &[], &known, |me, line| {
             if line.is(SPEC_NAME) || line.is(OLD_SPEC_NAME) {
                 open = true;
@@ -328,18 +310,10 @@ impl<'t> Reader<'_, 't> {
                 let name = value.part(name);
                 me.length(name, "the name of an access specification", MOST_SPEC_NAME);
                 if name.text.contains(',') {
-                    me.fault(
-                        name,
-                        format!("a comma in the name {}", shown(name.text)),
-                        "results are separated by commas",
-                    );
+                    me.fault(name, format!("a comma in the name {}", shown(name.text)), "results are separated by commas");
                 }
                 if specs.iter().any(|s| s.name == name.text) {
-                    me.fault(
-                        name,
-                        format!("a second access specification {}", shown(name.text)),
-                        "workers get the first",
-                    );
+                    me.fault(name, format!("a second access specification {}", shown(name.text)), "workers get the first");
                 }
                 specs.push(Spec {
                     name: name.text.to_owned(),
@@ -351,11 +325,7 @@ impl<'t> Reader<'_, 't> {
             } else if line.is(SPEC_LINES) || (line.is(OLD_SPEC_LINES) && me.date < NAMED_SPECS) {
                 let old = line.is(OLD_SPEC_LINES);
                 if !open && !old {
-                    me.fault(
-                        line,
-                        "lines of an access specification without its name",
-                        format!("{SPEC_NAME} comes first"),
-                    );
+                    me.fault(line, "lines of an access specification without its name", format!("{SPEC_NAME} comes first"));
                     let _ = me.values();
                     return true;
                 }
@@ -365,35 +335,35 @@ impl<'t> Reader<'_, 't> {
                 }
                 open = false;
                 let lines = me.access(old);
+                if lines.is_none() {
+                    spoiled.insert(specs.len() - 1);
+                }
                 if let Some(spec) = specs.last_mut() {
-                    spec.lines = lines;
+                    spec.lines = lines.unwrap_or_default();
                 }
                 true
             } else {
                 false
             }
         });
-        // One that is of no use has been said.
-        let mut i = 0;
-        while i < specs.len() {
-            let sum: u64 = specs[i].lines.iter().map(|l| u64::from(l.share)).sum();
-            let at = specs[i].place.0.map_or((0, 0), |s| (s.start as usize, s.end as usize));
-            let name = Line { at: at.0, text: self.text.get(at.0..at.1).unwrap_or_default() };
-            if specs[i].lines.is_empty() {
-                self.fault(
-                    name,
-                    format!("{} has no lines", shown(&specs[i].name)),
-                    format!("they come below {SPEC_LINES}"),
-                );
-                specs.remove(i);
+        for (_, spec) in specs.iter_mut().enumerate().filter(|(i, _)| !spoiled.contains(i)) {
+            let sum: u64 = spec.lines.iter().map(|l| u64::from(l.share)).sum();
+            if spec.lines.is_empty() {
+                let hint = format!("they come below {SPEC_LINES}");
+                self.fault(self.at(spec.place), format!("{} has no lines", shown(&spec.name)), hint);
             } else if sum != u64::from(WHOLE) {
-                let message = format!("the lines of {} add up to {} %", shown(&specs[i].name), sum as f64 / 100.0);
-                self.fault(name, message, "the second field, % of size, of all lines adds up to 100");
-                specs.remove(i);
-            } else {
-                i += 1;
+                let message = format!("the lines of {} add up to {} %", shown(&spec.name), sum as f64 / 100.0);
+                self.fault(self.at(spec.place), message, "the second field, % of size, of all lines adds up to 100");
+                spec.lines.clear();
             }
         }
+        specs.retain(|s| !s.lines.is_empty());
+    }
+
+    /// The line of a place.
+    fn at(&self, place: Place) -> Line<'t> {
+        let (at, end) = place.0.map_or((0, 0), |s| (s.start as usize, s.end as usize));
+        Line { at, text: self.text.get(at..end).unwrap_or_default() }
     }
 
     fn place(&self, line: Line) -> Place {
@@ -409,17 +379,18 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    /// Lines of an access specification; `old` ones have six fields between blanks.
-    fn access(&mut self, old: bool) -> Vec<Access> {
+    /// Lines of an access specification, unless one is wrong; `old` ones have six fields between blanks.
+    fn access(&mut self, old: bool) -> Option<Vec<Access>> {
         let mut all = Vec::new();
+        let mut whole = true;
         for line in self.values() {
+            // Old versions wrote an empty line so.
+            if line.text == "0,0,0,0,0,0,0,0" {
+                continue;
+            }
             if all.len() == MOST_LINES {
-                self.fault(
-                    line,
-                    format!("an access specification of more than {MOST_LINES} lines"),
-                    "Iometer takes no more",
-                );
-                break;
+                self.fault(line, format!("an access specification of more than {MOST_LINES} lines"), "Iometer takes no more");
+                return None;
             }
             let fields: Option<[Line; 8]> = if old {
                 let zero = Line { at: line.at, text: "0" };
@@ -429,11 +400,17 @@ impl<'t> Reader<'_, 't> {
                 let parts: Vec<&str> = line.text.split(',').take(9).collect();
                 self.fields(line, "a line of an access specification", &parts)
             };
-            let Some([size, share, read, random, delay, burst, align, reply]) = fields else { continue };
+            let Some([size, share, read, random, delay, burst, align, reply]) = fields else {
+                whole = false;
+                continue;
+            };
             let mut percent = |field, what| self.number(field, what, 0..=100).map(|p| p as u32 * 100);
             let shares = (percent(share, "% of size"), percent(read, "% reads"), percent(random, "% random"));
             let most_delay = Time::MAX.fs() / 1_000_000_000_000;
-            let (Some(share), Some(read), Some(random)) = shares else { continue };
+            let (Some(share), Some(read), Some(random)) = shares else {
+                whole = false;
+                continue;
+            };
             let (Some(size), Some(delay), Some(burst), Some(align), Some(reply)) = (
                 self.number(size, "the size", 1..=LARGEST_IO),
                 self.number(delay, "the delay, ms", 0..=most_delay),
@@ -441,6 +418,7 @@ impl<'t> Reader<'_, 't> {
                 self.number(align, "the alignment", 0..=LARGEST_IO),
                 self.number(reply, "the reply", 0..=LARGEST_IO),
             ) else {
+                whole = false;
                 continue;
             };
             all.push(Access {
@@ -454,7 +432,7 @@ impl<'t> Reader<'_, 't> {
                 reply: Bytes(reply),
             });
         }
-        all
+        whole.then_some(all)
     }
 
     pub(super) fn managers(&mut self, managers: &mut Vec<Manager>) {
@@ -487,11 +465,7 @@ impl<'t> Reader<'_, 't> {
             let mut worker = Worker { name: value.text.to_owned(), place: me.place(value), ..Worker::default() };
             me.worker(&mut worker);
             if manager.workers.len() == MOST_WORKERS {
-                me.fault(
-                    value,
-                    format!("a manager of more than {MOST_WORKERS} workers"),
-                    "Iometer takes no more; the others are left out",
-                );
+                me.fault(value, format!("a manager of more than {MOST_WORKERS} workers"), "Iometer takes no more; the others are left out");
             } else {
                 manager.workers.push(worker);
             }
@@ -522,13 +496,7 @@ impl<'t> Reader<'_, 't> {
                         names.push((value.text.to_owned(), me.place(value)));
                     }
                     worker.specs = Some(names);
-                    me.until(
-                        "'Assigned access specs",
-                        "'End assigned access specs",
-                        &[END_WORKER, TARGETS],
-                        &[],
-                        |_, _| false,
-                    );
+                    me.until("'Assigned access specs", "'End assigned access specs", &[END_WORKER, TARGETS], &[], |_, _| false);
                 }
                 _ => me.targets(worker),
             }
@@ -545,9 +513,7 @@ impl<'t> Reader<'_, 't> {
         let known = [OUTSTANDING_SEED, DISK_PATTERN, INTERFACE, VI];
         let outer = [END_WORKER, ASSIGNED, TARGETS];
         self.until(what, "'End default target settings for worker", &outer, &known, |me, line| {
-            let Some(key) =
-                [OUTSTANDING, OUTSTANDING_SEED, DISK, DISK_PATTERN, INTERFACE, VI].into_iter().find(|k| line.is(k))
-            else {
+            let Some(key) = [OUTSTANDING, OUTSTANDING_SEED, DISK, DISK_PATTERN, INTERFACE, VI].into_iter().find(|k| line.is(k)) else {
                 return false;
             };
             let Some(value) = me.value(line) else { return true };
@@ -555,9 +521,7 @@ impl<'t> Reader<'_, 't> {
             match key {
                 OUTSTANDING | OUTSTANDING_SEED => {
                     let fields = match key == OUTSTANDING {
-                        true => me
-                            .fields(value, "settings", &parts)
-                            .map(|[a, b, c]| [a, b, c, value.part("DISABLED"), value]),
+                        true => me.fields(value, "settings", &parts).map(|[a, b, c]| [a, b, c, value.part("DISABLED"), value]),
                         false => me.fields::<5>(value, "settings", &parts),
                     };
                     if let Some([outstanding, rate, transactions, fixed, seed]) = fields {
@@ -618,15 +582,10 @@ impl<'t> Reader<'_, 't> {
                 true
             });
             if (target.kind == WorkerKind::Disk) != (worker.kind == WorkerKind::Disk) {
-                let message =
-                    format!("a target of type {} for a worker of type {}", target.kind.token(), worker.kind.token());
+                let message = format!("a target of type {} for a worker of type {}", target.kind.token(), worker.kind.token());
                 me.fault(value, message, "disk workers have disks, network workers have interfaces");
             } else if worker.targets.len() == MOST_TARGETS {
-                me.fault(
-                    value,
-                    format!("a worker of more than {MOST_TARGETS} targets"),
-                    "Iometer takes no more; the others are left out",
-                );
+                me.fault(value, format!("a worker of more than {MOST_TARGETS} targets"), "Iometer takes no more; the others are left out");
             } else {
                 worker.targets.push(target);
             }
@@ -650,11 +609,9 @@ impl<'t> Reader<'_, 't> {
             if names.contains(name.as_str()) || ["Idle", "Default"].contains(&name.as_str()) {
                 continue;
             }
-            let at = place.0.map_or((0, 0), |s| (s.start as usize, s.end as usize));
             let near = crate::diagnostic::nearest(name, names.iter().copied());
             let hint = near.map_or("it stands under 'ACCESS SPECIFICATIONS".into(), |n| format!("did you mean {n}?"));
-            let line = Line { at: at.0, text: self.text.get(at.0..at.1).unwrap_or_default() };
-            self.fault(line, format!("there is no access specification {}", shown(name)), hint);
+            self.fault(self.at(*place), format!("there is no access specification {}", shown(name)), hint);
         }
     }
 }
