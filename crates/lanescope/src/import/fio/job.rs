@@ -417,7 +417,12 @@ impl Reader<'_> {
         if text.contains("${") || text.starts_with('$') {
             let what = format!("{name}={}: environment variables and $names are not expanded", shown(text));
             let matter = format!("{name}={text}");
-            self.once(&matter, Some(span), what, "write the value in its place; without it, the option is as if it were not there");
+            self.once(
+                &matter,
+                Some(span),
+                what,
+                "write the value in its place; without it, the option is as if it were not there",
+            );
             // Names of files are names, whatever they are.
             if !["filename", "directory", "name"].contains(&name) {
                 return;
@@ -445,7 +450,8 @@ impl Reader<'_> {
             "rwmixread" => d.mix = number("a percentage from 0 to 100").and_then(percent)?,
             "rwmixwrite" => d.mix = 100 - number("a percentage from 0 to 100").and_then(percent)?,
             "bs" => {
-                let said = value::sides(text, |t| value::bytes(t, base).filter(|b| *b > 0)).ok_or_else(|| need(sizes))?;
+                let said =
+                    value::sides(text, |t| value::bytes(t, base).filter(|b| *b > 0)).ok_or_else(|| need(sizes))?;
                 for (side, said) in said.into_iter().enumerate() {
                     if let Some(bytes) = said {
                         (d.written[side], d.splits[side]) = (bytes, None);
@@ -469,8 +475,7 @@ impl Reader<'_> {
                         return Err(format!("at most {MOST_SIZES} sizes, all multiples of the least: this has {n}"));
                     }
                     let shares = value::apportion(10_000, n as usize);
-                    (d.written[side], d.splits[side]) =
-                        (least, Some((1..=n).map(|i| i * least).zip(shares).collect()));
+                    (d.written[side], d.splits[side]) = (least, Some((1..=n).map(|i| i * least).zip(shares).collect()));
                 }
                 d.places[SIZES] = Some(span);
             }
@@ -620,7 +625,11 @@ impl Reader<'_> {
         // `external:path` and the like.
         let engine = d.engine.split(':').next().unwrap_or_default().to_owned();
         if let Some((_, why)) = options::OTHER_ENGINES.iter().find(|e| e.0 == engine) {
-            return self.error(span, format!("ioengine={engine} cannot be modelled: {why}"), "take the job out of the file");
+            return self.error(
+                span,
+                format!("ioengine={engine} cannot be modelled: {why}"),
+                "take the job out of the file",
+            );
         }
         let sync = options::SYNC_ENGINES.contains(&engine.as_str());
         if !sync && !options::ASYNC_ENGINES.contains(&engine.as_str()) {
@@ -629,15 +638,22 @@ impl Reader<'_> {
             return self.error(span, format!("there is no I/O engine {}", shown(&engine)), near);
         }
         if !d.direct {
-            let what = "without direct=1, a real host's page cache stands between a job and its volume: that is not modelled";
+            let what =
+                "without direct=1, a real host's page cache stands between a job and its volume: that is not modelled";
             self.once("direct", Some(section), what, "every I/O goes to the volume here");
         }
         d.job.depth = d.depth;
         let buffered = engine == "libaio" && !d.direct;
         if d.depth > 1 && (sync || buffered) {
-            let why = if sync { "waits for each I/O" } else { "waits for each buffered I/O (on Linux, without direct=1)" };
+            let why =
+                if sync { "waits for each I/O" } else { "waits for each buffered I/O (on Linux, without direct=1)" };
             let what = format!("iodepth={} has no effect: {engine} {why}", d.depth);
-            self.once(&format!("depth {engine}"), d.places[DEPTH], what, "one I/O is outstanding; libaio with direct=1, or io_uring, keep several");
+            self.once(
+                &format!("depth {engine}"),
+                d.places[DEPTH],
+                what,
+                "one I/O is outstanding; libaio with direct=1, or io_uring, keep several",
+            );
             d.job.depth = 1;
         }
     }
@@ -655,7 +671,11 @@ impl Reader<'_> {
         let span = d.places[WORD].unwrap_or(section);
         let (word, behind) = d.word.split_once(':').map_or((d.word.as_str(), None), |(w, b)| (w, Some(b)));
         if word.contains("trim") {
-            return self.error(span, format!("rw={}: trims are not modelled", shown(word)), "take the job out of the file");
+            return self.error(
+                span,
+                format!("rw={}: trims are not modelled", shown(word)),
+                "take the job out of the file",
+            );
         }
         let Some((_, read, random)) = WORDS.iter().find(|w| w.0 == word) else {
             let words = WORDS.map(|w| w.0);

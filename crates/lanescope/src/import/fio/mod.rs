@@ -4,12 +4,12 @@
 //! ([`runs`]); what fio printed about a real run, or what is printed about a simulated one, is an [`Output`].
 
 pub mod job;
-mod json;
+pub mod json;
 mod options;
 mod run;
 mod value;
 
 pub use job::{Job, JobFile, Skip};
-pub use json::{Entry, Lat, Output, Side, load_of};
+pub use json::Output;
 pub use run::{Run, Thread, files, runs};
 pub use value::Amount;

@@ -72,7 +72,8 @@ pub fn runs(
         .collect();
     if volumes.is_empty() {
         let d = Diagnostic::error(None, "the machine has no volumes");
-        diagnostics.push(d.hint("disks, ram-disks or arrays behind a host adapter; lanescope new --storage prints some"));
+        diagnostics
+            .push(d.hint("disks, ram-disks or arrays behind a host adapter; lanescope new --storage prints some"));
         return None;
     }
     let chosen = choose(diagnostics, file, &volumes, map)?;
@@ -89,7 +90,9 @@ pub fn runs(
             let on: Vec<&Place> = chosen[j].iter().map(|v| &volumes[*v]).collect();
             if let Some(other) = on.iter().find(|v| v.host != on[0].host) {
                 let what = format!("job {} works on volumes of two hosts, {} and {}", job.name, on[0].host, other.host);
-                diagnostics.push(Diagnostic::error(None, what).hint("a job runs on one host: --map its files to the volumes of one"));
+                diagnostics.push(
+                    Diagnostic::error(None, what).hint("a job runs on one host: --map its files to the volumes of one"),
+                );
                 return None;
             }
             for clone in 0..job.clones {
@@ -122,7 +125,8 @@ fn choose(
                 || format!("there are {}", names().take(16).collect::<Vec<_>>().join(", ")),
                 |n| format!("did you mean {n}?"),
             );
-            diagnostics.push(Diagnostic::error(None, format!("--map: the machine has no volume {volume:?}")).hint(near));
+            diagnostics
+                .push(Diagnostic::error(None, format!("--map: the machine has no volume {volume:?}")).hint(near));
             return None;
         };
         let ends = |path: &String| path == name || path.rsplit('/').next() == Some(name.as_str());
@@ -152,8 +156,13 @@ fn choose(
                 Some(at) => at,
                 None => {
                     let Some(at) = next.next() else {
-                        let what = format!("the jobs work on {} files, the machine has {} volumes", known.len(), volumes.len());
-                        let hint = format!("--map {path}={}, for each of them; two files may share a volume", volumes[0].name);
+                        let what = format!(
+                            "the jobs work on {} files, the machine has {} volumes",
+                            known.len(),
+                            volumes.len()
+                        );
+                        let hint =
+                            format!("--map {path}={}, for each of them; two files may share a volume", volumes[0].name);
                         diagnostics.push(Diagnostic::error(None, what).hint(hint));
                         return None;
                     };
@@ -281,14 +290,20 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let (whole, volume) = (Bytes(least), on[0].name);
     let mut start = of(job.offset).saturating_add(u64::from(clone).saturating_mul(job.offset_increment));
     if start >= least {
-        warn(format!("job {}: offset {} is behind the end of {volume}, which holds {whole}", job.name, Bytes(start)), "it begins at 0");
+        warn(
+            format!("job {}: offset {} is behind the end of {volume}, which holds {whole}", job.name, Bytes(start)),
+            "it begins at 0",
+        );
         start = 0;
     }
     let room = least - start;
     let size = job.size.map(|s| of(s)).filter(|n| *n > 0);
     let largest = job.sizes.iter().flatten().map(|s| s.0).max().unwrap_or(0);
     if let Some(size) = size.filter(|n| *n > room) {
-        warn(format!("job {}: {} on {volume}, which holds {whole}", job.name, Bytes(size)), "all that the volume has is used");
+        warn(
+            format!("job {}: {} on {volume}, which holds {whole}", job.name, Bytes(size)),
+            "all that the volume has is used",
+        );
     }
     // The least that a region can be is one I/O.
     let size = size.map(|n| n.max(largest)).filter(|n| *n < room);
@@ -297,10 +312,12 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let files = on.len() as u32;
     let depth = job.depth.div_ceil(files);
     if job.depth % files != 0 {
-        let what = format!("job {}: {} I/Os outstanding are {depth} at each of its {files} volumes", job.name, job.depth);
+        let what =
+            format!("job {}: {} I/Os outstanding are {depth} at each of its {files} volumes", job.name, job.depth);
         warn(what, "fio counts them together, and goes from file to file");
     }
-    let _ = writeln!(out, "[flows.{flow}]\nfrom = \"{}\"\nto = {to}\ndo = \"io\"\naccess = {}", on[0].host, access(job));
+    let _ =
+        writeln!(out, "[flows.{flow}]\nfrom = \"{}\"\nto = {to}\ndo = \"io\"\naccess = {}", on[0].host, access(job));
     let _ = writeln!(out, "outstanding = {depth}");
     if start > 0 {
         let _ = writeln!(out, "start = \"{}\"", Bytes(start));

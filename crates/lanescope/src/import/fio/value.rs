@@ -164,7 +164,10 @@ mod tests {
     fn directions_are_separated_by_commas() {
         let read = |text: &str| sides(text, |t| t.parse::<u32>().ok());
         assert_eq!(read("4"), Some([Some(4), Some(4)]));
-        assert_eq!((read("4,8"), read("4,"), read(",8,")), (Some([Some(4), Some(8)]), Some([Some(4), None]), Some([None, Some(8)])));
+        assert_eq!(
+            (read("4,8"), read("4,"), read(",8,")),
+            (Some([Some(4), Some(8)]), Some([Some(4), None]), Some([None, Some(8)]))
+        );
         assert_eq!((read("4,8,x"), read("1,2,3,4"), read("x")), (None, None, None));
     }
 }
