@@ -4,6 +4,7 @@
 pub mod chart;
 pub mod compare;
 pub mod diff;
+pub mod fio;
 pub mod instrument;
 pub mod pcapng;
 pub mod svg;
