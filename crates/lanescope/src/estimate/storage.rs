@@ -11,7 +11,7 @@ use super::resources::{Key, path};
 use super::{Outcome, bus, latency, others, ranged, typically_bound};
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{Adapter, Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek};
+use crate::plan::storage::{Adapter, Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
@@ -43,6 +43,8 @@ pub(crate) enum Part {
     Outstanding(u32),
     /// The pauses of a flow before its bursts, one after the other however many are outstanding.
     Pause(u32),
+    /// The rate that a flow keeps to.
+    Rate(u32),
 }
 
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
@@ -72,15 +74,23 @@ fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
 }
 
 /// Seconds of a disk's heads for a command: where they must move, a seek within the range and half a turn.
-fn heads(k: &Disk, corner: Corner, range: f64, bytes: f64, random: f64) -> f64 {
-    let media = bytes / k.outer_rate.at(corner).bytes();
-    if random > 0.0 { random * positioning(k, corner, range, bytes) + media } else { media }
+fn heads(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64, random: f64) -> f64 {
+    let media = bytes / media_rate(k, corner, start);
+    if random > 0.0 { random * positioning(k, corner, (start, range), bytes) + media } else { media }
+}
+
+/// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
+fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
+    let zones = f64::from(zones(k));
+    let zone = (at * zones / k.capacity.typical.f64()).floor().clamp(0.0, zones - 1.0);
+    let (outer, inner) = (k.outer_rate.at(corner).bytes(), k.inner_rate.at(corner).bytes());
+    outer - (outer - inner) * zone / (zones - 1.0).max(1.0)
 }
 
 /// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a turn. Within a track nothing moves.
-fn positioning(k: &Disk, corner: Corner, range: f64, bytes: f64) -> f64 {
+fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
     let turn = 60.0 / k.rpm.at(corner).get() as f64;
-    let (track, room) = (k.outer_rate.at(corner).bytes() * turn, (range - bytes).max(0.0));
+    let (track, room) = (media_rate(k, corner, start) * turn, (range - bytes).max(0.0));
     let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
     let all = (0..STEPS).map(|i| {
         // The difference of two places has a triangular density.
@@ -95,13 +105,13 @@ fn positioning(k: &Disk, corner: Corner, range: f64, bytes: f64) -> f64 {
 /// Steps of an integral over the places of a disk.
 const STEPS: u32 = 256;
 
-/// Bytes of each disk that a flow uses.
-fn range(storage: &Storage, flow: &IoFlow) -> f64 {
+/// Bytes of each disk that a flow uses: the first of them, and how many.
+fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
     let disks = match flow.volume {
         Volume::Target(_) => 1,
         Volume::Array(a) => storage.arrays[a as usize].data_disks(),
     };
-    flow.range.f64() / disks as f64
+    (flow.start.f64() / disks as f64, flow.range.f64() / disks as f64)
 }
 
 /// Bytes that a disk is asked for at once, at most.
@@ -311,7 +321,9 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
         let time = f_time(plan, corner, f, &alone[i]) + mix.delay;
         let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, time / mix.bytes);
         let pause = (mix.delay > 0.0).then_some((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes));
-        for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]).chain(&pause) {
+        // A reply is issued with its request.
+        let rate = (f.rate.as_ref()).map(|r| (Part::Rate(i as u32), f64::from(r.at(corner).get()), 1.0 / mix.bytes));
+        for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]).chain(&pause).chain(&rate) {
             let empty = || Resource { key: Key::Storage(part), capacity, uses: Vec::new() };
             let more = if matches!(part, Part::Clocks(_)) { d.more } else { 0.0 };
             let used = Use { flow: first + i, weight, packets: weight, first: more, first_least: 0.0, hops: OWN };
@@ -477,6 +489,10 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
         }
         Part::Pause(i) => {
             (format!("flows.{}", s.flows[i as usize].group), "delay".into(), "its pauses, one after the other".into())
+        }
+        Part::Rate(i) => {
+            let what = format!("its own rate: {capacity} I/Os a second at each target");
+            (format!("flows.{}", s.flows[i as usize].group), "rate".into(), what)
         }
     }
 }

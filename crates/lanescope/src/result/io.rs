@@ -63,8 +63,16 @@ pub struct IoSeen {
     pub time: f64,
     /// One for each worker and target, in the order of the plan's flows.
     pub counts: Vec<IoCounts>,
-    /// Of each worker: time that its processor has worked, s.
+    /// Of each worker, from that of the first of `counts` to that of the last: time that its processor has worked, s.
     pub busy: Vec<f64>,
+}
+
+impl IoSeen {
+    /// Time that the processor of a worker has worked, s; 0 of one that is not in it.
+    pub fn busy_of(&self, worker: u32) -> f64 {
+        let first = self.counts.first().map_or(0, |c| c.worker);
+        worker.checked_sub(first).and_then(|i| self.busy.get(i as usize)).copied().unwrap_or(0.0)
+    }
 }
 
 /// Latencies of one direction of a table of flows: (at most this many ns, how many I/Os), ascending; bins are at most 1/128 of their value wide.

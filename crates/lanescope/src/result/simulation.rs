@@ -1,6 +1,6 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
-use super::{Binding, MetricKind, Report, SimulatedBackbone};
+use super::{Binding, IoSeen, Latencies, MetricKind, Report, SimulatedBackbone};
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -332,7 +332,7 @@ pub struct SimulatedFlow {
     pub latency: Interval,
     /// To the first data, of reads.
     pub latency_first: Option<f64>,
-    /// Percentiles of the same over the measured time.
+    /// Percentiles of the same over the measured time; of I/Os, of those that began in it.
     pub p50: f64,
     /// 99 %.
     pub p99: f64,
@@ -385,6 +385,12 @@ pub struct SimulatedIos {
     pub stages: [f64; 6],
     /// What of that which takes part in them has worked, and the share of the time: workers, adapters and their memories, targets; the busiest first, at most 16.
     pub busy: Vec<(String, f64)>,
+    /// What instruments count: of I/Os that began in the measured time and are done.
+    #[serde(default)]
+    pub seen: IoSeen,
+    /// The latencies of the same, reads and writes.
+    #[serde(default)]
+    pub latencies: [Latencies; 2],
 }
 
 /// The frames of a table of flows in the measured time.

@@ -206,7 +206,9 @@ pub(super) fn ios(diagnostics: &mut Diagnostics, ios: &[Named<Io>]) {
             ),
             _ => {}
         }
-        for (key, span, why) in unused(k) {
+        let lonely = k.arrivals.span.filter(|_| k.rate.is_none());
+        let why = "it spaces the I/Os of a rate: rate = 500 is so many a second";
+        for (key, span, why) in unused(k).into_iter().chain([("arrivals", lonely, why)]) {
             if let Some(span) = span {
                 let what = format!("flow {}: {key} is not used", io.name);
                 diagnostics.push(Diagnostic::warning(span, what).hint(why));

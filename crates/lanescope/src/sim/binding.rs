@@ -106,6 +106,16 @@ pub(super) fn io(
     if let Some((_, binding)) = full {
         return binding;
     }
+    // As many as they were allowed to.
+    let wanted: Option<f64> = mine.iter().map(|f| f.rate.as_ref().map(|r| f64::from(r.typical.get()))).sum();
+    let done = times.seen.counts.iter().map(|c| c.transactions.count as f64).sum::<f64>() / times.seen.time.max(1e-300);
+    if let Some(wanted) = wanted.filter(|wanted| done > FULL * wanted) {
+        return Binding {
+            element: format!("flows.{}", mine.first().map_or("", |f| &f.group)),
+            resource: "rate".into(),
+            evidence: format!("{} a second of its own rate of {}", digits(done), digits(wanted)),
+        };
+    }
     let mut adapters: Vec<u32> = mine.iter().map(|f| f.adapter).collect();
     adapters.dedup();
     for adapter in adapters {

@@ -621,7 +621,7 @@ impl Run {
     }
 
     /// The flows of a table of I/Os, by their numbers.
-    fn ios(&self, group: usize) -> Option<Vec<usize>> {
+    fn ios_of(&self, group: usize) -> Option<Vec<usize>> {
         let first = self.plan.flows.len() + self.plan.network.streams.len();
         (self.frames..self.before_buses)
             .contains(&group)

@@ -1,12 +1,13 @@
 //! From a run's counts to what a person reads.
 
+use super::storage::count;
 use super::tally::Tally;
 use super::{Run, binding, stats};
 use crate::plan::{Backbone, FlowId, PartId};
 use crate::protocol::pcie::Class;
 use crate::result::{
-    BusClocks, Interval, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames, SimulatedIos, SimulatedLink,
-    SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
+    BusClocks, Interval, IoCounts, IoSeen, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames, SimulatedIos,
+    SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Buffers;
@@ -81,7 +82,7 @@ impl Run {
         let times = vec![self.batch as f64; bytes.len()];
         let members = &self.groups[group];
         let first = members[0];
-        let size = match (self.streams(group), self.ios(group), self.bus_flows(group)) {
+        let size = match (self.streams(group), self.ios_of(group), self.bus_flows(group)) {
             _ if self.job(group).is_some() => 0.0,
             (Some(s), ..) => self.plan.network.streams[s[0]].size.typical.f64(),
             // Counted frame by frame, and burst by burst.
@@ -287,9 +288,9 @@ impl Run {
         let (from, to) = (self.window as f64, self.now as f64);
         let in_flight: f64 =
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
-        let histogram = self.sides.latencies(group);
+        let histogram = &*self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
-        let ios = self.ios(group).map(|flows| (self.io_times(&flows, done), flows));
+        let ios = self.ios_of(group).map(|flows| (self.io_times(group, &flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let of_bus = self.bus_flows(group);
         let job = self.job(group);
@@ -340,7 +341,7 @@ impl Run {
     }
 
     /// Where the time of a table's I/Os went, and what worked.
-    fn io_times(&self, flows: &[usize], done: u64) -> SimulatedIos {
+    fn io_times(&self, group: usize, flows: &[usize], done: u64) -> SimulatedIos {
         let window = self.window_fs().max(1.0);
         let mut stages = [0.0; 6];
         let all: Vec<_> = self.sides.storage.stages().collect();
@@ -365,7 +366,35 @@ impl Run {
             per_second: done as f64 / window * SECOND,
             stages: stages.map(|s| s / done.max(1) as f64 / SECOND),
             busy,
+            seen: self.seen(flows.iter().copied()),
+            latencies: self.sides.storage.latencies()[group - self.frames].each_ref().map(count::latencies),
         }
+    }
+
+    /// What instruments ask for while a run is under way: all I/Os that have begun since the counting did and are done. Counts are cumulative; it costs
+    /// no more than a few names and numbers for each flow of I/Os.
+    pub fn ios(&self) -> IoSeen {
+        self.seen(0..self.plan.storage.flows.len())
+    }
+
+    /// The same of some flows.
+    fn seen(&self, flows: impl Iterator<Item = usize>) -> IoSeen {
+        let storage = &*self.plan.storage;
+        // In the middle of a piece of work, things have happened later than all that is over.
+        let now = if self.is_done() { self.now } else { self.now.max(self.agenda.past()) };
+        let counts: Vec<IoCounts> = flows
+            .map(|i| {
+                let flow = &storage.flows[i];
+                self.sides.storage.counts_of(i).told(&flow.name, flow.worker, storage.volume_name(flow.volume))
+            })
+            .collect();
+        let (first, last) = (counts.first().map_or(0, |c| c.worker), counts.last().map_or(0, |c| c.worker));
+        let worked = self.sides.storage.workers_worked(now).enumerate();
+        let busy = worked.skip(first as usize).take((last + 1 - first) as usize).map(|(i, now)| {
+            let before = self.worked_at_window.get(i).copied().unwrap_or(0);
+            now.saturating_sub(before) as f64 / SECOND
+        });
+        IoSeen { time: (now - self.window) as f64 / SECOND, busy: busy.collect(), counts }
     }
 
     /// What Ethernet counts of a table of flows.

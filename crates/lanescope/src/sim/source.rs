@@ -121,7 +121,14 @@ impl Arrivals {
         a
     }
 
-    fn advance(&mut self) {
+    /// When the next one comes.
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The one after it is next.
+    pub(super) fn advance(&mut self) {
         self.next = match &mut self.random {
             Some((random, mean)) => self.next.saturating_add(exponential(random, *mean)),
             None => {

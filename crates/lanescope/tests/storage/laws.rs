@@ -7,7 +7,7 @@ use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
 use lanescope::plan::storage::{Device, IoFlow, Storage, Volume};
 use lanescope::result::{Ending, Simulation};
-use lanescope::scenario::keys::{Line, WHOLE, WritePolicy};
+use lanescope::scenario::keys::{Arrivals, Line, WHOLE, WritePolicy};
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -121,6 +121,14 @@ fn grow(bytes: &[u8]) -> String {
         text += &format!("outstanding = {}\n", c.about(1, 64));
         text += &c.maybe(|c| format!("workers = {}\n", 1 + c.below(4)));
         text += &c.maybe(|c| format!("file = \"{} B\"\n", c.about(1 << 20, 8 << 20)));
+        text += &c.maybe(|c| format!("start = \"{} B\"\n", 512 * c.about(1, 4096)));
+        text += &c.maybe(|c| {
+            format!(
+                "rate = {}\narrivals = \"{}\"\n",
+                c.about(if disks { 100 } else { 4000 }, 100_000),
+                c.of(&["even", "poisson"])
+            )
+        });
         text +=
             &c.maybe(|c| format!("submit_time = \"{} ns\"\ncomplete_time = \"{} ns\"\n", c.below(256), c.below(256)));
     }
@@ -146,7 +154,9 @@ fn under_way(storage: &Storage, flow: &IoFlow) -> f64 {
             a.disks.iter().map(|d| disk(*d)).sum::<f64>() + cached(cache)
         }
     };
-    flow.outstanding.typical.get() as f64 * largest as f64 + caches
+    // Of a rate, the first is due at once, and its reply follows.
+    let first = if flow.rate.is_some() { 2.0 * largest as f64 } else { 0.0 };
+    flow.outstanding.typical.get() as f64 * largest as f64 + first + caches
 }
 
 /// Whether the estimate's bound is a mean over where heads are, or over what meets in a cache, and no bound for every run.
@@ -210,10 +220,11 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
         let mean = members.iter().any(|m| on_average(storage, &storage.flows[*m]));
         held &= !mean;
         let mean = if mean { 0.2 } else { 0.0 };
-        // Sizes and directions are drawn, too.
+        // Sizes, directions and moments are drawn, too.
         let mixed = members.iter().any(|m| {
             let lines = &storage.flows[*m].lines;
-            lines.len() > 1 || lines.iter().any(|l| l.read > 0 && l.read < WHOLE)
+            let moments = storage.flows[*m].rate.is_some() && storage.flows[*m].arrivals == Arrivals::Poisson;
+            moments || lines.len() > 1 || lines.iter().any(|l| l.read > 0 && l.read < WHOLE)
         });
         let drawn = if mixed { 6.0 / (done + 1.0).sqrt() } else { 0.0 };
         let most = answer.bound.typical * whole.window / 8.0 * (1.0 + drawn + mean) + slack;

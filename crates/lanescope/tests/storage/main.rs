@@ -3,6 +3,7 @@
 mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
+mod counts;
 mod iometer;
 mod laws;
 mod theory;
@@ -11,7 +12,7 @@ mod wrong;
 use common::{planned, simulate_by};
 use lanescope::plan::Plan;
 use lanescope::plan::storage::Medium;
-use lanescope::result::{SimulatedIos, SimulatedLink, Simulation};
+use lanescope::result::{Latencies, SimulatedFlow, SimulatedIos, SimulatedLink, Simulation};
 
 /// A host with one adapter at the end of a link of 1 B/ns, all of it without DLLPs and ordered sets.
 const HOST: &str = r#"
@@ -74,6 +75,45 @@ fn fs(seconds: f64) -> u64 {
     (seconds * 1e15).round() as u64
 }
 
+/// What is counted of a table of I/Os: no I/O that was under way when the window opened, each in one bin, and Little's law.
+fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f64), outstanding: f64, silent: f64) {
+    let seen = &times.seen;
+    common::within(1e-12, seen.time, window);
+    let (mut ios, mut sum, mut ways) = (0, 0.0, [0; 2]);
+    for c in &seen.counts {
+        assert_eq!(c.bins.iter().sum::<u64>(), c.ios(), "{c:?}");
+        assert!(c.transactions.count <= c.ios() && c.connections.count == 0, "{c:?}");
+        for (way, side) in [c.reads, c.writes].into_iter().enumerate() {
+            let t = side.times;
+            assert!(
+                t.min <= t.mean() * (1.0 + 1e-9) && t.mean() <= t.max * (1.0 + 1e-9) && t.max <= flow.max * 1.001,
+                "{c:?}"
+            );
+            assert!(side.bytes >= t.count && t.squares <= t.max * t.sum * (1.0 + 1e-9), "{c:?}");
+            assert!(t.squares >= t.sum * t.mean() * (1.0 - 1e-6) - 1e-18 * t.count as f64, "{c:?}");
+            (ios, sum) = (ios + t.count, sum + t.sum);
+            ways[way] += t.count;
+        }
+        assert!(seen.busy_of(c.worker) <= seen.time * (1.0 + 1e-9), "{seen:?}");
+    }
+    for (n, Latencies(bins)) in ways.into_iter().zip(&times.latencies) {
+        assert_eq!(bins.iter().map(|b| b.1).sum::<u64>(), n);
+        assert!(bins.is_sorted_by(|a, b| a.0 < b.0), "{bins:?}");
+    }
+    let before = flow.operations.checked_sub(ios).expect("no more than were done") as f64;
+    assert!(
+        if warmup > 0.0 { before <= outstanding } else { before == 0.0 },
+        "{before} of {outstanding} from the ramp"
+    );
+    // Each that is counted lies in the window whole: no more than were out, and but for its ends no less.
+    let out = sum / window;
+    assert!(out <= outstanding * (1.0 + 1e-9), "{out} of {outstanding}");
+    if flow.operations >= 32 {
+        let edge = 2.0 * outstanding * (flow.max + silent) / window;
+        assert!(out >= flow.in_flight - edge - 1e-9, "{out} out by the counts, {} in flight", flow.in_flight);
+    }
+}
+
 /// The wires of storage, behind those of PCIe.
 fn wires<'a>(plan: &Plan, s: &'a Simulation) -> &'a [SimulatedLink] {
     &s.links[2 * plan.links.len()..]
@@ -117,5 +157,6 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         assert!(times.stages.iter().all(|t| t.is_finite() && *t >= 0.0), "{:?}", times.stages);
         assert!(times.busy.iter().all(|(_, share)| (0.0..1.01).contains(share)), "{:?}", times.busy);
         common::within(1e-12, times.per_second, flow.operations as f64 / s.window);
+        counted(flow, times, (s.warmup, s.window), outstanding, silent(i));
     }
 }

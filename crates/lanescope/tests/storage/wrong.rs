@@ -103,6 +103,36 @@ fn how_many_and_how_much() {
 }
 
 #[test]
+fn rates_and_starts() {
+    let access = "access = { size = \"2 KiB\" }";
+    let with = |line: &str| broken(access, &format!("{access}\n{line}"));
+    has(&with("rate = 0"), &["0 would never move anything", "at least 1"]);
+    has(&with("rate = \"5 MB/s\""), &["whole number"]);
+    has(&with("rate = 1.5"), &["whole number"]);
+    has(&with("rate = 4000000000"), &["a count is at most 16777216"]);
+    has(&with("rate = 5\narrivals = \"poison\""), &["poison", "did you mean"]);
+    has(&with("start = \"1 GiB\""), &["a start of 1 GiB on ram, which holds 1 GiB", "below 1 GiB"]);
+    has(&with("start = \"-1 B\""), &["a size cannot be negative"]);
+    has(&with("start = \"1 B\"\nfile = \"1 GiB\""), &["a file of 1 GiB behind the first 1 B of ram", "at most"]);
+    let end = with("start = \"1073741312 B\"");
+    has(&end, &["an I/O of 2 KiB in a range of 512 B", "an earlier start"]);
+    // Without a rate there is nothing to space.
+    let (p, d) = plan(&text().replacen(access, &format!("{access}\narrivals = \"poisson\""), 1), &[]);
+    assert!(p.is_some() && d.to_string().contains("arrivals is not used"), "{d}");
+}
+
+#[test]
+fn lists_of_targets() {
+    let to = |list: &str| broken("to = \"ram\"", &format!("to = {list}"));
+    has(&to("[]"), &["has no target", "disks, RAM disks and arrays"]);
+    has(&to("[\"ram\", \"rma\"]"), &["there is no part \"rma\"", "did you mean ram?"]);
+    has(&to("[\"ram\", 3]"), &["a name in quotes"]);
+    has(&to("[\"disk.1\", \"ram\", \"disk.*\"]"), &["disk.1 is named twice", "outstanding"]);
+    has(&to("[\"ram\", \"hba\"]"), &["hba is nothing to read from or write to"]);
+    has(&to("[\"ram\", \"disk\"]"), &["which disk?", "disk.0 to disk.3"]);
+}
+
+#[test]
 fn who_and_where() {
     let from = "from = \"host\"\nto = \"ram\"";
     has(&broken(from, "from = \"hba\"\nto = \"ram\""), &["\"hba\" is no host", "root complex"]);

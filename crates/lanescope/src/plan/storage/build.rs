@@ -379,6 +379,50 @@ fn test_lines(k: &keys::Io, test: FileTest) -> Line {
     }
 }
 
+/// The volumes that a flow works on, each with the place where it was named; and whether a star stands for some.
+fn volumes(
+    diagnostics: &mut Diagnostics,
+    directory: &Directory<StoreKeys>,
+    places: &Places,
+    host: &Host,
+    io: &Named<keys::Io>,
+    storage: &Storage,
+) -> Option<(Vec<(Volume, Span)>, bool)> {
+    const TARGETS: &str = "targets are disks, RAM disks and arrays";
+    let names = &io.keys.to.typical.0;
+    if names.is_empty() {
+        let at = io.keys.to.span.unwrap_or(io.span);
+        diagnostics.push(Diagnostic::error(at, format!("flow {} has no target", io.name)).hint(TARGETS));
+        return None;
+    }
+    let (mut all, mut known, mut many) = (Vec::new(), HashSet::new(), names.len() > 1);
+    for Name { text, span } in names {
+        let nothing = || Diagnostic::error(*span, format!("{text} is nothing to read from or write to")).hint(TARGETS);
+        if host.knows(directory, text) {
+            diagnostics.push(nothing());
+            return None;
+        }
+        let Address { parts, rest, many: star } = directory.find(diagnostics, text, *span)?;
+        many |= star;
+        let volume =
+            |p| places.target.get(p).map(|t| Volume::Target(*t)).or(places.array.get(p).map(|a| Volume::Array(*a)));
+        let Some(volumes) = parts.iter().map(volume).collect::<Option<Vec<_>>>().filter(|_| rest.is_empty()) else {
+            diagnostics.push(nothing());
+            return None;
+        };
+        for (part, volume) in parts.iter().zip(volumes) {
+            if !known.insert(*part) {
+                let what = format!("{} is named twice", storage.volume_name(volume));
+                let hint = "a worker works on a target once; outstanding says how many of its I/Os are in flight there";
+                diagnostics.push(Diagnostic::error(*span, what).hint(hint));
+                return None;
+            }
+            all.push((volume, *span));
+        }
+    }
+    Some((all, many))
+}
+
 fn expand(
     diagnostics: &mut Diagnostics,
     directory: &Directory<StoreKeys>,
@@ -389,24 +433,9 @@ fn expand(
     storage: &mut Storage,
 ) {
     let k = &io.keys;
-    let (from_span, to_span) = (k.from.span.unwrap_or(io.span), k.to.span.unwrap_or(io.span));
+    let from_span = k.from.span.unwrap_or(io.span);
     let Some(hosts) = hosts(diagnostics, host, buses, &k.from.typical, from_span) else { return };
-    let nothing = || {
-        Diagnostic::error(to_span, format!("{} is nothing to read from or write to", k.to.typical))
-            .hint("targets are disks, RAM disks and arrays")
-    };
-    if host.knows(directory, &k.to.typical) {
-        diagnostics.push(nothing());
-        return;
-    }
-    let Some(to) = directory.find(diagnostics, &k.to.typical, to_span) else { return };
-    let volumes: Option<Vec<Volume>> = (to.parts.iter())
-        .map(|p| places.target.get(p).map(|t| Volume::Target(*t)).or(places.array.get(p).map(|a| Volume::Array(*a))))
-        .collect();
-    let Some(volumes) = volumes.filter(|_| to.rest.is_empty()) else {
-        diagnostics.push(nothing());
-        return;
-    };
+    let Some((volumes, many)) = volumes(diagnostics, directory, places, host, io, storage) else { return };
     let test = k.test.as_ref().map(|t| t.typical);
     let lines: Arc<[Line]> = match (&k.access, test) {
         (Some(access), _) => access.typical.0.clone().into(),
@@ -434,13 +463,13 @@ fn expand(
         );
         return;
     }
-    let many = count > 1 || to.many;
+    let many = count > 1 || many;
     let mut n = 0;
     for name in hosts {
         for _worker in 0..k.workers.typical.get() {
             let worker = storage.workers.len() as u32;
             storage.workers.push(name.clone());
-            for &volume in &volumes {
+            for &(volume, to_span) in &volumes {
                 let adapter = match volume {
                     Volume::Target(t) => storage.adapter_of(t),
                     Volume::Array(a) => storage.arrays[a as usize].adapter,
@@ -452,34 +481,8 @@ fn expand(
                         .push(Diagnostic::error(to_span, what).hint("workers reach what hangs below their own host"));
                     return;
                 }
-                let capacity = storage.capacity(volume);
-                let range = k.file.as_ref().map_or(capacity, |f| f.typical.0);
-                if range > capacity || largest > range {
-                    let name = storage.volume_name(volume);
-                    let (what, span, hint) = match &k.file {
-                        Some(f) if range > capacity => (
-                            format!("a file of {} on {name}, which holds {}", f.typical, roughly(capacity)),
-                            f.span,
-                            format!("at most {}; without file, I/Os use all of it", Bytes(capacity)),
-                        ),
-                        file => (
-                            format!("an I/O of {} in a range of {}", Bytes(largest), Bytes(range)),
-                            match test {
-                                None => k.access.as_ref().and_then(|a| a.span),
-                                Some(t) if t.random() => k.record.span,
-                                Some(_) => k.request.span,
-                            },
-                            match (file, test) {
-                                (None, _) => format!("smaller I/Os: {name} holds no more"),
-                                (_, Some(t)) if t.random() => "a larger file, or a smaller record".into(),
-                                (_, Some(_)) => "a larger file, or a smaller request".into(),
-                                (_, None) => "a larger file, or smaller I/Os".into(),
-                            },
-                        ),
-                    };
-                    diagnostics.push(Diagnostic::error(span.unwrap_or(io.span), what).hint(hint));
-                    return;
-                }
+                let room = Room { flow: io, name: storage.volume_name(volume), capacity: storage.capacity(volume) };
+                let Some(range) = room.range(diagnostics, largest) else { return };
                 storage.flows.push(IoFlow {
                     name: if many { format!("{}.{n}", io.name) } else { io.name.clone() },
                     group: io.name.clone(),
@@ -487,8 +490,11 @@ fn expand(
                     volume,
                     adapter,
                     lines: lines.clone(),
-                    range: Bytes(range),
+                    start: k.start.typical,
+                    range,
                     outstanding: outstanding.clone(),
+                    rate: k.rate.clone(),
+                    arrivals: k.arrivals.typical,
                     submit: k.submit_time.clone(),
                     complete: k.complete_time.clone(),
                     measured: k.measured.as_ref().map(|q| q.typical),
@@ -498,6 +504,67 @@ fn expand(
                 n += 1;
             }
         }
+    }
+}
+
+/// A volume and the flow that wants a part of it.
+struct Room<'a> {
+    flow: &'a Named<keys::Io>,
+    name: &'a str,
+    capacity: u64,
+}
+
+impl Room<'_> {
+    /// The bytes that the flow uses from its start, if they are there and hold its largest I/O.
+    fn range(&self, diagnostics: &mut Diagnostics, largest: u64) -> Option<Bytes> {
+        let Room { flow, name, capacity } = *self;
+        let k = &flow.keys;
+        let start = k.start.typical;
+        if start.0 >= capacity {
+            let what = format!("a start of {start} on {name}, which holds {}", roughly(capacity));
+            let d = Diagnostic::error(k.start.span.unwrap_or(flow.span), what);
+            diagnostics.push(d.hint(format!("below {}: the first byte that is used", Bytes(capacity))));
+            return None;
+        }
+        let behind = capacity - start.0;
+        let range = k.file.as_ref().map_or(behind, |f| f.typical.0);
+        if range <= behind && largest <= range {
+            return Some(Bytes(range));
+        }
+        let test = k.test.as_ref().map(|t| t.typical);
+        let (what, span, hint) = match &k.file {
+            Some(f) if range > behind => (
+                match start.0 {
+                    0 => format!("a file of {} on {name}, which holds {}", f.typical, roughly(capacity)),
+                    _ => format!(
+                        "a file of {} behind the first {start} of {name}, which holds {}",
+                        f.typical,
+                        roughly(capacity)
+                    ),
+                },
+                f.span,
+                format!("at most {}; without file, I/Os use all of it", Bytes(behind)),
+            ),
+            file => (
+                format!("an I/O of {} in a range of {}", Bytes(largest), Bytes(range)),
+                match test {
+                    None => k.access.as_ref().and_then(|a| a.span),
+                    Some(t) if t.random() => k.record.span,
+                    Some(_) => k.request.span,
+                },
+                match (file, test) {
+                    (None, _) if start.0 > 0 => {
+                        format!("smaller I/Os, or an earlier start: {name} holds {}", roughly(capacity))
+                    }
+                    (None, _) => format!("smaller I/Os: {name} holds no more"),
+                    (_, Some(t)) if t.random() => "a larger file, or a smaller record".into(),
+                    (_, Some(_)) => "a larger file, or a smaller request".into(),
+                    (_, None) => "a larger file, or smaller I/Os".into(),
+                },
+            ),
+        };
+        diagnostics.push(Diagnostic::error(span.unwrap_or(flow.span), what).hint(hint));
+        None
     }
 }
 

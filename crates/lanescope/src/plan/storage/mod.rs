@@ -163,10 +163,16 @@ pub struct IoFlow {
     pub adapter: u32,
     /// What its I/Os are.
     pub lines: Arc<[Line]>,
-    /// Bytes from the volume's beginning that are used.
+    /// Where the part of the volume that is used begins, and how many bytes it has.
+    pub start: Bytes,
+    /// See `start`.
     pub range: Bytes,
     /// I/Os outstanding.
     pub outstanding: Quantity<std::num::NonZeroU32>,
+    /// Draws of a line that may be issued a second, where that is held to.
+    pub rate: Option<Quantity<std::num::NonZeroU32>>,
+    /// How these are spaced.
+    pub arrivals: keys::Arrivals,
     /// Time of the worker's processor for each.
     pub submit: Quantity<Time>,
     /// The same when it is done.
@@ -308,11 +314,12 @@ impl Storage {
             (format!("links.{}", t.name), settings)
         });
         let flows = self.flows.iter().map(|f| {
-            let all = vec![
+            let mut all = vec![
                 Setting::of("outstanding", &f.outstanding),
                 Setting::of("submit_time", &f.submit),
                 Setting::of("complete_time", &f.complete),
             ];
+            all.extend(f.rate.as_ref().map(|rate| Setting::of("rate", rate)));
             (format!("flows.{}", f.name), all)
         });
         parts.chain(targets).chain(arrays).chain(links).chain(flows).collect()
@@ -322,6 +329,13 @@ impl Storage {
         for flow in &self.flows {
             hash.write(self.route_text(flow).as_bytes());
             hash.write_u64(flow.range.0);
+            // What older plans do not have leaves their hash alone.
+            if flow.start.0 > 0 {
+                hash.write(format!("start {}", flow.start.0).as_bytes());
+            }
+            if let Some(rate) = &flow.rate {
+                hash.write(format!("rate {} {:?}", rate.typical, flow.arrivals).as_bytes());
+            }
             for line in flow.lines.iter() {
                 hash.write(format!("{line:?}").as_bytes());
             }
@@ -378,6 +392,11 @@ pub fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
     } else {
         average + (full - average) * (part - third) / (1.0 - third)
     }
+}
+
+/// Zones of a disk that are told apart: at most 1024, more than any has.
+pub fn zones(disk: &Disk) -> u32 {
+    disk.zones.typical.get().min(1024)
 }
 
 /// What the I/Os of a flow are on average.

@@ -390,15 +390,17 @@ table! {
         about: opt String, One;
         /// The hosts whose workers ask, with * for all.
         from: must String, One;
-        /// The targets: disks, RAM disks or arrays, with * for all; each worker works on each.
-        to: must String, One;
+        /// The targets, one name or a list: disks, RAM disks or arrays, with * for all; each worker works on each.
+        to: must Names, One;
         /// "io".
         r#do: must IoWord, One;
         /// The access specification: a line { size, share, read, random, delay, burst, align, reply } with the fields of Iometer, or a list of lines whose shares add up to 100 %.
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;
-        /// Bytes of the file, or of each target's range. Without it, the whole target.
+        /// Where the file, or the range, begins on each target: Iometer's starting sector times 512 B.
+        start: default Bytes, One = "\"0 B\"" Standard Likely "Iometer's default";
+        /// Bytes of the file, or of each target's range. Without it, all that is behind its start.
         file: opt Bytes, One;
         /// Record of a file test.
         record: default Bytes, One = "\"64 KiB\"" Assumed Guess "between IOzone's 4 KiB and 16 MiB";
@@ -408,6 +410,10 @@ table! {
         ahead: default NonZeroU32, Low = "8" Assumed Guess "a queue of 128 requests, as far as dirty pages and read-ahead fill it";
         /// I/Os that each worker keeps outstanding at each of its targets.
         outstanding: default NonZeroU32, Low = "1" Standard Likely "Iometer's default";
+        /// I/Os a second that each worker issues at each of its targets, at most: one is issued when it is due if fewer than outstanding are out, else as soon as one returns, and what is late is made up for (fio's rate_iops). A reply belongs to its request.
+        rate: opt NonZeroU32, Low;
+        /// With rate: when I/Os are due, evenly spaced or at random (fio's rate_process).
+        arrivals: default Arrivals, One = "\"even\"" Standard Likely "fio's default, rate_process = linear";
         /// Workers of each host; each has a processor of its own.
         workers: default NonZeroU32, One = "1" Assumed Likely "one thread";
         /// Time of the worker's processor to issue an I/O.

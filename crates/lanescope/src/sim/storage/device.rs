@@ -5,14 +5,12 @@
 //! the media.
 
 use super::super::clock::Pace;
-use crate::plan::storage::{Device as Planned, Target, seek};
+use crate::plan::storage::{Device as Planned, Target, seek, zones};
 use crate::scenario::keys::Disk;
 use crate::units::{Rate, Time};
 
 /// What a disk reads and writes at least.
 const SECTOR: u64 = 512;
-/// Zones that are told apart at most.
-const MOST_ZONES: u32 = 1024;
 
 /// The moving parts of a disk.
 #[derive(Clone, Debug)]
@@ -125,7 +123,7 @@ impl Heads {
     fn new(k: &Disk) -> Heads {
         let turn = 60_000_000_000_000_000 / k.rpm.typical.get() as u64;
         let (outer, inner) = (k.outer_rate.typical.bits(), k.inner_rate.typical.bits());
-        let last = (k.zones.typical.get() - 1).max(1) as f64;
+        let last = (zones(k) - 1).max(1) as f64;
         let zone = |i: u32| {
             let rate = Rate::from_bits((outer - (outer - inner) * i as f64 / last).max(8.0) as u64);
             (Pace::new(rate), rate.slots(Time::from_fs(turn)).max(1))
@@ -134,7 +132,7 @@ impl Heads {
             capacity: k.capacity.typical.0,
             turn,
             seeks: [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.typical.fs() as f64),
-            zones: (0..k.zones.typical.get().min(MOST_ZONES)).map(zone).collect(),
+            zones: (0..zones(k)).map(zone).collect(),
             cache: k.cache.typical.0,
             write_cache: k.write_cache.typical,
             at: 0,

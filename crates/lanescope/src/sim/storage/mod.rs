@@ -6,6 +6,7 @@
 
 mod adapter;
 mod array;
+pub(in crate::sim) mod count;
 mod device;
 mod fc;
 mod scsi;
@@ -21,6 +22,7 @@ use crate::result::SlotCounts;
 use crate::tools::Slab;
 use adapter::Adapter;
 use array::Array;
+use count::{Counts, Edges};
 use device::{Device, Service};
 use fc::Unit;
 use hdrhistogram::Histogram;
@@ -125,6 +127,8 @@ struct Io {
     size: u64,
     /// The reply that follows it.
     reply: u64,
+    /// When its transaction began: of a reply, when its request did.
+    began: u64,
     /// Bytes that are not where they belong.
     left: u64,
     /// Commands of it that are not done.
@@ -229,7 +233,11 @@ pub(super) struct Fabric {
     links: Vec<Link>,
     targets: Vec<Target>,
     arrays: Vec<Array>,
-    latencies: Vec<Histogram<u64>>,
+    /// By table of flows: of reads, and of writes.
+    latencies: Vec<[Histogram<u64>; 2]>,
+    /// Since when I/Os are counted for instruments: those that begin then or later.
+    counting: u64,
+    edges: Edges,
     /// DMA to be asked of the hosts' buses: (by which way, what).
     asked: Vec<(Way, Transfer)>,
     /// What transports carried, for a trace: link, way, what, when, bytes.
@@ -310,7 +318,9 @@ impl Fabric {
             links,
             targets,
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
-            latencies: groups.iter().map(|_| tally::histogram()).collect(),
+            latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
+            counting: 0,
+            edges: Edges::new(),
             asked: Vec::new(),
             seen: None,
         };
@@ -420,8 +430,19 @@ impl Fabric {
         self.flows.iter().map(|f| (f.print, f.tally.done))
     }
 
-    pub(super) fn latencies(&self) -> &[Histogram<u64>] {
+    /// Of each table of flows: latencies of its reads and of its writes, ps.
+    pub(super) fn latencies(&self) -> &[[Histogram<u64>; 2]] {
         &self.latencies
+    }
+
+    /// What instruments count of a flow, since [`Fabric::forget`].
+    pub(super) fn counts_of(&self, flow: usize) -> &Counts {
+        &self.flows[flow].counts
+    }
+
+    /// Time that the processor of each worker has worked, fs.
+    pub(super) fn workers_worked(&self, now: u64) -> impl Iterator<Item = u64> {
+        self.workers.iter().map(move |w| w.worked(now))
     }
 
     /// Where the time of each flow's I/Os went, since time 0.
@@ -431,13 +452,16 @@ impl Fabric {
 
     /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets.
     pub(super) fn worked(&self, now: u64) -> Vec<u64> {
-        let workers = self.workers.iter().map(|w| w.worked(now));
+        let workers = self.workers_worked(now);
         let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
         workers.chain(adapters).chain(self.targets.iter().map(|t| t.device.worked(now))).collect()
     }
 
-    pub(super) fn forget(&mut self) {
-        self.latencies.iter_mut().for_each(|h| h.reset());
+    /// Distributions, and what instruments count, are of I/Os that begin at a moment or later.
+    pub(super) fn forget(&mut self, now: u64) {
+        self.latencies.iter_mut().flatten().for_each(|h| h.reset());
+        self.flows.iter_mut().for_each(|f| f.counts = Counts::new());
+        self.counting = now;
     }
 
     pub(super) fn patience(&self) -> u64 {

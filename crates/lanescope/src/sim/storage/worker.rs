@@ -1,10 +1,14 @@
 //! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete them.
 
+use super::super::clock::Pace;
 use super::super::fabric::random;
+use super::super::source::Arrivals;
 use super::super::tally::{self, Tally};
+use super::count::Counts;
 use super::{Event, Fabric, Io};
 use crate::plan::storage::{IoFlow, Volume};
-use crate::scenario::keys::{Line, WHOLE};
+use crate::scenario::keys::{self, Line, WHOLE};
+use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;
@@ -38,11 +42,13 @@ pub(super) struct FlowState {
     pub(super) adapter: u32,
     pub(super) group: u32,
     lines: Arc<[Line]>,
+    /// The first byte of what is used, and how many there are.
+    start: u64,
     range: u64,
     submit: u64,
     complete: u64,
     random: Xoshiro256PlusPlus,
-    /// Where the last I/O ended.
+    /// Where the last I/O ended, from the start.
     at: u64,
     /// I/Os that may be issued, of the present burst those that are left, and from when they may go.
     slots: u32,
@@ -50,19 +56,31 @@ pub(super) struct FlowState {
     open_at: u64,
     /// The line of the next I/O, where it was drawn with the pause before it.
     drawn: Option<u32>,
+    /// When the next may go at the earliest, where there is a rate that it keeps to; and for when its timer is set.
+    due: Option<Arrivals>,
+    timer: u64,
     pub(super) tally: Tally,
     pub(super) print: u64,
+    pub(super) counts: Counts,
     pub(super) stages: Stages,
 }
 
 impl FlowState {
     pub(super) fn new(flow: &IoFlow, group: u32, seed: u64) -> FlowState {
+        let due = flow.rate.as_ref().map(|rate| {
+            // One byte for each I/O.
+            let pace = Pace::new(Rate::from_bits(8 * u64::from(rate.typical.get())));
+            let arrivals =
+                (flow.arrivals == keys::Arrivals::Poisson).then(|| random(seed, &format!("{} due", flow.name)));
+            Arrivals::new(pace, 1, arrivals)
+        });
         FlowState {
             worker: flow.worker,
             volume: flow.volume,
             adapter: flow.adapter,
             group,
             lines: flow.lines.clone(),
+            start: flow.start.0,
             range: flow.range.0,
             submit: flow.submit.typical.fs(),
             complete: flow.complete.typical.fs(),
@@ -72,8 +90,11 @@ impl FlowState {
             burst: 0,
             open_at: 0,
             drawn: None,
+            due,
+            timer: 0,
             tally: Tally::default(),
             print: group as u64 + 1,
+            counts: Counts::new(),
             stages: Stages::default(),
         }
     }
@@ -120,7 +141,7 @@ impl FlowState {
             if next > room { 0 } else { next }
         };
         self.at = offset + size;
-        offset
+        self.start + offset
     }
 }
 
@@ -131,7 +152,8 @@ impl Fabric {
         self.open(flow, now);
     }
 
-    /// A flow issues what it may: a burst, after its pause, and the next. The line that is drawn for the pause is that of the burst's first I/O.
+    /// A flow issues what it may: a burst, after its pause, and the next, each when it is due. The line that is drawn for the pause is that of the burst's
+    /// first I/O. What comes late for want of a free place is made up for as soon as there is one.
     pub(super) fn open(&mut self, flow: u32, now: u64) {
         loop {
             let f = &mut self.flows[flow as usize];
@@ -152,22 +174,33 @@ impl Fabric {
                 return;
             }
             let f = &mut self.flows[flow as usize];
+            if let Some(due) = &mut f.due {
+                let at = due.next();
+                if at > now {
+                    if std::mem::replace(&mut f.timer, at) != at {
+                        self.plan_at(at, Event::Open(flow));
+                    }
+                    return;
+                }
+                due.advance();
+            }
             f.burst -= 1;
             f.slots -= 1;
             let line = f.drawn.take().unwrap_or_else(|| f.line());
             let Line { read, size, reply, .. } = f.lines[line as usize];
             let read = f.happens(read);
-            self.issue(flow, line, read, size.0, reply.0, now);
+            self.issue(flow, line, (read, size.0, reply.0), None, now);
         }
     }
 
-    /// A worker issues an I/O as soon as its processor is free.
-    fn issue(&mut self, flow: u32, line: u32, read: bool, size: u64, reply: u64, now: u64) {
+    /// A worker issues an I/O as soon as its processor is free: its direction, its size, and that of the reply to follow. A reply knows when its request began.
+    fn issue(&mut self, flow: u32, line: u32, (read, size, reply): (bool, u64, u64), request: Option<u64>, now: u64) {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
         let at = self.workers[f.worker as usize].work(f.submit, now);
         let marks = [at - f.submit; 6];
-        let io = self.ios.add(Io { flow, line, read, offset, size, reply, left: size, tasks: 0, marks });
+        let began = request.unwrap_or(marks[0]);
+        let io = self.ios.add(Io { flow, line, read, offset, size, reply, began, left: size, tasks: 0, marks });
         self.plan_at(at, Event::Submitted(io));
     }
 
@@ -195,9 +228,15 @@ impl Fabric {
         f.tally.finish(born, now);
         f.print = tally::print(f.print, born, now);
         f.stages.add(&io.marks, now);
-        let _ = self.latencies[f.group as usize].record((now - born) / 1000);
+        if born >= self.counting {
+            f.counts.add(io.read, io.size, now - born, &self.edges);
+            let _ = self.latencies[f.group as usize][usize::from(!io.read)].record((now - born) / 1000);
+        }
+        if io.reply == 0 && io.began >= self.counting {
+            f.counts.transactions.add(now - io.began);
+        }
         if io.reply > 0 {
-            self.issue(io.flow, io.line, !io.read, io.reply, 0, now);
+            self.issue(io.flow, io.line, (!io.read, io.reply, 0), Some(io.began), now);
         } else {
             self.free(io.flow, now);
         }

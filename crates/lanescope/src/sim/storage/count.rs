@@ -1,0 +1,171 @@
+//! What instruments count of a flow's I/Os: bytes and times by direction, transactions, and the bins of their latencies.
+//!
+//! Only what began after the counting did is in it: an I/O that was issued in the ramp is never counted (Iometer User's Guide 1.1.0, ramp up time).
+
+use crate::result::{BIN_EDGES, IoCounts, IoSide, Latencies, Times};
+use hdrhistogram::Histogram;
+
+/// Femtoseconds in a second, and in the picosecond that squares and histograms are counted in.
+const SECOND: f64 = 1e15;
+const PICO: u64 = 1000;
+
+/// Times of something: sums of fs, squares of ps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sim) struct Sums {
+    count: u64,
+    sum: u128,
+    squares: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Sums {
+    #[inline]
+    pub(in crate::sim) fn add(&mut self, fs: u64) {
+        self.min = if self.count == 0 { fs } else { self.min.min(fs) };
+        self.max = self.max.max(fs);
+        self.count += 1;
+        self.sum += fs as u128;
+        // Flows hold at most 2^16 I/Os at a time, for at most 5 h: the squares of their times stay below 2^125.
+        let ps = (fs / PICO) as u128;
+        self.squares += ps * ps;
+    }
+
+    fn times(&self) -> Times {
+        Times {
+            count: self.count,
+            sum: self.sum as f64 / SECOND,
+            squares: self.squares as f64 * 1e-24,
+            min: self.min as f64 / SECOND,
+            max: self.max as f64 / SECOND,
+        }
+    }
+}
+
+/// The counts of one flow.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Counts {
+    /// Reads, writes.
+    bytes: [u64; 2],
+    times: [Sums; 2],
+    pub(in crate::sim) transactions: Sums,
+    pub(in crate::sim) connections: Sums,
+    bins: [u64; 21],
+}
+
+impl Counts {
+    pub(in crate::sim) const fn new() -> Counts {
+        const NONE: Sums = Sums { count: 0, sum: 0, squares: 0, min: 0, max: 0 };
+        Counts { bytes: [0; 2], times: [NONE; 2], transactions: NONE, connections: NONE, bins: [0; 21] }
+    }
+
+    /// An I/O is done after so long.
+    #[inline]
+    pub(in crate::sim) fn add(&mut self, read: bool, bytes: u64, fs: u64, edges: &Edges) {
+        let way = usize::from(!read);
+        self.bytes[way] += bytes;
+        self.times[way].add(fs);
+        self.bins[edges.bin(fs)] += 1;
+    }
+
+    /// As results have them: of this flow, worker and target.
+    pub(in crate::sim) fn told(&self, flow: &str, worker: u32, target: &str) -> IoCounts {
+        let side = |way: usize| IoSide { bytes: self.bytes[way], times: self.times[way].times() };
+        IoCounts {
+            flow: flow.to_owned(),
+            worker,
+            target: target.to_owned(),
+            reads: side(0),
+            writes: side(1),
+            transactions: self.transactions.times(),
+            connections: self.connections.times(),
+            bins: self.bins,
+        }
+    }
+}
+
+/// [`BIN_EDGES`] in fs.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Edges([u64; BIN_EDGES.len()]);
+
+impl Edges {
+    pub(in crate::sim) fn new() -> Edges {
+        Edges(BIN_EDGES.map(|s| (s * SECOND).round() as u64))
+    }
+
+    /// The first bin whose edge is not reached.
+    #[inline]
+    fn bin(&self, fs: u64) -> usize {
+        self.0.partition_point(|edge| *edge <= fs)
+    }
+}
+
+/// Bits of a latency in ns that are told apart; with the 3 digits of the histogram behind it, a bin is less than 1/128 of its value wide.
+const BITS: u32 = 8;
+
+/// A histogram of ps as results have it.
+pub(in crate::sim) fn latencies(picoseconds: &Histogram<u64>) -> Latencies {
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for seen in picoseconds.iter_recorded() {
+        let most = picoseconds.highest_equivalent(seen.value_iterated_to()).div_ceil(1000);
+        let drop = (u64::BITS - most.leading_zeros()).saturating_sub(BITS + 1);
+        let edge = most | ((1 << drop) - 1);
+        match all.last_mut() {
+            Some((last, n)) if *last == edge => *n += seen.count_at_value(),
+            _ => all.push((edge, seen.count_at_value())),
+        }
+    }
+    Latencies(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::tally::histogram;
+
+    const US: u64 = 1_000_000_000;
+
+    #[test]
+    fn an_io_is_in_the_first_bin_whose_edge_it_does_not_reach() {
+        let edges = Edges::new();
+        assert_eq!([0, 50 * US - 1, 50 * US, 100 * US - 1, 100 * US].map(|t| edges.bin(t)), [0, 0, 1, 1, 2]);
+        let s = 1_000_000 * US;
+        assert_eq!(
+            [4 * s - 1, 4 * s, 5 * s, 10 * s - 1, 10 * s, u64::MAX].map(|t| edges.bin(t)),
+            [17, 18, 19, 19, 20, 20]
+        );
+    }
+
+    #[test]
+    fn sums_by_hand() {
+        let (mut c, edges) = (Counts::new(), Edges::new());
+        c.add(true, 4096, 3000 * US, &edges);
+        c.add(true, 512, 1000 * US, &edges);
+        c.add(false, 100, 40 * US, &edges);
+        let told = c.told("io", 0, "disk");
+        assert_eq!(
+            told.reads,
+            IoSide { bytes: 4608, times: Times { count: 2, sum: 4e-3, squares: 10e-6, min: 1e-3, max: 3e-3 } }
+        );
+        assert_eq!((told.writes.bytes, told.writes.times.min, told.ios()), (100, 40e-6, 3));
+        let mut bins = [0; 21];
+        (bins[0], bins[5], bins[6]) = (1, 1, 1);
+        assert_eq!(told.bins, bins);
+    }
+
+    #[test]
+    fn bins_of_latencies_are_narrow_and_hold_what_is_in_them() {
+        for ns in [0, 1, 5, 127, 128, 255, 256, 257, 1000, 54_321, 1_000_001, 999_999_937, 17_999_999_999_999] {
+            let mut h = histogram();
+            h.record(ns * 1000).expect("it grows");
+            let Latencies(bins) = latencies(&h);
+            let [(edge, 1)] = bins[..] else { panic!("{ns}: {bins:?}") };
+            assert!(edge >= ns && (edge - ns) as f64 <= ns as f64 / 128.0, "{ns} ns in the bin to {edge}");
+        }
+        let mut h = histogram();
+        (1..100_000u64).for_each(|ns| h.record(ns * 977).expect("it grows"));
+        let Latencies(bins) = latencies(&h);
+        assert!(bins.is_sorted_by(|a, b| a.0 < b.0));
+        assert_eq!(bins.iter().map(|b| b.1).sum::<u64>(), 99_999);
+    }
+}
