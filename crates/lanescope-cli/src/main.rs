@@ -53,6 +53,8 @@ enum Command {
     Need(commands::need::Need),
     /// A real table of IMB or OSU beside what is worked out and simulated
     Compare(commands::compare::Compare),
+    /// Run a job file of fio on a machine; results as fio prints them
+    Fio(commands::fio::Fio),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -164,6 +166,7 @@ fn main() -> ExitCode {
         Command::Wire(a) => commands::wire::main(&a),
         Command::Need(a) => commands::need::main(&a),
         Command::Compare(a) => commands::compare::main(&a),
+        Command::Fio(a) => commands::fio::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

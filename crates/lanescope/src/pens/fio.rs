@@ -464,7 +464,13 @@ mod tests {
 
     #[test]
     fn what_threads_count_is_added_up() {
-        let times = |n: u64, each: f64| Times { count: n, sum: n as f64 * each, squares: n as f64 * each * each, min: each, max: each };
+        let times = |n: u64, each: f64| Times {
+            count: n,
+            sum: n as f64 * each,
+            squares: n as f64 * each * each,
+            min: each,
+            max: each,
+        };
         let counts = |n: u64, each: f64| IoCounts {
             reads: crate::result::IoSide { bytes: n * 4096, times: times(n, each) },
             ..IoCounts::default()
@@ -476,7 +482,9 @@ mod tests {
         let mut file = JobFile::default();
         let mut d = crate::diagnostic::Diagnostics::default();
         let source = d.add_source("a.fio", "[a]\nrw=randread\ndirect=1\npercentile_list=30:99\n");
-        file.jobs.extend(crate::import::fio::job::read(&mut d, source, false, &mut |_| Err(String::new())).expect("a job").jobs);
+        file.jobs.extend(
+            crate::import::fio::job::read(&mut d, source, false, &mut |_| Err(String::new())).expect("a job").jobs,
+        );
         let e = entry(&file.jobs[0], &sum, 1.2);
         let s = &e.sides[0];
         assert_eq!((s.ios, s.bytes, s.per_second, s.runtime), (1500, 1500 * 4096, 1500.0, 1000));
@@ -485,7 +493,11 @@ mod tests {
         // Eight to fifteen, and one.
         assert!((e.depths[3] - 200.0 / 3.0).abs() < 1e-9 && (e.depths[0] - 100.0 / 3.0).abs() < 1e-9, "{:?}", e.depths);
         // 2 ms and 10 ms are the last of their bins.
-        assert!((e.spread[20] - 100.0 / 3.0).abs() < 1e-9 && (e.spread[22] - 200.0 / 3.0).abs() < 1e-9, "{:?}", e.spread);
+        assert!(
+            (e.spread[20] - 100.0 / 3.0).abs() < 1e-9 && (e.spread[22] - 200.0 / 3.0).abs() < 1e-9,
+            "{:?}",
+            e.spread
+        );
         let mean: f64 = (1000.0 * 10e6 + 500.0 * 2e6) / 1500.0;
         assert!((s.lat.mean - mean).abs() < 1e-3);
         // Two values, 8 ms apart: sqrt(1/3 x 2/3) x 8 ms.

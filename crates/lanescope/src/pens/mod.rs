@@ -6,6 +6,7 @@ pub mod compare;
 pub mod diff;
 pub mod fio;
 pub mod instrument;
+pub mod ios;
 pub mod pcapng;
 pub mod svg;
 pub mod text;

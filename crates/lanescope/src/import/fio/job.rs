@@ -530,10 +530,13 @@ impl Reader<'_> {
             "loops" => drop(number("a number of times")?),
             "nrfiles" => d.count = number("a number of files")?.max(1),
             "runtime" => {
-                let time = value::time(text, S).ok_or_else(|| need("a time up to 5 h: 60, 500ms, 2m"))?;
+                let time = value::time(text, S).ok_or_else(|| need("a time: 60, 500ms, 2m"))?;
+                if time == Time::MAX {
+                    self.once(name, Some(span), "runtime: a simulated clock goes to 5 h, no further", "");
+                }
                 d.job.runtime = Some(time).filter(|t| *t > Time::ZERO);
             }
-            "ramp_time" => d.job.ramp = value::time(text, S).ok_or_else(|| need("a time up to 5 h: 60, 500ms, 2m"))?,
+            "ramp_time" => d.job.ramp = value::time(text, S).ok_or_else(|| need("a time: 60, 500ms, 2m"))?,
             "startdelay" => {
                 let (first, _) = text.split_once('-').unwrap_or((text, ""));
                 value::time(first, S).ok_or_else(|| need("a time: 60, 500ms, 2m"))?;

@@ -301,7 +301,7 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let largest = job.sizes.iter().flatten().map(|s| s.0).max().unwrap_or(0);
     if let Some(size) = size.filter(|n| *n > room) {
         warn(
-            format!("job {}: {} on {volume}, which holds {whole}", job.name, Bytes(size)),
+            format!("a region of {} on {volume}, which holds {whole}", Bytes(size)),
             "all that the volume has is used",
         );
     }

@@ -47,7 +47,7 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     }
 }
 
-/// A time; a number alone is in `unit` fs.
+/// A time; a number alone is in `unit` fs. What is too long for a clock of 5 h is as long as that.
 pub(super) fn time(text: &str, unit: u64) -> Option<Time> {
     let text = text.trim().to_ascii_lowercase();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -59,11 +59,12 @@ pub(super) fn time(text: &str, unit: u64) -> Option<Time> {
         "s" | "sec" => S,
         "m" | "min" => 60 * S,
         "h" | "hour" => 3600 * S,
-        "d" | "day" => 86_400 * S,
+        // Longer than the clock by itself.
+        "d" | "day" => u64::MAX,
         _ => return None,
     };
-    let fs = number.parse::<u64>().ok()?.checked_mul(unit)?;
-    Some(Time::from_fs(fs)).filter(|t| *t <= Time::MAX)
+    let fs = number.parse::<u64>().ok()?.saturating_mul(unit);
+    Some(Time::from_fs(fs.min(Time::MAX.fs())))
 }
 
 /// A microsecond, in fs.
@@ -146,7 +147,7 @@ mod tests {
         let us = |text: &str, unit: u64| time(text, unit).map(|t| t.fs() / US);
         assert_eq!((us("5", S), us("5", US), us("20ms", S)), (Some(5_000_000), Some(5), Some(20_000)));
         assert_eq!((us("2m", S), us("1h", US), us("7usec", S)), (Some(120_000_000), Some(3_600_000_000), Some(7)));
-        assert_eq!((time("1w", S), time("", S), time("9d", S)), (None, None, None));
+        assert_eq!((time("1w", S), time("", S), time("9d", S)), (None, None, Some(Time::MAX)));
     }
 
     #[test]
