@@ -55,6 +55,8 @@ enum Command {
     Compare(commands::compare::Compare),
     /// Run a job file of fio on a machine; results as fio prints them
     Fio(commands::fio::Fio),
+    /// Run IOzone's tests on a machine; results as IOzone prints them
+    Iozone(commands::iozone::Iozone),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -167,6 +169,7 @@ fn main() -> ExitCode {
         Command::Need(a) => commands::need::main(&a),
         Command::Compare(a) => commands::compare::main(&a),
         Command::Fio(a) => commands::fio::main(&a),
+        Command::Iozone(a) => commands::iozone::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

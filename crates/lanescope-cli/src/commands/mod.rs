@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod fio;
 pub(crate) mod instrument;
+pub(crate) mod iozone;
 pub(crate) mod library;
 pub(crate) mod need;
 mod series;

@@ -170,7 +170,8 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
             before += b.1;
             before >= want
         });
-        found.map_or(0, |b| b.0)
+        // A bin's edge may lie behind all that is in it.
+        found.map_or(0, |b| b.0).min((times.max * 1e9).round() as u64)
     };
     let n = times.count as f64;
     let variance = if times.count > 1 { (times.squares - times.sum * times.sum / n) / (n - 1.0) } else { 0.0 };

@@ -7,6 +7,7 @@ pub mod diff;
 pub mod fio;
 pub mod instrument;
 pub mod ios;
+pub mod iozone;
 pub mod pcapng;
 pub mod svg;
 pub mod text;
