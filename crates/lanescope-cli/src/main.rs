@@ -51,7 +51,7 @@ enum Command {
     Wire(commands::wire::Wire),
     /// What would carry a wanted rate: lanes, generation, tags, outstanding, completion size
     Need(commands::need::Need),
-    /// A real table of IMB or OSU beside what is worked out and simulated
+    /// A real result of IMB, OSU, fio, IOzone or Iometer beside what is worked out and simulated
     Compare(commands::compare::Compare),
     /// Run a job file of fio on a machine; results as fio prints them
     Fio(commands::fio::Fio),
