@@ -6,6 +6,7 @@
 pub mod fio;
 pub mod goal;
 pub mod imb;
+pub mod iometer;
 pub mod iozone;
 mod machine;
 pub mod osu;

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod diff;
 pub mod fio;
 pub mod instrument;
+pub mod iometer;
 pub mod ios;
 pub mod iozone;
 pub mod pcapng;
