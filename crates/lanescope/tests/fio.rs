@@ -148,15 +148,27 @@ fn odd_shapes_of_access_are_kept() {
         text.lines().find_map(|l| l.strip_prefix("access = ")).unwrap_or_default().to_owned()
     };
     assert_eq!(access("rw=read:4k"), "{ size = \"4 KiB\", read = \"100 %\", random = \"0 %\", align = \"8 KiB\" }");
-    assert_eq!(access("rw=randread:8"), "{ size = \"4 KiB\", read = \"100 %\", random = \"12.5 %\", align = \"4 KiB\" }");
-    assert_eq!(access("rw=randwrite\nbs=512\npercentage_random=50"), "{ size = \"512 B\", read = \"0 %\", random = \"50 %\" }");
-    assert_eq!(access("readwrite=readwrite\nrwmixwrite=60\nblocksize=1m"), "{ size = \"1 MiB\", read = \"40 %\", random = \"0 %\" }");
+    assert_eq!(
+        access("rw=randread:8"),
+        "{ size = \"4 KiB\", read = \"100 %\", random = \"12.5 %\", align = \"4 KiB\" }"
+    );
+    assert_eq!(
+        access("rw=randwrite\nbs=512\npercentage_random=50"),
+        "{ size = \"512 B\", read = \"0 %\", random = \"50 %\" }"
+    );
+    assert_eq!(
+        access("readwrite=readwrite\nrwmixwrite=60\nblocksize=1m"),
+        "{ size = \"1 MiB\", read = \"40 %\", random = \"0 %\" }"
+    );
     // Shares of three sizes in two directions add up to 100 % whatever is rounded.
     let text = scenarios("[a]\nrw=randrw\nrwmixread=33\nbssplit=1k:2k:4k,8k:16k:32k\n")[0].test.text.clone();
-    let shares: f64 = text.match_indices("share = \"").map(|(at, m)| {
-        let rest = &text[at + m.len()..];
-        rest[..rest.find(' ').expect("a unit")].parse::<f64>().expect("a number")
-    }).sum();
+    let shares: f64 = text
+        .match_indices("share = \"")
+        .map(|(at, m)| {
+            let rest = &text[at + m.len()..];
+            rest[..rest.find(' ').expect("a unit")].parse::<f64>().expect("a number")
+        })
+        .sum();
     assert!((shares - 100.0).abs() < 1e-9, "{text}");
 }
 
@@ -171,9 +183,14 @@ fn files_find_their_volumes() {
     assert_eq!(volumes(two, &[("/dev/sda", "lun.1")]), Ok(vec!["lun.1".into(), "lun.0".into(), "lun.1".into()]));
     assert_eq!(volumes("[a]\nfilename=/dev/sda:/dev/sdb\n", &[]), Ok(vec!["lun.0+lun.1".into()]));
     assert_eq!(volumes("[a]\nfilename=0000\\:01\\:00.0\n", &[("0000:01:00.0", "lun.1")]), Ok(vec!["lun.1".into()]));
-    assert_eq!(volumes("[a]\ndirectory=/d\n[b]\ndirectory=/d\n", &[("b", "lun.1")]), Ok(vec!["lun.0".into(), "lun.1".into()]));
+    assert_eq!(
+        volumes("[a]\ndirectory=/d\n[b]\ndirectory=/d\n", &[("b", "lun.1")]),
+        Ok(vec!["lun.0".into(), "lun.1".into()])
+    );
     let three = "[a]\nfilename=x:y:z\n";
-    assert!(volumes(three, &[]).is_err_and(|e| e.contains("3 files, the machine has 2 volumes") && e.contains("--map")));
+    assert!(
+        volumes(three, &[]).is_err_and(|e| e.contains("3 files, the machine has 2 volumes") && e.contains("--map"))
+    );
     assert_eq!(volumes(three, &[("z", "lun.0")]).map_err(|_| ()), Err(()));
     assert_eq!(volumes(three, &[("z", "lun.0"), ("y", "lun.0")]), Ok(vec!["lun.1+lun.0".into()]));
     assert!(volumes(two, &[("/dev/sdx", "lun.1")]).is_err_and(|e| e.contains("did you mean /dev/sda")));
@@ -181,7 +198,10 @@ fn files_find_their_volumes() {
     // More than there is: what there is.
     let (runs, said) = runs(&right("[a]\nsize=2g\noffset=90%\n"), &[], false);
     let text = &runs.expect("a run")[0].test.text;
-    assert!(said.to_string().contains("2 GiB on lun.0, which holds 1 GiB") && text.contains("start = \"966367641 B\""), "{text}");
+    assert!(
+        said.to_string().contains("2 GiB on lun.0, which holds 1 GiB") && text.contains("start = \"966367641 B\""),
+        "{text}"
+    );
     assert!(!text.contains("file ="), "{text}");
 }
 
@@ -215,7 +235,10 @@ fn mistakes_have_their_place() {
     let (file, said) = jobs("[a]\nsync=1\nzonemode=zbd\n[b]\nsync=1\nzonemode=none\n", false);
     assert!(file.is_some());
     let said = said.to_string();
-    assert!(said.contains("t.fio:2:1: warning: sync is not modelled") && said.matches("sync is not").count() == 1, "{said}");
+    assert!(
+        said.contains("t.fio:2:1: warning: sync is not modelled") && said.matches("sync is not").count() == 1,
+        "{said}"
+    );
     let (file, said) = jobs("[a]\niodepth=8\nrw=${RW}\n", false);
     assert_eq!(file.map(|f| (f.jobs[0].depth, f.jobs[0].rw.clone())), Some((1, "read".into())));
     let said = said.to_string();
@@ -266,7 +289,8 @@ fn all_real_job_files_are_read() {
         seen += 1;
         let text = std::fs::read_to_string(entry.path()).expect("a text");
         let (file, said) = jobs(&text, false);
-        let refused = REFUSED.iter().find(|r| r.0 == name).map(|r| r.1).or((name == "ex-zipf.fio").then_some("it does no I/O"));
+        let refused =
+            REFUSED.iter().find(|r| r.0 == name).map(|r| r.1).or((name == "ex-zipf.fio").then_some("it does no I/O"));
         let Some(file) = file else {
             let why = refused.unwrap_or_else(|| panic!("{name}: {said}"));
             assert!(said.to_string().contains(why), "{name}: {said}");
@@ -380,9 +404,12 @@ fn every_key_of_a_real_file_is_in_ours_with_its_type() {
         assert_eq!(more, ["/lanescope"], "{name}");
         // Keys stand in fio's order.
         let order = |text: &str| {
-            let keys = text.lines().filter_map(|l| l.trim().strip_prefix('"')?.split_once("\" : ").map(|k| k.0.to_owned()));
+            let keys =
+                text.lines().filter_map(|l| l.trim().strip_prefix('"')?.split_once("\" : ").map(|k| k.0.to_owned()));
             let mut known = BTreeSet::new();
-            let names = |k: &String| !k.starts_with(|c: char| c.is_ascii_digit()) && real.keys().any(|p| p.ends_with(k.as_str()));
+            let names = |k: &String| {
+                !k.starts_with(|c: char| c.is_ascii_digit()) && real.keys().any(|p| p.ends_with(k.as_str()))
+            };
             keys.filter(names).filter(|k| known.insert(k.clone())).filter(|k| !k.contains("option")).collect::<Vec<_>>()
         };
         let (theirs, own) = (order(&text), order(&pens::fio::json(&ours, plus)));
@@ -394,8 +421,20 @@ fn every_key_of_a_real_file_is_in_ours_with_its_type() {
 }
 
 /// Names that options and keys of results share, or that stand among options.
-const OPTIONS: [&str; 12] =
-    ["rw", "bs", "iodepth", "numjobs", "rate", "size", "direct", "runtime", "filename", "ioengine", "name", "rwmixread"];
+const OPTIONS: [&str; 12] = [
+    "rw",
+    "bs",
+    "iodepth",
+    "numjobs",
+    "rate",
+    "size",
+    "direct",
+    "runtime",
+    "filename",
+    "ioengine",
+    "name",
+    "rwmixread",
+];
 
 #[test]
 fn real_results_are_read() {
@@ -408,18 +447,29 @@ fn real_results_are_read() {
     assert_eq!((said.as_str(), rw.version.as_str(), rw.entries.len()), ("", "fio-3.33", 2));
     let side = &rw.entries[0].sides[0];
     assert_eq!((side.ios, side.bytes, side.rate, side.runtime), (193_878, 794_189_824, 158_806_203.0, 5001));
-    assert_eq!((side.lat.min, side.clat.percentiles.len(), side.clat.percentiles[16]), (37_074, 17, (99.99, 26_869_760)));
+    assert_eq!(
+        (side.lat.min, side.clat.percentiles.len(), side.clat.percentiles[16]),
+        (37_074, 17, (99.99, 26_869_760))
+    );
     assert_eq!(side.clat.bins[0], (20_352, 1));
     assert_eq!((rw.disks[0].name.as_str(), rw.disks[0].ios), ("vda", [233_201, 104_910]));
     // The load is in the results: the same job file again.
     let again = right(&fio::json::load_of(&rw));
     let real = right(&std::fs::read_to_string(dir.join("randrw.fio")).expect("a text"));
-    let facts = |f: &JobFile| f.jobs.iter().map(|j| (j.name.clone(), j.rw.clone(), j.read, j.sizes.clone(), j.depth, j.clones, j.rate, j.group)).collect::<Vec<_>>();
+    let facts = |f: &JobFile| {
+        f.jobs
+            .iter()
+            .map(|j| (j.name.clone(), j.rw.clone(), j.read, j.sizes.clone(), j.depth, j.clones, j.rate, j.group))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(facts(&again), facts(&real));
     let (status, said) = read("status-interval.json");
     assert!(said.contains("7 documents"), "{said}");
     assert!(status.entries[0].sides[0].runtime >= 5000, "{:?}", status.entries[0].sides[0].runtime);
-    assert_eq!(read("iometer-like.json").0.entries[0].options.iter().find(|o| o.0 == "ba").map(|o| o.1.as_str()), Some("512"));
+    assert_eq!(
+        read("iometer-like.json").0.entries[0].options.iter().find(|o| o.0 == "ba").map(|o| o.1.as_str()),
+        Some("512")
+    );
 }
 
 #[test]

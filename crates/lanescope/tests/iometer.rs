@@ -72,7 +72,21 @@ fn a_set_up_that_is_cut_anywhere_is_no_set_up() {
 
 /// Bytes without sense, but with the characters that lines and keys are made of.
 fn noise(bytes: usize) -> String {
-    let words = ["'", "\n", "Version 1.1.0\n", "'Target\n\t", "Access", ",", "DISK", "7", " ", "'Worker\n", "ß", "'END manager list\n", "'MANAGER LIST"];
+    let words = [
+        "'",
+        "\n",
+        "Version 1.1.0\n",
+        "'Target\n\t",
+        "Access",
+        ",",
+        "DISK",
+        "7",
+        " ",
+        "'Worker\n",
+        "ß",
+        "'END manager list\n",
+        "'MANAGER LIST",
+    ];
     let (mut state, mut out) = (1u64, String::with_capacity(bytes + 32));
     while out.len() < bytes {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -85,7 +99,13 @@ fn noise(bytes: usize) -> String {
 fn noise_is_refused_at_once() {
     let text = noise(4 << 20);
     let begin = std::time::Instant::now();
-    for text in [text.as_str(), &text.replace('\n', " "), &text.replace('\'', ""), &"\n".repeat(4 << 20), &"'\n".repeat(2 << 20)] {
+    for text in [
+        text.as_str(),
+        &text.replace('\n', " "),
+        &text.replace('\'', ""),
+        &"\n".repeat(4 << 20),
+        &"'\n".repeat(2 << 20),
+    ] {
         let (setup, said) = read(text, false);
         assert!(setup.is_none() && said.count() <= 40, "{said}");
         let _ = read(text, true);

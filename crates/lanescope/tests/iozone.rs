@@ -28,9 +28,12 @@ fn of(text: &str) -> (Option<Output>, String) {
 
 #[test]
 fn whole_tables_are_read() {
-    for (name, version, rows) in
-        [("ext4_1.iozone", "3.327", 156), ("ext4_2.iozone", "3.327", 156), ("xfs1.iozone", "3.327", 156), ("iozone2csv-sample.out", "3.434", 8)]
-    {
+    for (name, version, rows) in [
+        ("ext4_1.iozone", "3.327", 156),
+        ("ext4_2.iozone", "3.327", 156),
+        ("xfs1.iozone", "3.327", 156),
+        ("iozone2csv-sample.out", "3.434", 8),
+    ] {
         let Some((text, output, said)) = read(name) else { return };
         assert_eq!((said.as_str(), output.version.as_str(), output.unit), ("", version, Unit::Kib), "{name}");
         let printed = text.lines().filter(|l| l.trim_start().starts_with(|c: char| c.is_ascii_digit())).count();
@@ -42,7 +45,10 @@ fn whole_tables_are_read() {
     }
     let Some((_, ext4, _)) = read("ext4_1.iozone") else { return };
     let first = &ext4.rows[0];
-    assert_eq!((first.file, first.record, first.values[0], first.values[12]), (4096, 4096, Some(200_191.0), Some(67_977.0)));
+    assert_eq!(
+        (first.file, first.record, first.values[0], first.values[12]),
+        (4096, 4096, Some(200_191.0), Some(67_977.0))
+    );
     // Small records of large files are not there.
     assert!(ext4.rows.iter().all(|r| r.file < 32 << 20 || r.record >= 64 << 10));
     // The ladder is what `-n 4k -g 4096m` runs.

@@ -190,8 +190,12 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let table = import::instrument(&mut diagnostics, source);
     output::diagnostics(&diagnostics);
     let real = points(&table.ok_or(None)?);
-    let scenario = Scenario { file: a.scenario.clone(), sets: a.sets.clone(), json: a.json, csv: false };
-    let (plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
+    let scenario = Scenario { file: a.on.machine.clone(), sets: a.on.sets.clone(), json: a.json, csv: false };
+    let (mut plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
+    if a.on.full {
+        plan.stop = plan.stop.whole();
+    }
+    plan.stop.seed = a.on.seed.unwrap_or(plan.stop.seed);
     let chosen = chosen(&plan, a.flow.as_deref())?;
     let mut report = estimate(&plan, &diagnostics);
     if !a.on.estimate {

@@ -59,7 +59,13 @@ fn rows(name: &str, side: &str, real: Ios, came: &Came, of: impl Fn(&[Ios; 2]) -
     ];
     let row = |(what, quantity, value): (&str, Quantity, fn(&Ios) -> f64)| {
         let what = format!("{side} {what}").trim_start().to_owned();
-        Row::new((name, what, quantity), value(&real), Some(value(&estimate)), simulated.as_ref().map(value), by.clone())
+        Row::new(
+            (name, what, quantity),
+            value(&real),
+            Some(value(&estimate)),
+            simulated.as_ref().map(value),
+            by.clone(),
+        )
     };
     values.into_iter().filter(|v| v.2(&real) > 0.0).map(row).collect()
 }
@@ -95,7 +101,10 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
     let mut entries: Vec<(&Entry, [Ios; 2])> = Vec::new();
     for entry in &real.entries {
         let now = ios(entry);
-        match entries.last_mut().filter(|(b, _)| (&b.name, b.group, &b.options) == (&entry.name, entry.group, &entry.options)) {
+        match entries
+            .last_mut()
+            .filter(|(b, _)| (&b.name, b.group, &b.options) == (&entry.name, entry.group, &entry.options))
+        {
             Some((_, sum)) => *sum = [sum[0].plus(&now[0]), sum[1].plus(&now[1])],
             None => entries.push((entry, now)),
         }
@@ -141,16 +150,28 @@ fn of_iozone(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Re
     for block in &real.blocks {
         match iozone::measure(&real, block) {
             Some(rung) => {
-                let of = format!("{} {}, {} each in records of {}", block.processes, block.name, Bytes(rung.file), Bytes(rung.record));
+                let of = format!(
+                    "{} {}, {} each in records of {}",
+                    block.processes,
+                    block.name,
+                    Bytes(rung.file),
+                    Bytes(rung.record)
+                );
                 wanted.push((of, "throughput".into(), real.unit.rate(block.children, rung.record), rung));
             }
-            None => left.push(format!("{} {}: the sizes of file and record are not known, or the test is not simulated", block.processes, block.name)),
+            None => left.push(format!(
+                "{} {}: the sizes of file and record are not known, or the test is not simulated",
+                block.processes, block.name
+            )),
         }
     }
-    let blank = (0..HEADS.len()).filter(|c| iozone::column(*c).is_none() && real.rows.iter().any(|r| r.values[*c].is_some()));
+    let blank =
+        (0..HEADS.len()).filter(|c| iozone::column(*c).is_none() && real.rows.iter().any(|r| r.values[*c].is_some()));
     left.extend(blank.map(|c| format!("{} report: the test is not simulated", HEADS[c].2.to_lowercase())));
     if !real.direct && !real.rows.is_empty() {
-        eprintln!("note: a simulated host has no page cache; of a file that fits into memory, IOzone without -I measures that");
+        eprintln!(
+            "note: a simulated host has no page cache; of a file that fits into memory, IOzone without -I measures that"
+        );
     }
     let rungs: Vec<Rung> = wanted.iter().map(|w| w.3).collect();
     let (code, done) = climb(&a.on, &rungs, &place);
@@ -200,12 +221,21 @@ fn setup(rows: &[CsvRow], specs: &[Spec]) -> Option<Setup> {
     let busy = managers.iter().any(|m| m.workers.iter().any(|w| !w.targets.is_empty()));
     // Long enough to be a time; the text says what is simulated.
     let test = TestSetup { run_time: [0, 0, 1], ..TestSetup::default() };
-    busy.then(|| Setup { version: "1.1.0".into(), test: Some(test), specs: specs.to_vec(), managers, ..Setup::default() })
+    busy.then(|| Setup {
+        version: "1.1.0".into(),
+        test: Some(test),
+        specs: specs.to_vec(),
+        managers,
+        ..Setup::default()
+    })
 }
 
 /// The time of a test as `[run]`.
 fn length(on: &On, row: &CsvRow) -> String {
-    let (ios, rate) = (row.get(Column::Reads).unwrap_or(0.0) + row.get(Column::Writes).unwrap_or(0.0), row.get(Column::Iops).unwrap_or(0.0));
+    let (ios, rate) = (
+        row.get(Column::Reads).unwrap_or(0.0) + row.get(Column::Writes).unwrap_or(0.0),
+        row.get(Column::Iops).unwrap_or(0.0),
+    );
     let seconds = if rate > 0.0 { (ios / rate).clamp(0.001, 18_000.0) } else { 60.0 };
     match on.full {
         true => format!("[run]\nfor = \"{seconds:.3} s\"\nwarmup = \"0 s\"\n"),
@@ -246,14 +276,20 @@ fn of_iometer(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> R
     }
     output::diagnostics(&d);
     let mut all = Vec::new();
-    let code = if tests.is_empty() { crate::ANSWERED } else {
+    let code = if tests.is_empty() {
+        crate::ANSWERED
+    } else {
         a.on.run(&tests, |i, answered| {
             let (row, flows) = &behind[i];
             let each = flows.iter().filter_map(|f| came(&answered.plan, &answered.report, f));
             let Some(came) = each.reduce(|a, b| a.plus(&b)) else { return };
             let value = |column: Column| row.get(column).unwrap_or(0.0);
             let mib = f64::from(1 << 20);
-            let real = Ios { per_second: value(Column::Iops), rate: value(Column::MibPerSecond) * mib, latency: value(Column::Average) / 1e3 };
+            let real = Ios {
+                per_second: value(Column::Iops),
+                rate: value(Column::MibPerSecond) * mib,
+                latency: value(Column::Average) / 1e3,
+            };
             all.extend(rows(&tests[i].title, "", real, &came, |s| s[0].plus(&s[1])));
         })
     };

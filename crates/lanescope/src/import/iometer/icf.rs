@@ -241,7 +241,11 @@ impl<'t> Reader<'_, 't> {
     fn file(mut self) -> Option<Setup> {
         let mut setup = Setup::default();
         let Some(first) = self.peek() else {
-            self.reading.error((0, 0), "there is nothing in it", "a set-up of Iometer begins with a line Version 1.1.0");
+            self.reading.error(
+                (0, 0),
+                "there is nothing in it",
+                "a set-up of Iometer begins with a line Version 1.1.0",
+            );
             return None;
         };
         match version(first.text) {
@@ -259,7 +263,10 @@ impl<'t> Reader<'_, 't> {
         let mut seen = [false; 4];
         loop {
             let Some(line) = self.peek() else {
-                self.missing("the file ends without its version line", "is it cut short? the last line is like the first");
+                self.missing(
+                    "the file ends without its version line",
+                    "is it cut short? the last line is like the first",
+                );
                 break;
             };
             let _ = self.take();
@@ -269,7 +276,11 @@ impl<'t> Reader<'_, 't> {
                     self.fault(line, message, "is the file cut short, or made of two?");
                 }
                 if let Some(more) = self.peek() {
-                    self.fault(more, "there is more behind the last line", "a set-up ends with its second line Version");
+                    self.fault(
+                        more,
+                        "there is more behind the last line",
+                        "a set-up ends with its second line Version",
+                    );
                 }
                 break;
             }
@@ -289,7 +300,8 @@ impl<'t> Reader<'_, 't> {
             }
         }
         if !seen.contains(&true) {
-            let hint = "a set-up of Iometer has sections 'TEST SETUP, 'RESULTS DISPLAY, 'ACCESS SPECIFICATIONS, 'MANAGER LIST";
+            let hint =
+                "a set-up of Iometer has sections 'TEST SETUP, 'RESULTS DISPLAY, 'ACCESS SPECIFICATIONS, 'MANAGER LIST";
             self.reading.error(beginning(self.text, 0), "no section of a set-up of Iometer", hint);
             return None;
         }
