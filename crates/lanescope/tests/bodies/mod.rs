@@ -6,6 +6,7 @@
 // Each user of this file takes what it needs, from a crate of its own.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod instruments;
 pub mod invariants;
 pub mod programs;
 pub mod simulated;
@@ -25,7 +26,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 10] = [
+pub const TARGETS: [(&str, Body); 13] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -36,6 +37,9 @@ pub const TARGETS: [(&str, Body); 10] = [
     ("goal", programs::goal),
     ("imb", programs::imb),
     ("osu", programs::osu),
+    ("fio_job", instruments::fio_job),
+    ("fio_json", instruments::fio_json),
+    ("iozone", instruments::iozone),
 ];
 
 /// A small valid scenario, for what needs one beside its own input.
