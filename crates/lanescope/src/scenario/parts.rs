@@ -1,7 +1,7 @@
 //! One part's table, taken apart: what kind it is, and of an adapter which keys are its own and which those of the device that its host sees.
 
 use super::keys::{
-    self, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
+    self, Ssd, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
     HostBridge, InfinibandSwitch, Key, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, STATION,
     Station, Switch,
 };
@@ -121,6 +121,7 @@ pub(super) fn read_part(
         }
         Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
         Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
+        Ok(PartKind::Ssd) => Ssd::read(diagnostics, table, span).map(StoreKeys::Ssd).map(AnyKeys::Storage),
         Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
