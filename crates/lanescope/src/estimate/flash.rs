@@ -3,7 +3,7 @@
 //! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every program were full. The time of a
 //! command alone is the least: pages on different channels. With others outstanding, reads wait at channels and link as mean-value analysis has it (Reiser,
 //! Lavenberg: JACM 27, 1980, with the mean rest of a constant service), all of one kind and pages anywhere; writes share programs by halves: while
-//! one half of those outstanding is programmed, the other waits. Not in it: sequential reads that meet on a page's channel, mixes of kinds.
+//! one half of those outstanding is programmed, the other waits. Not in it: mixes of kinds.
 
 use super::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
@@ -116,7 +116,9 @@ pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, 
     let step = gcd(kind.step.max(1), k.page.typical.0.max(1)) as f64;
     let touched = 1.0 + (kind.bytes - step).max(0.0) / k.page.typical.f64();
     let last = (1..=touched.round() as u64).take(PLACES as usize).map(|i| 1.0 / i as f64).sum::<f64>();
-    let channels = k.channels.at(corner).get() as f64;
+    let all = k.channels.at(corner).get() as f64;
+    // Commands that follow one another lie side by side: so many pages, and no more channels.
+    let channels = if kind.random > 0.0 { all } else { all.min(1.0 + n as f64 * kind.bytes / k.page.typical.f64()) };
     let service = kind.bytes / touched / k.channel_rate.at(corner).bytes();
     let wire = link.read(kind.bytes.round() as u64).to_initiator as f64 / link.rate.bytes();
     let (mut at_channel, mut at_link, mut time) = (0.0_f64, 0.0_f64, alone);

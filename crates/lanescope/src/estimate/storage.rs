@@ -126,7 +126,7 @@ pub(super) struct Kind {
     count: f64,
     pub(super) bytes: f64,
     pub(super) read: bool,
-    random: f64,
+    pub(super) random: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
     swept: f64,
     /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.

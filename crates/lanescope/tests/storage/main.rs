@@ -5,6 +5,7 @@ mod by_hand;
 mod common;
 mod iometer;
 mod laws;
+mod ssd;
 mod theory;
 mod wrong;
 
