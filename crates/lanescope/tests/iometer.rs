@@ -136,7 +136,10 @@ fn real_results_come_out_as_they_were() {
         near((get(Column::BytesRead) + get(Column::BytesWritten)) / ticks / 1048576.0, get(Column::MibPerSecond));
         near(get(Column::Iops) / get(Column::Cpu), get(Column::Effectiveness));
         let raw = get(Column::RawRead) + get(Column::RawWrite);
-        near(raw / get(Column::ProcessorSpeed) / (get(Column::Reads) + get(Column::Writes)) * 1e3, get(Column::Average));
+        near(
+            raw / get(Column::ProcessorSpeed) / (get(Column::Reads) + get(Column::Writes)) * 1e3,
+            get(Column::Average),
+        );
         let processors = test.rows.iter().filter(|r| r.kind == RowKind::Processor).filter_map(|r| r.get(Column::Cpu));
         near(processors.sum::<f64>() / 8.0, get(Column::Cpu));
     }

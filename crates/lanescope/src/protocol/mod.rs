@@ -8,4 +8,5 @@ pub mod fibre_channel;
 pub mod infiniband;
 pub mod pci;
 pub mod pcie;
+pub mod sas;
 pub mod scsi;

@@ -546,7 +546,8 @@ impl<'a> Mapping<'a> {
             self.hosts[m] = found.inspect(|h| _ = taken.insert(h.name.as_str()));
         }
         // Who maps a manager to a host may mean that two share it.
-        let (free, shared): (Vec<&Host>, Vec<&Host>) = machine.hosts.iter().partition(|h| !taken.contains(h.name.as_str()));
+        let (free, shared): (Vec<&Host>, Vec<&Host>) =
+            machine.hosts.iter().partition(|h| !taken.contains(h.name.as_str()));
         let mapped = |h: &&Host| map.iter().any(|(_, to)| *to == h.name);
         let mut free = free.into_iter().chain(shared.into_iter().filter(mapped));
         for &m in active.iter().filter(|&&m| setup.managers.get(m).is_some()) {
