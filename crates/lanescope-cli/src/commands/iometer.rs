@@ -1,6 +1,7 @@
 //! `iometer`: a set-up of Iometer run on a simulated machine, its results in Iometer's own form, and set-ups written.
 
 use super::instrument::{Answered, On};
+use super::live::{Live, View};
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, output};
 use clap::{Args, ValueEnum};
 use lanescope::diagnostic::Diagnostics;
@@ -12,7 +13,7 @@ use lanescope::pens::iometer::{self, Counted, Finished, PERCENTILES, Spread, Who
 use lanescope::plan::Plan;
 use lanescope::result::Report;
 use lanescope::scenario::keys::Line;
-use lanescope::units::digits;
+use lanescope::units::{Time, digits};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -21,6 +22,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of a set-up at most.
 const MOST_SETUP: usize = 16 << 20;
+/// Time between two updates of the live display at least.
+const LEAST_EVERY: Duration = Duration::from_millis(10);
 /// Characters of a test's title in a line.
 const TITLE: usize = 60;
 
@@ -84,6 +87,9 @@ pub(crate) struct Iometer {
     /// Start of all random numbers
     #[arg(long)]
     seed: Option<u32>,
+    /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often: --live=0.5s; without it as the set-up says, or every second
+    #[arg(long, value_name = "EVERY", num_args = 0..=1, require_equals = true, conflicts_with_all = ["estimate", "show", "save"])]
+    live: Option<Option<String>>,
 }
 
 /// An error with nothing to say has been told.
@@ -175,13 +181,21 @@ fn run(a: &Iometer) -> Told<u8> {
     if !a.json {
         output::print(&heads(width));
     }
-    let code = on.run(&list, |i, Answered { report, .. }| {
+    let each = |i: usize, Answered { report, .. }| {
         let i = numbers[i];
         if !a.json {
             output::print(&line(&setup, &all[i], i, &report, width));
         }
         done.insert(i, (report, stamp(SystemTime::now())));
-    });
+    };
+    let code = match live(a, &setup)? {
+        None => on.run(&list, each),
+        Some(mut live) => {
+            let (all, numbers, list) = (&all, &numbers, &list);
+            let title = |i: usize| format!("test {} of {}: {}", i + 1, list.len(), list[i].title);
+            on.watch(list, move |i, plan, d| live.watch(title(i), &all[numbers[i]], plan, d), each)
+        }
+    };
     let mut wrote = Vec::new();
     if let Some(path) = &a.csv {
         let form = if a.columns == Columns::Old { Form::Columns56 } else { Form::Columns80 };
@@ -220,6 +234,18 @@ fn run(a: &Iometer) -> Told<u8> {
     }
     wrote.iter().for_each(|w| eprintln!("{w}"));
     Ok(if done.len() < list.len() && code == ANSWERED { NO_VALUE } else { code })
+}
+
+/// The live display, where it is asked for.
+fn live(a: &Iometer, setup: &Setup) -> Told<Option<Live>> {
+    let Some(every) = &a.live else { return Ok(None) };
+    let every = every.as_ref().map(|text| {
+        let time = Time::parse(text).ok().map(|t| Duration::from_secs_f64(t.seconds()));
+        time.filter(|t| *t >= LEAST_EVERY)
+            .ok_or_else(|| Some(format!("--live={text}: the time between updates is 10 ms and more: --live=0.5s")))
+    });
+    let view = View::new(setup, every.transpose()?, !output::paint().strong.is_empty());
+    Live::begin(view).map(Some).map_err(Some)
 }
 
 const HEADS: [&str; 5] = ["IOps", "MB/s (10^6)", "MiB/s (2^20)", "mean ms", "p99 ms"];
