@@ -43,7 +43,10 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
                 ("read" | "write" | "alternate", None) => sorted.dma.push(flow),
                 (word, own) => {
                     let shown: String = word.chars().take(40).collect();
-                    let near = if own.is_some() { Some("io") } else { nearest(&shown, DOES) };
+                    let near = match own {
+                        Some(_) => nearest(&shown, ["transact"]).or(Some("io")),
+                        None => nearest(&shown, DOES),
+                    };
                     let what = format!(
                         "do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), transact (messages and replies), mpi (ranks)"
                     );
