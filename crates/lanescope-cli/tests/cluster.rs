@@ -1,8 +1,9 @@
 //! Clusters as a person meets them: the report of a message program, its instrument's table, and a real table beside it.
 
-use assert_cmd::Command;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
+mod common;
+
+use common::{folder, out};
+use std::path::Path;
 
 /// Small messages only, so that a run is short.
 const PAIR: &str = r#"
@@ -21,22 +22,6 @@ benchmark = "imb PingPong"
 sizes = ["0 B", "1 KiB", "64 KiB"]
 repetitions = 20
 "#;
-
-fn out(args: &[&str], code: i32) -> (String, String) {
-    let mut command = Command::cargo_bin("lanescope").expect("built");
-    let done = command.env("NO_COLOR", "1").args(args).assert().code(code);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&done.get_output().stdout), text(&done.get_output().stderr))
-}
-
-/// A folder with a scenario.
-fn folder(text: &str) -> (TempDir, String) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let file: PathBuf = dir.path().join("s.toml");
-    std::fs::write(&file, text).expect("written");
-    let name = file.to_string_lossy().into_owned();
-    (dir, name)
-}
 
 #[test]
 fn a_program_is_reported_as_its_instrument_counts() {

@@ -1,8 +1,8 @@
 //! The binary as a user meets it: exit codes, forms of output, mistakes.
 
-use assert_cmd::Command;
-use std::path::PathBuf;
-use tempfile::TempDir;
+mod common;
+
+use common::{folder, lanescope, out};
 
 const GOOD: &str = r#"
 title = "one card"
@@ -20,30 +20,6 @@ to = "host.memory"
 do = "write"
 size = "2 KiB"
 "#;
-
-fn lanescope(args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("lanescope").expect("the binary");
-    command.args(args).env("NO_COLOR", "1");
-    command
-}
-
-/// A folder with one file.
-fn folder(text: &str) -> (TempDir, String) {
-    let dir = tempfile::tempdir().expect("a folder");
-    let file: PathBuf = dir.path().join("s.toml");
-    std::fs::write(&file, text).expect("written");
-    let name = file.to_string_lossy().into_owned();
-    (dir, name)
-}
-
-/// Runs, expects an exit code, and gives (stdout, stderr).
-fn out(args: &[&str], code: i32) -> (String, String) {
-    let output = lanescope(args).output().expect("it runs");
-    let (a, b) =
-        (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned());
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{a}{b}");
-    (a, b)
-}
 
 #[test]
 fn answered_unstable_wrong() {

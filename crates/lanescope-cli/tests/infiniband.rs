@@ -1,17 +1,12 @@
 //! `wire infiniband` and `wire roce` as a person meets them.
 
-use assert_cmd::Command;
+mod common;
 
-fn out(args: &[&str], code: i32) -> (String, String) {
-    let mut command = Command::cargo_bin("lanescope").expect("built");
-    let done = command.env("NO_COLOR", "1").args(args).assert().code(code);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&done.get_output().stdout), text(&done.get_output().stderr))
-}
+use common::{out, wrong};
 
-fn wrong(args: &[&str], words: &[&str]) {
-    let (text, error) = out(&[&["wire"], args].concat(), 2);
-    assert!(text.is_empty() && words.iter().all(|w| error.contains(w)), "{args:?}: {error}");
+/// What `wire` refuses.
+fn refused(args: &[&str], words: &[&str]) {
+    wrong(&[&["wire"], args].concat(), words);
 }
 
 #[test]
@@ -50,7 +45,7 @@ fn versions_of_roce_differ_by_their_headers() {
         serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["with_data"]["wire"].as_u64()
     };
     assert_eq!([wire(&[]), wire(&["--ipv6"]), wire(&["--v1"])], [Some(1122), Some(1142), Some(1134)]);
-    wrong(&["roce", "100 Gb/s", "--v1", "--ipv6"], &["cannot be used with"]);
+    refused(&["roce", "100 Gb/s", "--v1", "--ipv6"], &["cannot be used with"]);
 }
 
 #[test]
@@ -69,15 +64,15 @@ fn pictures_are_written() {
 #[test]
 fn wrong_questions_are_answered_with_what_there_is() {
     for rate in ["edr", "edr 3x", "edr4x", "gen3 x8", "", "100 Gb/s"] {
-        wrong(&["ib", "--", rate], &["there is no InfiniBand of", "\"edr 4x\""]);
+        refused(&["ib", "--", rate], &["there is no InfiniBand of", "\"edr 4x\""]);
     }
-    wrong(&["ib", "edr", "4x", "--mtu", "1500 B", "--size", "64"], &["is no MTU", "4096 B", "no unit"]);
-    wrong(&["ib", "edr", "4x", "--operation", "wirte"], &["is no operation", "did you mean write?"]);
-    wrong(&["ib", "edr", "4x", "--service", "rd"], &["is no transport service", "rc, uc, ud, xrc"]);
-    wrong(&["ib", "edr", "4x", "--service", "ud"], &["ud has no RDMA WRITE"]);
-    wrong(&["ib", "edr", "4x", "--size", "3 GiB"], &["is no message", "2 GiB"]);
-    wrong(&["roce", "edr 4x"], &["is no rate"]);
-    wrong(&["roce", "9 Gb/s"], &["no Ethernet MAC runs", "10 Gb/s"]);
-    wrong(&["ib"], &["SPEED"]);
-    wrong(&["ib", "edr", "4x", "2048"], &["2048"]);
+    refused(&["ib", "edr", "4x", "--mtu", "1500 B", "--size", "64"], &["is no MTU", "4096 B", "no unit"]);
+    refused(&["ib", "edr", "4x", "--operation", "wirte"], &["is no operation", "did you mean write?"]);
+    refused(&["ib", "edr", "4x", "--service", "rd"], &["is no transport service", "rc, uc, ud, xrc"]);
+    refused(&["ib", "edr", "4x", "--service", "ud"], &["ud has no RDMA WRITE"]);
+    refused(&["ib", "edr", "4x", "--size", "3 GiB"], &["is no message", "2 GiB"]);
+    refused(&["roce", "edr 4x"], &["is no rate"]);
+    refused(&["roce", "9 Gb/s"], &["no Ethernet MAC runs", "10 Gb/s"]);
+    refused(&["ib"], &["SPEED"]);
+    refused(&["ib", "edr", "4x", "2048"], &["2048"]);
 }

@@ -1,17 +1,12 @@
 //! `wire fc` and `wire scsi` as a person meets them.
 
-use assert_cmd::Command;
+mod common;
 
-fn out(args: &[&str], code: i32) -> (String, String) {
-    let mut command = Command::cargo_bin("lanescope").expect("built");
-    let done = command.env("NO_COLOR", "1").args(args).assert().code(code);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (text(&done.get_output().stdout), text(&done.get_output().stderr))
-}
+use common::{out, wrong};
 
-fn wrong(args: &[&str], words: &[&str]) {
-    let (text, error) = out(&[&["wire"], args].concat(), 2);
-    assert!(text.is_empty() && words.iter().all(|w| error.contains(w)), "{args:?}: {error}");
+/// What `wire` refuses.
+fn refused(args: &[&str], words: &[&str]) {
+    wrong(&[&["wire"], args].concat(), words);
 }
 
 #[test]
@@ -53,33 +48,33 @@ fn pictures_are_written() {
 #[test]
 fn wrong_questions_about_fibre_channel_are_answered_with_what_there_is() {
     for rate in ["3GFC", "4", "4.25 Gb/s", "425 MB/s", "gen3", "", "-4GFC"] {
-        wrong(&["fc", "--", rate], &["is no speed of Fibre Channel", "1GFC, 2GFC, 4GFC, 8GFC, 16GFC, 32GFC"]);
+        refused(&["fc", "--", rate], &["is no speed of Fibre Channel", "1GFC, 2GFC, 4GFC, 8GFC, 16GFC, 32GFC"]);
     }
     for data in ["0 B", "2113 B", "1 GB"] {
-        wrong(&["fc", "4GFC", "--data", data], &["is no payload of a frame", "1 B to 2112 B"]);
+        refused(&["fc", "4GFC", "--data", data], &["is no payload of a frame", "1 B to 2112 B"]);
     }
     for data in ["0", "2113", "much", ""] {
-        wrong(&["fc", "4GFC", "--data", data], &["is no size", "2048 B"]);
+        refused(&["fc", "4GFC", "--data", data], &["is no size", "2048 B"]);
     }
-    wrong(&["fc", "4GFC", "--data", "2112 B", "--optional", "16 B"], &["2112 B", "1 B to 2096 B"]);
-    wrong(&["fc", "4GFC", "--optional", "6 B"], &["multiple of 4 B"]);
-    wrong(&["fc", "4GFC", "--optional", "116 B"], &["0 B to 112 B"]);
+    refused(&["fc", "4GFC", "--data", "2112 B", "--optional", "16 B"], &["2112 B", "1 B to 2096 B"]);
+    refused(&["fc", "4GFC", "--optional", "6 B"], &["multiple of 4 B"]);
+    refused(&["fc", "4GFC", "--optional", "116 B"], &["0 B to 112 B"]);
     for credits in ["0", "65536", "two", "1.5"] {
-        wrong(&["fc", "4GFC", "--credits", credits], &["is no number of credits", "1 to 65535"]);
+        refused(&["fc", "4GFC", "--credits", credits], &["is no number of credits", "1 to 65535"]);
     }
-    wrong(&["fc", "4GFC", "--length", "50"], &["is no length", "no unit"]);
-    wrong(&["fc", "4GFC", "--transfer", "0 B", "--burst", "5 GB"], &["is no transfer", "is no burst"]);
-    wrong(&["fc"], &["RATE"]);
+    refused(&["fc", "4GFC", "--length", "50"], &["is no length", "no unit"]);
+    refused(&["fc", "4GFC", "--transfer", "0 B", "--burst", "5 GB"], &["is no transfer", "is no burst"]);
+    refused(&["fc"], &["RATE"]);
 }
 
 #[test]
 fn wrong_questions_about_scsi_are_answered_with_what_there_is() {
-    wrong(&["scsi", "ultra640"], &["no SCSI bus \"ultra640\"", "scsi-1", "ultra320"]);
-    wrong(&["scsi", "ultra2", "--size", "0 B"], &["is no transfer", "1 B to 1 GiB"]);
-    wrong(&["scsi", "ultra2", "--size", "64"], &["is no size", "no unit"]);
-    wrong(&["scsi", "ultra2", "--burst", "0 B"], &["is no burst"]);
-    wrong(&["scsi", "ultra2", "--byte", "2 ms"], &["by handshake", "at most 1 ms"]);
-    wrong(&["scsi", "ultra2", "--response", "201 us"], &["selection abort time", "at most 200 us"]);
-    wrong(&["scsi", "ultra2", "--packetized"], &["no information units", "ultra160, ultra320"]);
-    wrong(&["scsi", "ultra160", "--qas"], &["needs information units", "--packetized"]);
+    refused(&["scsi", "ultra640"], &["no SCSI bus \"ultra640\"", "scsi-1", "ultra320"]);
+    refused(&["scsi", "ultra2", "--size", "0 B"], &["is no transfer", "1 B to 1 GiB"]);
+    refused(&["scsi", "ultra2", "--size", "64"], &["is no size", "no unit"]);
+    refused(&["scsi", "ultra2", "--burst", "0 B"], &["is no burst"]);
+    refused(&["scsi", "ultra2", "--byte", "2 ms"], &["by handshake", "at most 1 ms"]);
+    refused(&["scsi", "ultra2", "--response", "201 us"], &["selection abort time", "at most 200 us"]);
+    refused(&["scsi", "ultra2", "--packetized"], &["no information units", "ultra160, ultra320"]);
+    refused(&["scsi", "ultra160", "--qas"], &["needs information units", "--packetized"]);
 }

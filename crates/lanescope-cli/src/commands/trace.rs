@@ -29,7 +29,7 @@ impl Recording {
         timeline::write(&line, BufWriter::new(self.file)).map_err(|e| format!("{}: {e}", self.name))?;
         eprintln!("wrote {}, {} events: open it at ui.perfetto.dev", self.name, line.len());
         if line.dropped() > 0 {
-            let until = line.slices().iter().map(|s| s.end).max().unwrap_or(0);
+            let until = line.slices().iter().map(|s| s.begin).max().unwrap_or(0);
             eprintln!(
                 "note: it ends at about {} us: {} later events are beyond --trace-events {}",
                 digits(until as f64 / 1e9),

@@ -324,6 +324,13 @@ fn wire(
     }
     // Several bridges: a bus each, with their part of every other name's.
     let bridges_here = addresses[0].1.parts.len();
+    // Devices in their place have no buses to be shared out to: the first of them is told what it is.
+    if let Some((part, BusKeys::Device(_))) =
+        addresses[0].1.parts.first().map(|id| directory.part(*id)).map(|part| (part, &part.keys))
+    {
+        misplaced(diagnostics, &part.name, "a device", names[0].span);
+        return;
+    }
     if let Some((name, address)) = addresses.iter().find(|(_, a)| !a.parts.len().is_multiple_of(bridges_here)) {
         let what =
             format!("{} and {} do not pair: {bridges_here} and {}", names[0].text, name.text, address.parts.len());
@@ -342,6 +349,12 @@ fn wire(
             return;
         }
     }
+}
+
+/// Says that a part of a bus stands where its kind does not.
+fn misplaced(diagnostics: &mut Diagnostics, name: &str, kind: &str, span: Span) {
+    let hint = "a bus has one host bridge, which comes first, then its devices";
+    diagnostics.push(Diagnostic::error(span, format!("{name} is {kind}")).hint(hint));
 }
 
 /// A bus of its own, with its bridge first among its ends.
@@ -388,9 +401,7 @@ fn one_bus<'a>(
                         BusKeys::Bridge(_) => "a host bridge",
                         BusKeys::Device(_) => "a device",
                     };
-                    let what = format!("{} is {kind}", part.name);
-                    let hint = "a bus has one host bridge, which comes first, then its devices";
-                    diagnostics.push(Diagnostic::error(span, what).hint(hint));
+                    misplaced(diagnostics, &part.name, kind, span);
                     return false;
                 }
             }

@@ -293,6 +293,14 @@ impl Plan {
         self.link(hop.link).ends[hop.direction.from()].part
     }
 
+    /// What instruments find on it: hosts with their volumes, and stations.
+    pub fn machine(&self) -> crate::import::Machine {
+        let stations =
+            (0..self.network.nodes.len() as u32).filter(|n| self.network.station(network::NodeId(*n)).is_some());
+        let stations = stations.map(|n| self.network.nodes[n as usize].name.clone()).collect();
+        crate::import::Machine { hosts: self.storage.hosts(), stations }
+    }
+
     /// Every value of every thing, with its origin.
     pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let mut all = Vec::new();

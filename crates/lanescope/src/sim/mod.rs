@@ -88,6 +88,14 @@ impl std::ops::AddAssign for Batch {
     }
 }
 
+/// What had been counted when somebody asked last.
+#[derive(Clone, Debug, Default)]
+struct Update {
+    time: f64,
+    counts: Vec<storage::Counts>,
+    busy: Vec<f64>,
+}
+
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -144,6 +152,8 @@ pub struct Run {
     moved_at_window: Vec<u64>,
     stages_at_window: Vec<storage::Stages>,
     worked_at_window: Vec<u64>,
+    /// When somebody asked for an update last, and the counts and work of then.
+    at_update: Update,
     backbones_at_window: Vec<[BusClocks; 2]>,
     /// By table of flows.
     batches: Vec<Vec<Batch>>,
@@ -290,6 +300,7 @@ impl Run {
             moved_at_window: Vec::new(),
             stages_at_window: Vec::new(),
             worked_at_window: Vec::new(),
+            at_update: Update::default(),
             backbones_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
             wire_batches: vec![Vec::new(); sides.wires()],
@@ -490,6 +501,7 @@ impl Run {
         self.moved_at_window = self.moved();
         self.stages_at_window = self.sides.storage.stages().copied().collect();
         self.worked_at_window = self.sides.storage.worked(self.now);
+        self.at_update = Update::default();
         self.backbones_at_window = self.sides.pcie.backbones();
         self.sides.forget(self.now);
         self.batches.iter_mut().for_each(Vec::clear);

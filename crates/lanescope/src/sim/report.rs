@@ -380,6 +380,25 @@ impl Run {
         self.seen(0..self.plan.storage.flows.len())
     }
 
+    /// The same since the last such question; without one, since the counting began. The shortest times are those of the whole.
+    pub fn latest_ios(&mut self) -> IoSeen {
+        let all = self.ios();
+        let mut before = std::mem::take(&mut self.at_update);
+        before.counts.resize(all.counts.len(), count::Counts::new());
+        before.busy.resize(all.busy.len(), 0.0);
+        let counts = all.counts.iter().zip(&mut before.counts).enumerate();
+        let latest = IoSeen {
+            time: all.time - before.time,
+            counts: counts
+                .map(|(i, (c, then))| self.sides.storage.update(i, then).told(&c.flow, c.worker, &c.target))
+                .collect(),
+            busy: all.busy.iter().zip(&before.busy).map(|(now, then)| now - then).collect(),
+        };
+        (before.time, before.busy) = (all.time, all.busy);
+        self.at_update = before;
+        latest
+    }
+
     /// The same of some flows.
     fn seen(&self, flows: impl Iterator<Item = usize>) -> IoSeen {
         let storage = &*self.plan.storage;

@@ -36,10 +36,11 @@ pub(super) struct Args {
     pub(super) blocks: NameId,
 }
 
-/// An Ethernet frame: its stream, if it has one; the number of its kind; whether it ends at the next port.
+/// An Ethernet frame: its stream or an adapter's packet, if it has one; the number of its kind; whether it ends at the next port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Framed {
     pub(super) stream: u32,
+    pub(super) packet: Option<u32>,
     pub(super) kind: u8,
     pub(super) local: bool,
     pub(super) bytes: u16,
@@ -325,16 +326,23 @@ impl Trace {
     /// An Ethernet frame on a wire, by its place.
     #[cold]
     pub(super) fn frame(&mut self, slot: u32, id: u32, f: Framed, (begin, end): (u64, u64)) {
-        let name = self
-            .streams
-            .get(f.stream as usize)
-            .copied()
-            .unwrap_or(self.frames[(f.kind as usize).min(self.frames.len() - 1)]);
-        let args = [(self.args.bytes, f.bytes as u64), (self.args.payload, f.payload as u64)];
-        let slice = self.carried(slot, name, begin, end, &args);
-        let first = f.local || self.is_first(slot);
-        if let Some(before) = self.framed.get(id as usize).copied().filter(|_| !first) {
-            self.arrow(before, slice);
+        let packet = f.packet.and_then(|p| self.cluster.packets.get(p as usize).copied()).unwrap_or_default();
+        let kind = self.frames[(f.kind as usize).min(self.frames.len() - 1)];
+        let name = packet.name.or(self.streams.get(f.stream as usize).copied()).unwrap_or(kind);
+        let args = [
+            (self.args.bytes, f.bytes as u64),
+            (self.args.payload, f.payload as u64),
+            (self.args.message, packet.message),
+        ];
+        let slice = self.carried(slot, name, begin, end, &args[..2 + usize::from(f.packet.is_some())]);
+        let before = match self.is_first(slot) {
+            _ if f.local => None,
+            true => packet.slice,
+            false => self.framed.get(id as usize).copied().flatten(),
+        };
+        self.arrow(before, slice);
+        if let Some(p) = f.packet.and_then(|p| self.cluster.packets.get_mut(p as usize)) {
+            p.slice = slice;
         }
         put(&mut self.framed, id, slice);
     }

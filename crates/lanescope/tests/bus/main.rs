@@ -6,20 +6,12 @@ mod common;
 mod random_buses;
 
 use common::planned;
-use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::{Plan, Program};
 use lanescope::result::Simulation;
-use lanescope::sim::{Run, Step};
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run keeps.
 fn simulate_by(plan: &Plan, events: u64) -> Simulation {
-    let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("a run");
-    let mut before = 0.0;
-    while run.advance(events) != Step::Done {
-        assert!(run.time() >= before, "time runs back");
-        before = run.time();
-    }
-    let s = run.snapshot();
+    let s = common::simulate_by(plan, 1, events);
     check(plan, &s);
     s
 }

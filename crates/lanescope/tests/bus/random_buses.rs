@@ -1,5 +1,6 @@
 //! Random buses: what must hold on every one of them.
 
+use super::common::choices::Choices;
 use super::common::plan;
 use super::simulate_by;
 use lanescope::estimate::estimate;
@@ -10,23 +11,6 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::Cell;
-
-/// Choices from bytes that somebody else draws.
-struct Choices<'a>(std::slice::Iter<'a, u8>);
-
-impl Choices<'_> {
-    fn below(&mut self, n: usize) -> usize {
-        self.0.next().map_or(0, |b| *b as usize) % n
-    }
-
-    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len())]
-    }
-
-    fn maybe(&mut self, line: impl FnOnce(&mut Self) -> String) -> String {
-        if self.below(3) == 0 { line(self) } else { String::new() }
-    }
-}
 
 const SPEEDS: [&str; 8] = [
     "pci 33 32-bit",

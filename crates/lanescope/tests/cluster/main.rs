@@ -8,10 +8,8 @@ mod random_clusters;
 mod roce;
 
 use common::planned;
-use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, SimulatedLink, Simulation};
-use lanescope::sim::{Run, Step};
 
 /// Nothing in an adapter takes time.
 const BARE: &str = "work_time = \"0 ns\"\nsend_latency = \"0 ns\"\nreceive_latency = \"0 ns\"\n";
@@ -26,13 +24,7 @@ fn one(size: &str) -> String {
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run of a cluster keeps.
 fn simulate_by(plan: &Plan, events: u64) -> Simulation {
-    let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("a run");
-    let mut before = 0.0;
-    while run.advance(events) != Step::Done {
-        assert!(run.time() >= before, "time runs back");
-        before = run.time();
-    }
-    let s = run.snapshot();
+    let s = common::simulate_by(plan, 1, events);
     check(plan, &s);
     s
 }

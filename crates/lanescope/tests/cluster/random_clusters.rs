@@ -1,5 +1,6 @@
 //! Random clusters: what must hold on every one of them.
 
+use super::common::choices::Choices;
 use super::common::{flow, plan};
 use super::simulate_by;
 use lanescope::estimate::estimate;
@@ -8,23 +9,6 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::Cell;
-
-/// Choices from bytes that somebody else draws.
-struct Choices<'a>(std::slice::Iter<'a, u8>);
-
-impl Choices<'_> {
-    fn below(&mut self, n: usize) -> usize {
-        self.0.next().map_or(0, |b| *b as usize) % n
-    }
-
-    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len())]
-    }
-
-    fn maybe(&mut self, line: impl FnOnce(&mut Self) -> String) -> String {
-        if self.below(3) == 0 { line(self) } else { String::new() }
-    }
-}
 
 const SPEEDS: [&str; 8] = ["sdr 1x", "sdr 4x", "ddr 4x", "qdr 4x", "fdr 4x", "edr 4x", "hdr 2x", "hdr 4x"];
 const RATES: [&str; 5] = ["1 Gb/s", "10 Gb/s", "25 Gb/s", "40 Gb/s", "100 Gb/s"];

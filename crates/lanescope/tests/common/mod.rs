@@ -1,6 +1,7 @@
 //! Helpers of the integration tests.
 #![allow(dead_code, reason = "each test file uses some of them")]
 
+pub(crate) mod choices;
 #[path = "../bodies/simulated.rs"]
 #[allow(unreachable_pub, reason = "the random trees use it from a crate of their own")]
 pub(crate) mod laws;
@@ -53,9 +54,12 @@ pub(crate) fn planned(text: &str, sets: &[&str]) -> Plan {
 
 /// Simulates a plan to its end, so many events at a time.
 pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
-    let mut diagnostics = Diagnostics::default();
-    let mut run = Run::new(plan, seed, &mut diagnostics).expect("this can be simulated");
-    while run.advance(events) != Step::Done {}
+    let mut run = Run::new(plan, seed, &mut Diagnostics::default()).expect("this can be simulated");
+    let mut before = 0.0;
+    while run.advance(events) != Step::Done {
+        assert!(run.time() >= before, "time runs back");
+        before = run.time();
+    }
     run.snapshot()
 }
 

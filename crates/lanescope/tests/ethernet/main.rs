@@ -20,13 +20,7 @@ use lanescope::sim::{Run, Step};
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run keeps.
 fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
-    let mut run = Run::new(plan, seed, &mut Diagnostics::default()).expect("a run");
-    let mut before = 0.0;
-    while run.advance(events) != Step::Done {
-        assert!(run.time() >= before, "time runs back");
-        before = run.time();
-    }
-    let s = run.snapshot();
+    let s = common::simulate_by(plan, seed, events);
     check(plan, &s);
     s
 }

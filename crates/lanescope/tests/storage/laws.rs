@@ -1,5 +1,6 @@
 //! Random small storage: what must hold on every one of them.
 
+use super::common::choices::Choices;
 use super::{check, wires};
 use crate::common::{plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
@@ -13,30 +14,6 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::Cell;
-
-/// Choices from bytes that somebody else draws.
-struct Choices<'a>(std::slice::Iter<'a, u8>);
-
-impl Choices<'_> {
-    fn below(&mut self, n: usize) -> usize {
-        self.0.next().map_or(0, |b| *b as usize) % n
-    }
-
-    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
-        all[self.below(all.len())]
-    }
-
-    /// A number whose logarithm is about uniform.
-    fn about(&mut self, least: u64, most: u64) -> u64 {
-        let (part, fine) = (self.below(256) as f64 / 255.0, self.below(256) as u64);
-        ((least as f64 * (most as f64 / least as f64).powf(part)) as u64 + fine).clamp(least, most)
-    }
-
-    /// Sometimes a line.
-    fn maybe(&mut self, line: impl FnOnce(&mut Self) -> String) -> String {
-        if self.below(3) == 0 { line(self) } else { String::new() }
-    }
-}
 
 /// One line of an access specification with a share of so many percent.
 fn line(c: &mut Choices, share: usize) -> String {

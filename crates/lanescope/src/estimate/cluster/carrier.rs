@@ -221,8 +221,9 @@ impl<'a> Carrier<'a> {
         leg
     }
 
-    /// A processor's write to an adapter, fs.
+    /// A processor's write to an adapter, fs. An empty message without a descriptor still rings with a byte.
     fn bell(&mut self, adapter: u32, bytes: u64) -> f64 {
+        let bytes = bytes.max(1);
         let class = self.sides[adapter as usize].class;
         if let Some(time) = self.bells.get(&(class, bytes)) {
             return *time;

@@ -100,6 +100,10 @@ const NODES: &str = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\nwork_tim
     receive_buffer = \"16 KiB\"\n[parts.sw]\nis = \"infiniband-switch\"\nbuffer = \"8 KiB\"\n\
     [links.cable]\nbetween = [\"node.*\", \"sw\"]\ninfiniband = \"sdr 4x\"\nmtu = \"2048 B\"\n";
 
+/// The same over Ethernet.
+const STATIONS: &str = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\n[parts.sw]\nis = \"ethernet-switch\"\nflow_control = \"pause\"\n\
+    [links.cable]\nbetween = [\"node.*\", \"sw\"]\nethernet = \"25 Gb/s\"\n";
+
 const HOSTS: &str = "[parts.host]\nis = \"root-complex\"\ncount = 2\n\
     [links.slot]\nbetween = [\"host.*\", \"node.*\"]\npcie = \"gen1 x8\"\n";
 
@@ -146,7 +150,12 @@ fn a_ping_pong_over_infiniband() {
 
 #[test]
 fn a_message_is_followed_from_call_to_call() {
-    let (t, _) = recorded(&plan(&[NODES, HOSTS, PING_PONG].concat()), ENOUGH);
+    followed(NODES);
+    followed(STATIONS);
+}
+
+fn followed(nodes: &str) {
+    let (t, _) = recorded(&plan(&[nodes, HOSTS, PING_PONG].concat()), ENOUGH);
     let trace = drawn(&t);
     // Whoever takes a message in has two arrows: from the rank that sent it, and from the adapter that told of it.
     let takes = t.slices().iter().enumerate().filter(|(_, s)| t.text(s.name) == "receive overhead");
@@ -337,5 +346,22 @@ fn frames_of_storage() {
         assert_eq!(frames.len() as u64, l.slots.tlps);
         assert_eq!(slots(&frames, l.coded / 8.0), l.slots.payload + l.slots.framing + l.slots.requests);
         assert!(l.slots.payload > 0 && frames.iter().any(|f| f.0 == "FCP_DATA"));
+    }
+}
+
+#[test]
+fn clocks_of_a_backbone() {
+    let text = "[parts.hub]\nis = \"root-complex\"\nbackbone_clock = \"100 MHz\"\nbackbone_width = \"8 B\"\nbackbone_line = \"64 B\"\n[parts.card]\nis = \"endpoint\"\ncount = 2\n\
+        [links.slot]\nbetween = [\"hub.port.*\", \"card.*\"]\npcie = \"gen1 x1\"\n\
+        [flows.reads]\nfrom = \"card.0\"\nto = \"hub.memory\"\ndo = \"read\"\nsize = \"1 KiB\"\n\
+        [flows.writes]\nfrom = \"card.1\"\nto = \"hub.memory\"\ndo = \"write\"\nsize = \"1 KiB\"\n[run]\nfor = \"50 us\"\nwarmup = \"0 s\"\n";
+    let (t, simulation) = recorded(&plan(text), ENOUGH);
+    drawn(&t);
+    let backbone = &simulation.backbones[0];
+    for (bus, counts) in [("request bus", backbone.request), ("completion bus", backbone.completion)] {
+        let slices = row(&t, &format!("parts.hub: {bus}"));
+        assert_eq!(slots(&slices, backbone.clock), counts.arbitration + counts.overhead + counts.data, "{bus}");
+        assert_eq!(slices.len() as u64, counts.transactions);
+        assert!(counts.transactions > 0);
     }
 }

@@ -13,6 +13,7 @@ pub(super) use transact::{build as transactions, carried};
 
 use super::Dma;
 use super::network::{Network, NodeId};
+use crate::import;
 use crate::protocol::scsi;
 #[cfg(doc)]
 use crate::protocol::tcp;
@@ -284,6 +285,24 @@ impl Storage {
             };
             std::iter::once(Wire { transport, at, back: false, from: adapter, to: there }).chain(back)
         })
+    }
+
+    /// The hosts that have volumes, and those: targets that are in no array, then arrays.
+    pub fn hosts(&self) -> Vec<import::Host> {
+        let mut hosts: Vec<import::Host> = Vec::new();
+        let alone = |t: &u32| self.arrays.iter().all(|a| !a.disks.contains(t));
+        let targets = (0..self.targets.len() as u32).filter(alone).map(|t| (Volume::Target(t), self.adapter_of(t)));
+        let arrays = self.arrays.iter().enumerate().map(|(i, a)| (Volume::Array(i as u32), a.adapter));
+        for (volume, adapter) in targets.chain(arrays) {
+            let host = &self.adapters[adapter as usize].host;
+            let capacity = Bytes(self.capacity(volume));
+            let volume = import::Volume { name: self.volume_name(volume).to_owned(), capacity };
+            match hosts.iter_mut().find(|h| h.name == *host) {
+                Some(h) => h.volumes.push(volume),
+                None => hosts.push(import::Host { name: host.clone(), volumes: vec![volume] }),
+            }
+        }
+        hosts
     }
 
     /// What works in a run, one name each: workers, adapters (processor, memory, parity), targets.

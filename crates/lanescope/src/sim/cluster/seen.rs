@@ -42,9 +42,12 @@ pub(super) enum Act {
 
 /// Where a thread is, and since when.
 #[derive(Clone, Copy, Debug, Default)]
-struct At {
-    slice: Option<SliceId>,
+pub(in crate::sim) struct At {
+    pub(in crate::sim) slice: Option<SliceId>,
     since: u64,
+    /// Of a packet: what it is called on a wire, and its message's number.
+    pub(in crate::sim) name: Option<NameId>,
+    pub(in crate::sim) message: u64,
 }
 
 /// A message's thread.
@@ -107,7 +110,8 @@ pub(in crate::sim) struct Seen {
     words: Words,
     programs: Vec<Program>,
     adapters: Vec<Rows>,
-    packets: Vec<At>,
+    /// By place of a packet.
+    pub(in crate::sim) packets: Vec<At>,
     serial: u64,
 }
 
@@ -196,7 +200,7 @@ impl Seen {
                     (args.message, serial),
                 ];
                 let sent = line.slice(row(self, mail.from), name, begin, end, &numbers);
-                let out = At { slice: sent, since: end };
+                let out = At { slice: sent, since: end, ..At::default() };
                 *self.thread(run, mail.token) = Thread { serial, sent, out, came: At::default() };
             }
             Logged::Received { mail, begin, end } => {
@@ -329,7 +333,7 @@ impl Fabric {
         let slice = |trace: &mut Trace, row, name, begin, end, from, numbers: &[(NameId, u64)]| {
             let slice = trace.line.slice(row, name, begin, end, numbers);
             trace.arrow(from, slice);
-            At { slice, since: now }
+            At { slice, since: now, ..at }
         };
         match act {
             Act::Over(Job::Bell(_)) => {
@@ -360,8 +364,11 @@ impl Fabric {
         }
         let Some(id) = packet else { return };
         let next = match act {
-            Act::Made(_) => At { slice: thread.out.slice, since: now },
-            Act::Acked(_) => At { slice: thread.came.slice, since: now },
+            Act::Made(_) => {
+                let name = Some(w.wire[m.is_write() as usize]);
+                At { slice: thread.out.slice, since: now, name, message: thread.serial }
+            }
+            Act::Acked(_) => At { slice: thread.came.slice, since: now, name: Some(w.wire[2]), message: thread.serial },
             Act::Over(_) => slice(trace, ours.reads, w.data, at.since, now, at.slice, of_packet),
             Act::Gone(_) => {
                 let span = self.adapters[sender].packet;
@@ -370,16 +377,16 @@ impl Fabric {
             Act::Carried(on, _) => {
                 let (p, wire) = (self.packets.all[id as usize], &self.wires[on as usize]);
                 let (begin, end) = wire.last(p.bytes as u64);
-                let name = if p.ack { w.wire[2] } else { w.wire[m.is_write() as usize] };
+                let name = at.name.unwrap_or(w.packet);
                 let numbers = if p.ack { &of_packet[..1] } else { of_packet };
                 trace.waits(wire.tx, now, wire.waiting as u64);
                 trace.uses(wire.tx, p.lane as usize, p.blocks as u32, begin);
                 let slice = trace.carried(wire.tx, name, begin, end, numbers);
                 trace.arrow(at.slice, slice);
-                At { slice, since: now }
+                At { slice, since: now, ..at }
             }
             Act::Came(_) if self.packets.all[id as usize].ack => {
-                trace.cluster.thread(run, token).out = At { slice: at.slice, since: now };
+                trace.cluster.thread(run, token).out = At { since: now, ..at };
                 return;
             }
             Act::Came(_) => {

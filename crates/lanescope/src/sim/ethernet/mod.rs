@@ -304,6 +304,7 @@ impl Net {
         if let Some(trace) = &mut agenda.trace {
             let seen = Framed {
                 stream: f.stream,
+                packet: (f.kind == Kind::Data && f.stream == NONE).then_some(f.lane),
                 kind: f.kind as u8,
                 local: f.kind.is_local(),
                 bytes: f.bytes,

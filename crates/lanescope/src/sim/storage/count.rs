@@ -17,6 +17,8 @@ pub(in crate::sim) struct Sums {
     squares: u128,
     min: u64,
     max: u64,
+    /// The longest since somebody asked last.
+    recent: u64,
 }
 
 impl Sums {
@@ -24,11 +26,21 @@ impl Sums {
     pub(in crate::sim) fn add(&mut self, fs: u64) {
         self.min = if self.count == 0 { fs } else { self.min.min(fs) };
         self.max = self.max.max(fs);
+        self.recent = self.recent.max(fs);
         self.count += 1;
         self.sum += fs as u128;
         // Flows hold at most 2^16 I/Os at a time, for at most 5 h: the squares of their times stay below 2^125.
         let ps = (fs / PICO) as u128;
         self.squares += ps * ps;
+    }
+
+    /// What came since `before`, which is then now. The shortest is that of the whole.
+    fn update(&mut self, before: &mut Sums) -> Sums {
+        let (count, sum, squares) = (self.count - before.count, self.sum - before.sum, self.squares - before.squares);
+        let latest = Sums { count, sum, squares, max: self.recent, ..*self };
+        self.recent = 0;
+        *before = *self;
+        latest
     }
 
     fn times(&self) -> Times {
@@ -55,7 +67,7 @@ pub(in crate::sim) struct Counts {
 
 impl Counts {
     pub(in crate::sim) const fn new() -> Counts {
-        const NONE: Sums = Sums { count: 0, sum: 0, squares: 0, min: 0, max: 0 };
+        const NONE: Sums = Sums { count: 0, sum: 0, squares: 0, min: 0, max: 0, recent: 0 };
         Counts { bytes: [0; 2], times: [NONE; 2], transactions: NONE, connections: NONE, bins: [0; 21] }
     }
 
@@ -66,6 +78,20 @@ impl Counts {
         self.bytes[way] += bytes;
         self.times[way].add(fs);
         self.bins[edges.bin(fs)] += 1;
+    }
+
+    /// What came since `before`, which is then now.
+    pub(in crate::sim) fn update(&mut self, before: &mut Counts) -> Counts {
+        let mut latest = *self;
+        for way in 0..2 {
+            latest.bytes[way] -= before.bytes[way];
+            latest.times[way] = self.times[way].update(&mut before.times[way]);
+        }
+        latest.transactions = self.transactions.update(&mut before.transactions);
+        latest.connections = self.connections.update(&mut before.connections);
+        latest.bins.iter_mut().zip(before.bins).for_each(|(now, then)| *now -= then);
+        (before.bytes, before.bins) = (self.bytes, self.bins);
+        latest
     }
 
     /// As results have them: of this flow, worker and target.
@@ -151,6 +177,21 @@ mod tests {
         let mut bins = [0; 21];
         (bins[0], bins[5], bins[6]) = (1, 1, 1);
         assert_eq!(told.bins, bins);
+    }
+
+    #[test]
+    fn an_update_has_what_came_since_the_last_one() {
+        let (mut c, mut before, edges) = (Counts::new(), Counts::new(), Edges::new());
+        c.add(true, 4096, 3000 * US, &edges);
+        assert_eq!(c.update(&mut before).told("io", 0, "disk"), c.told("io", 0, "disk"));
+        c.add(true, 512, 1000 * US, &edges);
+        c.add(true, 512, 2000 * US, &edges);
+        let latest = c.update(&mut before).told("io", 0, "disk");
+        assert_eq!((latest.reads.bytes, latest.reads.times.count, latest.bins.iter().sum::<u64>()), (1024, 2, 2));
+        assert!((latest.reads.times.max - 2e-3).abs() < 1e-15 && (latest.reads.times.mean() - 1.5e-3).abs() < 1e-15);
+        assert_eq!(c.told("io", 0, "disk").reads.times.max, 3e-3, "the whole is as it was");
+        let nothing = c.update(&mut before).told("io", 0, "disk");
+        assert_eq!((nothing.ios(), nothing.reads.times.max), (0, 0.0));
     }
 
     #[test]

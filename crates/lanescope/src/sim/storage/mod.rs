@@ -25,7 +25,7 @@ use crate::result::SlotCounts;
 use crate::tools::Slab;
 use adapter::Adapter;
 use array::Array;
-use count::{Counts, Edges};
+use count::Edges;
 use device::{Device, Service};
 use fc::Unit;
 use hdrhistogram::Histogram;
@@ -34,6 +34,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use talk::Talk;
 use worker::FlowState;
 
+pub(super) use count::Counts;
 pub(super) use talk::TALK;
 pub(super) use worker::Stages;
 
@@ -453,6 +454,11 @@ impl Fabric {
     /// What instruments count of a flow, since [`Fabric::forget`].
     pub(super) fn counts_of(&self, flow: usize) -> &Counts {
         &self.flows[flow].counts
+    }
+
+    /// What came since `before`, which is then now.
+    pub(super) fn update(&mut self, flow: usize, before: &mut Counts) -> Counts {
+        self.flows[flow].counts.update(before)
     }
 
     /// Time that the processor of each worker has worked, fs.
