@@ -15,8 +15,6 @@ use super::Dma;
 use super::network::{Network, NodeId};
 use crate::import;
 use crate::protocol::scsi;
-#[cfg(doc)]
-use crate::protocol::tcp;
 use crate::scenario::keys::{
     self, Disk, FcLink, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, WHOLE,
 };
@@ -132,7 +130,7 @@ pub enum Medium {
     },
 }
 
-/// A worker's station and its other end, which exchange messages over TCP (see [`tcp`]).
+/// A worker's station and its other end, which exchange messages over TCP (see [`crate::protocol::tcp`]).
 #[derive(Clone, Debug)]
 pub struct Pair {
     /// The worker's station, and the other.
