@@ -10,3 +10,4 @@ pub mod pci;
 pub mod pcie;
 pub mod sas;
 pub mod scsi;
+pub mod tcp;

@@ -3,7 +3,7 @@
 //! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot of the agenda. What it asks of
 //! the host's bus goes out through [`Fabric::asked`] and comes back through [`Fabric::done`]. `worker` issues and completes, `adapter` fetches
 //! commands and moves data, `array` spreads them, `serial` and `scsi` carry them, `device` and `ssd` are what a
-//! target does.
+//! target does. `talk` is what workers of stations do over an Ethernet.
 
 mod adapter;
 mod array;
@@ -12,13 +12,16 @@ mod device;
 mod scsi;
 mod serial;
 mod ssd;
+mod talk;
 mod worker;
 
 use super::clock::Pace;
+use super::ethernet::Told;
 use super::kernel::NEVER;
 use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::plan::Way;
+use crate::plan::network::NodeId;
 use crate::plan::storage::{self, Medium, Storage, Unit, Volume};
 use crate::result::SlotCounts;
 use crate::tools::Slab;
@@ -29,9 +32,11 @@ use device::{Device, Service};
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use talk::Talk;
 use worker::FlowState;
 
 pub(super) use count::Counts;
+pub(super) use talk::TALK;
 pub(super) use worker::Stages;
 
 /// What happens.
@@ -241,6 +246,9 @@ pub(super) struct Fabric {
     links: Vec<Link>,
     targets: Vec<Target>,
     arrays: Vec<Array>,
+    /// Pairs of stations, and what those are to be told.
+    talks: Vec<Talk>,
+    told: Vec<(NodeId, Told)>,
     /// By table of flows: of reads, and of writes.
     latencies: Vec<[Histogram<u64>; 2]>,
     /// Since when I/Os are counted for instruments: those that begin then or later.
@@ -330,12 +338,19 @@ impl Fabric {
             links,
             targets,
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
+            talks: Vec::new(),
+            told: Vec::new(),
             latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
             counting: 0,
             edges: Edges::new(),
             asked: Vec::new(),
             seen: None,
         };
+        // Each pair is of one flow, in their order.
+        fabric.talks.extend(
+            (storage.flows.iter().enumerate())
+                .filter_map(|(i, f)| storage.pair(f).map(|pair| Talk::new(i as u32, pair))),
+        );
         for (i, flow) in storage.flows.iter().enumerate() {
             for _ in 0..flow.outstanding.typical.get() {
                 fabric.plan_at(0, Event::Issue(i as u32));
