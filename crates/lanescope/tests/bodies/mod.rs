@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod invariants;
+pub mod instruments;
 pub mod programs;
 pub mod simulated;
 pub mod tree;
@@ -25,7 +26,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 10] = [
+pub const TARGETS: [(&str, Body); 12] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -36,6 +37,8 @@ pub const TARGETS: [(&str, Body); 10] = [
     ("goal", programs::goal),
     ("imb", programs::imb),
     ("osu", programs::osu),
+    ("icf", instruments::icf),
+    ("iometer_csv", instruments::iometer_csv),
 ];
 
 /// A small valid scenario, for what needs one beside its own input.

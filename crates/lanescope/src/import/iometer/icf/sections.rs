@@ -153,13 +153,13 @@ impl<'t> Reader<'_, 't> {
             let Some(key) = TEST_KEYS.into_iter().find(|k| line.is(k) || (*k == RAMP_UP && line.begins(RAMP_UP))) else {
                 if line.is(OLD_WORKERS) {
                     if me.date >= 1999_02_17 {
-                        me.fault(line, format!("{OLD_WORKERS} is of before 1999"), format!("it is read as {DISK_WORKERS}"));
+                        me.fault(line, format!("{OLD_WORKERS} is of before 1999"), format!("since then there is {DISK_WORKERS}"));
                     }
                     test.disk_workers = me.spawn(line).unwrap_or(test.disk_workers);
                     return true;
                 }
                 if line.is("'Target Cycling") {
-                    me.fault(line, "'Target Cycling is none of Iometer's keys", format!("it is read as {DISK_CYCLING}"));
+                    me.fault(line, "'Target Cycling is none of Iometer's keys", format!("what is meant is {DISK_CYCLING}"));
                     test.targets = me.cycling(line).unwrap_or(test.targets);
                     return true;
                 }
