@@ -50,7 +50,9 @@ fn path(p: &Path) -> &str {
 
 fn cycle(setup: &Path, test_type: &str) {
     let text = std::fs::read_to_string(setup).expect("a set-up");
-    let text = text.replace("\tNORMAL", &format!("\t{test_type}")).replace("1          32         2", "1          4          2");
+    let text = text
+        .replace("\tNORMAL", &format!("\t{test_type}"))
+        .replace("1          32         2", "1          4          2");
     std::fs::write(setup, text).expect("written");
 }
 
@@ -59,7 +61,8 @@ fn a_set_up_runs_and_its_results_are_appended() {
     let (dir, machine, setup) = saved();
     cycle(&setup, "CYCLE_OUTSTANDING_IOS");
     let csv = dir.path().join("results.csv");
-    let run = |more: &[&str]| out(&[&["iometer", path(&setup), &machine, "--csv", path(&csv)], &SHORT[..], more].concat(), 0);
+    let run =
+        |more: &[&str]| out(&[&["iometer", path(&setup), &machine, "--csv", path(&csv)], &SHORT[..], more].concat(), 0);
     let (text, said) = run(&[]);
     assert!(text.contains("three RAM disks, 4 outstanding") && text.contains("MB/s (10^6)"), "{text}");
     assert_eq!(text.lines().count(), 4, "{text}");
@@ -91,7 +94,10 @@ fn percentiles_histogram_and_json_stand_beside() {
     assert_eq!(tests[0]["rows"].as_array().map(Vec::len), Some(4));
     let count = all["latencies"]["all"]["count"].as_u64().expect("a number");
     let table = std::fs::read_to_string(&p).expect("percentiles");
-    assert!(table.starts_with("test,title,row,name,direction,ios,p50 ms,p90 ms,p95 ms,p99 ms,p99.9 ms,p99.99 ms\n"), "{table}");
+    assert!(
+        table.starts_with("test,title,row,name,direction,ios,p50 ms,p90 ms,p95 ms,p99 ms,p99.9 ms,p99.99 ms\n"),
+        "{table}"
+    );
     assert!(table.contains(&format!(",ALL,All,all,{count},")), "{table}");
     let mut rows = csv::Reader::from_path(&h).expect("a histogram");
     let all = rows.records().map(|r| r.expect("a row")).filter(|r| &r[2] == "ALL");
@@ -131,7 +137,10 @@ fn names_are_mapped_and_what_is_wrong_is_said_at_its_place() {
     let text = std::fs::read_to_string(&setup).expect("a set-up").replacen("\tssd.1", "\tC:", 1);
     std::fs::write(&setup, text).expect("written");
     let (_, error) = out(&args, 2);
-    assert!(error.contains("no volume is left for target") && error.contains("host host has: ssd.0, ssd.1, ssd.2"), "{error}");
+    assert!(
+        error.contains("no volume is left for target") && error.contains("host host has: ssd.0, ssd.1, ssd.2"),
+        "{error}"
+    );
     assert!(error.contains("a.icf:"), "{error}");
 }
 
@@ -139,9 +148,13 @@ fn names_are_mapped_and_what_is_wrong_is_said_at_its_place() {
 fn slightly_wrong_set_ups_need_to_be_tolerated() {
     let (dir, machine, setup) = saved();
     let text = std::fs::read_to_string(&setup).expect("a set-up");
-    std::fs::write(&setup, text.replace("'Disk Cycling", "'Target Cycling").replace("'Test Type", "\n'Test Type")).expect("written");
+    std::fs::write(&setup, text.replace("'Disk Cycling", "'Target Cycling").replace("'Test Type", "\n'Test Type"))
+        .expect("written");
     let (_, error) = out(&["iometer", path(&setup), &machine, "--show"], 2);
-    assert!(error.contains("'Target Cycling is none of Iometer's keys") && error.contains("--tolerant reads it"), "{error}");
+    assert!(
+        error.contains("'Target Cycling is none of Iometer's keys") && error.contains("--tolerant reads it"),
+        "{error}"
+    );
     let (_, error) = out(&["iometer", path(&setup), &machine, "--show", "--tolerant"], 0);
     assert!(error.contains("warning") && error.contains("an empty line"), "{error}");
     // Saved, it is as it should be.

@@ -72,7 +72,21 @@ fn a_set_up_that_is_cut_anywhere_is_no_set_up() {
 
 /// Bytes without sense, but with the characters that lines and keys are made of.
 fn noise(bytes: usize) -> String {
-    let words = ["'", "\n", "Version 1.1.0\n", "'Target\n\t", "Access", ",", "DISK", "7", " ", "'Worker\n", "ß", "'END manager list\n", "'MANAGER LIST"];
+    let words = [
+        "'",
+        "\n",
+        "Version 1.1.0\n",
+        "'Target\n\t",
+        "Access",
+        ",",
+        "DISK",
+        "7",
+        " ",
+        "'Worker\n",
+        "ß",
+        "'END manager list\n",
+        "'MANAGER LIST",
+    ];
     let (mut state, mut out) = (1u64, String::with_capacity(bytes + 32));
     while out.len() < bytes {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -85,7 +99,13 @@ fn noise(bytes: usize) -> String {
 fn noise_is_refused_at_once() {
     let text = noise(4 << 20);
     let begin = std::time::Instant::now();
-    for text in [text.as_str(), &text.replace('\n', " "), &text.replace('\'', ""), &"\n".repeat(4 << 20), &"'\n".repeat(2 << 20)] {
+    for text in [
+        text.as_str(),
+        &text.replace('\n', " "),
+        &text.replace('\'', ""),
+        &"\n".repeat(4 << 20),
+        &"'\n".repeat(2 << 20),
+    ] {
         let (setup, said) = read(text, false);
         assert!(setup.is_none() && said.count() <= 40, "{said}");
         let _ = read(text, true);
@@ -116,7 +136,10 @@ fn real_results_come_out_as_they_were() {
         near((get(Column::BytesRead) + get(Column::BytesWritten)) / ticks / 1048576.0, get(Column::MibPerSecond));
         near(get(Column::Iops) / get(Column::Cpu), get(Column::Effectiveness));
         let raw = get(Column::RawRead) + get(Column::RawWrite);
-        near(raw / get(Column::ProcessorSpeed) / (get(Column::Reads) + get(Column::Writes)) * 1e3, get(Column::Average));
+        near(
+            raw / get(Column::ProcessorSpeed) / (get(Column::Reads) + get(Column::Writes)) * 1e3,
+            get(Column::Average),
+        );
         let processors = test.rows.iter().filter(|r| r.kind == RowKind::Processor).filter_map(|r| r.get(Column::Cpu));
         near(processors.sum::<f64>() / 8.0, get(Column::Cpu));
     }
@@ -168,7 +191,8 @@ fn simulated_results_add_up_and_are_read_again() {
     use lanescope::import::{Host, Machine, Volume};
     use lanescope::pens::iometer::{self, Finished};
     use lanescope::units::Bytes;
-    let target = |n: &&str| Target { name: (*n).into(), kind: WorkerKind::Disk, manager: None, place: Default::default() };
+    let target =
+        |n: &&str| Target { name: (*n).into(), kind: WorkerKind::Disk, manager: None, place: Default::default() };
     let worker = |name: &str, targets: &[&str]| Worker {
         name: name.into(),
         specs: Some(vec![("Default".into(), Default::default())]),
@@ -186,7 +210,10 @@ fn simulated_results_add_up_and_are_read_again() {
     let manager = Manager { id: 1, name: "host".into(), workers, ..Manager::default() };
     let setup = Setup { test: Some(test), managers: vec![manager], ..Setup::default() };
     let volume = |i: usize| Volume { name: format!("ssd.{i}"), capacity: Bytes(1 << 30) };
-    let machine = Machine { hosts: vec![Host { name: "host".into(), volumes: (0..3).map(volume).collect() }], stations: Vec::new() };
+    let machine = Machine {
+        hosts: vec![Host { name: "host".into(), volumes: (0..3).map(volume).collect() }],
+        stations: Vec::new(),
+    };
     let mut diagnostics = Diagnostics::default();
     let all = tests(&mut diagnostics, &setup, &machine, &[]).unwrap_or_else(|| panic!("{diagnostics}"));
     let reports: Vec<_> = (all.iter())
@@ -197,7 +224,8 @@ fn simulated_results_add_up_and_are_read_again() {
         })
         .collect();
     let done = reports.iter().enumerate();
-    let finished: Vec<Finished> = done.map(|(index, r)| Finished { index, seen: iometer::seen(r), ended: "then".into() }).collect();
+    let finished: Vec<Finished> =
+        done.map(|(index, r)| Finished { index, seen: iometer::seen(r), ended: "then".into() }).collect();
     let block = iometer::results(&setup, &all, &finished, Form::Columns80, "now");
     let results = csv::Results { blocks: vec![block] };
     let text = csv::write(&results, Form::Columns80);
@@ -205,7 +233,8 @@ fn simulated_results_add_up_and_are_read_again() {
     let again = csv::read(&mut diagnostics, source).unwrap_or_else(|| panic!("{diagnostics}"));
     assert_eq!(csv::write(&again, Form::Columns80), text);
     for (test, outstanding) in again.blocks[0].tests.iter().zip([1.0, 4.0]) {
-        let sum = |kind, column| -> f64 { test.rows.iter().filter(|r| r.kind == kind).filter_map(|r| r.get(column)).sum() };
+        let sum =
+            |kind, column| -> f64 { test.rows.iter().filter(|r| r.kind == kind).filter_map(|r| r.get(column)).sum() };
         let all = |column| sum(RowKind::All, column);
         assert_eq!((all(Column::Disks), all(Column::Workers), all(Column::QueueDepth)), (3.0, 2.0, outstanding));
         for column in [Column::Reads, Column::Writes, Column::BytesRead, Column::To200us] {

@@ -120,7 +120,9 @@ fn read(a: &Iometer) -> Told<(Setup, String)> {
 /// `A=B` as two names. Names of targets may have an = in them: the last one counts.
 fn pairs(map: &[String]) -> Told<Vec<(String, String)>> {
     let pair = |m: &String| {
-        let (from, to) = m.rsplit_once('=').ok_or_else(|| format!("--map {m}: it is a name, = and a volume: \"Pliant LS300S P10\"=ssd.0"))?;
+        let (from, to) = m
+            .rsplit_once('=')
+            .ok_or_else(|| format!("--map {m}: it is a name, = and a volume: \"Pliant LS300S P10\"=ssd.0"))?;
         Ok((from.trim().to_owned(), to.trim().to_owned()))
     };
     map.iter().map(pair).collect::<Result<_, String>>().map_err(Some)
@@ -133,7 +135,9 @@ fn chosen(list: Option<&str>, all: usize) -> Told<Vec<usize>> {
     let mut found = Vec::new();
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (Ok(first), Ok(last)) = (first.trim().parse::<usize>(), last.trim().parse::<usize>()) else { return Err(wrong()) };
+        let (Ok(first), Ok(last)) = (first.trim().parse::<usize>(), last.trim().parse::<usize>()) else {
+            return Err(wrong());
+        };
         if first == 0 || last < first || last > all {
             return Err(wrong());
         }
@@ -182,15 +186,24 @@ fn run(a: &Iometer) -> Told<u8> {
     if let Some(path) = &a.csv {
         let form = if a.columns == Columns::Old { Form::Columns56 } else { Form::Columns80 };
         let simulated = done.iter().filter(|(_, (r, _))| r.simulation.is_some());
-        let finished: Vec<Finished> =
-            simulated.map(|(&index, (r, ended))| Finished { index, seen: iometer::seen(r), ended: ended.clone() }).collect();
+        let finished: Vec<Finished> = simulated
+            .map(|(&index, (r, ended))| Finished { index, seen: iometer::seen(r), ended: ended.clone() })
+            .collect();
         let block = iometer::results(&setup, &all, &finished, form, &begun);
         let count = block.tests.len();
         if count == 0 {
-            eprintln!("note: nothing is written to {}: no test has results, or the set-up records none", path.display());
+            eprintln!(
+                "note: nothing is written to {}: no test has results, or the set-up records none",
+                path.display()
+            );
         } else {
             append(path, &csv::write(&Results { blocks: vec![block] }, form))?;
-            wrote.push(format!("{count} of {} tests appended to {}, {} columns", list.len(), path.display(), form.count()));
+            wrote.push(format!(
+                "{count} of {} tests appended to {}, {} columns",
+                list.len(),
+                path.display(),
+                form.count()
+            ));
         }
     }
     let grids = [(&a.percentiles, percentiles as fn(&[Beside]) -> Grid), (&a.histogram, histogram)];
@@ -314,7 +327,14 @@ fn percentiles(all: &[Beside]) -> Grid {
     let mut rows = Vec::new();
     for b in all {
         for (direction, spread) in DIRECTIONS.iter().zip(&b.spreads).filter(|(_, s)| s.count > 0) {
-            let mut row = vec![b.test.to_string(), b.title.clone(), b.kind.into(), b.name.clone(), (*direction).into(), spread.count.to_string()];
+            let mut row = vec![
+                b.test.to_string(),
+                b.title.clone(),
+                b.kind.into(),
+                b.name.clone(),
+                (*direction).into(),
+                spread.count.to_string(),
+            ];
             row.extend(spread.percentiles.iter().map(|p| p.to_string()));
             rows.push(row);
         }
@@ -377,7 +397,8 @@ fn json(setup: &Setup, test: &IometerTest, index: usize, report: &Report) -> Jso
     let mut rows: Vec<JsonRow> = rows.into_iter().map(row).collect();
     if !simulated {
         let [ios, mb, mib, mean, _] = estimated(setup, test, report);
-        let names = [Statistic::Iops, Statistic::MbpsDecimal, Statistic::MbpsBinary, Statistic::Average].map(|s| s.name());
+        let names =
+            [Statistic::Iops, Statistic::MbpsDecimal, Statistic::MbpsBinary, Statistic::Average].map(|s| s.name());
         let statistics = names.into_iter().zip([ios, mb, mib, mean]).collect();
         let (percentiles, latencies) = (Vec::new(), BTreeMap::new());
         rows.push(JsonRow { row: "ALL", name: "All".into(), statistics, percentiles, latencies });

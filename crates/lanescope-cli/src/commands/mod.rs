@@ -7,6 +7,7 @@ pub(crate) mod diff;
 pub(crate) mod instrument;
 pub(crate) mod iometer;
 pub(crate) mod library;
+mod live;
 pub(crate) mod need;
 mod series;
 pub(crate) mod simulate;

@@ -357,7 +357,8 @@ fn rows(setup: &Setup, record: Record, test: &IometerTest, counted: &Counted) ->
         return rows;
     }
     for m in managers {
-        let here: Vec<(usize, &Active)> = test.workers.iter().enumerate().filter(|(_, a)| a.load.manager == m).collect();
+        let here: Vec<(usize, &Active)> =
+            test.workers.iter().enumerate().filter(|(_, a)| a.load.manager == m).collect();
         let own: Vec<&Active> = here.iter().map(|(_, a)| *a).collect();
         let manager = &setup.managers[m];
         let mut row = Row::new(RowKind::Manager, &manager.name, common_spec(&own));
@@ -439,8 +440,10 @@ impl Spread {
     /// Of some workers in a report: all I/Os, reads, writes.
     pub fn by_direction(report: &Report, test: &IometerTest, who: Who) -> [Spread; 3] {
         let chosen: Vec<&str> = test.workers.iter().filter(|a| who.has(a)).map(|a| a.flow.as_str()).collect();
-        let latencies: Vec<_> = ios(report).filter(|(name, _)| chosen.contains(name)).map(|(_, i)| &i.latencies).collect();
-        [&[0usize, 1][..], &[0], &[1]].map(|sides| Spread::of(sides.iter().flat_map(|&s| latencies.iter().map(move |l| &l[s]))))
+        let latencies: Vec<_> =
+            ios(report).filter(|(name, _)| chosen.contains(name)).map(|(_, i)| &i.latencies).collect();
+        [&[0usize, 1][..], &[0], &[1]]
+            .map(|sides| Spread::of(sides.iter().flat_map(|&s| latencies.iter().map(move |l| &l[s]))))
     }
 }
 

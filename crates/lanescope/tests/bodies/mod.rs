@@ -6,8 +6,8 @@
 // Each user of this file takes what it needs, from a crate of its own.
 #![allow(dead_code, unreachable_pub)]
 
-pub mod invariants;
 pub mod instruments;
+pub mod invariants;
 pub mod programs;
 pub mod simulated;
 pub mod tree;

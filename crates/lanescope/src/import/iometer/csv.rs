@@ -384,7 +384,11 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Results> {
             Expect::TestType => {
                 let found = line.split_once(',').and_then(|(n, d)| Some((n.trim().parse().ok()?, d)));
                 let Some((test_type, description)) = found else {
-                    reading.error(span, "no test type", format!("below {TEST_TYPE} stand a number and a text: 6,My test"));
+                    reading.error(
+                        span,
+                        "no test type",
+                        format!("below {TEST_TYPE} stand a number and a text: 6,My test"),
+                    );
                     return None;
                 };
                 results.blocks.push(Block { test_type, description: description.to_owned(), ..Block::default() });
@@ -419,7 +423,11 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Results> {
             }
             Expect::SpecLines if !line.starts_with('\'') => {
                 let Some(found) = spec_line(line) else {
-                    reading.error(span, format!("no line of an access specification: {}", shown(line)), "it has eight numbers");
+                    reading.error(
+                        span,
+                        format!("no line of an access specification: {}", shown(line)),
+                        "it has eight numbers",
+                    );
                     return None;
                 };
                 specs.last_mut()?.lines.push(found);
@@ -476,7 +484,11 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Results> {
         return None;
     }
     if expect != Expect::Key || test.is_some() || in_specs {
-        reading.error(last, "the results end in the middle", "is the file cut short? a test ends with 'Time Stamp and its value");
+        reading.error(
+            last,
+            "the results end in the middle",
+            "is the file cut short? a test ends with 'Time Stamp and its value",
+        );
         return None;
     }
     Some(results)
@@ -502,7 +514,11 @@ fn columns(line: &str, span: Span, reading: &mut Reading) -> Option<Form> {
         let alike = head.trim().eq_ignore_ascii_case(name.trim()) || head.trim() == name.replace("MiBps (", "MBps (");
         if !alike {
             let message = format!("column {} is called {}, not {name}", i + 1, shown(head));
-            reading.error(span, message, format!("are these the {} columns of Iometer {}?", heads.len(), form.version()));
+            reading.error(
+                span,
+                message,
+                format!("are these the {} columns of Iometer {}?", heads.len(), form.version()),
+            );
             return None;
         }
     }
@@ -514,7 +530,8 @@ fn spec_line(line: &str) -> Option<Line> {
     let parts: Vec<&str> = line.trim().trim_end_matches(',').split(',').map(str::trim).take(9).collect();
     let [size, share, read, random, delay, burst, align, reply] = parts.try_into().ok()?;
     let number = |s: &str| s.parse::<u64>().ok().filter(|n| *n < 1 << 40);
-    let percent = |s: &str| s.parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p)).map(|p| (p * 100.0).round() as u32);
+    let percent =
+        |s: &str| s.parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p)).map(|p| (p * 100.0).round() as u32);
     Some(Line {
         size: Bytes(number(size)?),
         share: percent(share)?,
@@ -612,13 +629,19 @@ mod tests {
         let mut expected = results();
         expected.blocks.iter_mut().flat_map(|b| &mut b.tests).for_each(|t| t.rows[1].name = "C: \"a  b\"".into());
         assert_eq!((&read, write(&read, Form::Columns80)), (&expected, written.clone()));
-        assert!(written.contains("\r\nALL,All,a,,,,1196.489673,,,,,,9.801600,") && written.contains(",588210176,"), "{written}");
+        assert!(
+            written.contains("\r\nALL,All,a,,,,1196.489673,,,,,,9.801600,") && written.contains(",588210176,"),
+            "{written}"
+        );
         assert_eq!(written.matches("'Access specifications\r\n").count(), 2);
         // The short form loses what only the long one has.
         let (short, said) = with(&write(&results(), Form::Columns56));
         let short = short.expect(&said);
         let row = &short.blocks[0].tests[0].rows[0];
-        assert_eq!((row.get(Column::Iops), row.get(Column::MbPerSecond), row.get(Column::To50us)), (Some(1196.489673), None, None));
+        assert_eq!(
+            (row.get(Column::Iops), row.get(Column::MbPerSecond), row.get(Column::To50us)),
+            (Some(1196.489673), None, None)
+        );
         assert_eq!(short.blocks[1].tests[1].form, Form::Columns56);
     }
 

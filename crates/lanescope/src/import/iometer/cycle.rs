@@ -104,9 +104,11 @@ pub fn steps(setup: &Setup) -> Result<Vec<Step>, Diagnostic> {
         // Who can run now: by manager, workers with the number of their targets.
         let managers: Vec<Vec<Load>> = (setup.managers.iter().enumerate())
             .map(|(manager, m)| {
-                let able = m.workers.iter().enumerate().filter(|(_, w)| {
-                    !w.targets.is_empty() && spec_of(setup, w, spec, &builtin).is_some()
-                });
+                let able = m
+                    .workers
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, w)| !w.targets.is_empty() && spec_of(setup, w, spec, &builtin).is_some());
                 let load = |(worker, w): (usize, &Worker)| {
                     // Network workers always have one.
                     let outstanding = if w.kind == WorkerKind::Disk { w.outstanding } else { 1 };
@@ -140,7 +142,10 @@ fn check(test: &TestSetup) -> Result<(), Diagnostic> {
     if used[2].2 {
         let (start, end) = (test.queue.start, test.queue_end);
         if start > end {
-            return wrong(&format!("'Queue Depth Cycling ends at {end}, before it starts at {start}"), "its fields are start, end, step and step type");
+            return wrong(
+                &format!("'Queue Depth Cycling ends at {end}, before it starts at {start}"),
+                "its fields are start, end, step and step type",
+            );
         }
         if end > MOST_OUTSTANDING {
             let hint = format!("a worker keeps at most {MOST_OUTSTANDING} I/Os outstanding at a target");
@@ -161,7 +166,8 @@ impl Steps {
         self.loads += loads.len();
         if self.list.len() == MOST_TESTS || self.loads > MOST_LOADS {
             let message = format!("the set-up asks for more than {} tests", self.list.len());
-            return Err(Diagnostic::error(None, message).hint("make the steps of its cycling larger, or multiply with EXPONENTIAL"));
+            return Err(Diagnostic::error(None, message)
+                .hint("make the steps of its cycling larger, or multiply with EXPONENTIAL"));
         }
         self.list.push(Step { spec, loads, label });
         Ok(())
@@ -215,7 +221,13 @@ fn dealt(loads: &[Load], mut targets: usize, out: &mut Vec<Load>) -> usize {
     targets
 }
 
-fn cycle(setup: &Setup, test: &TestSetup, spec: usize, managers: &[Vec<Load>], all: &mut Steps) -> Result<(), Diagnostic> {
+fn cycle(
+    setup: &Setup,
+    test: &TestSetup,
+    spec: usize,
+    managers: &[Vec<Load>],
+    all: &mut Steps,
+) -> Result<(), Diagnostic> {
     let everyone: Vec<Load> = managers.iter().flatten().copied().collect();
     let most = everyone.iter().map(|l| l.targets).max().unwrap_or(0);
     let crowd = managers.iter().map(Vec::len).max().unwrap_or(0);
@@ -249,7 +261,8 @@ fn cycle(setup: &Setup, test: &TestSetup, spec: usize, managers: &[Vec<Load>], a
                 loads
             };
             let largest = managers.iter().map(|m| total(m)).max().unwrap_or(0);
-            let each = |n: usize, loads| all.add(spec, loads, format!("{} of each manager", count(n.min(largest), "target")));
+            let each =
+                |n: usize, loads| all.add(spec, loads, format!("{} of each manager", count(n.min(largest), "target")));
             growing(test.targets, total, make, each)
         }
         TestType::TargetsSerial => {
@@ -271,9 +284,12 @@ fn cycle(setup: &Setup, test: &TestSetup, spec: usize, managers: &[Vec<Load>], a
             growing(test.targets, total, |n| fewer(&some, n), each)
         }),
         TestType::Queue => depths(everyone, "", all),
-        TestType::QueueAndTargets => growing(test.targets, total, |n| fewer(&everyone, n), |n, loads| {
-            depths(loads, &format!(", {}", count(n.min(most), "target")), all)
-        }),
+        TestType::QueueAndTargets => growing(
+            test.targets,
+            total,
+            |n| fewer(&everyone, n),
+            |n, loads| depths(loads, &format!(", {}", count(n.min(most), "target")), all),
+        ),
     }
 }
 
@@ -300,7 +316,12 @@ struct Mapping<'a> {
     volumes: HashMap<(usize, &'a str), &'a str>,
 }
 
-fn laid(setup: &Setup, machine: &Machine, map: &[(String, String)], wrong: &mut Vec<Diagnostic>) -> Option<Vec<IometerTest>> {
+fn laid(
+    setup: &Setup,
+    machine: &Machine,
+    map: &[(String, String)],
+    wrong: &mut Vec<Diagnostic>,
+) -> Option<Vec<IometerTest>> {
     if setup.managers.is_empty() {
         let hint = "a section 'MANAGER LIST says who works on what; Iometer saves it with \"Manager/Worker List\"";
         wrong.push(Diagnostic::error(None, "the set-up has no managers: only access specifications").hint(hint));
@@ -336,7 +357,8 @@ fn laid(setup: &Setup, machine: &Machine, map: &[(String, String)], wrong: &mut 
         let mut names: Vec<&str> = Vec::new();
         for load in &step.loads {
             let worker = worker_of(load);
-            let (Some(spec), Some(host)) = (spec_of(setup, worker, step.spec, &builtin), mapping.hosts[load.manager]) else {
+            let (Some(spec), Some(host)) = (spec_of(setup, worker, step.spec, &builtin), mapping.hosts[load.manager])
+            else {
                 continue;
             };
             let targets = &worker.targets[..load.targets];
@@ -375,7 +397,10 @@ fn run(setup: &Setup, wrong: &mut Vec<Diagnostic>) -> String {
     }
     if test.seconds() > Time::MAX.fs() / 1_000_000_000_000_000 {
         let message = format!("tests of {} s", test.seconds());
-        wrong.push(Diagnostic::warning(None, message).hint(format!("they are cut to {}, the longest that can be simulated", Time::MAX)));
+        wrong.push(
+            Diagnostic::warning(None, message)
+                .hint(format!("they are cut to {}, the longest that can be simulated", Time::MAX)),
+        );
     }
     format!("[run]\nfor = \"{}\"\nwarmup = \"{}\"\n", time(test.seconds()), time(test.ramp_up.into()))
 }
@@ -469,7 +494,8 @@ impl<'a> Mapping<'a> {
         mapping.find_hosts(setup, machine, map, &active, wrong)?;
         for &m in &active {
             let workers = setup.managers[m].workers.iter().enumerate();
-            let targets = workers.flat_map(|(w, worker)| worker.targets.iter().take(driven.get(&(m, w)).copied().unwrap_or(0)));
+            let targets =
+                workers.flat_map(|(w, worker)| worker.targets.iter().take(driven.get(&(m, w)).copied().unwrap_or(0)));
             let mut known = HashSet::new();
             let names: Vec<&Target> = targets.filter(|t| known.insert(t.name.as_str())).collect();
             mapping.find_volumes(setup, map, m, &names, wrong);
@@ -479,7 +505,8 @@ impl<'a> Mapping<'a> {
 
     /// Entries of the map that name nothing.
     fn unknown(&self, setup: &Setup, machine: &Machine, map: &[(String, String)], wrong: &mut Vec<Diagnostic>) {
-        let targets = || setup.managers.iter().flat_map(|m| &m.workers).flat_map(|w| &w.targets).map(|t| t.name.as_str());
+        let targets =
+            || setup.managers.iter().flat_map(|m| &m.workers).flat_map(|w| &w.targets).map(|t| t.name.as_str());
         let managers = || setup.managers.iter().map(|m| m.name.as_str());
         let hosts = || machine.hosts.iter().map(|h| h.name.as_str());
         let volumes = || machine.hosts.iter().flat_map(|h| &h.volumes).map(|v| v.name.as_str());
@@ -487,9 +514,13 @@ impl<'a> Mapping<'a> {
             let message = if !targets().chain(managers()).any(|n| same(n, from)) {
                 let mut known = HashSet::new();
                 let all = targets().chain(managers()).filter(|n| known.insert(*n));
-                Some((format!("--map: the set-up has no target or manager {}", shown(from)), format!("there are {}", list(all))))
+                Some((
+                    format!("--map: the set-up has no target or manager {}", shown(from)),
+                    format!("there are {}", list(all)),
+                ))
             } else if !hosts().chain(volumes()).any(|n| n == to) {
-                let near = nearest(to, volumes().chain(hosts())).map_or(String::new(), |n| format!("did you mean {n}? "));
+                let near =
+                    nearest(to, volumes().chain(hosts())).map_or(String::new(), |n| format!("did you mean {n}? "));
                 let all = format!("{near}hosts: {}; volumes: {}", list(hosts()), list(volumes()));
                 Some((format!("--map: the machine has no volume or host {}", shown(to)), all))
             } else {
@@ -515,7 +546,8 @@ impl<'a> Mapping<'a> {
             self.hosts[m] = found.inspect(|h| _ = taken.insert(h.name.as_str()));
         }
         // Who maps a manager to a host may mean that two share it.
-        let (free, shared): (Vec<&Host>, Vec<&Host>) = machine.hosts.iter().partition(|h| !taken.contains(h.name.as_str()));
+        let (free, shared): (Vec<&Host>, Vec<&Host>) =
+            machine.hosts.iter().partition(|h| !taken.contains(h.name.as_str()));
         let mapped = |h: &&Host| map.iter().any(|(_, to)| *to == h.name);
         let mut free = free.into_iter().chain(shared.into_iter().filter(mapped));
         for &m in active.iter().filter(|&&m| setup.managers.get(m).is_some()) {
@@ -547,7 +579,8 @@ impl<'a> Mapping<'a> {
         wrong: &mut Vec<Diagnostic>,
     ) {
         let Some(host) = self.hosts[m] else { return };
-        let volume = |name: &str| host.volumes.iter().find(|v| v.name.eq_ignore_ascii_case(name)).map(|v| v.name.as_str());
+        let volume =
+            |name: &str| host.volumes.iter().find(|v| v.name.eq_ignore_ascii_case(name)).map(|v| v.name.as_str());
         let mut taken = HashSet::new();
         let mut rest = Vec::new();
         for &target in targets {
@@ -560,7 +593,10 @@ impl<'a> Mapping<'a> {
                 wrong.push(Diagnostic::error(target.place.0, message).hint(hint));
                 continue;
             }
-            let found = mapped.and_then(|(_, to)| volume(to)).or_else(|| volume(&target.name)).or_else(|| volume(inner(&target.name)));
+            let found = mapped
+                .and_then(|(_, to)| volume(to))
+                .or_else(|| volume(&target.name))
+                .or_else(|| volume(inner(&target.name)));
             match found {
                 Some(v) => {
                     taken.insert(v);

@@ -195,7 +195,10 @@ mod tests {
         }
         assert_eq!(Statistic::named("Total MBs per Second"), Some(Statistic::MbpsBinary));
         assert_eq!(Statistic::named("Total MBs"), None);
-        assert_eq!((Statistic::Cpu.show(1.218407), Statistic::Average.show(0.835007)), ("1.22 %".into(), "0.8350".into()));
+        assert_eq!(
+            (Statistic::Cpu.show(1.218407), Statistic::Average.show(0.835007)),
+            ("1.22 %".into(), "0.8350".into())
+        );
         assert_eq!(Statistic::TotalErrors.show(0.0), "0");
     }
 }

@@ -1,9 +1,7 @@
 //! Set-ups of Iometer from scenarios: hosts become managers, workers workers, and each scenario's access an access specification.
 
-use crate::import::iometer::{
-    Manager, Place, SECTOR, Setup, Spawn, Spec, Target, TestSetup, Worker, WorkerKind,
-};
 use crate::import::iometer::{Assignment, MOST_SPEC_NAME, MOST_TARGETS, MOST_WORKERS};
+use crate::import::iometer::{Manager, Place, SECTOR, Setup, Spawn, Spec, Target, TestSetup, Worker, WorkerKind};
 use crate::plan::Plan;
 use crate::plan::storage::IoFlow;
 use crate::scenario::keys::Line;
@@ -25,7 +23,10 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
             return Err(format!("{name}: flow {} is a test of IOzone, which Iometer does not have", f.name));
         }
         if let Some(f) = storage.flows.iter().find(|f| f.rate.is_some()) {
-            return Err(format!("{name}: flow {} has a rate; workers of Iometer wait for nothing but their I/Os", f.name));
+            return Err(format!(
+                "{name}: flow {} has a rate; workers of Iometer wait for nothing but their I/Os",
+                f.name
+            ));
         }
         if storage.flows.is_empty() {
             return Err(format!("{name}: there is no flow of I/Os (do = \"io\")"));
@@ -61,8 +62,9 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
             let made = made(plan, name, &own, nth)?;
             let specs = worker.specs.take().unwrap_or_default();
             let known = !worker.targets.is_empty();
-            if known && (&worker.targets, worker.outstanding, worker.maximum_size, worker.starting_sector)
-                != (&made.targets, made.outstanding, made.maximum_size, made.starting_sector)
+            if known
+                && (&worker.targets, worker.outstanding, worker.maximum_size, worker.starting_sector)
+                    != (&made.targets, made.outstanding, made.maximum_size, made.starting_sector)
             {
                 return Err(format!(
                     "{name}: worker {} of {host} has other targets, outstanding I/Os or sectors than in the scenarios before; \
@@ -86,7 +88,11 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
             ..TestSetup::default()
         });
         if (test.seconds(), test.ramp_up) != (u64::from(time), ramp_up) {
-            return Err(format!("{name}: it runs for {time} s behind {ramp_up} s of warm-up, those before for {} s behind {} s; in Iometer all tests run as long", test.seconds(), test.ramp_up));
+            return Err(format!(
+                "{name}: it runs for {time} s behind {ramp_up} s of warm-up, those before for {} s behind {} s; in Iometer all tests run as long",
+                test.seconds(),
+                test.ramp_up
+            ));
         }
     }
     Ok(setup)
@@ -161,7 +167,12 @@ fn spec(setup: &mut Setup, name: &str, flow: &IoFlow, several: bool) -> Result<S
             Some(_) => n += 1,
             None => {
                 let lines = flow.lines.to_vec();
-                setup.specs.push(Spec { name: name.clone(), assignment: Assignment::None, lines, place: Place::default() });
+                setup.specs.push(Spec {
+                    name: name.clone(),
+                    assignment: Assignment::None,
+                    lines,
+                    place: Place::default(),
+                });
                 return Ok(name);
             }
         }

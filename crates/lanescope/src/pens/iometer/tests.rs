@@ -5,7 +5,8 @@ use crate::import::iometer::{Manager, Target};
 
 /// Two managers: one with two workers of one and two targets, one with a worker of one.
 fn example() -> (Setup, IometerTest, IoSeen) {
-    let target = |name: &str| Target { name: name.into(), kind: WorkerKind::Disk, manager: None, place: Default::default() };
+    let target =
+        |name: &str| Target { name: name.into(), kind: WorkerKind::Disk, manager: None, place: Default::default() };
     let worker = |name: &str, targets: &[&str]| Worker {
         name: name.into(),
         outstanding: 4,
@@ -137,10 +138,19 @@ fn rows_are_those_of_iometer() {
         [Some(2.0), Some(3.0), Some(4.0), Some(4.0)]
     );
     // Raw times, in ticks, but not of all managers; processors in their rows.
-    assert_eq!((get(0, Column::RawRead), get(1, Column::RawRead), get(1, Column::RawRunTime)), (None, Some(2e8), Some(2e9)));
-    assert_eq!((get(3, Column::Cpu), get(3, Column::Iops), get(3, Column::ProcessorSpeed)), (Some(30.0), None, Some(1e9)));
+    assert_eq!(
+        (get(0, Column::RawRead), get(1, Column::RawRead), get(1, Column::RawRunTime)),
+        (None, Some(2e8), Some(2e9))
+    );
+    assert_eq!(
+        (get(3, Column::Cpu), get(3, Column::Iops), get(3, Column::ProcessorSpeed)),
+        (Some(30.0), None, Some(1e9))
+    );
     assert_eq!((get(4, Column::Cpu), get(4, Column::Effectiveness), get(4, Column::Errors)), (None, None, Some(0.0)));
-    assert_eq!((get(7, Column::Writes), get(8, Column::Writes), get(8, Column::To1ms)), (Some(300.0), Some(100.0), Some(200.0)));
+    assert_eq!(
+        (get(7, Column::Writes), get(8, Column::Writes), get(8, Column::To1ms)),
+        (Some(300.0), Some(100.0), Some(200.0))
+    );
     assert_eq!((get(0, Column::CpuDpc), get(0, Column::TransactionsPerConnection)), (None, Some(-1.0)));
     assert_eq!(block.tests[0].specs.len(), 1);
     // What is asked for less, is written less.
@@ -150,7 +160,9 @@ fn rows_are_those_of_iometer() {
         assert_eq!(block.tests[0].rows.len(), expected);
     }
     setup.test = Some(TestSetup { record: Record::None, ..TestSetup::default() });
-    assert!(results(&setup, std::slice::from_ref(&test), &finished(vec![&seen]), Form::Columns80, "now").tests.is_empty());
+    assert!(
+        results(&setup, std::slice::from_ref(&test), &finished(vec![&seen]), Form::Columns80, "now").tests.is_empty()
+    );
 }
 
 #[test]

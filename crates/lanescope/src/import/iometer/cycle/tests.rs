@@ -4,7 +4,8 @@ use crate::import::iometer::{Assignment, Manager, Place};
 
 /// Managers by the numbers of targets of their workers.
 fn setup(managers: &[&[usize]], test: TestSetup) -> Setup {
-    let target = |n: usize| Target { name: format!("t{n}"), kind: WorkerKind::Disk, manager: None, place: Place::default() };
+    let target =
+        |n: usize| Target { name: format!("t{n}"), kind: WorkerKind::Disk, manager: None, place: Place::default() };
     let worker = |(i, n): (usize, &usize)| Worker {
         name: format!("W{}", i + 1),
         outstanding: 3,
@@ -56,7 +57,10 @@ fn targets_grow_for_all_workers_up_to_what_each_has() {
     );
     // 1, 2, 4, 8: the last is cut to the 7 that there are.
     let doubled = TestSetup { targets: Cycling { start: 1, step: 2, exponential: true }, ..test.clone() };
-    assert_eq!(shown(&setup(&[&[7]], doubled)), ["1 x3: 1 target", "2 x3: 2 targets", "4 x3: 4 targets", "7 x3: 7 targets"]);
+    assert_eq!(
+        shown(&setup(&[&[7]], doubled)),
+        ["1 x3: 1 target", "2 x3: 2 targets", "4 x3: 4 targets", "7 x3: 7 targets"]
+    );
     let linear = TestSetup { targets: Cycling { start: 2, step: 3, exponential: false }, ..test };
     assert_eq!(shown(&setup(&[&[5]], linear)), ["2 x3: 2 targets", "5 x3: 5 targets"]);
 }
@@ -66,7 +70,10 @@ fn workers_grow_for_all_managers_each_with_all_its_targets() {
     let test = cycling(TestType::Workers);
     assert_eq!(shown(&setup(UNEVEN, test.clone())), ["3 0 | 2 x3: 1 worker", "3 1 | 2 x3: 2 workers"]);
     let powers = TestSetup { workers: Cycling { start: 1, step: 3, exponential: true }, ..test };
-    assert_eq!(shown(&setup(&[&[1, 1, 1, 1]], powers)), ["1 0 0 0 x3: 1 worker", "1 1 1 0 x3: 3 workers", "1 1 1 1 x3: 4 workers"]);
+    assert_eq!(
+        shown(&setup(&[&[1, 1, 1, 1]], powers)),
+        ["1 0 0 0 x3: 1 worker", "1 1 1 0 x3: 3 workers", "1 1 1 1 x3: 4 workers"]
+    );
 }
 
 #[test]
@@ -118,7 +125,10 @@ fn workers_and_targets_grow_targets_first() {
 #[test]
 fn outstanding_ios_grow_up_to_their_end() {
     let test = TestSetup { queue_end: 9, ..cycling(TestType::Queue) };
-    assert_eq!(shown(&setup(&[&[2]], test.clone())), ["2 x1: 1 outstanding", "2 x2: 2 outstanding", "2 x4: 4 outstanding", "2 x8: 8 outstanding"]);
+    assert_eq!(
+        shown(&setup(&[&[2]], test.clone())),
+        ["2 x1: 1 outstanding", "2 x2: 2 outstanding", "2 x4: 4 outstanding", "2 x8: 8 outstanding"]
+    );
     let linear = TestSetup { queue: Cycling { start: 2, step: 3, exponential: false }, ..test };
     assert_eq!(shown(&setup(&[&[2]], linear)), ["2 x2: 2 outstanding", "2 x5: 5 outstanding", "2 x8: 8 outstanding"]);
 }
@@ -170,7 +180,11 @@ fn a_cycle_ends() {
     assert!(wrong(queue(9, 1, 8)).contains("ends at 8, before it starts at 9"));
     assert_eq!(steps(&setup(&[&[1]], queue(1, 6, 60_000))).map(|s| s.len()), Ok(10_000));
     let many: Vec<usize> = vec![1; 128];
-    let workers = TestSetup { queue_end: 60_000, queue: Cycling { start: 1, step: 10, exponential: false }, ..cycling(TestType::Queue) };
+    let workers = TestSetup {
+        queue_end: 60_000,
+        queue: Cycling { start: 1, step: 10, exponential: false },
+        ..cycling(TestType::Queue)
+    };
     assert!(steps(&setup(&[&many], workers)).is_err());
     // Unused numbers do not matter.
     assert!(steps(&setup(&[&[1]], TestSetup { test_type: TestType::Normal, ..queue(0, 0, 0) })).is_ok());
@@ -178,7 +192,10 @@ fn a_cycle_ends() {
 
 fn machine(hosts: &[(&str, &[&str])]) -> Machine {
     let volume = |n: &&str| Volume { name: (*n).to_owned(), capacity: Bytes(1 << 30) };
-    let host = |(name, volumes): &(&str, &[&str])| Host { name: (*name).to_owned(), volumes: volumes.iter().map(volume).collect() };
+    let host = |(name, volumes): &(&str, &[&str])| Host {
+        name: (*name).to_owned(),
+        volumes: volumes.iter().map(volume).collect(),
+    };
     Machine { hosts: hosts.iter().map(host).collect(), stations: Vec::new() }
 }
 
@@ -198,7 +215,13 @@ fn a_test_is_a_scenario() {
     s.specs.push(Spec {
         name: "two lines".into(),
         lines: vec![
-            Line { share: 2_500, delay: Time::from_fs(2_000_000_000_000), burst: 4, reply: Bytes(512), ..Spec::builtin().lines[0].clone() },
+            Line {
+                share: 2_500,
+                delay: Time::from_fs(2_000_000_000_000),
+                burst: 4,
+                reply: Bytes(512),
+                ..Spec::builtin().lines[0].clone()
+            },
             Line { share: 7_500, align: Bytes(0), ..Spec::builtin().lines[0].clone() },
         ],
         ..Spec::builtin()

@@ -59,7 +59,8 @@ const TARGETS: &str = "'Target assignments";
 const END_WORKER: &str = "'End worker";
 const END_LIST: &str = "'END manager list";
 const OUTSTANDING: &str = "'Number of outstanding IOs,test connection rate,transactions per connection";
-const OUTSTANDING_SEED: &str = "'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value";
+const OUTSTANDING_SEED: &str =
+    "'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value";
 const DISK: &str = "'Disk maximum size,starting sector";
 const DISK_PATTERN: &str = "'Disk maximum size,starting sector,Data pattern";
 const INTERFACE: &str = "'Local network interface";
@@ -71,8 +72,15 @@ impl<'t> Reader<'_, 't> {
         let number = line.text.parse::<u64>().ok().filter(|n| range.contains(n));
         if number.is_none() {
             let (low, high) = range.into_inner();
-            let hint = if high == u64::MAX { format!("a whole number from {low} on") } else { format!("a whole number from {low} to {high}") };
-            let message = format!("{what} is {}", if line.text.is_empty() { "missing".into() } else { format!("no such number: {}", shown(line.text)) });
+            let hint = if high == u64::MAX {
+                format!("a whole number from {low} on")
+            } else {
+                format!("a whole number from {low} to {high}")
+            };
+            let message = format!(
+                "{what} is {}",
+                if line.text.is_empty() { "missing".into() } else { format!("no such number: {}", shown(line.text)) }
+            );
             self.fault(line, message, hint);
         }
         number
@@ -150,16 +158,25 @@ impl<'t> Reader<'_, 't> {
         let mut test = TestSetup::default();
         let mut seen = HashSet::new();
         self.until("TEST SETUP", "'END test setup", &[], &TEST_KEYS, |me, line| {
-            let Some(key) = TEST_KEYS.into_iter().find(|k| line.is(k) || (*k == RAMP_UP && line.begins(RAMP_UP))) else {
+            let Some(key) = TEST_KEYS.into_iter().find(|k| line.is(k) || (*k == RAMP_UP && line.begins(RAMP_UP)))
+            else {
                 if line.is(OLD_WORKERS) {
                     if me.date >= 1999_02_17 {
-                        me.fault(line, format!("{OLD_WORKERS} is of before 1999"), format!("since then there is {DISK_WORKERS}"));
+                        me.fault(
+                            line,
+                            format!("{OLD_WORKERS} is of before 1999"),
+                            format!("since then there is {DISK_WORKERS}"),
+                        );
                     }
                     test.disk_workers = me.spawn(line).unwrap_or(test.disk_workers);
                     return true;
                 }
                 if line.is("'Target Cycling") {
-                    me.fault(line, "'Target Cycling is none of Iometer's keys", format!("what is meant is {DISK_CYCLING}"));
+                    me.fault(
+                        line,
+                        "'Target Cycling is none of Iometer's keys",
+                        format!("what is meant is {DISK_CYCLING}"),
+                    );
                     test.targets = me.cycling(line).unwrap_or(test.targets);
                     return true;
                 }
@@ -246,7 +263,9 @@ impl<'t> Reader<'_, 't> {
                         chart.statistic = Statistic::named(value.text);
                         if chart.statistic.is_none() {
                             let near = crate::diagnostic::nearest(value.text, Statistic::ALL.iter().map(|s| s.name()));
-                            let hint = near.map_or("the names are those of Iometer's menu".into(), |n| format!("did you mean {n}?"));
+                            let hint = near.map_or("the names are those of Iometer's menu".into(), |n| {
+                                format!("did you mean {n}?")
+                            });
                             me.fault(value, format!("there is no statistic {}", shown(value.text)), hint);
                         }
                     }
@@ -310,10 +329,18 @@ impl<'t> Reader<'_, 't> {
                 let name = value.part(name);
                 me.length(name, "the name of an access specification", MOST_SPEC_NAME);
                 if name.text.contains(',') {
-                    me.fault(name, format!("a comma in the name {}", shown(name.text)), "results are separated by commas");
+                    me.fault(
+                        name,
+                        format!("a comma in the name {}", shown(name.text)),
+                        "results are separated by commas",
+                    );
                 }
                 if specs.iter().any(|s| s.name == name.text) {
-                    me.fault(name, format!("a second access specification {}", shown(name.text)), "workers get the first");
+                    me.fault(
+                        name,
+                        format!("a second access specification {}", shown(name.text)),
+                        "workers get the first",
+                    );
                 }
                 specs.push(Spec {
                     name: name.text.to_owned(),
@@ -325,7 +352,11 @@ impl<'t> Reader<'_, 't> {
             } else if line.is(SPEC_LINES) || (line.is(OLD_SPEC_LINES) && me.date < NAMED_SPECS) {
                 let old = line.is(OLD_SPEC_LINES);
                 if !open && !old {
-                    me.fault(line, "lines of an access specification without its name", format!("{SPEC_NAME} comes first"));
+                    me.fault(
+                        line,
+                        "lines of an access specification without its name",
+                        format!("{SPEC_NAME} comes first"),
+                    );
                     let _ = me.values();
                     return true;
                 }
@@ -389,7 +420,11 @@ impl<'t> Reader<'_, 't> {
                 continue;
             }
             if all.len() == MOST_LINES {
-                self.fault(line, format!("an access specification of more than {MOST_LINES} lines"), "Iometer takes no more");
+                self.fault(
+                    line,
+                    format!("an access specification of more than {MOST_LINES} lines"),
+                    "Iometer takes no more",
+                );
                 return None;
             }
             let fields: Option<[Line; 8]> = if old {
@@ -465,7 +500,11 @@ impl<'t> Reader<'_, 't> {
             let mut worker = Worker { name: value.text.to_owned(), place: me.place(value), ..Worker::default() };
             me.worker(&mut worker);
             if manager.workers.len() == MOST_WORKERS {
-                me.fault(value, format!("a manager of more than {MOST_WORKERS} workers"), "Iometer takes no more; the others are left out");
+                me.fault(
+                    value,
+                    format!("a manager of more than {MOST_WORKERS} workers"),
+                    "Iometer takes no more; the others are left out",
+                );
             } else {
                 manager.workers.push(worker);
             }
@@ -496,7 +535,13 @@ impl<'t> Reader<'_, 't> {
                         names.push((value.text.to_owned(), me.place(value)));
                     }
                     worker.specs = Some(names);
-                    me.until("'Assigned access specs", "'End assigned access specs", &[END_WORKER, TARGETS], &[], |_, _| false);
+                    me.until(
+                        "'Assigned access specs",
+                        "'End assigned access specs",
+                        &[END_WORKER, TARGETS],
+                        &[],
+                        |_, _| false,
+                    );
                 }
                 _ => me.targets(worker),
             }
@@ -513,7 +558,9 @@ impl<'t> Reader<'_, 't> {
         let known = [OUTSTANDING_SEED, DISK_PATTERN, INTERFACE, VI];
         let outer = [END_WORKER, ASSIGNED, TARGETS];
         self.until(what, "'End default target settings for worker", &outer, &known, |me, line| {
-            let Some(key) = [OUTSTANDING, OUTSTANDING_SEED, DISK, DISK_PATTERN, INTERFACE, VI].into_iter().find(|k| line.is(k)) else {
+            let Some(key) =
+                [OUTSTANDING, OUTSTANDING_SEED, DISK, DISK_PATTERN, INTERFACE, VI].into_iter().find(|k| line.is(k))
+            else {
                 return false;
             };
             let Some(value) = me.value(line) else { return true };
@@ -521,7 +568,9 @@ impl<'t> Reader<'_, 't> {
             match key {
                 OUTSTANDING | OUTSTANDING_SEED => {
                     let fields = match key == OUTSTANDING {
-                        true => me.fields(value, "settings", &parts).map(|[a, b, c]| [a, b, c, value.part("DISABLED"), value]),
+                        true => me
+                            .fields(value, "settings", &parts)
+                            .map(|[a, b, c]| [a, b, c, value.part("DISABLED"), value]),
                         false => me.fields::<5>(value, "settings", &parts),
                     };
                     if let Some([outstanding, rate, transactions, fixed, seed]) = fields {
@@ -582,10 +631,15 @@ impl<'t> Reader<'_, 't> {
                 true
             });
             if (target.kind == WorkerKind::Disk) != (worker.kind == WorkerKind::Disk) {
-                let message = format!("a target of type {} for a worker of type {}", target.kind.token(), worker.kind.token());
+                let message =
+                    format!("a target of type {} for a worker of type {}", target.kind.token(), worker.kind.token());
                 me.fault(value, message, "disk workers have disks, network workers have interfaces");
             } else if worker.targets.len() == MOST_TARGETS {
-                me.fault(value, format!("a worker of more than {MOST_TARGETS} targets"), "Iometer takes no more; the others are left out");
+                me.fault(
+                    value,
+                    format!("a worker of more than {MOST_TARGETS} targets"),
+                    "Iometer takes no more; the others are left out",
+                );
             } else {
                 worker.targets.push(target);
             }

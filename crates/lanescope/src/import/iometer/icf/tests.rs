@@ -67,9 +67,15 @@ fn what_scripts_write_is_read_with_a_warning() {
     warned(&whole(setup), "is of before 1999");
     warned(&whole(setup), "an empty line");
     let test = warned(&whole(setup), "'Target Cycling is none").test.expect("a section");
-    assert_eq!((test.seconds(), test.disk_workers, test.targets.step, test.targets.exponential), (90, Spawn::Number(3), 3, true));
+    assert_eq!(
+        (test.seconds(), test.disk_workers, test.targets.step, test.targets.exponential),
+        (90, Spawn::Number(3), 3, true)
+    );
     // A key that nobody knows.
-    let test = warned(&whole("'TEST SETUP\n'Rum Time\n\t0 0 5\n'Test Type\n\tcycle_workers\n'END test setup\n"), "did you mean 'Run Time?");
+    let test = warned(
+        &whole("'TEST SETUP\n'Rum Time\n\t0 0 5\n'Test Type\n\tcycle_workers\n'END test setup\n"),
+        "did you mean 'Run Time?",
+    );
     assert_eq!(test.test.map(|t| (t.test_type, t.run_time)), Some((TestType::Workers, [0; 3])));
     // It was passed over before 1999.
     let old = "Version 1998.10.08\n'TEST SETUP\n'Default Workers to Spawn\n\t2\n'Rum Time\n\t0 0 5\n'END test setup\nVersion 1998.10.08\n";
@@ -125,8 +131,14 @@ fn charts_are_bound_to_managers_and_workers() {
     assert_eq!((chart.statistic, chart.worker.clone()), (Some(Statistic::Cpu), Some((4, "W, 4".into()))));
     let text = write(&setup.unwrap_or_default());
     assert_eq!(write(&with(&text, false).0.unwrap_or_default()), text);
-    warned(&whole("'RESULTS DISPLAY\n'Bar chart 7 statistic\n\tx\n'END results display\n"), "the number of the bar chart");
-    warned(&whole("'RESULTS DISPLAY\n'Bar chart 1 statistic\n\tTotal I/O per Second\n'END results display\n"), "did you mean Total I/Os per Second?");
+    warned(
+        &whole("'RESULTS DISPLAY\n'Bar chart 7 statistic\n\tx\n'END results display\n"),
+        "the number of the bar chart",
+    );
+    warned(
+        &whole("'RESULTS DISPLAY\n'Bar chart 1 statistic\n\tTotal I/O per Second\n'END results display\n"),
+        "did you mean Total I/Os per Second?",
+    );
 }
 
 #[test]
@@ -148,5 +160,8 @@ fn odd_names_are_written_so_that_they_can_be_read() {
 fn versions_compare_as_iometer_compares_them() {
     assert_eq!((date("2008.06.18"), date("1998-02-01"), date("2006.07.27-rc1")), (2008_06_18, 1998_02_01, 2006_07_27));
     assert_eq!((date("1.1.0"), date("1.1.0-rc1")), (u64::MAX, u64::MAX));
-    assert_eq!((version("Version 1.1.0-rc1"), version("VERSION\t2008.06.18"), version("Version"), version("Versions 1")), (Some("1.1.0-rc1"), Some("2008.06.18"), None, None));
+    assert_eq!(
+        (version("Version 1.1.0-rc1"), version("VERSION\t2008.06.18"), version("Version"), version("Versions 1")),
+        (Some("1.1.0-rc1"), Some("2008.06.18"), None, None)
+    );
 }

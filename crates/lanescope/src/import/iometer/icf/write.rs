@@ -1,6 +1,8 @@
 //! Writes set-ups as Iometer 1.1.0 does: what it writes, it reads.
 
-use super::super::{Cycling, MOST_SPEC_NAME, MOST_TARGET_NAME, Manager, Setup, Spawn, Spec, Statistic, Worker, WorkerKind};
+use super::super::{
+    Cycling, MOST_SPEC_NAME, MOST_TARGET_NAME, Manager, Setup, Spawn, Spec, Statistic, Worker, WorkerKind,
+};
 use super::version;
 use std::fmt::Write;
 
@@ -24,7 +26,11 @@ fn clean(name: &str, most: usize) -> String {
     let bare = flat.trim_start_matches(|c: char| c.is_whitespace() || c == '\'' || c == '\u{feff}');
     let short: String = bare.chars().take(most).collect();
     // A line Version 1 ends the file.
-    if version(short.trim_end()).is_some() { short.trim_end().replace(char::is_whitespace, "-") } else { short.trim_end().to_owned() }
+    if version(short.trim_end()).is_some() {
+        short.trim_end().replace(char::is_whitespace, "-")
+    } else {
+        short.trim_end().to_owned()
+    }
 }
 
 /// The same where there must be one.
@@ -72,7 +78,11 @@ fn text(setup: &Setup, out: &mut String) -> std::fmt::Result {
         section("RESULTS DISPLAY", out)?;
         let record = if display.record_last { "ENABLED" } else { "DISABLED" };
         let since = if display.since_last { "LAST_UPDATE" } else { "WHOLE_TEST" };
-        writeln!(out, "'Record Last Update Results,Update Frequency,Update Type\n\t{record},{},{since}", display.frequency)?;
+        writeln!(
+            out,
+            "'Record Last Update Results,Update Frequency,Update Type\n\t{record},{},{since}",
+            display.frequency
+        )?;
         for (i, (chart, usual)) in display.charts.iter().zip(Statistic::DEFAULT).enumerate() {
             let n = i + 1;
             writeln!(out, "'Bar chart {n} statistic\n\t{}", chart.statistic.unwrap_or(usual).name())?;
