@@ -1,6 +1,6 @@
 //! `iometer`: a set-up of Iometer run on a simulated machine, its results in Iometer's own form, and set-ups written.
 
-use super::instrument::{Answered, On};
+use super::instrument::{Answered, On, Watched};
 use super::live::{Live, View};
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, output};
 use clap::{Args, ValueEnum};
@@ -11,17 +11,24 @@ use lanescope::import::{Machine, Test};
 use lanescope::pens::Grid;
 use lanescope::pens::iometer::{self, Counted, Finished, PERCENTILES, Spread, Who, save};
 use lanescope::plan::Plan;
-use lanescope::result::Report;
+use lanescope::result::{Ending, IoSeen, Report};
 use lanescope::scenario::keys::Line;
-use lanescope::units::{Time, digits};
+use lanescope::sim::{Run, Step};
+use lanescope::units::{Time, digits, human_time};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Bytes of a set-up at most.
 const MOST_SETUP: usize = 16 << 20;
+/// Events between two looks at Ctrl-C.
+const PIECE: u64 = 1 << 19;
+/// Rows of a time series at most.
+const MOST_ROWS: usize = 2_000_000;
 /// Time between two updates of the live display at least.
 const LEAST_EVERY: Duration = Duration::from_millis(10);
 /// Characters of a test's title in a line.
@@ -63,14 +70,23 @@ pub(crate) struct Iometer {
     /// Write the whole distribution of latencies to this CSV file
     #[arg(long, value_name = "FILE")]
     histogram: Option<PathBuf>,
+    /// Write a time series to this CSV file: the statistics of each --step, of all managers, each manager and each worker. Tests then run one by one
+    #[arg(long, value_name = "FILE", requires = "step")]
+    series: Option<PathBuf>,
+    /// Time between the rows of --series, e.g. "100 ms"
+    #[arg(long, value_name = "TIME", requires = "series")]
+    step: Option<String>,
+    /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often: --live=0.5s; without it as the set-up says, or every second
+    #[arg(long, value_name = "EVERY", num_args = 0..=1, require_equals = true, conflicts_with_all = ["estimate", "show", "save", "series"])]
+    live: Option<Option<String>>,
     /// Only these tests, by their numbers: 3 or 1-8,12
     #[arg(long, value_name = "LIST")]
     tests: Option<String>,
     /// Print the scenario of each test, and run none
-    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "json"])]
+    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series", "json"])]
     show: bool,
     /// Write the set-up, or a set-up made of scenarios, to this file in the form of Iometer 1.1.0, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "tests", "map"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "map"])]
     save: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -79,7 +95,7 @@ pub(crate) struct Iometer {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Leave the simulation out
-    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram"])]
+    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series"])]
     estimate: bool,
     /// Simulate the whole of each test's time, however many packets that takes
     #[arg(long, conflicts_with = "estimate")]
@@ -87,9 +103,6 @@ pub(crate) struct Iometer {
     /// Start of all random numbers
     #[arg(long)]
     seed: Option<u32>,
-    /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often: --live=0.5s; without it as the set-up says, or every second
-    #[arg(long, value_name = "EVERY", num_args = 0..=1, require_equals = true, conflicts_with_all = ["estimate", "show", "save"])]
-    live: Option<Option<String>>,
 }
 
 /// An error with nothing to say has been told.
@@ -178,24 +191,51 @@ fn run(a: &Iometer) -> Told<u8> {
     let begun = stamp(SystemTime::now());
     let mut done: BTreeMap<usize, (Report, String)> = BTreeMap::new();
     let width = list.iter().map(|t| t.title.chars().count().min(TITLE)).max().unwrap_or(0).max(5);
-    if !a.json {
-        output::print(&heads(width));
-    }
-    let each = |i: usize, Answered { report, .. }| {
-        let i = numbers[i];
+    let (mut lines, mut early) = (heads(width), Vec::new());
+    let live = a.live.is_some();
+    let say = |text: &str| {
         if !a.json {
-            output::print(&line(&setup, &all[i], i, &report, width));
+            output::print(text);
         }
+    };
+    if !live {
+        say(&lines);
+    }
+    let each = |i: usize, Answered { plan, report }: Answered| {
+        let i = numbers[i];
+        let line = line(&setup, &all[i], i, &report, width);
+        // A live display has the terminal until all is over.
+        match live {
+            true => lines += &line,
+            false => say(&line),
+        }
+        early.extend(ended(&plan, &report).map(|e| (i, e)));
         done.insert(i, (report, stamp(SystemTime::now())));
     };
-    let code = match live(a, &setup)? {
-        None => on.run(&list, each),
-        Some(mut live) => {
-            let (all, numbers, list) = (&all, &numbers, &list);
-            let title = |i: usize| format!("test {} of {}: {}", i + 1, list.len(), list[i].title);
-            on.watch(list, move |i, plan, d| live.watch(title(i), &all[numbers[i]], plan, d), each)
-        }
+    let code = if let Some(every) = &a.live {
+        let view = View::new(&setup, update(every.as_deref())?, !output::paint().strong.is_empty());
+        let mut live = Live::begin(view)?;
+        let (all, numbers, list) = (&all, &numbers, &list);
+        // It goes with the display, which gives the terminal back.
+        let watch = move |i: usize, plan: &Plan, d: &mut Diagnostics| {
+            let name = format!("test {} of {}: {}", i + 1, list.len(), list[i].title);
+            live.watch(name, &all[numbers[i]], plan, d)
+        };
+        on.watch(list, watch, each)
+    } else if let Some(path) = &a.series {
+        let step = a.step.as_deref().and_then(|s| Time::parse(s).ok()).filter(|t| *t > Time::ZERO);
+        let step = step.ok_or_else(|| "--step takes a time above zero, e.g. --step \"100 ms\"".to_owned())?;
+        let mut series = Series::create(path, step)?;
+        let code = on.watch(&list, |i, plan, d| series.run(&setup, &all[numbers[i]], numbers[i], plan, d), each);
+        series.finish()?;
+        code
+    } else {
+        on.run(&list, each)
     };
+    if live {
+        say(&lines);
+    }
+    tell(&early);
     let mut wrote = Vec::new();
     if let Some(path) = &a.csv {
         let form = if a.columns == Columns::Old { Form::Columns56 } else { Form::Columns80 };
@@ -232,20 +272,19 @@ fn run(a: &Iometer) -> Told<u8> {
         let answers: Vec<Json> = done.iter().map(|(&i, (r, _))| json(&setup, &all[i], i, r)).collect();
         output::json(&answers);
     }
+    if let Some(path) = &a.series {
+        wrote.push(format!("wrote {}", path.display()));
+    }
     wrote.iter().for_each(|w| eprintln!("{w}"));
     Ok(if done.len() < list.len() && code == ANSWERED { NO_VALUE } else { code })
 }
 
-/// The live display, where it is asked for.
-fn live(a: &Iometer, setup: &Setup) -> Told<Option<Live>> {
-    let Some(every) = &a.live else { return Ok(None) };
-    let every = every.as_ref().map(|text| {
-        let time = Time::parse(text).ok().map(|t| Duration::from_secs_f64(t.seconds()));
-        time.filter(|t| *t >= LEAST_EVERY)
-            .ok_or_else(|| Some(format!("--live={text}: the time between updates is 10 ms and more: --live=0.5s")))
-    });
-    let view = View::new(setup, every.transpose()?, !output::paint().strong.is_empty());
-    Live::begin(view).map(Some).map_err(Some)
+/// The time between two updates of the live display, where it was said.
+fn update(text: Option<&str>) -> Told<Option<Duration>> {
+    let Some(text) = text else { return Ok(None) };
+    let time = Time::parse(text).ok().map(|t| Duration::from_secs_f64(t.seconds())).filter(|t| *t >= LEAST_EVERY);
+    let wrong = || Some(format!("--live={text}: the time between updates is 10 ms and more: --live=0.5s"));
+    time.map(Some).ok_or_else(wrong)
 }
 
 const HEADS: [&str; 5] = ["IOps", "MB/s (10^6)", "MiB/s (2^20)", "mean ms", "p99 ms"];
@@ -273,6 +312,118 @@ fn line(setup: &Setup, test: &IometerTest, index: usize, report: &Report, width:
     };
     let cells: String = values.iter().map(|v| format!("  {:>12}", v.map_or("-".into(), digits))).collect();
     format!("{:>4}  {title:width$}{cells}  {}\n", index + 1, bound(report))
+}
+
+/// Why a test ended before its time.
+fn ended(plan: &Plan, report: &Report) -> Option<String> {
+    let s = report.simulation.as_ref()?;
+    let asked = plan.stop.length.map(|t| t.seconds());
+    match (&s.ending, asked) {
+        (Ending::Length | Ending::Tight | Ending::Stopped, _) => None,
+        (Ending::PacketCap, Some(asked)) => Some(format!(
+            "counted for {} of {}: run.max_packets ended it; --full goes on",
+            human_time(s.window),
+            human_time(asked)
+        )),
+        (other, _) => Some(format!("counted for {}: {}", human_time(s.window), other.name())),
+    }
+}
+
+/// Says what ended early, once for tests in a row.
+fn tell(early: &[(usize, String)]) {
+    const MOST: usize = 5;
+    for (i, why) in early.iter().take(MOST) {
+        eprintln!("note: test {} {why}", i + 1);
+    }
+    if early.len() > MOST {
+        eprintln!("note: and so {} more", early.len() - MOST);
+    }
+}
+
+/// A time series on its way into a file.
+struct Series {
+    out: ::csv::Writer<File>,
+    path: PathBuf,
+    step: Time,
+    rows: usize,
+    /// What went wrong while writing.
+    wrong: Option<String>,
+}
+
+impl Series {
+    fn create(path: &Path, step: Time) -> Result<Series, String> {
+        let out = ::csv::Writer::from_path(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut series = Series { out, path: path.to_owned(), step, rows: 0, wrong: None };
+        let head =
+            ["test", "title", "time s", "row", "name"].into_iter().chain(Statistic::ALL.iter().map(|s| s.name()));
+        series.write(head);
+        Ok(series)
+    }
+
+    fn write<T: AsRef<[u8]>>(&mut self, row: impl IntoIterator<Item = T>) {
+        if let Err(e) = self.out.write_record(row) {
+            self.wrong = Some(format!("{}: {e}", self.path.display()));
+        }
+    }
+
+    /// Simulates a test, and writes what it did in each step.
+    fn run(
+        &mut self,
+        setup: &Setup,
+        test: &IometerTest,
+        index: usize,
+        plan: &Plan,
+        diagnostics: &mut Diagnostics,
+    ) -> Watched {
+        let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else {
+            return Watched { simulation: None, enough: false };
+        };
+        run.sample_every(self.step);
+        let stop = super::simulate::listen();
+        loop {
+            let step = run.advance(PIECE);
+            if step != Step::More {
+                let (all, latest) = (run.ios(), run.latest_ios());
+                // Nothing is counted before the end of the ramp.
+                if latest.time > 0.0 {
+                    self.rows(setup, test, index, all.time, &latest);
+                }
+            }
+            match step {
+                Step::Done => break,
+                Step::Sample => _ = run.sample(),
+                Step::More => {}
+            }
+            if self.wrong.is_some() || self.rows > MOST_ROWS {
+                run.sample_no_more();
+            }
+            if stop.load(Ordering::Relaxed) {
+                run.stop();
+            }
+        }
+        Watched { simulation: Some(run.snapshot()), enough: stop.load(Ordering::Relaxed) }
+    }
+
+    fn rows(&mut self, setup: &Setup, test: &IometerTest, index: usize, time: f64, latest: &IoSeen) {
+        let counted = Counted::new(test, &[latest]);
+        for (who, kind, name) in everybody(setup, test) {
+            let sums = counted.sums(who);
+            let mut row = vec![(index + 1).to_string(), test.test.title.clone(), time.to_string(), kind.into(), name];
+            row.extend(Statistic::ALL.iter().map(|s| sums.statistic(*s).map_or(String::new(), |v| v.to_string())));
+            self.write(row);
+            self.rows += 1;
+        }
+    }
+
+    fn finish(mut self) -> Result<(), String> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        if self.rows > MOST_ROWS {
+            eprintln!("note: {} ends after {MOST_ROWS} rows; a longer --step needs fewer", self.path.display());
+        }
+        self.out.flush().map_err(|e| format!("{}: {e}", self.path.display()))
+    }
 }
 
 /// What the estimate says of a test: rates of its flows, I/Os of the mean size, and by Little's law the mean time.

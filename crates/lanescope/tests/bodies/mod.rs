@@ -26,7 +26,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 13] = [
+pub const TARGETS: [(&str, Body); 15] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -40,6 +40,8 @@ pub const TARGETS: [(&str, Body); 13] = [
     ("fio_job", instruments::fio_job),
     ("fio_json", instruments::fio_json),
     ("iozone", instruments::iozone),
+    ("icf", instruments::icf),
+    ("iometer_csv", instruments::iometer_csv),
 ];
 
 /// A small valid scenario, for what needs one beside its own input.

@@ -165,7 +165,7 @@ impl<'t> Reader<'_, 't> {
                         me.fault(
                             line,
                             format!("{OLD_WORKERS} is of before 1999"),
-                            format!("it is read as {DISK_WORKERS}"),
+                            format!("since then there is {DISK_WORKERS}"),
                         );
                     }
                     test.disk_workers = me.spawn(line).unwrap_or(test.disk_workers);
@@ -175,7 +175,7 @@ impl<'t> Reader<'_, 't> {
                     me.fault(
                         line,
                         "'Target Cycling is none of Iometer's keys",
-                        format!("it is read as {DISK_CYCLING}"),
+                        format!("what is meant is {DISK_CYCLING}"),
                     );
                     test.targets = me.cycling(line).unwrap_or(test.targets);
                     return true;
