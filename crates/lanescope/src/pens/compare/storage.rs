@@ -163,12 +163,12 @@ mod tests {
         assert_eq!(
             text(&beside, Paint::default()),
             "seq                             real      estimate       off     simulated       off\n\
-             \u{20} read IOPS              100 IOPS      110 IOPS   +10.0 %       95 IOPS    -5.0 %\n\
-             \u{20} read rate                4 MB/s      4.4 MB/s   +10.0 %             -         -\n\
+             \u{20} read IOPS                 100 IOPS      110 IOPS   +10.0 %       95 IOPS    -5.0 %\n\
+             \u{20} read rate                   4 MB/s      4.4 MB/s   +10.0 %             -         -\n\
              \u{20} bound by   parts.lun: its rate\n\
              rand                            real      estimate       off     simulated       off\n\
-             \u{20} read IOPS               10 IOPS        8 IOPS   -20.0 %             -         -\n\
-             \u{20} read time                  0 ns           1 s         -             -         -\n\
+             \u{20} read IOPS                  10 IOPS        8 IOPS   -20.0 %             -         -\n\
+             \u{20} read time                     0 ns           1 s         -             -         -\n\
              \u{20} bound by   links.fc: slots\n\n\
              read IOPS, estimate: 15 % off in the mean of 2 rows, at worst -20.0 %\n\
              without an answer: job x: it trims\n"
