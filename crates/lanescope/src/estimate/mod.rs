@@ -12,6 +12,7 @@ mod lift;
 mod network;
 mod resources;
 mod storage;
+mod transact;
 pub mod wire;
 
 pub use lift::{Need, Step, need};
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 
 /// Everything at one corner.
 struct Outcome {
+    corner: Corner,
     wires: Wires,
     resources: Vec<Resource<Key>>,
     shares: Vec<Share>,
@@ -52,7 +54,11 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
             Program::Fed => 0.0,
             _ => f64::INFINITY,
         })
-        .chain(plan.storage.flows.iter().map(|_| f64::INFINITY))
+        .chain(plan.storage.flows.iter().map(|f| match plan.storage.pair(f).and_then(|p| p.connections) {
+            // Connections and nothing in them.
+            Some(0) => 0.0,
+            _ => f64::INFINITY,
+        }))
         .collect();
     let mut shares = shares(&resources, &caps, |flow, hops| match plan.flows.get(flow) {
         Some(f) => path(f, hops),
@@ -60,13 +66,12 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
     });
     for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(&dma).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
-        let Dma::Pcie { read: reads, write: writes } = plan.storage.adapters[flow.adapter as usize].dma else {
-            continue;
-        };
+        let adapter = plan.storage.adapter(flow).map(|a| a.dma);
+        let Some(Dma::Pcie { read: reads, write: writes }) = adapter else { continue };
         shares[reads.0 as usize].rate += rate * read;
         shares[writes.0 as usize].rate += rate * write;
     }
-    Outcome { wires, resources, shares, dma }
+    Outcome { corner, wires, resources, shares, dma }
 }
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
@@ -91,7 +96,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         })
         .collect();
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
-    let ethernet = network::answer(plan);
+    let mut ethernet = network::answer(plan);
+    transact::on_links(plan, &typical, &mut ethernet.links);
     let bus = bus::answer(plan, &storage::on_buses(plan, &typical));
     let cluster = cluster::answer(plan);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
@@ -362,8 +368,13 @@ fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
 }
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
-    let wire =
-        |key: Key| matches!(key, Key::Wire(_) | Key::Storage(storage::Part::Transport(..) | storage::Part::Clocks(_)));
+    let wire = |key: Key| {
+        matches!(
+            key,
+            Key::Wire(_)
+                | Key::Storage(storage::Part::Transport(..) | storage::Part::Clocks(_) | storage::Part::Ethernet(_))
+        )
+    };
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
         &wires,

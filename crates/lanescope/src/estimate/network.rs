@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::plan::network::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, SwitchReport, Total, Verdict};
 use crate::scenario::keys::{CongestionControl, FlowControl};
+pub(super) use latency::message;
 use std::collections::{BTreeMap, BTreeSet};
 use ways::{Asked, asked, capacity};
 

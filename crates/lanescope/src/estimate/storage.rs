@@ -3,15 +3,17 @@
 //! The DMA of an adapter is two flows of PCIe with weights of their own everywhere; an I/O asks for so much of each. So its resources join those of PCIe in
 //! one filling, and what is left of a link is known to both. A closed load is a resource too: so many I/Os outstanding, each held for its time.
 //!
+//! Transactions between stations are I/Os without an adapter: their wires, and the time of one, are in [`transact`].
+//!
 //! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A sequential flow is taken at the rate of the
 //! zone in which its range begins.
 
 use super::fill::{Resource, Use};
 use super::resources::{Key, path};
-use super::{Outcome, bus, latency, others, ranged, typically_bound};
+use super::{Outcome, bus, latency, others, ranged, transact, typically_bound};
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{Adapter, Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
+use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
 use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
@@ -45,6 +47,8 @@ pub(crate) enum Part {
     Pause(u32),
     /// The rate that a flow keeps to.
     Rate(u32),
+    /// Slots of an Ethernet's wire, for transactions.
+    Ethernet(u32),
 }
 
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
@@ -60,10 +64,6 @@ struct Demand {
     /// Bytes of host memory read, and written, per payload byte.
     read: f64,
     write: f64,
-}
-
-fn adapter<'a>(storage: &'a Storage, flow: &IoFlow) -> &'a Adapter {
-    &storage.adapters[flow.adapter as usize]
 }
 
 /// Seconds that a bus is held for one command with so many bytes at one target.
@@ -108,7 +108,7 @@ const STEPS: u32 = 256;
 /// Bytes of each disk that a flow uses: the first of them, and how many.
 fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
     let disks = match flow.volume {
-        Volume::Target(_) => 1,
+        Volume::Target(_) | Volume::Station(_) => 1,
         Volume::Array(a) => storage.arrays[a as usize].data_disks(),
     };
     (flow.start.f64() / disks as f64, flow.range.f64() / disks as f64)
@@ -117,23 +117,23 @@ fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
 /// Bytes that a disk is asked for at once, at most.
 fn piece(storage: &Storage, flow: &IoFlow) -> f64 {
     match flow.volume {
-        Volume::Target(_) => f64::INFINITY,
+        Volume::Target(_) | Volume::Station(_) => f64::INFINITY,
         Volume::Array(a) => storage.arrays[a as usize].keys.strip.typical.f64(),
     }
 }
 
 /// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin anywhere.
 #[derive(Clone, Copy, Debug)]
-struct Kind {
-    count: f64,
-    bytes: f64,
-    read: bool,
+pub(super) struct Kind {
+    pub(super) count: f64,
+    pub(super) bytes: f64,
+    pub(super) read: bool,
     random: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
     swept: f64,
 }
 
-fn kinds(lines: &[Line]) -> Vec<Kind> {
+pub(super) fn kinds(lines: &[Line]) -> Vec<Kind> {
     let part = |n: u32| n as f64 / WHOLE as f64;
     let mut all = Vec::new();
     for l in lines {
@@ -156,7 +156,7 @@ fn kinds(lines: &[Line]) -> Vec<Kind> {
 /// What the commands of a flow ask for, per payload byte.
 fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand {
     let storage = &*plan.storage;
-    let own = adapter(storage, flow);
+    let own = storage.adapter(flow);
     let bytes: f64 = kinds.iter().map(|k| k.count * k.bytes).sum();
     let mut parts: BTreeMap<Part, (f64, f64)> = BTreeMap::new();
     let mut add = |part: Part, capacity: f64, weight: f64| {
@@ -166,16 +166,21 @@ fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand 
     for k in kinds {
         let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
         add(Part::Worker(flow.worker), 1.0, k.count * host);
-        add(Part::Processor(flow.adapter), 1.0, k.count * own.keys.command_time.at(corner).seconds());
+        let (Some(own), Some(number)) = (own, flow.adapter) else { continue };
+        add(Part::Processor(number), 1.0, k.count * own.keys.command_time.at(corner).seconds());
         read += k.count * (own.keys.command_bytes.at(corner).f64() + if k.read { 0.0 } else { k.bytes });
         write += k.count * (own.keys.status_bytes.at(corner).f64() + if k.read { k.bytes } else { 0.0 });
         match flow.volume {
             Volume::Target(t) => command(storage, corner, flow, t, *k, k.count, &mut add),
             Volume::Array(a) => array(storage, corner, flow, a, *k, &mut add),
+            Volume::Station(_) => {}
         }
     }
+    if let Some(pair) = storage.pair(flow) {
+        transact::wires(plan, pair, kinds).for_each(|(part, capacity, weight)| add(part, capacity, weight));
+    }
     let mut more = 0.0;
-    if let Dma::Bus { read: reads, write: writes } = own.dma {
+    if let Some(Dma::Bus { read: reads, write: writes }) = own.map(|a| a.dma) {
         for (flow, moved) in [(reads, read), (writes, write)].into_iter().filter(|(_, moved)| *moved > 0.0) {
             let fed = bus::fed(&plan.buses, flow, corner);
             add(Part::Clocks(fed.bus), fed.hertz, moved * fed.least);
@@ -280,7 +285,7 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     let mixed: Vec<Demand> = storage.flows.iter().map(|f| demand(plan, corner, f, &kinds(&f.lines))).collect();
     let mut dma: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
     for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
-        let Dma::Pcie { read, write } = adapter(storage, f).dma else { continue };
+        let Some(Dma::Pcie { read, write }) = storage.adapter(f).map(|a| a.dma) else { continue };
         dma.entry(read.0 as usize).or_default().push((first + i, d.read));
         dma.entry(write.0 as usize).or_default().push((first + i, d.write));
     }
@@ -318,8 +323,11 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     let mut own: BTreeMap<Part, Resource<Key>> = BTreeMap::new();
     for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
         let mix = f.mix();
-        let time = f_time(plan, corner, f, &alone[i]) + mix.delay;
-        let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, time / mix.bytes);
+        let time = f_time(plan, corner, f, &alone[i]) + between(plan, corner, f);
+        // Connections without transactions carry no payload.
+        let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
+        let held = if never { NEVER } else { time / mix.bytes };
+        let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, held);
         let pause = (mix.delay > 0.0).then_some((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes));
         // A reply is issued with its request.
         let rate = (f.rate.as_ref()).map(|r| (Part::Rate(i as u32), f64::from(r.at(corner).get()), 1.0 / mix.bytes));
@@ -332,6 +340,14 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     }
     resources.extend(own.into_values());
     mixed.into_iter().map(|d| (d.read, d.write)).collect()
+}
+
+/// Seconds for each byte of a flow that moves none.
+const NEVER: f64 = 1e30;
+
+/// Time between the transactions of a flow, seconds: its pauses, and connections that are opened and closed.
+fn between(plan: &Plan, corner: Corner, flow: &IoFlow) -> f64 {
+    flow.mix().delay + plan.storage.pair(flow).map_or(0.0, |pair| transact::connecting(plan, corner, pair))
 }
 
 /// Bytes per second of reads, and of writes, of each flow if nobody else were there and it had as many outstanding as it liked.
@@ -351,11 +367,11 @@ fn solo(plan: &Plan, corner: Corner, resources: &[Resource<Key>]) -> Vec<[f64; 2
         }
         let d = demand(plan, corner, f, &only);
         let own = d.parts.iter().map(|(_, c, w)| if *w > 0.0 { c / w } else { f64::INFINITY });
-        let host = match adapter(storage, f).dma {
-            Dma::Pcie { read, write } => {
+        let host = match storage.adapter(f).map(|a| a.dma) {
+            Some(Dma::Pcie { read, write }) => {
                 [most[read.0 as usize] / d.read.max(1e-300), most[write.0 as usize] / d.write.max(1e-300)]
             }
-            Dma::Bus { .. } => [f64::INFINITY; 2],
+            Some(Dma::Bus { .. }) | None => [f64::INFINITY; 2],
         };
         own.chain(host).fold(f64::INFINITY, f64::min)
     };
@@ -371,7 +387,11 @@ fn f_time(plan: &Plan, corner: Corner, flow: &IoFlow, solo: &[f64; 2]) -> f64 {
 /// slower; so it is a lower bound.
 fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) -> f64 {
     let storage = &*plan.storage;
-    let own = adapter(storage, flow);
+    let own = match (storage.adapter(flow), storage.pair(flow)) {
+        (Some(own), _) => own,
+        (None, Some(pair)) => return transact::time(plan, corner, flow, pair, k),
+        (None, None) => return 0.0,
+    };
     let request = match own.dma {
         Dma::Pcie { read, .. } => plan.request_size(corner, &plan.flows[read.0 as usize]),
         Dma::Bus { read, .. } => plan.buses.manner(plan.buses.flows[read as usize].device, corner).read.0,
@@ -400,6 +420,7 @@ fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) ->
         // A write is done when it is in the cache: no faster than over the host's bus, which the bound of the DMA holds.
         Volume::Array(_) if !k.read => None,
         Volume::Array(a) => storage.arrays[a as usize].disks.first().copied(),
+        Volume::Station(_) => None,
     };
     let Some(target) = target else { return time + fetch(request.min(k.bytes as u64)) };
     let Target { device, transport, .. } = &storage.targets[target as usize];
@@ -431,7 +452,7 @@ fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) ->
     let parallel = match flow.volume {
         // The pieces of an array come side by side.
         Volume::Array(_) => k.bytes / solo[0],
-        Volume::Target(_) => data,
+        Volume::Target(_) | Volume::Station(_) => data,
     };
     time + parallel
 }
@@ -490,6 +511,7 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
         Part::Pause(i) => {
             (format!("flows.{}", s.flows[i as usize].group), "delay".into(), "its pauses, one after the other".into())
         }
+        Part::Ethernet(wire) => (plan.network.wire_name(wire), "slots".into(), "100 % of its slots taken".into()),
         Part::Rate(i) => {
             let what = format!("its own rate: {capacity} I/Os a second at each target");
             (format!("flows.{}", s.flows[i as usize].group), "rate".into(), what)
@@ -526,7 +548,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
             let f = flow(i);
             let mine = o.resources.iter().find(|r| r.key == Key::Storage(Part::Outstanding((i - first) as u32)));
             let weight = mine.and_then(|r| r.uses.first()).map_or(0.0, |u| u.weight);
-            weight * f.mix().bytes - f.mix().delay
+            if weight < NEVER { weight * f.mix().bytes - between(plan, o.corner, f) } else { 0.0 }
         });
         slowest.fold(0.0, f64::max) / of.lines.iter().map(ops).sum::<f64>()
     };
@@ -607,6 +629,7 @@ fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
     let mix = flow.mix();
     let (read, written) = (mix.read / mix.bytes, mix.written / mix.bytes);
     match (flow.volume, &wire.transport.medium) {
+        (Volume::Station(_), _) => 0.0,
         (Volume::Target(_), Medium::Fc { .. }) if wire.back => read,
         (Volume::Target(_), Medium::Fc { .. }) => written,
         (Volume::Target(_), Medium::Scsi { .. }) => read + written,
@@ -629,7 +652,7 @@ pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
         return vec![flow as u64];
     }
     let io = &plan.storage.flows[flow - plan.flows.len()];
-    let Dma::Pcie { write, .. } = adapter(&plan.storage, io).dma else { return vec![flow as u64] };
+    let Some(Dma::Pcie { write, .. }) = plan.storage.adapter(io).map(|a| a.dma) else { return vec![flow as u64] };
     let mut way = path(&plan.flows[write.0 as usize], hops.min(plan.flows[write.0 as usize].route.len()));
     way.push(2 << 40 | flow as u64);
     way
@@ -640,7 +663,7 @@ pub(super) fn on_buses(plan: &Plan, outcome: &Outcome) -> Vec<(u32, f64)> {
     let storage = &*plan.storage;
     let mut moved = Vec::new();
     for (i, (f, (reads, writes))) in storage.flows.iter().zip(&outcome.dma).enumerate() {
-        if let Dma::Bus { read, write } = adapter(storage, f).dma {
+        if let Some(Dma::Bus { read, write }) = storage.adapter(f).map(|a| a.dma) {
             let rate = outcome.shares[plan.flows.len() + i].rate;
             moved.extend([(read, rate * reads), (write, rate * writes)]);
         }

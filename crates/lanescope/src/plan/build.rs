@@ -79,7 +79,8 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let host = super::dma::Host { parts: &parts, links: &links, map: &map };
     let network = super::network::build(diagnostics, scenario);
     let mut buses = super::bus::build(diagnostics, scenario);
-    let storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
+    let mut storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
+    super::storage::transactions(diagnostics, scenario, &network, &mut storage);
     let cluster = super::cluster::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),

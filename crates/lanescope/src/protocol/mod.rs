@@ -9,3 +9,4 @@ pub mod infiniband;
 pub mod pci;
 pub mod pcie;
 pub mod scsi;
+pub mod tcp;

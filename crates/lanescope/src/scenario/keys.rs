@@ -183,7 +183,7 @@ fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of
         if let (Some((kind, _)), true) = (of_link, LINKS.iter().any(|(_, t)| std::ptr::eq(*t, keys))) {
             d = Diagnostic::error(node.key, d.message).hint(format!("{name} belongs to {kind}"));
         }
-        if std::ptr::eq(keys, IO) && storage::LINE_KEYS.contains(&name.as_str()) {
+        if (std::ptr::eq(keys, IO) || std::ptr::eq(keys, TRANSACT)) && storage::LINE_KEYS.contains(&name.as_str()) {
             let hint = format!("{name} is a field of a line: access = {{ {name} = … }}");
             d = Diagnostic::error(node.key, d.message).hint(hint);
         }
@@ -680,7 +680,8 @@ mod storage;
 
 pub use storage::{
     ARRAY, Access, Array, DISK, Disk, FC_LINK, FcLink, FileTest, HOST_ADAPTER, HostAdapter, IO, Io, Level, Line,
-    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SCSI_LINK, ScsiBus, ScsiLink, WHOLE, WritePolicy,
+    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SCSI_LINK, ScsiBus, ScsiLink, TRANSACT, Transact, WHOLE,
+    WritePolicy,
 };
 
 /// The key tables of the kinds of part.

@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
     Array, BusLink, ChannelAdapter, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HostAdapter,
     HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk, RootComplex, RunKeys,
-    ScsiLink, Setting, Station, Stream, Switch,
+    ScsiLink, Setting, Station, Stream, Switch, Transact,
 };
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
@@ -84,6 +84,8 @@ pub struct Scenario {
     pub streams: Vec<Named<Stream>>,
     /// Flows of I/Os, not yet expanded.
     pub ios: Vec<Named<Io>>,
+    /// Flows of transactions between stations.
+    pub transactions: Vec<Named<Transact>>,
     /// Flows of ranks.
     pub jobs: Vec<Named<Mpi>>,
     /// The texts of traces, by the name in the load and where it stands.
@@ -336,7 +338,7 @@ pub fn read(
         links.into_iter().partition(|(_, t, _)| t.get("infiniband").is_some());
     let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
     let links = sort::links(diagnostics, links);
-    let sort::Flows { dma: flows, frames: streams, ios, jobs } = sort::flows(diagnostics, flows);
+    let sort::Flows { dma: flows, frames: streams, ios, transactions, jobs } = sort::flows(diagnostics, flows);
     // What a link joins is known even where something else of it is wrong.
     let joined = |links: &[(String, Table, Span)]| links.iter().flat_map(|(_, t, _)| groups_between(t)).collect();
     let joined = Joined { pci: joined(&buses), pcie: joined(&links), ethernet: joined(&ethernet_links) };
@@ -391,6 +393,7 @@ pub fn read(
     let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
     let infiniband_links = read_named(diagnostics, infiniband_links, InfinibandLink::read);
     let ios = read_named(diagnostics, ios, Io::read);
+    let transactions = read_named(diagnostics, transactions, Transact::read);
     let jobs = read_named(diagnostics, jobs, Mpi::read);
     let traces = shelf.traces(diagnostics, &streams, &jobs);
     check::parts(diagnostics, &pcie);
@@ -425,6 +428,7 @@ pub fn read(
         bus_flows,
         streams,
         ios,
+        transactions,
         jobs,
         traces,
         run: run?,

@@ -3,7 +3,7 @@
 use super::keys::{
     ARRAY, BUS_LINK, CHANNEL_ADAPTER, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER,
     HOST_BRIDGE, INFINIBAND_LINK, INFINIBAND_SWITCH, IO, Key, LINK, MPI, PART_KINDS, PCI_DEVICE, RAM_DISK,
-    ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH,
+    ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH, TRANSACT,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -44,7 +44,7 @@ pub fn json_schema() -> Json {
     let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
     let links =
         [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
-    let flows = [FLOW, STREAM, IO, MPI].map(|keys| table(&[keys], &[], true));
+    let flows = [FLOW, STREAM, IO, TRANSACT, MPI].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -138,6 +138,7 @@ pub fn text() -> String {
         ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),
         ("[flows.NAME] with do = \"send\"", STREAM),
         ("[flows.NAME] with do = \"io\"", IO),
+        ("[flows.NAME] with do = \"transact\"", TRANSACT),
         ("[flows.NAME] with do = \"mpi\"", MPI),
         ("[run]", RUN),
     ];

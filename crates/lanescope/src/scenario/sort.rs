@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 type Thing = (String, Table, Span);
 
 /// What flows do, and where.
-const DOES: [&str; 6] = ["read", "write", "alternate", "send", "io", "mpi"];
+const DOES: [&str; 7] = ["read", "write", "alternate", "send", "io", "transact", "mpi"];
 /// Keys that only a flow of I/Os has, and that say what it does.
 const IO_OWN: [&str; 2] = ["access", "test"];
 /// The same of ranks.
@@ -15,23 +15,26 @@ const MPI_OWN: [&str; 4] = ["ranks", "program", "benchmark", "trace"];
 /// Keys that say what a link is.
 const MEDIA: [&str; 6] = ["pcie", "ethernet", "infiniband", "fc", "scsi", "pci"];
 
-/// Flows of DMA, of frames, of I/Os and of ranks.
+/// Flows of DMA, of frames, of I/Os, of transactions and of ranks.
 pub(super) struct Flows {
     pub(super) dma: Vec<Thing>,
     pub(super) frames: Vec<Thing>,
     pub(super) ios: Vec<Thing>,
+    pub(super) transactions: Vec<Thing>,
     pub(super) jobs: Vec<Thing>,
 }
 
 /// Sorts flows by what they do.
 pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
-    let mut sorted = Flows { dma: Vec::new(), frames: Vec::new(), ios: Vec::new(), jobs: Vec::new() };
+    let mut sorted =
+        Flows { dma: Vec::new(), frames: Vec::new(), ios: Vec::new(), transactions: Vec::new(), jobs: Vec::new() };
     for flow in flows {
         let own = IO_OWN.into_iter().find(|k| flow.1.get(k).is_some());
         match flow.1.get("do") {
             Some(Node { value: Value::Text(word), span, .. }) => match (word.as_str(), own) {
                 ("send", _) => sorted.frames.push(flow),
                 ("io", _) => sorted.ios.push(flow),
+                ("transact", _) => sorted.transactions.push(flow),
                 ("mpi", _) => sorted.jobs.push(flow),
                 ("read" | "write" | "alternate", Some(own)) => {
                     let what = format!("do: {own} belongs to a flow of I/Os, and {word:?} is DMA");
@@ -40,9 +43,12 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
                 ("read" | "write" | "alternate", None) => sorted.dma.push(flow),
                 (word, own) => {
                     let shown: String = word.chars().take(40).collect();
-                    let near = if own.is_some() { Some("io") } else { nearest(&shown, DOES) };
+                    let near = match own {
+                        Some(_) => nearest(&shown, ["transact"]).or(Some("io")),
+                        None => nearest(&shown, DOES),
+                    };
                     let what = format!(
-                        "do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), mpi (ranks)"
+                        "do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), transact (messages and replies), mpi (ranks)"
                     );
                     let d = Diagnostic::error(*span, what);
                     diagnostics.push(near.map_or(d.clone(), |n| d.hint(format!("did you mean {n:?}?"))));

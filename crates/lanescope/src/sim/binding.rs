@@ -95,9 +95,20 @@ pub(super) fn io(
     let (before, buses) = links.split_at(links.len() - plan.buses.buses.len());
     let first = before.len() - storage.wires().count();
     for (wire, link) in storage.wires().zip(&before[first..]) {
-        if mine.iter().any(|f| f.adapter == wire.transport.adapter) {
+        if mine.iter().any(|f| f.adapter == Some(wire.transport.adapter)) {
             candidate(link.utilisation(), way(&link.name, &link.to), "slots");
         }
+    }
+    // Those of Ethernet come behind PCIe's.
+    let mut ways: Vec<u32> = Vec::new();
+    for pair in mine.iter().filter_map(|f| storage.pair(f)) {
+        ways.extend([true, false].into_iter().flat_map(|read| pair.path(&plan.network, read)));
+    }
+    ways.sort_unstable();
+    ways.dedup();
+    for wire in ways {
+        let link = &links[2 * plan.links.len() + wire as usize];
+        candidate(link.utilisation(), way(&link.name, &link.to), "slots");
     }
     for (name, share) in &times.busy {
         let (element, what) = name.split_once(": ").unwrap_or((name, ""));
@@ -116,7 +127,7 @@ pub(super) fn io(
             evidence: format!("{} a second of its own rate of {}", digits(done), digits(wanted)),
         };
     }
-    let mut adapters: Vec<u32> = mine.iter().map(|f| f.adapter).collect();
+    let mut adapters: Vec<u32> = mine.iter().filter_map(|f| f.adapter).collect();
     adapters.dedup();
     for adapter in adapters {
         let by = match storage.adapters[adapter as usize].dma {

@@ -85,8 +85,11 @@ impl Run {
         let size = match (self.streams(group), self.ios_of(group), self.bus_flows(group)) {
             _ if self.job(group).is_some() => 0.0,
             (Some(s), ..) => self.plan.network.streams[s[0]].size.typical.f64(),
-            // Counted frame by frame, and burst by burst.
-            (_, Some(f), _) => self.plan.storage.flows[f[0]].mix().bytes.min(64.0 * 1024.0),
+            // Counted frame by frame, and burst by burst; messages as a whole.
+            (_, Some(f), _) => {
+                let f = &self.plan.storage.flows[f[0]];
+                f.mix().bytes.min(if f.adapter.is_some() { 64.0 * 1024.0 } else { f64::INFINITY })
+            }
             (_, _, Some((_, f))) => f.size.typical.f64(),
             _ => self.plan.flows[first].size.typical.f64(),
         };

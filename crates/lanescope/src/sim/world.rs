@@ -3,6 +3,7 @@
 //! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses, then the programs of ranks; wires likewise. Storage
 //! and channel adapters ask PCIe and buses for DMA, and hear when it is done.
 
+use super::ethernet::News;
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::source::Transfer;
@@ -40,6 +41,9 @@ impl World for Sides {
         } else if slot == self.storage.slot {
             self.storage.on(now);
             self.ask(agenda);
+            if !self.storage.told().is_empty() {
+                self.exchange(now, agenda);
+            }
         } else {
             self.ethernet.on(slot, now, agenda);
             if self.ethernet.has_news() {
@@ -79,10 +83,10 @@ impl Sides {
         self.storage.record(on);
     }
 
-    /// What channel adapters and their stations on Ethernet tell one another, and what adapters want of their hosts' buses.
+    /// What channel adapters, or workers, and their stations on Ethernet tell one another, and what adapters want of their hosts' buses.
     #[inline]
     fn exchange(&mut self, now: u64, agenda: &mut Agenda) {
-        while !self.cluster.told().is_empty() || self.ethernet.has_news() {
+        while !self.cluster.told().is_empty() || !self.storage.told().is_empty() || self.ethernet.has_news() {
             self.pass_on(now, agenda);
         }
         feed(self.cluster.asked(), &mut self.pcie, &mut self.bus, agenda);
@@ -96,9 +100,20 @@ impl Sides {
         }
         // What they answer comes behind it.
         *self.cluster.told() = told;
+        let mut told = std::mem::take(self.storage.told());
+        for (station, what) in told.drain(..) {
+            self.ethernet.told(station, what, now, agenda);
+        }
+        *self.storage.told() = told;
         let mut news = std::mem::take(self.ethernet.news());
         for one in news.drain(..) {
-            self.cluster.hears(one, now, agenda);
+            let (News::Left(packet) | News::Came(packet)) = one;
+            if packet & storage::TALK == 0 {
+                self.cluster.hears(one, now, agenda);
+            } else {
+                self.storage.hears(one, now);
+                agenda.set(self.storage.slot, self.storage.next());
+            }
         }
         *self.ethernet.news() = news;
     }

@@ -117,13 +117,14 @@ fn grow(bytes: &[u8]) -> String {
 fn under_way(storage: &Storage, flow: &IoFlow) -> f64 {
     let largest = flow.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0);
     let cached = |size: u64| 2.0 * size as f64;
-    let own = &storage.adapters[flow.adapter as usize].keys;
+    let own = &storage.adapter(flow).expect("an adapter").keys;
     let disk = |t: u32| match &storage.targets[t as usize].device {
         Device::Disk(k) => cached(k.cache.typical.0),
         Device::Ram(_) => 0.0,
     };
     let caches = match flow.volume {
         Volume::Target(t) => disk(t),
+        Volume::Station(_) => 0.0,
         Volume::Array(a) => {
             let a = &storage.arrays[a as usize];
             let width = a.keys.strip.typical.0 * a.data_disks();
@@ -140,11 +141,12 @@ fn under_way(storage: &Storage, flow: &IoFlow) -> f64 {
 fn on_average(storage: &Storage, flow: &IoFlow) -> bool {
     let disks = match flow.volume {
         Volume::Target(t) => vec![t],
+        Volume::Station(_) => Vec::new(),
         Volume::Array(a) => storage.arrays[a as usize].disks.clone(),
     };
     let moving = disks.iter().any(|d| matches!(storage.targets[*d as usize].device, Device::Disk(_)));
     let draws = |l: &Line| l.random > 0;
-    let back = storage.adapters[flow.adapter as usize].keys.write_policy.typical == WritePolicy::WriteBack;
+    let back = storage.adapter(flow).expect("an adapter").keys.write_policy.typical == WritePolicy::WriteBack;
     let gathers =
         matches!(flow.volume, Volume::Array(_)) && back && flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
     moving && flow.lines.iter().any(draws) || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)

@@ -10,7 +10,7 @@ use crate::scenario::quantity::Corner;
 ///
 /// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are there. Full frames are all alike, so the
 /// m-th begins at a hop m - 1 times the slowest wire so far after the first; what is left of the message is one shorter frame, which is followed hop by hop.
-pub(super) fn message(network: &Network, path: &[u32], data: u64, size: u64, corner: Corner) -> u128 {
+pub(in crate::estimate) fn message(network: &Network, path: &[u32], data: u64, size: u64, corner: Corner) -> u128 {
     let (full, rest) = (size / data, size % data);
     let last = frame(if rest > 0 { rest } else { data });
     // Full frames that go before the last one.

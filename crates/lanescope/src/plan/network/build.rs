@@ -4,7 +4,7 @@ use super::routes::{MOST_SWITCHES, Routes, Wired};
 use super::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::address::{self, Directory};
-use crate::plan::cluster;
+use crate::plan::{cluster, storage};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
@@ -93,6 +93,9 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     // Programs of ranks come later, but their frames are Ethernet's, too.
     let (data, priorities) = cluster::roce::carried(scenario, &network);
     classes.extend(priorities);
+    // So do transactions.
+    let (data, best_effort) = storage::carried(scenario, &network, data);
+    classes.extend(best_effort);
     classes.sort_unstable();
     classes.dedup();
     network.classes = classes;

@@ -473,6 +473,7 @@ fn expand(
                 let adapter = match volume {
                     Volume::Target(t) => storage.adapter_of(t),
                     Volume::Array(a) => storage.arrays[a as usize].adapter,
+                    Volume::Station(_) => continue,
                 };
                 let own = &storage.adapters[adapter as usize];
                 if own.host != name {
@@ -488,7 +489,7 @@ fn expand(
                     group: io.name.clone(),
                     worker,
                     volume,
-                    adapter,
+                    adapter: Some(adapter),
                     lines: lines.clone(),
                     start: k.start.typical,
                     range,

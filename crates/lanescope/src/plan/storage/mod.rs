@@ -2,15 +2,21 @@
 //!
 //! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a Fibre Channel link or a SCSI bus) to a target, and back. Its
 //! data cross the host's own bus as DMA: two flows of that bus for each adapter, one that reads host memory and one that writes it, with
-//! the program [`Program::Fed`](super::Program::Fed). A *volume* is what workers see: a target, or an array of several.
+//! the program [`Program::Fed`](super::Program::Fed). A *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for
+//! workers of stations that exchange messages.
 
 mod build;
+mod transact;
 
 pub(super) use build::build;
+pub(super) use transact::{build as transactions, carried};
 
 use super::Dma;
+use super::network::{Network, NodeId};
 use crate::import;
 use crate::protocol::scsi;
+#[cfg(doc)]
+use crate::protocol::tcp;
 use crate::scenario::keys::{
     self, Disk, FcLink, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, WHOLE,
 };
@@ -31,6 +37,8 @@ pub struct Storage {
     pub arrays: Vec<Array>,
     /// What joins adapters and targets.
     pub transports: Vec<Transport>,
+    /// Pairs of stations whose workers exchange messages.
+    pub pairs: Vec<Pair>,
     /// Workers: the host of each.
     pub workers: Vec<String>,
     /// One for each worker and volume.
@@ -124,6 +132,21 @@ pub enum Medium {
     },
 }
 
+/// A worker's station and its other end, which exchange messages over TCP (see [`tcp`]).
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The worker's station, and the other.
+    pub ends: [NodeId; 2],
+    /// Their names.
+    pub names: [String; 2],
+    /// Payload of the largest segment between them.
+    pub segment: u64,
+    /// Transactions of a connection; `None` is one connection that lasts.
+    pub connections: Option<u32>,
+    /// The class of their frames.
+    pub class: u8,
+}
+
 /// One direction of a transport, or a bus.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire<'a> {
@@ -146,6 +169,8 @@ pub enum Volume {
     Target(u32),
     /// An array.
     Array(u32),
+    /// The other end of a pair of stations.
+    Station(u32),
 }
 
 /// The I/Os of one worker at one volume.
@@ -159,8 +184,8 @@ pub struct IoFlow {
     pub worker: u32,
     /// What it works on.
     pub volume: Volume,
-    /// The adapter that the volume hangs on.
-    pub adapter: u32,
+    /// The adapter that the volume hangs on; none between stations.
+    pub adapter: Option<u32>,
     /// What its I/Os are.
     pub lines: Arc<[Line]>,
     /// Where the part of the volume that is used begins, and how many bytes it has.
@@ -188,7 +213,20 @@ pub struct IoFlow {
 impl Storage {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.adapters.is_empty()
+        self.adapters.is_empty() && self.flows.is_empty()
+    }
+
+    /// The adapter of a flow; none between stations.
+    pub fn adapter(&self, flow: &IoFlow) -> Option<&Adapter> {
+        flow.adapter.map(|a| &self.adapters[a as usize])
+    }
+
+    /// The pair of a flow between stations.
+    pub fn pair(&self, flow: &IoFlow) -> Option<&Pair> {
+        match flow.volume {
+            Volume::Station(p) => Some(&self.pairs[p as usize]),
+            Volume::Target(_) | Volume::Array(_) => None,
+        }
     }
 
     /// The adapter of a target.
@@ -201,6 +239,7 @@ impl Storage {
         match volume {
             Volume::Target(t) => &self.targets[t as usize].name,
             Volume::Array(a) => &self.arrays[a as usize].name,
+            Volume::Station(p) => &self.pairs[p as usize].names[1],
         }
     }
 
@@ -215,6 +254,8 @@ impl Storage {
                 let strips = least / array.keys.strip.typical.0.max(1);
                 strips.saturating_mul(array.keys.strip.typical.0).saturating_mul(array.data_disks())
             }
+            // Messages have no place.
+            Volume::Station(_) => u64::MAX,
         }
     }
 
@@ -225,8 +266,11 @@ impl Storage {
 
     /// `host → hba.0 → lun.0`.
     pub fn route_text(&self, flow: &IoFlow) -> String {
-        let (host, adapter) = (&self.workers[flow.worker as usize], &self.adapters[flow.adapter as usize].name);
-        format!("{host} → {adapter} → {}", self.volume_name(flow.volume))
+        let (host, volume) = (&self.workers[flow.worker as usize], self.volume_name(flow.volume));
+        match self.adapter(flow) {
+            Some(adapter) => format!("{host} → {} → {volume}", adapter.name),
+            None => format!("{host} ↔ {volume}"),
+        }
     }
 
     /// The wires in the order of reports: a Fibre Channel link toward its target and back, a bus once.
@@ -280,8 +324,10 @@ impl Storage {
         let mut all = vec![false; workers + 3 * adapters + self.targets.len()];
         for flow in flows.iter().map(|&f| &self.flows[f]) {
             all[flow.worker as usize] = true;
-            let adapter = workers + 3 * flow.adapter as usize;
-            all[adapter..adapter + 3].fill(true);
+            if let Some(adapter) = flow.adapter {
+                let adapter = workers + 3 * adapter as usize;
+                all[adapter..adapter + 3].fill(true);
+            }
             let one;
             let targets = match flow.volume {
                 Volume::Target(t) => {
@@ -289,6 +335,7 @@ impl Storage {
                     &one[..]
                 }
                 Volume::Array(a) => &self.arrays[a as usize].disks,
+                Volume::Station(_) => &[],
             };
             targets.iter().for_each(|t| all[workers + 3 * adapters + *t as usize] = true);
         }
@@ -333,6 +380,9 @@ impl Storage {
             if flow.start.0 > 0 {
                 hash.write(format!("start {}", flow.start.0).as_bytes());
             }
+            if let Some(pair) = self.pair(flow) {
+                hash.write(format!("{:?} {} {}", pair.connections, pair.segment, pair.class).as_bytes());
+            }
             if let Some(rate) = &flow.rate {
                 hash.write(format!("rate {} {:?}", rate.typical, flow.arrivals).as_bytes());
             }
@@ -340,6 +390,14 @@ impl Storage {
                 hash.write(format!("{line:?}").as_bytes());
             }
         }
+    }
+}
+
+impl Pair {
+    /// The wires from the end that sends, of a worker's read or of its write.
+    pub fn path(&self, network: &Network, read: bool) -> Vec<u32> {
+        let [own, other] = self.ends;
+        if read { network.way_between(other, own) } else { network.way_between(own, other) }
     }
 }
 

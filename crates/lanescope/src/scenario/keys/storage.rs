@@ -75,6 +75,14 @@ words! {
     }
 }
 
+words! {
+    /// What two stations do.
+    TransactWord {
+        /// Messages one after the other, whichever way the lines say.
+        Transact = "transact",
+    }
+}
+
 /// One line of an access specification, as Iometer has them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
@@ -421,6 +429,32 @@ table! {
         /// Time of the worker's processor when an I/O is done: interrupt, driver, wake-up.
         complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
         /// What was measured, data per second of each pair of a worker and a target; held against the answer.
+        measured: opt Rate, One;
+    }
+}
+
+table! {
+    /// Messages between workers of stations and their mirrored clients, over TCP: Iometer's network workers.
+    Transact, TRANSACT, "a flow of transactions" {
+        /// What it stands for.
+        about: opt String, One;
+        /// The stations whose workers these are, with * for all.
+        from: must String, One;
+        /// The stations at the other end, one name or a list, with * for all; each worker exchanges messages with each, one at a time.
+        to: must Names, One;
+        /// "transact".
+        r#do: must TransactWord, One;
+        /// The access specification: a read is a message that the worker receives, a write one that it sends, a reply one in the other direction. Offsets mean nothing here.
+        access: must Access, One;
+        /// Transactions of a connection, which is opened before and closed behind them; 0 opens and closes. Without it, one connection lasts for ever.
+        connections: opt Count, One;
+        /// Workers of each station; each has a processor of its own.
+        workers: default NonZeroU32, One = "1" Assumed Likely "one thread";
+        /// Time of a processor to issue an I/O, at both ends.
+        submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "system call, driver";
+        /// Time of a processor when an I/O is done, at both ends: interrupt, driver, wake-up.
+        complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
+        /// What was measured, data per second of each pair of a worker and its other end; held against the answer.
         measured: opt Rate, One;
     }
 }

@@ -92,6 +92,17 @@ impl Fabric {
                 }
             }
         }
+        for pair in &plan.storage.pairs {
+            // What comes is taken at once: it stops nobody.
+            let never = crate::plan::cluster::Pausing { buffer: u64::MAX, high: u64::MAX, low: u64::MAX };
+            let pfc = network.flow_control() == FlowControl::Pfc;
+            for end in pair.ends {
+                let station = &mut stations[network.routes.number(end) as usize];
+                if station.adapter.is_none() {
+                    station.adapts(never, pfc, classes);
+                }
+            }
+        }
         for endpoint in &plan.cluster.endpoints {
             let (Some(station), Some(pausing)) = (endpoint.station, endpoint.pausing) else { continue };
             let pfc = network.flow_control() == FlowControl::Pfc;

@@ -1,4 +1,4 @@
-//! Stations of channel adapters: packets go out through the buffers of adapter and MAC, and those that come fill a receive buffer that pauses the neighbour.
+//! Stations of channel adapters, and of workers that exchange messages: packets go out through the buffers of adapter and MAC, and those that come fill a receive buffer that pauses the neighbour.
 //!
 //! An adapter hands its packets over as frames-to-be; they wait here, outside of the arena, until there is room, and the adapter hears when one has entered. What has come
 //! stays counted until the adapter says that its data are in host memory.
@@ -119,7 +119,9 @@ impl Fabric {
     /// What ends a run: frames of adapters that were lost, and that nothing sends again.
     pub(in crate::sim) fn fault(&self) -> Option<String> {
         let lost = self.net.lost;
-        (lost > 0).then(|| format!("switches have dropped {lost} frames of RoCE, and nothing sends them again"))
+        (lost > 0).then(|| {
+            format!("switches have dropped {lost} frames of RoCE or of transactions, and nothing sends them again")
+        })
     }
 }
 

@@ -106,12 +106,16 @@ impl Fabric {
         }
     }
 
-    /// An I/O has reached its adapter.
+    /// An I/O has reached its adapter; between stations, it is a message that may go.
     pub(super) fn submitted(&mut self, io: u32, now: u64) {
         let Io { flow, marks, .. } = &mut self.ios.all[io as usize];
         marks[1] = now;
-        self.flows[*flow as usize].tally.start(marks[0]);
-        self.dma(Job::Command { io }, now);
+        let f = &mut self.flows[*flow as usize];
+        f.tally.start(marks[0]);
+        match f.volume {
+            Volume::Station(talk) => self.speak(talk, io, now),
+            Volume::Target(_) | Volume::Array(_) => self.dma(Job::Command { io }, now),
+        }
     }
 
     /// The adapter knows what an I/O is.
@@ -125,6 +129,7 @@ impl Fabric {
                 self.task(Owner::Io(io), target, read, offset, size, now);
             }
             Volume::Array(array) => self.start(array, io, now),
+            Volume::Station(_) => {}
         }
     }
 

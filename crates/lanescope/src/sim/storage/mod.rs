@@ -2,7 +2,7 @@
 //!
 //! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot of the agenda. What it asks of
 //! the host's bus goes out through [`Fabric::asked`] and comes back through [`Fabric::done`]. `worker` issues and completes, `adapter` fetches
-//! commands and moves data, `array` spreads them, `fc` and `scsi` carry them, `device` is what a target does.
+//! commands and moves data, `array` spreads them, `fc` and `scsi` carry them, `device` is what a target does. `talk` is what workers of stations do over an Ethernet.
 
 mod adapter;
 mod array;
@@ -10,13 +10,16 @@ pub(in crate::sim) mod count;
 mod device;
 mod fc;
 mod scsi;
+mod talk;
 mod worker;
 
 use super::clock::Pace;
+use super::ethernet::Told;
 use super::kernel::NEVER;
 use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::plan::Way;
+use crate::plan::network::NodeId;
 use crate::plan::storage::{Medium, Storage, Volume};
 use crate::result::SlotCounts;
 use crate::tools::Slab;
@@ -28,9 +31,11 @@ use fc::Unit;
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use talk::Talk;
 use worker::FlowState;
 
 pub(super) use count::Counts;
+pub(super) use talk::TALK;
 pub(super) use worker::Stages;
 
 /// What happens.
@@ -234,6 +239,9 @@ pub(super) struct Fabric {
     links: Vec<Link>,
     targets: Vec<Target>,
     arrays: Vec<Array>,
+    /// Pairs of stations, and what those are to be told.
+    talks: Vec<Talk>,
+    told: Vec<(NodeId, Told)>,
     /// By table of flows: of reads, and of writes.
     latencies: Vec<[Histogram<u64>; 2]>,
     /// Since when I/Os are counted for instruments: those that begin then or later.
@@ -319,12 +327,19 @@ impl Fabric {
             links,
             targets,
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
+            talks: Vec::new(),
+            told: Vec::new(),
             latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
             counting: 0,
             edges: Edges::new(),
             asked: Vec::new(),
             seen: None,
         };
+        // Each pair is of one flow, in their order.
+        fabric.talks.extend(
+            (storage.flows.iter().enumerate())
+                .filter_map(|(i, f)| storage.pair(f).map(|pair| Talk::new(i as u32, pair))),
+        );
         for (i, flow) in storage.flows.iter().enumerate() {
             for _ in 0..flow.outstanding.typical.get() {
                 fabric.plan_at(0, Event::Issue(i as u32));

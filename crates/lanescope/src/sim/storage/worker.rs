@@ -77,7 +77,8 @@ impl FlowState {
         FlowState {
             worker: flow.worker,
             volume: flow.volume,
-            adapter: flow.adapter,
+            // What is between stations never comes to an adapter.
+            adapter: flow.adapter.unwrap_or(u32::MAX),
             group,
             lines: flow.lines.clone(),
             start: flow.start.0,
@@ -189,12 +190,19 @@ impl Fabric {
             let line = f.drawn.take().unwrap_or_else(|| f.line());
             let Line { read, size, reply, .. } = f.lines[line as usize];
             let read = f.happens(read);
-            self.issue(flow, line, (read, size.0, reply.0), None, now);
+            self.begin(flow, (line, (read, size.0, reply.0)), now);
         }
     }
 
     /// A worker issues an I/O as soon as its processor is free: its direction, its size, and that of the reply to follow. A reply knows when its request began.
-    fn issue(&mut self, flow: u32, line: u32, (read, size, reply): (bool, u64, u64), request: Option<u64>, now: u64) {
+    pub(super) fn issue(
+        &mut self,
+        flow: u32,
+        line: u32,
+        (read, size, reply): (bool, u64, u64),
+        request: Option<u64>,
+        now: u64,
+    ) {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
         let at = self.workers[f.worker as usize].work(f.submit, now);
@@ -238,7 +246,7 @@ impl Fabric {
         if io.reply > 0 {
             self.issue(io.flow, io.line, (!io.read, io.reply, 0), Some(io.began), now);
         } else {
-            self.free(io.flow, now);
+            self.transacted(io.flow, now);
         }
     }
 }

@@ -1,0 +1,203 @@
+//! Transactions between stations: an I/O of a worker is a message over TCP, one of a pair at a time.
+//!
+//! Both ends of a pair run the same program, so both issue an I/O at once and complete it at once; what is simulated is the worker's processor, and the message
+//! as segments in Ethernet's frames. The end that sends learns that a message has come when its last segment has: acknowledgements are not sent. Where
+//! connections are counted, the other end opens one before the first transaction and closes it behind the last (`protocol::tcp`).
+
+use super::super::ethernet::{Load, News, Told};
+use super::{Fabric, Io, Volume};
+use crate::plan::network::NodeId;
+use crate::plan::storage::Pair;
+use crate::protocol::tcp::{CLOSE, HEADERS, OPEN};
+
+/// Marks the packets of stations that are segments of a pair.
+pub(in crate::sim) const TALK: u32 = 1 << 31;
+/// Segments that stand before an adapter at most: the next follows when one has found room there.
+const AHEAD: u64 = 4;
+
+/// An I/O before it is issued: its line, its direction, its size and that of its reply.
+pub(super) type Wanted = (u32, (bool, u64, u64));
+
+/// A pair at work.
+#[derive(Clone, Debug)]
+pub(super) struct Talk {
+    flow: u32,
+    ends: [NodeId; 2],
+    segment: u64,
+    class: u8,
+    connections: Option<u32>,
+    /// The message under way: whose it is, from which end, what of it the adapter has not been given, and segments that have not come.
+    io: u32,
+    from: usize,
+    rest: u64,
+    out: u32,
+    /// The segments of a connection's beginning or end that are exchanged, each by whether it comes from the other end; sent, and come.
+    steps: &'static [bool],
+    sent: usize,
+    come: usize,
+    /// Whether there is a connection, since when, and for how many transactions more.
+    open: bool,
+    began: u64,
+    left: u32,
+    /// What waits for it.
+    wanted: Option<Wanted>,
+}
+
+impl Talk {
+    pub(super) fn new(flow: u32, pair: &Pair) -> Talk {
+        Talk {
+            flow,
+            ends: pair.ends,
+            segment: pair.segment,
+            class: pair.class,
+            connections: pair.connections,
+            io: 0,
+            from: 0,
+            rest: 0,
+            out: 0,
+            steps: &[],
+            sent: 0,
+            come: 0,
+            open: false,
+            began: 0,
+            left: 0,
+            wanted: None,
+        }
+    }
+
+    /// A segment with so much payload from an end.
+    fn segment(&self, number: u32, from: usize, payload: u64) -> (NodeId, Told) {
+        let client = (payload + HEADERS) as u32;
+        let load = Load {
+            packet: TALK | number,
+            to: self.ends[1 - from],
+            client,
+            payload: payload as u32,
+            class: self.class,
+            ack: false,
+        };
+        (self.ends[from], Told::Frame(load))
+    }
+
+    /// Gives the adapter one more segment of the message, if there is one.
+    fn feed(&mut self, number: u32) -> Option<(NodeId, Told)> {
+        let payload = self.rest.min(self.segment);
+        (payload > 0).then(|| {
+            self.rest -= payload;
+            self.out += 1;
+            self.segment(number, self.from, payload)
+        })
+    }
+
+    /// The segments that may go: up to the next from the other side.
+    fn exchange(&mut self, number: u32, told: &mut Vec<(NodeId, Told)>) {
+        let Some(&way) = self.steps.get(self.sent) else { return };
+        while self.steps.get(self.sent) == Some(&way) {
+            self.sent += 1;
+            told.push(self.segment(number, usize::from(way), 0));
+        }
+    }
+
+    fn begin(&mut self, steps: &'static [bool], number: u32, told: &mut Vec<(NodeId, Told)>) {
+        (self.steps, self.sent, self.come) = (steps, 0, 0);
+        self.exchange(number, told);
+    }
+}
+
+impl Fabric {
+    /// What stations are to be told.
+    pub(in crate::sim) fn told(&mut self) -> &mut Vec<(NodeId, Told)> {
+        &mut self.told
+    }
+
+    /// The pair of a flow, if it is one of stations.
+    fn talk_of(&mut self, flow: u32) -> Option<(u32, &mut Talk)> {
+        match self.flows[flow as usize].volume {
+            Volume::Station(t) => Some((t, &mut self.talks[t as usize])),
+            Volume::Target(_) | Volume::Array(_) => None,
+        }
+    }
+
+    /// A flow's next I/O may be issued: at once, or when there is a connection.
+    pub(super) fn begin(&mut self, flow: u32, (line, what): Wanted, now: u64) {
+        let mut opens = None;
+        if let Some((number, talk)) = self.talk_of(flow)
+            && let (Some(n), false) = (talk.connections, talk.open)
+        {
+            (talk.wanted, talk.left, talk.began) = ((n > 0).then_some((line, what)), n, now);
+            opens = Some(number);
+        }
+        match opens {
+            Some(number) => self.talks[number as usize].begin(&OPEN, number, &mut self.told),
+            None => self.issue(flow, line, what, None, now),
+        }
+    }
+
+    /// A transaction is over: the next may be issued, or the connection is closed.
+    pub(super) fn transacted(&mut self, flow: u32, now: u64) {
+        let mut closes = None;
+        if let Some((number, talk)) = self.talk_of(flow)
+            && talk.connections.is_some()
+        {
+            talk.left -= 1;
+            closes = (talk.left == 0).then_some(number);
+        }
+        match closes {
+            Some(number) => self.talks[number as usize].begin(&CLOSE, number, &mut self.told),
+            None => self.free(flow, now),
+        }
+    }
+
+    /// Both ends have issued an I/O: the message goes.
+    pub(super) fn speak(&mut self, number: u32, io: u32, now: u64) {
+        let i = &mut self.ios.all[io as usize];
+        (i.marks[2], i.marks[3]) = (now, now);
+        let Io { read, size, .. } = *i;
+        let talk = &mut self.talks[number as usize];
+        (talk.io, talk.from, talk.rest, talk.out) = (io, usize::from(read), size, 0);
+        for _ in 0..AHEAD {
+            self.told.extend(talk.feed(number));
+        }
+    }
+
+    /// A station tells something of a segment: the adapter has taken it in, or it has come.
+    pub(in crate::sim) fn hears(&mut self, news: News, now: u64) {
+        let (News::Left(id) | News::Came(id)) = news;
+        let number = id & !TALK;
+        let talk = &mut self.talks[number as usize];
+        match news {
+            News::Left(_) => self.told.extend(talk.feed(number)),
+            News::Came(_) if talk.steps.is_empty() => {
+                talk.out -= 1;
+                if talk.out == 0 && talk.rest == 0 {
+                    let io = talk.io;
+                    let size = self.ios.all[io as usize].size;
+                    self.delivered(io, size, now);
+                    self.answered(io, now);
+                }
+            }
+            News::Came(_) => {
+                talk.come += 1;
+                if talk.come < talk.steps.len() {
+                    if talk.come == talk.sent {
+                        talk.exchange(number, &mut self.told);
+                    }
+                    return;
+                }
+                talk.steps = &[];
+                talk.open = !talk.open;
+                let (flow, began) = (talk.flow, talk.began);
+                match (talk.open, talk.wanted.take()) {
+                    (true, Some((line, what))) => self.issue(flow, line, what, None, now),
+                    (true, None) => talk.begin(&CLOSE, number, &mut self.told),
+                    (false, _) => {
+                        if began >= self.counting {
+                            self.flows[flow as usize].counts.connections.add(now - began);
+                        }
+                        self.free(flow, now);
+                    }
+                }
+            }
+        }
+    }
+}
