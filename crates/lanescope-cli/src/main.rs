@@ -57,6 +57,8 @@ enum Command {
     Fio(commands::fio::Fio),
     /// Run IOzone's tests on a machine; results as IOzone prints them
     Iozone(commands::iozone::Iozone),
+    /// A set-up of Iometer (.icf) on a simulated machine; results in Iometer's own form
+    Iometer(commands::iometer::Iometer),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -170,6 +172,7 @@ fn main() -> ExitCode {
         Command::Compare(a) => commands::compare::main(&a),
         Command::Fio(a) => commands::fio::main(&a),
         Command::Iozone(a) => commands::iozone::main(&a),
+        Command::Iometer(a) => commands::iometer::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

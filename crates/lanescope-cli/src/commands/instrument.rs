@@ -12,7 +12,7 @@ use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::estimate::estimate;
 use lanescope::import::{Machine, Test};
 use lanescope::plan::Plan;
-use lanescope::result::Report;
+use lanescope::result::{Report, Simulation};
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use rayon::prelude::*;
@@ -91,45 +91,39 @@ impl On {
         Some(plan)
     }
 
-    /// Answers tests and hands each over, in their order. What is wrong with one is said once, and ends the whole.
-    pub(crate) fn run(&self, tests: &[Test], mut each: impl FnMut(usize, Answered)) -> u8 {
-        let mut plans = Vec::with_capacity(tests.len());
+    /// Plans of all tests. What is wrong with one is said, once, and ends the whole.
+    fn plans(&self, tests: &[Test]) -> Result<Vec<(Plan, Diagnostics)>, u8> {
         let mut said = HashSet::new();
-        for test in tests {
+        let mut planned = |test: &Test| {
             let mut diagnostics = Diagnostics::default();
             let plan = self.plan(test, &mut diagnostics);
             // The same thing is wrong with each test.
             if plan.is_none() || diagnostics.sorted().iter().any(|d| said.insert(d.message.clone())) {
                 output::diagnostics(&diagnostics);
             }
-            let Some(plan) = plan else { return WRONG };
-            plans.push((plan, diagnostics));
-        }
+            plan.map(|p| (p, diagnostics)).ok_or(WRONG)
+        };
+        tests.iter().map(&mut planned).collect()
+    }
+
+    /// Answers tests and hands each over, in their order.
+    pub(crate) fn run(&self, tests: &[Test], mut each: impl FnMut(usize, Answered)) -> u8 {
+        let plans = match self.plans(tests) {
+            Ok(plans) => plans,
+            Err(code) => return code,
+        };
         let stop = simulate::listen();
         let bar = bar(tests.len());
         let (send, receive) = mpsc::channel();
-        let answer = |(plan, mut diagnostics): (Plan, Diagnostics)| {
-            let mut report = estimate(&plan, &diagnostics);
-            let simulated = match self.estimate {
-                true => None,
-                false => quietly(&plan, plan.stop.seed, &mut diagnostics),
-            };
-            let complete = self.estimate || simulated.is_some();
-            if let Some(s) = simulated {
-                report = report.with(s);
-            }
-            let wrong = diagnostics.sorted().into_iter().filter(|d| d.severity == Severity::Error);
-            let why: Vec<String> = wrong.map(|d| d.message.clone()).collect();
-            (Answered { plan, report }, complete, why)
-        };
-        let (mut code, mut done) = (ANSWERED, 0);
-        let mut told = HashSet::new();
+        let mut told = Told::default();
+        let mut done = 0;
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                plans.into_par_iter().enumerate().for_each_with(send, |send, (i, plan)| {
+                plans.into_par_iter().enumerate().for_each_with(send, |send, (i, (plan, diagnostics))| {
                     // What Ctrl-C has cut short before it began has nothing to show.
                     if !stop.load(Ordering::Relaxed) {
-                        let _ = send.send((i, answer(plan)));
+                        let run = |plan: &Plan, d: &mut Diagnostics| quietly(plan, plan.stop.seed, d);
+                        let _ = send.send((i, self.answer(plan, diagnostics, run)));
                     }
                 });
             });
@@ -138,28 +132,96 @@ impl On {
             for (i, answered) in receive {
                 early.insert(i, answered);
                 bar.inc(1);
-                while let Some((answered, complete, why)) = early.remove(&done) {
-                    if !complete {
-                        code = NO_VALUE;
-                        let why = why.into_iter().filter(|w| told.insert(w.clone()));
-                        why.for_each(|w| bar.suspend(|| eprintln!("note: not simulated: {w}")));
-                    }
+                while let Some((answered, why)) = early.remove(&done) {
+                    bar.suspend(|| told.tell(why));
                     bar.suspend(|| each(done, answered));
                     done += 1;
                 }
             }
             // Of those that were stopped, what lies behind a gap is shown too.
-            for (i, (answered, ..)) in early {
+            for (i, (answered, _)) in early {
                 each(i, answered);
                 done += 1;
             }
         });
         bar.finish_and_clear();
-        if stop.load(Ordering::Relaxed) {
-            eprintln!("stopped: {done} of {} tests have an answer, the last of them as far as seen", tests.len());
-            code = NO_VALUE;
+        self.end(tests.len(), done, stop.load(Ordering::Relaxed), told)
+    }
+
+    /// The same one after the other, with `simulate` in the place of a silent run: `None` of it where somebody has had enough, and the rest is left out.
+    pub(crate) fn watch(
+        &self,
+        tests: &[Test],
+        mut simulate: impl FnMut(usize, &Plan, &mut Diagnostics) -> Watched,
+        mut each: impl FnMut(usize, Answered),
+    ) -> u8 {
+        let plans = match self.plans(tests) {
+            Ok(plans) => plans,
+            Err(code) => return code,
+        };
+        let (mut told, mut done, mut stopped) = (Told::default(), 0, false);
+        for (i, (plan, diagnostics)) in plans.into_iter().enumerate() {
+            let (answered, why) = self.answer(plan, diagnostics, |plan, d| {
+                let watched = simulate(i, plan, d);
+                stopped = watched.enough;
+                watched.simulation
+            });
+            told.tell(why);
+            each(i, answered);
+            done += 1;
+            if stopped {
+                break;
+            }
         }
-        code
+        self.end(tests.len(), done, stopped, told)
+    }
+
+    /// Works a test out and simulates it. With it why it was not, where it should have been.
+    fn answer(
+        &self,
+        plan: Plan,
+        mut diagnostics: Diagnostics,
+        simulate: impl FnOnce(&Plan, &mut Diagnostics) -> Option<Simulation>,
+    ) -> (Answered, Vec<String>) {
+        let mut report = estimate(&plan, &diagnostics);
+        if !self.estimate
+            && let Some(s) = simulate(&plan, &mut diagnostics)
+        {
+            report = report.with(s);
+            return (Answered { plan, report }, Vec::new());
+        }
+        let wrong = diagnostics.sorted().into_iter().filter(|d| d.severity == Severity::Error && !self.estimate);
+        let why = wrong.map(|d| d.message.clone()).collect();
+        (Answered { plan, report }, why)
+    }
+
+    fn end(&self, tests: usize, done: usize, stopped: bool, told: Told) -> u8 {
+        if stopped {
+            eprintln!("stopped: {done} of {tests} tests have an answer, the last of them as far as seen");
+        }
+        if stopped || !told.0.is_empty() { NO_VALUE } else { ANSWERED }
+    }
+}
+
+/// A run that somebody watched.
+pub(crate) struct Watched {
+    /// What came out.
+    pub(crate) simulation: Option<Simulation>,
+    /// Whether no other test is wanted.
+    pub(crate) enough: bool,
+}
+
+/// Reasons why tests were not simulated; each is said once.
+#[derive(Default)]
+struct Told(HashSet<String>);
+
+impl Told {
+    fn tell(&mut self, why: Vec<String>) {
+        for reason in why {
+            if self.0.insert(reason.clone()) {
+                eprintln!("note: not simulated: {reason}");
+            }
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! A processor belongs to a worker, and % CPU Utilization is the share of the time in which it issues and completes I/Os: of a manager the mean of its
 //! processors, of all the mean of the managers, as Iometer has it. Times are counted in ticks of 1 ns, so the "Processor Speed" is 1e9 ticks a second.
 
+pub mod save;
+
 use crate::import::iometer::csv::{Block, Column, Form, Row, RowKind, TestResults};
 use crate::import::iometer::{
     Active, Chart, IometerTest, Record, Setup, Spec, Statistic, TestSetup, Worker, WorkerKind, cycle,

@@ -649,11 +649,11 @@ mod tests {
     fn other_columns_are_refused() {
         let text = write(&results(), Form::Columns80).replace("\r\n", "\n");
         let (_, said) = with(&text.replace(",% DPC Time", ""));
-        assert!(said.contains("a.csv:13:1: error: 79 columns") && said.contains("56 (2006, 2008) or 80"), "{said}");
+        assert!(said.contains("a.csv:14:1: error: 79 columns") && said.contains("56 (2006, 2008) or 80"), "{said}");
         let (_, said) = with(&text.replace("% DPC Time", "% GPU Time"));
         assert!(said.contains("column 52 is called % GPU Time, not % DPC Time"), "{said}");
-        let (_, said) = with(&text.replace("1196.489673", "1196.489673,1"));
-        assert!(said.contains("a row of 81 cells, not 80"), "{said}");
+        let (_, said) = with(&text.replace("1196.489673", "1196.489673,1,1"));
+        assert!(said.contains("a row of 82 cells, not 80"), "{said}");
         let (_, said) = with(&text.replace("1196.489673", "inf"));
         assert!(said.contains("IOps is no number: inf"), "{said}");
         let (_, said) = with(&text.replace("DISK", "DISC"));

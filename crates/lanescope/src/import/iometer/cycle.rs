@@ -545,7 +545,11 @@ impl<'a> Mapping<'a> {
             let found = mapped.or_else(|| machine.hosts.iter().find(|h| h.name.eq_ignore_ascii_case(name)));
             self.hosts[m] = found.inspect(|h| _ = taken.insert(h.name.as_str()));
         }
-        let mut free = machine.hosts.iter().filter(|h| !taken.contains(h.name.as_str()));
+        // Who maps a manager to a host may mean that two share it.
+        let (free, shared): (Vec<&Host>, Vec<&Host>) =
+            machine.hosts.iter().partition(|h| !taken.contains(h.name.as_str()));
+        let mapped = |h: &&Host| map.iter().any(|(_, to)| *to == h.name);
+        let mut free = free.into_iter().chain(shared.into_iter().filter(mapped));
         for &m in active.iter().filter(|&&m| setup.managers.get(m).is_some()) {
             if self.hosts[m].is_none() {
                 self.hosts[m] = free.next();

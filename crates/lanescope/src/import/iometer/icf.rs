@@ -17,11 +17,24 @@ use std::iter::Peekable;
 /// Bytes of a set-up at most: 128 workers with 2048 targets take 40 MB, nobody has more than some 100 KB.
 pub const MOST_BYTES: usize = 64 << 20;
 
+/// Faults after which a text is of another format. A set-up with an empty line between any two has some thousands.
+const MOST_FAULTS: usize = 20_000;
+
 /// Reads a set-up. `tolerant` makes warnings of faults that leave something to go on with.
 pub fn read(diagnostics: &mut Diagnostics, source: SourceId, tolerant: bool) -> Option<Setup> {
     Reading::of(diagnostics, source, |text, reading| {
         let lines: Box<dyn Iterator<Item = (usize, &str)>> = Box::new(lines(text));
-        Reader { reading, text, lines: lines.peekable(), tolerant, date: u64::MAX, last: (0, 0), stopped: false }.file()
+        Reader {
+            reading,
+            text,
+            lines: lines.peekable(),
+            tolerant,
+            date: u64::MAX,
+            last: (0, 0),
+            faults: 0,
+            stopped: false,
+        }
+        .file()
     })
 }
 
@@ -57,10 +70,11 @@ impl<'t> Line<'t> {
         Line { at: at + (text.as_ptr() as usize - line.as_ptr() as usize), text }
     }
 
-    /// A part of it.
+    /// A part of it; of what is no part, the place is the whole line's.
     fn part(self, text: &'t str) -> Line<'t> {
         let text = text.trim();
-        Line { at: self.at + (text.as_ptr() as usize - self.text.as_ptr() as usize), text }
+        let at = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        Line { at: self.at + if at <= self.text.len() { at } else { 0 }, text }
     }
 
     fn is_key(self) -> bool {
@@ -98,6 +112,8 @@ struct Reader<'r, 't> {
     date: u64,
     /// The last line that was taken.
     last: (usize, usize),
+    /// How much was wrong, the same counted again.
+    faults: usize,
     /// Too much is wrong to go on.
     stopped: bool,
 }
@@ -106,6 +122,10 @@ impl<'t> Reader<'_, 't> {
     /// Notes a fault: an error, or a warning where that is enough. The same is said once.
     fn fault(&mut self, line: Line, message: impl Into<String>, hint: impl Into<String>) {
         let message = message.into();
+        self.faults += 1;
+        if self.faults > MOST_FAULTS {
+            self.stopped = true;
+        }
         if self.stopped || self.reading.list.iter().any(|d| d.message == message) {
             return;
         }

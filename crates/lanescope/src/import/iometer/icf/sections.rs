@@ -127,17 +127,16 @@ impl<'t> Reader<'_, 't> {
         Some((id, name.trim().to_owned()))
     }
 
-    fn steps(&mut self, line: Line<'t>, start: Line<'t>, step: Line<'t>, kind: Line<'t>) -> Option<Cycling> {
+    fn steps(&mut self, start: Line<'t>, step: Line<'t>, kind: Line<'t>) -> Option<Cycling> {
         let found = ["LINEAR", "EXPONENTIAL"].iter().position(|w| kind.text.eq_ignore_ascii_case(w));
         let exponential = self.token(kind, "the step type", found, "LINEAR and EXPONENTIAL")? == 1;
-        let _ = line;
         Some(Cycling { start: self.small(start, "the start", 0)?, step: self.small(step, "the step", 0)?, exponential })
     }
 
     fn cycling(&mut self, key: Line<'t>) -> Option<Cycling> {
         let line = self.value(key)?;
         let [start, step, kind] = self.blank_fields(line, "cycling")?;
-        self.steps(line, start, step, kind)
+        self.steps(start, step, kind)
     }
 
     fn spawn(&mut self, key: Line<'t>) -> Option<Spawn> {
@@ -166,7 +165,7 @@ impl<'t> Reader<'_, 't> {
                         me.fault(
                             line,
                             format!("{OLD_WORKERS} is of before 1999"),
-                            format!("it is read as {DISK_WORKERS}"),
+                            format!("since then there is {DISK_WORKERS}"),
                         );
                     }
                     test.disk_workers = me.spawn(line).unwrap_or(test.disk_workers);
@@ -176,7 +175,7 @@ impl<'t> Reader<'_, 't> {
                     me.fault(
                         line,
                         "'Target Cycling is none of Iometer's keys",
-                        format!("it is read as {DISK_CYCLING}"),
+                        format!("what is meant is {DISK_CYCLING}"),
                     );
                     test.targets = me.cycling(line).unwrap_or(test.targets);
                     return true;
@@ -220,7 +219,7 @@ impl<'t> Reader<'_, 't> {
                     if let Some(value) = me.value(line)
                         && let Some([start, end, step, kind]) = me.blank_fields(value, "queue depth cycling")
                         && let Some(end) = me.small(end, "the end", 0)
-                        && let Some(cycling) = me.steps(value, start, step, kind)
+                        && let Some(cycling) = me.steps(start, step, kind)
                     {
                         (test.queue, test.queue_end) = (cycling, end);
                     }
@@ -310,6 +309,8 @@ impl<'t> Reader<'_, 't> {
         let known = [SPEC_NAME, SPEC_LINES];
         // Lines belong to the name above them.
         let mut open = false;
+        // Those with a line that is wrong: that has been said.
+        let mut spoiled = HashSet::new();
         self.until("ACCESS SPECIFICATIONS", "'END access specifications", &[], &known, |me, line| {
             if line.is(SPEC_NAME) || line.is(OLD_SPEC_NAME) {
                 open = true;
@@ -365,35 +366,35 @@ impl<'t> Reader<'_, 't> {
                 }
                 open = false;
                 let lines = me.access(old);
+                if lines.is_none() {
+                    spoiled.insert(specs.len() - 1);
+                }
                 if let Some(spec) = specs.last_mut() {
-                    spec.lines = lines;
+                    spec.lines = lines.unwrap_or_default();
                 }
                 true
             } else {
                 false
             }
         });
-        // One that is of no use has been said.
-        let mut i = 0;
-        while i < specs.len() {
-            let sum: u64 = specs[i].lines.iter().map(|l| u64::from(l.share)).sum();
-            let at = specs[i].place.0.map_or((0, 0), |s| (s.start as usize, s.end as usize));
-            let name = Line { at: at.0, text: self.text.get(at.0..at.1).unwrap_or_default() };
-            if specs[i].lines.is_empty() {
-                self.fault(
-                    name,
-                    format!("{} has no lines", shown(&specs[i].name)),
-                    format!("they come below {SPEC_LINES}"),
-                );
-                specs.remove(i);
+        for (_, spec) in specs.iter_mut().enumerate().filter(|(i, _)| !spoiled.contains(i)) {
+            let sum: u64 = spec.lines.iter().map(|l| u64::from(l.share)).sum();
+            if spec.lines.is_empty() {
+                let hint = format!("they come below {SPEC_LINES}");
+                self.fault(self.at(spec.place), format!("{} has no lines", shown(&spec.name)), hint);
             } else if sum != u64::from(WHOLE) {
-                let message = format!("the lines of {} add up to {} %", shown(&specs[i].name), sum as f64 / 100.0);
-                self.fault(name, message, "the second field, % of size, of all lines adds up to 100");
-                specs.remove(i);
-            } else {
-                i += 1;
+                let message = format!("the lines of {} add up to {} %", shown(&spec.name), sum as f64 / 100.0);
+                self.fault(self.at(spec.place), message, "the second field, % of size, of all lines adds up to 100");
+                spec.lines.clear();
             }
         }
+        specs.retain(|s| !s.lines.is_empty());
+    }
+
+    /// The line of a place.
+    fn at(&self, place: Place) -> Line<'t> {
+        let (at, end) = place.0.map_or((0, 0), |s| (s.start as usize, s.end as usize));
+        Line { at, text: self.text.get(at..end).unwrap_or_default() }
     }
 
     fn place(&self, line: Line) -> Place {
@@ -409,17 +410,22 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    /// Lines of an access specification; `old` ones have six fields between blanks.
-    fn access(&mut self, old: bool) -> Vec<Access> {
+    /// Lines of an access specification, unless one is wrong; `old` ones have six fields between blanks.
+    fn access(&mut self, old: bool) -> Option<Vec<Access>> {
         let mut all = Vec::new();
+        let mut whole = true;
         for line in self.values() {
+            // Old versions wrote an empty line so.
+            if line.text == "0,0,0,0,0,0,0,0" {
+                continue;
+            }
             if all.len() == MOST_LINES {
                 self.fault(
                     line,
                     format!("an access specification of more than {MOST_LINES} lines"),
                     "Iometer takes no more",
                 );
-                break;
+                return None;
             }
             let fields: Option<[Line; 8]> = if old {
                 let zero = Line { at: line.at, text: "0" };
@@ -429,11 +435,17 @@ impl<'t> Reader<'_, 't> {
                 let parts: Vec<&str> = line.text.split(',').take(9).collect();
                 self.fields(line, "a line of an access specification", &parts)
             };
-            let Some([size, share, read, random, delay, burst, align, reply]) = fields else { continue };
+            let Some([size, share, read, random, delay, burst, align, reply]) = fields else {
+                whole = false;
+                continue;
+            };
             let mut percent = |field, what| self.number(field, what, 0..=100).map(|p| p as u32 * 100);
             let shares = (percent(share, "% of size"), percent(read, "% reads"), percent(random, "% random"));
             let most_delay = Time::MAX.fs() / 1_000_000_000_000;
-            let (Some(share), Some(read), Some(random)) = shares else { continue };
+            let (Some(share), Some(read), Some(random)) = shares else {
+                whole = false;
+                continue;
+            };
             let (Some(size), Some(delay), Some(burst), Some(align), Some(reply)) = (
                 self.number(size, "the size", 1..=LARGEST_IO),
                 self.number(delay, "the delay, ms", 0..=most_delay),
@@ -441,6 +453,7 @@ impl<'t> Reader<'_, 't> {
                 self.number(align, "the alignment", 0..=LARGEST_IO),
                 self.number(reply, "the reply", 0..=LARGEST_IO),
             ) else {
+                whole = false;
                 continue;
             };
             all.push(Access {
@@ -454,7 +467,7 @@ impl<'t> Reader<'_, 't> {
                 reply: Bytes(reply),
             });
         }
-        all
+        whole.then_some(all)
     }
 
     pub(super) fn managers(&mut self, managers: &mut Vec<Manager>) {
@@ -650,11 +663,9 @@ impl<'t> Reader<'_, 't> {
             if names.contains(name.as_str()) || ["Idle", "Default"].contains(&name.as_str()) {
                 continue;
             }
-            let at = place.0.map_or((0, 0), |s| (s.start as usize, s.end as usize));
             let near = crate::diagnostic::nearest(name, names.iter().copied());
             let hint = near.map_or("it stands under 'ACCESS SPECIFICATIONS".into(), |n| format!("did you mean {n}?"));
-            let line = Line { at: at.0, text: self.text.get(at.0..at.1).unwrap_or_default() };
-            self.fault(line, format!("there is no access specification {}", shown(name)), hint);
+            self.fault(self.at(*place), format!("there is no access specification {}", shown(name)), hint);
         }
     }
 }

@@ -42,7 +42,7 @@ fn fields_stand_where_they_should() {
 #[test]
 fn faults_point_to_their_line() {
     let (_, said) = with(&whole(&SPECS.replace("512,40,0,100,3,8,512,64", "512,40,0,101,3,8,512,64")), false);
-    assert!(said.contains("a.icf:7:10: error: % random is no such number: 101"), "{said}");
+    assert!(said.contains("a.icf:7:11: error: % random is no such number: 101"), "{said}");
     let (_, said) = with(&whole(&SPECS.replace(",512,64", ",512")), false);
     assert!(said.contains("7 fields, not 8"), "{said}");
     let (_, said) = with(&whole(&SPECS.replace("512,40", "512,41")), false);

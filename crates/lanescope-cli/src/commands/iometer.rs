@@ -1,0 +1,673 @@
+//! `iometer`: a set-up of Iometer run on a simulated machine, its results in Iometer's own form, and set-ups written.
+
+use super::instrument::{Answered, On, Watched};
+use super::live::{Live, View};
+use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, output};
+use clap::{Args, ValueEnum};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::import::iometer::csv::{self, Form, Results};
+use lanescope::import::iometer::{IometerTest, Setup, Statistic, icf, tests};
+use lanescope::import::{Machine, Test};
+use lanescope::pens::iometer::{self, Counted, Finished, PERCENTILES, Spread, Who, save};
+use lanescope::pens::Grid;
+use lanescope::plan::Plan;
+use lanescope::result::{Ending, IoSeen, Report};
+use lanescope::scenario::keys::Line;
+use lanescope::sim::{Run, Step};
+use lanescope::units::{Time, digits, human_time};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Bytes of a set-up at most.
+const MOST_SETUP: usize = 16 << 20;
+/// Events between two looks at Ctrl-C.
+const PIECE: u64 = 1 << 19;
+/// Rows of a time series at most.
+const MOST_ROWS: usize = 2_000_000;
+/// Characters of a test's title in a line.
+const TITLE: usize = 60;
+
+/// How many columns results have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Columns {
+    /// Those of 2006 and 2008
+    #[value(name = "56")]
+    Old,
+    /// Those of 1.1.0
+    #[value(name = "80")]
+    New,
+}
+
+/// A set-up of Iometer and a machine.
+#[derive(Args)]
+pub(crate) struct Iometer {
+    /// The set-up (.icf); with --save it may be a scenario
+    setup: String,
+    /// The machine: a scenario, whose own flows are left out, or a platform of the library. With --save: more scenarios
+    machine: Vec<String>,
+    /// Read what Iometer itself refuses, with warnings
+    #[arg(long)]
+    tolerant: bool,
+    /// Put a target on a volume, or a manager on a host: "Pliant LS300S P10"=ssd.0 (may be repeated). Without it, names count, then the order
+    #[arg(long = "map", value_name = "NAME=VOLUME")]
+    map: Vec<String>,
+    /// Append the results to this file, as Iometer does
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Columns of the results
+    #[arg(long, value_name = "56|80", default_value = "80", requires = "csv")]
+    columns: Columns,
+    /// Write percentiles of latencies to this CSV file
+    #[arg(long, value_name = "FILE")]
+    percentiles: Option<PathBuf>,
+    /// Write the whole distribution of latencies to this CSV file
+    #[arg(long, value_name = "FILE")]
+    histogram: Option<PathBuf>,
+    /// Write a time series to this CSV file: the statistics of each --step, of all managers, each manager and each worker. Tests then run one by one
+    #[arg(long, value_name = "FILE", requires = "step")]
+    series: Option<PathBuf>,
+    /// Time between the rows of --series, e.g. "100 ms"
+    #[arg(long, value_name = "TIME", requires = "series")]
+    step: Option<String>,
+    /// Show six statistics as bars while a test runs, as the set-up asks for, each second or each so many. Tests then run one by one; ? lists the keys
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with_all = ["series", "estimate", "show", "save"])]
+    live: Option<f64>,
+    /// Only these tests, by their numbers: 3 or 1-8,12
+    #[arg(long, value_name = "LIST")]
+    tests: Option<String>,
+    /// Print the scenario of each test, and run none
+    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series", "json"])]
+    show: bool,
+    /// Write the set-up, or a set-up made of scenarios, to this file in the form of Iometer 1.1.0, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "map"])]
+    save: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Override a value of the machine, or with --save of the scenarios: parts.drive.latency="20 us" (may be repeated)
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// Leave the simulation out
+    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series"])]
+    estimate: bool,
+    /// Simulate the whole of each test's time, however many packets that takes
+    #[arg(long, conflicts_with = "estimate")]
+    full: bool,
+    /// Start of all random numbers
+    #[arg(long)]
+    seed: Option<u32>,
+}
+
+/// An error with nothing to say has been told.
+type Told<T> = Result<T, Option<String>>;
+
+pub(crate) fn main(a: &Iometer) -> u8 {
+    let done = if a.save.is_some() { saved(a) } else { run(a) };
+    done.unwrap_or_else(|e| {
+        if let Some(e) = e {
+            output::error(&e);
+        }
+        WRONG
+    })
+}
+
+/// Reads a set-up; what is wrong or suspicious is said.
+fn read(a: &Iometer) -> Told<(Setup, String)> {
+    let text = input::limited_path(Path::new(&a.setup), MOST_SETUP, "a set-up of Iometer")?;
+    let mut diagnostics = Diagnostics::default();
+    let source = diagnostics.add_source(a.setup.clone(), text.clone());
+    let setup = icf::read(&mut diagnostics, source, a.tolerant);
+    output::diagnostics(&diagnostics);
+    if setup.is_none() && !a.tolerant {
+        let mut diagnostics = Diagnostics::default();
+        let source = diagnostics.add_source(a.setup.clone(), text);
+        if icf::read(&mut diagnostics, source, true).is_some() {
+            eprintln!("note: --tolerant reads it, with warnings");
+        }
+        return Err(None);
+    }
+    setup.map(|s| (s, text)).ok_or(None)
+}
+
+/// `A=B` as two names. Names of targets may have an = in them: the last one counts.
+fn pairs(map: &[String]) -> Told<Vec<(String, String)>> {
+    let pair = |m: &String| {
+        let (from, to) = m
+            .rsplit_once('=')
+            .ok_or_else(|| format!("--map {m}: it is a name, = and a volume: \"Pliant LS300S P10\"=ssd.0"))?;
+        Ok((from.trim().to_owned(), to.trim().to_owned()))
+    };
+    map.iter().map(pair).collect::<Result<_, String>>().map_err(Some)
+}
+
+/// The numbers of `1-8,12`, from 0.
+fn chosen(list: Option<&str>, all: usize) -> Told<Vec<usize>> {
+    let Some(list) = list else { return Ok((0..all).collect()) };
+    let wrong = || Some(format!("--tests {list}: the set-up has tests 1 to {all}; 3 is one of them, 1-8,12 are nine"));
+    let mut found = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(first), Ok(last)) = (first.trim().parse::<usize>(), last.trim().parse::<usize>()) else {
+            return Err(wrong());
+        };
+        if first == 0 || last < first || last > all {
+            return Err(wrong());
+        }
+        found.extend(first - 1..last);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn run(a: &Iometer) -> Told<u8> {
+    let [machine] = a.machine.as_slice() else {
+        return Err(Some("iometer takes a set-up and a machine: lanescope iometer SETUP.icf MACHINE.toml".into()));
+    };
+    let on = On { machine: machine.clone(), sets: a.sets.clone(), estimate: a.estimate, full: a.full, seed: a.seed };
+    let (setup, text) = read(a)?;
+    let machine: Machine = on.machine().map_err(|_| None)?;
+    let mut diagnostics = Diagnostics::default();
+    // The places of messages are in the text of the set-up.
+    diagnostics.add_source(a.setup.clone(), text);
+    let all = tests(&mut diagnostics, &setup, &machine, &pairs(&a.map)?);
+    output::diagnostics(&diagnostics);
+    let all = all.ok_or(None)?;
+    let numbers = chosen(a.tests.as_deref(), all.len())?;
+    let list: Vec<Test> = numbers.iter().map(|&i| all[i].test.clone()).collect();
+    if a.show {
+        for (&i, test) in numbers.iter().zip(&list) {
+            output::print(&format!("# test {}\n{}\n", i + 1, on.scenario(test)));
+        }
+        return Ok(ANSWERED);
+    }
+    let begun = stamp(SystemTime::now());
+    let mut done: BTreeMap<usize, (Report, String)> = BTreeMap::new();
+    let width = list.iter().map(|t| t.title.chars().count().min(TITLE)).max().unwrap_or(0).max(5);
+    let (mut lines, mut early) = (heads(width), Vec::new());
+    let live = a.live.is_some();
+    let say = |text: &str| {
+        if !a.json {
+            output::print(text);
+        }
+    };
+    if !live {
+        say(&lines);
+    }
+    let each = |i: usize, Answered { plan, report }: Answered| {
+        let i = numbers[i];
+        let line = line(&setup, &all[i], i, &report, width);
+        // A live display has the terminal until all is over.
+        match live {
+            true => lines += &line,
+            false => say(&line),
+        }
+        early.extend(ended(&plan, &report).map(|e| (i, e)));
+        done.insert(i, (report, stamp(SystemTime::now())));
+    };
+    let code = if let Some(seconds) = a.live {
+        let every = Duration::try_from_secs_f64(seconds)
+            .map_err(|_| format!("--live={seconds}: it takes seconds, e.g. --live=0.5"))?;
+        let view = View::new(&setup, Some(every).filter(|e| !e.is_zero()), !output::paint().strong.is_empty());
+        let mut live = Live::begin(view)?;
+        let watch = |i: usize, plan: &Plan, d: &mut Diagnostics| {
+            let name = format!("test {} of {}: {}", i + 1, list.len(), list[i].title);
+            live.watch(name, &all[numbers[i]], plan, d)
+        };
+        on.watch(&list, watch, each)
+    } else if let Some(path) = &a.series {
+        let step = a.step.as_deref().and_then(|s| Time::parse(s).ok()).filter(|t| *t > Time::ZERO);
+        let step = step.ok_or_else(|| "--step takes a time above zero, e.g. --step \"100 ms\"".to_owned())?;
+        let mut series = Series::create(path, step)?;
+        let code = on.watch(&list, |i, plan, d| series.run(&setup, &all[numbers[i]], numbers[i], plan, d), each);
+        series.finish()?;
+        code
+    } else {
+        on.run(&list, each)
+    };
+    if live {
+        say(&lines);
+    }
+    tell(&early);
+    let mut wrote = Vec::new();
+    if let Some(path) = &a.csv {
+        let form = if a.columns == Columns::Old { Form::Columns56 } else { Form::Columns80 };
+        let simulated = done.iter().filter(|(_, (r, _))| r.simulation.is_some());
+        let finished: Vec<Finished> = simulated
+            .map(|(&index, (r, ended))| Finished { index, seen: iometer::seen(r), ended: ended.clone() })
+            .collect();
+        let block = iometer::results(&setup, &all, &finished, form, &begun);
+        let count = block.tests.len();
+        if count == 0 {
+            eprintln!(
+                "note: nothing is written to {}: no test has results, or the set-up records none",
+                path.display()
+            );
+        } else {
+            append(path, &csv::write(&Results { blocks: vec![block] }, form))?;
+            wrote.push(format!(
+                "{count} of {} tests appended to {}, {} columns",
+                list.len(),
+                path.display(),
+                form.count()
+            ));
+        }
+    }
+    let grids = [(&a.percentiles, percentiles as fn(&[Beside]) -> Grid), (&a.histogram, histogram)];
+    if grids.iter().any(|g| g.0.is_some()) {
+        let beside: Vec<Beside> = done.iter().flat_map(|(&i, (r, _))| beside(&setup, &all[i], i, r)).collect();
+        for (path, grid) in grids.iter().filter_map(|(p, g)| Some(((*p).as_ref()?, g))) {
+            write_grid(path, &grid(&beside))?;
+            wrote.push(format!("wrote {}", path.display()));
+        }
+    }
+    if a.json {
+        let answers: Vec<Json> = done.iter().map(|(&i, (r, _))| json(&setup, &all[i], i, r)).collect();
+        output::json(&answers);
+    }
+    if let Some(path) = &a.series {
+        wrote.push(format!("wrote {}", path.display()));
+    }
+    wrote.iter().for_each(|w| eprintln!("{w}"));
+    Ok(if done.len() < list.len() && code == ANSWERED { NO_VALUE } else { code })
+}
+
+const HEADS: [&str; 5] = ["IOps", "MB/s (10^6)", "MiB/s (2^20)", "mean ms", "p99 ms"];
+
+fn heads(width: usize) -> String {
+    let heads: String = HEADS.iter().map(|h| format!("  {h:>12}")).collect();
+    format!("{:>4}  {:width$}{heads}  bound by\n", "", "test")
+}
+
+/// One test in a line.
+fn line(setup: &Setup, test: &IometerTest, index: usize, report: &Report, width: usize) -> String {
+    let title: String = match test.test.title.chars().count() {
+        n if n > TITLE => test.test.title.chars().take(TITLE - 1).chain(['…']).collect(),
+        _ => test.test.title.clone(),
+    };
+    let values: [Option<f64>; 5] = if report.simulation.is_some() {
+        let seen = iometer::seen(report);
+        let sums = Counted::new(test, &seen).sums(Who::All);
+        let of = |s| sums.statistic(s);
+        let [all, ..] = Spread::by_direction(report, test, Who::All);
+        let p99 = all.percentiles.get(3).copied();
+        [of(Statistic::Iops), of(Statistic::MbpsDecimal), of(Statistic::MbpsBinary), of(Statistic::Average), p99]
+    } else {
+        estimated(setup, test, report)
+    };
+    let cells: String = values.iter().map(|v| format!("  {:>12}", v.map_or("-".into(), digits))).collect();
+    format!("{:>4}  {title:width$}{cells}  {}\n", index + 1, bound(report))
+}
+
+/// Why a test ended before its time.
+fn ended(plan: &Plan, report: &Report) -> Option<String> {
+    let s = report.simulation.as_ref()?;
+    let asked = plan.stop.length.map(|t| t.seconds());
+    match (&s.ending, asked) {
+        (Ending::Length | Ending::Tight | Ending::Stopped, _) => None,
+        (Ending::PacketCap, Some(asked)) => Some(format!(
+            "counted for {} of {}: run.max_packets ended it; --full goes on",
+            human_time(s.window),
+            human_time(asked)
+        )),
+        (other, _) => Some(format!("counted for {}: {}", human_time(s.window), other.name())),
+    }
+}
+
+/// Says what ended early, once for tests in a row.
+fn tell(early: &[(usize, String)]) {
+    const MOST: usize = 5;
+    for (i, why) in early.iter().take(MOST) {
+        eprintln!("note: test {} {why}", i + 1);
+    }
+    if early.len() > MOST {
+        eprintln!("note: and so {} more", early.len() - MOST);
+    }
+}
+
+/// A time series on its way into a file.
+struct Series {
+    out: ::csv::Writer<File>,
+    path: PathBuf,
+    step: Time,
+    rows: usize,
+    /// What went wrong while writing.
+    wrong: Option<String>,
+}
+
+impl Series {
+    fn create(path: &Path, step: Time) -> Result<Series, String> {
+        let out = ::csv::Writer::from_path(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut series = Series { out, path: path.to_owned(), step, rows: 0, wrong: None };
+        let head =
+            ["test", "title", "time s", "row", "name"].into_iter().chain(Statistic::ALL.iter().map(|s| s.name()));
+        series.write(head);
+        Ok(series)
+    }
+
+    fn write<T: AsRef<[u8]>>(&mut self, row: impl IntoIterator<Item = T>) {
+        if let Err(e) = self.out.write_record(row) {
+            self.wrong = Some(format!("{}: {e}", self.path.display()));
+        }
+    }
+
+    /// Simulates a test, and writes what it did in each step.
+    fn run(
+        &mut self,
+        setup: &Setup,
+        test: &IometerTest,
+        index: usize,
+        plan: &Plan,
+        diagnostics: &mut Diagnostics,
+    ) -> Watched {
+        let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else {
+            return Watched { simulation: None, enough: false };
+        };
+        run.sample_every(self.step);
+        let stop = super::simulate::listen();
+        loop {
+            let step = run.advance(PIECE);
+            if step != Step::More {
+                let (all, latest) = (run.ios(), run.latest_ios());
+                // Nothing is counted before the end of the ramp.
+                if latest.time > 0.0 {
+                    self.rows(setup, test, index, all.time, &latest);
+                }
+            }
+            match step {
+                Step::Done => break,
+                Step::Sample => _ = run.sample(),
+                Step::More => {}
+            }
+            if self.wrong.is_some() || self.rows > MOST_ROWS {
+                run.sample_no_more();
+            }
+            if stop.load(Ordering::Relaxed) {
+                run.stop();
+            }
+        }
+        Watched { simulation: Some(run.snapshot()), enough: stop.load(Ordering::Relaxed) }
+    }
+
+    fn rows(&mut self, setup: &Setup, test: &IometerTest, index: usize, time: f64, latest: &IoSeen) {
+        let counted = Counted::new(test, &[latest]);
+        for (who, kind, name) in everybody(setup, test) {
+            let sums = counted.sums(who);
+            let mut row = vec![(index + 1).to_string(), test.test.title.clone(), time.to_string(), kind.into(), name];
+            row.extend(Statistic::ALL.iter().map(|s| sums.statistic(*s).map_or(String::new(), |v| v.to_string())));
+            self.write(row);
+            self.rows += 1;
+        }
+    }
+
+    fn finish(mut self) -> Result<(), String> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        if self.rows > MOST_ROWS {
+            eprintln!("note: {} ends after {MOST_ROWS} rows; a longer --step needs fewer", self.path.display());
+        }
+        self.out.flush().map_err(|e| format!("{}: {e}", self.path.display()))
+    }
+}
+
+/// What the estimate says of a test: rates of its flows, I/Os of the mean size, and by Little's law the mean time.
+fn estimated(setup: &Setup, test: &IometerTest, report: &Report) -> [Option<f64>; 5] {
+    let (mut bytes, mut ios, mut outstanding) = (0.0, 0.0, 0.0);
+    for active in &test.workers {
+        let Some(flow) = report.flows.iter().find(|f| f.name == active.flow) else { continue };
+        let builtin = lanescope::import::iometer::Spec::builtin();
+        let lines = setup.specs.iter().find(|s| s.name == active.spec).map_or(&builtin.lines, |s| &s.lines);
+        let rate = flow.share.typical / 8.0;
+        bytes += rate;
+        ios += rate / mean_size(lines);
+        outstanding += f64::from(active.load.outstanding) * active.volumes.len() as f64;
+    }
+    let mean = (ios > 0.0).then(|| outstanding / ios * 1e3);
+    [Some(ios), Some(bytes / 1e6), Some(bytes / 1048576.0), mean, None]
+}
+
+/// Mean bytes of an I/O; a reply is an I/O of its own.
+fn mean_size(lines: &[Line]) -> f64 {
+    let sum = |f: fn(&Line) -> f64| lines.iter().map(|l| f64::from(l.share) * f(l)).sum::<f64>();
+    let bytes = sum(|l| l.size.f64() + l.reply.f64());
+    let ios = sum(|l| if l.reply.0 > 0 { 2.0 } else { 1.0 });
+    (bytes / ios).max(1.0)
+}
+
+/// What binds the flows of a test, each element once.
+fn bound(report: &Report) -> String {
+    let mut all: Vec<String> = match &report.simulation {
+        Some(s) => s.flows.iter().map(|f| f.bound_by.words()).collect(),
+        None => report.flows.iter().map(|f| f.bound_by.words()).collect(),
+    };
+    let mut known = std::collections::HashSet::new();
+    all.retain(|b| known.insert(b.clone()));
+    match all.len() {
+        0..=2 => all.join("; "),
+        n => format!("{}; and {} more", all[0], n - 1),
+    }
+}
+
+/// Latencies of somebody in a test, by direction.
+struct Beside {
+    test: usize,
+    title: String,
+    kind: &'static str,
+    name: String,
+    spreads: [Spread; 3],
+}
+
+/// Everybody in a test: all managers, each manager, each worker.
+fn everybody(setup: &Setup, test: &IometerTest) -> Vec<(Who, &'static str, String)> {
+    let mut all = vec![(Who::All, "ALL", "All".to_owned())];
+    let mut last = None;
+    for a in &test.workers {
+        let manager = &setup.managers[a.load.manager];
+        if last.replace(a.load.manager) != Some(a.load.manager) {
+            all.push((Who::Manager(a.load.manager), "MANAGER", manager.name.clone()));
+        }
+        let name = format!("{}: {}", manager.name, manager.workers[a.load.worker].name);
+        all.push((Who::Worker(a.load.manager, a.load.worker), "WORKER", name));
+    }
+    all
+}
+
+fn beside(setup: &Setup, test: &IometerTest, index: usize, report: &Report) -> Vec<Beside> {
+    let of = |(who, kind, name)| {
+        let spreads = Spread::by_direction(report, test, who);
+        Beside { test: index + 1, title: test.test.title.clone(), kind, name, spreads }
+    };
+    everybody(setup, test).into_iter().map(of).collect()
+}
+
+const DIRECTIONS: [&str; 3] = ["all", "read", "write"];
+
+fn percentiles(all: &[Beside]) -> Grid {
+    let mut head: Vec<String> = ["test", "title", "row", "name", "direction", "ios"].map(String::from).to_vec();
+    head.extend(PERCENTILES.iter().map(|p| format!("p{p} ms")));
+    let mut rows = Vec::new();
+    for b in all {
+        for (direction, spread) in DIRECTIONS.iter().zip(&b.spreads).filter(|(_, s)| s.count > 0) {
+            let mut row = vec![
+                b.test.to_string(),
+                b.title.clone(),
+                b.kind.into(),
+                b.name.clone(),
+                (*direction).into(),
+                spread.count.to_string(),
+            ];
+            row.extend(spread.percentiles.iter().map(|p| p.to_string()));
+            rows.push(row);
+        }
+    }
+    Grid { head, rows }
+}
+
+fn histogram(all: &[Beside]) -> Grid {
+    let head = ["test", "title", "row", "name", "direction", "at most ms", "ios"].map(String::from).to_vec();
+    let mut rows = Vec::new();
+    for b in all {
+        for (direction, spread) in DIRECTIONS.iter().zip(&b.spreads).skip(1) {
+            for (edge, n) in &spread.histogram {
+                let (test, edge, n) = (b.test.to_string(), edge.to_string(), n.to_string());
+                rows.push(vec![test, b.title.clone(), b.kind.into(), b.name.clone(), (*direction).into(), edge, n]);
+            }
+        }
+    }
+    Grid { head, rows }
+}
+
+/// A test as JSON.
+#[derive(Serialize)]
+struct Json {
+    test: usize,
+    title: String,
+    bound_by: String,
+    simulated: bool,
+    rows: Vec<JsonRow>,
+}
+
+/// Somebody in a test as JSON: the statistics by Iometer's names; null is what a simulated host does not have.
+#[derive(Serialize)]
+struct JsonRow {
+    row: &'static str,
+    name: String,
+    statistics: BTreeMap<&'static str, Option<f64>>,
+    percentiles: Vec<f64>,
+    latencies: BTreeMap<&'static str, Spread>,
+}
+
+fn json(setup: &Setup, test: &IometerTest, index: usize, report: &Report) -> Json {
+    let simulated = report.simulation.is_some();
+    let seen = iometer::seen(report);
+    let counted = Counted::new(test, &seen);
+    let rows = match simulated {
+        true => everybody(setup, test),
+        false => Vec::new(),
+    };
+    let row = |(who, row, name): (Who, &'static str, String)| {
+        let sums = counted.sums(who);
+        JsonRow {
+            row,
+            name,
+            statistics: Statistic::ALL.iter().map(|s| (s.name(), sums.statistic(*s))).collect(),
+            percentiles: PERCENTILES.to_vec(),
+            latencies: DIRECTIONS.into_iter().zip(Spread::by_direction(report, test, who)).collect(),
+        }
+    };
+    let mut rows: Vec<JsonRow> = rows.into_iter().map(row).collect();
+    if !simulated {
+        let [ios, mb, mib, mean, _] = estimated(setup, test, report);
+        let names =
+            [Statistic::Iops, Statistic::MbpsDecimal, Statistic::MbpsBinary, Statistic::Average].map(|s| s.name());
+        let statistics = names.into_iter().zip([ios, mb, mib, mean]).collect();
+        let (percentiles, latencies) = (Vec::new(), BTreeMap::new());
+        rows.push(JsonRow { row: "ALL", name: "All".into(), statistics, percentiles, latencies });
+    }
+    Json { test: index + 1, title: test.test.title.clone(), bound_by: bound(report), simulated, rows }
+}
+
+fn write_grid(path: &Path, grid: &Grid) -> Result<(), String> {
+    let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let mut out = ::csv::Writer::from_path(path).map_err(|e| wrong(&e))?;
+    out.write_record(&grid.head).map_err(|e| wrong(&e))?;
+    grid.rows.iter().try_for_each(|r| out.write_record(r)).map_err(|e| wrong(&e))?;
+    out.flush().map_err(|e| wrong(&e))
+}
+
+/// Appends to a file of results, in a line of its own.
+fn append(path: &Path, text: &str) -> Result<(), String> {
+    let wrong = |e: std::io::Error| format!("{}: {e}", path.display());
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).read(true).open(path).map_err(wrong)?;
+    let mut last = [b'\n'];
+    if file.metadata().map_err(wrong)?.len() > 0 {
+        file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(wrong)?;
+    }
+    let gap = if last == [b'\n'] { "" } else { "\r\n" };
+    file.write_all(format!("{gap}{text}").as_bytes()).map_err(wrong)
+}
+
+/// A moment as Iometer writes it, in UTC: `2010-07-26 09:29:04:245`.
+fn stamp(now: SystemTime) -> String {
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let (y, m, d) = date(days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{y:04}-{m:02}-{d:02} {hour:02}:{minute:02}:{second:02}:{:03}", since.subsec_millis())
+}
+
+/// Year, month and day of a number of days since 1970-01-01.
+fn date(mut days: u64) -> (u64, u64, u64) {
+    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    (year, month, days + 1)
+}
+
+/// Writes a set-up: one that is there in the form of 1.1.0, or one of scenarios.
+fn saved(a: &Iometer) -> Told<u8> {
+    let Some(path) = &a.save else { return Ok(ANSWERED) };
+    let is_scenario = |f: &String| Path::new(f).extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
+    let setup = if is_scenario(&a.setup) {
+        let files: Vec<&String> = std::iter::once(&a.setup).chain(&a.machine).collect();
+        let mut plans: Vec<(String, Plan)> = Vec::new();
+        for file in files {
+            let scenario = Scenario { file: file.clone(), sets: a.sets.clone(), json: false, csv: false };
+            let (plan, _) = super::answer::load(&scenario).map_err(|_| None)?;
+            let stem = Path::new(file).file_stem().map_or(file.clone(), |s| s.to_string_lossy().into_owned());
+            plans.push((if plan.title.trim().is_empty() { stem } else { plan.title.clone() }, plan));
+        }
+        let named: Vec<(String, &Plan)> = plans.iter().map(|(n, p)| (n.clone(), p)).collect();
+        save::setup(&named)?
+    } else if a.machine.is_empty() {
+        read(a)?.0
+    } else {
+        return Err(Some(format!("--save takes one set-up, or scenarios (.toml): {} is none", a.setup)));
+    };
+    std::fs::write(path, icf::write(&setup)).map_err(|e| format!("{}: {e}", path.display()))?;
+    let workers: usize = setup.managers.iter().map(|m| m.workers.len()).sum();
+    let many = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    eprintln!(
+        "wrote {}: {}, {}, {}",
+        path.display(),
+        many(setup.specs.len(), "access specification"),
+        many(setup.managers.len(), "manager"),
+        many(workers, "worker")
+    );
+    Ok(ANSWERED)
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn moments_and_lists() {
+        let at = |s, ms| stamp(UNIX_EPOCH + Duration::new(s, ms * 1_000_000));
+        assert_eq!(at(0, 7), "1970-01-01 00:00:00:007");
+        // date -u -d @951782400; the day before a leap day is over.
+        assert_eq!(at(951_782_399, 0), "2000-02-28 23:59:59:000");
+        assert_eq!(at(951_868_800, 0), "2000-03-01 00:00:00:000");
+        assert_eq!(at(1_280_136_544, 245), "2010-07-26 09:29:04:245");
+        assert_eq!(chosen(Some("3,1-2"), 4), Ok(vec![0, 1, 2]));
+        assert!(["0", "5", "2-1", "x", ""].iter().all(|l| chosen(Some(l), 4).is_err()));
+    }
+}
