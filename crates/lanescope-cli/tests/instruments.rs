@@ -39,7 +39,13 @@ fn a_job_file_runs_and_says_what_binds() {
     let (_dir, file, machine) = jobs(JOBS);
     let (text, error) = out(&["fio", &file, &machine], 0);
     assert_eq!(error, "");
-    for words in ["mix: (groupid=0): err= 0\n  read: IOPS=", "seq: (groupid=1)", "  IO depths    : ", "bound by", "flows.seq: I/Os outstanding"] {
+    for words in [
+        "mix: (groupid=0): err= 0\n  read: IOPS=",
+        "seq: (groupid=1)",
+        "  IO depths    : ",
+        "bound by",
+        "flows.seq: I/Os outstanding",
+    ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     // Without a simulation, what was worked out stands alone.
@@ -47,7 +53,10 @@ fn a_job_file_runs_and_says_what_binds() {
     assert!(!text.contains("groupid") && text.lines().count() == 4, "{text}");
     let (text, _) = out(&["fio", &file, &machine, "--json", "--estimate"], 0);
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!((json[0]["jobs"][0]["name"].as_str(), json[1]["jobs"][0]["estimate"][1]["rate"].as_f64()), (Some("mix"), Some(0.0)));
+    assert_eq!(
+        (json[0]["jobs"][0]["name"].as_str(), json[1]["jobs"][0]["estimate"][1]["rate"].as_f64()),
+        (Some("mix"), Some(0.0))
+    );
     assert!(json[1]["jobs"][0]["estimate"][0]["per_second"].as_f64().is_some_and(|n| n > 1000.0), "{text}");
 }
 
@@ -55,7 +64,10 @@ fn a_job_file_runs_and_says_what_binds() {
 fn scenarios_of_runs_can_be_kept_and_run_alone() {
     let (dir, file, machine) = jobs(JOBS);
     let (text, _) = out(&["fio", &file, &machine, "--show", "--map", "/dev/sdb=lun.0"], 0);
-    assert!(text.contains("[flows.mix-1]") && text.contains("[flows.seq]") && text.contains("max_time = \"20 ms\""), "{text}");
+    assert!(
+        text.contains("[flows.mix-1]") && text.contains("[flows.seq]") && text.contains("max_time = \"20 ms\""),
+        "{text}"
+    );
     // The mapped volume is lun.0, the other file has what is left.
     assert!(text.contains("to = \"lun.1\"") && text.contains("to = \"lun.0\""), "{text}");
     let second = text.rfind("title =").expect("a second run");
@@ -86,7 +98,8 @@ fn json_is_written_and_stands_beside_itself() {
     let name = real.to_string_lossy().into_owned();
     let (text, _) = out(&["fio", &file, &machine, "--output-format", "json+", "--output", &name], 0);
     assert_eq!(text, "");
-    let json: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&real).expect("written")).expect("JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&real).expect("written")).expect("JSON");
     assert_eq!((json["fio version"].as_str(), json["jobs"].as_array().map(Vec::len)), (Some("fio-3.33"), Some(2)));
     assert!(json["jobs"][1]["read"]["clat_ns"]["bins"].is_object(), "{json}");
     // The load is in it: the same machine comes to the same again.
@@ -110,19 +123,43 @@ fn ladders_run_and_are_read_again() {
     let (dir, machine) = folder(MACHINE);
     let table = dir.path().join("iozone.txt");
     let name = table.to_string_lossy().into_owned();
-    let ladder = ["iozone", &machine, "-a", "-n", "256k", "-g", "512k", "-y", "64k", "-q", "128k", "-i", "0", "-i", "5", "-R", "--set", "run.max_time=3 ms"];
+    let ladder = [
+        "iozone",
+        &machine,
+        "-a",
+        "-n",
+        "256k",
+        "-g",
+        "512k",
+        "-y",
+        "64k",
+        "-q",
+        "128k",
+        "-i",
+        "0",
+        "-i",
+        "5",
+        "-R",
+        "--set",
+        "run.max_time=3 ms",
+    ];
     let (text, error) = out(&ladder, 0);
     assert!(error.contains("no page cache"), "{error}");
     let rows: Vec<&str> = text.lines().filter(|l| l.trim_start().starts_with(|c: char| c.is_ascii_digit())).collect();
     assert_eq!(rows.len(), 4, "{text}");
     // Write, rewrite and stride read; what did not run is blank.
     assert!(rows.iter().all(|r| r.split_whitespace().count() == 5 && r.len() == 107), "{text}");
-    assert!(text.contains("\"Writer report\"\n        \"64\"  \"128\"\n") && text.contains("\"Stride read report\""), "{text}");
+    assert!(
+        text.contains("\"Writer report\"\n        \"64\"  \"128\"\n") && text.contains("\"Stride read report\""),
+        "{text}"
+    );
     std::fs::write(&table, &text).expect("written");
     let (text, _) = out(&["compare", &name, &machine, "--set", "run.max_time=3 ms"], 0);
     assert!(text.contains("stride read") && text.contains("rate") || text.contains("MB/s"), "{text}");
     let (text, _) = out(&["iozone", &machine, "-t", "2", "-s", "1m", "-r", "64k", "-i", "1", "--estimate"], 0);
-    for words in ["Children see throughput for  2 readers", "Parent sees", "Min xfer", "2 re-readers", "in 64 kByte records"] {
+    for words in
+        ["Children see throughput for  2 readers", "Parent sees", "Min xfer", "2 re-readers", "in 64 kByte records"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
     std::fs::write(&table, &text).expect("written");
@@ -142,7 +179,10 @@ fn a_result_of_nobody_is_named_by_its_first_line() {
     let (dir, machine) = folder(MACHINE);
     let file = dir.path().join("notes.txt");
     std::fs::write(&file, "\n# Notes on disks\nthey turn\n").expect("written");
-    wrong(&["compare", &file.to_string_lossy(), &machine], &["no JSON of fio", "no CSV of Iometer", "# Notes on disks"]);
+    wrong(
+        &["compare", &file.to_string_lossy(), &machine],
+        &["no JSON of fio", "no CSV of Iometer", "# Notes on disks"],
+    );
 }
 
 /// A real result of each instrument, against a machine that is another.
@@ -184,14 +224,18 @@ fn a_plotting_tool_of_fio_draws_our_results() {
     }
     let (dir, machine) = folder(MACHINE);
     for depth in [1, 4] {
-        let text = format!("[global]\nioengine=libaio\ndirect=1\nbs=4k\nruntime=10ms\n[randread-{depth}-1]\nrw=randread\niodepth={depth}\nnumjobs=1\n");
+        let text = format!(
+            "[global]\nioengine=libaio\ndirect=1\nbs=4k\nruntime=10ms\n[randread-{depth}-1]\nrw=randread\niodepth={depth}\nnumjobs=1\n"
+        );
         let file = dir.path().join("j.fio");
         std::fs::write(&file, text).expect("written");
         let to = dir.path().join(format!("randread-{depth}-1.json"));
         let (file, to) = (file.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
         out(&["fio", &file, &machine, "--output-format", "json", "--output", &to], 0);
     }
-    for (kind, more) in [("-l", ["-d", "1", "4"]), ("-L", ["-t", "iops", "--disable-grid"]), ("-H", ["-d", "4", "--disable-grid"])] {
+    for (kind, more) in
+        [("-l", ["-d", "1", "4"]), ("-L", ["-t", "iops", "--disable-grid"]), ("-H", ["-d", "4", "--disable-grid"])]
+    {
         let picture = dir.path().join("picture.png");
         let done = Command::new("fio-plot")
             .arg("-i")

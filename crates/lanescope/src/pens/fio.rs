@@ -254,10 +254,10 @@ impl Json {
     }
 }
 
-/// fio's JSON, or with `plus` its json+.
+/// fio's JSON, or with `plus` its json+, in the form and units of [`FORM`] whatever the version that was read.
 pub fn json(output: &Output, plus: bool) -> String {
     let options = |of: &[(String, String)]| object(of.iter().map(|(k, v)| (k.clone(), Text(v.clone()))));
-    let mut pairs = vec![("fio version", Text(output.version.clone()))];
+    let mut pairs = vec![("fio version", Text(FORM.into()))];
     if !output.program.is_empty() {
         pairs.push(("lanescope", Text(output.program.clone())));
     }
