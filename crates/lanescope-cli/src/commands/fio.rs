@@ -137,8 +137,8 @@ fn results(file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> fio::Out
     pen::output(file, &counted, now)
 }
 
-/// What the jobs of a run came to, all clones together.
-pub(crate) fn lines<'a>(file: &'a JobFile, run: &Run, answered: &Answered) -> Vec<(&'a str, Came)> {
+/// What the jobs of a run came to, all clones together, by their place in the file.
+pub(crate) fn lines(run: &Run, answered: &Answered) -> Vec<(usize, Came)> {
     let mut all: Vec<(usize, Came)> = Vec::new();
     for thread in &run.threads {
         let Some(came) = came(&answered.plan, &answered.report, &thread.flow) else { continue };
@@ -147,7 +147,7 @@ pub(crate) fn lines<'a>(file: &'a JobFile, run: &Run, answered: &Answered) -> Ve
             None => all.push((thread.job, came)),
         }
     }
-    all.into_iter().map(|(job, came)| (file.jobs[job].name.as_str(), came)).collect()
+    all
 }
 
 fn json(file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> Result<String, u8> {
@@ -155,7 +155,10 @@ fn json(file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> Result<Stri
         .iter()
         .map(|(i, answered)| Shown {
             title: &runs[*i].test.title,
-            jobs: lines(file, &runs[*i], answered).into_iter().map(|(name, came)| Line { name, came }).collect(),
+            jobs: lines(&runs[*i], answered)
+                .into_iter()
+                .map(|(job, came)| Line { name: &file.jobs[job].name, came })
+                .collect(),
             report: &answered.report,
         })
         .collect();
@@ -172,7 +175,7 @@ fn normal(a: &Fio, file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> 
     let heads = ["job", "", "estimate", "MB/s", "latency", "simulated", "MB/s", "latency", "bound by"];
     let mut grid = Grid { head: heads.map(str::to_owned).to_vec(), rows: Vec::new() };
     for (i, answered) in done {
-        for (name, came) in lines(file, &runs[*i], answered) {
+        for (job, came) in lines(&runs[*i], answered) {
             for (side, word) in ["read", "write"].into_iter().enumerate() {
                 let estimate = came.estimate[side];
                 let simulated = came.simulated.map(|s| s[side]);
@@ -183,7 +186,7 @@ fn normal(a: &Fio, file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> 
                     Some(i) => [format!("{} IOPS", digits(i.per_second)), digits(i.rate / 1e6), human_time(i.latency)],
                     None => ["-".to_owned(), "-".to_owned(), "-".to_owned()],
                 };
-                let mut row = vec![name.to_owned(), word.to_owned()];
+                let mut row = vec![file.jobs[job].name.clone(), word.to_owned()];
                 row.extend(numbers(Some(estimate)));
                 row.extend(numbers(simulated));
                 row.push(came.bound_by().words());

@@ -2,12 +2,13 @@
 //!
 //! Every key of a real file of 3.33 is there, in its type. What a simulated host does not have (context switches, page faults, merges by a scheduler) is 0, as fio prints it
 //! for an engine that lacks it. An I/O's time is from the call of its worker to its return: `lat`, and `clat` too, since submission is part of it and is not counted apart
-//! (`slat` is empty). The counted time is one sample.
+//! (`slat` is empty). The counted time is one sample. As in fio, I/Os a second are those that ended in it; latencies are of those that began in it too.
 
 use super::Paint;
+use super::ios::{Ios, done_by};
 use crate::import::fio::json::{DEPTHS, Disk, EDGES, Entry, Lat, SPREAD_MS, SPREAD_NS, Side};
 use crate::import::fio::{Job, JobFile, Output, Run};
-use crate::result::{IoCounts, Latencies, Simulation, Times};
+use crate::result::{IoCounts, SimulatedIos, Simulation, Times};
 use crate::units::digits;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,7 +25,8 @@ const PERCENTILES: [f64; 17] =
 struct Sum {
     threads: u32,
     time: f64,
-    bytes: [u64; 2],
+    /// I/Os a second and bytes a second.
+    rates: [Ios; 2],
     times: [Times; 2],
     latencies: [BTreeMap<u64, u64>; 2],
     /// Time of workers' processors, and I/Os outstanding as each thread saw them, weighted by its I/Os.
@@ -33,30 +35,33 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, seen: &[IoCounts], latencies: &[Latencies; 2], time: f64, busy: f64) {
+    fn add(&mut self, ios: &SimulatedIos) {
+        let seen = &ios.seen;
         self.threads += 1;
-        self.time = self.time.max(time);
-        self.busy += busy;
-        let (mut ios, mut waited) = (0u64, 0.0);
-        for counts in seen {
-            for (side, of) in [&counts.reads, &counts.writes].into_iter().enumerate() {
-                self.bytes[side] += of.bytes;
-                self.times[side] = self.times[side].plus(&of.times);
-                ios += of.times.count;
-                waited += of.times.sum;
+        self.time = self.time.max(seen.time);
+        let mut workers: Vec<u32> = seen.counts.iter().map(|c| c.worker).collect();
+        workers.dedup();
+        self.busy += workers.iter().map(|w| seen.busy_of(*w)).sum::<f64>();
+        let rates = done_by(ios);
+        for (sum, of) in self.rates.iter_mut().zip(&rates) {
+            *sum = sum.plus(of);
+        }
+        for counts in &seen.counts {
+            for (sum, of) in self.times.iter_mut().zip([&counts.reads, &counts.writes]) {
+                *sum = sum.plus(&of.times);
             }
         }
-        for (sum, of) in self.latencies.iter_mut().zip(latencies) {
+        for (sum, of) in self.latencies.iter_mut().zip(&ios.latencies) {
             of.0.iter().for_each(|(edge, n)| *sum.entry(*edge).or_default() += n);
         }
         // By Little's law; fio counts at each submission.
-        let outstanding = if time > 0.0 { (waited / time).round().max(1.0) } else { 1.0 };
-        let level = (outstanding as u64).ilog2().min(6) as usize;
-        self.depths[level] += ios as f64;
+        let both = rates[0].plus(&rates[1]);
+        let outstanding = (both.per_second * both.latency).round().clamp(1.0, 1e9) as u64;
+        self.depths[outstanding.ilog2().min(6) as usize] += both.per_second;
     }
 
-    fn ios(&self) -> u64 {
-        self.times.iter().map(|t| t.count).sum()
+    fn per_second(&self) -> f64 {
+        self.rates.iter().map(|r| r.per_second).sum()
     }
 }
 
@@ -78,20 +83,16 @@ pub fn output(file: &JobFile, runs: &[(&Run, &Simulation)], now: u64) -> Output 
         let mut sums: Vec<(Option<u32>, &Job, Sum)> = Vec::new();
         for thread in &run.threads {
             let Some(job) = file.jobs.get(thread.job) else { continue };
-            let flow = simulation.flows.iter().find(|f| f.name == thread.flow);
-            let Some(ios) = flow.and_then(|f| f.ios.as_ref()) else { continue };
+            let Some(flow) = simulation.flows.iter().find(|f| f.name == thread.flow) else { continue };
+            let Some(ios) = &flow.ios else { continue };
             let group = job.group_reporting.then_some(job.group);
             let known = sums.iter().position(|s| group.is_some() && s.0 == group);
             let at = known.unwrap_or_else(|| {
                 sums.push((group, job, Sum::default()));
                 sums.len() - 1
             });
-            let counts = &ios.seen.counts;
-            let mut workers: Vec<u32> = counts.iter().map(|c| c.worker).collect();
-            workers.dedup();
-            let busy = workers.iter().map(|w| ios.seen.busy_of(*w)).sum();
-            sums[at].2.add(counts, &ios.latencies, ios.seen.time, busy);
-            for of in counts {
+            sums[at].2.add(ios);
+            for of in &ios.seen.counts {
                 count_disk(&mut disks, of, &ios.busy, ios.seen.time);
             }
         }
@@ -147,7 +148,7 @@ fn entry(job: &Job, sum: &Sum, elapsed: f64) -> Entry {
         runtime: ms * u64::from(sum.threads),
         // System calls, drivers and interrupts are what a worker's processor does.
         processor: [0.0, busy],
-        depths: sum.depths.map(|d| of(d, sum.ios() as f64)),
+        depths: sum.depths.map(|d| of(d, sum.per_second())),
         spread: spread.map(|n| of(n, whole)),
         depth: job.depth,
     }
@@ -158,8 +159,8 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
     if times.count == 0 || sum.time <= 0.0 {
         return Side::default();
     }
-    let rate = sum.bytes[side] as f64 / sum.time;
-    let per_second = times.count as f64 / sum.time;
+    let Ios { rate, per_second, .. } = sum.rates[side];
+    let ios = (per_second * sum.time).round();
     let bins: Vec<(u64, u64)> = sum.latencies[side].iter().map(|(edge, n)| (*edge, *n)).collect();
     let list = if job.percentiles.is_empty() { &PERCENTILES[..] } else { &job.percentiles };
     let all: u64 = bins.iter().map(|b| b.1).sum();
@@ -187,11 +188,11 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     let kib = rate / 1024.0;
     Side {
-        bytes: sum.bytes[side],
+        bytes: (ios * rate / per_second).round() as u64,
         rate,
         per_second,
         runtime: (sum.time * 1e3).round() as u64,
-        ios: times.count,
+        ios: ios as u64,
         slat: Lat::default(),
         clat: Lat { percentiles, bins, ..lat.clone() },
         lat,
@@ -253,10 +254,10 @@ impl Json {
     }
 }
 
-/// fio's JSON, or with `plus` its json+.
+/// fio's JSON, or with `plus` its json+, in the form and units of [`FORM`] whatever the version that was read.
 pub fn json(output: &Output, plus: bool) -> String {
     let options = |of: &[(String, String)]| object(of.iter().map(|(k, v)| (k.clone(), Text(v.clone()))));
-    let mut pairs = vec![("fio version", Text(output.version.clone()))];
+    let mut pairs = vec![("fio version", Text(FORM.into()))];
     if !output.program.is_empty() {
         pairs.push(("lanescope", Text(output.program.clone())));
     }
@@ -452,6 +453,7 @@ pub fn text(output: &Output, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::{IoSeen, Latencies};
 
     #[test]
     fn moments_are_written_as_ctime_writes_them() {
@@ -476,10 +478,17 @@ mod tests {
             reads: crate::result::IoSide { bytes: n * 4096, times: times(n, each) },
             ..IoCounts::default()
         };
+        let ios = |n: u64, each: f64, busy: f64| SimulatedIos {
+            per_second: n as f64,
+            stages: [0.0; 6],
+            busy: Vec::new(),
+            seen: IoSeen { time: 1.0, counts: vec![counts(n, each)], busy: vec![busy] },
+            latencies: [Latencies(vec![((each * 1e9) as u64, n)]), Latencies::default()],
+        };
         let mut sum = Sum::default();
         // 1000 I/Os of 10 ms in 1 s: ten are outstanding; then 500 of 2 ms: one.
-        sum.add(&[counts(1000, 10e-3)], &[Latencies(vec![(10_000_000, 1000)]), Latencies::default()], 1.0, 0.5);
-        sum.add(&[counts(500, 2e-3)], &[Latencies(vec![(2_000_000, 500)]), Latencies::default()], 1.0, 0.1);
+        sum.add(&ios(1000, 10e-3, 0.5));
+        sum.add(&ios(500, 2e-3, 0.1));
         let mut file = JobFile::default();
         let mut d = crate::diagnostic::Diagnostics::default();
         let source = d.add_source("a.fio", "[a]\nrw=randread\ndirect=1\npercentile_list=30:99\n");

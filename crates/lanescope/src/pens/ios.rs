@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::plan::storage::IoFlow;
-use crate::result::{Binding, Report};
+use crate::result::{Binding, IoCounts, IoSide, Report, SimulatedIos, Times};
 use crate::scenario::keys::WHOLE;
 use serde::Serialize;
 
@@ -71,6 +71,20 @@ fn reads(flow: &IoFlow) -> (f64, f64) {
     (ios, read / ios)
 }
 
+/// What was done in the measured time, by direction: all I/Os that ended in it. Their directions, sizes and times are those of the I/Os that began in it too, which
+/// alone are counted one by one.
+pub(super) fn done_by(ios: &SimulatedIos) -> [Ios; 2] {
+    let sides = |of: fn(&IoCounts) -> &IoSide| {
+        ios.seen.counts.iter().map(of).fold((0u64, Times::default()), |sum, s| (sum.0 + s.bytes, sum.1.plus(&s.times)))
+    };
+    let both = [sides(|c| &c.reads), sides(|c| &c.writes)];
+    let count = both.iter().map(|s| s.1.count).sum::<u64>().max(1) as f64;
+    both.map(|(bytes, times)| {
+        let per_second = ios.per_second * times.count as f64 / count;
+        Ios { per_second, rate: per_second * bytes as f64 / times.count.max(1) as f64, latency: times.mean() }
+    })
+}
+
 /// What a table of flows came to; none where it is no table of I/Os.
 pub fn came(plan: &Plan, report: &Report, name: &str) -> Option<Came> {
     let at = report.flows.iter().position(|f| f.name == name)?;
@@ -90,17 +104,7 @@ pub fn came(plan: &Plan, report: &Report, name: &str) -> Option<Came> {
         _ => Ios::default(),
     });
     let done = report.simulation.as_ref().and_then(|s| s.flows.get(at));
-    let simulated = done.and_then(|f| {
-        let seen = &f.ios.as_ref()?.seen;
-        let mut sides = [Ios::default(); 2];
-        for counts in seen.counts.iter().filter(|_| seen.time > 0.0) {
-            for (side, of) in sides.iter_mut().zip([&counts.reads, &counts.writes]) {
-                let per_second = of.times.count as f64 / seen.time;
-                *side = side.plus(&Ios { per_second, rate: of.bytes as f64 / seen.time, latency: of.times.mean() });
-            }
-        }
-        Some(sides)
-    });
+    let simulated = done.and_then(|f| f.ios.as_ref()).map(done_by);
     Some(Came {
         estimate,
         simulated,

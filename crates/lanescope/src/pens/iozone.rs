@@ -13,7 +13,9 @@ const HEAD_ENDS: [usize; COLUMNS + 2] = [16, 24, 33, 42, 50, 60, 68, 78, 87, 97,
 fn row(cells: impl Iterator<Item = String>, ends: &[usize]) -> String {
     let mut line = String::new();
     for (cell, end) in cells.zip(ends) {
-        let width = end.saturating_sub(line.len());
+        // What is too wide for its column moves the rest, and never touches it.
+        let least = if cell.is_empty() { 0 } else { cell.len() + 1 };
+        let width = end.saturating_sub(line.len()).max(least);
         let _ = write!(line, "{cell:>width$}");
     }
     line
@@ -22,7 +24,8 @@ fn row(cells: impl Iterator<Item = String>, ends: &[usize]) -> String {
 fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Kib | Unit::Operations => format!("{value:.0}"),
-        Unit::Micros => format!("{value:.2}"),
+        Unit::Micros if value < 1000.0 => format!("{value:.2}"),
+        Unit::Micros => format!("{value:.0}"),
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod instruments;
 pub mod invariants;
+pub mod jobs;
 pub mod programs;
 pub mod simulated;
 pub mod tree;
@@ -37,9 +38,9 @@ pub const TARGETS: [(&str, Body); 15] = [
     ("goal", programs::goal),
     ("imb", programs::imb),
     ("osu", programs::osu),
-    ("fio_job", instruments::fio_job),
-    ("fio_json", instruments::fio_json),
-    ("iozone", instruments::iozone),
+    ("fio_job", jobs::fio_job),
+    ("fio_json", jobs::fio_json),
+    ("iozone", jobs::iozone),
     ("icf", instruments::icf),
     ("iometer_csv", instruments::iometer_csv),
 ];

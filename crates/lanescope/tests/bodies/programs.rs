@@ -6,7 +6,7 @@ use lanescope::mpi::{Body, Job, Op, Step};
 use lanescope::pens;
 
 /// A held text, read; what is refused says why, and nothing is said of places outside the text.
-pub(super) fn read<T>(data: &[u8], with: impl FnOnce(&mut Diagnostics, SourceId) -> Option<T>) -> Option<T> {
+pub fn read<T>(data: &[u8], with: impl FnOnce(&mut Diagnostics, SourceId) -> Option<T>) -> Option<T> {
     let text = std::str::from_utf8(data).ok()?;
     let mut diagnostics = Diagnostics::default();
     let source = diagnostics.add_source("fuzz", text);

@@ -15,6 +15,7 @@ use lanescope::pens::compare::Quantity;
 use lanescope::pens::compare::storage::{Beside, Row, text};
 use lanescope::pens::ios::{Came, Ios, came};
 use lanescope::units::Bytes;
+use std::collections::BTreeMap;
 
 /// A result beside the answers.
 pub(super) fn answer(a: &Compare, kind: Kind, mut diagnostics: Diagnostics, source: SourceId) -> Result<u8, u8> {
@@ -82,7 +83,7 @@ fn ios(entry: &Entry) -> [Ios; 2] {
 fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Result<(u8, Beside), u8> {
     let found = fio::json::read(diagnostics, source);
     let real = said(diagnostics, found)?;
-    // The load, as a job file of its own.
+    // The load, as a job file of its own. Of jobs that were reported as one, fio repeats the first one's options alone.
     let mut d = Diagnostics::default();
     let source = d.add_source(format!("{}: its options", a.table), fio::json::load_of(&real));
     let mut none = |_: &str| Err("the result says all that is known".to_owned());
@@ -90,13 +91,10 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
     let machine = a.on.machine()?;
     let runs = file.as_ref().and_then(|f| fio::runs(&mut d, f, &machine, &a.maps, a.on.full));
     let runs = said(&d, runs)?;
-    let file = file.ok_or(WRONG)?;
     let tests: Vec<Test> = runs.iter().map(|r| r.test.clone()).collect();
-    let mut lines: Vec<(usize, Vec<(String, Came)>)> = Vec::new();
-    let code = a.on.run(&tests, |i, answered: Answered| {
-        let all = jobs::lines(&file, &runs[i], &answered).into_iter();
-        lines.push((i, all.map(|(job, came)| (job, came)).map(|(j, c)| (j.to_owned(), c)).collect()));
-    });
+    // By the place of their job, which is that of its entries.
+    let mut answers: BTreeMap<usize, Came> = BTreeMap::new();
+    let code = a.on.run(&tests, |i, answered: Answered| answers.extend(jobs::lines(&runs[i], &answered)));
     // Clones that fio has reported one by one are one job here.
     let mut entries: Vec<(&Entry, [Ios; 2])> = Vec::new();
     for entry in &real.entries {
@@ -111,22 +109,17 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
     }
     let mut all = Vec::new();
     let mut left = Vec::new();
-    let mut answers = lines.into_iter().flat_map(|l| l.1);
-    for (entry, real) in &entries {
-        let Some((_, came)) = answers.next() else {
+    for (i, (entry, real)) in entries.iter().enumerate() {
+        let Some(came) = answers.get(&i) else {
             left.push(format!("job {}", entry.name));
             continue;
         };
         for (side, word) in ["read", "write"].into_iter().enumerate().filter(|s| real[s.0].per_second > 0.0) {
-            all.extend(rows(&entry.name, word, real[side], &came, |s| s[side]));
+            all.extend(rows(&entry.name, word, real[side], came, |s| s[side]));
         }
         if real.iter().all(|s| s.per_second <= 0.0) {
             left.push(format!("job {}: it has done no I/O", entry.name));
         }
-    }
-    // A group reported as one has several jobs behind one entry, of which the options of the first alone are known.
-    if file.jobs.len() != entries.len() {
-        left.push("jobs that were reported as a group: only the first one's options are in the result".into());
     }
     Ok((code, Beside::new(real.version, all, left)))
 }

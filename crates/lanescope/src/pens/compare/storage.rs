@@ -95,7 +95,8 @@ pub fn text(beside: &Beside, paint: Paint) -> String {
     let mut out = String::new();
     let rows = &beside.rows;
     let columns = [rows.iter().any(|r| r.estimate.is_some()), rows.iter().any(|r| r.simulated.is_some())];
-    let width = rows.iter().map(|r| r.what.chars().count() + 2).max().unwrap_or(0).max(22);
+    let widest = rows.iter().map(|r| r.name.chars().count().max(r.what.chars().count() + 2)).max();
+    let width = widest.unwrap_or(0).clamp(22, 60);
     let mut before: Option<&str> = None;
     for (i, row) in rows.iter().enumerate() {
         if before != Some(row.name.as_str()) {
@@ -123,7 +124,8 @@ pub fn text(beside: &Beside, paint: Paint) -> String {
     }
     for part in &beside.parts {
         for (off, method) in [(part.estimate, "estimate"), (part.simulated, "simulated")] {
-            let Some(off) = off else { continue };
+            // Of one row, the row says it.
+            let Some(off) = off.filter(|o| o.rows > 1) else { continue };
             let mean = digits(rounded(off.mean * 100.0));
             let _ = writeln!(
                 out,
@@ -151,24 +153,24 @@ mod tests {
         let rows = vec![
             Row::new(("seq", "read IOPS", Quantity::PerSecond), 100.0, Some(110.0), Some(95.0), "parts.lun: its rate"),
             Row::new(("seq", "read rate", Quantity::Rate), 4e6, Some(4.4e6), None, "parts.lun: its rate"),
-            Row::new(("rand", "read IOPS", Quantity::PerSecond), 0.0, Some(1.0), None, "links.fc: slots"),
+            Row::new(("rand", "read IOPS", Quantity::PerSecond), 10.0, Some(8.0), None, "links.fc: slots"),
+            Row::new(("rand", "read time", Quantity::Time), 0.0, Some(1.0), None, "links.fc: slots"),
         ];
         let beside = Beside::new("fio-3.33", rows, vec!["job x: it trims".into()]);
-        assert_eq!(beside.parts.len(), 2);
-        let off = beside.parts[0].estimate.expect("a row");
-        assert!((off.mean - 0.1).abs() < 1e-12 && off.rows == 1, "{off:?}");
+        assert_eq!(beside.parts.len(), 3);
+        let off = beside.parts[0].estimate.expect("rows");
+        assert!((off.mean - 0.15).abs() < 1e-12 && off.rows == 2, "{off:?}");
         assert_eq!(
             text(&beside, Paint::default()),
             "seq                             real      estimate       off     simulated       off\n\
-             \u{20} read IOPS              100 IOPS      110 IOPS   +10.0 %       95 IOPS    -5.0 %\n\
-             \u{20} read rate                4 MB/s      4.4 MB/s   +10.0 %             -         -\n\
+             \u{20} read IOPS                 100 IOPS      110 IOPS   +10.0 %       95 IOPS    -5.0 %\n\
+             \u{20} read rate                   4 MB/s      4.4 MB/s   +10.0 %             -         -\n\
              \u{20} bound by   parts.lun: its rate\n\
              rand                            real      estimate       off     simulated       off\n\
-             \u{20} read IOPS                0 IOPS        1 IOPS         -             -         -\n\
+             \u{20} read IOPS                  10 IOPS        8 IOPS   -20.0 %             -         -\n\
+             \u{20} read time                     0 ns           1 s         -             -         -\n\
              \u{20} bound by   links.fc: slots\n\n\
-             read IOPS, estimate: 10 % off in the mean of 1 rows, at worst +10.0 %\n\
-             read IOPS, simulated: 5 % off in the mean of 1 rows, at worst -5.0 %\n\
-             read rate, estimate: 10 % off in the mean of 1 rows, at worst +10.0 %\n\
+             read IOPS, estimate: 15 % off in the mean of 2 rows, at worst -20.0 %\n\
              without an answer: job x: it trims\n"
         );
         let json = serde_json::to_value(&beside).expect("JSON");
