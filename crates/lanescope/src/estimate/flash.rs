@@ -127,7 +127,8 @@ pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, 
         // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
         let (busy, used) = (before * touched * service / channels, before * wire);
         let queue = before * touched * (at_channel + service) / channels;
-        let (waits, line) = (service * (queue - busy / 2.0).max(0.0), wire * (before * (at_link + wire) - used / 2.0).max(0.0));
+        let (waits, line) =
+            (service * (queue - busy / 2.0).max(0.0), wire * (before * (at_link + wire) - used / 2.0).max(0.0));
         (at_channel, at_link) = (waits, line);
         time = alone + last * waits + line;
         before = i as f64 / time;

@@ -15,8 +15,8 @@ pub mod tree;
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
     Array, BusLink, ChannelAdapter, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HostAdapter,
-    HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk, RootComplex, RunKeys, SasLink, Ssd,
-    ScsiLink, Setting, Station, Stream, Switch,
+    HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk, RootComplex, RunKeys,
+    SasLink, ScsiLink, Setting, Ssd, Station, Stream, Switch,
 };
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};

@@ -1,8 +1,8 @@
 //! One part's table, taken apart: what kind it is, and of an adapter which keys are its own and which those of the device that its host sees.
 
 use super::keys::{
-    self, Ssd, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
-    HostBridge, InfinibandSwitch, Key, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, STATION,
+    self, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
+    HostBridge, InfinibandSwitch, Key, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, STATION, Ssd,
     Station, Switch,
 };
 use super::quantity::{Problem, Shape, unknown};

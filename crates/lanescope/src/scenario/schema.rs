@@ -42,8 +42,8 @@ pub fn json_schema() -> Json {
         ("about", json!({ "type": "string" })),
     ];
     let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
-    let links =
-        [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SAS_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
+    let links = [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SAS_LINK, SCSI_LINK, BUS_LINK]
+        .map(|keys| table(&[keys], &[], false));
     let flows = [FLOW, STREAM, IO, MPI].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({

@@ -465,7 +465,8 @@ impl Study {
         let rows = self.rows()?;
         let number = |id: &String| {
             let row = rows.iter().find(|r| r.id == *id && r.unit == figure.unit);
-            row.and_then(|r| r.published).ok_or_else(|| format!("{id} is no row with a published number of {}", figure.unit))
+            row.and_then(|r| r.published)
+                .ok_or_else(|| format!("{id} is no row with a published number of {}", figure.unit))
         };
         if line.published.len() != figure.values.len() {
             return Err(format!("{}: {} rows for {} values", line.name, line.published.len(), figure.values.len()));

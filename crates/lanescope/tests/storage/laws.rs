@@ -145,7 +145,16 @@ fn grow(bytes: &[u8]) -> String {
             &c.maybe(|c| format!("submit_time = \"{} ns\"\ncomplete_time = \"{} ns\"\n", c.below(256), c.below(256)));
     }
     // Nothing moves at this moment for most of what is drawn.
-    text + &format!("[run]\nfor = \"{} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n", if disks { 400 } else if kind == 1 { 40 } else { 10 })
+    text + &format!(
+        "[run]\nfor = \"{} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n",
+        if disks {
+            400
+        } else if kind == 1 {
+            40
+        } else {
+            10
+        }
+    )
 }
 
 /// Bytes that are on their way, or wait in a cache, at an end of the window.
@@ -184,7 +193,8 @@ fn on_average(storage: &Storage, flow: &IoFlow) -> bool {
     let back = storage.adapters[flow.adapter as usize].keys.write_policy.typical == WritePolicy::WriteBack;
     let gathers =
         matches!(flow.volume, Volume::Array(_)) && back && flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
-    cut || moving && flow.lines.iter().any(draws) || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)
+    cut || moving && flow.lines.iter().any(draws)
+        || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)
 }
 
 /// A run of 997 events at a time; and for how long, at its end, no operation of each flow was done, at most.

@@ -100,7 +100,8 @@ fn the_slots_of_one_read_and_one_write() {
 /// A wide link to the host, a fast one to the drive, many outstanding.
 fn many(access: &str, sets: &[&str]) -> (f64, f64) {
     let text = text(access, "200 ms").replace("gen1 x4", "gen3 x16");
-    let mut all = vec!["links.sas.sas=12G", "links.sas.connection=0 ns", "parts.hba.queue_depth=256", "run.warmup=50 ms"];
+    let mut all =
+        vec!["links.sas.sas=12G", "links.sas.connection=0 ns", "parts.hba.queue_depth=256", "run.warmup=50 ms"];
     all.extend(["flows.io.outstanding=128", "flows.io.submit_time=1 us", "flows.io.complete_time=1 us"]);
     all.extend(["parts.hba.command_time=1 us", "parts.drive.command_time=1 us"]);
     all.extend(sets);
@@ -134,7 +135,8 @@ fn full_programs_bound_writes() {
     // Two stripes, 4 pages of 16 KiB each in a program: 64 KiB at 100 MB/s and 300 us.
     let sets = ["parts.drive.stripes=2", "parts.drive.stripe_pages=4"];
     let expected = 2.0 * 65_536.0 / (655.36e-6 + 300e-6);
-    for access in ["{ size = \"16 KiB\", read = \"0 %\" }", "{ size = \"64 KiB\", read = \"0 %\", random = \"100 %\" }"] {
+    for access in ["{ size = \"16 KiB\", read = \"0 %\" }", "{ size = \"64 KiB\", read = \"0 %\", random = \"100 %\" }"]
+    {
         let (rate, bound) = many(access, &sets);
         within(1e-9, bound, expected);
         within(0.01, rate, expected);

@@ -291,5 +291,8 @@ fn drives_and_their_links() {
     has(&of(ssd, "is = \"ssd\"\nchannels = 1000\ndies = 1000\n"), &["1000000 dies", "at most 65536"]);
     has(&of(ssd, "is = \"ssd\"\nstripe_pages = 100000\n"), &["100000 pages of a stripe", "at most 65536"]);
     has(&of(ssd, "is = \"ssd\"\ncapacity = \"1 KiB\"\n"), &["a drive of 1 KiB", "at least 1 MiB"]);
-    has(&of("[links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"3G\"\n", ""), &["drive is wired to nothing", "fc, sas or scsi"]);
+    has(
+        &of("[links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"3G\"\n", ""),
+        &["drive is wired to nothing", "fc, sas or scsi"],
+    );
 }

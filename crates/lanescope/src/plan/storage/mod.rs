@@ -12,9 +12,7 @@ pub use serial::{Exchange, Serial, SerialKeys, Unit};
 
 use super::Dma;
 use crate::protocol::scsi;
-use crate::scenario::keys::{
-    self, Disk, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, Ssd, WHOLE,
-};
+use crate::scenario::keys::{self, Disk, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, Ssd, WHOLE};
 use crate::scenario::quantity::Quantity;
 use crate::units::{Bytes, Rate, Time};
 use siphasher::sip::SipHasher13;
@@ -246,7 +244,8 @@ impl Storage {
         let adapters = self.adapters.iter().flat_map(|a| {
             ["processor", "cache memory", "parity engine"].map(|what| format!("parts.{}: {what}", a.name))
         });
-        let targets = self.targets.iter().flat_map(|t| t.servers().iter().map(|what| format!("parts.{}: {what}", t.name)));
+        let targets =
+            self.targets.iter().flat_map(|t| t.servers().iter().map(|what| format!("parts.{}: {what}", t.name)));
         workers.chain(adapters).chain(targets).collect()
     }
 

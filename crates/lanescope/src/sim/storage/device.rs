@@ -206,7 +206,13 @@ impl Heads {
             return Service { begin, pace: Some(pace), end, early: true, several: false };
         }
         // Taken in ahead of the media.
-        Service { begin: start.max(begin.saturating_sub(ahead)), pace: None, end, early: self.write_cache, several: false }
+        Service {
+            begin: start.max(begin.saturating_sub(ahead)),
+            pace: None,
+            end,
+            early: self.write_cache,
+            several: false,
+        }
     }
 }
 
