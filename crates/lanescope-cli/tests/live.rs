@@ -33,7 +33,7 @@ outstanding = 4
 max_time = "60 s"
 "#;
 
-/// The screen of a command that runs on a terminal of 80 x 24.
+/// The screen of a command that runs on a terminal of 80 x 24, which is the parser's default.
 struct Terminal {
     screen: Arc<Mutex<vt100::Parser>>,
     keys: Box<dyn Write + Send>,
@@ -51,7 +51,7 @@ impl Terminal {
         command.env("NO_COLOR", "1");
         command.env("TERM", "xterm-256color");
         let child = pair.slave.spawn_command(command).expect("it runs");
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(24, 80, 0)));
+        let screen = Arc::new(Mutex::new(vt100::Parser::default()));
         let mut reader = pair.master.try_clone_reader().expect("its output");
         let seen = screen.clone();
         std::thread::spawn(move || {

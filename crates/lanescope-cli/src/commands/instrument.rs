@@ -11,10 +11,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::estimate::estimate;
 use lanescope::import::{Machine, Test};
-use lanescope::plan::Plan;
+use lanescope::plan::{Plan, Stop};
 use lanescope::result::{Report, Simulation};
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
+use lanescope::units::Time;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::io::IsTerminal;
@@ -83,7 +84,8 @@ impl On {
         let included = Included { name, text: self.scenario(test), author: Author::User };
         let mut plan = lanescope::plan(diagnostics, included, &self.sets, &Files)?;
         if self.full {
-            plan.stop = plan.stop.whole();
+            // An instrument counts from the end of its ramp; without one, from the start.
+            plan.stop = Stop { warmup: plan.stop.warmup.or(Some(Time::ZERO)), ..plan.stop.whole() };
         }
         if let Some(seed) = self.seed {
             plan.stop.seed = seed;

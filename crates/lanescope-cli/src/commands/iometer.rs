@@ -319,7 +319,7 @@ fn ended(plan: &Plan, report: &Report) -> Option<String> {
     let s = report.simulation.as_ref()?;
     let asked = plan.stop.length.map(|t| t.seconds());
     match (&s.ending, asked) {
-        (Ending::Length | Ending::Tight | Ending::Stopped, _) => None,
+        (Ending::Length | Ending::TimeCap | Ending::Tight | Ending::Stopped, _) => None,
         (Ending::PacketCap, Some(asked)) => Some(format!(
             "counted for {} of {}: run.max_packets ended it; --full goes on",
             human_time(s.window),

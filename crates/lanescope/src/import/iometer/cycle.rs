@@ -416,7 +416,12 @@ fn run(setup: &Setup, wrong: &mut Vec<Diagnostic>) -> String {
                 .hint(format!("they are cut to {}, the longest that can be simulated", Time::MAX)),
         );
     }
-    format!("[run]\nfor = \"{}\"\nwarmup = \"{}\"\n", time(test.seconds()), time(test.ramp_up.into()))
+    // As long as it takes to know the means, and no longer than the test; who wants the whole of it asks for that.
+    let ramp = match test.ramp_up {
+        0 => String::new(),
+        ramp => format!("warmup = \"{}\"\n", time(ramp.into())),
+    };
+    format!("[run]\nuntil = \"±1 %\"\nmax_time = \"{}\"\n{ramp}", time(test.seconds()))
 }
 
 /// A text in quotes, for TOML.

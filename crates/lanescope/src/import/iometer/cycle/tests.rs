@@ -238,7 +238,7 @@ fn a_test_is_a_scenario() {
          # M2, W1: two lines\n[flows.m2-w1]\nfrom = \"m2\"\nto = [\"d.0\", \"d.1\"]\ndo = \"io\"\naccess = [\n    \
          { size = \"2 KiB\", share = \"25 %\", read = \"67 %\", random = \"100 %\", delay = \"2 ms\", burst = 4, align = \"2 KiB\", reply = \"512 B\" },\n    \
          { size = \"2 KiB\", share = \"75 %\", read = \"67 %\", random = \"100 %\" },\n]\noutstanding = 3\nworkers = 1\n\n\
-         [run]\nfor = \"5 s\"\nwarmup = \"2 s\"\n"
+         [run]\nuntil = \"±1 %\"\nmax_time = \"5 s\"\nwarmup = \"2 s\"\n"
     );
 }
 
@@ -284,7 +284,7 @@ fn endless_and_very_long_tests_are_said() {
     assert!(found.expect("a test")[0].test.text.ends_with("[run]\nuntil = \"±1 %\"\n"));
     let (found, said) = laid_out(&setup(&[&[1]], run_time([0, 1988, 0])), &m, &[]);
     assert!(said.contains("tests of 119280 s"), "{said}");
-    assert!(found.expect("a test")[0].test.text.contains("for = \"18000 s\""));
+    assert!(found.expect("a test")[0].test.text.contains("max_time = \"18000 s\""));
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn network_workers_become_transactions() {
          access = { size = \"2 KiB\", share = \"100 %\", read = \"67 %\", random = \"100 %\", align = \"2 KiB\" }\n\
          connections = 5\nworkers = 1\n\n# M2, W1: Default\n[flows.m2-w1]\nfrom = \"h\"\nto = \"a\"\ndo = \"io\"\n\
          access = { size = \"2 KiB\", share = \"100 %\", read = \"67 %\", random = \"100 %\", align = \"2 KiB\" }\n\
-         outstanding = 3\nworkers = 1\n\n[run]\nfor = \"5 s\"\nwarmup = \"0 ns\"\n"
+         outstanding = 3\nworkers = 1\n\n[run]\nuntil = \"±1 %\"\nmax_time = \"5 s\"\n"
     );
     assert_eq!((test.workers[0].load.outstanding, test.workers[0].volumes.as_slice()), (1, &["x".to_owned()][..]));
     let said = |s: &Setup, m: &Machine, map: &[(&str, &str)]| laid_out(s, m, map).1;
