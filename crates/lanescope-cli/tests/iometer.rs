@@ -223,5 +223,5 @@ fn network_workers_run_between_stations() {
     let number = |i: usize| cells[i].parse::<f64>().expect("a number");
     // Transactions and connections per second, transactions of a connection.
     assert!(number(15) > 1000.0 && (number(15) / number(16) / 10.0 - 1.0).abs() < 0.05, "{row}");
-    assert_eq!(cells[38], "10");
+    assert_eq!(cells[35], "10");
 }
