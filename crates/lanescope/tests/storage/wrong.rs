@@ -181,7 +181,7 @@ fn wires() {
     has(&more("between = [\"hba\"]\nfc = \"4GFC\""), &["a link joins an adapter and its targets"]);
     has(&more("between = []\nfc = \"4GFC\""), &["a link joins an adapter and its targets"]);
     let loose = format!("{}[parts.lost]\nis = \"disk\"\n", text());
-    has(&wrong(&loose, &[]), &["lost is wired to nothing", "fc or scsi"]);
+    has(&wrong(&loose, &[]), &["lost is wired to nothing", "fc, sas or scsi"]);
     has(&broken("count = 4", "count = 16"), &["17 devices on one bus", "16 identifiers"]);
     let narrow = text().replace("count = 4", "count = 8").replace("ultra320", "ultra2-narrow");
     has(&wrong(&narrow, &[]), &["9 devices on one bus", "ultra2-narrow has 8 identifiers"]);
