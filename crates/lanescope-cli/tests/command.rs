@@ -65,6 +65,7 @@ fn json_and_csv_everywhere() {
         &["wire", "infiniband", "edr", "4x"],
         &["wire", "roce", "100 Gb/s"],
         &["wire", "fc", "4GFC"],
+        &["wire", "sas", "3G"],
         &["wire", "scsi"],
         &["wire", "scsi", "ultra320"],
         &["platform", "list"],

@@ -107,7 +107,11 @@ pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, 
         if each <= 1.0 {
             return alone;
         }
-        let together = (each / 2.0).clamp(1.0, most);
+        if each / 2.0 >= most {
+            // Every program is full: the stripes themselves say what that is.
+            return alone;
+        }
+        let together = (each / 2.0).max(1.0);
         let one = kind.bytes / count / k.stripe_rate.at(corner).bytes();
         let time = k.program_time.at(corner).seconds() + together * one;
         return alone.max(each / together * time);

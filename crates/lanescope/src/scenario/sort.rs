@@ -13,7 +13,7 @@ const IO_OWN: [&str; 2] = ["access", "test"];
 /// The same of ranks.
 const MPI_OWN: [&str; 4] = ["ranks", "program", "benchmark", "trace"];
 /// Keys that say what a link is.
-const MEDIA: [&str; 7] = ["pcie", "ethernet", "infiniband", "fc", "sas", "scsi", "pci"];
+const MEDIA: [&str; 7] = ["pcie", "ethernet", "infiniband", "fc", "scsi", "sas", "pci"];
 
 /// Flows of DMA, of frames, of I/Os, of transactions and of ranks.
 pub(super) struct Flows {

@@ -175,15 +175,11 @@ fn on_average(storage: &Storage, flow: &IoFlow) -> bool {
         Volume::Array(a) => storage.arrays[a as usize].disks.clone(),
     };
     let moving = disks.iter().any(|d| matches!(storage.targets[*d as usize].device, Device::Disk(_)));
-    // A read's least time is a mean over where it begins in a page.
-    let reads = flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
-    let cut = reads && disks.iter().any(|d| matches!(storage.targets[*d as usize].device, Device::Ssd(_)));
     let draws = |l: &Line| l.random > 0;
     let back = storage.adapter(flow).expect("an adapter").keys.write_policy.typical == WritePolicy::WriteBack;
     let gathers =
         matches!(flow.volume, Volume::Array(_)) && back && flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
-    cut || moving && flow.lines.iter().any(draws)
-        || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)
+    moving && flow.lines.iter().any(draws) || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)
 }
 
 /// A run of 997 events at a time; and for how long, at its end, no operation of each flow was done, at most.
@@ -237,7 +233,10 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
         let mixed = members.iter().any(|m| {
             let lines = &storage.flows[*m].lines;
             let moments = storage.flows[*m].rate.is_some() && storage.flows[*m].arrivals == Arrivals::Poisson;
-            moments || lines.len() > 1 || lines.iter().any(|l| l.read > 0 && l.read < WHOLE)
+            // So are the pages of a drive that a read is cut at.
+            let drive = matches!(storage.flows[*m].volume, Volume::Target(t) if matches!(storage.targets[t as usize].device, Device::Ssd(_)));
+            let cut = drive && lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
+            moments || cut || lines.len() > 1 || lines.iter().any(|l| l.read > 0 && l.read < WHOLE)
         });
         let drawn = if mixed { 6.0 / (done + 1.0).sqrt() } else { 0.0 };
         let most = answer.bound.typical * whole.window / 8.0 * (1.0 + drawn + mean) + slack;

@@ -107,9 +107,9 @@ fn many(access: &str, sets: &[&str]) -> (f64, f64) {
     all.extend(sets);
     let (s, estimate) = (simulate(&text, &all), answer(&text, &all));
     let f = estimate.flows.last().expect("a flow");
-    let bound = f.bound.typical / 8.0;
-    assert!(f.bound_by.element == "parts.drive", "{:?}", f.bound_by);
-    (simulated(&s, "io").rate.mean / 8.0, bound)
+    let (rate, bound) = (simulated(&s, "io").rate.mean / 8.0, f.bound.typical / 8.0);
+    within(0.03, f.share.typical / 8.0, rate);
+    (rate, bound)
 }
 
 #[test]
@@ -119,7 +119,6 @@ fn reads_end_at_the_channels_or_at_the_dies() {
     let (rate, bound) = many(access, &["parts.drive.channels=2"]);
     within(1e-9, bound, 400e6);
     within(0.02, rate, 400e6);
-    assert!(rate <= bound);
     // Two dies that sense 16 KiB in 100 us.
     let (rate, bound) = many(access, &["parts.drive.channels=2", "parts.drive.dies=1", "parts.drive.read_time=100 us"]);
     within(1e-9, bound, 2.0 * 16_384.0 / 100e-6);

@@ -139,9 +139,9 @@ fn who_and_where() {
     has(&broken(from, "from = \"hots\"\nto = \"ram\""), &["\"hots\" is no host", "did you mean host?"]);
     has(
         &broken(from, "from = \"host\"\nto = \"hba\""),
-        &["hba is nothing to read from or write to", "disks, RAM disks and arrays"],
+        &["hba is nothing to read from or write to", "disks, SSDs, RAM disks and arrays"],
     );
-    has(&broken(from, "from = \"host\"\nto = \"host.memory\""), &["host.memory", "disks, RAM disks and arrays"]);
+    has(&broken(from, "from = \"host\"\nto = \"host.memory\""), &["host.memory", "disks, SSDs, RAM disks and arrays"]);
     has(&broken(from, "from = \"host\"\nto = \"rma\""), &["rma", "did you mean ram?"]);
     let switch = format!(
         "{}[parts.sw]\nis = \"switch\"\n",
@@ -203,15 +203,15 @@ fn wires() {
         &more("between = [\"ram\", \"hba\"]\nfc = \"4GFC\""),
         &["ram is not a host adapter", "the adapter comes first"],
     );
-    has(&more("between = [\"hba\", \"lun\"]\nfc = \"4GFC\""), &["lun is not a disk or RAM disk"]);
+    has(&more("between = [\"hba\", \"lun\"]\nfc = \"4GFC\""), &["lun is not a disk, SSD or RAM disk"]);
     has(
         &more("between = [\"hba\", \"host\"]\nfc = \"4GFC\""),
-        &["host is not a disk or RAM disk", "adapter comes first"],
+        &["host is not a disk, SSD or RAM disk", "adapter comes first"],
     );
     has(&more("between = [\"hba\"]\nfc = \"4GFC\""), &["a link joins an adapter and its targets"]);
     has(&more("between = []\nfc = \"4GFC\""), &["a link joins an adapter and its targets"]);
     let loose = format!("{}[parts.lost]\nis = \"disk\"\n", text());
-    has(&wrong(&loose, &[]), &["lost is wired to nothing", "fc or scsi"]);
+    has(&wrong(&loose, &[]), &["lost is wired to nothing", "fc, sas or scsi"]);
     has(&broken("count = 4", "count = 16"), &["17 devices on one bus", "16 identifiers"]);
     let narrow = text().replace("count = 4", "count = 8").replace("ultra320", "ultra2-narrow");
     has(&wrong(&narrow, &[]), &["9 devices on one bus", "ultra2-narrow has 8 identifiers"]);
@@ -270,7 +270,7 @@ fn a_word_that_is_none_brings_one_message() {
     one(&broken("to = \"lun\"\ndo = \"io\"", "to = \"lun\"\ndo = \"read\""), &["say do = \"io\""]);
     one(&broken("to = \"lun\"\ndo = \"io\"", "to = \"lun\""), &["a flow of I/Os has no do"]);
     one(&broken("level = \"raid5\"", "level = 5"), &["raid0, raid1, raid5, raid10, found a bare number"]);
-    one(&broken("scsi = ", "scs = "), &["no key \"scs\"", "did you mean scsi?"]);
+    one(&broken("scsi = ", "scis = "), &["no key \"scis\"", "did you mean scsi?"]);
     one(&broken("scsi = \"ultra320\"", ""), &["links.bus does not say what it is", "fc = \"4GFC\""]);
     one(&broken("\"ultra320\"", "\"sas\""), &["no SCSI bus \"sas\"", "ultra320"]);
     one(&broken("count = 4\n[links.bus]", "count = -4\n[links.bus]"), &["a count is not negative"]);

@@ -300,11 +300,11 @@ impl Fabric {
         let Some((target, flash)) = self.drive(task) else { return };
         let through = flash.own.pace.is_some().then(|| flash.own.pass(bytes, now));
         let link = self.targets[target as usize].transport;
-        self.room(link, 0, now);
         match through {
             Some(at) => self.plan_at(at, Event::Flash(target, Step::Passed(task, bytes as u32))),
             None => self.stored(task, bytes, now),
         }
+        self.room(link, 0, now);
     }
 
     /// Data of a write are in the buffer: each page of them goes to the next stripe.
