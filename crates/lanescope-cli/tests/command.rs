@@ -50,7 +50,7 @@ fn standard_input_is_a_file_too() {
 fn json_and_csv_everywhere() {
     let (_dir, file) = folder(GOOD);
     let study = ["study", "run", "polarfire", "--method", "estimate"];
-    let commands: [&[&str]; 20] = [
+    let commands: [&[&str]; 21] = [
         &["plan", &file],
         &["estimate", &file],
         &["run", &file],

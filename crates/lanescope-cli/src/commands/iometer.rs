@@ -4,6 +4,7 @@ use super::instrument::{Answered, On, Watched};
 use super::live::{Live, View};
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, output};
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::import::iometer::csv::{self, Form, Results};
 use lanescope::import::iometer::{IometerTest, Setup, Statistic, icf, tests};
@@ -21,7 +22,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Bytes of a set-up at most.
 const MOST_SETUP: usize = 16 << 20;
@@ -188,7 +189,7 @@ fn run(a: &Iometer) -> Told<u8> {
         }
         return Ok(ANSWERED);
     }
-    let begun = stamp(SystemTime::now());
+    let begun = stamp(Timestamp::now());
     let mut done: BTreeMap<usize, (Report, String)> = BTreeMap::new();
     let width = list.iter().map(|t| t.title.chars().count().min(TITLE)).max().unwrap_or(0).max(5);
     let (mut lines, mut early) = (heads(width), Vec::new());
@@ -210,7 +211,7 @@ fn run(a: &Iometer) -> Told<u8> {
             false => say(&line),
         }
         early.extend(ended(&plan, &report).map(|e| (i, e)));
-        done.insert(i, (report, stamp(SystemTime::now())));
+        done.insert(i, (report, stamp(Timestamp::now())));
     };
     let code = if let Some(every) = &a.live {
         let view = View::new(&setup, update(every.as_deref())?, !output::paint().strong.is_empty());
@@ -604,32 +605,8 @@ fn append(path: &Path, text: &str) -> Result<(), String> {
 }
 
 /// A moment as Iometer writes it, in UTC: `2010-07-26 09:29:04:245`.
-fn stamp(now: SystemTime) -> String {
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let (y, m, d) = date(days);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{y:04}-{m:02}-{d:02} {hour:02}:{minute:02}:{second:02}:{:03}", since.subsec_millis())
-}
-
-/// Year, month and day of a number of days since 1970-01-01.
-fn date(mut days: u64) -> (u64, u64, u64) {
-    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
+fn stamp(moment: Timestamp) -> String {
+    format!("{}:{:03}", moment.strftime("%Y-%m-%d %H:%M:%S"), moment.as_millisecond().rem_euclid(1000))
 }
 
 /// Writes a set-up: one that is there in the form of 1.1.0, or one of scenarios.
@@ -671,12 +648,9 @@ mod unit {
 
     #[test]
     fn moments_and_lists() {
-        let at = |s, ms| stamp(UNIX_EPOCH + Duration::new(s, ms * 1_000_000));
-        assert_eq!(at(0, 7), "1970-01-01 00:00:00:007");
-        // date -u -d @951782400; the day before a leap day is over.
-        assert_eq!(at(951_782_399, 0), "2000-02-28 23:59:59:000");
-        assert_eq!(at(951_868_800, 0), "2000-03-01 00:00:00:000");
-        assert_eq!(at(1_280_136_544, 245), "2010-07-26 09:29:04:245");
+        let at = |ms| stamp(Timestamp::from_millisecond(ms).expect("a moment"));
+        assert_eq!(at(7), "1970-01-01 00:00:00:007");
+        assert_eq!(at(1_280_136_544_245), "2010-07-26 09:29:04:245");
         assert_eq!(chosen(Some("3,1-2"), 4), Ok(vec![0, 1, 2]));
         assert!(["0", "5", "2-1", "x", ""].iter().all(|l| chosen(Some(l), 4).is_err()));
     }
