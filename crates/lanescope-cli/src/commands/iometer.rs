@@ -661,7 +661,7 @@ mod unit {
 
     #[test]
     fn moments_and_lists() {
-        let at = |s, ms| stamp(UNIX_EPOCH + Duration::new(s, ms * 1_000_000));
+        let at = |s: u64, ms: u32| stamp(UNIX_EPOCH + Duration::new(s, ms * 1_000_000));
         assert_eq!(at(0, 7), "1970-01-01 00:00:00:007");
         // date -u -d @951782400; the day before a leap day is over.
         assert_eq!(at(951_782_399, 0), "2000-02-28 23:59:59:000");
