@@ -51,10 +51,14 @@ enum Command {
     Wire(commands::wire::Wire),
     /// What would carry a wanted rate: lanes, generation, tags, outstanding, completion size
     Need(commands::need::Need),
-    /// A real table of IMB or OSU beside what is worked out and simulated
+    /// A real result of IMB, OSU, fio, IOzone or Iometer beside what is worked out and simulated
     Compare(commands::compare::Compare),
     /// A set-up of Iometer (.icf) on a simulated machine; results in Iometer's own form
     Iometer(commands::iometer::Iometer),
+    /// Run a job file of fio on a machine; results as fio prints them
+    Fio(commands::fio::Fio),
+    /// Run IOzone's tests on a machine; results as IOzone prints them
+    Iozone(commands::iozone::Iozone),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -167,6 +171,8 @@ fn main() -> ExitCode {
         Command::Need(a) => commands::need::main(&a),
         Command::Compare(a) => commands::compare::main(&a),
         Command::Iometer(a) => commands::iometer::main(&a),
+        Command::Fio(a) => commands::fio::main(&a),
+        Command::Iozone(a) => commands::iozone::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

@@ -43,8 +43,13 @@ pub(crate) fn csv(grid: &Grid) {
     }
 }
 
-/// Prints a grid as a table for people; numbers to the right.
+/// Prints a grid as a table for people.
 pub(crate) fn table(grid: &Grid) {
+    print(&table_text(grid));
+}
+
+/// A grid as a table for people.
+pub(crate) fn table_text(grid: &Grid) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(&grid.head);
@@ -53,7 +58,7 @@ pub(crate) fn table(grid: &Grid) {
     }
     let text = table.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    print(&(lines.join("\n") + "\n"));
+    lines.join("\n") + "\n"
 }
 
 /// One error that points nowhere.

@@ -1,5 +1,10 @@
-//! `compare`: a real instrument's table beside the answers for the same rows; and `--table`: the answers as that instrument prints them.
+//! `compare`: a real instrument's result beside the answers for the same rows; and `--table`: the answers as that instrument prints them.
+//!
+//! Whose result it is shows in its text. That of an instrument of storage tells its load too, which then runs on the machine ([`storage`]).
 
+mod storage;
+
+use super::instrument::On;
 use super::simulate;
 use crate::input;
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, output};
@@ -16,8 +21,8 @@ use lanescope::result::{Binding, ProgramReport, Report};
 use serde::Serialize;
 use std::path::Path;
 
-/// Bytes of a table at most; a run of all benchmarks prints some 100 KiB.
-const MAX_TABLE: usize = 16 << 20;
+/// Bytes of a result at most; a run of all benchmarks prints some 100 KiB, fio's JSON with all bins some MiB.
+const MAX_TABLE: usize = 64 << 20;
 /// Parts of a table that a message or the last line names.
 const LEFT_OUT: usize = 12;
 
@@ -90,22 +95,19 @@ pub(crate) fn tables(plan: &Plan, report: &Report, layout: Layout) -> Result<Str
     Ok(out)
 }
 
-/// A real table and a scenario.
+/// A real result and a scenario.
 #[derive(Args)]
 pub(crate) struct Compare {
-    /// What IMB, PMB or an OSU benchmark has printed
+    /// What IMB, PMB, an OSU benchmark or IOzone has printed, fio's JSON, or Iometer's CSV
     table: String,
-    /// The scenario of the machine that it ran on
-    scenario: String,
-    /// The flow of ranks to hold against it; without it all of them
+    #[command(flatten)]
+    on: On,
+    /// Of ranks: the flow to hold against it; without it all of them
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
-    /// Override a value, as in run (may be repeated)
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<String>,
-    /// Leave the simulation out
-    #[arg(long)]
-    estimate: bool,
+    /// Of storage: the volume that a file, a target or a job of the result stands for: --map /dev/sda=drive.0 (may be repeated). Without it they have the volumes in order
+    #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = super::fio::pair, conflicts_with = "flow")]
+    maps: Vec<(String, String)>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -128,6 +130,45 @@ struct Bound {
     simulated: Option<Binding>,
 }
 
+/// Whose result a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// IMB, PMB or OSU.
+    Ranks,
+    /// JSON of fio.
+    Fio,
+    /// What IOzone prints.
+    Iozone,
+    /// Iometer's CSV.
+    Iometer,
+}
+
+impl Kind {
+    fn of(text: &str) -> Option<Kind> {
+        let head = || text.lines().take(2000);
+        if import::fio::json::is(text) {
+            Some(Kind::Fio)
+        } else if head().any(|l| l.trim_start_matches('\u{feff}').starts_with("'Test Type,")) {
+            Some(Kind::Iometer)
+        } else if head().any(|l| l.contains("# OSU ") || l.contains("# Benchmarking") || l.starts_with("#---")) {
+            Some(Kind::Ranks)
+        } else {
+            import::iozone::is(text).then_some(Kind::Iozone)
+        }
+    }
+}
+
+/// What a text is not.
+fn nobodys(file: &str, text: &str) -> Option<String> {
+    let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
+    let first: String = first.chars().map(|c| if c.is_control() { '?' } else { c }).take(60).collect();
+    let none = "is no table of IMB, PMB or OSU, no JSON of fio, no output of IOzone and no CSV of Iometer";
+    Some(match first.is_empty() {
+        true => format!("{file} {none}: it is empty"),
+        false => format!("{file} {none}: it begins with {first:?}"),
+    })
+}
+
 pub(crate) fn main(a: &Compare) -> u8 {
     answer(a).unwrap_or_else(|e| {
         if let Some(e) = e {
@@ -141,15 +182,23 @@ pub(crate) fn main(a: &Compare) -> u8 {
 fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let text_of = input::limited_path(Path::new(&a.table), MAX_TABLE, "a table")?;
     let mut diagnostics = Diagnostics::default();
+    let kind = Kind::of(&text_of).ok_or_else(|| nobodys(&a.table, &text_of))?;
     let source = diagnostics.add_source(a.table.clone(), text_of);
+    if kind != Kind::Ranks {
+        return storage::answer(a, kind, diagnostics, source).map_err(|_| None);
+    }
     let table = import::instrument(&mut diagnostics, source);
     output::diagnostics(&diagnostics);
     let real = points(&table.ok_or(None)?);
-    let scenario = Scenario { file: a.scenario.clone(), sets: a.sets.clone(), json: a.json, csv: false };
-    let (plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
+    let scenario = Scenario { file: a.on.machine.clone(), sets: a.on.sets.clone(), json: a.json, csv: false };
+    let (mut plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
+    if a.on.full {
+        plan.stop = plan.stop.whole();
+    }
+    plan.stop.seed = a.on.seed.unwrap_or(plan.stop.seed);
     let chosen = chosen(&plan, a.flow.as_deref())?;
     let mut report = estimate(&plan, &diagnostics);
-    if !a.estimate {
+    if !a.on.estimate {
         let _ = simulate::listen();
         match simulate::quietly(&plan, plan.stop.seed, &mut diagnostics) {
             Some(simulation) => report = report.with(simulation),
@@ -196,7 +245,7 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
         }
     }
     output::print(&out);
-    let complete = a.estimate || report.simulation.is_some();
+    let complete = a.on.estimate || report.simulation.is_some();
     Ok(if complete { ANSWERED } else { NO_VALUE })
 }
 

@@ -148,7 +148,8 @@ impl On {
         self.end(tests.len(), done, stop.load(Ordering::Relaxed), told)
     }
 
-    /// The same one after the other, with `simulate` in the place of a silent run: `None` of it where somebody has had enough, and the rest is left out.
+    /// The same one after the other, with `simulate` in the place of a silent run. It is dropped before anything is handed over, so that it may hold the
+    /// terminal.
     pub(crate) fn watch(
         &self,
         tests: &[Test],
@@ -159,19 +160,22 @@ impl On {
             Ok(plans) => plans,
             Err(code) => return code,
         };
-        let (mut told, mut done, mut stopped) = (Told::default(), 0, false);
+        let (mut all, mut stopped) = (Vec::new(), false);
         for (i, (plan, diagnostics)) in plans.into_iter().enumerate() {
-            let (answered, why) = self.answer(plan, diagnostics, |plan, d| {
+            all.push(self.answer(plan, diagnostics, |plan, d| {
                 let watched = simulate(i, plan, d);
                 stopped = watched.enough;
                 watched.simulation
-            });
-            told.tell(why);
-            each(i, answered);
-            done += 1;
+            }));
             if stopped {
                 break;
             }
+        }
+        drop(simulate);
+        let (done, mut told) = (all.len(), Told::default());
+        for (i, (answered, why)) in all.into_iter().enumerate() {
+            told.tell(why);
+            each(i, answered);
         }
         self.end(tests.len(), done, stopped, told)
     }

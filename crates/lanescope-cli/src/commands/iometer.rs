@@ -29,6 +29,8 @@ const MOST_SETUP: usize = 16 << 20;
 const PIECE: u64 = 1 << 19;
 /// Rows of a time series at most.
 const MOST_ROWS: usize = 2_000_000;
+/// Time between two updates of the live display at least.
+const LEAST_EVERY: Duration = Duration::from_millis(10);
 /// Characters of a test's title in a line.
 const TITLE: usize = 60;
 
@@ -74,9 +76,9 @@ pub(crate) struct Iometer {
     /// Time between the rows of --series, e.g. "100 ms"
     #[arg(long, value_name = "TIME", requires = "series")]
     step: Option<String>,
-    /// Show six statistics as bars while a test runs, as the set-up asks for, each second or each so many. Tests then run one by one; ? lists the keys
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with_all = ["series", "estimate", "show", "save"])]
-    live: Option<f64>,
+    /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often: --live=0.5s; without it as the set-up says, or every second
+    #[arg(long, value_name = "EVERY", num_args = 0..=1, require_equals = true, conflicts_with_all = ["estimate", "show", "save", "series"])]
+    live: Option<Option<String>>,
     /// Only these tests, by their numbers: 3 or 1-8,12
     #[arg(long, value_name = "LIST")]
     tests: Option<String>,
@@ -210,16 +212,16 @@ fn run(a: &Iometer) -> Told<u8> {
         early.extend(ended(&plan, &report).map(|e| (i, e)));
         done.insert(i, (report, stamp(SystemTime::now())));
     };
-    let code = if let Some(seconds) = a.live {
-        let every = Duration::try_from_secs_f64(seconds)
-            .map_err(|_| format!("--live={seconds}: it takes seconds, e.g. --live=0.5"))?;
-        let view = View::new(&setup, Some(every).filter(|e| !e.is_zero()), !output::paint().strong.is_empty());
+    let code = if let Some(every) = &a.live {
+        let view = View::new(&setup, update(every.as_deref())?, !output::paint().strong.is_empty());
         let mut live = Live::begin(view)?;
-        let watch = |i: usize, plan: &Plan, d: &mut Diagnostics| {
+        let (all, numbers, list) = (&all, &numbers, &list);
+        // It goes with the display, which gives the terminal back.
+        let watch = move |i: usize, plan: &Plan, d: &mut Diagnostics| {
             let name = format!("test {} of {}: {}", i + 1, list.len(), list[i].title);
             live.watch(name, &all[numbers[i]], plan, d)
         };
-        on.watch(&list, watch, each)
+        on.watch(list, watch, each)
     } else if let Some(path) = &a.series {
         let step = a.step.as_deref().and_then(|s| Time::parse(s).ok()).filter(|t| *t > Time::ZERO);
         let step = step.ok_or_else(|| "--step takes a time above zero, e.g. --step \"100 ms\"".to_owned())?;
@@ -275,6 +277,14 @@ fn run(a: &Iometer) -> Told<u8> {
     }
     wrote.iter().for_each(|w| eprintln!("{w}"));
     Ok(if done.len() < list.len() && code == ANSWERED { NO_VALUE } else { code })
+}
+
+/// The time between two updates of the live display, where it was said.
+fn update(text: Option<&str>) -> Told<Option<Duration>> {
+    let Some(text) = text else { return Ok(None) };
+    let time = Time::parse(text).ok().map(|t| Duration::from_secs_f64(t.seconds())).filter(|t| *t >= LEAST_EVERY);
+    let wrong = || Some(format!("--live={text}: the time between updates is 10 ms and more: --live=0.5s"));
+    time.map(Some).ok_or_else(wrong)
 }
 
 const HEADS: [&str; 5] = ["IOps", "MB/s (10^6)", "MiB/s (2^20)", "mean ms", "p99 ms"];

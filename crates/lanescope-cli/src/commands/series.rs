@@ -71,7 +71,7 @@ impl Series {
         let first = hops.len() + frames;
         for (i, wire) in plan.storage.wires().enumerate() {
             let path = match wire.transport.medium {
-                Medium::Fc { .. } => format!("links.{} toward {}", wire.transport.name, wire.to),
+                Medium::Serial { .. } => format!("links.{} toward {}", wire.transport.name, wire.to),
                 Medium::Scsi { .. } => format!("links.{}", wire.transport.name),
             };
             head.extend(["utilisation", "queued", "queued_bytes"].map(|c| format!("{path}.{c}")));

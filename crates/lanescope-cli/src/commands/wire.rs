@@ -31,6 +31,8 @@ pub(crate) enum Wire {
     /// A Fibre Channel link: rates, frames, credits, SCSI commands, efficiency against payload
     #[command(alias = "fibre-channel")]
     Fc(storage::FibreChannel),
+    /// A SAS link: rates, frames, SCSI commands with their connections, efficiency against size
+    Sas(storage::Sas),
     /// A parallel SCSI bus: peak rates, how long a command holds it, efficiency against size
     Scsi(storage::Scsi),
 }
@@ -110,6 +112,7 @@ pub(crate) fn main(a: &Wire) -> u8 {
         Wire::Roce(a) => infiniband::roce(a),
         Wire::Pci(a) => pci::main(a),
         Wire::Fc(a) => storage::fibre_channel(a),
+        Wire::Sas(a) => storage::sas(a),
         Wire::Scsi(a) => storage::scsi(a),
     }
 }

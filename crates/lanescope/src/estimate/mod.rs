@@ -7,6 +7,7 @@
 mod bus;
 mod cluster;
 mod fill;
+mod flash;
 mod latency;
 mod lift;
 mod network;

@@ -10,11 +10,11 @@
 
 use super::fill::{Resource, Use};
 use super::resources::{Key, path};
-use super::{Outcome, bus, latency, others, ranged, transact, typically_bound};
+use super::{Outcome, bus, flash, latency, others, ranged, transact, typically_bound};
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
-use crate::protocol::{ethernet::flight, fibre_channel as fc, scsi};
+use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Unit, Volume, Wire, seek, zones};
+use crate::protocol::scsi;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
 use crate::scenario::quantity::Corner;
@@ -27,6 +27,14 @@ pub(crate) enum Part {
     Transport(u32, bool),
     /// A target: its rate, or its heads.
     Target(u32),
+    /// Channels of a solid-state drive.
+    Channels(u32),
+    /// Its dies, as they sense pages.
+    Dies(u32),
+    /// Its stripes in programming.
+    Stripes(u32),
+    /// Its controller.
+    Controller(u32),
     /// An adapter's cache memory.
     Cache(u32),
     /// An adapter's parity engine.
@@ -128,19 +136,26 @@ pub(super) struct Kind {
     pub(super) count: f64,
     pub(super) bytes: f64,
     pub(super) read: bool,
-    random: f64,
+    pub(super) random: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
     swept: f64,
+    /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.
+    pub(super) step: u64,
 }
+
+/// Bytes of a sector, which offsets are multiples of.
+const SECTOR: u64 = 512;
 
 pub(super) fn kinds(lines: &[Line]) -> Vec<Kind> {
     let part = |n: u32| n as f64 / WHOLE as f64;
     let mut all = Vec::new();
     for l in lines {
         let (share, read, random) = (part(l.share), part(l.read), part(l.random));
+        let align = l.align.0.max(SECTOR);
+        let step = if l.random > 0 { align } else { l.size.0.next_multiple_of(align) };
         let mut add = |count: f64, bytes: f64, read: bool| {
             if count > 0.0 && bytes > 0.0 {
-                all.push(Kind { count, bytes, read, random, swept: 1.0 });
+                all.push(Kind { count, bytes, read, random, swept: 1.0, step });
             }
         };
         add(share * read, l.size.f64(), true);
@@ -208,10 +223,10 @@ fn command(
     let Target { device, transport, .. } = &storage.targets[target as usize];
     let t = &storage.transports[*transport as usize];
     match &t.medium {
-        Medium::Fc { keys, .. } => {
-            let (size, frame) = (k.bytes.round() as u64, keys.frame.at(corner).0);
-            let wire = if k.read { fc::read(size, frame) } else { fc::write(size, frame, 0) };
-            let rate = keys.fc.typical.rate().bytes();
+        Medium::Serial { keys, .. } => {
+            let (size, link) = (k.bytes.round() as u64, keys.at(corner));
+            let wire = if k.read { link.read(size) } else { link.write(size) };
+            let rate = link.rate.bytes();
             add(Part::Transport(*transport, false), rate, count * wire.to_target as f64);
             add(Part::Transport(*transport, true), rate, count * wire.to_initiator as f64);
         }
@@ -226,6 +241,7 @@ fn command(
         Device::Disk(d) => {
             add(Part::Target(target), 1.0, count * heads(d, corner, range(storage, flow), k.bytes * k.swept, k.random));
         }
+        Device::Ssd(d) => flash::ask(d, corner, target, k, count, add),
     }
 }
 
@@ -266,7 +282,7 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
             // A sequential reader of RAID 5 passes over the parity.
             let sweeps = k.read && level == Level::Raid5 && random == 0.0;
             let swept = if sweeps { n / data } else { 1.0 };
-            let kind = Kind { count: 0.0, bytes: piece, read, random, swept };
+            let kind = Kind { count: 0.0, bytes: piece, read, random, swept, step: SECTOR };
             a.disks.iter().for_each(|d| command(storage, corner, flow, *d, kind, bytes * per_byte / piece / n, add));
         }
     };
@@ -323,17 +339,22 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     let mut own: BTreeMap<Part, Resource<Key>> = BTreeMap::new();
     for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
         let mix = f.mix();
-        let time = f_time(plan, corner, f, &alone[i]) + between(plan, corner, f);
+        let time = f_time(plan, corner, f, &alone[i], false) + between(plan, corner, f);
         // Connections without transactions carry no payload.
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
         let held = if never { NEVER } else { time / mix.bytes };
         let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, held);
+        let queued = (f_time(plan, corner, f, &alone[i], true) + between(plan, corner, f) - time).max(0.0) / mix.bytes;
         let pause = (mix.delay > 0.0).then_some((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes));
         // A reply is issued with its request.
         let rate = (f.rate.as_ref()).map(|r| (Part::Rate(i as u32), f64::from(r.at(corner).get()), 1.0 / mix.bytes));
         for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]).chain(&pause).chain(&rate) {
             let empty = || Resource { key: Key::Storage(part), capacity, uses: Vec::new() };
-            let more = if matches!(part, Part::Clocks(_)) { d.more } else { 0.0 };
+            let more = match part {
+                Part::Clocks(_) => d.more,
+                Part::Outstanding(_) => queued,
+                _ => 0.0,
+            };
             let used = Use { flow: first + i, weight, packets: weight, first: more, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
@@ -378,9 +399,20 @@ fn solo(plan: &Plan, corner: Corner, resources: &[Resource<Key>]) -> Vec<[f64; 2
     storage.flows.iter().map(|f| [rate(f, true), rate(f, false)]).collect()
 }
 
-/// Mean unloaded time of an operation, seconds: that of an I/O and of its reply, each by itself.
-fn f_time(plan: &Plan, corner: Corner, flow: &IoFlow, solo: &[f64; 2]) -> f64 {
-    kinds(&flow.lines).iter().map(|k| k.count * time(plan, corner, flow, *k, solo)).sum()
+/// Mean time of an operation, seconds: that of an I/O and of its reply, each by itself; or with those that wait beside it in a solid-state drive.
+fn f_time(plan: &Plan, corner: Corner, flow: &IoFlow, solo: &[f64; 2], queued: bool) -> f64 {
+    let each = |k: &Kind| {
+        let alone = time(plan, corner, flow, *k, solo);
+        let Volume::Target(t) = flow.volume else { return alone };
+        let Target { device, transport, .. } = &plan.storage.targets[t as usize];
+        match (device, &plan.storage.transports[*transport as usize].medium) {
+            (Device::Ssd(d), Medium::Serial { keys, .. }) if queued => {
+                flash::among(d, corner, &keys.at(corner), *k, flow.outstanding.at(corner).get(), alone)
+            }
+            _ => alone,
+        }
+    };
+    kinds(&flow.lines).iter().map(|k| k.count * each(k)).sum()
 }
 
 /// Unloaded time of one command, seconds: from the worker to the target and back. Its data flow as fast as the slowest thing on their way lets them, and no
@@ -431,19 +463,25 @@ fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) ->
             let piece = k.bytes.min(piece(storage, flow));
             d.command_time.at(corner).seconds() + k.random * positioning(d, corner, range(storage, flow), piece)
         }
+        Device::Ssd(d) => {
+            let sense = if k.read { d.read_time.at(corner).seconds() } else { 0.0 };
+            d.command_time.at(corner).seconds() + sense
+        }
     };
     match &t.medium {
-        Medium::Fc { keys, .. } => {
-            let (rate, frame) = (keys.fc.typical.rate().bytes(), keys.frame.at(corner).0);
-            let bytes = |n: u64| fc::frame(n) as f64 / rate;
-            let hop = flight(keys.length.at(corner)).seconds();
-            let last = (k.bytes as u64).min(frame);
+        Medium::Serial { keys, .. } => {
+            let link = keys.at(corner);
+            let bytes = |unit: Unit| link.bytes(unit) as f64 / link.rate.bytes();
+            let hop = link.flight.seconds();
+            let last = (k.bytes as u64).min(link.frame);
             // Command there, data, response behind them; a write's XFER_RDY comes first, and its first frame from memory.
-            time += bytes(fc::CMND) + hop + begin + bytes(fc::RSP) + hop;
+            time += bytes(Unit::Command) + hop + begin + bytes(Unit::Response) + hop;
+            let opened = if k.read { 2 } else { 4 };
+            time += (opened * link.opening()) as f64 / link.rate.bytes();
             if k.read {
                 time += hop;
             } else {
-                time += bytes(fc::XFER_RDY) + 2.0 * hop + fetch(last);
+                time += bytes(Unit::Ready) + 2.0 * hop + fetch(last);
             }
         }
         // The last burst is counted with the data.
@@ -452,7 +490,17 @@ fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) ->
     let parallel = match flow.volume {
         // The pieces of an array come side by side.
         Volume::Array(_) => k.bytes / solo[0],
-        Volume::Target(_) | Volume::Station(_) => data,
+        Volume::Target(_) => match (device, &t.medium) {
+            // With its own sensing, which `begin` has too.
+            (Device::Ssd(d), Medium::Serial { keys, .. }) if k.read => {
+                let sense = d.read_time.at(corner).seconds();
+                data.max(flash::alone(d, corner, &keys.at(corner), k) - sense)
+            }
+            // What others make of a program is no time of this one.
+            (Device::Ssd(d), Medium::Serial { keys, .. }) => flash::alone(d, corner, &keys.at(corner), k),
+            _ => data,
+        },
+        Volume::Station(_) => data,
     };
     time + parallel
 }
@@ -461,6 +509,7 @@ fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) ->
 pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
     let s = &*plan.storage;
     let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
+    let target = |t: u32| format!("parts.{}", s.targets[t as usize].name);
     match part {
         Part::Transport(t, back) => {
             let t = &s.transports[t as usize];
@@ -468,19 +517,23 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
             let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
             let end = match t.medium {
                 Medium::Scsi { .. } => "",
-                Medium::Fc { .. } if back => from,
-                Medium::Fc { .. } => to,
+                Medium::Serial { .. } if back => from,
+                Medium::Serial { .. } => to,
             };
             (way_of(&t.name, end), "slots".into(), "100 % of its slots taken".into())
         }
         Part::Target(t) => {
             let t = &s.targets[t as usize];
             let (what, why) = match t.device {
-                Device::Ram(_) => ("its rate", "its rate, reads and writes added"),
+                Device::Ram(_) | Device::Ssd(_) => ("its rate", "its rate, reads and writes added"),
                 Device::Disk(_) => ("heads", "100 % of their time"),
             };
             (format!("parts.{}", t.name), what.into(), why.into())
         }
+        Part::Channels(t) => (target(t), "channels".into(), "100 % of their time: channel_rate".into()),
+        Part::Dies(t) => (target(t), "dies".into(), "100 % of their time: read_time".into()),
+        Part::Stripes(t) => (target(t), "stripes".into(), "100 % of their time, full: program_time".into()),
+        Part::Controller(t) => (target(t), "controller".into(), "100 % of its time: command_time".into()),
         Part::Cache(a) => (adapter(a), "cache memory".into(), "its memory_bandwidth".into()),
         Part::Parity(a) => (adapter(a), "parity engine".into(), "its xor_rate".into()),
         Part::Processor(a) => (adapter(a), "processor".into(), "100 % of its time: command_time".into()),
@@ -598,7 +651,7 @@ pub(super) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
                 payload += rate * carried(storage, &storage.flows[u.flow - first], &wire);
             }
             let (raw, coded, used) = match &t.medium {
-                Medium::Fc { keys, .. } => (keys.fc.typical.raw().bits(), t.rate().bits(), used * 8.0),
+                Medium::Serial { keys, .. } => (keys.typical().raw.bits(), t.rate().bits(), used * 8.0),
                 Medium::Scsi { .. } => (t.rate().bits(), t.rate().bits(), used * t.rate().bits()),
             };
             let payload = (payload * 8.0).min(used);
@@ -630,8 +683,8 @@ fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
     let (read, written) = (mix.read / mix.bytes, mix.written / mix.bytes);
     match (flow.volume, &wire.transport.medium) {
         (Volume::Station(_), _) => 0.0,
-        (Volume::Target(_), Medium::Fc { .. }) if wire.back => read,
-        (Volume::Target(_), Medium::Fc { .. }) => written,
+        (Volume::Target(_), Medium::Serial { .. }) if wire.back => read,
+        (Volume::Target(_), Medium::Serial { .. }) => written,
         (Volume::Target(_), Medium::Scsi { .. }) => read + written,
         (Volume::Array(a), _) => {
             let a = &storage.arrays[a as usize];

@@ -2,13 +2,14 @@
 //!
 //! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as fast as they can; so a
 //! number of `wire` and a number of a study have the same formula behind them. The others are closed arithmetic of their rule books: [`ethernet`],
-//! [`fibre_channel`], [`infiniband`], [`scsi`].
+//! [`fibre_channel`], [`infiniband`], [`sas`], [`scsi`].
 
 pub mod ethernet;
 pub mod fibre_channel;
 pub mod infiniband;
 pub mod pci;
 mod read;
+pub mod sas;
 pub mod scsi;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -3,9 +3,11 @@
 //! Every reader takes a text that a [`Diagnostics`] already holds and gives what it found, or nothing and at least one error. A reader stops after
 //! [`MOST_MESSAGES`] messages: what comes then is of another format.
 
+pub mod fio;
 pub mod goal;
 pub mod imb;
 pub mod iometer;
+pub mod iozone;
 mod machine;
 pub mod osu;
 pub mod table;

@@ -3,6 +3,8 @@
 //! A table becomes [`Point`]s, one number for each row: what the instrument is run for. Points of the same name, ranks and size stand in one row of the
 //! comparison. Another instrument's tables join by giving points of their own.
 
+pub mod storage;
+
 use super::Paint;
 use super::instrument::pairs;
 use crate::import::{Row, Table};
@@ -20,6 +22,8 @@ pub enum Quantity {
     Time,
     /// Bytes a second; more is better.
     Rate,
+    /// I/Os a second; more is better.
+    PerSecond,
 }
 
 /// One number of a table.
@@ -231,6 +235,7 @@ fn value(value: f64, quantity: Quantity) -> String {
     match quantity {
         Quantity::Time => human_time(value),
         Quantity::Rate => format!("{} MB/s", digits(value / 1e6)),
+        Quantity::PerSecond => format!("{} IOPS", digits(value)),
     }
 }
 

@@ -4,8 +4,11 @@
 pub mod chart;
 pub mod compare;
 pub mod diff;
+pub mod fio;
 pub mod instrument;
 pub mod iometer;
+pub mod ios;
+pub mod iozone;
 pub mod pcapng;
 pub mod svg;
 pub mod text;

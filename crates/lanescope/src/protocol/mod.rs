@@ -8,5 +8,6 @@ pub mod fibre_channel;
 pub mod infiniband;
 pub mod pci;
 pub mod pcie;
+pub mod sas;
 pub mod scsi;
 pub mod tcp;

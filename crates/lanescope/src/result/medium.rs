@@ -12,6 +12,8 @@ pub enum Medium {
     Ethernet,
     /// Fibre Channel.
     FibreChannel,
+    /// SAS.
+    Sas,
     /// A parallel SCSI bus.
     Scsi,
     /// InfiniBand.
@@ -23,6 +25,8 @@ impl LinkReport {
     pub fn medium(&self) -> Medium {
         if self.speed.ends_with(" SCSI") {
             Medium::Scsi
+        } else if self.speed.ends_with(" SAS") {
+            Medium::Sas
         } else if self.speed.ends_with(" Ethernet") {
             Medium::Ethernet
         } else if self.speed.ends_with(" InfiniBand") {
@@ -40,7 +44,7 @@ impl Medium {
     pub fn unit(self) -> &'static str {
         match self {
             Medium::Pcie => "TLP",
-            Medium::Ethernet | Medium::FibreChannel => "frame",
+            Medium::Ethernet | Medium::FibreChannel | Medium::Sas => "frame",
             Medium::Scsi => "connection",
             Medium::Infiniband => "packet",
         }
@@ -49,7 +53,7 @@ impl Medium {
     /// An entry of an estimated ledger in the words of this medium. What surrounds data on a link of storage is one number there.
     pub fn estimated(self, entry: &'static str) -> &'static str {
         match (self, entry) {
-            (Medium::FibreChannel, FRAMING) => "commands, framing",
+            (Medium::FibreChannel | Medium::Sas, FRAMING) => "commands, framing",
             (Medium::Scsi, FRAMING) => "commands, phases",
             (Medium::Infiniband, "Ack DLLPs") => "acknowledgements",
             (Medium::Infiniband, "UpdateFC DLLPs") => "flow-control packets",
@@ -60,9 +64,11 @@ impl Medium {
     /// An entry of a simulated ledger in the words of this medium.
     pub fn simulated(self, entry: &'static str) -> &'static str {
         match (self, entry) {
-            (Medium::FibreChannel, "read requests") => "command, response frames",
+            (Medium::FibreChannel | Medium::Sas, "read requests") => "command, response frames",
             (Medium::FibreChannel, "preamble, gap") => "primitive signals",
             (Medium::FibreChannel, "control frames") => "R_RDY",
+            (Medium::Sas, "preamble, gap") => "connections",
+            (Medium::Sas, "control frames") => "ACK, RRDY, OPEN_ACCEPT",
             (Medium::Scsi, FRAMING) => "messages, phases",
             (Medium::Infiniband, _) => self.estimated(entry),
             _ => entry,
@@ -90,6 +96,7 @@ mod tests {
         assert_eq!(of("gen3 x8"), Medium::Pcie);
         assert_eq!(of("10 Gb/s Ethernet"), Medium::Ethernet);
         assert_eq!(of("4GFC"), Medium::FibreChannel);
+        assert_eq!(of("3G SAS"), Medium::Sas);
         assert_eq!(of("ultra320 SCSI"), Medium::Scsi);
         assert_eq!(of("pci-x 133 64-bit"), Medium::Pcie);
         assert_eq!(of("sdr 4x InfiniBand"), Medium::Infiniband);

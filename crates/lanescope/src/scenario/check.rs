@@ -2,7 +2,7 @@
 
 mod backbone;
 
-use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING};
+use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING, Ssd};
 use super::quantity::Corner;
 use super::{Named, NodeKeys, Part, PartKeys, StoreKeys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -104,6 +104,34 @@ fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &Ethernet
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
+/// Dies, and stripes, of one drive that are told apart.
+const MOST_DIES: u64 = 65_536;
+
+/// What a drive's parts can be.
+fn drive(diagnostics: &mut Diagnostics, name: &str, k: &Ssd, span: Span) {
+    let page = k.page.typical.0;
+    if !(4096..=1 << 24).contains(&page) || !page.is_multiple_of(SECTOR) {
+        let what = format!("{name}: a page of {}", k.page.typical);
+        diagnostics.push(
+            Diagnostic::error(k.page.span.unwrap_or(span), what).hint("a multiple of 512 B from 4 KiB to 16 MiB"),
+        );
+    }
+    let dies = k.channels.typical.get() as u64 * k.dies.typical.get() as u64;
+    let counts = [
+        (dies, "dies, channels x dies", k.dies.span.or(k.channels.span)),
+        (k.stripes.typical.get() as u64, "stripes", k.stripes.span),
+        (k.stripe_pages.typical.get() as u64, "pages of a stripe", k.stripe_pages.span),
+    ];
+    for (n, of, at) in counts.into_iter().filter(|c| c.0 > MOST_DIES) {
+        let what = format!("{name}: {n} {of}");
+        diagnostics.push(Diagnostic::error(at.unwrap_or(span), what).hint(format!("at most {MOST_DIES}")));
+    }
+    if k.capacity.typical.0 < 1 << 20 {
+        let what = format!("{name}: a drive of {}", k.capacity.typical);
+        diagnostics.push(Diagnostic::error(k.capacity.span.unwrap_or(span), what).hint("at least 1 MiB"));
+    }
+}
+
 /// The same of storage.
 pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) {
     let mut last = "";
@@ -129,6 +157,7 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
                     );
                 }
             }
+            StoreKeys::Ssd(k) => drive(diagnostics, name, k, part.span),
             StoreKeys::Disk(k) => {
                 if k.inner_rate.typical > k.outer_rate.typical {
                     let what = format!("{name}: its inner_rate is above its outer_rate");

@@ -155,10 +155,11 @@ fn default<T: Shape>(toml: &str, slower: Slower, origin: Origin, confidence: Con
 }
 
 /// Links by their medium.
-static LINKS: [(&str, &[Key]); 5] = [
+static LINKS: [(&str, &[Key]); 6] = [
     ("a link of PCIe", LINK),
     ("a link of Ethernet", ETHERNET_LINK),
     ("a link of Fibre Channel", FC_LINK),
+    ("a SAS link", SAS_LINK),
     ("a SCSI bus", SCSI_LINK),
     ("a PCI bus", BUS_LINK),
 ];
@@ -228,6 +229,8 @@ words! {
         RamDisk = "ram-disk",
         /// A disk.
         Disk = "disk",
+        /// A solid-state drive.
+        Ssd = "ssd",
         /// An array of disks behind one adapter.
         Array = "array",
     }
@@ -249,6 +252,7 @@ impl PartKind {
             PartKind::InfinibandSwitch => "an InfiniBand switch",
             PartKind::RamDisk => "a RAM disk",
             PartKind::Disk => "a disk",
+            PartKind::Ssd => "a solid-state drive",
             PartKind::Array => "an array",
         }
     }
@@ -680,12 +684,12 @@ mod storage;
 
 pub use storage::{
     ARRAY, Access, Array, DISK, Disk, FC_LINK, FcLink, FileTest, HOST_ADAPTER, HostAdapter, IO, Io, Level, Line,
-    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SCSI_LINK, ScsiBus, ScsiLink, TRANSACT, Transact, WHOLE,
-    WritePolicy,
+    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SAS_LINK, SCSI_LINK, SSD, SasLink, ScsiBus, ScsiLink, Ssd,
+    TRANSACT, Transact, WHOLE, WritePolicy,
 };
 
 /// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 13] = [
+pub static PART_KINDS: [(&str, &[Key]); 14] = [
     ("root-complex", ROOT_COMPLEX),
     ("switch", SWITCH),
     ("endpoint", ENDPOINT),
@@ -698,6 +702,7 @@ pub static PART_KINDS: [(&str, &[Key]); 13] = [
     ("infiniband-switch", INFINIBAND_SWITCH),
     ("ram-disk", RAM_DISK),
     ("disk", DISK),
+    ("ssd", SSD),
     ("array", ARRAY),
 ];
 
@@ -719,6 +724,7 @@ mod tests {
         assert!(HostAdapter::read(&mut d, &empty, Span::default()).is_some());
         assert!(RamDisk::read(&mut d, &empty, Span::default()).is_some());
         assert!(Disk::read(&mut d, &empty, Span::default()).is_some());
+        assert!(Ssd::read(&mut d, &empty, Span::default()).is_some());
         assert!(RunKeys::read(&mut d, &empty, Span::default()).is_some());
         assert!(!d.has_errors());
     }

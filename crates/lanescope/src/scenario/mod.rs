@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
     Array, BusLink, ChannelAdapter, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HostAdapter,
     HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk, RootComplex, RunKeys,
-    ScsiLink, Setting, Station, Stream, Switch, Transact,
+    SasLink, ScsiLink, Setting, Ssd, Station, Stream, Switch, Transact,
 };
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
@@ -72,6 +72,8 @@ pub struct Scenario {
     pub buses: Vec<Named<BusLink>>,
     /// Fibre Channel links, not yet expanded.
     pub fc_links: Vec<Named<FcLink>>,
+    /// Links of SAS.
+    pub sas_links: Vec<Named<SasLink>>,
     /// InfiniBand links, not yet expanded.
     pub infiniband_links: Vec<Named<InfinibandLink>>,
     /// SCSI buses.
@@ -192,6 +194,8 @@ pub enum StoreKeys {
     Ram(RamDisk),
     /// A disk.
     Disk(Disk),
+    /// A solid-state drive.
+    Ssd(Ssd),
     /// An array.
     Array(Array),
 }
@@ -203,6 +207,7 @@ impl StoreKeys {
             StoreKeys::Adapter(k) => k.settings(),
             StoreKeys::Ram(k) => k.settings(),
             StoreKeys::Disk(k) => k.settings(),
+            StoreKeys::Ssd(k) => k.settings(),
             StoreKeys::Array(k) => k.settings(),
         }
     }
@@ -213,6 +218,7 @@ impl StoreKeys {
             StoreKeys::Adapter(_) => PartKind::HostAdapter,
             StoreKeys::Ram(_) => PartKind::RamDisk,
             StoreKeys::Disk(_) => PartKind::Disk,
+            StoreKeys::Ssd(_) => PartKind::Ssd,
             StoreKeys::Array(_) => PartKind::Array,
         }
     }
@@ -334,6 +340,7 @@ pub fn read(
     let (buses, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_bus(t));
     let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
     let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
+    let (sas_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("sas").is_some());
     let (infiniband_links, links): (Vec<_>, Vec<_>) =
         links.into_iter().partition(|(_, t, _)| t.get("infiniband").is_some());
     let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
@@ -390,6 +397,7 @@ pub fn read(
     });
     let streams = read_named(diagnostics, streams, Stream::read);
     let fc_links = read_named(diagnostics, fc_links, FcLink::read);
+    let sas_links = read_named(diagnostics, sas_links, SasLink::read);
     let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
     let infiniband_links = read_named(diagnostics, infiniband_links, InfinibandLink::read);
     let ios = read_named(diagnostics, ios, Io::read);
@@ -421,6 +429,7 @@ pub fn read(
         links,
         ethernet_links,
         fc_links,
+        sas_links,
         infiniband_links,
         scsi_links,
         buses,

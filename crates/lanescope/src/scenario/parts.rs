@@ -2,7 +2,7 @@
 
 use super::keys::{
     self, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
-    HostBridge, InfinibandSwitch, Key, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, STATION,
+    HostBridge, InfinibandSwitch, Key, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, STATION, Ssd,
     Station, Switch,
 };
 use super::quantity::{Problem, Shape, unknown};
@@ -121,6 +121,7 @@ pub(super) fn read_part(
         }
         Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
         Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
+        Ok(PartKind::Ssd) => Ssd::read(diagnostics, table, span).map(StoreKeys::Ssd).map(AnyKeys::Storage),
         Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));

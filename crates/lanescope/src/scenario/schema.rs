@@ -3,7 +3,7 @@
 use super::keys::{
     ARRAY, BUS_LINK, CHANNEL_ADAPTER, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER,
     HOST_BRIDGE, INFINIBAND_LINK, INFINIBAND_SWITCH, IO, Key, LINK, MPI, PART_KINDS, PCI_DEVICE, RAM_DISK,
-    ROOT_COMPLEX, RUN, SCSI_LINK, STATION, STREAM, SWITCH, TRANSACT,
+    ROOT_COMPLEX, RUN, SAS_LINK, SCSI_LINK, SSD, STATION, STREAM, SWITCH, TRANSACT,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -42,8 +42,8 @@ pub fn json_schema() -> Json {
         ("about", json!({ "type": "string" })),
     ];
     let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
-    let links =
-        [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SCSI_LINK, BUS_LINK].map(|keys| table(&[keys], &[], false));
+    let links = [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SAS_LINK, SCSI_LINK, BUS_LINK]
+        .map(|keys| table(&[keys], &[], false));
     let flows = [FLOW, STREAM, IO, TRANSACT, MPI].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
@@ -128,11 +128,13 @@ pub fn text() -> String {
         ("[parts.NAME] with is = \"infiniband-switch\"", INFINIBAND_SWITCH),
         ("[parts.NAME] with is = \"ram-disk\"", RAM_DISK),
         ("[parts.NAME] with is = \"disk\"", DISK),
+        ("[parts.NAME] with is = \"ssd\"", SSD),
         ("[parts.NAME] with is = \"array\"", ARRAY),
         ("[links.NAME] with pcie", LINK),
         ("[links.NAME] with ethernet", ETHERNET_LINK),
         ("[links.NAME] with infiniband", INFINIBAND_LINK),
         ("[links.NAME] with fc", FC_LINK),
+        ("[links.NAME] with sas", SAS_LINK),
         ("[links.NAME] with scsi", SCSI_LINK),
         ("[links.NAME] with pci", BUS_LINK),
         ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),

@@ -13,7 +13,7 @@ const IO_OWN: [&str; 2] = ["access", "test"];
 /// The same of ranks.
 const MPI_OWN: [&str; 4] = ["ranks", "program", "benchmark", "trace"];
 /// Keys that say what a link is.
-const MEDIA: [&str; 6] = ["pcie", "ethernet", "infiniband", "fc", "scsi", "pci"];
+const MEDIA: [&str; 7] = ["pcie", "ethernet", "infiniband", "fc", "sas", "scsi", "pci"];
 
 /// Flows of DMA, of frames, of I/Os, of transactions and of ranks.
 pub(super) struct Flows {
@@ -83,7 +83,7 @@ pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Vec<Thi
                 Diagnostic::error(node.key, format!("a link has no key {key:?}")).label(format!("did you mean {medium}?")),
             ),
             None => diagnostics.push(Diagnostic::error(*span, format!("links.{name} does not say what it is")).hint(
-                "add pcie = \"gen3 x8\", ethernet = \"10 Gb/s\", infiniband = \"edr 4x\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\" or scsi = \"ultra320\"",
+                "add pcie = \"gen3 x8\", ethernet = \"10 Gb/s\", infiniband = \"edr 4x\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\", sas = \"3G\" or scsi = \"ultra320\"",
             )),
         }
     }

@@ -120,7 +120,10 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
         let about = || row.published_text.as_deref()?.strip_prefix("about ")?.parse().ok();
         let (Some(value), Some(scenario), "given") = (row.published.or_else(about), &row.scenario, row.status.as_str())
         else {
-            return Err(format!("fit {}: row {id} is not a given number; asked rows are never fitted", fit.name));
+            return Err(format!(
+                "fit {}: row {id} is not a given number; asked and predicted rows are never fitted",
+                fit.name
+            ));
         };
         targets.push(Target {
             name: id.clone(),

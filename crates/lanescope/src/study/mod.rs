@@ -79,7 +79,7 @@ pub struct Row {
     pub quantity: String,
     /// Its unit; a contract.
     pub unit: String,
-    /// `given` (may be fitted to) or `asked` (never).
+    /// `given` (may be fitted to), `asked` (never), or `predicted`: published, never fitted to, and held against the answer.
     pub status: String,
     /// The published number.
     pub published: Option<f64>,
@@ -145,11 +145,17 @@ pub struct Figure {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
+    /// In place of a scenario, the published numbers of these rows, one for each value on the x axis.
+    #[serde(default)]
+    pub published: Vec<String>,
     /// The scenario.
+    #[serde(default)]
     pub scenario: String,
     /// What is laid over it; `{x}` is the value on the x axis.
+    #[serde(default)]
     pub set: Vec<String>,
     /// The metric; against time `switches.NAME.memory`, `flows.NAME.share`, or `flows.NAME.waiting`: bytes asked for and not delivered.
+    #[serde(default)]
     pub metric: String,
     /// Whether the lowest rate over any window is shown, as a share of another run's.
     pub lowest: Option<Lowest>,
@@ -232,7 +238,7 @@ pub struct Answer {
     pub quantity: String,
     /// Its unit.
     pub unit: String,
-    /// `given` or `asked`.
+    /// `given`, `asked` or `predicted`.
     pub status: String,
     /// The published number.
     pub published: Option<f64>,
@@ -454,12 +460,31 @@ impl Study {
         a
     }
 
+    /// The points of a line of published numbers.
+    fn published(&self, figure: &Figure, line: &Line) -> Result<Vec<(f64, f64)>, Error> {
+        let rows = self.rows()?;
+        let number = |id: &String| {
+            let row = rows.iter().find(|r| r.id == *id && r.unit == figure.unit);
+            row.and_then(|r| r.published)
+                .ok_or_else(|| format!("{id} is no row with a published number of {}", figure.unit))
+        };
+        if line.published.len() != figure.values.len() {
+            return Err(format!("{}: {} rows for {} values", line.name, line.published.len(), figure.values.len()));
+        }
+        figure.values.iter().zip(&line.published).map(|(x, id)| Ok((*x, number(id)?))).collect()
+    }
+
     /// Draws one of its figures.
     pub fn draw(&self, figure: &Figure) -> Result<String, Error> {
         // Lines of one scenario share its runs.
         let mut runs: BTreeMap<(String, Vec<String>), Vec<Report>> = BTreeMap::new();
         let mut series = Vec::new();
         for line in &figure.series {
+            if !line.published.is_empty() {
+                let points = self.published(figure, line)?;
+                series.push(Series { name: line.name.clone(), points });
+                continue;
+            }
             let mut points = Vec::new();
             for &x in &figure.values {
                 let at = |set: &[String]| set.iter().map(|s| s.replace("{x}", &x.to_string())).collect::<Vec<_>>();

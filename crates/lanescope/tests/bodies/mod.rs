@@ -8,6 +8,7 @@
 
 pub mod instruments;
 pub mod invariants;
+pub mod jobs;
 pub mod programs;
 pub mod simulated;
 pub mod tree;
@@ -26,7 +27,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 12] = [
+pub const TARGETS: [(&str, Body); 15] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -37,6 +38,9 @@ pub const TARGETS: [(&str, Body); 12] = [
     ("goal", programs::goal),
     ("imb", programs::imb),
     ("osu", programs::osu),
+    ("fio_job", jobs::fio_job),
+    ("fio_json", jobs::fio_json),
+    ("iozone", jobs::iozone),
     ("icf", instruments::icf),
     ("iometer_csv", instruments::iometer_csv),
 ];

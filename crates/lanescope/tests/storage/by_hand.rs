@@ -3,8 +3,8 @@
 use super::{HOST, IO, RAM, fs, ios, simulate};
 use crate::common::simulated;
 
-const NS: u64 = 1_000_000;
-const US: u64 = 1000 * NS;
+pub(super) const NS: u64 = 1_000_000;
+pub(super) const US: u64 = 1000 * NS;
 
 /// A TLP begins on lane 0: on x4 of Gen1 each 4 ns.
 fn lane_0(t: u64) -> u64 {
@@ -12,13 +12,13 @@ fn lane_0(t: u64) -> u64 {
 }
 
 /// DMA that writes host memory: TLPs of 128 B with 20 B around them, 1 ns of wire, 100 ns of the host.
-fn stored(t: u64, bytes: u64) -> u64 {
+pub(super) fn stored(t: u64, bytes: u64) -> u64 {
     lane_0(t) + (bytes + 20 * bytes.div_ceil(128)) * NS + NS + 100 * NS
 }
 
 /// DMA that reads host memory: requests of 20 B for 512 B each, one behind the other; the first is answered after 400 ns, and completions of 128 B with
 /// 20 B around them follow one another.
-fn read(t: u64, bytes: u64) -> u64 {
+pub(super) fn read(t: u64, bytes: u64) -> u64 {
     let first = lane_0(t) + (20 + 1 + 400) * NS;
     lane_0(first) + (bytes + 20 * bytes.div_ceil(128)) * NS + NS
 }
@@ -40,14 +40,14 @@ fn frame(t: u64, bytes: u64) -> (u64, u64) {
 }
 
 /// Submit, fetch of the command (64 B in one completion of 84 B), the adapter's processor.
-const PROCESSED: u64 = 5 * US + (20 + 1 + 400 + 3 + 84 + 1) * NS + 5 * US;
+pub(super) const PROCESSED: u64 = 5 * US + (20 + 1 + 400 + 3 + 84 + 1) * NS + 5 * US;
 
 fn text(access: &str) -> String {
     format!("{HOST}{RAM}{IO}access = {{ {access} }}\n[run]\nfor = \"50 us\"\nwarmup = \"0 s\"\n")
 }
 
 /// The stages of the one I/O that was done, as moments.
-fn moments(s: &lanescope::result::Simulation, name: &str) -> Vec<u64> {
+pub(super) fn moments(s: &lanescope::result::Simulation, name: &str) -> Vec<u64> {
     assert_eq!(simulated(s, name).operations, 1);
     let mut at = 0.0;
     let all: Vec<u64> = ios(s, name)

@@ -50,7 +50,9 @@ fn grow(bytes: &[u8]) -> String {
         c.of(&["gen1 x4", "gen2 x8", "gen1 x1"])
     );
     let scsi = c.below(3) == 0;
-    let disks = scsi || c.below(3) == 0;
+    // Disks, drives, RAM.
+    let kind = if scsi { 0 } else { c.below(4) };
+    let disks = kind == 0;
     let n = 1 + c.below(5);
     text += &format!("[parts.d]\ncount = {n}\n");
     // An array needs a strip on each; the range of its I/Os is often much less.
@@ -63,6 +65,19 @@ fn grow(bytes: &[u8]) -> String {
         text += &c.maybe(|c| format!("cache = \"{} B\"\n", c.about(1, 4 << 20) - 1));
         text += &c.maybe(|_| "write_cache = true\n".into());
         text += &c.maybe(|c| format!("track_seek = \"{} us\"\naverage_seek = \"1 ms\"\n", c.below(900)));
+    } else if kind == 1 {
+        text += "is = \"ssd\"\n";
+        text += &format!("channels = {}\ndies = {}\n", c.about(1, 20), c.about(1, 9));
+        text += &format!("page = \"{} B\"\n", 4096 << c.below(6));
+        text += &format!("stripes = {}\nstripe_pages = {}\n", c.about(1, 9), c.about(1, 20));
+        text += &c.maybe(|c| format!("read_time = \"{} ns\"\n", c.about(1, 100_000)));
+        text += &c.maybe(|c| format!("program_time = \"{} ns\"\n", c.about(1, 2_000_000)));
+        text += &c.maybe(|c| format!("channel_rate = \"{} MB/s\"\n", c.about(10, 2000)));
+        text += &c.maybe(|c| format!("stripe_rate = \"{} MB/s\"\n", c.about(10, 2000)));
+        text += &c.maybe(|c| format!("command_time = \"{} ns\"\n", c.about(1, 50_000)));
+        text += &c.maybe(|c| format!("buffer = \"{} B\"\n", c.about(1, 4 << 20) - 1));
+        text += &c.maybe(|_| "write_cache = true\n".into());
+        text += &c.maybe(|c| format!("rate = \"{} MB/s\"\n", c.about(10, 2000)));
     } else {
         text += "is = \"ram-disk\"\n";
         text += &c.maybe(|c| format!("rate = \"{} MB/s\"\n", c.about(1, 2000)));
@@ -73,6 +88,11 @@ fn grow(bytes: &[u8]) -> String {
     if scsi {
         text += &format!("scsi = \"{}\"\n", c.of(&["fast", "ultra2", "ultra160", "ultra320", "scsi-1"]));
         text += &c.maybe(|c| format!("burst = \"{} B\"\n", c.about(512, 1 << 20)));
+    } else if c.below(2) == 0 {
+        text += &format!("sas = \"{}\"\n", c.of(&["1.5G", "3G", "6G", "12G", "22.5G"]));
+        text += &c.maybe(|c| format!("frame = \"{} B\"\n", c.about(64, 1024)));
+        text += &c.maybe(|c| format!("connection = \"{} ns\"\n", c.about(1, 20_000) - 1));
+        text += &c.maybe(|c| format!("length = \"{} m\"\n", c.about(1, 100)));
     } else {
         text += &format!("fc = \"{}\"\n", c.of(&["1GFC", "2GFC", "4GFC", "8GFC", "16GFC"]));
         text += &c.maybe(|c| format!("frame = \"{} B\"\n", c.about(64, 2112)));
@@ -110,7 +130,16 @@ fn grow(bytes: &[u8]) -> String {
             &c.maybe(|c| format!("submit_time = \"{} ns\"\ncomplete_time = \"{} ns\"\n", c.below(256), c.below(256)));
     }
     // Nothing moves at this moment for most of what is drawn.
-    text + &format!("[run]\nfor = \"{} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n", if disks { 400 } else { 10 })
+    text + &format!(
+        "[run]\nfor = \"{} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n",
+        if disks {
+            400
+        } else if kind == 1 {
+            40
+        } else {
+            10
+        }
+    )
 }
 
 /// Bytes that are on their way, or wait in a cache, at an end of the window.
@@ -120,7 +149,8 @@ fn under_way(storage: &Storage, flow: &IoFlow) -> f64 {
     let own = &storage.adapter(flow).expect("an adapter").keys;
     let disk = |t: u32| match &storage.targets[t as usize].device {
         Device::Disk(k) => cached(k.cache.typical.0),
-        Device::Ram(_) => 0.0,
+        Device::Ssd(k) if k.write_cache.typical => cached(k.buffer.typical.0),
+        Device::Ssd(_) | Device::Ram(_) => 0.0,
     };
     let caches = match flow.volume {
         Volume::Target(t) => disk(t),
@@ -145,11 +175,15 @@ fn on_average(storage: &Storage, flow: &IoFlow) -> bool {
         Volume::Array(a) => storage.arrays[a as usize].disks.clone(),
     };
     let moving = disks.iter().any(|d| matches!(storage.targets[*d as usize].device, Device::Disk(_)));
+    // A read's least time is a mean over where it begins in a page.
+    let reads = flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
+    let cut = reads && disks.iter().any(|d| matches!(storage.targets[*d as usize].device, Device::Ssd(_)));
     let draws = |l: &Line| l.random > 0;
     let back = storage.adapter(flow).expect("an adapter").keys.write_policy.typical == WritePolicy::WriteBack;
     let gathers =
         matches!(flow.volume, Volume::Array(_)) && back && flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
-    moving && flow.lines.iter().any(draws) || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)
+    cut || moving && flow.lines.iter().any(draws)
+        || gathers && flow.lines.iter().any(|l| l.random > 0 || l.align.0 > l.size.0)
 }
 
 /// A run of 997 events at a time; and for how long, at its end, no operation of each flow was done, at most.

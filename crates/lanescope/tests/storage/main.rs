@@ -6,6 +6,7 @@ mod common;
 mod counts;
 mod iometer;
 mod laws;
+mod ssd;
 mod theory;
 mod transact;
 mod wrong;
@@ -129,7 +130,10 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         let whole = (link.coded / 8.0 * s.window).round() as u64;
         // What an end of the window cuts is counted whole, where it begins: a frame with the R_RDYs behind it, or a connection.
         let longest = match &wire.transport.medium {
-            Medium::Fc { credit, .. } => 2148 + 24 + 8 * credit[0].max(credit[1]) as u64,
+            Medium::Serial { keys, credit } => {
+                let answers = keys.typical().answers(1, 1) * credit[0].max(credit[1]) as u64;
+                2148 + 24 + keys.typical().opening() + answers.max(8 * credit[0].max(credit[1]) as u64)
+            }
             Medium::Scsi { keys, .. } => (keys.burst.typical.0 as f64 * 1.01 + link.coded / 8.0 * 40e-6) as u64,
         };
         let total = link.slots.total();

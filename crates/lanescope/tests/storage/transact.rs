@@ -299,3 +299,70 @@ fn what_can_be_wrong() {
     let host = "[parts.host]\nis = \"root-complex\"\n[parts.dev]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"host\", \"dev\"]\npcie = \"gen1 x4\"\n";
     has(&wrong(&(host.to_owned() + &text).replacen("to = \"b\"", "to = \"host\"", 1), &[]), &["host is", "station"]);
 }
+
+/// Some access specifications, some stations, some ways between them: no pair exceeds its bound, and what every run keeps holds.
+#[test]
+fn laws_of_random_transactions() {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut draw = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut held = 0;
+    for case in 0..40 {
+        let n = 2 + draw(4);
+        let forwarding = ["cut-through", "store-and-forward"][draw(2) as usize];
+        let rates = ["1 Gb/s", "10 Gb/s", "100 Gb/s"];
+        let mut text = format!(
+            "[parts.h]\nis = \"station\"\ncount = {n}\n[parts.sw]\nis = \"ethernet-switch\"\nforwarding = \"{forwarding}\"\n\
+             [parts.t]\nis = \"station\"\n[links.lan]\nbetween = [\"h.*\", \"sw\"]\nethernet = \"{}\"\nmtu = \"{} B\"\n\
+             [links.last]\nbetween = [\"sw\", \"t\"]\nethernet = \"{}\"\n[flows.net]\ndo = \"transact\"\n",
+            rates[draw(3) as usize],
+            [46, 100, 1500, 9000][draw(4) as usize],
+            rates[draw(3) as usize]
+        );
+        text += [
+            "from = \"h.*\"\nto = \"h.*\"\n",
+            "from = \"h.*\"\nto = [\"t\", \"h.0\"]\n",
+            "from = \"t\"\nto = \"h.*\"\n",
+        ][draw(3) as usize];
+        let lines = 1 + draw(2);
+        let all: Vec<String> = (0..lines)
+            .map(|_| {
+                let largest = [10, 2000, 60_000][draw(3) as usize];
+                let (size, read) = (1 + draw(largest), [0, 50, 100][draw(3) as usize]);
+                let reply = [0, 0, 1 + draw(5000)][draw(3) as usize];
+                let pause = ["", ", delay = \"20 us\", burst = 3"][draw(2) as usize];
+                format!(
+                    "{{ size = \"{size} B\", share = \"{} %\", read = \"{read} %\", reply = \"{reply} B\"{pause} }}",
+                    100 / lines
+                )
+            })
+            .collect();
+        text += &format!("access = [{}]\nworkers = {}\n", all.join(", "), 1 + draw(3));
+        text += &["".into(), format!("connections = {}\n", 1 + draw(20))][draw(2) as usize];
+        text += &format!("submit_time = \"{} ns\"\ncomplete_time = \"{} ns\"\n", draw(5000), draw(5000));
+        text += "[run]\nfor = \"2 ms\"\nwarmup = \"0 s\"\n";
+        let plan = planned(&text, &[]);
+        let s = crate::common::simulate_by(&plan, 1, u64::MAX);
+        super::check(&plan, &s, &[]);
+        assert_eq!(crate::common::simulate_by(&plan, 1, 777).fingerprint, s.fingerprint, "case {case}:\n{text}");
+        let report = run(&text, &[]);
+        let (f, seen) = (flow(&report, "net"), &ios(&s, "net").seen);
+        assert!(f.share.typical <= f.bound.typical * (1.0 + 1e-9), "{f:?}");
+        let (mut bytes, mut transactions) = (0, 0);
+        for c in &seen.counts {
+            bytes += c.reads.bytes + c.writes.bytes;
+            transactions += c.transactions.count;
+            assert!(c.connections.count <= c.transactions.count, "{c:?}");
+        }
+        let largest = plan.storage.flows[0].lines.iter().map(|l| l.size.0 + l.reply.0).max().unwrap_or(0);
+        let mixed = plan.storage.flows[0].lines.len() > 1 || text.contains("50 %\", reply");
+        let drawn = if mixed { 6.0 / (transactions as f64 + 1.0).sqrt() } else { 0.0 };
+        let slack = (seen.counts.len() as u64 * largest) as f64;
+        let most = f.bound.typical / 8.0 * 2e-3 * (1.0 + drawn) + slack;
+        assert!(bytes as f64 <= most * (1.0 + 1e-9), "case {case}: {bytes} B of {most} B\n{text}");
+        held += u32::from(slack < 0.2 * most);
+    }
+    assert!(held > 20, "{held}");
+}

@@ -305,3 +305,24 @@ fn keys_and_parts_of_elsewhere_are_named() {
     let m = broken("[\"hba\", \"disk.*\"]\nscsi = \"ultra320\"", "[\"host\", \"disk.*\"]\npcie = \"gen1 x1\"");
     has(&m, &["disk is a disk, which has no place here", "disks hang on an adapter"]);
 }
+
+#[test]
+fn drives_and_their_links() {
+    let drive = "[parts.drive]\nis = \"ssd\"\n[links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"3G\"\n";
+    let of = |old: &str, new: &str| wrong(&format!("{}{drive}", text()).replacen(old, new, 1), &[]);
+    let (p, d) = plan(&format!("{}{drive}", text()), &[]);
+    assert!(p.is_some(), "{d}");
+    let ssd = "is = \"ssd\"\n";
+    has(&of("sas = \"3G\"", "sas = \"4G\""), &["no SAS of \"4G\"", "1.5G, 3G, 6G, 12G, 22.5G"]);
+    has(&of("sas = \"3G\"", "sas = \"3G\"\nframe = \"2 KiB\""), &["a frame with 2 KiB", "1 B to 1024 B (SPL"]);
+    has(&of("sas = \"3G\"", "scsi = \"ultra320\""), &["drive is an SSD", "sas or fc"]);
+    has(&of("sas = \"3G\"", "sss = \"3G\""), &["no key \"sss\"", "did you mean sas?"]);
+    has(&of(ssd, "is = \"ssd\"\npage = \"1 KiB\"\n"), &["drive: a page of 1 KiB", "4 KiB to 16 MiB"]);
+    has(&of(ssd, "is = \"ssd\"\nchannels = 1000\ndies = 1000\n"), &["1000000 dies", "at most 65536"]);
+    has(&of(ssd, "is = \"ssd\"\nstripe_pages = 100000\n"), &["100000 pages of a stripe", "at most 65536"]);
+    has(&of(ssd, "is = \"ssd\"\ncapacity = \"1 KiB\"\n"), &["a drive of 1 KiB", "at least 1 MiB"]);
+    has(
+        &of("[links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"3G\"\n", ""),
+        &["drive is wired to nothing", "fc, sas or scsi"],
+    );
+}

@@ -1,10 +1,10 @@
-//! `wire fc` and `wire scsi`: what storage goes over.
+//! `wire fc`, `wire sas` and `wire scsi`: what storage goes over.
 
 use super::Form;
 use crate::{ANSWERED, WRONG, output};
 use clap::Args;
 use lanescope::diagnostic::Diagnostics;
-use lanescope::estimate::wire::{fibre_channel, scsi};
+use lanescope::estimate::wire::{fibre_channel, sas, scsi};
 use lanescope::pens::Grid;
 use lanescope::pens::chart::{Chart, Series};
 use lanescope::protocol::scsi::BUSES;
@@ -35,6 +35,23 @@ pub(crate) struct FibreChannel {
     /// What one FCP_XFER_RDY of a write asks for; all at once without it
     #[arg(long)]
     burst: Option<String>,
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Args)]
+pub(crate) struct Sas {
+    /// Speed: 1.5G, 3G, 6G, 12G or 22.5G
+    rate: String,
+    /// Information unit of one DATA frame
+    #[arg(long, default_value = "1024 B")]
+    data: String,
+    /// Bytes of one SCSI command
+    #[arg(long, default_value = "64 KiB")]
+    size: String,
+    /// For how long an opened connection carries nothing: turns of both ends
+    #[arg(long, default_value = "1 us")]
+    connection: String,
     #[command(flatten)]
     form: Form,
 }
@@ -151,6 +168,95 @@ pub(super) fn fibre_channel(a: &FibreChannel) -> u8 {
             ("payload-rate".into(), line("payload, one way", "MB/s", "payload", |p| p.payload / 8e6)),
         ],
     )
+}
+
+pub(super) fn sas(a: &Sas) -> u8 {
+    let question = sas::Question {
+        rate: a.rate.clone(),
+        data: a.data.clone(),
+        size: a.size.clone(),
+        connection: a.connection.clone(),
+    };
+    let mut diagnostics = Diagnostics::default();
+    let Some(w) = sas::wire(&mut diagnostics, &question) else {
+        output::diagnostics(&diagnostics);
+        return WRONG;
+    };
+    if a.form.json {
+        output::json(&w);
+    } else if a.form.csv {
+        let head = ["data_B", "frame_B", "frames_per_s", "efficiency", "payload_bps_one_way"];
+        output::csv(&grid(
+            head,
+            w.curve.iter().map(|p| {
+                [
+                    p.data.to_string(),
+                    p.frame.to_string(),
+                    p.frames_per_second.to_string(),
+                    p.efficiency.to_string(),
+                    p.payload.to_string(),
+                ]
+            }),
+        ));
+    } else {
+        sas_text(&w);
+    }
+    let line = |title: &str, y, name, f: fn(&sas::Point) -> f64| {
+        let points = w.curve.iter().map(|p| (p.data as f64, f(p)));
+        chart(&format!("SAS {}: {title}", w.rate), "data of one frame", y, name, points)
+    };
+    pictures(
+        &a.form,
+        &[
+            ("efficiency".into(), line("link efficiency", "%", "frames", |p| p.efficiency * 100.0)),
+            ("payload-rate".into(), line("payload, one way", "MB/s", "payload", |p| p.payload / 8e6)),
+        ],
+    )
+}
+
+fn sas_text(w: &sas::Answer) {
+    let paint = output::paint();
+    let one_way = |bits: f64| format!("{} one way = {} MB/s", human_rate(bits), digits(bits / 8e6));
+    let mut out = format!("{}SAS {}{}\n", paint.strong, w.rate, paint.off);
+    let mut line = |name: &str, value: String| out += &format!("  {name:<19}{value}\n");
+    line("raw", format!("{}, {}", one_way(w.raw), w.coding));
+    line("after line coding", one_way(w.coded));
+    line("frame", format!("{} B data, {} B from SOF to EOF", w.data, w.frame));
+    line("frames", format!("{}/s, {} each", digits(w.frames_per_second), human_time(w.frame_time)));
+    line("payload", one_way(w.payload));
+    line("efficiency", format!("{} of the bytes on the wire are data", percent(w.efficiency)));
+    let mut command = |name: &str, c: &sas::Command| {
+        line(
+            &format!("SCSI {name}"),
+            format!(
+                "{}: {} B in {} to the target, {} B in {} back, {} connections; at most {}/s, {} MB/s",
+                Bytes(c.bytes),
+                c.to_target,
+                frames(c.frames_to_target),
+                c.to_initiator,
+                frames(c.frames_to_initiator),
+                c.connections,
+                digits(c.per_second),
+                digits(c.payload / 8e6)
+            ),
+        );
+    };
+    command("read", &w.read);
+    command("write", &w.write);
+    out.push('\n');
+    output::print(&out);
+    output::table(&grid(
+        ["data", "frame", "frames/s", "efficiency", "payload, one way"],
+        w.curve.iter().map(|p| {
+            [
+                format!("{} B", p.data),
+                format!("{} B", p.frame),
+                digits(p.frames_per_second),
+                percent(p.efficiency),
+                format!("{} MB/s", digits(p.payload / 8e6)),
+            ]
+        }),
+    ));
 }
 
 fn fibre_channel_text(w: &fibre_channel::Answer, a: &FibreChannel) {

@@ -1,12 +1,11 @@
 //! From a scenario's adapters, targets, arrays and flows of I/Os to [`Storage`].
 
-use super::{Adapter, Array, Device, IoFlow, Medium, Storage, Target, Transport, Volume};
+use super::{Adapter, Array, Device, IoFlow, Medium, SerialKeys, Storage, Target, Transport, Volume};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::address::{self, Address, Directory};
 use crate::plan::bus::Buses;
 use crate::plan::dma::{self, Engine, Host};
 use crate::plan::{Flow, PartId};
-use crate::protocol::fibre_channel::MOST_FIELD;
 use crate::protocol::scsi;
 use crate::scenario::keys::{self, FileTest, Level, Line, WHOLE};
 use crate::scenario::quantity::{Name, Names};
@@ -19,7 +18,7 @@ use std::sync::Arc;
 const MOST_IN_FLIGHT: u64 = 1 << 20;
 
 /// What stands in `between`.
-const ENDS: &str = "the adapter comes first, then what hangs on it: disks and RAM disks";
+const ENDS: &str = "the adapter comes first, then what hangs on it: disks, SSDs and RAM disks";
 
 impl Host<'_> {
     /// Whether a name is that of a part on the host's side, and of none of storage.
@@ -65,11 +64,20 @@ pub(in crate::plan) fn build(
                 places.target.insert(id, storage.targets.len() as u32);
                 storage.targets.push(target(Device::Disk(keys.clone())));
             }
+            StoreKeys::Ssd(keys) => {
+                places.target.insert(id, storage.targets.len() as u32);
+                storage.targets.push(target(Device::Ssd(keys.clone())));
+            }
             StoreKeys::Array(_) => {}
         }
     }
     for link in &scenario.fc_links {
-        fibre_channel(diagnostics, &directory, &places, host, link, &mut storage);
+        let keys = SerialKeys::Fc(link.keys.clone());
+        serial(diagnostics, &directory, &places, host, (&link.name, link.span, keys), &mut storage);
+    }
+    for link in &scenario.sas_links {
+        let keys = SerialKeys::Sas(link.keys.clone());
+        serial(diagnostics, &directory, &places, host, (&link.name, link.span, keys), &mut storage);
     }
     for link in &scenario.scsi_links {
         parallel(diagnostics, &directory, &places, host, link, &mut storage);
@@ -79,7 +87,7 @@ pub(in crate::plan) fn build(
         if loose == Some(true) && !diagnostics.has_errors() {
             diagnostics.push(
                 Diagnostic::error(part.span, format!("{} is wired to nothing", part.name))
-                    .hint(format!("add a link with fc or scsi: between = [\"an adapter\", \"{}\"]", part.name)),
+                    .hint(format!("add a link with fc, sas or scsi: between = [\"an adapter\", \"{}\"]", part.name)),
             );
         }
     }
@@ -168,7 +176,7 @@ fn ends(
     let adapters = find(first, &places.adapter, "a host adapter")?;
     let mut targets = Vec::new();
     for name in rest {
-        targets.extend(find(name, &places.target, "a disk or RAM disk")?);
+        targets.extend(find(name, &places.target, "a disk, SSD or RAM disk")?);
     }
     Some((adapters, targets))
 }
@@ -187,43 +195,44 @@ fn plug(diagnostics: &mut Diagnostics, storage: &mut Storage, target: u32, trans
     }
 }
 
-fn fibre_channel(
+fn serial(
     diagnostics: &mut Diagnostics,
     directory: &Directory<StoreKeys>,
     places: &Places,
     host: &Host,
-    link: &Named<keys::FcLink>,
+    (group, span, link): (&str, Span, SerialKeys),
     storage: &mut Storage,
 ) {
-    let k = &link.keys;
-    let span = k.between.span.unwrap_or(link.span);
-    let frame = k.frame.typical.0;
-    if frame == 0 || frame > MOST_FIELD {
+    let (between, data, (most, clause), _) = link.parts();
+    let span = between.span.unwrap_or(span);
+    let frame = data.typical.0;
+    if frame == 0 || frame > most {
         diagnostics.push(
-            Diagnostic::error(k.frame.span.unwrap_or(span), format!("a frame with {} of data", k.frame.typical))
-                .hint(format!("the data field has 1 B to {MOST_FIELD} B (FC-FS)")),
+            Diagnostic::error(data.span.unwrap_or(span), format!("a frame with {} of data", data.typical))
+                .hint(format!("the data field has 1 B to {most} B ({clause})")),
         );
         return;
     }
-    let Some((adapters, targets)) = ends(diagnostics, directory, places, host, &k.between.typical, span) else {
+    let Some((adapters, targets)) = ends(diagnostics, directory, places, host, &between.typical, span) else {
         return;
     };
-    let names = &k.between.typical.0;
+    let names = &between.typical.0;
     let sides = [(names[0].text.as_str(), adapters.len(), true), (names[1].text.as_str(), targets.len(), false)];
     let Some(n) = address::pairs(diagnostics, Some(span), sides) else { return };
     for i in 0..n {
         let (adapter, target) = (adapters[i * adapters.len() / n], targets[i]);
-        let name = if n > 1 { format!("{}.{i}", link.name) } else { link.name.clone() };
+        let name = if n > 1 { format!("{group}.{i}") } else { group.to_owned() };
         let frames = |buffer: Bytes| (buffer.0 / frame).clamp(1, 65_535) as u32;
         let own = storage.adapters[adapter as usize].keys.port_buffer.typical;
         let its = match &storage.targets[target as usize].device {
             Device::Ram(k) => k.port_buffer.typical,
             Device::Disk(k) => k.cache.typical,
+            Device::Ssd(k) => k.port_buffer.typical,
         };
         let transport = storage.transports.len() as u32;
         plug(diagnostics, storage, target, transport, span);
-        let medium = Medium::Fc { keys: k.clone(), credit: [frames(own), frames(its)] };
-        storage.transports.push(Transport { name, group: link.name.clone(), adapter, targets: vec![target], medium });
+        let medium = Medium::Serial { keys: link.clone(), credit: [frames(own), frames(its)] };
+        storage.transports.push(Transport { name, group: group.to_owned(), adapter, targets: vec![target], medium });
     }
 }
 
@@ -262,6 +271,12 @@ fn parallel(
         diagnostics.push(Diagnostic::error(k.burst.span.unwrap_or(span), what).hint("512 B to 16 MiB"));
         return;
     }
+    let flash = targets.iter().map(|t| &storage.targets[*t as usize]).find(|t| matches!(t.device, Device::Ssd(_)));
+    if let Some(flash) = flash {
+        let what = format!("{} is an SSD, and links.{} a parallel SCSI bus", flash.name, link.name);
+        diagnostics.push(Diagnostic::error(span, what).hint("an SSD hangs on a link with sas or fc"));
+        return;
+    }
     let transport = storage.transports.len() as u32;
     targets.iter().for_each(|t| plug(diagnostics, storage, *t, transport, span));
     let medium = Medium::Scsi { keys: k.clone(), habits: scsi::Habits::of(k.scsi.typical.0) };
@@ -284,7 +299,7 @@ fn array(
             let Some(&target) = places.target.get(&part) else {
                 diagnostics.push(
                     Diagnostic::error(name.span, format!("{} is no disk", name.text))
-                        .hint("an array is made of disks and RAM disks"),
+                        .hint("an array is made of disks, SSDs or RAM disks"),
                 );
                 return None;
             };
@@ -388,7 +403,7 @@ fn volumes(
     io: &Named<keys::Io>,
     storage: &Storage,
 ) -> Option<(Vec<(Volume, Span)>, bool)> {
-    const TARGETS: &str = "targets are disks, RAM disks and arrays";
+    const TARGETS: &str = "targets are disks, SSDs, RAM disks and arrays";
     let names = &io.keys.to.typical.0;
     if names.is_empty() {
         let at = io.keys.to.span.unwrap_or(io.span);

@@ -1,25 +1,23 @@
 //! Host adapters, their transports and targets, arrays, and the I/Os of hosts, resolved.
 //!
-//! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a Fibre Channel link or a SCSI bus) to a target, and back. Its
+//! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a link of Fibre Channel or SAS, or a SCSI bus) to a target, and back. Its
 //! data cross the host's own bus as DMA: two flows of that bus for each adapter, one that reads host memory and one that writes it, with
 //! the program [`Program::Fed`](super::Program::Fed). A *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for
 //! workers of stations that exchange messages.
 
 mod build;
+mod serial;
 mod transact;
 
 pub(super) use build::build;
+pub use serial::{Exchange, Serial, SerialKeys, Unit};
 pub(super) use transact::{build as transactions, carried};
 
 use super::Dma;
 use super::network::{Network, NodeId};
 use crate::import;
 use crate::protocol::scsi;
-#[cfg(doc)]
-use crate::protocol::tcp;
-use crate::scenario::keys::{
-    self, Disk, FcLink, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, WHOLE,
-};
+use crate::scenario::keys::{self, Disk, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, Ssd, WHOLE};
 use crate::scenario::quantity::Quantity;
 use crate::units::{Bytes, Rate, Time};
 use siphasher::sip::SipHasher13;
@@ -31,7 +29,7 @@ use std::sync::Arc;
 pub struct Storage {
     /// Host adapters.
     pub adapters: Vec<Adapter>,
-    /// Disks and RAM disks.
+    /// Disks, RAM disks and solid-state drives.
     pub targets: Vec<Target>,
     /// Arrays.
     pub arrays: Vec<Array>,
@@ -68,9 +66,11 @@ pub enum Device {
     Ram(RamDisk),
     /// A disk.
     Disk(Disk),
+    /// A solid-state drive.
+    Ssd(Ssd),
 }
 
-/// A disk or RAM disk on a transport.
+/// A disk, RAM disk or solid-state drive on a transport.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// `disk.3`.
@@ -107,7 +107,7 @@ pub struct Transport {
     pub group: String,
     /// The adapter.
     pub adapter: u32,
-    /// The targets: one on Fibre Channel.
+    /// The targets: one on a serial link.
     pub targets: Vec<u32>,
     /// What it is.
     pub medium: Medium,
@@ -116,11 +116,11 @@ pub struct Transport {
 /// What a transport is.
 #[derive(Clone, Debug)]
 pub enum Medium {
-    /// A Fibre Channel link between two ports.
-    Fc {
+    /// A serial link between two ports: Fibre Channel or SAS.
+    Serial {
         /// Its values.
-        keys: FcLink,
-        /// Buffer-to-buffer credit that the target has at the adapter's port, and the adapter at the target's: frames.
+        keys: SerialKeys,
+        /// Credit that the target has at the adapter's port, and the adapter at the target's: frames.
         credit: [u32; 2],
     },
     /// A parallel SCSI bus.
@@ -132,7 +132,7 @@ pub enum Medium {
     },
 }
 
-/// A worker's station and its other end, which exchange messages over TCP (see [`tcp`]).
+/// A worker's station and its other end, which exchange messages over TCP (see [`crate::protocol::tcp`]).
 #[derive(Clone, Debug)]
 pub struct Pair {
     /// The worker's station, and the other.
@@ -273,14 +273,14 @@ impl Storage {
         }
     }
 
-    /// The wires in the order of reports: a Fibre Channel link toward its target and back, a bus once.
+    /// The wires in the order of reports: a serial link toward its target and back, a bus once.
     pub fn wires(&self) -> impl Iterator<Item = Wire<'_>> {
         self.transports.iter().zip(0u32..).flat_map(|(transport, at)| {
             let adapter = self.adapters[transport.adapter as usize].name.as_str();
             let target = transport.targets.first().map_or("", |t| self.targets[*t as usize].name.as_str());
             // A bus is all of its ends'.
             let (there, back) = match transport.medium {
-                Medium::Fc { .. } => (target, Some(Wire { transport, at, back: true, from: target, to: adapter })),
+                Medium::Serial { .. } => (target, Some(Wire { transport, at, back: true, from: target, to: adapter })),
                 Medium::Scsi { .. } => ("", None),
             };
             std::iter::once(Wire { transport, at, back: false, from: adapter, to: there }).chain(back)
@@ -311,17 +311,23 @@ impl Storage {
         let adapters = self.adapters.iter().flat_map(|a| {
             ["processor", "cache memory", "parity engine"].map(|what| format!("parts.{}: {what}", a.name))
         });
-        let targets = self.targets.iter().map(|t| match t.device {
-            Device::Ram(_) => format!("parts.{}: its rate", t.name),
-            Device::Disk(_) => format!("parts.{}: heads", t.name),
-        });
+        let targets =
+            self.targets.iter().flat_map(|t| t.servers().iter().map(|what| format!("parts.{}: {what}", t.name)));
         workers.chain(adapters).chain(targets).collect()
     }
 
     /// Which of [`Storage::workers_and_parts`] take part in the I/Os of some flows.
     pub fn taking_part(&self, flows: &[usize]) -> Vec<bool> {
         let (workers, adapters) = (self.workers.len(), self.adapters.len());
-        let mut all = vec![false; workers + 3 * adapters + self.targets.len()];
+        let mut first = workers + 3 * adapters;
+        let places: Vec<_> = (self.targets.iter())
+            .map(|t| {
+                let place = first..first + t.servers().len();
+                first = place.end;
+                place
+            })
+            .collect();
+        let mut all = vec![false; first];
         for flow in flows.iter().map(|&f| &self.flows[f]) {
             all[flow.worker as usize] = true;
             if let Some(adapter) = flow.adapter {
@@ -337,7 +343,7 @@ impl Storage {
                 Volume::Array(a) => &self.arrays[a as usize].disks,
                 Volume::Station(_) => &[],
             };
-            targets.iter().for_each(|t| all[workers + 3 * adapters + *t as usize] = true);
+            targets.iter().for_each(|t| all[places[*t as usize].clone()].fill(true));
         }
         all
     }
@@ -349,13 +355,14 @@ impl Storage {
             let settings = match &t.device {
                 Device::Ram(k) => k.settings(),
                 Device::Disk(k) => k.settings(),
+                Device::Ssd(k) => k.settings(),
             };
             (format!("parts.{}", t.name), settings)
         });
         let arrays = self.arrays.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
         let links = self.transports.iter().map(|t| {
             let settings = match &t.medium {
-                Medium::Fc { keys, .. } => keys.settings(),
+                Medium::Serial { keys, .. } => keys.settings(),
                 Medium::Scsi { keys, .. } => keys.settings(),
             };
             (format!("links.{}", t.name), settings)
@@ -407,6 +414,16 @@ impl Target {
         match &self.device {
             Device::Ram(k) => k.capacity.typical.0,
             Device::Disk(k) => k.capacity.typical.0,
+            Device::Ssd(k) => k.capacity.typical.0,
+        }
+    }
+
+    /// What in it works, one thing at a time or several of a kind.
+    pub fn servers(&self) -> &'static [&'static str] {
+        match &self.device {
+            Device::Ram(_) => &["its rate"],
+            Device::Disk(_) => &["heads"],
+            Device::Ssd(_) => &["controller", "channels", "stripes"],
         }
     }
 }
@@ -427,15 +444,15 @@ impl Transport {
     /// Bytes per second that its data could have at most, one way; shared by both on a bus.
     pub fn rate(&self) -> Rate {
         match &self.medium {
-            Medium::Fc { keys, .. } => keys.fc.typical.rate(),
+            Medium::Serial { keys, .. } => keys.typical().rate,
             Medium::Scsi { keys, .. } => keys.scsi.typical.0.peak(),
         }
     }
 
-    /// `4GFC`, or `ultra320 SCSI`.
+    /// `4GFC`, `3G SAS` or `ultra320 SCSI`.
     pub fn speed(&self) -> String {
         match &self.medium {
-            Medium::Fc { keys, .. } => keys.fc.typical.to_string(),
+            Medium::Serial { keys, .. } => keys.speed(),
             Medium::Scsi { keys, .. } => format!("{} SCSI", keys.scsi.typical.0.name),
         }
     }

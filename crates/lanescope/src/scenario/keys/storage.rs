@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::protocol::fibre_channel::LineRate as FcRate;
+use crate::protocol::sas::LineRate as SasRate;
 use crate::protocol::scsi;
 use crate::scenario::quantity::expected;
 use crate::units::Length;
@@ -255,6 +256,26 @@ impl Shape for FcRate {
     }
 }
 
+impl Shape for SasRate {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let all: Vec<String> = SasRate::all().map(|s| s.to_string()).collect();
+        let hint = format!("SAS has {}", all.join(", "));
+        match &node.value {
+            Value::Text(s) => SasRate::parse(s).ok_or_else(|| {
+                Problem(format!("there is no SAS of {:?}", s.chars().take(40).collect::<String>()), hint)
+            }),
+            _ => Err(Problem(expected("a speed of SAS", node).0, hint)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "enum": SasRate::all().map(|s| s.to_string()).collect::<Vec<_>>() })
+    }
+}
+
 /// A parallel SCSI bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScsiBus(pub &'static scsi::Bus);
@@ -354,6 +375,43 @@ table! {
 }
 
 table! {
+    /// A solid-state drive. Data lie where a log has put them: pages are found on dies at random, and written to stripes in turn. Erasing and collecting
+    /// garbage are in the program time; reads do not wait for dies that program.
+    Ssd, SSD, "a solid-state drive" {
+        /// Bytes that it holds.
+        capacity: default Bytes, One = "\"200 GB\"" Assumed Guess "what offsets are drawn from";
+        /// Time of its controller for one command, one after the other.
+        command_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "50,000 to 500,000 commands per second";
+        /// Buses between its controller and its flash.
+        channels: default NonZeroU32, Low = "8" Assumed Likely "controllers of 2008 to 2015 have 4 to 16";
+        /// Dies on each channel: one senses a page while others, or the page before, go over the channel.
+        dies: default NonZeroU32, Low = "4" Assumed Guess "two packages of two dies";
+        /// What lies in one place: read from one die, and one entry of a stripe. Planes that work together make one page.
+        page: default Bytes, High = "\"16 KiB\"" Assumed Guess "two planes of 8 KiB";
+        /// Time of a die to sense a page.
+        read_time: default Time, High = "{ low = \"25 us\", typical = \"50 us\", high = \"90 us\" }" Assumed Likely "SLC 25 us, MLC 50 to 90 us";
+        /// What a channel carries of the bytes that are asked for.
+        channel_rate: default Rate, Low = "\"200 MB/s\"" Assumed Likely "asynchronous flash 40 MB/s, ONFI 2 and toggle mode 133 to 200 MB/s";
+        /// Stripes of pages that it programs side by side: writes go to them in turn.
+        stripes: default NonZeroU32, Low = "8" Assumed Guess "one on each channel";
+        /// Pages that one program of a stripe takes at most: what waits goes together. A page holds data of one command.
+        stripe_pages: default NonZeroU32, Low = "4" Assumed Guess "one on each die of a channel";
+        /// Time of a program, whatever it holds.
+        program_time: default Time, High = "{ low = \"250 us\", typical = \"900 us\", high = \"2 ms\" }" Assumed Likely "SLC 200 to 300 us, MLC 0.9 to 2 ms";
+        /// What a stripe takes its data in at, before it is programmed.
+        stripe_rate: default Rate, Low = "\"200 MB/s\"" Assumed Guess "as one channel";
+        /// Memory for data of writes that are not programmed; more are not asked for.
+        buffer: default Bytes, Low = "\"64 MiB\"" Assumed Guess "a part of its DRAM";
+        /// Whether a write is done when it is there.
+        write_cache: default bool, One = "false" Assumed Likely "only with capacitors is it safe";
+        /// What it can move, reads and writes added.
+        rate: opt Rate, Low;
+        /// Data that its port holds, each way: what comes in decides its credit.
+        port_buffer: default Bytes, Low = "\"64 KiB\"" Assumed Guess "some frames";
+    }
+}
+
+table! {
     /// An array of disks behind one adapter.
     Array, ARRAY, "an array" {
         /// How it spreads its data.
@@ -376,6 +434,22 @@ table! {
         frame: default Bytes, High = "\"2048 B\"" Standard Likely "FC-FS: up to 2112 B; 2048 is what ports agree on";
         /// How long it is: 5 ns a metre.
         length: default Length, High = "\"5 m\"" Assumed Likely "within a rack";
+    }
+}
+
+table! {
+    /// A SAS link between an adapter's phy and a target, or one each between two lists.
+    SasLink, SAS_LINK, "a SAS link" {
+        /// The adapter, then the target, with * for all instances.
+        between: must Names, One;
+        /// Its speed, e.g. "3G".
+        sas: must SasRate, One;
+        /// Information unit of a full DATA frame.
+        frame: default Bytes, High = "\"1024 B\"" Standard Exact "SPL: up to 1024 B";
+        /// For how long an opened connection carries nothing: the way of OPEN and OPEN_ACCEPT, DONE and CLOSE through both ends.
+        connection: default Time, High = "{ low = \"500 ns\", typical = \"1 us\", high = \"5 us\" }" Assumed Guess "some hundred nanoseconds for each turn";
+        /// How long it is: 5 ns a metre.
+        length: default Length, High = "\"1 m\"" Assumed Likely "within a case";
     }
 }
 

@@ -1,11 +1,11 @@
 //! An adapter: it fetches commands, sends them on, moves data between its ports and host memory, and reports what is done.
 
 use super::super::source::Transfer;
-use super::fc::Unit;
 use super::scsi::Phase;
+use super::ssd::Progress;
 use super::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
 use crate::plan::Way;
-use crate::plan::storage::{self, Volume};
+use crate::plan::storage::{self, Unit, Volume};
 
 /// An adapter's own parts.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ impl Fabric {
             Job::Out { task, bytes } => {
                 let target = self.tasks.all[task as usize].target;
                 match self.links[self.targets[target as usize].transport as usize] {
-                    Link::Fc(_) => self.fetched(task, bytes as u64, now),
+                    Link::Serial(_) => self.fetched(task, bytes as u64, now),
                     Link::Scsi(_) => self.burst_fetched(task, bytes as u64, now),
                 }
             }
@@ -135,7 +135,7 @@ impl Fabric {
 
     /// A command for a target: sent, or kept while it has as many as it may.
     pub(super) fn task(&mut self, owner: Owner, target: u32, read: bool, offset: u64, size: u64, now: u64) {
-        let service = Service { begin: 0, pace: None, end: 0, early: true };
+        let service = Service::open();
         let task = self.tasks.add(Task {
             owner,
             target,
@@ -148,6 +148,7 @@ impl Fabric {
             arrived: 0,
             landed: 0,
             service,
+            progress: Progress::default(),
             answered: false,
             phase: Phase::Command,
         });
@@ -163,7 +164,7 @@ impl Fabric {
     fn send(&mut self, task: u32, now: u64) {
         let link = self.targets[self.tasks.all[task as usize].target as usize].transport;
         match self.links[link as usize] {
-            Link::Fc(_) => self.unit(link, 0, Unit::Command, task, now),
+            Link::Serial(_) => self.unit(link, 0, Unit::Command, task, now),
             Link::Scsi(_) => self.wants(task, now),
         }
     }
@@ -174,6 +175,10 @@ impl Fabric {
             (0, Unit::Command) => {
                 self.room(link, 0, now);
                 let t = self.tasks.all[task as usize];
+                if self.targets[t.target as usize].flash.is_some() {
+                    self.flash_command(task, now);
+                    return;
+                }
                 let service = self.targets[t.target as usize].device.serve(t.read, t.offset, t.size, now);
                 self.tasks.all[task as usize].service = service;
                 if t.read {
@@ -185,6 +190,10 @@ impl Fabric {
             (0, Unit::Data(bytes)) => {
                 let t = &mut self.tasks.all[task as usize];
                 t.arrived += bytes as u64;
+                if self.targets[t.target as usize].flash.is_some() {
+                    self.flash_data(task, bytes as u64, now);
+                    return;
+                }
                 let taken = t.service.ready(t.arrived).max(now);
                 t.landed = t.arrived;
                 let owner = t.owner;
@@ -231,8 +240,8 @@ impl Fabric {
         let t = &self.tasks.all[task as usize];
         let (link, whole) = (self.targets[t.target as usize].transport, t.arrived == t.size);
         match (&self.links[link as usize], whole) {
-            (Link::Fc(_), true) => self.unit(link, 1, Unit::Response, task, now),
-            (Link::Fc(_), false) => self.unit(link, 1, Unit::Ready, task, now),
+            (Link::Serial(_), true) => self.unit(link, 1, Unit::Response, task, now),
+            (Link::Serial(_), false) => self.unit(link, 1, Unit::Ready, task, now),
             (Link::Scsi(_), _) => self.wants(task, now),
         }
     }

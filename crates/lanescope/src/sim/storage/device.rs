@@ -61,9 +61,16 @@ pub(super) struct Service {
     pub(super) end: u64,
     /// Whether a write's status need not wait for that.
     pub(super) early: bool,
+    /// Whether the target works on several commands at once and says itself when data are there: the moments are not known ahead.
+    pub(super) several: bool,
 }
 
 impl Service {
+    /// What is not known yet.
+    pub(super) fn open() -> Service {
+        Service { begin: 0, pace: None, end: 0, early: true, several: false }
+    }
+
     /// When `bytes` from its beginning are there.
     pub(super) fn ready(&self, bytes: u64) -> u64 {
         self.begin.saturating_add(self.pace.map_or(0, |p| p.span(bytes)))
@@ -73,6 +80,8 @@ impl Service {
 impl Device {
     pub(super) fn new(target: &Target) -> Device {
         match &target.device {
+            // What an SSD does is not worked out ahead.
+            Planned::Ssd(_) => Device { latency: 0, pace: None, free: 0, heads: None, busy: 0, began: 0 },
             Planned::Ram(k) => Device {
                 latency: k.latency.typical.fs(),
                 pace: k.rate.as_ref().map(|r| Pace::new(r.typical)),
@@ -97,7 +106,7 @@ impl Device {
         let start = now.saturating_add(self.latency);
         let Some(heads) = &mut self.heads else {
             let Some(pace) = &self.pace else {
-                return Service { begin: start, pace: None, end: start, early: true };
+                return Service { begin: start, pace: None, end: start, early: true, several: false };
             };
             let (begin, span) = (start.max(self.free), pace.span(size));
             if begin > self.free {
@@ -105,7 +114,7 @@ impl Device {
             }
             self.free = begin.saturating_add(span);
             self.busy += span;
-            return Service { begin, pace: Some(*pace), end: self.free, early: false };
+            return Service { begin, pace: Some(*pace), end: self.free, early: false, several: false };
         };
         let service = heads.serve(read, offset, size, start);
         self.free = heads.media;
@@ -192,10 +201,16 @@ impl Heads {
         let end = begin.saturating_add(pace.span(to - from));
         (self.at, self.read, self.media) = (to, read, end);
         if read {
-            return Service { begin, pace: Some(pace), end, early: true };
+            return Service { begin, pace: Some(pace), end, early: true, several: false };
         }
         // Taken in ahead of the media.
-        Service { begin: start.max(begin.saturating_sub(ahead)), pace: None, end, early: self.write_cache }
+        Service {
+            begin: start.max(begin.saturating_sub(ahead)),
+            pace: None,
+            end,
+            early: self.write_cache,
+            several: false,
+        }
     }
 }
 

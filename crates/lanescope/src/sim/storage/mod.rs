@@ -2,14 +2,16 @@
 //!
 //! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot of the agenda. What it asks of
 //! the host's bus goes out through [`Fabric::asked`] and comes back through [`Fabric::done`]. `worker` issues and completes, `adapter` fetches
-//! commands and moves data, `array` spreads them, `fc` and `scsi` carry them, `device` is what a target does. `talk` is what workers of stations do over an Ethernet.
+//! commands and moves data, `array` spreads them, `serial` and `scsi` carry them, `device` and `ssd` are what a
+//! target does. `talk` is what workers of stations do over an Ethernet.
 
 mod adapter;
 mod array;
 pub(in crate::sim) mod count;
 mod device;
-mod fc;
 mod scsi;
+mod serial;
+mod ssd;
 mod talk;
 mod worker;
 
@@ -20,14 +22,13 @@ use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::plan::Way;
 use crate::plan::network::NodeId;
-use crate::plan::storage::{Medium, Storage, Volume};
+use crate::plan::storage::{self, Medium, Storage, Unit, Volume};
 use crate::result::SlotCounts;
 use crate::tools::Slab;
 use adapter::Adapter;
 use array::Array;
 use count::Edges;
 use device::{Device, Service};
-use fc::Unit;
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -57,10 +58,12 @@ enum Event {
     Lane(u32, u8),
     /// A frame is in whole.
     Frame(u32, u8, Unit, u32),
-    /// So many R_RDYs have come for a lane.
+    /// Credit for so many frames has come for a lane.
     Credit(u32, u8, u32),
     /// A target's port has room for one more frame of a link.
     Room(u32),
+    /// Something in a solid-state drive is through.
+    Flash(u32, ssd::Step),
     /// A target has taken all of a write in: its status may go.
     Taken(u32),
     /// A task wants the SCSI bus for what comes next.
@@ -116,6 +119,8 @@ struct Task {
     landed: u64,
     /// What the target does with it.
     service: Service,
+    /// How far a solid-state drive is with it.
+    progress: ssd::Progress,
     /// Whether the target has said that it is done.
     answered: bool,
     /// How far it is on a SCSI bus.
@@ -174,7 +179,7 @@ impl Ord for Planned {
 /// What joins an adapter and its targets.
 #[derive(Clone, Debug)]
 enum Link {
-    Fc(Box<fc::Link>),
+    Serial(Box<serial::Link>),
     Scsi(Box<scsi::Bus>),
 }
 
@@ -182,6 +187,8 @@ enum Link {
 #[derive(Clone, Debug)]
 struct Target {
     device: Device,
+    /// What is in a solid-state drive.
+    flash: Option<Box<ssd::Ssd>>,
     transport: u32,
     adapter: u32,
     /// Commands at it, and how many there may be.
@@ -259,10 +266,10 @@ pub(super) type Carried = (u32, usize, &'static str, (u64, u64), u64);
 /// How long nothing may happen to an I/O while all is well, fs.
 const PATIENCE: u64 = 10_000_000_000_000_000;
 
-/// The Fibre Channel link of a number.
-fn link_of(links: &mut [Link], link: u32) -> Option<&mut fc::Link> {
+/// The serial link of a number.
+fn link_of(links: &mut [Link], link: u32) -> Option<&mut serial::Link> {
     match links.get_mut(link as usize) {
-        Some(Link::Fc(l)) => Some(l),
+        Some(Link::Serial(l)) => Some(l),
         _ => None,
     }
 }
@@ -291,10 +298,10 @@ impl Fabric {
             .iter()
             .map(|t| {
                 let room = storage.adapters[t.adapter as usize].keys.port_buffer.typical.0;
-                match (&t.medium, fc::Link::new(t, room)) {
+                match (&t.medium, serial::Link::new(t, room)) {
                     (Medium::Scsi { keys, habits }, _) => Link::Scsi(Box::new(scsi::Bus::new(keys, *habits))),
-                    (_, Some(link)) => Link::Fc(Box::new(link)),
-                    _ => unreachable!("a link without bus is Fibre Channel"),
+                    (_, Some(link)) => Link::Serial(Box::new(link)),
+                    _ => unreachable!("a link that is no bus is serial"),
                 }
             })
             .collect();
@@ -303,6 +310,10 @@ impl Fabric {
                 let adapter = storage.transports[t.transport as usize].adapter;
                 Target {
                     device: Device::new(t),
+                    flash: match &t.device {
+                        storage::Device::Ssd(k) => Some(Box::new(ssd::Ssd::new(k))),
+                        _ => None,
+                    },
                     transport: t.transport,
                     adapter,
                     tasks: 0,
@@ -378,6 +389,7 @@ impl Fabric {
                 Event::Frame(link, way, unit, task) => self.frame(link, way, unit, task, now),
                 Event::Credit(link, way, n) => self.credited(link, way as usize, n, now),
                 Event::Room(link) => self.room(link, 0, now),
+                Event::Flash(target, step) => self.flash(target, step, now),
                 Event::Taken(task) => self.taken(task, now),
                 Event::Wants(task) => self.wants(task, now),
                 Event::Bus(link) => self.connection_over(link, now),
@@ -391,13 +403,13 @@ impl Fabric {
         &mut self.asked
     }
 
-    fn fc(&mut self, link: u32) -> Option<&mut fc::Link> {
+    fn serial(&mut self, link: u32) -> Option<&mut serial::Link> {
         link_of(&mut self.links, link)
     }
 
-    /// Wires: two lanes of each Fibre Channel link, one of each bus.
+    /// Wires: two lanes of each serial link, one of each bus.
     pub(super) fn wires(&self) -> usize {
-        self.links.iter().map(|l| if matches!(l, Link::Fc(_)) { 2 } else { 1 }).sum()
+        self.links.iter().map(|l| if matches!(l, Link::Serial(_)) { 2 } else { 1 }).sum()
     }
 
     /// The ledger of every wire since time 0.
@@ -405,7 +417,7 @@ impl Fabric {
         let mut all = Vec::with_capacity(self.wires());
         for link in &self.links {
             match link {
-                Link::Fc(l) => all.extend(l.lanes.iter().map(|l| l.counts)),
+                Link::Serial(l) => all.extend(l.lanes.iter().map(|l| l.counts)),
                 Link::Scsi(b) => all.push(b.counts),
             }
         }
@@ -417,7 +429,7 @@ impl Fabric {
         let mut all = Vec::with_capacity(self.wires());
         for link in &self.links {
             match link {
-                Link::Fc(l) => all.extend(l.lanes.iter().map(|l| (l.waiting(), 0))),
+                Link::Serial(l) => all.extend(l.lanes.iter().map(|l| (l.waiting(), 0))),
                 Link::Scsi(b) => all.push((b.waiting(), 0)),
             }
         }
@@ -428,7 +440,7 @@ impl Fabric {
     pub(super) fn settle(&mut self, now: u64) {
         for link in &mut self.links {
             match link {
-                Link::Fc(l) => l.lanes.iter_mut().for_each(|l| l.settle(now)),
+                Link::Serial(l) => l.lanes.iter_mut().for_each(|l| l.settle(now)),
                 Link::Scsi(b) => b.settle(now),
             }
         }
@@ -475,7 +487,11 @@ impl Fabric {
     pub(super) fn worked(&self, now: u64) -> Vec<u64> {
         let workers = self.workers_worked(now);
         let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
-        workers.chain(adapters).chain(self.targets.iter().map(|t| t.device.worked(now))).collect()
+        let targets = self.targets.iter().flat_map(|t| match &t.flash {
+            Some(flash) => flash.worked(now).to_vec(),
+            None => vec![t.device.worked(now)],
+        });
+        workers.chain(adapters).chain(targets).collect()
     }
 
     /// Distributions, and what instruments count, are of I/Os that begin at a moment or later.
@@ -493,6 +509,7 @@ impl Fabric {
     pub(super) fn settled(&self) -> bool {
         let writes = |a: usize| self.flows.iter().any(|f| f.volume == Volume::Array(a as u32) && f.writes());
         self.arrays.iter().enumerate().all(|(i, a)| a.settled() || !writes(i))
+            && self.targets.iter().all(|t| t.flash.as_ref().is_none_or(|f| f.settled()))
     }
 
     /// The volume of a flow.

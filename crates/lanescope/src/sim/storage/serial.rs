@@ -1,54 +1,26 @@
-//! A Fibre Channel link: two lanes of frames between an adapter's port and a target's.
+//! A serial link, of Fibre Channel or SAS: two lanes of frames between an adapter's port and a target's.
 //!
-//! A lane sends information units before data, data in the order of the commands. Every frame takes a credit of the far port and gives it back as an
-//! R_RDY when the port's buffer is free: at an adapter when the frame is in host memory, at a target when it is taken in. R_RDYs ride in the
-//! gaps between frames, or go at once where nothing else does.
+//! A lane sends information units before data, data in the order of the commands; of a target that works on several at once, those that are there. Every
+//! frame takes a credit of the far port and gives it back when the port's buffer is free: at an adapter when the frame is in host memory, at a
+//! target when it is taken in. What answers frames (R_RDY; ACK and RRDY) rides between frames, or goes at once where nothing else does. On SAS a
+//! connection is opened for each command, each leave to send, and each run of one command's data, with the status behind a read's.
 
 use super::super::clock::Clock;
 use super::super::kernel::NEVER;
 use super::{Event, Fabric, Owner};
-use crate::plan::storage::{Medium, Transport};
-use crate::protocol::{ethernet::flight, fibre_channel as fc};
+use crate::plan::storage::{Medium, Serial, Transport, Unit};
 use crate::result::{Idle, SlotCounts};
 use std::collections::VecDeque;
 
-/// What a frame carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// FCP_CMND.
-    Command,
-    /// FCP_XFER_RDY.
-    Ready,
-    /// FCP_DATA, so many bytes.
-    Data(u32),
-    /// FCP_RSP.
-    Response,
-}
-
-impl Unit {
-    /// Its name.
-    fn step(self) -> &'static str {
-        match self {
-            Unit::Command => STEPS[0],
-            Unit::Ready => STEPS[1],
-            Unit::Data(_) => STEPS[2],
-            Unit::Response => STEPS[3],
-        }
-    }
-
-    /// Bytes of its data field.
-    fn field(self) -> u64 {
-        match self {
-            Unit::Command => fc::CMND,
-            Unit::Ready => fc::XFER_RDY,
-            Unit::Data(bytes) => bytes as u64,
-            Unit::Response => fc::RSP,
-        }
+fn step(link: &Serial, unit: Unit) -> &'static str {
+    let [command, ready, data, response, _] = link.steps();
+    match unit {
+        Unit::Command => command,
+        Unit::Ready => ready,
+        Unit::Data(_) => data,
+        Unit::Response => response,
     }
 }
-
-/// What a lane sends.
-const STEPS: [&str; 5] = ["FCP_CMND", "FCP_XFER_RDY", "FCP_DATA", "FCP_RSP", "R_RDY"];
 
 /// One direction.
 #[derive(Clone, Debug)]
@@ -61,8 +33,11 @@ pub(super) struct Lane {
     /// Frames that the far port has room for, and has at most.
     credit: u32,
     most: u32,
-    /// R_RDYs for the other lane, to go with the next gap.
+    /// Frames, and connections, of the other lane that are to be answered with the next gap.
     owed: u32,
+    accepted: u32,
+    /// The command whose data have opened a connection.
+    open: Option<u32>,
     control: VecDeque<(Unit, u32)>,
     data: VecDeque<u32>,
     /// Why it is idle, since it is.
@@ -104,12 +79,11 @@ impl Lane {
     }
 }
 
-/// A link: the lane to the target, then the one to the adapter.
+/// Two lanes and how frames go over them: the lane to the target, then the one to the adapter.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     pub(super) lanes: [Lane; 2],
-    /// Data of a full frame.
-    frame: u64,
+    serial: Serial,
     /// The adapter's buffer for data on their way out, and what of it is in use.
     room: u64,
     used: u64,
@@ -119,16 +93,19 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(transport: &Transport, room: u64) -> Option<Link> {
-        let Medium::Fc { keys, credit } = &transport.medium else { return None };
-        let delay = flight(keys.length.typical).fs();
+        let Medium::Serial { keys, credit } = &transport.medium else { return None };
+        let serial = keys.typical();
+        let delay = serial.flight.fs();
         let lane = |credit: u32| Lane {
-            clock: Clock::new(keys.fc.typical.rate()),
+            clock: Clock::new(serial.rate),
             next: 0,
             next_at: 0,
             delay,
             credit,
             most: credit,
             owed: 0,
+            accepted: 0,
+            open: None,
             control: VecDeque::new(),
             data: VecDeque::new(),
             idle: Idle::NothingToSend,
@@ -136,16 +113,15 @@ impl Link {
             called: NEVER,
             counts: SlotCounts::default(),
         };
-        let frame = keys.frame.typical.0;
         let lanes = [lane(credit[1]), lane(credit[0])];
-        Some(Link { lanes, frame, room: room.max(frame), used: 0, fetching: VecDeque::new() })
+        Some(Link { lanes, serial, room: room.max(serial.frame), used: 0, fetching: VecDeque::new() })
     }
 }
 
 impl Fabric {
     /// Puts a command's unit into a lane.
     pub(super) fn unit(&mut self, link: u32, way: usize, unit: Unit, task: u32, now: u64) {
-        if let Some(l) = self.fc(link) {
+        if let Some(l) = self.serial(link) {
             l.lanes[way].control.push_back((unit, task));
             self.lane(link, way, now);
         }
@@ -153,7 +129,7 @@ impl Fabric {
 
     /// Lets a target send a read's data, as they become ready.
     pub(super) fn data_back(&mut self, link: u32, task: u32, now: u64) {
-        if let Some(l) = self.fc(link) {
+        if let Some(l) = self.serial(link) {
             l.lanes[1].data.push_back(task);
             self.lane(link, 1, now);
         }
@@ -176,8 +152,8 @@ impl Fabric {
     /// Asks for as much of the data to go out as the adapter's buffer has room for.
     fn fetch(&mut self, link: u32, now: u64) {
         loop {
-            let Some(l) = self.fc(link) else { return };
-            let (Some(&task), frame) = (l.fetching.front(), l.frame) else { return };
+            let Some(l) = self.serial(link) else { return };
+            let (Some(&task), frame) = (l.fetching.front(), l.serial.frame) else { return };
             let t = &mut self.tasks.all[task as usize];
             let bytes = (t.size - t.fetched).min(frame);
             let Some(l) = super::link_of(&mut self.links, link) else { return };
@@ -201,17 +177,17 @@ impl Fabric {
         self.lane(link, 0, now);
     }
 
-    /// The far port of a lane has room again for a frame: an R_RDY goes by the other lane.
+    /// The far port of a lane has room again for a frame: that goes by the other lane.
     pub(super) fn room(&mut self, link: u32, way: usize, now: u64) {
-        if let Some(l) = self.fc(link) {
+        if let Some(l) = self.serial(link) {
             l.lanes[1 - way].owed += 1;
             self.lane(link, 1 - way, now);
         }
     }
 
-    /// R_RDYs have come for a lane.
+    /// Credit has come for a lane.
     pub(super) fn credited(&mut self, link: u32, way: usize, credits: u32, now: u64) {
-        if let Some(l) = self.fc(link) {
+        if let Some(l) = self.serial(link) {
             let lane = &mut l.lanes[way];
             lane.credit += credits;
             debug_assert!(lane.credit <= lane.most, "credit that was never taken");
@@ -221,7 +197,7 @@ impl Fabric {
 
     /// A lane is looked at because its time has come.
     pub(super) fn called(&mut self, link: u32, way: usize, now: u64) {
-        if let Some(l) = self.fc(link) {
+        if let Some(l) = self.serial(link) {
             let lane = &mut l.lanes[way];
             if lane.called <= now {
                 lane.called = NEVER;
@@ -230,9 +206,14 @@ impl Fabric {
         self.lane(link, way, now);
     }
 
+    /// A target that works on several commands has more data.
+    pub(super) fn more_back(&mut self, link: u32, now: u64) {
+        self.lane(link, 1, now);
+    }
+
     /// Sends what a lane can send.
     fn lane(&mut self, link: u32, way: usize, now: u64) {
-        if let Some(l) = self.fc(link)
+        if let Some(l) = self.serial(link)
             && l.lanes[way].leaving > 0
             && l.lanes[way].next_at <= now
         {
@@ -242,7 +223,8 @@ impl Fabric {
         }
         let tasks = &mut self.tasks;
         let Some(l) = super::link_of(&mut self.links, link) else { return };
-        let frame = l.frame;
+        let serial = l.serial;
+        let frame = serial.frame;
         let lane = &mut l.lanes[way];
         lane.settle(now);
         if lane.next_at > now {
@@ -260,10 +242,18 @@ impl Fabric {
             for (i, &task) in lane.data.iter().enumerate() {
                 let t = &tasks.all[task as usize];
                 let bytes = (t.size - t.sent).min(frame);
-                let ready = if way == 0 { t.ready - t.sent >= bytes } else { t.service.ready(t.sent + bytes) <= now };
+                let several = t.service.several;
+                let ready = match way {
+                    1 if !several => t.service.ready(t.sent + bytes) <= now,
+                    _ => t.ready - t.sent >= bytes,
+                };
                 if ready {
                     (unit, place) = (Some((Unit::Data(bytes as u32), task)), i);
                     break;
+                }
+                if several {
+                    // It works on others too, and says when more is there.
+                    continue;
                 }
                 if way == 1 {
                     // A target works in order: nothing behind the first is ready before it.
@@ -278,11 +268,11 @@ impl Fabric {
         }
         let send = unit.filter(|_| lane.credit > 0);
         lane.idle = if unit.is_some() { Idle::BufferCredits } else { Idle::NothingToSend };
-        let owed = std::mem::take(&mut lane.owed);
+        let (owed, accepted) = (std::mem::take(&mut lane.owed), std::mem::take(&mut lane.accepted));
         let from = lane.next_at;
         let Some((unit, task)) = send else {
-            if owed > 0 {
-                let slots = fc::PRIMITIVE * owed as u64;
+            if owed + accepted > 0 {
+                let slots = serial.answers(owed as u64, accepted as u64);
                 lane.counts.control += slots;
                 lane.counts.controls += owed as u64;
                 lane.next += slots;
@@ -290,8 +280,10 @@ impl Fabric {
                 let at = lane.next_at + lane.delay;
                 wake = wake.min(lane.next_at);
                 let end = lane.next_at;
-                self.plan_at(at, Event::Credit(link, 1 - way as u8, owed));
-                self.seen(link, way, STEPS[4], (from, end), 0);
+                if owed > 0 {
+                    self.plan_at(at, Event::Credit(link, 1 - way as u8, owed));
+                }
+                self.seen(link, way, serial.steps()[4], (from, end), 0);
             }
             let Some(l) = super::link_of(&mut self.links, link) else { return };
             if wake != NEVER && l.lanes[way].call(wake) {
@@ -300,10 +292,16 @@ impl Fabric {
             return;
         };
         lane.credit -= 1;
-        let field = unit.field();
-        let (whole, gap) = (fc::frame(field), fc::gap(owed as u64));
+        let field = serial.field(unit);
+        let (whole, gap) = (serial.bytes(unit), serial.gap(owed as u64, accepted as u64));
+        // A status goes with the data before it.
+        let before = match unit {
+            Unit::Data(_) | Unit::Response if lane.open == Some(task) => 0,
+            _ => serial.opening(),
+        };
+        lane.open = matches!(unit, Unit::Data(_)).then_some(task);
         let counts = &mut lane.counts;
-        let r_rdys = fc::PRIMITIVE * owed as u64;
+        let answers = serial.answers(owed as u64, accepted as u64);
         match unit {
             Unit::Data(bytes) => {
                 counts.payload += bytes as u64;
@@ -313,11 +311,11 @@ impl Fabric {
             _ => counts.requests += whole,
         }
         counts.tlps += 1;
-        counts.gap += gap - r_rdys;
-        counts.control += r_rdys;
+        counts.gap += before + gap - answers;
+        counts.control += answers;
         counts.controls += owed as u64;
-        let (end, delay) = (lane.clock.time(lane.next + whole), lane.delay);
-        lane.next += whole + gap;
+        let (end, delay) = (lane.clock.time(lane.next + before + whole), lane.delay);
+        lane.next += before + whole + gap;
         lane.next_at = lane.clock.time(lane.next);
         let next_at = lane.next_at;
         match unit {
@@ -339,7 +337,10 @@ impl Fabric {
             }
         }
         let again = lane.call(next_at);
-        self.seen(link, way, unit.step(), (from, end), field);
+        if before > 0 {
+            l.lanes[1 - way].accepted += 1;
+        }
+        self.seen(link, way, step(&serial, unit), (from, end), field);
         self.plan_at(end + delay, Event::Frame(link, way as u8, unit, task));
         if owed > 0 {
             self.plan_at(next_at + delay, Event::Credit(link, 1 - way as u8, owed));

@@ -1,0 +1,137 @@
+//! The closed form of a solid-state drive: what a command asks of it, how long one takes by itself, and how long with others outstanding.
+//!
+//! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every program were full. The time of a
+//! command alone is the least: pages on different channels. With others outstanding, reads wait at channels and link as mean-value analysis has it (Reiser,
+//! Lavenberg: JACM 27, 1980, with the mean rest of a constant service), all of one kind and pages anywhere; writes share programs by halves: while
+//! one half of those outstanding is programmed, the other waits. Not in it: mixes of kinds.
+
+use super::storage::{Kind, Part};
+use crate::plan::storage::{Serial, Unit};
+use crate::scenario::keys::Ssd;
+use crate::scenario::quantity::Corner;
+
+/// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
+const PLACES: u64 = 64;
+/// Commands outstanding that waits are worked out for one by one.
+const MOST: u32 = 1024;
+
+/// Pages that a command has at least.
+fn pages(k: &Ssd, bytes: f64) -> f64 {
+    (bytes / k.page.typical.f64().max(1.0)).ceil().max(1.0)
+}
+
+/// What `count` commands ask of the drive of a number.
+pub(super) fn ask(k: &Ssd, corner: Corner, target: u32, kind: Kind, count: f64, add: &mut dyn FnMut(Part, f64, f64)) {
+    let n = |q: u32| q as f64;
+    add(Part::Controller(target), 1.0, count * k.command_time.at(corner).seconds());
+    if let Some(rate) = &k.rate {
+        add(Part::Target(target), rate.at(corner).bytes(), count * kind.bytes);
+    }
+    if kind.read {
+        let channels = n(k.channels.at(corner).get());
+        add(Part::Channels(target), channels, count * kind.bytes / k.channel_rate.at(corner).bytes());
+        let dies = channels * n(k.dies.at(corner).get());
+        add(Part::Dies(target), dies, count * pages(k, kind.bytes) * k.read_time.at(corner).seconds());
+    } else {
+        let program = k.program_time.at(corner).seconds() / n(k.stripe_pages.at(corner).get());
+        let each = pages(k, kind.bytes) * program + kind.bytes / k.stripe_rate.at(corner).bytes();
+        add(Part::Stripes(target), n(k.stripes.at(corner).get()), count * each);
+    }
+}
+
+/// Seconds of a byte of data on a link.
+fn per_byte(link: &Serial) -> f64 {
+    link.bytes(Unit::Data(link.frame as u32)) as f64 / link.frame.max(1) as f64 / link.rate.bytes()
+}
+
+/// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from its first data on the link until its
+/// status may go.
+pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, kind: Kind) -> f64 {
+    let wire = per_byte(link);
+    let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
+    let page = k.page.typical.f64();
+    if !kind.read {
+        let data = kind.bytes * wire;
+        if k.write_cache.typical {
+            return data.max(own);
+        }
+        let (intake, stripes) = (k.stripe_rate.at(corner).bytes(), k.stripes.at(corner).get() as f64);
+        let last = kind.bytes - (pages(k, kind.bytes) - 1.0) * page;
+        let first = kind.bytes.min(page);
+        let program = k.program_time.at(corner).seconds();
+        let least = (data + last / intake).max(first * wire + first / intake).max(kind.bytes / intake / stripes);
+        return (least + program).max(own);
+    }
+    let (sense, channel) = (k.read_time.at(corner).seconds(), k.channel_rate.at(corner).bytes());
+    let channels = k.channels.at(corner).get() as f64;
+    let all = kind.bytes / channel / channels;
+    if kind.bytes > page * PLACES as f64 {
+        return (sense + all.max(kind.bytes * wire)).max(own);
+    }
+    // Where commands begin in a page: multiples of what their step and the page have in common.
+    let (size, whole) = (kind.bytes.round() as u64, k.page.typical.0.max(1));
+    let common = gcd(kind.step.max(1), whole);
+    let n = (whole / common).clamp(1, PLACES);
+    let place = |i: u64| (whole / common * i / n) * common;
+    let sum: f64 = (0..n)
+        .map(|i| {
+            let (mut at, end) = (place(i), place(i) + size);
+            let (mut sent, mut most, mut moved) = (0.0_f64, 0.0_f64, 0.0);
+            while at < end {
+                let part = (end.min(at / whole * whole + whole) - at) as f64;
+                most = most.max(part);
+                moved += part;
+                let there = sense + (most / channel).max(moved / channel / channels);
+                sent = sent.max(there) + part * wire;
+                at += part as u64;
+            }
+            sent
+        })
+        .sum();
+    (sum / n as f64).max(own)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Seconds of one of `n` commands that are outstanding, when it would take so long by itself.
+pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, alone: f64) -> f64 {
+    let count = pages(k, kind.bytes);
+    if !kind.read {
+        if k.write_cache.typical {
+            return alone;
+        }
+        let (stripes, most) = (k.stripes.at(corner).get() as f64, k.stripe_pages.at(corner).get() as f64);
+        let each = n as f64 * count / stripes;
+        if each <= 1.0 {
+            return alone;
+        }
+        let together = (each / 2.0).clamp(1.0, most);
+        let one = kind.bytes / count / k.stripe_rate.at(corner).bytes();
+        let time = k.program_time.at(corner).seconds() + together * one;
+        return alone.max(each / together * time);
+    }
+    // Pages that a command touches on average, and how much longer the last of several waits than one.
+    let step = gcd(kind.step.max(1), k.page.typical.0.max(1)) as f64;
+    let touched = 1.0 + (kind.bytes - step).max(0.0) / k.page.typical.f64();
+    let last = (1..=touched.round() as u64).take(PLACES as usize).map(|i| 1.0 / i as f64).sum::<f64>();
+    let all = k.channels.at(corner).get() as f64;
+    // Commands that follow one another lie side by side: so many pages, and no more channels.
+    let channels = if kind.random > 0.0 { all } else { all.min(1.0 + n as f64 * kind.bytes / k.page.typical.f64()) };
+    let service = kind.bytes / touched / k.channel_rate.at(corner).bytes();
+    let wire = link.read(kind.bytes.round() as u64).to_initiator as f64 / link.rate.bytes();
+    let (mut at_channel, mut at_link, mut time) = (0.0_f64, 0.0_f64, alone);
+    let mut before = 0.0;
+    for i in 1..=n.min(MOST) {
+        // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
+        let (busy, used) = (before * touched * service / channels, before * wire);
+        let queue = before * touched * (at_channel + service) / channels;
+        let (waits, line) =
+            (service * (queue - busy / 2.0).max(0.0), wire * (before * (at_link + wire) - used / 2.0).max(0.0));
+        (at_channel, at_link) = (waits, line);
+        time = alone + last * waits + line;
+        before = i as f64 / time;
+    }
+    time.max(n as f64 / before.max(1e-300))
+}
