@@ -11,7 +11,7 @@ pub use write::write;
 
 use super::super::{Reading, beginning, lines, shown};
 use super::Setup;
-use crate::diagnostic::{Diagnostics, SourceId, nearest};
+use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, nearest};
 use std::iter::Peekable;
 
 /// Bytes of a set-up at most: 128 workers with 2048 targets take 40 MB, nobody has more than some 100 KB.
@@ -19,6 +19,9 @@ pub const MOST_BYTES: usize = 64 << 20;
 
 /// Faults after which a text is of another format. A set-up with an empty line between any two has some thousands.
 const MOST_FAULTS: usize = 20_000;
+
+/// Bytes of a line at most; names have some 100.
+const LONGEST: usize = 1 << 16;
 
 /// Reads a set-up. `tolerant` makes warnings of faults that leave something to go on with.
 pub fn read(diagnostics: &mut Diagnostics, source: SourceId, tolerant: bool) -> Option<Setup> {
@@ -260,6 +263,13 @@ impl<'t> Reader<'_, 't> {
 
     fn file(mut self) -> Option<Setup> {
         let mut setup = Setup::default();
+        if let Some((at, long)) = lines(self.text).find(|(_, l)| l.len() > LONGEST) {
+            // Nobody wants to see that line.
+            let message = format!("a line of {} bytes, from byte {at} on", long.len());
+            let hint = "no set-up of Iometer has such lines: is it a text?";
+            self.reading.list.push(Diagnostic::error(None, message).hint(hint));
+            return None;
+        }
         let Some(first) = self.peek() else {
             self.reading.error(
                 (0, 0),

@@ -88,6 +88,7 @@ fn what_scripts_write_is_read_with_a_warning() {
     warned(&format!("{}x\n", whole(SPECS)), "more behind the last line");
     warned(&whole(&SPECS.replace("'END access specifications\n", "")), "ACCESS SPECIFICATIONS has no end");
     warned(&whole(&format!("'Worker\n\tW\n{SPECS}")), "no section begins here");
+    assert!(with(&"x".repeat(100_000), true).1.contains("a line of 100000 bytes"));
 }
 
 const WORKER: &str = "'MANAGER LIST ===\n'Manager ID, manager name\n\t7,HOST, the first\n'Manager network address\n\n'Worker\n\tW 1\n'Worker type\n\tDISK\n\
