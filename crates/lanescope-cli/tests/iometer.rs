@@ -192,3 +192,36 @@ fn what_is_no_set_up_is_refused() {
     let (_, said) = out(&["iometer", "--save", path(&target), &machine, path(&odd)], 0);
     assert!(said.contains("2 access specifications, 1 manager, 2 workers"), "{said}");
 }
+
+/// Two managers on two stations: one worker, whose messages go over Ethernet.
+#[test]
+fn network_workers_run_between_stations() {
+    let machine =
+        "[parts.n]\nis = \"station\"\ncount = 2\n[links.lan]\nbetween = [\"n.0\", \"n.1\"]\nethernet = \"10 Gb/s\"\n";
+    let (dir, machine) = folder(machine);
+    let setup = dir.path().join("net.icf");
+    let worker = "'Worker\n\tW\n'Worker type\n\tNETWORK,TCP\n'Default target settings for worker\n\
+        'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\t1,ENABLED,10,DISABLED,0\n\
+        'Local network interface\n\t10.0.0.1\n'End default target settings for worker\n'Assigned access specs\n\tDefault\n'End assigned access specs\n\
+        'Target assignments\n'Target\n\t10.0.0.2\n'Target type\n\tNETWORK,TCP\n'Target manager ID, manager name\n\t2,B\n'End target\n\
+        'End target assignments\n'End worker\n";
+    let managers = |worker: &str| {
+        format!(
+            "'MANAGER LIST ===\n'Manager ID, manager name\n\t1,A\n'Manager network address\n\t\n{worker}'End manager\n\
+             'Manager ID, manager name\n\t2,B\n'Manager network address\n\tb\n'End manager\n'END manager list\n"
+        )
+    };
+    std::fs::write(&setup, format!("Version 1.1.0 \n{}Version 1.1.0 \n", managers(worker))).expect("written");
+    let csv = dir.path().join("net.csv");
+    let args = ["iometer", path(&setup), &machine, "--csv", path(&csv)];
+    let (text, error) = out(&[&args[..], &SHORT].concat(), 0);
+    assert!(text.contains("Default"), "{text}{error}");
+    let text = std::fs::read_to_string(&csv).expect("results");
+    assert!(text.contains("\r\nNETWORK,A:10.0.0.1 >> B:10.0.0.2,,,,,"), "{text}");
+    let row = text.lines().find(|l| l.starts_with("WORKER,")).expect("a worker");
+    let cells: Vec<&str> = row.split(',').collect();
+    let number = |i: usize| cells[i].parse::<f64>().expect("a number");
+    // Transactions and connections per second, transactions of a connection.
+    assert!(number(15) > 1000.0 && (number(15) / number(16) / 10.0 - 1.0).abs() < 0.05, "{row}");
+    assert_eq!(cells[35], "10");
+}

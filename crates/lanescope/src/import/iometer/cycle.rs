@@ -8,13 +8,15 @@ use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
 use crate::import::{Host, Machine, Test, shown};
 use crate::scenario::keys::{Line, MOST_OUTSTANDING};
 use crate::units::{Bytes, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 /// Tests of a set-up at most.
 pub const MOST_TESTS: usize = 10_000;
 /// Loads of workers in all tests together at most; one takes some 500 bytes of scenario.
 const MOST_LOADS: usize = 200_000;
+/// Bytes of all scenarios together at most.
+const MOST_TEXT: usize = 64 << 20;
 /// Names that a message lists.
 const SHOWN: usize = 12;
 
@@ -310,8 +312,10 @@ pub fn tests(
 
 /// Where managers and targets are.
 struct Mapping<'a> {
-    /// The host of each manager that runs.
+    /// The host of each manager whose disk workers run.
     hosts: Vec<Option<&'a Host>>,
+    /// The station of each manager whose network workers run, or that is at their other end.
+    stations: Vec<Option<&'a str>>,
     /// By manager and name of the target.
     volumes: HashMap<(usize, &'a str), &'a str>,
 }
@@ -335,14 +339,16 @@ fn laid(
         wrong.push(Diagnostic::error(setup.managers[0].place.0, "no worker has anything to do").hint(hint));
         return None;
     }
-    if let Some(l) = loads().find(|l| worker_of(l).kind != WorkerKind::Disk) {
+    if let Some(l) = loads().find(|l| worker_of(l).kind == WorkerKind::Vi) {
         let worker = worker_of(l);
         let message = format!("worker {} is of type {}", shown(&worker.name), worker.kind.token());
-        let hint = "network workers are read and written, but not run yet: take their targets out";
+        let hint = "there are networks with TCP; without targets it does not run";
         wrong.push(Diagnostic::error(worker.place.0, message).hint(hint));
         return None;
     }
-    if let Some(l) = loads().find(|l| worker_of(l).transactions_per_connection.is_some()) {
+    let reopens =
+        |l: &&Load| worker_of(l).kind == WorkerKind::Disk && worker_of(l).transactions_per_connection.is_some();
+    if let Some(l) = loads().find(reopens) {
         let worker = worker_of(l);
         let message = format!("worker {} opens its disks anew after some transactions", shown(&worker.name));
         wrong.push(Diagnostic::warning(worker.place.0, message).hint("that takes no time here"));
@@ -351,16 +357,18 @@ fn laid(
     let run = run(setup, wrong);
     let builtin = Spec::builtin();
     let mut all = Vec::with_capacity(steps.len());
+    let mut letters = 0;
     for step in &steps {
         let mut text = String::new();
         let mut workers: Vec<Active> = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         for load in &step.loads {
             let worker = worker_of(load);
-            let (Some(spec), Some(host)) = (spec_of(setup, worker, step.spec, &builtin), mapping.hosts[load.manager])
-            else {
-                continue;
+            let from = match worker.kind {
+                WorkerKind::Disk => mapping.hosts[load.manager].map(|h| h.name.as_str()),
+                _ => mapping.stations[load.manager],
             };
+            let (Some(spec), Some(from)) = (spec_of(setup, worker, step.spec, &builtin), from) else { continue };
             let targets = &worker.targets[..load.targets];
             let volume = |t: &Target| mapping.volumes.get(&(load.manager, t.name.as_str())).map(|v| (*v).to_owned());
             let active = Active {
@@ -369,13 +377,19 @@ fn laid(
                 spec: spec.name.clone(),
                 volumes: targets.iter().filter_map(volume).collect(),
             };
-            flow(&mut text, &setup.managers[load.manager].name, worker, &host.name, spec, &active);
+            flow(&mut text, &setup.managers[load.manager].name, worker, from, spec, &active);
             if !names.contains(&spec.name.as_str()) && names.len() < SHOWN {
                 names.push(&spec.name);
             }
             workers.push(active);
         }
         text += &run;
+        letters += text.len();
+        if letters > MOST_TEXT {
+            let message = format!("the scenarios of {} tests are larger than {}", steps.len(), Bytes(MOST_TEXT as u64));
+            wrong.push(Diagnostic::error(None, message).hint("make the steps of its cycling larger"));
+            return None;
+        }
         let mut title = names.join(" + ");
         if !step.label.is_empty() {
             title = format!("{title}, {}", step.label);
@@ -437,11 +451,21 @@ fn flow(out: &mut String, manager: &str, worker: &Worker, host: &str, spec: &Spe
         [one] => writeln!(out, "to = {one}"),
         _ => writeln!(out, "to = [{}]", volumes.join(", ")),
     };
+    let network = worker.kind != WorkerKind::Disk;
+    let does = if network { "transact" } else { "io" };
     let lines: Vec<String> = spec.lines.iter().map(line).collect();
     let _ = match lines.as_slice() {
-        [one] => writeln!(out, "do = \"io\"\naccess = {one}"),
-        _ => writeln!(out, "do = \"io\"\naccess = [\n    {},\n]", lines.join(",\n    ")),
+        [one] => writeln!(out, "do = \"{does}\"\naccess = {one}"),
+        _ => writeln!(out, "do = \"{does}\"\naccess = [\n    {},\n]", lines.join(",\n    ")),
     };
+    if network {
+        // One at a time at each other end; a connection is opened anew behind so many.
+        if let Some(n) = worker.transactions_per_connection {
+            let _ = writeln!(out, "connections = {n}");
+        }
+        let _ = writeln!(out, "workers = 1\n");
+        return;
+    }
     let _ = writeln!(out, "outstanding = {}\nworkers = 1", active.load.outstanding);
     if worker.maximum_size > 0 {
         let _ = writeln!(out, "file = \"{}\"", Bytes(worker.maximum_size.saturating_mul(SECTOR)));
@@ -480,91 +504,83 @@ impl<'a> Mapping<'a> {
         loads: impl Iterator<Item = &'l Load>,
         wrong: &mut Vec<Diagnostic>,
     ) -> Option<Mapping<'a>> {
-        let mut runs: Vec<usize> = vec![0; setup.managers.len()];
         // The targets of each worker that are ever driven.
-        let mut driven: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut driven: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for l in loads {
-            runs[l.manager] += 1;
             let most = driven.entry((l.manager, l.worker)).or_default();
             *most = (*most).max(l.targets).min(MOST_TARGETS);
         }
-        let mut mapping = Mapping { hosts: vec![None; setup.managers.len()], volumes: HashMap::new() };
-        mapping.unknown(setup, machine, map, wrong);
-        let active: Vec<usize> = (0..runs.len()).filter(|&m| runs[m] > 0).collect();
-        mapping.find_hosts(setup, machine, map, &active, wrong)?;
-        for &m in &active {
-            let workers = setup.managers[m].workers.iter().enumerate();
-            let targets =
-                workers.flat_map(|(w, worker)| worker.targets.iter().take(driven.get(&(m, w)).copied().unwrap_or(0)));
+        // Those of disks and those of networks, by manager.
+        let mut targets: [BTreeMap<usize, Vec<(&Worker, &Target)>>; 2] = Default::default();
+        for (&(m, w), &n) in &driven {
+            let worker = &setup.managers[m].workers[w];
+            let own = targets[usize::from(worker.kind != WorkerKind::Disk)].entry(m).or_default();
+            own.extend(worker.targets.iter().take(n).map(|t| (worker, t)));
+        }
+        let [disks, networks] = targets;
+        unknown(setup, machine, map, wrong);
+        let mut mapping = Mapping { hosts: Vec::new(), stations: Vec::new(), volumes: HashMap::new() };
+        let active: Vec<usize> = disks.keys().copied().collect();
+        let names: Vec<&str> = machine.hosts.iter().map(|h| h.name.as_str()).collect();
+        let hosts = placed(setup, "host", &names, map, &active, wrong)?;
+        mapping.hosts = hosts.into_iter().map(|n| machine.hosts.iter().find(|h| Some(h.name.as_str()) == n)).collect();
+        for (m, targets) in disks {
             let mut known = HashSet::new();
-            let names: Vec<&Target> = targets.filter(|t| known.insert(t.name.as_str())).collect();
+            let names: Vec<&Target> =
+                targets.into_iter().map(|t| t.1).filter(|t| known.insert(t.name.as_str())).collect();
             mapping.find_volumes(setup, map, m, &names, wrong);
         }
+        mapping.find_stations(setup, machine, map, &networks, wrong)?;
         Some(mapping)
     }
 
-    /// Entries of the map that name nothing.
-    fn unknown(&self, setup: &Setup, machine: &Machine, map: &[(String, String)], wrong: &mut Vec<Diagnostic>) {
-        let targets =
-            || setup.managers.iter().flat_map(|m| &m.workers).flat_map(|w| &w.targets).map(|t| t.name.as_str());
-        let managers = || setup.managers.iter().map(|m| m.name.as_str());
-        let hosts = || machine.hosts.iter().map(|h| h.name.as_str());
-        let volumes = || machine.hosts.iter().flat_map(|h| &h.volumes).map(|v| v.name.as_str());
-        for (from, to) in map {
-            let message = if !targets().chain(managers()).any(|n| same(n, from)) {
-                let mut known = HashSet::new();
-                let all = targets().chain(managers()).filter(|n| known.insert(*n));
-                Some((
-                    format!("--map: the set-up has no target or manager {}", shown(from)),
-                    format!("there are {}", list(all)),
-                ))
-            } else if !hosts().chain(volumes()).any(|n| n == to) {
-                let near =
-                    nearest(to, volumes().chain(hosts())).map_or(String::new(), |n| format!("did you mean {n}? "));
-                let all = format!("{near}hosts: {}; volumes: {}", list(hosts()), list(volumes()));
-                Some((format!("--map: the machine has no volume or host {}", shown(to)), all))
-            } else {
-                None
-            };
-            wrong.extend(message.map(|(message, hint)| Diagnostic::error(None, message).hint(hint)));
-        }
-    }
-
-    fn find_hosts(
+    /// Stations of managers at both ends, and which is behind each target.
+    fn find_stations(
         &mut self,
-        setup: &Setup,
+        setup: &'a Setup,
         machine: &'a Machine,
         map: &[(String, String)],
-        active: &[usize],
+        networks: &BTreeMap<usize, Vec<(&'a Worker, &'a Target)>>,
         wrong: &mut Vec<Diagnostic>,
     ) -> Option<()> {
-        let mut taken = HashSet::new();
-        for &m in active {
-            let name = &setup.managers[m].name;
-            let mapped = map.iter().filter(|(from, _)| same(name, from)).find_map(|(_, to)| host(machine, to));
-            let found = mapped.or_else(|| machine.hosts.iter().find(|h| h.name.eq_ignore_ascii_case(name)));
-            self.hosts[m] = found.inspect(|h| _ = taken.insert(h.name.as_str()));
-        }
-        // Who maps a manager to a host may mean that two share it.
-        let (free, shared): (Vec<&Host>, Vec<&Host>) =
-            machine.hosts.iter().partition(|h| !taken.contains(h.name.as_str()));
-        let mapped = |h: &&Host| map.iter().any(|(_, to)| *to == h.name);
-        let mut free = free.into_iter().chain(shared.into_iter().filter(mapped));
-        for &m in active.iter().filter(|&&m| setup.managers.get(m).is_some()) {
-            if self.hosts[m].is_none() {
-                self.hosts[m] = free.next();
-            }
-            if self.hosts[m].is_none() {
-                let manager = &setup.managers[m];
-                let message = format!("no host is left for manager {}", shown(&manager.name));
-                let hosts = list(machine.hosts.iter().map(|h| h.name.as_str()));
-                let hint = format!(
-                    "{} run; hosts of the machine with volumes: {hosts}; --map \"{}\"=HOST puts two on one",
-                    count(active.len(), "manager"),
-                    shown(&manager.name)
-                );
-                wrong.push(Diagnostic::error(manager.place.0, message).hint(hint));
+        let other = |t: &Target| {
+            let (id, name) = t.manager.as_ref()?;
+            let managers = || setup.managers.iter();
+            managers().position(|m| m.name == *name && m.id == *id).or_else(|| managers().position(|m| m.name == *name))
+        };
+        let mut active: Vec<usize> = networks.keys().copied().collect();
+        for (_, target) in networks.values().flatten() {
+            let Some(m) = other(target) else {
+                let message = format!("network target {} is on no manager of the set-up", shown(&target.name));
+                let hint = "'Target manager ID, manager name says on which";
+                wrong.push(Diagnostic::error(target.place.0, message).hint(hint));
                 return None;
+            };
+            active.push(m);
+        }
+        active.sort_unstable();
+        active.dedup();
+        let names: Vec<&str> = machine.stations.iter().map(String::as_str).collect();
+        self.stations = placed(setup, "station", &names, map, &active, wrong)?;
+        for (&m, targets) in networks {
+            let mut taken: HashSet<(*const Worker, &str)> = HashSet::new();
+            for (worker, target) in targets {
+                let station = other(target).and_then(|o| self.stations[o]);
+                let station = station.filter(|s| Some(*s) != self.stations[m]);
+                let Some(station) = station else {
+                    let message =
+                        format!("network target {} is on the machine of its own manager", shown(&target.name));
+                    let hint = "what a machine sends to itself crosses no network";
+                    wrong.push(Diagnostic::error(target.place.0, message).hint(hint));
+                    return None;
+                };
+                if !taken.insert((std::ptr::from_ref(*worker), station)) {
+                    let message = format!("worker {} has two targets at station {station}", shown(&worker.name));
+                    let hint = "each other end is one station; give the second target to another worker";
+                    wrong.push(Diagnostic::error(target.place.0, message).hint(hint));
+                    return None;
+                }
+                self.volumes.insert((m, &target.name), station);
             }
         }
         Some(())
@@ -625,9 +641,75 @@ impl<'a> Mapping<'a> {
     }
 }
 
-/// A host by its name, or by one of its volumes.
-fn host<'a>(machine: &'a Machine, name: &str) -> Option<&'a Host> {
-    machine.hosts.iter().find(|h| h.name == name)
+/// Entries of the map that name nothing.
+fn unknown(setup: &Setup, machine: &Machine, map: &[(String, String)], wrong: &mut Vec<Diagnostic>) {
+    let targets = || setup.managers.iter().flat_map(|m| &m.workers).flat_map(|w| &w.targets).map(|t| t.name.as_str());
+    let managers = || setup.managers.iter().map(|m| m.name.as_str());
+    let hosts = || machine.hosts.iter().map(|h| h.name.as_str());
+    let volumes = || machine.hosts.iter().flat_map(|h| &h.volumes).map(|v| v.name.as_str());
+    let stations = || machine.stations.iter().map(String::as_str);
+    for (from, to) in map {
+        let message = if !targets().chain(managers()).any(|n| same(n, from)) {
+            let mut known = HashSet::new();
+            let all = targets().chain(managers()).filter(|n| known.insert(*n));
+            Some((
+                format!("--map: the set-up has no target or manager {}", shown(from)),
+                format!("there are {}", list(all)),
+            ))
+        } else if !hosts().chain(volumes()).chain(stations()).any(|n| n == to) {
+            let near = nearest(to, volumes().chain(hosts())).map_or(String::new(), |n| format!("did you mean {n}? "));
+            let mut all = format!("{near}hosts: {}; volumes: {}", list(hosts()), list(volumes()));
+            if !machine.stations.is_empty() {
+                all += &format!("; stations: {}", list(stations()));
+            }
+            Some((format!("--map: the machine has no volume or host {}", shown(to)), all))
+        } else {
+            None
+        };
+        wrong.extend(message.map(|(message, hint)| Diagnostic::error(None, message).hint(hint)));
+    }
+}
+
+/// The host or station of each manager that is active: as mapped, by name, or in order.
+fn placed<'a>(
+    setup: &Setup,
+    what: &str,
+    all: &[&'a str],
+    map: &[(String, String)],
+    active: &[usize],
+    wrong: &mut Vec<Diagnostic>,
+) -> Option<Vec<Option<&'a str>>> {
+    let mut places = vec![None; setup.managers.len()];
+    let named = |name: &str| all.iter().find(|n| n.eq_ignore_ascii_case(name)).copied();
+    for &m in active {
+        let name = &setup.managers[m].name;
+        let mapped = map.iter().filter(|(from, _)| same(name, from)).find_map(|(_, to)| named(to));
+        places[m] = mapped.or_else(|| named(name));
+    }
+    let taken: HashSet<&str> = places.iter().flatten().copied().collect();
+    // Who maps a manager to a host may mean that two share it.
+    let mapped = |n: &&str| map.iter().any(|(_, to)| *to == **n);
+    let (free, shared): (Vec<&str>, Vec<&str>) = all.iter().partition(|n| !taken.contains(**n));
+    let mut free = free.into_iter().chain(shared.into_iter().filter(mapped));
+    for &m in active {
+        if places[m].is_none() {
+            places[m] = free.next();
+        }
+        if places[m].is_none() {
+            let manager = &setup.managers[m];
+            let message = format!("no {what} is left for manager {}", shown(&manager.name));
+            let hint = format!(
+                "{} run; the machine has {what}s: {}; --map \"{}\"={} puts two on one",
+                count(active.len(), "manager"),
+                list(all.iter().copied()),
+                shown(&manager.name),
+                what.to_uppercase()
+            );
+            wrong.push(Diagnostic::error(manager.place.0, message).hint(hint));
+            return None;
+        }
+    }
+    Some(places)
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl<'t> Line<'t> {
         self.text.starts_with('\'')
     }
 
-    /// `'	hours      minutes    seconds`: words for people, above a value.
+    /// `'  hours minutes seconds`: words for people, above a value.
     fn is_heading(self) -> bool {
         self.text.strip_prefix('\'').is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
     }
@@ -246,7 +246,7 @@ impl<'t> Reader<'_, 't> {
                 let near = nearest(line.text, known.iter().copied());
                 let hint = near.map_or(format!("{what} has {}", known.join("; ")), |n| format!("did you mean {n}?"));
                 let message = format!("{what} has no {}", shown(line.text));
-                if what == "TEST SETUP" && self.date < 1999_02_17 {
+                if what == "TEST SETUP" && self.date < 19_990_217 {
                     // Iometer itself passed over them then.
                     self.reading.warning(self.last, message, hint);
                     self.stopped = self.reading.enough();

@@ -127,7 +127,8 @@ fn made(plan: &Plan, name: &str, own: &[&IoFlow], nth: usize) -> Result<Worker, 
     }
     let first = own[0];
     let whole = own.iter().all(|f| f.range.0 + f.start.0 >= storage.capacity(f.volume));
-    if first.start.0 % SECTOR != 0 || !whole && first.range.0 % SECTOR != 0 {
+    let sectors = |bytes: u64| bytes.is_multiple_of(SECTOR);
+    if !sectors(first.start.0) || (!whole && !sectors(first.range.0)) {
         return Err(format!("{name}: flow {} begins or ends within a sector of {SECTOR} B", first.name));
     }
     let target = |f: &&IoFlow| Target {
@@ -148,7 +149,7 @@ fn made(plan: &Plan, name: &str, own: &[&IoFlow], nth: usize) -> Result<Worker, 
 
 /// The name of a flow's access specification, which is put into the set-up where it is not there yet.
 fn spec(setup: &mut Setup, name: &str, flow: &IoFlow, several: bool) -> Result<String, String> {
-    let whole = |l: &Line| [l.share, l.read, l.random].iter().all(|p| p % 100 == 0) && l.delay.fs() % MS == 0;
+    let whole = |l: &Line| [l.share, l.read, l.random].iter().all(|p| p % 100 == 0) && l.delay.fs().is_multiple_of(MS);
     if let Some(l) = flow.lines.iter().find(|l| !whole(l)) {
         let delay = if l.delay > Time::ZERO { format!(" and a delay of {}", l.delay) } else { String::new() };
         let [share, read, random] = [l.share, l.read, l.random].map(|p| f64::from(p) / 100.0);

@@ -286,3 +286,41 @@ fn endless_and_very_long_tests_are_said() {
     assert!(said.contains("tests of 119280 s"), "{said}");
     assert!(found.expect("a test")[0].test.text.contains("for = \"18000 s\""));
 }
+
+#[test]
+fn network_workers_become_transactions() {
+    let mut s = setup(&[&[1], &[1]], cycling(TestType::Normal));
+    let network = |s: &mut Setup, m: usize, other: (u32, &str)| {
+        let w = &mut s.managers[m].workers[0];
+        (w.kind, w.transactions_per_connection) = (WorkerKind::Tcp, Some(5));
+        w.targets[0].kind = WorkerKind::Tcp;
+        w.targets[0].manager = Some((other.0, other.1.to_owned()));
+    };
+    network(&mut s, 0, (2, "M2"));
+    let mut m = machine(&[("h", &["a"])]);
+    m.stations = vec!["x".into(), "m1".into()];
+    let (found, said) = laid_out(&s, &m, &[]);
+    let test = &found.expect(&said)[0];
+    assert_eq!(
+        test.test.text,
+        "# M1, W1: Default\n[flows.m1-w1]\nfrom = \"m1\"\nto = \"x\"\ndo = \"transact\"\n\
+         access = { size = \"2 KiB\", share = \"100 %\", read = \"67 %\", random = \"100 %\", align = \"2 KiB\" }\n\
+         connections = 5\nworkers = 1\n\n# M2, W1: Default\n[flows.m2-w1]\nfrom = \"h\"\nto = \"a\"\ndo = \"io\"\n\
+         access = { size = \"2 KiB\", share = \"100 %\", read = \"67 %\", random = \"100 %\", align = \"2 KiB\" }\n\
+         outstanding = 3\nworkers = 1\n\n[run]\nfor = \"5 s\"\nwarmup = \"0 ns\"\n"
+    );
+    assert_eq!((test.workers[0].load.outstanding, test.workers[0].volumes.as_slice()), (1, &["x".to_owned()][..]));
+    let said = |s: &Setup, m: &Machine, map: &[(&str, &str)]| laid_out(s, m, map).1;
+    let one = Machine { stations: vec!["m1".into()], ..m.clone() };
+    assert!(said(&s, &one, &[]).contains("no station is left for manager M2"), "{}", said(&s, &one, &[]));
+    assert!(said(&s, &one, &[("M2", "m1")]).contains("on the machine of its own manager"));
+    let mut loop_back = s.clone();
+    network(&mut loop_back, 0, (1, "M1"));
+    assert!(said(&loop_back, &m, &[]).contains("on the machine of its own manager"));
+    let mut nowhere = s.clone();
+    nowhere.managers[0].workers[0].targets[0].manager = None;
+    assert!(said(&nowhere, &m, &[]).contains("on no manager of the set-up"));
+    let mut vi = s.clone();
+    vi.managers[0].workers[0].kind = WorkerKind::Vi;
+    assert!(said(&vi, &m, &[]).contains("NETWORK,VI"));
+}

@@ -46,7 +46,7 @@ const OLD_SPEC_NAME: &str = "'Access specification name";
 const SPEC_LINES: &str = "'size,% of size,% reads,% random,delay,burst,align,reply";
 const OLD_SPEC_LINES: &str = "'size, % of size, % reads, % random, delay, burst";
 /// From this version on, specifications have names and eight fields.
-const NAMED_SPECS: u64 = 1998_05_21;
+const NAMED_SPECS: u64 = 19_980_521;
 
 const MANAGER: &str = "'Manager ID, manager name";
 const ADDRESS: &str = "'Manager network address";
@@ -161,7 +161,7 @@ impl<'t> Reader<'_, 't> {
             let Some(key) = TEST_KEYS.into_iter().find(|k| line.is(k) || (*k == RAMP_UP && line.begins(RAMP_UP)))
             else {
                 if line.is(OLD_WORKERS) {
-                    if me.date >= 1999_02_17 {
+                    if me.date >= 19_990_217 {
                         me.fault(
                             line,
                             format!("{OLD_WORKERS} is of before 1999"),

@@ -158,7 +158,7 @@ fn odd_names_are_written_so_that_they_can_be_read() {
 
 #[test]
 fn versions_compare_as_iometer_compares_them() {
-    assert_eq!((date("2008.06.18"), date("1998-02-01"), date("2006.07.27-rc1")), (2008_06_18, 1998_02_01, 2006_07_27));
+    assert_eq!((date("2008.06.18"), date("1998-02-01"), date("2006.07.27-rc1")), (20_080_618, 19_980_201, 20_060_727));
     assert_eq!((date("1.1.0"), date("1.1.0-rc1")), (u64::MAX, u64::MAX));
     assert_eq!(
         (version("Version 1.1.0-rc1"), version("VERSION\t2008.06.18"), version("Version"), version("Versions 1")),
