@@ -44,7 +44,8 @@ fn a_job_file_runs_and_says_what_binds() {
         "seq: (groupid=1)",
         "  IO depths    : ",
         "bound by",
-        "flows.seq: I/Os outstanding",
+        "parts.host: worker 0",
+        "links.fc.1 toward hba: slots",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

@@ -399,8 +399,9 @@ fn every_key_of_a_real_file_is_in_ours_with_its_type() {
         for (path, kinds) in &real {
             assert_eq!(own.get(path), Some(kinds), "{name}: {path}");
         }
-        // What is more in ours: who made it.
-        let more: Vec<_> = own.keys().filter(|p| !real.contains_key(*p)).collect();
+        // What is more in ours: who made it. A direction in which a real job had no I/Os has what the other one has.
+        let known = |p: &String| real.contains_key(p) || real.contains_key(&p.replace("/write/", "/read/"));
+        let more: Vec<_> = own.keys().filter(|p| !known(p)).collect();
         assert_eq!(more, ["/lanescope"], "{name}");
         // Keys stand in fio's order.
         let order = |text: &str| {

@@ -297,7 +297,7 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
         start = 0;
     }
     let room = least - start;
-    let size = job.size.map(|s| of(s)).filter(|n| *n > 0);
+    let size = job.size.map(of).filter(|n| *n > 0);
     let largest = job.sizes.iter().flatten().map(|s| s.0).max().unwrap_or(0);
     if let Some(size) = size.filter(|n| *n > room) {
         warn(
@@ -311,7 +311,7 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let to = if let [one] = &to[..] { one.clone() } else { format!("[{}]", to.join(", ")) };
     let files = on.len() as u32;
     let depth = job.depth.div_ceil(files);
-    if job.depth % files != 0 {
+    if !job.depth.is_multiple_of(files) {
         let what =
             format!("job {}: {} I/Os outstanding are {depth} at each of its {files} volumes", job.name, job.depth);
         warn(what, "fio counts them together, and goes from file to file");

@@ -74,7 +74,7 @@ pub(super) const S: u64 = 1_000_000 * US;
 
 /// `read,write[,trim]`: one value holds for all, an empty one leaves what was.
 pub(super) fn sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2]> {
-    let mut parts = text.split(',').map(str::trim);
+    let mut parts = Some(text).filter(|t| !t.trim().is_empty())?.split(',').map(str::trim);
     let one = |part: &str| if part.is_empty() { Some(None) } else { read(part).map(Some) };
     let first = one(parts.next()?)?;
     let second = match parts.next() {
@@ -169,6 +169,6 @@ mod tests {
             (read("4,8"), read("4,"), read(",8,")),
             (Some([Some(4), Some(8)]), Some([Some(4), None]), Some([None, Some(8)]))
         );
-        assert_eq!((read("4,8,x"), read("1,2,3,4"), read("x")), (None, None, None));
+        assert_eq!((read("4,8,x"), read("1,2,3,4"), read("x"), read("")), (None, None, None, None));
     }
 }
