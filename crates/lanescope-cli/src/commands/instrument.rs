@@ -28,7 +28,7 @@ use std::sync::mpsc;
 pub(crate) struct On {
     /// The machine: a scenario, whose own flows are left out, or a platform of the library
     pub(crate) machine: String,
-    /// Override a value of the machine: parts.drive.latency="20 us" (may be repeated)
+    /// Override a value of the machine, or of a flow that --show prints: parts.drive.latency="20 us" (may be repeated)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) sets: Vec<String>,
     /// Leave the simulation out
@@ -54,7 +54,9 @@ impl On {
     /// Hosts and volumes of the machine. What is wrong with it has been said when there is none.
     pub(crate) fn machine(&self) -> Result<Machine, u8> {
         if self.is_file() {
-            let scenario = Scenario { file: self.machine.clone(), sets: self.sets.clone(), json: false, csv: false };
+            // The flows that are overridden are those of the tests.
+            let sets = self.sets.iter().filter(|s| !s.trim_start().starts_with("flows.")).cloned().collect();
+            let scenario = Scenario { file: self.machine.clone(), sets, json: false, csv: false };
             return super::answer::load(&scenario).map(|(plan, _)| plan.machine());
         }
         let mut diagnostics = Diagnostics::default();

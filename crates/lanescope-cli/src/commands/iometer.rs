@@ -17,7 +17,7 @@ use lanescope::scenario::keys::Line;
 use lanescope::sim::{Run, Step};
 use lanescope::units::{Time, digits, human_time};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -89,6 +89,9 @@ pub(crate) struct Iometer {
     /// Write the set-up, or a set-up made of scenarios, to this file in the form of Iometer 1.1.0, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "map"])]
     save: Option<PathBuf>,
+    /// With --save of one scenario: an access specification in the place of its own, NAME={ size = "4 KiB", read = "67 %" } (may be repeated)
+    #[arg(long, value_name = "NAME=LINES", requires = "save")]
+    access: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -614,13 +617,17 @@ fn saved(a: &Iometer) -> Told<u8> {
     let Some(path) = &a.save else { return Ok(ANSWERED) };
     let is_scenario = |f: &String| Path::new(f).extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
     let setup = if is_scenario(&a.setup) {
-        let files: Vec<&String> = std::iter::once(&a.setup).chain(&a.machine).collect();
         let mut plans: Vec<(String, Plan)> = Vec::new();
-        for file in files {
-            let scenario = Scenario { file: file.clone(), sets: a.sets.clone(), json: false, csv: false };
-            let (plan, _) = super::answer::load(&scenario).map_err(|_| None)?;
+        for file in std::iter::once(&a.setup).chain(&a.machine) {
+            let plan = planned(a, file, &[])?;
             let stem = Path::new(file).file_stem().map_or(file.clone(), |s| s.to_string_lossy().into_owned());
             plans.push((if plan.title.trim().is_empty() { stem } else { plan.title.clone() }, plan));
+        }
+        if !a.access.is_empty() {
+            let [(_, plan)] = plans.as_slice() else {
+                return Err(Some("--access takes the place of one scenario's own: give one".into()));
+            };
+            plans = specified(a, plan)?;
         }
         let named: Vec<(String, &Plan)> = plans.iter().map(|(n, p)| (n.clone(), p)).collect();
         save::setup(&named)?
@@ -640,6 +647,26 @@ fn saved(a: &Iometer) -> Told<u8> {
         many(workers, "worker")
     );
     Ok(ANSWERED)
+}
+
+/// A scenario's plan, with more laid over it than all scenarios have.
+fn planned(a: &Iometer, file: &str, more: &[String]) -> Told<Plan> {
+    let sets = a.sets.iter().chain(more).cloned().collect();
+    let scenario = Scenario { file: file.to_owned(), sets, json: false, csv: false };
+    super::answer::load(&scenario).map(|(plan, _)| plan).map_err(|_| None)
+}
+
+/// The one scenario once for each access specification of `--access`, which all its workers run.
+fn specified(a: &Iometer, plan: &Plan) -> Told<Vec<(String, Plan)>> {
+    let groups: BTreeSet<&str> = plan.storage.flows.iter().map(|f| f.group.as_str()).collect();
+    let one = |text: &String| {
+        let (name, lines) = text
+            .split_once('=')
+            .ok_or_else(|| format!("--access {text}: it is a name, = and lines: small='{{ size = \"4 KiB\" }}'"))?;
+        let more: Vec<String> = groups.iter().map(|g| format!("flows.{g}.access={lines}")).collect();
+        Ok((name.trim().to_owned(), planned(a, &a.setup, &more)?))
+    };
+    a.access.iter().map(one).collect()
 }
 
 #[cfg(test)]

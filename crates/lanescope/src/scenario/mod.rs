@@ -7,6 +7,7 @@ mod check;
 mod fabric;
 pub mod keys;
 mod parts;
+mod platform;
 pub mod quantity;
 pub mod schema;
 mod sort;
@@ -284,6 +285,9 @@ impl PartKeys {
     }
 }
 
+/// Platforms below one another, at most.
+const MOST_PLATFORMS: usize = 8;
+
 const ROOT: [&str; 8] = ["title", "about", "kind", "platform", "parts", "links", "flows", "run"];
 
 /// Reads a scenario text with `sets` (`path=value`) laid over it. `None` when there is any error; all are in `diagnostics`.
@@ -309,21 +313,19 @@ pub fn read(
         root.put(&set.keys, set.node);
     }
     let mut shelf = Shelf { resolver, known: HashMap::new() };
-    if let Some(platform) = root.take("platform") {
-        let mut base = shelf.include(diagnostics, &platform, "platform")?;
-        if let Some(inner) = base.take("platform") {
-            let d = Diagnostic::error(inner.key, "a platform cannot be made of another platform");
-            diagnostics.push(d.hint("write its parts and links out"));
+    // A machine may stand on a platform, and a load on the machine.
+    let mut above = Vec::new();
+    while let Some(platform) = root.take("platform") {
+        if above.len() == MOST_PLATFORMS {
+            let d = Diagnostic::error(platform.span, format!("more than {MOST_PLATFORMS} platforms below one another"));
+            diagnostics.push(d.hint("does one of them name itself? write its parts and links out"));
             return None;
         }
-        base.take("kind");
-        base.take("about");
-        // Whoever brings a load of their own does not mean the platform's.
-        if root.get("flows").is_some() {
-            base.take("flows");
-        }
-        base.overlay(root, 2);
-        root = base;
+        above.push(root);
+        root = shelf.include(diagnostics, &platform, "platform")?;
+    }
+    for over in above.into_iter().rev() {
+        root = platform::lay(root, over);
     }
     for set in rest {
         lay_set(diagnostics, &mut root, set);

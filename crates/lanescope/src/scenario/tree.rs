@@ -68,7 +68,8 @@ impl Table {
         self.0.iter().find(|(k, _)| k == key).map(|(_, n)| n)
     }
 
-    fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    /// The same, to change.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.0.iter_mut().find(|(k, _)| k == key).map(|(_, n)| n)
     }
 
