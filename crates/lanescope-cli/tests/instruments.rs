@@ -206,7 +206,11 @@ fn real_results_find_their_answers() {
         let (text, _) = out(&["compare", &fixtures.join(name).to_string_lossy(), &machine, "--estimate", "--json"], 0);
         let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let all = beside["rows"].as_array().expect("rows");
-        assert!(all.len() == rows || rows == 0 && all.len() > 500 && all.len() % 11 == 0, "{name}: {}", all.len());
+        assert!(
+            all.len() == rows || rows == 0 && all.len() > 500 && all.len().is_multiple_of(11),
+            "{name}: {}",
+            all.len()
+        );
         assert!(all.iter().all(|r| r["estimate"].as_f64().is_some_and(|v| v > 0.0)), "{name}");
     }
     // What is not 64 MiB large has no answer.

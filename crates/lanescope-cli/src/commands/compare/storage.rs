@@ -49,16 +49,19 @@ fn said<T>(diagnostics: &Diagnostics, found: Option<T>) -> Result<T, u8> {
     found.ok_or(WRONG)
 }
 
+/// A number of I/Os: its name, what it is of, how it is found.
+type Value = (&'static str, Quantity, fn(&Ios) -> f64);
+
 /// Rows of the I/Os of one direction, or of both: how many, how much, how long.
 fn rows(name: &str, side: &str, real: Ios, came: &Came, of: impl Fn(&[Ios; 2]) -> Ios) -> Vec<Row> {
     let (estimate, simulated) = (of(&came.estimate), came.simulated.as_ref().map(of));
     let by = came.bound_by().words();
-    let values: [(&str, Quantity, fn(&Ios) -> f64); 3] = [
+    let values: [Value; 3] = [
         ("IOPS", Quantity::PerSecond, |i| i.per_second),
         ("rate", Quantity::Rate, |i| i.rate),
         ("mean time", Quantity::Time, |i| i.latency),
     ];
-    let row = |(what, quantity, value): (&str, Quantity, fn(&Ios) -> f64)| {
+    let row = |(what, quantity, value): Value| {
         let what = format!("{side} {what}").trim_start().to_owned();
         Row::new(
             (name, what, quantity),
