@@ -124,7 +124,7 @@ fn rates_and_starts() {
 #[test]
 fn lists_of_targets() {
     let to = |list: &str| broken("to = \"ram\"", &format!("to = {list}"));
-    has(&to("[]"), &["has no target", "disks, RAM disks and arrays"]);
+    has(&to("[]"), &["has no target", "disks, SSDs, RAM disks and arrays"]);
     has(&to("[\"ram\", \"rma\"]"), &["there is no part \"rma\"", "did you mean ram?"]);
     has(&to("[\"ram\", 3]"), &["a name in quotes"]);
     has(&to("[\"disk.1\", \"ram\", \"disk.*\"]"), &["disk.1 is named twice", "outstanding"]);
