@@ -99,7 +99,7 @@ impl<'a> Counted<'a> {
             let means: f64 = managers.values().map(|(sum, number)| sum / number).sum();
             sums.cpu = Some(means / managers.len() as f64 * 100.0);
         }
-        sums
+        sums.timed()
     }
 
     /// The same of one target of one worker, by their places in the test.
@@ -107,14 +107,15 @@ impl<'a> Counted<'a> {
         let mut sums = Sums { time: self.time, ..Sums::default() };
         let volume = &self.test.workers[worker].volumes[target];
         self.workers[worker].0.iter().filter(|c| c.target == *volume).for_each(|c| sums.add(c));
-        sums
+        sums.timed()
     }
 }
 
 /// What some workers did together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// How long was counted, s.
+    /// How long it took, s: of the time as large a part as those counted are of all that ended in it. I/Os under way when counting began are not counted,
+    /// as in Iometer, whose tests are long enough for that not to show; a run that ends as soon as its means are known would show a few per cent too little.
     pub time: f64,
     /// Reads.
     pub reads: IoSide,
@@ -128,6 +129,8 @@ pub struct Sums {
     pub bins: [u64; 21],
     /// Share of processors that worked, %; none of targets.
     pub cpu: Option<f64>,
+    /// I/Os that ended in the time, counted or not.
+    ended: u64,
 }
 
 impl Sums {
@@ -138,6 +141,16 @@ impl Sums {
         self.transactions = self.transactions.plus(&c.transactions);
         self.connections = self.connections.plus(&c.connections);
         self.bins.iter_mut().zip(c.bins).for_each(|(sum, n)| *sum += n);
+        self.ended += c.ended;
+    }
+
+    /// The same, with the time that those counted took.
+    fn timed(mut self) -> Sums {
+        let counted = self.ios().count;
+        if counted > 0 && self.ended > counted {
+            self.time *= counted as f64 / self.ended as f64;
+        }
+        self
     }
 
     /// Times of all I/Os.

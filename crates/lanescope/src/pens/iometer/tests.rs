@@ -44,6 +44,7 @@ fn example() -> (Setup, IometerTest, IoSeen) {
             transactions: times(reads + writes, 2e-3, 4e-3),
             connections: Times::default(),
             bins,
+            ended: reads + writes,
         }
     };
     let seen = IoSeen {
@@ -189,4 +190,16 @@ fn percentiles_are_edges_of_bins() {
     assert_eq!((spread.count, spread.histogram.len()), (100, 3));
     assert_eq!(spread.percentiles, [1.0, 1.0, 2.0, 2.0, 9.0, 9.0]);
     assert!(Spread::of([].into_iter()).percentiles.is_empty());
+}
+
+#[test]
+fn what_was_under_way_takes_its_share_of_the_time() {
+    let (_, test, mut seen) = example();
+    let before = Counted::new(&test, &[&seen]).sums(Who::Worker(1, 0));
+    assert_eq!((before.time, before.statistic(Statistic::Iops)), (2.0, Some(200.0)));
+    // A hundred more ended in the time, but began before: 400 of 500 took 4/5 of it.
+    seen.counts[3].ended += 100;
+    let after = Counted::new(&test, &[&seen]).sums(Who::Worker(1, 0));
+    assert_eq!((after.time, after.statistic(Statistic::Iops)), (1.6, Some(250.0)));
+    assert_eq!(after.statistic(Statistic::Cpu), before.statistic(Statistic::Cpu));
 }

@@ -236,6 +236,7 @@ impl Fabric {
         f.tally.finish(born, now);
         f.print = tally::print(f.print, born, now);
         f.stages.add(&io.marks, now);
+        f.counts.ended += 1;
         if born >= self.counting {
             f.counts.add(io.read, io.size, now - born, &self.edges);
             let _ = self.latencies[f.group as usize][usize::from(!io.read)].record((now - born) / 1000);
