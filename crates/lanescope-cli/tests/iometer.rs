@@ -225,3 +225,39 @@ fn network_workers_run_between_stations() {
     assert!(number(15) > 1000.0 && (number(15) / number(16) / 10.0 - 1.0).abs() < 0.05, "{row}");
     assert_eq!(cells[35], "10");
 }
+
+/// The access specifications of the switch's study, in the order of its rows.
+const SWITCH: [&str; 4] = [
+    "seqread={ size = \"2 MiB\", read = \"100 %\" }",
+    "seqwrite={ size = \"2 MiB\", read = \"0 %\" }",
+    "mix={ size = \"2 MiB\", read = \"67 %\" }",
+    "random={ size = \"2 MiB\", read = \"50 %\", random = \"100 %\" }",
+];
+
+#[test]
+fn the_set_up_of_the_switch_study_is_what_the_program_writes_and_runs() {
+    let study = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/pes16t4g2");
+    let file = |name: &str| study.join(name).to_string_lossy().into_owned();
+    let dir = tempfile::tempdir().expect("a folder");
+    let written = dir.path().join("iometer.icf").to_string_lossy().into_owned();
+    let (machine, kept) = (file("iometer-without.toml"), file("iometer.icf"));
+    let mut args = vec!["iometer", "--save", &written, &machine];
+    SWITCH.iter().for_each(|access| args.extend(["--access", access]));
+    out(&args, 0);
+    let text = |name: &str| std::fs::read_to_string(name).expect("a set-up");
+    assert_eq!(text(&written), text(&kept), "studies/pes16t4g2/iometer.icf is no longer what is written");
+    // What an I/O costs the worker is the machine's, so the tests are those of the study's rows.
+    let (shown, _) = out(&["iometer", &kept, &machine, "--show", "--tests", "1"], 0);
+    assert!(shown.contains("size = \"2 MiB\"") && shown.contains("max_time = \"15 s\""), "{shown}");
+    let (json, _) = out(&["iometer", &kept, &machine, "--estimate", "--json"], 0);
+    let tests: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    for (i, sets) in SWITCH.iter().enumerate() {
+        let access = sets.split_once('=').expect("a name").1;
+        let set = format!("flows.io.access={access}");
+        let (json, _) = out(&["estimate", &machine, "--set", &set, "--json"], 0);
+        let row: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        let share = row["flows"][0]["share"]["typical"].as_f64().expect("a share") / 8e6;
+        let mb = tests[i]["rows"][0]["statistics"]["Total MBs per Second (Decimal)"].as_f64().expect("a rate");
+        assert!((mb / share - 1.0).abs() < 1e-9, "{sets}: {mb} and {share} MB/s");
+    }
+}

@@ -1,4 +1,4 @@
-//! The pages are tests: each `toml file=NAME` block becomes a file, each `$ lanescope …` of a `console` block is run beside it, and its output
+//! The pages are tests: each block with `file=NAME` becomes a file, each `$ lanescope …` of a `console` block is run beside it, and its output
 //! must be what the page shows. `LANESCOPE_PAGES=write cargo test --test pages` writes the outputs into the pages.
 
 use std::path::Path;
@@ -18,8 +18,8 @@ fn render(page: &str) -> String {
             block.push(inner);
         }
         match info.split_whitespace().collect::<Vec<_>>().as_slice() {
-            ["toml", name, ..] => {
-                let file = dir.path().join(name.strip_prefix("file=").expect("file=NAME"));
+            [_, name, ..] if name.starts_with("file=") => {
+                let file = dir.path().join(name.trim_start_matches("file="));
                 std::fs::write(file, block.join("\n") + "\n").expect("written");
                 out.extend(block.iter().map(|l| format!("{l}\n")));
             }
