@@ -114,8 +114,8 @@ impl<'a> Counted<'a> {
 /// What some workers did together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// How long it took, s: of the time as large a part as those counted are of all that ended in it. I/Os under way when counting began are not counted,
-    /// as in Iometer, whose tests are long enough for that not to show; a run that ends as soon as its means are known would show a few per cent too little.
+    /// How long it took, s: of the time as large a part as the bytes counted are of all that moved in it. I/Os under way at either end are not counted, as in
+    /// Iometer, whose tests are long enough for that not to show; a run that ends as soon as its means are known would show a few per cent too little.
     pub time: f64,
     /// Reads.
     pub reads: IoSide,
@@ -129,8 +129,8 @@ pub struct Sums {
     pub bins: [u64; 21],
     /// Share of processors that worked, %; none of targets.
     pub cpu: Option<f64>,
-    /// I/Os that ended in the time, counted or not.
-    ended: u64,
+    /// Bytes that moved in the time, counted or not.
+    moved: u64,
 }
 
 impl Sums {
@@ -141,14 +141,14 @@ impl Sums {
         self.transactions = self.transactions.plus(&c.transactions);
         self.connections = self.connections.plus(&c.connections);
         self.bins.iter_mut().zip(c.bins).for_each(|(sum, n)| *sum += n);
-        self.ended += c.ended;
+        self.moved += c.moved;
     }
 
     /// The same, with the time that those counted took.
     fn timed(mut self) -> Sums {
-        let counted = self.ios().count;
-        if counted > 0 && self.ended > counted {
-            self.time *= counted as f64 / self.ended as f64;
+        let counted = self.reads.bytes + self.writes.bytes;
+        if counted > 0 && self.moved > counted {
+            self.time *= counted as f64 / self.moved as f64;
         }
         self
     }

@@ -54,9 +54,9 @@ pub struct IoCounts {
     pub connections: Times,
     /// I/Os of both directions by latency, between [`BIN_EDGES`].
     pub bins: [u64; 21],
-    /// I/Os that have ended in the time, those among them that began before it and are not counted.
+    /// Bytes that have come to their place in the time, with those of I/Os that began before it or have not ended.
     #[serde(default)]
-    pub ended: u64,
+    pub moved: u64,
 }
 
 /// All that an instrument may ask for at a moment: cumulative since the counting began.

@@ -44,7 +44,7 @@ fn example() -> (Setup, IometerTest, IoSeen) {
             transactions: times(reads + writes, 2e-3, 4e-3),
             connections: Times::default(),
             bins,
-            ended: reads + writes,
+            moved: (reads + writes) * 1_000_000,
         }
     };
     let seen = IoSeen {
@@ -197,8 +197,8 @@ fn what_was_under_way_takes_its_share_of_the_time() {
     let (_, test, mut seen) = example();
     let before = Counted::new(&test, &[&seen]).sums(Who::Worker(1, 0));
     assert_eq!((before.time, before.statistic(Statistic::Iops)), (2.0, Some(200.0)));
-    // A hundred more ended in the time, but began before: 400 of 500 took 4/5 of it.
-    seen.counts[3].ended += 100;
+    // A hundred more moved in the time, but began before or have not ended: 400 of 500 took 4/5 of it.
+    seen.counts[3].moved += 100_000_000;
     let after = Counted::new(&test, &[&seen]).sums(Who::Worker(1, 0));
     assert_eq!((after.time, after.statistic(Statistic::Iops)), (1.6, Some(250.0)));
     assert_eq!(after.statistic(Statistic::Cpu), before.statistic(Statistic::Cpu));

@@ -63,14 +63,14 @@ pub(in crate::sim) struct Counts {
     pub(in crate::sim) transactions: Sums,
     pub(in crate::sim) connections: Sums,
     bins: [u64; 21],
-    /// All that ended, counted or not.
-    pub(in crate::sim) ended: u64,
+    /// Bytes that have come to their place, of I/Os that are counted or not.
+    pub(in crate::sim) moved: u64,
 }
 
 impl Counts {
     pub(in crate::sim) const fn new() -> Counts {
         const NONE: Sums = Sums { count: 0, sum: 0, squares: 0, min: 0, max: 0, recent: 0 };
-        Counts { bytes: [0; 2], times: [NONE; 2], transactions: NONE, connections: NONE, bins: [0; 21], ended: 0 }
+        Counts { bytes: [0; 2], times: [NONE; 2], transactions: NONE, connections: NONE, bins: [0; 21], moved: 0 }
     }
 
     /// An I/O is done after so long.
@@ -92,8 +92,8 @@ impl Counts {
         latest.transactions = self.transactions.update(&mut before.transactions);
         latest.connections = self.connections.update(&mut before.connections);
         latest.bins.iter_mut().zip(before.bins).for_each(|(now, then)| *now -= then);
-        latest.ended -= before.ended;
-        (before.bytes, before.bins, before.ended) = (self.bytes, self.bins, self.ended);
+        latest.moved -= before.moved;
+        (before.bytes, before.bins, before.moved) = (self.bytes, self.bins, self.moved);
         latest
     }
 
@@ -109,7 +109,7 @@ impl Counts {
             transactions: self.transactions.times(),
             connections: self.connections.times(),
             bins: self.bins,
-            ended: self.ended,
+            moved: self.moved,
         }
     }
 }

@@ -217,7 +217,9 @@ impl Fabric {
         let i = &mut self.ios.all[io as usize];
         i.left -= bytes;
         i.marks[4] = now;
-        self.flows[i.flow as usize].tally.bytes += bytes;
+        let f = &mut self.flows[i.flow as usize];
+        f.tally.bytes += bytes;
+        f.counts.moved += bytes;
     }
 
     /// An I/O's status is in host memory: its worker has to see it.
@@ -236,7 +238,6 @@ impl Fabric {
         f.tally.finish(born, now);
         f.print = tally::print(f.print, born, now);
         f.stages.add(&io.marks, now);
-        f.counts.ended += 1;
         if born >= self.counting {
             f.counts.add(io.read, io.size, now - born, &self.edges);
             let _ = self.latencies[f.group as usize][usize::from(!io.read)].record((now - born) / 1000);
