@@ -99,7 +99,10 @@ fn bars_move_keys_choose_and_results_are_left_behind() {
     let (icf, csv) = (path("s.icf"), path("r.csv"));
     out(&["iometer", "--save", &icf, &machine], 0);
     let mut t = Terminal::run(&["iometer", &icf, &machine, "--full", "--live=0.02s", "--csv", &csv]);
-    let first = t.until("the first update", |s| value(s, ">1 Total I/Os per Second").is_some_and(|v| v > 0.0));
+    // A picture comes in pieces, from top to bottom: it is there when its last line is.
+    let whole = |s: &str| s.contains("what is finished is kept");
+    let is = |s: &str| whole(s) && value(s, ">1 Total I/Os per Second").is_some_and(|v| v > 0.0);
+    let first = t.until("the first update", is);
     assert!(first.contains("6 Total Error Count") && first.contains("since the start of the test"), "{first}");
     assert!(first.contains("% CPU Utilization (total)") && first.contains("of 100.00 %"), "{first}");
     let counted = |s: &str| s.lines().nth(1).map(str::to_owned);
@@ -115,14 +118,17 @@ fn bars_move_keys_choose_and_results_are_left_behind() {
     t.until("the last update", |s| s.contains("since the last update, every 100 ms"));
     // While it is paused, nothing moves.
     t.press(" ");
-    let held = t.until("the pause", |s| s.contains(", paused"));
+    t.until("the pause", |s| s.contains(", paused"));
+    std::thread::sleep(Duration::from_millis(300));
+    let held = t.text();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(t.text(), held);
     t.press(" ");
     t.until("it goes on", |s| !s.contains("paused") && counted(s) != counted(&held));
     t.press("q");
-    let last = t.until("the results", |s| s.contains("stopped: 1 of 1 tests") && s.contains("tests appended to"));
-    assert!(!last.contains(">3") && last.contains("IOps"), "the display is gone: {last}");
+    let over = |s: &str| s.contains("stopped: 1 of 1 tests") && s.contains("tests appended to") && s.contains("IOps");
+    let last = t.until("the results", over);
+    assert!(!last.contains(">3"), "the display is gone: {last}");
     assert_eq!(t.child.wait().expect("it ends").exit_code(), 1, "cut short");
     let results = std::fs::read_to_string(&csv).expect("results");
     assert!(results.contains("\nWORKER,Worker 1,") && results.contains("\nDISK,drive.1,"), "{results}");
