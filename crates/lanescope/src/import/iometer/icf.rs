@@ -329,7 +329,8 @@ impl<'t> Reader<'_, 't> {
                 _ => self.managers(&mut setup.managers),
             }
         }
-        if !seen.contains(&true) {
+        // A section of which nothing could be read is as good as none.
+        if setup.test.is_none() && setup.display.is_none() && setup.specs.is_empty() && setup.managers.is_empty() {
             let hint =
                 "a set-up of Iometer has sections 'TEST SETUP, 'RESULTS DISPLAY, 'ACCESS SPECIFICATIONS, 'MANAGER LIST";
             self.reading.error(beginning(self.text, 0), "no section of a set-up of Iometer", hint);
