@@ -106,7 +106,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
     /// Of storage: the volume that a file, a target or a job of the result stands for: --map /dev/sda=drive.0 (may be repeated). Without it they have the volumes in order
-    #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = super::fio::pair, conflicts_with = "flow")]
+    #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = super::instrument::pair, conflicts_with = "flow")]
     maps: Vec<(String, String)>,
     /// Print JSON
     #[arg(long)]
@@ -190,15 +190,15 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let table = import::instrument(&mut diagnostics, source);
     output::diagnostics(&diagnostics);
     let real = points(&table.ok_or(None)?);
-    let scenario = Scenario { file: a.on.machine.clone(), sets: a.on.sets.clone(), json: a.json, csv: false };
+    let scenario = Scenario { file: a.on.machine.clone(), sets: a.on.how.sets.clone(), json: a.json, csv: false };
     let (mut plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
-    if a.on.full {
+    if a.on.how.full {
         plan.stop = plan.stop.whole();
     }
-    plan.stop.seed = a.on.seed.unwrap_or(plan.stop.seed);
+    plan.stop.seed = a.on.how.seed.unwrap_or(plan.stop.seed);
     let chosen = chosen(&plan, a.flow.as_deref())?;
     let mut report = estimate(&plan, &diagnostics);
-    if !a.on.estimate {
+    if !a.on.how.estimate {
         let _ = simulate::listen();
         match simulate::quietly(&plan, plan.stop.seed, &mut diagnostics) {
             Some(simulation) => report = report.with(simulation),
@@ -245,7 +245,7 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
         }
     }
     output::print(&out);
-    let complete = a.on.estimate || report.simulation.is_some();
+    let complete = a.on.how.estimate || report.simulation.is_some();
     Ok(if complete { ANSWERED } else { NO_VALUE })
 }
 

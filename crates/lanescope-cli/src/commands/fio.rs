@@ -1,6 +1,6 @@
 //! `fio`: a job file on a simulated machine, and its results in fio's own form.
 
-use super::instrument::{Answered, On};
+use super::instrument::{self, Answered, On};
 use crate::{ANSWERED, WRONG, input, output};
 use clap::{Args, ValueEnum};
 use lanescope::diagnostic::Diagnostics;
@@ -43,7 +43,7 @@ pub(crate) struct Fio {
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The volume that a file of the jobs stands for, by its name, its folder or a job's name: --map /dev/sda=drive.0 (may be repeated). Without it the files have the volumes in order
-    #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = pair)]
+    #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = instrument::pair)]
     maps: Vec<(String, String)>,
     /// Pass over options that fio does not have
     #[arg(long)]
@@ -54,13 +54,6 @@ pub(crate) struct Fio {
     /// Print the reports of all runs as JSON
     #[arg(long, conflicts_with = "output_format")]
     json: bool,
-}
-
-/// `name=value`.
-pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
-    // A device's name may have a sign of equality, a volume's has none.
-    let (name, volume) = text.rsplit_once('=').filter(|p| !p.0.is_empty() && !p.1.is_empty()).ok_or("FILE=VOLUME")?;
-    Ok((name.to_owned(), volume.to_owned()))
 }
 
 /// A run as JSON.
@@ -102,13 +95,13 @@ fn read(a: &Fio, diagnostics: &mut Diagnostics) -> Result<JobFile, u8> {
 }
 
 fn answer(a: &Fio) -> Result<u8, u8> {
-    if a.on.estimate && a.output_format != Form::Normal {
+    if a.on.how.estimate && a.output_format != Form::Normal {
         return Err(wrong("--estimate counts no I/Os, and fio's JSON is what was counted; --json has the estimate"));
     }
     let mut diagnostics = Diagnostics::default();
     let file = read(a, &mut diagnostics)?;
     let machine = a.on.machine()?;
-    let runs = fio::runs(&mut diagnostics, &file, &machine, &a.maps, a.on.full);
+    let runs = fio::runs(&mut diagnostics, &file, &machine, &a.maps, a.on.how.full);
     output::diagnostics(&diagnostics);
     let runs = runs.ok_or(WRONG)?;
     if a.show {

@@ -28,6 +28,13 @@ use std::sync::mpsc;
 pub(crate) struct On {
     /// The machine: a scenario, whose own flows are left out, or a platform of the library
     pub(crate) machine: String,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// How tests are answered.
+#[derive(Args, Clone)]
+pub(crate) struct How {
     /// Override a value of the machine, or of a flow that --show prints: parts.drive.latency="20 us" (may be repeated)
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) sets: Vec<String>,
@@ -40,6 +47,16 @@ pub(crate) struct On {
     /// Start of all random numbers
     #[arg(long)]
     pub(crate) seed: Option<u32>,
+}
+
+/// `--map NAME=VOLUME`: a name of an instrument's file, and what it stands for here.
+pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
+    // A device's name may have a sign of equality, a volume's has none.
+    let (name, volume) = text.rsplit_once('=').map(|(n, v)| (n.trim(), v.trim())).unwrap_or_default();
+    match name.is_empty() || volume.is_empty() {
+        true => Err("it is a name, = and a volume: \"Pliant LS300S P10\"=ssd.0".into()),
+        false => Ok((name.to_owned(), volume.to_owned())),
+    }
 }
 
 /// A test that was worked out and, unless that was left out or cannot be, simulated.
@@ -55,7 +72,7 @@ impl On {
     pub(crate) fn machine(&self) -> Result<Machine, u8> {
         if self.is_file() {
             // The flows that are overridden are those of the tests.
-            let sets = self.sets.iter().filter(|s| !s.trim_start().starts_with("flows.")).cloned().collect();
+            let sets = self.how.sets.iter().filter(|s| !s.trim_start().starts_with("flows.")).cloned().collect();
             let scenario = Scenario { file: self.machine.clone(), sets, json: false, csv: false };
             return super::answer::load(&scenario).map(|(plan, _)| plan.machine());
         }
@@ -84,12 +101,12 @@ impl On {
         // Nobody has written this text, so a message names the test; no path may hide in the name.
         let name = format!("test {}", test.title.replace(['/', '\\'], " "));
         let included = Included { name, text: self.scenario(test), author: Author::User };
-        let mut plan = lanescope::plan(diagnostics, included, &self.sets, &Files)?;
-        if self.full {
+        let mut plan = lanescope::plan(diagnostics, included, &self.how.sets, &Files)?;
+        if self.how.full {
             // An instrument counts from the end of its ramp; without one, from the start.
             plan.stop = Stop { warmup: plan.stop.warmup.or(Some(Time::ZERO)), ..plan.stop.whole() };
         }
-        if let Some(seed) = self.seed {
+        if let Some(seed) = self.how.seed {
             plan.stop.seed = seed;
         }
         Some(plan)
@@ -192,13 +209,13 @@ impl On {
         simulate: impl FnOnce(&Plan, &mut Diagnostics) -> Option<Simulation>,
     ) -> (Answered, Vec<String>) {
         let mut report = estimate(&plan, &diagnostics);
-        if !self.estimate
+        if !self.how.estimate
             && let Some(s) = simulate(&plan, &mut diagnostics)
         {
             report = report.with(s);
             return (Answered { plan, report }, Vec::new());
         }
-        let wrong = diagnostics.sorted().into_iter().filter(|d| d.severity == Severity::Error && !self.estimate);
+        let wrong = diagnostics.sorted().into_iter().filter(|d| d.severity == Severity::Error && !self.how.estimate);
         let why = wrong.map(|d| d.message.clone()).collect();
         (Answered { plan, report }, why)
     }

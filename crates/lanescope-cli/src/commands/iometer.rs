@@ -1,6 +1,6 @@
 //! `iometer`: a set-up of Iometer run on a simulated machine, its results in Iometer's own form, and set-ups written.
 
-use super::instrument::{Answered, On, Watched};
+use super::instrument::{self, Answered, How, On, Watched};
 use super::live::{Live, View};
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, output};
 use clap::{Args, ValueEnum};
@@ -57,22 +57,22 @@ pub(crate) struct Iometer {
     #[arg(long)]
     tolerant: bool,
     /// Put a target on a volume, or a manager on a host: "Pliant LS300S P10"=ssd.0 (may be repeated). Without it, names count, then the order
-    #[arg(long = "map", value_name = "NAME=VOLUME")]
-    map: Vec<String>,
+    #[arg(long = "map", value_name = "NAME=VOLUME", value_parser = instrument::pair)]
+    maps: Vec<(String, String)>,
     /// Append the results to this file, as Iometer does
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "estimate")]
     csv: Option<PathBuf>,
     /// Columns of the results
     #[arg(long, value_name = "56|80", default_value = "80", requires = "csv")]
     columns: Columns,
     /// Write percentiles of latencies to this CSV file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "estimate")]
     percentiles: Option<PathBuf>,
     /// Write the whole distribution of latencies to this CSV file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "estimate")]
     histogram: Option<PathBuf>,
     /// Write a time series to this CSV file: the statistics of each --step, of all managers, each manager and each worker. Tests then run one by one
-    #[arg(long, value_name = "FILE", requires = "step")]
+    #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "estimate")]
     series: Option<PathBuf>,
     /// Time between the rows of --series, e.g. "100 ms"
     #[arg(long, value_name = "TIME", requires = "series")]
@@ -86,8 +86,8 @@ pub(crate) struct Iometer {
     /// Print the scenario of each test, and run none
     #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series", "json"])]
     show: bool,
-    /// Write the set-up, or a set-up made of scenarios, to this file in the form of Iometer 1.1.0, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "map"])]
+    /// Write the set-up, or a set-up made of scenarios with --set laid over them, to this file in the form of Iometer 1.1.0, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "maps"])]
     save: Option<PathBuf>,
     /// With --save of one scenario: an access specification in the place of its own, NAME={ size = "4 KiB", read = "67 %" } (may be repeated)
     #[arg(long, value_name = "NAME=LINES", requires = "save")]
@@ -95,18 +95,8 @@ pub(crate) struct Iometer {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Override a value of the machine, or with --save of the scenarios: parts.drive.latency="20 us" (may be repeated)
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<String>,
-    /// Leave the simulation out
-    #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series"])]
-    estimate: bool,
-    /// Simulate the whole of each test's time, however many packets that takes
-    #[arg(long, conflicts_with = "estimate")]
-    full: bool,
-    /// Start of all random numbers
-    #[arg(long)]
-    seed: Option<u32>,
+    #[command(flatten)]
+    how: How,
 }
 
 /// An error with nothing to say has been told.
@@ -140,17 +130,6 @@ fn read(a: &Iometer) -> Told<(Setup, String)> {
     setup.map(|s| (s, text)).ok_or(None)
 }
 
-/// `A=B` as two names. Names of targets may have an = in them: the last one counts.
-fn pairs(map: &[String]) -> Told<Vec<(String, String)>> {
-    let pair = |m: &String| {
-        let (from, to) = m
-            .rsplit_once('=')
-            .ok_or_else(|| format!("--map {m}: it is a name, = and a volume: \"Pliant LS300S P10\"=ssd.0"))?;
-        Ok((from.trim().to_owned(), to.trim().to_owned()))
-    };
-    map.iter().map(pair).collect::<Result<_, String>>().map_err(Some)
-}
-
 /// The numbers of `1-8,12`, from 0.
 fn chosen(list: Option<&str>, all: usize) -> Told<Vec<usize>> {
     let Some(list) = list else { return Ok((0..all).collect()) };
@@ -175,13 +154,13 @@ fn run(a: &Iometer) -> Told<u8> {
     let [machine] = a.machine.as_slice() else {
         return Err(Some("iometer takes a set-up and a machine: lanescope iometer SETUP.icf MACHINE.toml".into()));
     };
-    let on = On { machine: machine.clone(), sets: a.sets.clone(), estimate: a.estimate, full: a.full, seed: a.seed };
+    let on = On { machine: machine.clone(), how: a.how.clone() };
     let (setup, text) = read(a)?;
     let machine: Machine = on.machine().map_err(|_| None)?;
     let mut diagnostics = Diagnostics::default();
     // The places of messages are in the text of the set-up.
     diagnostics.add_source(a.setup.clone(), text);
-    let all = tests(&mut diagnostics, &setup, &machine, &pairs(&a.map)?);
+    let all = tests(&mut diagnostics, &setup, &machine, &a.maps);
     output::diagnostics(&diagnostics);
     let all = all.ok_or(None)?;
     let numbers = chosen(a.tests.as_deref(), all.len())?;
@@ -651,7 +630,7 @@ fn saved(a: &Iometer) -> Told<u8> {
 
 /// A scenario's plan, with more laid over it than all scenarios have.
 fn planned(a: &Iometer, file: &str, more: &[String]) -> Told<Plan> {
-    let sets = a.sets.iter().chain(more).cloned().collect();
+    let sets = a.how.sets.iter().chain(more).cloned().collect();
     let scenario = Scenario { file: file.to_owned(), sets, json: false, csv: false };
     super::answer::load(&scenario).map(|(plan, _)| plan).map_err(|_| None)
 }

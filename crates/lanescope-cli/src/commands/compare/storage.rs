@@ -1,7 +1,7 @@
 //! Results of instruments of storage: the load is in the result itself, and runs on the machine.
 
 use super::super::fio as jobs;
-use super::super::instrument::{Answered, On};
+use super::super::instrument::Answered;
 use super::super::iozone::{climb, place};
 use super::{Compare, Kind, LEFT_OUT};
 use crate::{NO_VALUE, WRONG, output};
@@ -92,7 +92,7 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
     let mut none = |_: &str| Err("the result says all that is known".to_owned());
     let file = fio::job::read(&mut d, source, true, &mut none);
     let machine = a.on.machine()?;
-    let runs = file.as_ref().and_then(|f| fio::runs(&mut d, f, &machine, &a.maps, a.on.full));
+    let runs = file.as_ref().and_then(|f| fio::runs(&mut d, f, &machine, &a.maps, a.on.how.full));
     let runs = said(&d, runs)?;
     let tests: Vec<Test> = runs.iter().map(|r| r.test.clone()).collect();
     // By the place of their job, which is that of its entries.
@@ -226,17 +226,14 @@ fn setup(rows: &[CsvRow], specs: &[Spec]) -> Option<Setup> {
     })
 }
 
-/// The time of a test as `[run]`.
-fn length(on: &On, row: &CsvRow) -> String {
+/// The time of a test as `[run]`: as long as the real one took.
+fn length(row: &CsvRow) -> String {
     let (ios, rate) = (
         row.get(Column::Reads).unwrap_or(0.0) + row.get(Column::Writes).unwrap_or(0.0),
         row.get(Column::Iops).unwrap_or(0.0),
     );
     let seconds = if rate > 0.0 { (ios / rate).clamp(0.001, 18_000.0) } else { 60.0 };
-    match on.full {
-        true => format!("[run]\nfor = \"{seconds:.3} s\"\nwarmup = \"0 s\"\n"),
-        false => format!("[run]\nuntil = \"±1 %\"\nmax_time = \"{seconds:.3} s\"\n"),
-    }
+    format!("[run]\nuntil = \"±1 %\"\nmax_time = \"{seconds:.3} s\"\n")
 }
 
 fn of_iometer(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Result<(u8, Beside), u8> {
@@ -263,7 +260,7 @@ fn of_iometer(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> R
             };
             for one in found.into_iter().take(1) {
                 let flows = one.test.text.split("[run]").next().unwrap_or_default();
-                let text = format!("{flows}{}", length(&a.on, row));
+                let text = format!("{flows}{}", length(row));
                 behind.push((row, one.workers.iter().map(|w| w.flow.clone()).collect()));
                 let depth = row.get(Column::QueueDepth).unwrap_or(1.0);
                 tests.push(Test { title: format!("{}, {depth} outstanding", row.spec), text });
