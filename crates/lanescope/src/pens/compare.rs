@@ -101,6 +101,21 @@ pub struct Off {
     pub worst_bytes: Option<u64>,
 }
 
+impl Off {
+    /// Of deviations with their sizes; none without any.
+    fn of(all: impl Iterator<Item = (f64, Option<u64>)>) -> Option<Off> {
+        let all: Vec<(f64, Option<u64>)> = all.collect();
+        let (worst, worst_bytes) = all.iter().copied().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
+        let mean = all.iter().map(|o| o.0.abs()).sum::<f64>() / all.len() as f64;
+        Some(Off { rows: all.len(), mean, worst, worst_bytes })
+    }
+}
+
+/// How far an answer is off; none without one, or where the instrument printed 0.
+fn deviation(answer: Option<f64>, real: f64) -> Option<f64> {
+    answer.filter(|_| real > 0.0).map(|a| a / real - 1.0)
+}
+
 /// The points of an instrument's table: the time where it prints one (the mean over ranks where OSU prints only that), else the rate.
 pub fn points(table: &Table) -> Vec<Point> {
     let point = |name: &str, ranks: Option<u32>, row: &Row| {
@@ -155,7 +170,6 @@ pub fn compare(real: &[Point], estimate: &[Point], simulated: &[Point]) -> Compa
             if estimate.is_none() && simulated.is_none() {
                 continue;
             }
-            let off = |answer: Option<f64>| answer.filter(|_| p.value > 0.0).map(|a| a / p.value - 1.0);
             comparison.rows.push(Compared {
                 name: p.name.clone(),
                 ranks: p.ranks,
@@ -164,15 +178,16 @@ pub fn compare(real: &[Point], estimate: &[Point], simulated: &[Point]) -> Compa
                 real: p.value,
                 estimate,
                 simulated,
-                estimate_off: off(estimate),
-                simulated_off: off(simulated),
+                estimate_off: deviation(estimate, p.value),
+                simulated_off: deviation(simulated, p.value),
             });
         }
         let rows = &comparison.rows[first..];
         if rows.is_empty() {
             comparison.left_out.push(called(&head.name, head.ranks));
         } else {
-            let (estimate, simulated) = (worst(rows, |r| r.estimate_off), worst(rows, |r| r.simulated_off));
+            let off = |of: fn(&Compared) -> Option<f64>| Off::of(rows.iter().filter_map(|r| Some((of(r)?, r.bytes))));
+            let (estimate, simulated) = (off(|r| r.estimate_off), off(|r| r.simulated_off));
             comparison.parts.push(Part { name: head.name.clone(), ranks: head.ranks, estimate, simulated });
         }
     }
@@ -181,13 +196,6 @@ pub fn compare(real: &[Point], estimate: &[Point], simulated: &[Point]) -> Compa
 
 fn called(name: &str, ranks: Option<u32>) -> String {
     ranks.map_or(name.to_owned(), |n| format!("{name}, {n} ranks"))
-}
-
-fn worst(rows: &[Compared], off: impl Fn(&Compared) -> Option<f64>) -> Option<Off> {
-    let all: Vec<(f64, Option<u64>)> = rows.iter().filter_map(|r| Some((off(r)?, r.bytes))).collect();
-    let (worst, worst_bytes) = all.iter().copied().max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))?;
-    let mean = all.iter().map(|o| o.0.abs()).sum::<f64>() / all.len() as f64;
-    Some(Off { rows: all.len(), mean, worst, worst_bytes })
 }
 
 /// The comparison for a person: a block for each part, then how far off it is.

@@ -11,7 +11,7 @@ use crate::import::iometer::csv::{Block, Column, Form, Row, RowKind, TestResults
 use crate::import::iometer::{
     Active, Chart, IometerTest, Record, Setup, Spec, Statistic, TestSetup, Worker, WorkerKind, cycle,
 };
-use crate::result::{IoCounts, IoSeen, IoSide, Latencies, Report, SimulatedIos, Times};
+use crate::result::{IoCounts, IoSeen, IoSide, Latencies, Report, SimulatedIos, Times, lasted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -114,8 +114,7 @@ impl<'a> Counted<'a> {
 /// What some workers did together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// How long it took, s: of the time as large a part as the bytes counted are of all that moved in it. I/Os under way at either end are not counted, as in
-    /// Iometer, whose tests are long enough for that not to show; a run that ends as soon as its means are known would show a few per cent too little.
+    /// How long those counted took, s ([`lasted`]).
     pub time: f64,
     /// Reads.
     pub reads: IoSide,
@@ -146,10 +145,7 @@ impl Sums {
 
     /// The same, with the time that those counted took.
     fn timed(mut self) -> Sums {
-        let counted = self.reads.bytes + self.writes.bytes;
-        if counted > 0 && self.moved > counted {
-            self.time *= counted as f64 / self.moved as f64;
-        }
+        self.time = lasted(self.time, self.reads.bytes + self.writes.bytes, self.moved);
         self
     }
 

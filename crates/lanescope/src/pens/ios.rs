@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::plan::storage::IoFlow;
-use crate::result::{Binding, IoCounts, IoSide, Report, SimulatedIos, Times};
+use crate::result::{Binding, IoCounts, IoSide, Report, SimulatedIos, Times, lasted};
 use crate::scenario::keys::WHOLE;
 use serde::Serialize;
 
@@ -71,17 +71,18 @@ fn reads(flow: &IoFlow) -> (f64, f64) {
     (ios, read / ios)
 }
 
-/// What was done in the measured time, by direction: all I/Os that ended in it. Their directions, sizes and times are those of the I/Os that began in it too, which
-/// alone are counted one by one.
+/// What was done, by direction: rates and times of the I/Os counted.
 pub(super) fn done_by(ios: &SimulatedIos) -> [Ios; 2] {
     let sides = |of: fn(&IoCounts) -> &IoSide| {
         ios.seen.counts.iter().map(of).fold((0u64, Times::default()), |sum, s| (sum.0 + s.bytes, sum.1.plus(&s.times)))
     };
     let both = [sides(|c| &c.reads), sides(|c| &c.writes)];
-    let count = both.iter().map(|s| s.1.count).sum::<u64>().max(1) as f64;
-    both.map(|(bytes, times)| {
-        let per_second = ios.per_second * times.count as f64 / count;
-        Ios { per_second, rate: per_second * bytes as f64 / times.count.max(1) as f64, latency: times.mean() }
+    let time = lasted(ios.seen.time, both[0].0 + both[1].0, ios.seen.counts.iter().map(|c| c.moved).sum());
+    let per_second = |n: f64| if time > 0.0 { n / time } else { 0.0 };
+    both.map(|(bytes, times)| Ios {
+        per_second: per_second(times.count as f64),
+        rate: per_second(bytes as f64),
+        latency: times.mean(),
     })
 }
 

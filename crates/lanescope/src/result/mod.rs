@@ -13,7 +13,7 @@ pub mod timeline;
 
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
-pub use io::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times};
+pub use io::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times, lasted};
 pub use medium::{FRAMING, Medium};
 pub use programs::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
 pub(crate) use programs::{computing, share as time_share};

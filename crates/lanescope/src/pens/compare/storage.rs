@@ -1,6 +1,6 @@
 //! A real result of an instrument of storage beside what was worked out and simulated for the same load, row by row, with what binds each.
 
-use super::{Off, Paint, Quantity, percent, rounded, value};
+use super::{Off, Paint, Quantity, deviation, percent, rounded, value};
 use crate::units::digits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,8 +38,7 @@ impl Row {
         simulated: Option<f64>,
         bound_by: impl Into<String>,
     ) -> Row {
-        let off = |answer: Option<f64>| answer.filter(|_| real > 0.0).map(|a| a / real - 1.0);
-        let (estimate_off, simulated_off) = (off(estimate), off(simulated));
+        let (estimate_off, simulated_off) = (deviation(estimate, real), deviation(simulated, real));
         let (name, what, bound_by) = (name.into(), what.into(), bound_by.into());
         Row { name, what, quantity, real, estimate, simulated, estimate_off, simulated_off, bound_by }
     }
@@ -78,10 +77,7 @@ impl Beside {
                 continue;
             }
             let off = |of: fn(&Row) -> Option<f64>| {
-                let all: Vec<f64> = rows.iter().filter(|r| r.what == row.what).filter_map(of).collect();
-                let worst = all.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
-                let mean = all.iter().map(|o| o.abs()).sum::<f64>() / all.len() as f64;
-                Some(Off { rows: all.len(), mean, worst, worst_bytes: None })
+                Off::of(rows.iter().filter(|r| r.what == row.what).filter_map(|r| Some((of(r)?, None))))
             };
             let (estimate, simulated) = (off(|r| r.estimate_off), off(|r| r.simulated_off));
             parts.push(Part { what: row.what.clone(), estimate, simulated });
