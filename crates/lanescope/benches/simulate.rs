@@ -7,12 +7,15 @@
 //!
 //! `cargo bench --bench simulate` measures everything, `cargo bench --bench simulate -- reads` what has "reads" in its name.
 
+mod machine;
+
 use lanescope::diagnostic::Diagnostics;
 use lanescope::library::Library;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::kernel::{Agenda, NEVER, World};
 use lanescope::sim::{Run, Step, exponential};
+use machine::{cpu, median, pin};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use std::collections::VecDeque;
@@ -49,7 +52,7 @@ fn main() {
         }
     }
     let core = if pinned { "on core 1" } else { "on any core" };
-    println!("{}; CPU time {core}, medians of {ROUNDS} rounds, ours and theirs in turn\n", machine());
+    println!("{}; CPU time {core}, medians of {ROUNDS} rounds, ours and theirs in turn\n", machine::name());
     print(&rows);
     if rows.iter().any(|r| r.against.is_ns3()) {
         println!("\n{NS3_NOTE}");
@@ -233,35 +236,7 @@ fn print(rows: &[Row]) {
     }
 }
 
-// The machine.
-
-/// CPU seconds of this thread so far.
-fn cpu() -> f64 {
-    // The kernel brings the figure up to date when a thread yields.
-    std::thread::yield_now();
-    let used = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let used = used.and_then(|s| s.split(' ').next()?.parse::<f64>().ok());
-    used.map_or_else(wall, |ns| ns / 1e9)
-}
-
-/// Where there is no such figure, the time on the wall.
-fn wall() -> f64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0.0, |t| t.as_secs_f64())
-}
-
-/// Binds this process, and with it the peers, to core 1. Says whether that worked.
-fn pin() -> bool {
-    let me = std::process::id().to_string();
-    let done = Command::new("taskset").args(["-p", "-c", "1", &me]).output();
-    done.is_ok_and(|o| o.status.success())
-}
-
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
-    name.unwrap_or("a machine without a name").to_owned()
-}
+// Peers.
 
 /// Compiles a peer for this very machine.
 fn compile(name: &str) -> PathBuf {
@@ -299,12 +274,6 @@ fn output(program: &Path, args: &[&str], way: &str) -> String {
 fn field(line: &str, name: &str) -> f64 {
     let value = line.split_whitespace().find_map(|w| w.strip_prefix(name)).and_then(|v| v.parse().ok());
     value.unwrap_or_else(|| panic!("no {name} in {line}"))
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
 }
 
 // PCIe.

@@ -7,12 +7,15 @@
 //! `cargo bench --bench smpi` measures everything, `cargo bench --bench smpi -- ping` what has "ping" in its name. Exit code 1: a goal was missed. Without
 //! SMPI (`apt-get install simgrid libsimgrid-dev`) our side is measured alone, and ratios have no goal.
 
+mod machine;
+
 use lanescope::diagnostic::Diagnostics;
 use lanescope::library::Library;
 use lanescope::result::Ending;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
+use machine::{cpu, median, pin};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
     let core = if pinned { "core 1" } else { "any core" };
     println!(
         "{}, {core}. CPU seconds: medians; MB: the most of all rounds; goals are of \"lanescope\" against \"SMPI\".\n",
-        machine()
+        machine::name()
     );
     println!(
         "| load | rounds | lanescope, s | of it the run, s | estimate beside it, s | MB | SMPI, s | MB | lanescope ÷ SMPI | simulated: lanescope | SMPI | goals |"
@@ -259,39 +262,12 @@ impl Smpi {
     }
 }
 
-/// CPU seconds of this thread so far.
-fn cpu() -> f64 {
-    // The kernel brings the figure up to date when a thread yields.
-    std::thread::yield_now();
-    let used = std::fs::read_to_string("/proc/self/schedstat").expect("Linux tells CPU time");
-    used.split(' ').next().and_then(|s| s.parse::<f64>().ok()).expect("nanoseconds first") / 1e9
-}
-
 /// A line of this process's status, KiB.
 fn status(name: &str) -> Option<u64> {
     let all = std::fs::read_to_string("/proc/self/status").ok()?;
     all.lines().find_map(|l| l.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-/// Binds this process, and with it what it starts, to core 1. Says whether that worked.
-fn pin() -> bool {
-    let me = std::process::id().to_string();
-    let done = Command::new("taskset").args(["-p", "-c", "1", &me]).output();
-    done.is_ok_and(|o| o.status.success())
-}
-
-fn machine() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
-    name.unwrap_or("a machine without a name").to_owned()
-}
-
 fn field(line: &str, name: &str) -> Option<f64> {
     line.split_whitespace().find_map(|w| w.strip_prefix(name))?.parse().ok()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }

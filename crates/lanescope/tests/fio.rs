@@ -4,37 +4,14 @@
 
 mod common;
 
+use common::machine::{MACHINE, machine};
 use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::import::fio::{self, JobFile, Output, Run};
-use lanescope::import::{Host, Machine, Volume};
 use lanescope::pens;
 use lanescope::result::Simulation;
-use lanescope::units::Bytes;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// A host with two RAM disks of 1 GiB.
-const MACHINE: &str = r#"
-[parts.host]
-is = "root-complex"
-[parts.hba]
-is = "host-adapter"
-[parts.lun]
-is = "ram-disk"
-count = 2
-[links.slot]
-between = ["host", "hba"]
-pcie = "gen2 x8"
-[links.fc]
-between = ["hba", "lun.*"]
-fc = "8GFC"
-"#;
-
-fn machine() -> Machine {
-    let volume = |i: u32| Volume { name: format!("lun.{i}"), capacity: Bytes(1 << 30) };
-    Machine { hosts: vec![Host { name: "host".into(), volumes: vec![volume(0), volume(1)] }], ..Machine::default() }
-}
 
 fn fixtures() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/fio");

@@ -1,8 +1,12 @@
 //! Random trees through the estimate and the simulator: what must hold on every one of them.
 
 mod bodies;
+#[path = "common/choices.rs"]
+#[allow(dead_code, reason = "its trees are grown by bodies")]
+mod choices;
 
 use bodies::{invariants, plan, simulated, tree};
+use choices::runner;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
@@ -11,7 +15,7 @@ use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::Config;
 use std::cell::Cell;
 
 /// What was seen beside the laws: printed with `--nocapture`.
@@ -28,19 +32,10 @@ fn one_more(counter: &Cell<u32>) {
     counter.set(counter.get() + 1);
 }
 
-/// 256 cases, the same in every run; or other ones each time, as many as PROPTEST_CASES says.
-fn runner() -> TestRunner {
-    let config = Config { failure_persistence: None, ..Config::default() };
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    }
-}
-
 #[test]
 fn the_laws_hold_on_random_trees() {
     let seen = Seen::default();
-    let mut runner = runner();
+    let mut runner = runner(Config::default());
     let result = runner.run(&vec(any::<u8>(), 0..1500), |bytes| {
         let text = tree::grow(&bytes);
         let (plan, diagnostics) = plan(&text, &[]);
@@ -121,7 +116,7 @@ fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
 fn the_simulator_keeps_its_laws_on_random_trees() {
     let (refused, simulated, flows, told, packets) =
         (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
-    let mut runner = runner();
+    let mut runner = runner(Config::default());
     let result = runner.run(&vec(any::<u8>(), 0..1500), |bytes| {
         let text = simulable(&tree::grow(&bytes));
         let (Some(plan), diagnostics) = plan(&text, &[]) else { return Ok(()) };

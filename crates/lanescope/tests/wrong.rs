@@ -1,7 +1,7 @@
 //! What goes wrong on purpose: each mistake gives a message that points at its place.
 
 mod common;
-use common::{plan, wrong};
+use common::{has, plan, wrong};
 
 /// One link and one flow, right in all its parts; tests break it by replacing a piece.
 const GOOD: &str = r#"
@@ -23,12 +23,6 @@ size = "2 KiB"
 fn broken(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     wrong(&GOOD.replace(from, to), &[])
-}
-
-fn has(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is not in:\n{message}");
-    }
 }
 
 #[test]

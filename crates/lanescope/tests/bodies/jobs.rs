@@ -1,32 +1,10 @@
 //! Files of fio and of IOzone, from anywhere.
 
+use super::machine::{MACHINE, machine};
 use super::programs::read;
 use lanescope::diagnostic::Diagnostics;
-use lanescope::import::{Host, Machine, Volume, fio, iozone};
+use lanescope::import::{fio, iozone};
 use lanescope::pens::{self, Paint};
-use lanescope::units::Bytes;
-
-/// A host with two RAM disks, without a load.
-const MACHINE: &str = r#"
-[parts.host]
-is = "root-complex"
-[parts.hba]
-is = "host-adapter"
-[parts.lun]
-is = "ram-disk"
-count = 2
-[links.slot]
-between = ["host", "hba"]
-pcie = "gen2 x8"
-[links.fc]
-between = ["hba", "lun.*"]
-fc = "8GFC"
-"#;
-
-fn machine() -> Machine {
-    let volume = |i: u32| Volume { name: format!("lun.{i}"), capacity: Bytes(1 << 30) };
-    Machine { hosts: vec![Host { name: "host".into(), volumes: vec![volume(0), volume(1)] }], ..Machine::default() }
-}
 
 /// fio's job files; what is read becomes scenarios that can be read, too.
 pub fn fio_job(data: &[u8]) -> bool {

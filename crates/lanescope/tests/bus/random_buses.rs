@@ -1,6 +1,6 @@
 //! Random buses: what must hold on every one of them.
 
-use super::common::choices::Choices;
+use super::common::choices::{Choices, runner};
 use super::common::plan;
 use super::simulate_by;
 use lanescope::estimate::estimate;
@@ -9,7 +9,7 @@ use lanescope::result::{Ending, Report, Simulation};
 use lanescope::scenario::quantity::Corner;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
 const SPEEDS: [&str; 8] = [
@@ -117,11 +117,7 @@ fn bounded(plan: &Plan, s: &Simulation, report: &Report) -> u32 {
 
 #[test]
 fn the_laws_hold_on_random_buses() {
-    let config = Config { failure_persistence: None, ..Config::default() };
-    let mut runner = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    };
+    let mut runner = runner(Config::default());
     let (refused, simulated, flows, told) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
         let text = grow(&bytes);

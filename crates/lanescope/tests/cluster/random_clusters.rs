@@ -1,13 +1,13 @@
 //! Random clusters: what must hold on every one of them.
 
-use super::common::choices::Choices;
+use super::common::choices::{Choices, runner};
 use super::common::{flow, plan};
 use super::simulate_by;
 use lanescope::estimate::estimate;
 use lanescope::result::Simulation;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
 const SPEEDS: [&str; 8] = ["sdr 1x", "sdr 4x", "ddr 4x", "qdr 4x", "fdr 4x", "edr 4x", "hdr 2x", "hdr 4x"];
@@ -102,11 +102,7 @@ fn grow(bytes: &[u8]) -> String {
 
 #[test]
 fn the_laws_hold_on_random_clusters() {
-    let config = Config { failure_persistence: None, ..Config::default() };
-    let mut runner = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    };
+    let mut runner = runner(Config::default());
     let (planned, refused, far) = (Cell::new(0), Cell::new(0), Cell::new(0.0f64));
     let result = runner.run(&vec(any::<u8>(), 0..400), |bytes| {
         let text = grow(&bytes);

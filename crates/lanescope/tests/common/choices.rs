@@ -1,5 +1,16 @@
 //! Random texts: what a property test draws, taken byte by byte, so that a failing case shrinks with its bytes.
 
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+/// The same cases in every run; or other ones each time, as many as PROPTEST_CASES says.
+pub(crate) fn runner(config: Config) -> TestRunner {
+    let config = Config { failure_persistence: None, ..config };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => TestRunner::new(Config { cases: Config::default().cases, ..config }),
+        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+    }
+}
+
 /// Bytes that decide.
 pub(crate) struct Choices<'a>(pub(crate) std::slice::Iter<'a, u8>);
 

@@ -5,6 +5,9 @@ pub(crate) mod choices;
 #[path = "../bodies/simulated.rs"]
 #[allow(unreachable_pub, reason = "the random trees use it from a crate of their own")]
 pub(crate) mod laws;
+#[path = "../bodies/machine.rs"]
+#[allow(unreachable_pub, reason = "fuzzing uses it from a crate of its own")]
+pub(crate) mod machine;
 
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
@@ -42,6 +45,21 @@ pub(crate) fn wrong(text: &str, sets: &[&str]) -> String {
     let (plan, diagnostics) = plan(text, sets);
     assert!(plan.is_none(), "this should not have passed");
     diagnostics.to_string()
+}
+
+/// All of it is in a message.
+#[track_caller]
+pub(crate) fn has(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in:\n{message}");
+    }
+}
+
+/// The same of a message that has a place.
+#[track_caller]
+pub(crate) fn has_at(message: &str, parts: &[&str]) {
+    has(message, parts);
+    assert!(message.contains("t.toml:"), "no place:\n{message}");
 }
 
 /// A plan that must be right.

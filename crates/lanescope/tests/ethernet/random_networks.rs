@@ -1,13 +1,13 @@
 //! Random small networks: what must hold on every one of them.
 
-use super::common::choices::Choices;
+use super::common::choices::{Choices, runner};
 use super::{dropped, frames, plan, simulate_by};
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
 use lanescope::scenario::keys::{CongestionControl, FlowControl};
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
 const CONTROLS: [&str; 5] = ["none", "pause", "pfc", "credits", "voq"];
@@ -138,11 +138,7 @@ fn laws(plan: &Plan, warned: bool) -> (Simulation, bool) {
 
 #[test]
 fn the_laws_hold_on_random_networks() {
-    let config = Config { failure_persistence: None, ..Config::default() };
-    let mut runner = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    };
+    let mut runner = runner(Config::default());
     let (refused, simulated, safe, lossy, packets) =
         (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 60..120), |bytes| {

@@ -1,6 +1,6 @@
 //! Random small storage: what must hold on every one of them.
 
-use super::common::choices::Choices;
+use super::common::choices::{Choices, runner};
 use super::{check, wires};
 use crate::common::{plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
@@ -12,7 +12,7 @@ use lanescope::scenario::keys::{Arrivals, Line, WHOLE, WritePolicy};
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
 /// One line of an access specification with a share of so many percent.
@@ -261,21 +261,11 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
     (whole, held)
 }
 
-/// 64 cases, the same in every run; or other ones each time, as many as PROPTEST_CASES says.
-fn runner() -> TestRunner {
-    let config = Config { failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(config),
-        None => {
-            TestRunner::new_with_rng(Config { cases: 64, ..config }, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
-        }
-    }
-}
-
 #[test]
 fn the_laws_hold_on_random_storage() {
     let (refused, simulated, held, ios) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
-    let result = runner().run(&vec(any::<u8>(), 60..160), |bytes| {
+    let mut runner = runner(Config { cases: 64, max_shrink_iters: 200, ..Config::default() });
+    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
         let text = grow(&bytes);
         let (plan, d) = plan(&text, &[]);
         let Some(plan) = plan else {

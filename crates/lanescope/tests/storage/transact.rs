@@ -1,7 +1,7 @@
 //! Transactions between stations, every frame and gap worked out by hand.
 
 use super::{fs, ios, simulate};
-use crate::common::{flow, plan, planned, run, simulated, within, wrong};
+use crate::common::{flow, has_at as has, plan, planned, run, simulated, within, wrong};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::result::{Ending, IoCounts, Simulation};
 use lanescope::sim::{Run, Step};
@@ -260,15 +260,6 @@ for = "50 ms"
     let Ending::Fault { what } = of(&[]) else { panic!("nothing was dropped") };
     assert!(what.contains("frames of RoCE or of transactions"), "{what}");
     assert_eq!(of(&["parts.sw.flow_control=pause", "parts.sw.memory=1 MiB"]), Ending::Length);
-}
-
-/// All of it is in a message that has a place.
-#[track_caller]
-fn has(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is not in\n{message}");
-    }
-    assert!(message.contains("t.toml:"), "no place:\n{message}");
 }
 
 #[test]

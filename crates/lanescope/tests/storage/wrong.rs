@@ -1,7 +1,7 @@
 //! What a user can write wrongly about storage: each message stands at its place and says what to do.
 
 use super::{HOST, IO, RAM};
-use crate::common::{plan, wrong};
+use crate::common::{has_at as has, plan, wrong};
 
 const GOOD: &str = r#"
 [parts.disk]
@@ -32,15 +32,6 @@ fn broken(old: &str, new: &str) -> String {
     let text = text();
     assert!(text.contains(old), "there is no {old:?}");
     wrong(&text.replacen(old, new, 1), &[])
-}
-
-/// All of it is in a message that has a place.
-#[track_caller]
-fn has(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is not in\n{message}");
-    }
-    assert!(message.contains("t.toml:"), "no place:\n{message}");
 }
 
 #[test]
