@@ -2,6 +2,11 @@
 
 CARGO := $(shell command -v cargo 2>/dev/null || ls $(HOME)/.cargo/bin/cargo 2>/dev/null)
 
+# A faster linker where there is one: a third of the time of the tests' build went to linking.
+ifneq ($(shell command -v mold),)
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
+endif
+
 .PHONY: run test check studies bench rust
 
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
