@@ -1,13 +1,41 @@
 //! Random texts: what a property test draws, taken byte by byte, so that a failing case shrinks with its bytes.
 
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
+use std::hash::{BuildHasher, RandomState};
 
-/// The same cases in every run; or other ones each time, as many as PROPTEST_CASES says.
-pub(crate) fn runner(config: Config) -> TestRunner {
-    let config = Config { failure_persistence: None, ..config };
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(Config { cases: Config::default().cases, ..config }),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+/// Fixed cases of a law, and as many fresh ones.
+const CASES: u32 = 100;
+
+/// A law's cases: [`CASES`] that are the same in every run and as many that are not; with PROPTEST_CASES that many fresh ones alone.
+/// LANESCOPE_SEED repeats the fresh cases of a run that failed, whose message names it.
+pub(crate) struct Cases(Config);
+
+/// Cases with a configuration; its number of cases does not count.
+pub(crate) fn runner(config: Config) -> Cases {
+    Cases(Config { failure_persistence: None, ..config })
+}
+
+impl Cases {
+    /// Holds a law to all cases. Gives what failed, with the seed that repeats it.
+    pub(crate) fn run<S: Strategy>(
+        &mut self,
+        strategy: &S,
+        law: impl Fn(S::Value) -> TestCaseResult,
+    ) -> Result<(), String> {
+        let asked = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
+        let hold = |cases: u32, rng: TestRng, again: &str| {
+            let config = Config { cases, ..self.0.clone() };
+            TestRunner::new_with_rng(config, rng).run(strategy, &law).map_err(|e| format!("{e}\n{again}"))
+        };
+        if asked.is_none() {
+            hold(CASES, TestRng::deterministic_rng(RngAlgorithm::ChaCha), "one of the fixed cases")?;
+        }
+        let seed = std::env::var("LANESCOPE_SEED").ok().and_then(|s| s.parse().ok());
+        let seed: u64 = seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+        let bytes = [seed.to_le_bytes(); 4].concat();
+        let again = format!("a fresh case: LANESCOPE_SEED={seed} repeats it");
+        hold(asked.unwrap_or(CASES), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes), &again)
     }
 }
 

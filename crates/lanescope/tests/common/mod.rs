@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of them")]
 
 pub(crate) mod choices;
+pub(crate) mod grow;
 #[path = "../bodies/simulated.rs"]
 #[allow(unreachable_pub, reason = "the random trees use it from a crate of their own")]
 pub(crate) mod laws;
