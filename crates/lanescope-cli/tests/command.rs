@@ -40,7 +40,7 @@ fn standard_input_is_a_file_too() {
     let from_file = lanescope(&["run", "-", "--json"]).write_stdin(GOOD).output().expect("it runs");
     assert!(from_file.status.success());
     let report: serde_json::Value = serde_json::from_slice(&from_file.stdout).expect("JSON");
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], lanescope::result::SCHEMA);
     lanescope(&["check", "-"]).write_stdin("").assert().code(2);
     lanescope(&["check", "-"]).write_stdin(vec![0xff, 0xfe, 0x00]).assert().code(2);
     lanescope(&["check", "-"]).write_stdin(vec![b'#'; 10 << 20]).assert().code(2);
@@ -200,7 +200,7 @@ fn a_newcomer_starts_from_a_file() {
 fn rows_have_the_keys_of_the_contract() {
     let (json, _) = out(&["study", "run", "t5440:read.1", "--json", "--method", "estimate"], 0);
     let all: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(all["schema"], 1);
+    assert_eq!(all["schema"], lanescope::result::SCHEMA);
     let row = &all["studies"][0]["rows"][0];
     assert_eq!(
         (row["id"].as_str(), row["unit"].as_str(), row["status"].as_str()),

@@ -11,12 +11,14 @@ mod flash;
 mod latency;
 mod lift;
 mod network;
+mod not_modelled;
 mod resources;
 mod storage;
 mod transact;
 pub mod wire;
 
 pub use lift::{Need, Step, need};
+pub use not_modelled::NOT_MODELLED;
 
 use crate::diagnostic::Diagnostics;
 use crate::plan::Dma;
@@ -131,6 +133,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .collect(),
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
+        not_modelled: not_modelled::of(plan),
+        notes: Vec::new(),
         simulation: None,
     }
 }

@@ -7,8 +7,8 @@ mod storage;
 
 use super::Paint;
 use crate::result::{
-    Binding, Ending, Excess, FRAMING, FlowReport, Interval, LinkReport, Medium, Ranged, Report, SimulatedFlow,
-    SimulatedLink, Simulation, Verdict,
+    Binding, Ending, Excess, FRAMING, FlowReport, Interval, LinkReport, Medium, NotModelled, Ranged, Report,
+    SimulatedFlow, SimulatedLink, Simulation, Verdict,
 };
 use crate::units::{digits, human_rate, human_time};
 use std::fmt::Write;
@@ -28,6 +28,7 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
             flow(&mut out, f, simulated, paint);
         }
     }
+    remarks(&mut out, report, paint);
     for link in shown(report, all_links) {
         // Directions stand in the same order in both.
         let at = report.links.iter().position(|l| std::ptr::eq(l, link)).unwrap_or(0);
@@ -42,6 +43,32 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         simulation(&mut out, s, paint);
     }
     out
+}
+
+/// What the answers take no account of, and what else is to be said about them.
+fn remarks(out: &mut String, report: &Report, paint: Paint) {
+    // What many things state alike is one line.
+    let mut told: Vec<(&NotModelled, Vec<&str>)> = Vec::new();
+    for n in &report.not_modelled {
+        match told.iter_mut().find(|(t, _)| t.methods == n.methods && t.why == n.why) {
+            Some((_, keys)) => keys.push(&n.key),
+            None => told.push((n, vec![&n.key])),
+        }
+    }
+    for (n, keys) in &told {
+        let by: Vec<&str> = n.methods.iter().map(|m| if m == "simulate" { "simulation" } else { "estimate" }).collect();
+        let rest = keys.len().saturating_sub(3);
+        let keys = keys.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        let (faint, off, by) = (paint.faint, paint.off, by.join(" and the "));
+        let _ = writeln!(out, "{faint}not modelled by the {by}:{off} {keys}{more}: {}", n.why);
+    }
+    for n in &report.notes {
+        let _ = writeln!(out, "{}note:{} {}: {}", paint.faint, paint.off, n.element, n.text);
+    }
+    if !told.is_empty() || !report.notes.is_empty() {
+        out.push('\n');
+    }
 }
 
 /// How far share and simulation may differ before the difference is worth a line.

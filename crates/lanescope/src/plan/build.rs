@@ -107,6 +107,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         storage: Arc::new(storage),
         cluster: Arc::new(cluster),
         stop,
+        stated: Arc::new(scenario.stated.clone()),
         fingerprint: String::new(),
     };
     plan.fingerprint = plan.hash();

@@ -27,9 +27,9 @@ pub use network::Network;
 pub use storage::Storage;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
-use crate::scenario::PartKeys;
 use crate::scenario::keys::{Do, Load, Setting};
 use crate::scenario::quantity::{Corner, Every, Percent, Quantity};
+use crate::scenario::{PartKeys, Stated};
 use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
 use siphasher::sip::SipHasher13;
@@ -69,6 +69,8 @@ pub struct Plan {
     pub cluster: Arc<Cluster>,
     /// When a simulation ends.
     pub stop: Stop,
+    /// Every key that the scenario states: of those that a method does not model, its report speaks.
+    pub stated: Arc<Vec<Stated>>,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
     pub fingerprint: String,
 }

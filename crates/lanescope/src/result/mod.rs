@@ -5,6 +5,7 @@
 
 mod backbone;
 mod capture;
+mod gap;
 mod io;
 mod medium;
 mod programs;
@@ -13,6 +14,7 @@ pub mod timeline;
 
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
+pub use gap::{Gap, always, not_modelled};
 pub use io::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times, lasted};
 pub use medium::{FRAMING, Medium};
 pub use programs::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
@@ -27,7 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -48,6 +50,12 @@ pub struct Report {
     pub switches: Vec<SwitchReport>,
     /// Warnings that came up on the way.
     pub warnings: Vec<String>,
+    /// Keys that the scenario states and a method does not model.
+    #[serde(default)]
+    pub not_modelled: Vec<NotModelled>,
+    /// What a method has to say about its answer: why two of them differ, what holds a flow back that its share does not show.
+    #[serde(default)]
+    pub notes: Vec<Note>,
     /// The same, packet by packet, where it was simulated. Flows, links and switches are in the same order.
     #[serde(default)]
     pub simulation: Option<Simulation>,
@@ -55,11 +63,42 @@ pub struct Report {
 
 impl Report {
     /// The same report with a simulation beside the estimate.
-    pub fn with(mut self, simulation: Simulation) -> Report {
+    pub fn with(mut self, mut simulation: Simulation) -> Report {
         self.provenance.methods.push("simulate".into());
+        for n in std::mem::take(&mut simulation.not_modelled) {
+            match self.not_modelled.iter_mut().find(|m| m.key == n.key && m.why == n.why) {
+                Some(both) => both.methods.extend(n.methods),
+                None => self.not_modelled.push(n),
+            }
+        }
+        self.notes.append(&mut simulation.notes);
         self.simulation = Some(simulation);
         self
     }
+}
+
+/// A key that stands in the scenario and that an answer takes no account of.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct NotModelled {
+    /// The key as `--set` would write it: `links.lan.ecmp`.
+    pub key: String,
+    /// Which methods do not model it: `estimate`, `simulate`.
+    pub methods: Vec<String>,
+    /// What it has to do with, in one word of kebab-case: `arbitration`, `congestion-control`.
+    pub mechanism: String,
+    /// Why, and what is assumed in its place: one sentence.
+    pub why: String,
+}
+
+/// A remark on an answer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
+pub struct Note {
+    /// What it is about: `flows.rx`, `links.uplink toward host`, `parts.sw`.
+    pub element: String,
+    /// What is at work, in one word of kebab-case: `head-of-line-blocking`, `pause`.
+    pub mechanism: String,
+    /// For a person: one sentence.
+    pub text: String,
 }
 
 /// `links.uplink toward host`; a bus is all of it.

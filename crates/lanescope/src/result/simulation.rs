@@ -1,6 +1,6 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
-use super::{Binding, IoSeen, Latencies, MetricKind, Report, SimulatedBackbone};
+use super::{Binding, IoSeen, Latencies, MetricKind, NotModelled, Note, Report, SimulatedBackbone};
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -317,6 +317,12 @@ pub struct Simulation {
     /// Backbones of root complexes, in the order of the parts.
     #[serde(default)]
     pub backbones: Vec<SimulatedBackbone>,
+    /// Keys that the scenario states and the simulation does not model; in a [`Report`] they stand there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_modelled: Vec<NotModelled>,
+    /// Remarks; in a [`Report`] they stand there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
 }
 
 /// One table of flows, simulated. Rates are payload bits per second, times are seconds.

@@ -688,23 +688,9 @@ pub use storage::{
     TRANSACT, Transact, WHOLE, WritePolicy,
 };
 
-/// The key tables of the kinds of part.
-pub static PART_KINDS: [(&str, &[Key]); 14] = [
-    ("root-complex", ROOT_COMPLEX),
-    ("switch", SWITCH),
-    ("endpoint", ENDPOINT),
-    ("station", STATION),
-    ("ethernet-switch", ETHERNET_SWITCH),
-    ("host-bridge", HOST_BRIDGE),
-    ("pci-device", PCI_DEVICE),
-    ("host-adapter", HOST_ADAPTER),
-    ("channel-adapter", CHANNEL_ADAPTER),
-    ("infiniband-switch", INFINIBAND_SWITCH),
-    ("ram-disk", RAM_DISK),
-    ("disk", DISK),
-    ("ssd", SSD),
-    ("array", ARRAY),
-];
+mod tables;
+
+pub use tables::{PART_KINDS, TABLES, TableKind};
 
 #[cfg(test)]
 mod tests {

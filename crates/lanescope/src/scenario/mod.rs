@@ -11,6 +11,7 @@ mod platform;
 pub mod quantity;
 pub mod schema;
 mod sort;
+mod stated;
 pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
@@ -21,6 +22,7 @@ use keys::{
 };
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
+pub use stated::Stated;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tree::{Author, Node, Set, Table, Value};
@@ -95,6 +97,8 @@ pub struct Scenario {
     pub traces: HashMap<String, Trace>,
     /// How to simulate.
     pub run: RunKeys,
+    /// Every key that stands in the text, what was laid over it included.
+    pub stated: Vec<Stated>,
 }
 
 /// A text of times and destinations that a load names.
@@ -351,12 +355,14 @@ pub fn read(
     // What a link joins is known even where something else of it is wrong.
     let joined = |links: &[(String, Table, Span)]| links.iter().flat_map(|(_, t, _)| groups_between(t)).collect();
     let joined = Joined { pci: joined(&buses), pcie: joined(&links), ethernet: joined(&ethernet_links) };
-    let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read);
+    let mut stated = Vec::new();
+    let all = &mut stated;
+    let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read, "ethernet", all);
     fabric::count(diagnostics, &ethernet_links, &mut parts);
     let (mut pcie, mut nodes, mut stores, mut bus_parts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut fabric_parts = Vec::new();
-    let buses = read_named(diagnostics, buses, BusLink::read);
-    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf, &joined) {
+    let buses = read_named(diagnostics, buses, BusLink::read, "pci", all);
+    for Part { name, group, span, keys } in read_parts(diagnostics, parts, &mut shelf, &joined, all) {
         match keys {
             AnyKeys::Pcie(keys) => pcie.push(Part { name, group, span, keys }),
             AnyKeys::Ethernet(keys) => nodes.push(Part { name, group, span, keys }),
@@ -389,29 +395,33 @@ pub fn read(
             }
         }
     }
-    let links = read_named(diagnostics, links, Link::read);
-    let flows = read_named(diagnostics, flows, Flow::read);
+    let links = read_named(diagnostics, links, Link::read, "pcie", all);
     // A flow is a bus's where it starts at a part of one.
-    let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|f| {
-        let group = f.keys.from.typical.split('.').next().unwrap_or_default();
+    let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| {
+        let from = t.get("from").and_then(|n| String::read(n).ok()).unwrap_or_default();
+        let group = from.split('.').next().unwrap_or_default();
         // A misspelt name is looked for where there is anything.
         bus_parts.iter().any(|p| p.group == group) || pcie.is_empty() && !bus_parts.is_empty()
     });
-    let streams = read_named(diagnostics, streams, Stream::read);
-    let fc_links = read_named(diagnostics, fc_links, FcLink::read);
-    let sas_links = read_named(diagnostics, sas_links, SasLink::read);
-    let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read);
-    let infiniband_links = read_named(diagnostics, infiniband_links, InfinibandLink::read);
-    let ios = read_named(diagnostics, ios, Io::read);
-    let transactions = read_named(diagnostics, transactions, Transact::read);
-    let jobs = read_named(diagnostics, jobs, Mpi::read);
+    let flows = read_named(diagnostics, flows, Flow::read, "dma", all);
+    let bus_flows = read_named(diagnostics, bus_flows, Flow::read, "bus-dma", all);
+    let streams = read_named(diagnostics, streams, Stream::read, "send", all);
+    let fc_links = read_named(diagnostics, fc_links, FcLink::read, "fc", all);
+    let sas_links = read_named(diagnostics, sas_links, SasLink::read, "sas", all);
+    let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read, "scsi", all);
+    let infiniband_links = read_named(diagnostics, infiniband_links, InfinibandLink::read, "infiniband", all);
+    let ios = read_named(diagnostics, ios, Io::read, "io", all);
+    let transactions = read_named(diagnostics, transactions, Transact::read, "transact", all);
+    let jobs = read_named(diagnostics, jobs, Mpi::read, "mpi", all);
     let traces = shelf.traces(diagnostics, &streams, &jobs);
     check::parts(diagnostics, &pcie);
     check::nodes(diagnostics, &nodes);
     check::stores(diagnostics, &stores);
     check::ios(diagnostics, &ios);
     let empty = Table::default();
-    let run = RunKeys::read(diagnostics, root.table("run").unwrap_or(&empty), whole);
+    let run = root.table("run").unwrap_or(&empty);
+    stated::note(all, "run", run, |_| Some("run"));
+    let run = RunKeys::read(diagnostics, run, whole);
     let none = [pcie.is_empty(), nodes.is_empty(), stores.is_empty(), bus_parts.is_empty(), fabric_parts.is_empty()];
     let none = none.into_iter().all(|n| n);
     if none && !diagnostics.has_errors() {
@@ -443,6 +453,7 @@ pub fn read(
         jobs,
         traces,
         run: run?,
+        stated,
     })
 }
 
@@ -661,11 +672,15 @@ fn read_named<T>(
     diagnostics: &mut Diagnostics,
     things: Vec<(String, Table, Span)>,
     read: fn(&mut Diagnostics, &Table, Span) -> Option<T>,
+    kind: &'static str,
+    stated: &mut Vec<Stated>,
 ) -> Vec<Named<T>> {
-    things
-        .into_iter()
-        .filter_map(|(name, table, span)| read(diagnostics, &table, span).map(|keys| Named { name, span, keys }))
-        .collect()
+    let section = keys::TABLES.iter().find(|t| t.name == kind).map_or("", |t| t.section);
+    let mut read = |(name, table, span): (String, Table, Span)| {
+        stated::note(stated, &format!("{section}.{name}"), &table, |_| Some(kind));
+        read(diagnostics, &table, span).map(|keys| Named { name, span, keys })
+    };
+    things.into_iter().filter_map(|thing| read(thing)).collect()
 }
 
 fn read_parts(
@@ -673,6 +688,7 @@ fn read_parts(
     things: Vec<(String, Table, Span)>,
     shelf: &mut Shelf,
     joined: &Joined,
+    stated: &mut Vec<Stated>,
 ) -> Vec<Part<AnyKeys>> {
     // "nic.1" changes one instance of "nic".
     let (overrides, groups): (Vec<_>, Vec<_>) = things.into_iter().partition(|(name, ..)| name.contains('.'));
@@ -680,6 +696,8 @@ fn read_parts(
     let mut used = vec![false; overrides.len()];
     for (group, table, span) in groups {
         let Some(table) = with_device(diagnostics, table, shelf) else { continue };
+        let is = table.get("is").and_then(|n| String::read(n).ok()).unwrap_or_default();
+        stated::note(stated, &format!("parts.{group}"), &table, |k| stated::of_part(&group, &is, joined, k));
         let count = match table.get("count") {
             None => None,
             Some(node) => match u32::read(node) {
@@ -711,6 +729,8 @@ fn read_parts(
                 None => plain.clone(),
                 Some(i) => {
                     used[i] = true;
+                    let kind = |k: &str| stated::of_part(&group, &is, joined, k);
+                    stated::note(stated, &format!("parts.{name}"), &overrides[i].1, kind);
                     let mut mine = table.clone();
                     mine.overlay(overrides[i].1.clone(), 0);
                     read_part(diagnostics, &mine, overrides[i].2, &group, joined)

@@ -1,9 +1,8 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
 use super::keys::{
-    ARRAY, BUS_LINK, CHANNEL_ADAPTER, DISK, ENDPOINT, ETHERNET_LINK, ETHERNET_SWITCH, FC_LINK, FLOW, HOST_ADAPTER,
-    HOST_BRIDGE, INFINIBAND_LINK, INFINIBAND_SWITCH, IO, Key, LINK, MPI, PART_KINDS, PCI_DEVICE, RAM_DISK,
-    ROOT_COMPLEX, RUN, SAS_LINK, SCSI_LINK, SSD, STATION, STREAM, SWITCH, TRANSACT,
+    BUS_LINK, ETHERNET_LINK, FC_LINK, FLOW, INFINIBAND_LINK, IO, Key, LINK, MPI, PART_KINDS, RUN, SAS_LINK, SCSI_LINK,
+    STREAM, TABLES, TRANSACT, TableKind,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -112,41 +111,10 @@ fn words(key: &Key) -> String {
 /// All keys as a page for people.
 pub fn text() -> String {
     let mut out = String::new();
-    let sections = [
-        ("[parts.NAME] with is = \"root-complex\"", ROOT_COMPLEX),
-        ("[parts.NAME] with is = \"switch\"", SWITCH),
-        ("[parts.NAME] with is = \"endpoint\"", ENDPOINT),
-        ("[parts.NAME] with is = \"station\"", STATION),
-        ("[parts.NAME] with is = \"ethernet-switch\"", ETHERNET_SWITCH),
-        ("[parts.NAME] with is = \"host-bridge\"", HOST_BRIDGE),
-        ("[parts.NAME] with is = \"pci-device\"", PCI_DEVICE),
-        ("[parts.NAME] with is = \"host-adapter\", beside the keys of an endpoint", HOST_ADAPTER),
-        (
-            "[parts.NAME] with is = \"channel-adapter\", beside the keys of an endpoint or a device on a bus",
-            CHANNEL_ADAPTER,
-        ),
-        ("[parts.NAME] with is = \"infiniband-switch\"", INFINIBAND_SWITCH),
-        ("[parts.NAME] with is = \"ram-disk\"", RAM_DISK),
-        ("[parts.NAME] with is = \"disk\"", DISK),
-        ("[parts.NAME] with is = \"ssd\"", SSD),
-        ("[parts.NAME] with is = \"array\"", ARRAY),
-        ("[links.NAME] with pcie", LINK),
-        ("[links.NAME] with ethernet", ETHERNET_LINK),
-        ("[links.NAME] with infiniband", INFINIBAND_LINK),
-        ("[links.NAME] with fc", FC_LINK),
-        ("[links.NAME] with sas", SAS_LINK),
-        ("[links.NAME] with scsi", SCSI_LINK),
-        ("[links.NAME] with pci", BUS_LINK),
-        ("[flows.NAME] with do = \"read\", \"write\" or \"alternate\"", FLOW),
-        ("[flows.NAME] with do = \"send\"", STREAM),
-        ("[flows.NAME] with do = \"io\"", IO),
-        ("[flows.NAME] with do = \"transact\"", TRANSACT),
-        ("[flows.NAME] with do = \"mpi\"", MPI),
-        ("[run]", RUN),
-    ];
-    for (title, keys) in sections {
+    // Flows over PCIe and over a bus have the same keys.
+    for TableKind { title, keys, .. } in TABLES.iter().filter(|t| t.name != "bus-dma") {
         out += &format!("{title}\n");
-        for key in keys {
+        for key in *keys {
             out += &format!("  {:<22} {}{}\n", key.name, describe(key), words(key));
         }
         out.push('\n');

@@ -15,6 +15,7 @@ mod ethernet;
 mod fabric;
 pub mod kernel;
 mod knots;
+mod not_modelled;
 mod report;
 mod requester;
 mod source;
@@ -27,6 +28,7 @@ mod trace;
 mod wire;
 mod world;
 
+pub use not_modelled::NOT_MODELLED;
 pub use report::{Sample, over_seeds};
 pub use source::exponential;
 pub use stats::mean as mean_of;

@@ -235,6 +235,8 @@ impl Run {
             links,
             switches,
             backbones,
+            not_modelled: super::not_modelled::of(plan),
+            notes: Vec::new(),
         }
     }
 

@@ -1,0 +1,34 @@
+//! What a method does not model, as it declares it: one line for each key, and when the key would matter.
+
+use super::NotModelled;
+use crate::plan::Plan;
+use crate::scenario::Stated;
+
+/// A key that a method takes no account of.
+pub struct Gap {
+    /// The kind of table, one of [`crate::scenario::keys::TABLES`].
+    pub table: &'static str,
+    /// The key in it; `load.arrivals` of a key whose value is a table.
+    pub key: &'static str,
+    /// What it has to do with, in one word of kebab-case.
+    pub mechanism: &'static str,
+    /// Why, and what is assumed in its place: one sentence.
+    pub why: &'static str,
+    /// Whether it would matter where it is stated so.
+    pub when: fn(&Plan, &Stated) -> bool,
+}
+
+/// Whatever its value.
+pub fn always(_: &Plan, _: &Stated) -> bool {
+    true
+}
+
+/// What `method` leaves out of what the scenario of a plan states.
+pub fn not_modelled(plan: &Plan, method: &str, gaps: &[Gap]) -> Vec<NotModelled> {
+    let one = |s: &Stated| {
+        let gap = gaps.iter().find(|g| g.table == s.table && g.key == s.key && (g.when)(plan, s))?;
+        let (mechanism, why) = (gap.mechanism.to_owned(), gap.why.to_owned());
+        Some(NotModelled { key: s.path.clone(), methods: vec![method.to_owned()], mechanism, why })
+    };
+    plan.stated.iter().filter_map(one).collect()
+}
