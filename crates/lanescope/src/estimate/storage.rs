@@ -309,11 +309,12 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     for r in resources.iter_mut() {
         let mut uses: Vec<Use> = Vec::new();
         for u in std::mem::take(&mut r.uses) {
-            if !plan.flows[u.flow].is_fed() {
+            // What a channel adapter moves is no storage's: it keeps what it asks for.
+            let Some(behind) = dma.get(&u.flow) else {
                 uses.push(u);
                 continue;
-            }
-            for &(flow, part) in dma.get(&u.flow).into_iter().flatten() {
+            };
+            for &(flow, part) in behind {
                 let mine = Use {
                     flow,
                     weight: u.weight * part,

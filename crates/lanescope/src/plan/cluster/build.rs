@@ -1,6 +1,6 @@
 //! From a scenario's channel adapters, switches, links and flows of ranks to [`Cluster`].
 
-use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, blocks, roce};
+use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, blocks, joined, roce};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::Flow;
 use crate::plan::address::{self, Directory};
@@ -413,7 +413,7 @@ fn place(
     let on_ethernet = cluster.endpoints[first as usize].station.is_some();
     let lanes = match on_ethernet {
         true => PRIORITIES,
-        false => cluster.links.iter().map(|l| l.lanes.typical.get()).min().unwrap_or(1),
+        false => fabric(cluster, first).map(|l| l.lanes.typical.get()).min().unwrap_or(1),
     };
     if k.lane.typical >= lanes {
         let d = Diagnostic::error(k.lane.span.unwrap_or(flow.span), format!("virtual lane {}", k.lane.typical));
@@ -429,14 +429,21 @@ fn place(
     Some(JobFlow { name: flow.name.clone(), keys: k.clone(), job: Arc::new(job), ranks, mtu })
 }
 
+/// The links of InfiniBand of the fabric that an endpoint is on; another fabric of the plan has its own.
+fn fabric(cluster: &Cluster, endpoint: u32) -> impl Iterator<Item = &Link> {
+    let nodes = cluster.endpoints.len() + cluster.switches.len();
+    let reached = joined(nodes, cluster.links.iter().map(|l| l.ends), NodeId(endpoint));
+    cluster.links.iter().filter(move |l| reached[l.ends[0].0 as usize])
+}
+
 /// Payload of a packet: what all links of a fabric carry.
 fn mtu(diagnostics: &mut Diagnostics, cluster: &Cluster, network: &Network, first: u32, span: Span) -> Option<u64> {
-    if cluster.endpoints[first as usize].station.is_none() {
-        return cluster.links.iter().map(|l| l.mtu.typical.bytes()).min();
-    }
-    let mtu = roce::mtu(network);
+    let Some(station) = cluster.endpoints[first as usize].station else {
+        return fabric(cluster, first).map(|l| l.mtu.typical.bytes()).min();
+    };
+    let mtu = roce::mtu(network, station);
     if mtu.is_none() {
-        let room = network.links.iter().map(|l| l.mtu.typical).min()?;
+        let room = roce::room(network, station)?;
         let what = format!("an MTU of {room} holds no packet of RoCE");
         let least = roce::client_data(Mtu::ALL[0].bytes());
         diagnostics.push(Diagnostic::error(span, what).hint(format!("at least {least} B")));

@@ -26,6 +26,22 @@ pub const INFINIBAND: Carrier = Carrier::InfiniBand { grh: false };
 /// What they go in on Ethernet.
 pub const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
 
+/// Which of so many nodes links join with one of them.
+fn joined(nodes: usize, links: impl Iterator<Item = [NodeId; 2]> + Clone, from: NodeId) -> Vec<bool> {
+    let mut reached = vec![false; nodes];
+    reached[from.0 as usize] = true;
+    loop {
+        let before = reached.iter().filter(|r| **r).count();
+        for [a, b] in links.clone().map(|ends| ends.map(|n| n.0 as usize)) {
+            let either = reached[a] || reached[b];
+            (reached[a], reached[b]) = (either, either);
+        }
+        if reached.iter().filter(|r| **r).count() == before {
+            return reached;
+        }
+    }
+}
+
 /// The clusters of a plan; without adapters where there is none.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {

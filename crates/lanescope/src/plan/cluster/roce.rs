@@ -3,14 +3,14 @@
 //! Nothing here sends a lost packet again, so Ethernet must not lose any: its switches pause, by port or by priority, and an adapter whose receive buffer fills up does so too. A program's
 //! virtual lane is the priority of its frames. Congestion control is that of Ethernet's own flows: marks do nothing to these.
 
-use super::{Cluster, ROCE};
+use super::{Cluster, ROCE, joined};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::network::{Network, NodeId};
 use crate::protocol::ethernet::{self, PRIORITIES};
 use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, Service};
-use crate::scenario::Scenario;
-use crate::scenario::keys::FlowControl;
+use crate::scenario::keys::{self, FlowControl};
 use crate::scenario::quantity::{Confidence, Origin, Quantity, Shape};
+use crate::scenario::{Named, Scenario};
 use crate::units::{Bytes, Time};
 
 /// When a port on Ethernet pauses its neighbour: bytes of frames whose data are not in host memory, of one priority with PFC, else of all.
@@ -30,19 +30,30 @@ pub(super) fn client_data(payload: u64) -> u64 {
     Packet { operation, service, position, payload }.client_data(ROCE)
 }
 
-/// Payload of the largest packet that all links of a network carry.
-pub(super) fn mtu(network: &Network) -> Option<u64> {
-    let room = network.links.iter().map(|l| l.mtu.typical.0).min()?;
+/// MAC client data of the largest frame that all links of a station's network carry; another network of the plan has its own.
+pub(super) fn room(network: &Network, station: NodeId) -> Option<Bytes> {
+    let reached = joined(network.nodes.len(), network.links.iter().map(|l| l.ends), station);
+    let mine = network.links.iter().filter(|l| reached[l.ends[0].0 as usize]);
+    mine.map(|l| l.mtu.typical).min()
+}
+
+/// Payload of the largest packet that all links of a station's network carry.
+pub(super) fn mtu(network: &Network, station: NodeId) -> Option<u64> {
+    let room = room(network, station)?.0;
     Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room)
 }
 
 /// What programs bring to a network: MAC client data of their largest frames, and their priorities. Without programs, nothing.
 pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, Vec<u8>) {
     let group = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
-    let on_ethernet = |name: &str| network.nodes.iter().any(|n| n.group == group(name));
-    let jobs = scenario.jobs.iter().filter(|j| j.keys.ranks.typical.0.iter().any(|n| on_ethernet(&n.text)));
-    let priorities: Vec<u8> = jobs.map(|j| j.keys.lane.typical).filter(|l| *l < PRIORITIES).map(|l| l as u8).collect();
-    let data = if priorities.is_empty() { 0 } else { mtu(network).map_or(0, client_data) };
+    let station = |name: &str| network.nodes.iter().position(|n| n.group == group(name)).map(|n| NodeId(n as u32));
+    let of = |j: &Named<keys::Mpi>| j.keys.ranks.typical.0.iter().find_map(|n| station(&n.text));
+    let jobs = scenario.jobs.iter().filter_map(|j| Some((j.keys.lane.typical, of(j)?))).filter(|j| j.0 < PRIORITIES);
+    let (mut data, mut priorities) = (0, Vec::new());
+    for (lane, station) in jobs {
+        priorities.push(lane as u8);
+        data = data.max(mtu(network, station).map_or(0, client_data));
+    }
     (data, priorities)
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod bus;
 pub(crate) mod cluster;
 pub(crate) mod ethernet;
+pub(crate) mod mixture;
 pub(crate) mod storage;
 
 use super::choices::Choices;
