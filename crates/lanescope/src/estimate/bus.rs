@@ -8,7 +8,7 @@ use super::{bound, held_against, others, typically_bound};
 use crate::plan::bus::{BusFlow, Buses, Manner};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Total, Verdict};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, Total, Verdict};
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::{Corner, Shape};
 use crate::units::human_time;
@@ -525,6 +525,7 @@ fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3], moved: &[(u32, f64)]
         name: bus.name.clone(),
         from: buses.ends_text(bus),
         to: String::new(),
+        medium: Medium::from(speed.standard()),
         speed: speed.to_string(),
         payload: at(outcomes, |o| {
             let own: f64 = members.iter().map(|&i| o.shares[i].rate * ways(i)).sum();

@@ -25,8 +25,8 @@ use crate::plan::Dma;
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::{
-    Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total,
-    Verdict,
+    Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Medium, Provenance, Ranged, Report, SCHEMA,
+    SwitchReport, Total, Verdict,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
@@ -523,6 +523,7 @@ fn links(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Vec<LinkRepor
                 name: link.name.clone(),
                 from: plan.part(plan.leaves(hop)).name.clone(),
                 to: plan.part(plan.arrives(hop)).name.clone(),
+                medium: Medium::Pcie,
                 speed: link.speed.typical.to_string(),
                 tlp_overhead: (data_tlps > 0.0).then(|| ledger.framing / 8.0 / data_tlps),
                 payload: Ranged { typical: ledger.payload, slower: slower.0.payload, faster: faster.0.payload },

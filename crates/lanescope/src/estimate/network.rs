@@ -11,7 +11,7 @@ use super::fill::{Resource, Share, Use, shares};
 use super::{cover, held_against, others, typically_bound};
 use crate::plan::Plan;
 use crate::plan::network::Network;
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, SwitchReport, Total, Verdict};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
 use crate::scenario::keys::{CongestionControl, FlowControl};
 pub(super) use latency::message;
 use std::collections::{BTreeMap, BTreeSet};
@@ -279,6 +279,7 @@ impl Outcome<'_> {
                 name: network.link(wire).name.clone(),
                 from: network.node(network.leaves(wire)).name.clone(),
                 to: network.node(network.arrives(wire)).name.clone(),
+                medium: Medium::Ethernet,
                 speed: format!("{rate} Ethernet"),
                 payload: same(ledger.payload),
                 tlps: frames,

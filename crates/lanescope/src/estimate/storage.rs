@@ -668,6 +668,7 @@ pub(super) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
                 name: t.name.clone(),
                 from: wire.from.into(),
                 to: wire.to.into(),
+                medium: crate::result::Medium::from(&t.medium),
                 speed: t.speed(),
                 payload: ranged(|_| payload),
                 ledger,

@@ -371,7 +371,7 @@ fn draw(
     overhead: Option<(f64, f64)>,
     paint: Paint,
 ) {
-    let medium = link.medium();
+    let medium = link.medium;
     let ends = match link.to.is_empty() {
         true => format!("{} ({}, shared by all on it)", link.from, link.speed),
         _ if medium == Medium::Scsi => format!("{} and its targets ({}, shared by all on it)", link.from, link.speed),

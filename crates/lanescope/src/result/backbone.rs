@@ -1,5 +1,6 @@
 //! Every clock of a root complex's backbone.
 
+use super::causes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +43,9 @@ pub struct BusClocks {
     pub overhead: u64,
     /// Grants that did not pass behind another port's data.
     pub arbitration: u64,
-    /// Idle, by cause: nothing to carry, on its way to the bus, waiting for memory, all reads in flight.
+    /// Idle, by cause, in the order of [`BusIdle::ALL`]; in JSON an object with a number for each [`BusIdle`].
+    #[serde(with = "causes::of_buses")]
+    #[schemars(with = "causes::Buses")]
     pub idle: [u64; 4],
     /// Transactions (not clocks).
     pub transactions: u64,

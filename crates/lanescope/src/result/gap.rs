@@ -18,9 +18,16 @@ pub struct Gap {
     pub when: fn(&Plan, &Stated) -> bool,
 }
 
-/// Whatever its value.
-pub fn always(_: &Plan, _: &Stated) -> bool {
-    true
+impl Gap {
+    /// Of a key that would matter whatever its value.
+    pub const fn always(table: &'static str, key: &'static str, mechanism: &'static str, why: &'static str) -> Gap {
+        Gap { table, key, mechanism, why, when: |_, _| true }
+    }
+
+    /// Only where that holds.
+    pub const fn when(self, when: fn(&Plan, &Stated) -> bool) -> Gap {
+        Gap { when, ..self }
+    }
 }
 
 /// What `method` leaves out of what the scenario of a plan states.

@@ -1,12 +1,15 @@
 //! What kind of link a report is about, and what people call there what happens on it.
 
-use super::LinkReport;
-use crate::protocol::fibre_channel::LineRate;
+use crate::plan::storage::{self, SerialKeys};
+use crate::protocol::pci::Standard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// What a link is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a link is, as the plan knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// PCIe, or a line of text that says nothing else.
+    /// PCI Express.
     Pcie,
     /// Ethernet.
     Ethernet,
@@ -18,23 +21,30 @@ pub enum Medium {
     Scsi,
     /// InfiniBand.
     Infiniband,
+    /// Conventional PCI.
+    Pci,
+    /// PCI-X.
+    PciX,
+    /// ISA.
+    Isa,
 }
 
-impl LinkReport {
-    /// By its speed as it is written.
-    pub fn medium(&self) -> Medium {
-        if self.speed.ends_with(" SCSI") {
-            Medium::Scsi
-        } else if self.speed.ends_with(" SAS") {
-            Medium::Sas
-        } else if self.speed.ends_with(" Ethernet") {
-            Medium::Ethernet
-        } else if self.speed.ends_with(" InfiniBand") {
-            Medium::Infiniband
-        } else if LineRate::parse(&self.speed).is_some() {
-            Medium::FibreChannel
-        } else {
-            Medium::Pcie
+impl From<&storage::Medium> for Medium {
+    fn from(medium: &storage::Medium) -> Medium {
+        match medium {
+            storage::Medium::Serial { keys: SerialKeys::Fc(_), .. } => Medium::FibreChannel,
+            storage::Medium::Serial { keys: SerialKeys::Sas(_), .. } => Medium::Sas,
+            storage::Medium::Scsi { .. } => Medium::Scsi,
+        }
+    }
+}
+
+impl From<Standard> for Medium {
+    fn from(standard: Standard) -> Medium {
+        match standard {
+            Standard::Isa => Medium::Isa,
+            Standard::Pci => Medium::Pci,
+            Standard::PciX => Medium::PciX,
         }
     }
 }
@@ -47,6 +57,7 @@ impl Medium {
             Medium::Ethernet | Medium::FibreChannel | Medium::Sas => "frame",
             Medium::Scsi => "connection",
             Medium::Infiniband => "packet",
+            Medium::Pci | Medium::PciX | Medium::Isa => "transaction",
         }
     }
 
@@ -82,25 +93,6 @@ pub const FRAMING: &str = "headers, framing";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Ledger, Ranged};
-
-    #[test]
-    fn a_link_is_known_by_its_speed() {
-        let of = |speed: &str| {
-            let payload = Ranged { typical: 0.0, slower: 0.0, faster: 0.0 };
-            let [name, from, to] = ["l", "a", "b"].map(String::from);
-            let ledger = Ledger::default();
-            let speed = speed.to_owned();
-            LinkReport { name, from, to, speed, payload, ledger, tlps: 0.0, tlp_overhead: None }.medium()
-        };
-        assert_eq!(of("gen3 x8"), Medium::Pcie);
-        assert_eq!(of("10 Gb/s Ethernet"), Medium::Ethernet);
-        assert_eq!(of("4GFC"), Medium::FibreChannel);
-        assert_eq!(of("3G SAS"), Medium::Sas);
-        assert_eq!(of("ultra320 SCSI"), Medium::Scsi);
-        assert_eq!(of("pci-x 133 64-bit"), Medium::Pcie);
-        assert_eq!(of("sdr 4x InfiniBand"), Medium::Infiniband);
-    }
 
     #[test]
     fn flow_control_has_the_words_of_its_medium() {

@@ -5,6 +5,7 @@
 
 mod backbone;
 mod capture;
+mod causes;
 mod gap;
 mod io;
 mod medium;
@@ -14,7 +15,7 @@ pub mod timeline;
 
 pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
 pub use capture::{Crossed, Crossing};
-pub use gap::{Gap, always, not_modelled};
+pub use gap::{Gap, not_modelled};
 pub use io::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times, lasted};
 pub use medium::{FRAMING, Medium};
 pub use programs::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
@@ -29,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -271,7 +272,9 @@ pub struct LinkReport {
     pub from: String,
     /// The end that receives; empty for a bus, which all its ends share.
     pub to: String,
-    /// `gen3 x8`, `10 Gb/s Ethernet`, `4GFC`, `ultra320 SCSI`, or `pci-x 133 64-bit`.
+    /// What it is.
+    pub medium: Medium,
+    /// `gen3 x8`, `10 Gb/s Ethernet`, `4GFC`, `ultra320 SCSI`, or `pci-x 133 64-bit`: for people.
     pub speed: String,
     /// Payload bits per second, with the corners.
     pub payload: Ranged,

@@ -1,6 +1,7 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
-use super::{Binding, IoSeen, Latencies, MetricKind, NotModelled, Note, Report, SimulatedBackbone};
+use super::causes;
+use super::{Binding, IoSeen, Latencies, Medium, MetricKind, NotModelled, Note, Report, SimulatedBackbone};
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,8 +138,9 @@ pub struct SlotCounts {
     /// Arbitration and selection on a shared bus.
     #[serde(default)]
     pub arbitration: u64,
-    /// Idle, by cause: nothing to send, waiting for the core, the engine's own rate, all tags in use, turn-around, lost arbitration, replay buffer full,
-    /// no completion credits, no non-posted credits, no posted credits, no buffer credit, nothing granted, its destinations stopped, paused, waiting for the bridge.
+    /// Idle, by cause, in the order of [`Idle::ALL`]; in JSON an object with a number for each [`Idle`].
+    #[serde(with = "causes::of_links")]
+    #[schemars(with = "causes::Links")]
     pub idle: [u64; 17],
     /// Control frames (not slots).
     #[serde(default)]
@@ -452,6 +454,8 @@ pub struct SimulatedLink {
     pub from: String,
     /// The end that receives; empty for a bus, which all its ends share.
     pub to: String,
+    /// What it is.
+    pub medium: Medium,
     /// Slots of the measured time, cut between packets.
     pub slots: SlotCounts,
     /// Payload bits per second.

@@ -29,6 +29,17 @@ pub struct Key {
     pub default: Option<(&'static str, &'static str)>,
     /// Whether a table without it is refused.
     pub required: bool,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is part of what is asked about: changing it changes an answer, or a report says that it does not.
+    Model,
+    /// It only tells people something, or is held against the answer: no method looks at it.
+    Tells,
 }
 
 /// A filled value for `lanescope plan`.
@@ -74,10 +85,11 @@ const fn key_name(field: &'static str) -> &'static str {
     }
 }
 
-/// Declares a table of keys. Modes: `must` (required), `opt` (absent means: not there), or a default `= "toml" origin confidence "why"`.
+/// Declares a table of keys. Modes: `must` (required), `opt` (absent means: not there), `tell` (the same, of a key that no answer depends on), or a default `= "toml" origin confidence "why"`.
 macro_rules! table {
     (@field must $t:ty) => { Quantity<$t> };
     (@field opt $t:ty) => { Option<Quantity<$t>> };
+    (@field tell $t:ty) => { Option<Quantity<$t>> };
     (@field default $t:ty) => { Quantity<$t> };
     (@default) => { None };
     (@default $d:literal $why:literal) => { Some(($d, $why)) };
@@ -96,6 +108,7 @@ macro_rules! table {
             ranged: !matches!(Slower::$slower, Slower::One),
             default: table!(@default $($d $why)?),
             required: matches!(stringify!($mode).as_bytes(), b"must"),
+            role: if matches!(stringify!($mode).as_bytes(), b"tell") { Role::Tells } else { Role::Model },
         }),+];
 
         impl $name {
@@ -131,6 +144,7 @@ macro_rules! table {
     (@take opt $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr) => {
         match $got { Some(Some(value)) => Some(Some(value)), Some(None) => None, None => Some(None) }
     };
+    (@take tell $t:ty, $($rest:tt)*) => { table!(@take opt $t, $($rest)*) };
     (@take default $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr, $d:literal $origin:ident $confidence:ident $why:literal) => {
         match $got {
             Some(value) => value,
@@ -138,6 +152,7 @@ macro_rules! table {
         }
     };
     (@setting opt, $all:ident, $key:expr, $value:expr) => { if let Some(q) = &$value { $all.push(Setting::of($key, q)); } };
+    (@setting tell, $all:ident, $key:expr, $value:expr) => { table!(@setting opt, $all, $key, $value); };
     (@setting $mode:ident, $all:ident, $key:expr, $value:expr) => { $all.push(Setting::of($key, &$value)); };
 }
 
@@ -626,7 +641,7 @@ table! {
     /// Traffic from a requester to a target; with * in `from`, one flow for each.
     Flow, FLOW, "a flow" {
         /// What it stands for.
-        about: opt String, One;
+        about: tell String, One;
         /// The requester: a part, with * for all instances.
         from: must String, One;
         /// The target: "host.memory", "host.cache", "host.remote", or a part.
@@ -640,7 +655,7 @@ table! {
         /// Request headers: 3DW for 32-bit addresses, 4DW above 4 GiB (2.0, 2.2.4.1).
         header: default Header, One = "\"4DW\"" Assumed Likely "buffers above 4 GiB";
         /// What was measured, payload per second of each instance; held against the answer.
-        measured: opt Rate, One;
+        measured: tell Rate, One;
     }
 }
 

@@ -6,8 +6,8 @@ use super::{Run, binding, stats};
 use crate::plan::{Backbone, FlowId, PartId};
 use crate::protocol::pcie::Class;
 use crate::result::{
-    BusClocks, Interval, IoCounts, IoSeen, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames, SimulatedIos,
-    SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
+    BusClocks, Interval, IoCounts, IoSeen, Medium, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames,
+    SimulatedIos, SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Buffers;
@@ -115,7 +115,7 @@ impl Run {
         let window = self.window_fs();
         let tallies = self.tallies();
         let counts = self.sides.counts();
-        let link = |i: usize, name: &str, from: &str, to: &str, coded: f64, pauses: (u64, u64)| {
+        let link = |i: usize, name: &str, (from, to): (&str, &str), medium: Medium, coded: f64, pauses: (u64, u64)| {
             let slots = counts[i].since(self.counts_at_window.get(i).unwrap_or(&SlotCounts::default()));
             let whole = slots.total().max(1) as f64;
             let batches: Vec<f64> = self.wire_batches[i].iter().map(|b| *b as f64).collect();
@@ -124,6 +124,7 @@ impl Run {
                 name: name.to_owned(),
                 from: from.to_owned(),
                 to: to.to_owned(),
+                medium,
                 payload: Interval { mean: slots.payload as f64 / whole * coded, half: half.map(|h| h * 8.0 * SECOND) },
                 slots,
                 coded,
@@ -135,7 +136,8 @@ impl Run {
             .enumerate()
             .map(|(i, hop)| {
                 let (name, coded) = (&plan.link(hop.link).name, plan.link(hop.link).speed.typical.coded().bits());
-                link(i, name, &plan.part(plan.leaves(hop)).name, &plan.part(plan.arrives(hop)).name, coded, (0, 0))
+                let ends = [plan.leaves(hop), plan.arrives(hop)].map(|p| plan.part(p).name.as_str());
+                link(i, name, ends.into(), Medium::Pcie, coded, (0, 0))
             })
             .collect();
         let (first, network) = (links.len(), &plan.network);
@@ -144,18 +146,20 @@ impl Run {
             let wire = on as u32;
             let before = self.pauses_at_window.get(on).copied().unwrap_or_default();
             let pauses = (pauses[on].0 - before.0, pauses[on].1 - before.1);
-            let [from, to] = [network.leaves(wire), network.arrives(wire)].map(|n| &network.node(n).name);
+            let ends = [network.leaves(wire), network.arrives(wire)].map(|n| network.node(n).name.as_str());
             let l = network.link(wire);
-            link(first + on, &l.name, from, to, l.rate.typical.rate().bits(), pauses)
+            link(first + on, &l.name, ends.into(), Medium::Ethernet, l.rate.typical.rate().bits(), pauses)
         }));
         let first = links.len();
         links.extend(plan.storage.wires().enumerate().map(|(on, wire)| {
-            link(first + on, &wire.transport.name, wire.from, wire.to, wire.transport.rate().bits(), (0, 0))
+            let t = &wire.transport;
+            link(first + on, &t.name, (wire.from, wire.to), (&t.medium).into(), t.rate().bits(), (0, 0))
         }));
         let (first, buses) = (links.len(), &plan.buses);
         links.extend(self.moved().into_iter().zip(&buses.buses).enumerate().map(|(i, (moved, bus))| {
             let speed = bus.speed.typical;
-            let seen = link(first + i, &bus.name, &buses.ends_text(bus), "", speed.peak().bits(), (0, 0));
+            let (ends, medium) = (buses.ends_text(bus), Medium::from(speed.standard()));
+            let seen = link(first + i, &bus.name, (&ends, ""), medium, speed.peak().bits(), (0, 0));
             // Batches are of clocks; a narrow last data phase carries less than its clock could.
             let bytes = moved - self.moved_at_window.get(i).copied().unwrap_or(0);
             let half = seen.payload.half.map(|h| h * speed.per_clock() as f64);
@@ -166,7 +170,14 @@ impl Run {
         links.extend((0..2 * cluster.links.len() as u32).map(|wire| {
             let [from, to] = [cluster.leaves(wire), cluster.arrives(wire)].map(|n| cluster.node_name(n));
             let l = cluster.link(wire);
-            link(first + wire as usize, &l.name, &from, &to, l.rate.typical.data_rate().bits(), (0, 0))
+            link(
+                first + wire as usize,
+                &l.name,
+                (&from, &to),
+                Medium::Infiniband,
+                l.rate.typical.data_rate().bits(),
+                (0, 0),
+            )
         }));
         let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
         let stored = self.sides.ethernet.stored(self.now);

@@ -8,7 +8,7 @@ use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::cluster::JobFlow;
 use crate::result::{
-    Binding, Excess, FlowReport, Ledger, LinkReport, ProgramReport, Ranged, Verdict, computing, time_share, way,
+    Binding, Excess, FlowReport, Ledger, LinkReport, Medium, ProgramReport, Ranged, Verdict, computing, time_share, way,
 };
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
@@ -84,6 +84,7 @@ pub(super) fn answer(plan: &Plan) -> Answer {
                 name: link.name.clone(),
                 from,
                 to,
+                medium: Medium::Infiniband,
                 speed: format!("{} InfiniBand", link.rate.typical),
                 payload: Ranged { typical: payload, slower: payload, faster: payload },
                 ledger: Ledger {

@@ -43,7 +43,7 @@ fn bars(link: &LinkReport) -> Vec<Bar> {
             "Ack DLLPs" | "UpdateFC DLLPs" => "#d9a441",
             _ => "#d9734a",
         };
-        let label = link.medium().estimated(label);
+        let label = link.medium.estimated(label);
         all.push(Bar { label, value, from: share(level), to: share(level - value), fill });
         level -= value;
     }
@@ -115,7 +115,7 @@ pub fn waterfall(link: &LinkReport) -> String {
         about += &format!(" ({} of raw)", percent(payload / raw));
     }
     if let Some(bytes) = link.tlp_overhead.filter(|b| b.is_finite()) {
-        let unit = link.medium().unit();
+        let unit = link.medium.unit();
         about += &format!(", {} B around the payload of each {unit}", crate::units::digits(bytes));
     }
     Pen::new(12.0, SOFT).write(&mut out, 24.0, 58.0, &shorten(&about, 125));
@@ -190,6 +190,7 @@ mod tests {
             name: "up<link>".into(),
             from: "sw".into(),
             to: "host".into(),
+            medium: crate::result::Medium::Pcie,
             speed: "gen3 x4".into(),
             payload: crate::result::Ranged { typical: ledger.payload, slower: ledger.payload, faster: ledger.payload },
             ledger,

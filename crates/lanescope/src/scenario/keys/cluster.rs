@@ -125,7 +125,7 @@ table! {
     /// A message program that ranks run.
     Mpi, MPI, "a flow of ranks" {
         /// What it stands for.
-        about: opt String, One;
+        about: tell String, One;
         /// "mpi".
         r#do: must MpiWord, One;
         /// Where the ranks are: channel adapters, with * for all, one rank each in this order; a port of one by ".port.N".

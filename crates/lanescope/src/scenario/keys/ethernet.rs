@@ -442,7 +442,7 @@ table! {
     /// Frames from stations to stations.
     Stream, STREAM, "a flow of frames" {
         /// What it stands for.
-        about: opt String, One;
+        about: tell String, One;
         /// The stations that send, with * for all instances.
         from: must String, One;
         /// The stations that receive.
@@ -458,7 +458,7 @@ table! {
         /// Priority of its frames.
         priority: default Priority, One = "0" Standard Likely "802.1Q: best effort";
         /// What was measured, payload per second of each instance; held against the answer.
-        measured: opt Rate, One;
+        measured: tell Rate, One;
     }
 }
 

@@ -469,7 +469,7 @@ table! {
     /// I/O of a host's workers to targets.
     Io, IO, "a flow of I/Os" {
         /// What it stands for.
-        about: opt String, One;
+        about: tell String, One;
         /// The hosts whose workers ask, with * for all.
         from: must String, One;
         /// The targets, one name or a list: disks, RAM disks or arrays, with * for all; each worker works on each.
@@ -503,7 +503,7 @@ table! {
         /// Time of the worker's processor when an I/O is done: interrupt, driver, wake-up.
         complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
         /// What was measured, data per second of each pair of a worker and a target; held against the answer.
-        measured: opt Rate, One;
+        measured: tell Rate, One;
     }
 }
 
@@ -511,7 +511,7 @@ table! {
     /// Messages between workers of stations and their mirrored clients, over TCP: Iometer's network workers.
     Transact, TRANSACT, "a flow of transactions" {
         /// What it stands for.
-        about: opt String, One;
+        about: tell String, One;
         /// The stations whose workers these are, with * for all.
         from: must String, One;
         /// The stations at the other end, one name or a list, with * for all; each worker exchanges messages with each, one at a time.
@@ -529,6 +529,6 @@ table! {
         /// Time of a processor when an I/O is done, at both ends: interrupt, driver, wake-up.
         complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
         /// What was measured, data per second of each pair of a worker and its other end; held against the answer.
-        measured: opt Rate, One;
+        measured: tell Rate, One;
     }
 }

@@ -31,10 +31,12 @@ pub struct TableKind {
     pub title: &'static str,
     /// Its keys.
     pub keys: &'static [Key],
+    /// The only method that it speaks to; `None` where it describes what is asked about.
+    pub only: Option<&'static str>,
 }
 
 const fn kind(section: &'static str, name: &'static str, title: &'static str, keys: &'static [Key]) -> TableKind {
-    TableKind { section, name, title, keys }
+    TableKind { section, name, title, keys, only: None }
 }
 
 /// Every kind of table: the whole language.
@@ -81,5 +83,6 @@ pub static TABLES: [TableKind; 28] = [
     kind("flows", "io", "[flows.NAME] with do = \"io\"", IO),
     kind("flows", "transact", "[flows.NAME] with do = \"transact\"", TRANSACT),
     kind("flows", "mpi", "[flows.NAME] with do = \"mpi\"", MPI),
-    kind("run", "run", "[run]", RUN),
+    // How long to simulate, how tight, and from which random numbers.
+    TableKind { only: Some("simulate"), ..kind("run", "run", "[run]", RUN) },
 ];
