@@ -165,6 +165,18 @@ fn ranks(plan: &Plan, job: &JobFlow) -> String {
     format!("{}: on {}{more}", job.job.title, names.join(", "))
 }
 
+/// The ways between ranks that send to one another: `rank 4 to 0: nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
+fn connections(plan: &Plan, job: &JobFlow) -> Vec<String> {
+    const SHOWN: usize = 16;
+    let (pairs, more) = job.job.connections(SHOWN);
+    let way = |pair: [u32; 2]| plan.cluster.route_text(&plan.network, job, pair);
+    let mut all: Vec<String> = pairs.iter().map(|p| format!("rank {} to {}: {}", p[0], p[1], way(*p))).collect();
+    if more {
+        all.push("and more pairs of ranks".into());
+    }
+    all
+}
+
 pub(crate) fn plan(a: &Scenario) -> u8 {
     let (plan, _) = match load(a) {
         Ok(p) => p,
@@ -185,7 +197,10 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
         .chain(streams)
         .chain(buses)
         .chain(ios)
-        .chain(plan.cluster.jobs.iter().map(|job| (format!("flows.{}", job.name), ranks(&plan, job))))
+        .chain(plan.cluster.jobs.iter().flat_map(|job| {
+            let name = format!("flows.{}", job.name);
+            std::iter::once(ranks(&plan, job)).chain(connections(&plan, job)).map(move |text| (name.clone(), text))
+        }))
         .collect();
     if a.json {
         let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();

@@ -1,6 +1,8 @@
 //! The steps of a rank.
 
+use super::collective::Call;
 use crate::units::Time;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The program of all ranks.
@@ -12,6 +14,73 @@ pub struct Job {
     pub bodies: Vec<Arc<Body>>,
     /// What is timed, in order; [`Step::Timed`] names them by index.
     pub sections: Vec<Section>,
+}
+
+impl Job {
+    /// Pairs of ranks of which the first sends to the second, in the order of ranks and steps: so many at most, and whether there are more.
+    pub fn connections(&self, most: usize) -> (Vec<[u32; 2]>, bool) {
+        let n = self.bodies.len() as u32;
+        let mut found = Found { all: Vec::new(), known: HashSet::new(), most, more: false };
+        for (rank, body) in (0..n).zip(&self.bodies) {
+            match &**body {
+                Body::Steps(steps) => found.steps(steps, rank, n),
+                Body::Graph(tasks) => tasks.iter().for_each(|t| found.op(&t.op, rank, n)),
+            }
+            if found.more {
+                break;
+            }
+        }
+        (found.all, found.more)
+    }
+}
+
+/// Who sends to whom, as far as it was looked.
+struct Found {
+    all: Vec<[u32; 2]>,
+    known: HashSet<[u32; 2]>,
+    most: usize,
+    more: bool,
+}
+
+impl Found {
+    fn steps(&mut self, steps: &[Step], rank: u32, n: u32) {
+        for step in steps {
+            match step {
+                Step::Do(op) => self.op(op, rank, n),
+                Step::Repeat { times: 0, .. } | Step::Timed { times: 0, .. } => {}
+                Step::Repeat { body, .. } | Step::Timed { body, .. } | Step::Untimed(body) => {
+                    self.steps(body, rank, n);
+                }
+            }
+            if self.more {
+                return;
+            }
+        }
+    }
+
+    fn op(&mut self, op: &Op, rank: u32, n: u32) {
+        match op {
+            Op::Send { to, .. } | Op::Isend { to, .. } | Op::Sendrecv { to, .. } => self.add([rank, *to]),
+            Op::Collective(what) => {
+                let Ok(call) = Call::new(what, n) else { return };
+                let mut rounds = (0..).map_while(|k| call.round(rank, k)).filter_map(|round| round.send);
+                while let (false, Some((to, _))) = (self.more, rounds.next()) {
+                    self.add([rank, to]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, pair: [u32; 2]) {
+        if pair[0] == pair[1] || self.known.contains(&pair) {
+        } else if self.all.len() == self.most {
+            self.more = true;
+        } else {
+            self.known.insert(pair);
+            self.all.push(pair);
+        }
+    }
 }
 
 /// What one rank does.

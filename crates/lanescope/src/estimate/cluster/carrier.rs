@@ -7,7 +7,7 @@
 
 use super::super::{alone, bus, latency, outcome};
 use crate::mpi::{Post, What};
-use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, ROCE};
+use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
 use crate::plan::{Dma, Flow, Plan, Way};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{LRH, Operation, Packet, Position, START, Service};
@@ -239,14 +239,14 @@ impl<'a> Carrier<'a> {
         time
     }
 
-    /// The wires from one endpoint to another, into `hops`.
-    fn way(&mut self, from: u32, to: u32) {
+    /// The wires from one rank's endpoint to another's, into `hops`.
+    fn way(&mut self, job: &JobFlow, ranks: [u32; 2]) {
         self.hops.clear();
         let (cluster, network, corner) = (&self.plan.cluster, &self.plan.network, self.corner);
-        let (a, b) = (&cluster.endpoints[from as usize], &cluster.endpoints[to as usize]);
-        if let (Some(a), Some(b)) = (a.station, b.station) {
+        let [from, to] = ranks.map(|r| job.ranks[r as usize]);
+        if let [Some(a), Some(b)] = [from, to].map(|e| cluster.endpoints[e as usize].station) {
             let first = 2 * cluster.links.len();
-            for wire in network.way_between(a, b) {
+            for wire in network.along([a, b], cluster.way_of(network, job, ranks)) {
                 let (head, latency) = match &network.node(network.arrives(wire)).keys {
                     NodeKeys::Station(_) => (None, 0.0),
                     NodeKeys::Switch(k) => {
@@ -276,7 +276,9 @@ impl<'a> Carrier<'a> {
     }
 
     /// Carries a message: when it is in the target's memory with its completion, and when the sender's completion is in his, fs.
-    pub(super) fn carry(&mut self, post: &Post, endpoints: [u32; 2], mtu: u64) -> (u64, u64) {
+    pub(super) fn carry(&mut self, post: &Post, job: &JobFlow) -> (u64, u64) {
+        let (ranks, mtu) = ([post.from, post.to], job.mtu);
+        let endpoints = ranks.map(|r| job.ranks[r as usize]);
         let cluster: &Cluster = &self.plan.cluster;
         let corner = self.corner;
         let [from, to] = endpoints.map(|e| cluster.endpoints[e as usize].adapter);
@@ -307,7 +309,7 @@ impl<'a> Carrier<'a> {
         let packet = |time: f64| Leg { alone: time, shared: time, crowded: time, next: time };
         let engine = packet(k.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(source.out), when, &train, engine, engine);
-        self.way(endpoints[0], endpoints[1]);
+        self.way(job, ranks);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
         let bytes = |payload: u64| {
             let packet = Packet { operation, service: Service::Rc, position: Position::Middle, payload };

@@ -128,8 +128,7 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
             machine.on(own, &mut posts);
         }
         for post in posts.drain(..) {
-            let ends = [post.from, post.to].map(|rank| job.ranks[rank as usize]);
-            let (arrived, sent) = carrier.carry(&post, ends, job.mtu);
+            let (arrived, sent) = carrier.carry(&post, job);
             bytes += post.bytes as f64;
             messages += 1.0;
             times += (arrived - post.at) as f64;

@@ -9,7 +9,7 @@ pub(super) mod roce;
 pub(super) use build::build;
 pub use roce::Pausing;
 
-use super::network::{NodeId, Routes};
+use super::network::{Network, NodeId, Routes};
 use super::{Dma, Way};
 use crate::mpi::{Costs, Job};
 use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
@@ -222,6 +222,29 @@ impl Cluster {
     /// What decides among ways of equal length: the destination's number, as subnet managers spread them.
     pub fn way(&self, to: u32) -> u32 {
         to
+    }
+
+    /// The same of packets from one rank of a program to another; on Ethernet their queue pairs are connections ([`Network::way_of`]).
+    pub fn way_of(&self, network: &Network, job: &JobFlow, ranks: [u32; 2]) -> u32 {
+        let ends = ranks.map(|r| job.ranks[r as usize]);
+        match ends.map(|e| self.endpoints[e as usize].station) {
+            [Some(from), Some(to)] => network.way_of([from, to], &job.name, &ranks),
+            _ => self.way(ends[1]),
+        }
+    }
+
+    /// The nodes from one rank of a program to another: `nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
+    pub fn route_text(&self, network: &Network, job: &JobFlow, ranks: [u32; 2]) -> String {
+        let ends = ranks.map(|r| job.ranks[r as usize]);
+        let mut names = vec![self.node_name(NodeId(ends[0]))];
+        match ends.map(|e| self.endpoints[e as usize].station) {
+            [Some(from), Some(to)] => {
+                let wires = network.along([from, to], self.way_of(network, job, ranks));
+                names.extend(wires.into_iter().map(|w| network.node(network.arrives(w)).name.clone()));
+            }
+            _ => names.extend(self.path(ends[0], ends[1]).into_iter().map(|w| self.node_name(self.arrives(w)))),
+        }
+        names.join(" → ")
     }
 
     /// The wires from one endpoint to another; empty over Ethernet, or where there is no way.

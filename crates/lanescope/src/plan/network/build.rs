@@ -357,6 +357,7 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
                 k.congestion_control.typical == model.congestion_control.typical,
             ),
             ("ecmp", k.ecmp.span, k.ecmp.typical == model.ecmp.typical),
+            ("ecmp_seed", k.ecmp_seed.span, k.ecmp_seed.typical == model.ecmp_seed.typical),
         ];
         for (key, span, same) in all {
             if !same {

@@ -235,13 +235,22 @@ impl Network {
 
     /// What decides the way of a flow where several are equal: each choice takes a digit of it.
     pub fn way(&self, stream: usize, target: NodeId) -> u32 {
+        let s = &self.streams[stream];
+        self.way_of([s.source, target], &s.group, &[])
+    }
+
+    /// The same of a connection between two stations, which all that sends frames asks: with hashing, a hash of what tells connections apart in the
+    /// headers (addresses by its ends, ports by whose it is and its own numbers; RFC 2992) and of the switches' seed. All frames of one connection go
+    /// one way.
+    pub fn way_of(&self, ends: [NodeId; 2], owner: &str, numbers: &[u32]) -> u32 {
         match self.ecmp() {
-            Ecmp::Destination => self.routes.number(target),
+            Ecmp::Destination => self.routes.number(ends[1]),
             Ecmp::Hash => {
-                let mut hash = siphasher::sip::SipHasher13::new();
-                hash.write_u32(self.streams[stream].source.0);
-                hash.write_u32(target.0);
-                hash.write(self.streams[stream].group.as_bytes());
+                let seed = self.first_switch().map_or(0, |k| k.ecmp_seed.typical);
+                let mut hash = siphasher::sip::SipHasher13::new_with_keys(seed as u64, 0);
+                ends.iter().for_each(|e| hash.write_u32(e.0));
+                hash.write(owner.as_bytes());
+                numbers.iter().for_each(|n| hash.write_u32(*n));
                 hash.finish() as u32
             }
         }
@@ -249,15 +258,12 @@ impl Network {
 
     /// The wires from a stream's source to one of its targets.
     pub fn path(&self, stream: usize, target: NodeId) -> Vec<u32> {
-        self.along(self.streams[stream].source, target, self.way(stream, target))
+        self.along([self.streams[stream].source, target], self.way(stream, target))
     }
 
-    /// The wires between two stations, for what is no stream: by the destination's number where several are equal.
-    pub fn way_between(&self, source: NodeId, target: NodeId) -> Vec<u32> {
-        self.along(source, target, self.routes.number(target))
-    }
-
-    fn along(&self, source: NodeId, target: NodeId, mut way: u32) -> Vec<u32> {
+    /// The wires of a way of [`Network::way_of`].
+    pub fn along(&self, ends: [NodeId; 2], mut way: u32) -> Vec<u32> {
+        let [source, target] = ends;
         let mut path = vec![self.out(source, 0)];
         let mut at = self.arrives(path[0]);
         while at != target && path.len() <= self.nodes.len() {

@@ -145,6 +145,8 @@ pub struct Pair {
     pub connections: Option<u32>,
     /// The class of their frames.
     pub class: u8,
+    /// What decides the way from the worker's station, and of the way back, where several are equal.
+    pub ways: [u32; 2],
 }
 
 /// One direction of a transport, or a bus.
@@ -404,7 +406,8 @@ impl Pair {
     /// The wires from the end that sends, of a worker's read or of its write.
     pub fn path(&self, network: &Network, read: bool) -> Vec<u32> {
         let [own, other] = self.ends;
-        if read { network.way_between(other, own) } else { network.way_between(own, other) }
+        let ends = if read { [other, own] } else { [own, other] };
+        network.along(ends, self.ways[usize::from(read)])
     }
 }
 

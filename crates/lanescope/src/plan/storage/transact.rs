@@ -125,8 +125,9 @@ fn expand(
             let worker = storage.workers.len() as u32;
             storage.workers.push(network.node(own).name.clone());
             for &(other, span) in &others {
-                let Some(pair) = pair(diagnostics, network, flow, [own, other], span) else { return };
-                let volume = Volume::Station(storage.pairs.len() as u32);
+                let number = storage.pairs.len() as u32;
+                let Some(pair) = pair(diagnostics, network, flow, [own, other], number, span) else { return };
+                let volume = Volume::Station(number);
                 storage.pairs.push(pair);
                 storage.flows.push(IoFlow {
                     name: if many { format!("{}.{n}", flow.name) } else { flow.name.clone() },
@@ -166,11 +167,14 @@ fn pair(
     network: &Network,
     flow: &Named<Transact>,
     ends: [NodeId; 2],
+    number: u32,
     span: Span,
 ) -> Option<Pair> {
     let names = ends.map(|id| network.node(id).name.clone());
-    let mut made =
-        Pair { ends, names, segment: 0, connections: flow.keys.connections.as_ref().map(|c| c.typical), class: 0 };
+    // What follows one another has one number: connections that are opened anew go the way of those before.
+    let ways = [ends, [ends[1], ends[0]]].map(|e| network.way_of(e, &flow.name, &[number]));
+    let connections = flow.keys.connections.as_ref().map(|c| c.typical);
+    let mut made = Pair { ends, names, segment: 0, connections, class: 0, ways };
     let path = made.path(network, false);
     if path.last().map(|w| network.arrives(*w)) != Some(ends[1]) {
         let what = format!("there is no way from {} to {}", made.names[0], made.names[1]);

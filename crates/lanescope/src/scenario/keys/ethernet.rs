@@ -393,6 +393,8 @@ table! {
         scheduling: default Scheduling, One = "\"turns\"" Assumed Guess "no priority starves";
         /// How it chooses among ways of equal length.
         ecmp: default Ecmp, One = "\"hash\"" Assumed Likely "what switches do, so that a flow keeps its order";
+        /// With ecmp = "hash": what the hash begins with. Another number deals the connections anew.
+        ecmp_seed: default Count, One = "0" Assumed Likely "any is as good; all switches have one, and each choice takes other bits of the hash";
         /// How it keeps its memory from overflowing.
         flow_control: default FlowControl, One = "\"none\"" Assumed Likely "the default of most switches";
         /// It stops senders when more than this is in use: of the memory (pause), by one port's frames of one priority (pfc), by one output queue (voq). Without it, worked out of the memory.

@@ -127,6 +127,8 @@ pub(super) struct Message {
     begun: bool,
     pub(super) from: u32,
     pub(super) to: u32,
+    /// What decides the way of its packets, and of its acknowledgement.
+    ways: [u32; 2],
     /// The next one of its connection.
     next: u32,
     pub(super) bytes: u64,
@@ -142,7 +144,7 @@ impl Message {
         self.write
     }
 
-    pub(super) fn new(post: &Post, run: u16, from: u32, to: u32) -> Message {
+    pub(super) fn new(post: &Post, run: u16, [from, to]: [u32; 2], ways: [u32; 2]) -> Message {
         Message {
             token: post.token,
             run,
@@ -153,6 +155,7 @@ impl Message {
             begun: false,
             from,
             to,
+            ways,
             next: NONE,
             bytes: post.bytes,
             born: post.at,
@@ -250,8 +253,8 @@ impl Fabric {
         if let Some(w) = self.wires.get_mut(port.wire as usize) {
             if p.ack { w.queue_first(id, &mut self.packets) } else { w.queue(id, &mut self.packets) }
         } else if let (Some(station), Some(to)) = (port.station, self.ports[p.to as usize].station) {
-            let (client, payload, class, ack) = (p.bytes, p.payload, p.lane, p.ack);
-            self.told.push((station, Told::Frame(Load { packet: id, to, client, payload, class, ack })));
+            let Packet { bytes: client, payload, lane: class, way, ack, .. } = *p;
+            self.told.push((station, Told::Frame(Load { packet: id, to, way, client, payload, class, ack })));
         }
     }
 
@@ -287,7 +290,7 @@ impl Fabric {
                 at: 0,
                 next: NONE,
                 out: NONE,
-                way: self.plan.way(m.to),
+                way: m.ways[0],
                 to: m.to,
                 message,
                 bytes,
@@ -409,9 +412,9 @@ impl Fabric {
         let p = self.packets.all[id as usize];
         let m = &mut self.messages.all[p.message as usize];
         m.out -= p.payload as u64;
-        let (last, from) = (m.out == 0, m.from);
+        let (last, from, back) = (m.out == 0, m.from, m.ways[1]);
         if last {
-            self.acknowledge(&p, from, now, agenda);
+            self.acknowledge(&p, from, back, now, agenda);
         }
         let a = &self.adapters[self.ports[p.to as usize].adapter as usize];
         match a.host {
@@ -430,13 +433,13 @@ impl Fabric {
     }
 
     /// Answers the last packet of a message.
-    fn acknowledge(&mut self, p: &Packet, from: u32, now: u64, agenda: &mut Agenda) {
+    fn acknowledge(&mut self, p: &Packet, from: u32, way: u32, now: u64, agenda: &mut Agenda) {
         let port = p.to;
         let bytes = self.acks[(self.ports[port as usize].wire == NONE) as usize];
         let ack = Packet {
             next: NONE,
             out: NONE,
-            way: self.plan.way(from),
+            way,
             to: from,
             bytes,
             payload: 0,

@@ -46,6 +46,7 @@ impl Fabric {
                 .map(|b| b as u32),
             signals,
             plan: plan.clone(),
+            network: network.clone(),
             base,
             slot,
             armed: NEVER,

@@ -17,7 +17,7 @@ use super::tally::{self, Tally};
 use crate::mpi::{Account, Machine, Post};
 use crate::plan::Way;
 use crate::plan::cluster::Cluster;
-use crate::plan::network::NodeId;
+use crate::plan::network::{Network, NodeId};
 use crate::result::{ProgramReport, SlotCounts};
 use crate::tools::Slab;
 use adapter::{Adapter, Job, Message, Overheads, Port};
@@ -84,6 +84,7 @@ struct Run {
 #[derive(Clone, Debug)]
 pub(super) struct Fabric {
     plan: Arc<Cluster>,
+    network: Arc<Network>,
     packets: Arena,
     wires: Vec<Wire>,
     adapters: Vec<Adapter>,
@@ -179,7 +180,9 @@ impl Fabric {
             let r = &mut self.runs[run];
             let [from, to] = [post.from, post.to].map(|rank| r.ranks[rank as usize]);
             r.tally.start(post.at);
-            let message = self.messages.add(Message::new(&post, run as u16, from, to));
+            let way = |ranks| self.plan.way_of(&self.network, &self.plan.jobs[run], ranks);
+            let ways = [way([post.from, post.to]), way([post.to, post.from])];
+            let message = self.messages.add(Message::new(&post, run as u16, [from, to], ways));
             if post.at > now {
                 self.plan_at(post.at, Event::Posted(message));
             } else {

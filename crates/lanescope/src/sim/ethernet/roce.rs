@@ -26,8 +26,9 @@ pub(in crate::sim) enum Told {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Load {
     pub(in crate::sim) packet: u32,
-    /// The station that it is for.
+    /// The station that it is for, and what decides its way there.
     pub(in crate::sim) to: NodeId,
+    pub(in crate::sim) way: u32,
     /// Client data, and of these the message's own.
     pub(in crate::sim) client: u32,
     pub(in crate::sim) payload: u32,
@@ -142,13 +143,12 @@ impl Station {
         let client = load.client as u64;
         let headers = HEADER + FCS + client - load.payload as u64;
         debug_assert_eq!(headers + padding(client) + load.payload as u64, frame(client));
-        let way = net.network.routes.number(load.to);
         let made = Frame {
             data: load.payload as u16,
             class: load.class,
             left: headers,
             more: self.node,
-            ..Frame::new(Kind::Data, frame(client), load.to.0, way, load.packet)
+            ..Frame::new(Kind::Data, frame(client), load.to.0, load.way, load.packet)
         };
         if load.ack {
             self.enter_first(which, made, net);

@@ -23,6 +23,8 @@ pub(super) type Wanted = (u32, (bool, u64, u64));
 pub(super) struct Talk {
     flow: u32,
     ends: [NodeId; 2],
+    /// What decides the way from either end.
+    ways: [u32; 2],
     segment: u64,
     class: u8,
     connections: Option<u32>,
@@ -48,6 +50,7 @@ impl Talk {
         Talk {
             flow,
             ends: pair.ends,
+            ways: pair.ways,
             segment: pair.segment,
             class: pair.class,
             connections: pair.connections,
@@ -71,6 +74,7 @@ impl Talk {
         let load = Load {
             packet: TALK | number,
             to: self.ends[1 - from],
+            way: self.ways[from],
             client,
             payload: payload as u32,
             class: self.class,
