@@ -170,7 +170,10 @@ fn connections(plan: &Plan, job: &JobFlow) -> Vec<String> {
     const SHOWN: usize = 16;
     let (pairs, more) = job.job.connections(SHOWN);
     let way = |pair: [u32; 2]| plan.cluster.route_text(&plan.network, job, pair);
-    let mut all: Vec<String> = pairs.iter().map(|p| format!("rank {} to {}: {}", p[0], p[1], way(*p))).collect();
+    // Ranks of one node exchange through memory.
+    let node = |rank: u32| plan.cluster.endpoints[job.ranks[rank as usize] as usize].adapter;
+    let apart = pairs.iter().filter(|p| node(p[0]) != node(p[1]));
+    let mut all: Vec<String> = apart.map(|p| format!("rank {} to {}: {}", p[0], p[1], way(*p))).collect();
     if more {
         all.push("and more pairs of ranks".into());
     }

@@ -103,6 +103,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     transact::on_links(plan, &typical, &mut ethernet.links);
     let bus = bus::answer(plan, &storage::on_buses(plan, &typical));
     let cluster = cluster::answer(plan);
+    cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
         schema: SCHEMA,

@@ -6,6 +6,7 @@ mod common;
 mod fabrics;
 mod random_clusters;
 mod roce;
+mod ways;
 
 use common::planned;
 use lanescope::plan::Plan;

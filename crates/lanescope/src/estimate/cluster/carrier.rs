@@ -5,12 +5,15 @@
 //! slowest stage needs for the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A shared bus is one timeline for
 //! both of its directions; that is where a message that goes meets one that comes.
 
-use super::super::{alone, bus, latency, outcome};
+use super::super::fill::Resource;
+use super::super::resources::Key;
+use super::super::{alone, binding, bus, latency, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
 use crate::plan::{Dma, Flow, Plan, Way};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{LRH, Operation, Packet, Position, START, Service};
+use crate::result::Binding;
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::Forwarding;
 use crate::scenario::quantity::Corner;
@@ -80,7 +83,7 @@ pub(super) struct Carrier<'a> {
     lone: Vec<f64>,
     /// How long each has been in use, fs.
     pub(super) used: Vec<f64>,
-    /// Of each wire of InfiniBand: packets that it has carried, and their payload.
+    /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
     pub(super) carried: Vec<(f64, f64)>,
     /// What a person calls each.
     pub(super) names: Vec<Named>,
@@ -153,7 +156,7 @@ impl<'a> Carrier<'a> {
             free: vec![0.0; names.len()],
             lone: vec![0.0; names.len()],
             used: vec![0.0; names.len()],
-            carried: vec![(0.0, 0.0); 2 * cluster.links.len()],
+            carried: vec![(0.0, 0.0); buses],
             names,
             legs: HashMap::new(),
             bells: HashMap::new(),
@@ -418,6 +421,33 @@ impl<'a> Carrier<'a> {
         let others = (busy - last_shared - full_shared).max(mine - last.next - full.next) + full.alone;
         let before = (first + (rest - 1.0) * full.next).max(when.full + full.alone).max(others);
         When { first, full: before, last: (before + last.next).max(when.last + last.alone) }
+    }
+
+    /// What holds an adapter's reads or writes over PCIe up, of which one takes its data along at so many bytes a second: what it reads ahead, or the element of
+    /// the way to its host that carries least. `None` without such a way.
+    pub(super) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
+        let a = self.adapter(adapter);
+        let Some(Dma::Pcie { read: reads, write }) = a.host.as_ref().map(|h| h.dma) else { return None };
+        let flow = if read { reads } else { write }.0 as usize;
+        let mut outcome = outcome(self.plan, self.corner);
+        let weight = |r: &Resource<Key>| {
+            let mine = r.uses.iter().filter(|u| u.flow == flow);
+            r.capacity / mine.map(|u| u.weight + u.first_least).sum::<f64>()
+        };
+        let rates = outcome.resources.iter().map(weight).enumerate();
+        let least = rates.filter(|r| r.1.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        outcome.shares[flow].by = Some(least.0);
+        let class = self.sides[adapter as usize].class;
+        let legs = self.legs.iter().filter(|(key, _)| key.0 == class && key.1 && read);
+        let longest = legs.max_by_key(|(key, _)| key.2).map(|(key, leg)| key.2 as f64 / leg.next * SECOND);
+        Some(match longest {
+            Some(rate) if rate < 0.99 * least.1 => Binding {
+                element: format!("parts.{}", a.name),
+                resource: "data read ahead".into(),
+                evidence: format!("its read_ahead of {} / the time of a read", a.keys.read_ahead.typical),
+            },
+            _ => binding(self.plan, &outcome, flow),
+        })
     }
 
     /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its host.

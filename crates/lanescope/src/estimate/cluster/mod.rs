@@ -7,6 +7,7 @@ mod carrier;
 use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::cluster::JobFlow;
+use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Medium, ProgramReport, Ranged, Verdict, computing, time_share, way,
 };
@@ -26,9 +27,11 @@ pub(super) struct Answer {
     pub(super) flows: Vec<FlowReport>,
     pub(super) links: Vec<LinkReport>,
     pub(super) warnings: Vec<String>,
+    /// What wires of Ethernet carry.
+    frames: Vec<Carried>,
 }
 
-/// What a wire of InfiniBand carries, on average.
+/// What a wire carries, on average.
 #[derive(Clone, Copy, Default)]
 struct Carried {
     /// The share of the time in use.
@@ -48,7 +51,9 @@ struct Outcome {
     latency: f64,
     /// What was busiest, and for what share of the time.
     busiest: Option<(Named, f64)>,
-    /// By wire of InfiniBand.
+    /// What holds up the reads or writes of a host's memory that were busiest.
+    held: Option<Binding>,
+    /// By wire of InfiniBand, then of Ethernet.
     wires: Vec<Carried>,
     most: f64,
     /// Why there is no answer.
@@ -58,8 +63,8 @@ struct Outcome {
 /// Answers the clusters' side of a plan.
 pub(super) fn answer(plan: &Plan) -> Answer {
     let cluster = &plan.cluster;
-    let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new() };
-    let mut wires = vec![Carried::default(); 2 * cluster.links.len()];
+    let mut wires = vec![Carried::default(); 2 * (cluster.links.len() + plan.network.links.len())];
+    let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new(), frames: Vec::new() };
     for job in &cluster.jobs {
         let typical = run(plan, job, Corner::Typical);
         let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
@@ -74,6 +79,7 @@ pub(super) fn answer(plan: &Plan) -> Answer {
         }
         answer.flows.push(flow(plan, job, &typical, corners.as_ref()));
     }
+    answer.frames = wires.split_off(2 * cluster.links.len());
     answer.links = (wires.into_iter().zip(0u32..))
         .map(|(Carried { used, packets, payload }, wire)| {
             let link = cluster.link(wire);
@@ -101,6 +107,25 @@ pub(super) fn answer(plan: &Plan) -> Answer {
         })
         .collect();
     answer
+}
+
+impl Answer {
+    /// Adds what programs put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in order.
+    pub(super) fn on_links(&self, links: &mut [LinkReport]) {
+        for (link, Carried { used, packets, payload }) in links.iter_mut().zip(self.frames.iter().copied()) {
+            let ledger = &mut link.ledger;
+            let used = used * ledger.coded();
+            let gap = packets * 8.0 * (PREAMBLE + GAP) as f64;
+            ledger.payload += payload;
+            ledger.gap += gap;
+            ledger.framing += (used - payload - gap).max(0.0);
+            ledger.idle = (ledger.idle - used).max(0.0);
+            let all = &mut link.payload;
+            (all.slower, all.typical, all.faster) = (all.slower + payload, all.typical + payload, all.faster + payload);
+            link.tlps += packets;
+            link.tlp_overhead = (link.tlps > 0.0).then(|| (ledger.framing + ledger.gap) / 8.0 / link.tlps);
+        }
+    }
 }
 
 /// Runs a program with messages carried in closed form.
@@ -152,7 +177,7 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let seconds = (time / 1e15).max(f64::MIN_POSITIVE);
     let wires = (carrier.carried.iter().zip(&carrier.used))
         .map(|((packets, payload), used)| Carried {
-            used: share(*used).min(1.0),
+            used: share(*used),
             packets: packets / seconds,
             payload: payload * 8.0 / seconds,
         })
@@ -160,7 +185,12 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();
     let time = time / 1e15;
     let latency = if messages > 0.0 { times / messages / 1e15 } else { 0.0 };
-    Outcome { machine, bytes, time, latency, busiest, wires, most, trouble }
+    let held = busiest.and_then(|(name, _)| match name {
+        Named::Reads(a) => carrier.held_by(a, true),
+        Named::Writes(a) => carrier.held_by(a, false),
+        _ => None,
+    });
+    Outcome { machine, bytes, time, latency, busiest, held, wires, most, trouble }
 }
 
 fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome; 2]>) -> FlowReport {
@@ -224,7 +254,10 @@ fn binding(plan: &Plan, job: &JobFlow, o: &Outcome) -> Binding {
                 Named::Work(a) => (adapter(a), "work requests"),
                 Named::Packets(a) => (adapter(a), "packets"),
             };
-            let evidence = format!("{} % of the time in use", digits(100.0 * share.min(1.0)));
+            let evidence = format!("{} % of the time in use", digits(100.0 * share));
+            if let Some(held) = &o.held {
+                return Binding { evidence, ..held.clone() };
+            }
             Binding { element, resource: resource.into(), evidence }
         }
         other => Binding {
