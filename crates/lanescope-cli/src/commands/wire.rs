@@ -84,9 +84,9 @@ pub(crate) struct Ethernet {
     /// Length of the cable, for the headroom of PFC
     #[arg(long, default_value = "100 m")]
     length: String,
-    /// How long a sender takes to heed a pause, for the headroom of PFC
-    #[arg(long, default_value = "0 ns")]
-    response: String,
+    /// How long a sender takes to heed a pause, for the headroom of PFC; without it, as long as 802.3 allows
+    #[arg(long)]
+    response: Option<String>,
     #[command(flatten)]
     form: Form,
 }
@@ -290,7 +290,7 @@ fn ethernet_text(w: &ethernet::Answer, a: &Ethernet) {
             "{} B, {} of cable, response {}, such frames both ways",
             w.headroom,
             a.length.trim(),
-            a.response.trim()
+            human_time(w.response)
         ),
     );
     out += "\n  of the raw bits\n";

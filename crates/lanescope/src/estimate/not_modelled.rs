@@ -91,7 +91,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "congestion_control",
         "congestion-control",
-        "sources are not slowed down by notifications",
+        "shares are those of wires that are always full; sources that were slowed down and have not found their rate again get less",
     )
     .when(|_, s| s.value != "none"),
     Gap::always("ethernet-switch", "ecn_low", "congestion-control", "sources are not slowed down by notifications")
@@ -142,6 +142,13 @@ pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("infiniband-switch", "buffer", "credit", "messages are carried as if credit never ran short"),
     Gap::always("infiniband", "lanes", "virtual-lanes", "messages take turns on a wire, whatever their lane"),
     Gap::always("mpi", "lane", "virtual-lanes", "messages take turns on a wire, whatever their lane"),
+    Gap::always(
+        "ethernet-switch",
+        "flow_control",
+        "retransmission",
+        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's retransmission",
+    )
+    .when(|plan, _| plan.loses()),
 ];
 
 /// Where a switch marks: else these keys have no meaning, and nothing is left out.

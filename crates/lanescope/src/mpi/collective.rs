@@ -190,6 +190,32 @@ impl Collective {
             && self.algorithm == other.algorithm
     }
 
+    /// What it is and how it is done among `n` ranks: `allreduce 1 MB: Rabenseifner (reduce-scatter + allgather)`.
+    pub fn done(&self, n: u32) -> String {
+        use Algorithm::*;
+        let size = if matches!(self.kind, Kind::Barrier | Kind::Alltoallv) {
+            String::new()
+        } else {
+            format!(" {}", Bytes(self.bytes))
+        };
+        let how = match (self.kind, self.chosen(n)) {
+            (Kind::Barrier, _) => "dissemination",
+            (Kind::Bcast, ScatterAllgather) => "van de Geijn (scatter + allgather by doubling)",
+            (Kind::Bcast, Ring) => "van de Geijn (scatter + allgather around the ring)",
+            (Kind::Reduce, ScatterAllgather) => "Rabenseifner (reduce-scatter + gather)",
+            (_, ScatterAllgather) => "Rabenseifner (reduce-scatter + allgather)",
+            (Kind::Allreduce, Ring) => "ring (reduce-scatter + allgather)",
+            (Kind::ReduceScatter, RecursiveDoubling) => "recursive halving",
+            (_, Binomial) => "binomial tree",
+            (_, RecursiveDoubling) => "recursive doubling",
+            (_, Ring) => "ring",
+            (_, Bruck) => "Bruck",
+            (_, Pairwise) => "pairwise exchange",
+            (_, Spread) => "all at once",
+        };
+        format!("{}{size}: {how}", self.kind.name())
+    }
+
     /// How it is taken apart among `n` ranks: as the program says, else as MPICH chooses.
     pub fn chosen(&self, n: u32) -> Algorithm {
         use Algorithm::*;

@@ -34,6 +34,42 @@ impl Job {
     }
 }
 
+impl Job {
+    /// The collectives that the first rank of the most steps calls, each once, with how they are done: `allreduce 1 MB: Rabenseifner (reduce-scatter + allgather)`; and
+    /// the section that times it, if one does. So many at most.
+    pub fn collectives(&self, most: usize) -> Vec<(Option<u32>, String)> {
+        let mut all = Vec::new();
+        let n = self.bodies.len() as u32;
+        // All ranks call the same ones, but for those that wait elsewhere.
+        let steps = self.bodies.iter().filter_map(|b| match &**b {
+            Body::Steps(steps) => Some(steps),
+            Body::Graph(_) => None,
+        });
+        if let Some(steps) = steps.reduce(|most, next| if next.len() > most.len() { next } else { most }) {
+            called(steps, None, n, most, &mut all);
+        }
+        all
+    }
+}
+
+fn called(steps: &[Step], section: Option<u32>, n: u32, most: usize, all: &mut Vec<(Option<u32>, String)>) {
+    for step in steps {
+        match step {
+            Step::Do(Op::Collective(what)) if all.len() < most => {
+                let one = (section, what.done(n));
+                if !all.contains(&one) {
+                    all.push(one);
+                }
+            }
+            Step::Do(_) => {}
+            // What the clock does not see is only there to bring ranks together.
+            Step::Untimed(_) => {}
+            Step::Repeat { body, .. } => called(body, section, n, most, all),
+            Step::Timed { section, body, .. } => called(body, Some(*section), n, most, all),
+        }
+    }
+}
+
 /// Who sends to whom, as far as it was looked.
 struct Found {
     all: Vec<[u32; 2]>,

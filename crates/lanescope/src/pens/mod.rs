@@ -202,6 +202,7 @@ pub fn rows_grid(report: &Report) -> Grid {
         "simulated_t_avg_s",
         "simulated_rate_bytes_per_s",
         "simulated_messages_per_s",
+        "algorithm",
     ];
     let mut rows = Vec::new();
     for (i, f) in report.flows.iter().enumerate() {
@@ -233,6 +234,7 @@ pub fn rows_grid(report: &Report) -> Grid {
                 simulated(&|r| Some(r.t_avg)),
                 simulated(&|r| r.rate),
                 simulated(&|r| r.messages_per_second),
+                row.algorithm.clone().unwrap_or_default(),
             ]);
         }
     }

@@ -343,6 +343,18 @@ impl Plan {
         names.join(" → ")
     }
 
+    /// Whether frames may be dropped that nothing sends again: packets of programs, or segments of transactions.
+    pub fn loses(&self) -> bool {
+        let carries = !self.storage.pairs.is_empty() || self.programs_on_ethernet();
+        carries && self.network.can_drop()
+    }
+
+    /// Whether ranks exchange messages over Ethernet.
+    pub fn programs_on_ethernet(&self) -> bool {
+        let on_ethernet = |e: &u32| self.cluster.endpoints[*e as usize].station.is_some();
+        self.cluster.jobs.iter().any(|j| j.ranks.iter().any(on_ethernet))
+    }
+
     /// Works out [`Plan::fingerprint`].
     fn hash(&self) -> String {
         let mut hash = SipHasher13::new();

@@ -146,6 +146,20 @@ impl LineRate {
     }
 }
 
+impl LineRate {
+    /// The longest that a sender may take to heed a pause: [`LineRate::pause_response`]; where no number could be confirmed, the longer time of the rates next
+    /// to it that have one.
+    pub fn longest_response(self) -> Time {
+        let time = |r: (u64, u64)| LineRate(r.0).time(r.1 * QUANTUM_BITS / 8);
+        if let Some(quanta) = self.pause_response() {
+            return time((self.0, quanta));
+        }
+        let below = RESPONSES.into_iter().rfind(|r| r.0 < self.0).map(time);
+        let above = RESPONSES.into_iter().find(|r| r.0 > self.0).map(time);
+        below.max(above).unwrap_or(Time::ZERO)
+    }
+}
+
 impl serde::Serialize for LineRate {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
@@ -165,11 +179,14 @@ pub fn flight(length: Length) -> Time {
 
 /// Bytes that may still come in after a receiver has decided to stop the sender: what it needs as headroom (802.1Q, annex N; Cisco and Mellanox white papers count
 /// the same). The decision waits behind a frame that has just begun, the pause frame crosses the link, the sender takes its time and finishes the frame that
-/// it has just begun, and what is on the link comes in. `delay` is one way, `response` the sender's; `longest` the longest frame either way.
-pub fn headroom(rate: LineRate, delay: Time, response: Time, longest: u64) -> u64 {
-    let flight = rate.rate().slots(Time::from_fs(delay.fs().saturating_mul(2).saturating_add(response.fs()))) + 1;
+/// it has just begun, and what is on the link comes in; and since a frame is charged at its end, but whole, the one that is coming in when the decision falls
+/// counts, too. `delay` is one way; `response` is the sender's, [`LineRate::longest_response`] where nothing less is known; it is measured from MDI to MDI, so it
+/// has the sender's interface in it, and `latency` is the receiver's own: until it notices what has come. `longest` is the longest frame either way.
+pub fn headroom(rate: LineRate, delay: Time, response: Time, latency: Time, longest: u64) -> u64 {
+    let fs = delay.fs().saturating_mul(2).saturating_add(response.fs()).saturating_add(latency.fs());
+    let flight = rate.rate().slots(Time::from_fs(fs)) + 1;
     // What goes before the pause frame, and the pause frame itself, are time in which data frames come in.
-    wire(longest) + wire(MIN_FRAME) + flight + wire(longest)
+    wire(longest) + wire(MIN_FRAME) + flight + wire(longest) + longest
 }
 
 #[cfg(test)]
@@ -217,7 +234,15 @@ mod tests {
     fn headroom_by_hand() {
         let ten = LineRate::of(Rate::from_bits(10_000_000_000)).expect("a rate");
         assert_eq!(Length::parse("100 m").map(flight), Ok(Time::from_fs(500_000_000)));
-        // 100 ns each way are 250 B at 10 Gb/s; no response time.
-        assert_eq!(headroom(ten, Time::from_fs(100_000_000), Time::ZERO, 1518), 1538 + 84 + 251 + 1538);
+        // 100 ns each way are 250 B at 10 Gb/s; no response time; and a frame that is coming in.
+        let way = Time::from_fs(100_000_000);
+        assert_eq!(headroom(ten, way, Time::ZERO, Time::ZERO, 1518), 1538 + 84 + 251 + 1538 + 1518);
+        // 60 quanta of 64 B, and 400 ns in the receiver are 500 B.
+        let latency = Time::from_fs(400_000_000);
+        assert_eq!(headroom(ten, way, ten.longest_response(), latency, 1518), 1538 + 84 + 751 + 3840 + 1538 + 1518);
+        // Nothing is confirmed at 5 Gb/s: 10 Gb/s have 3.072 us, 1 Gb/s 1.024 us. Nor at 800 Gb/s: 400 Gb/s have 1.1584 us.
+        let of =
+            |gigabits: u64| LineRate::of(Rate::from_bits(gigabits * 1_000_000_000)).expect("a rate").longest_response();
+        assert_eq!((of(5).fs(), of(800).fs()), (3_072_000_000, 1_158_400_000));
     }
 }

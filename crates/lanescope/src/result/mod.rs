@@ -73,6 +73,7 @@ impl Report {
             }
         }
         self.notes.append(&mut simulation.notes);
+        self.notes.extend(programs::apart(&self.flows, &simulation));
         self.simulation = Some(simulation);
         self
     }

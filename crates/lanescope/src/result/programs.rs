@@ -1,6 +1,6 @@
 //! What a message program took: the rows that an instrument prints, and where each rank's time went.
 
-use super::{Binding, Interval, Metric, MetricKind};
+use super::{Binding, FlowReport, Idle, Interval, Metric, MetricKind, Note, SimulatedLink, Simulation};
 use crate::mpi::{Account, Job, Machine, Section};
 use crate::units::{Dimension, digits};
 use schemars::JsonSchema;
@@ -17,6 +17,9 @@ pub struct ProgramReport {
     pub ranks: u32,
     /// What was timed, in the order of the program.
     pub rows: Vec<ProgramRow>,
+    /// Its collectives and how they are done, each once; at most 64: `allreduce 1 MB: Rabenseifner (reduce-scatter + allgather)`.
+    #[serde(default)]
+    pub collectives: Vec<String>,
     /// One per rank; empty where nothing keeps it (an estimate).
     pub accounts: Vec<RankAccount>,
     /// Messages sent, those of collectives among them.
@@ -52,6 +55,9 @@ pub struct ProgramRow {
     pub messages_per_second: Option<f64>,
     /// The slowest rank's time over repetitions, seconds.
     pub interval: Option<Interval>,
+    /// How its collectives are done; null where it has none.
+    #[serde(default)]
+    pub algorithm: Option<String>,
 }
 
 /// Where a rank's time went, seconds; the parts add up to the time until it was done.
@@ -85,12 +91,19 @@ pub const PROGRAM_METRICS: &[MetricKind] = &[
 impl ProgramReport {
     /// What a machine has come to.
     pub fn of(flow: &str, job: &Job, machine: &Machine) -> ProgramReport {
+        const MOST: usize = 64;
+        let called = job.collectives(MOST);
+        let algorithm = |i: u32| {
+            let mine = called.iter().filter(|c| c.0 == Some(i)).map(|c| c.1.as_str());
+            Some(mine.collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
+        };
         let rows = (job.sections.iter().zip(0..)).filter_map(|(section, i)| {
             let rows: Vec<_> = machine.rows(i).iter().filter(|r| r.runs > 0).collect();
             let simulated = rows.iter().map(|r| r.runs).max()?;
             let means = || rows.iter().map(|r| r.mean(section.repetitions) / SECOND);
             let [min, max] = [means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max)];
             let row = ProgramRow::new(section, simulated, min, max, means().sum::<f64>() / rows.len() as f64);
+            let row = ProgramRow { algorithm: algorithm(i), ..row };
             Some(match machine.half(i) {
                 Some(half) => row.within(section, Interval { mean: max, half: Some(half / SECOND) }),
                 None => row,
@@ -115,6 +128,15 @@ impl ProgramReport {
             title: job.title.clone(),
             ranks: job.bodies.len() as u32,
             rows: rows.collect(),
+            collectives: {
+                let mut all: Vec<String> = Vec::new();
+                called.iter().for_each(|c| {
+                    if !all.contains(&c.1) {
+                        all.push(c.1.clone())
+                    }
+                });
+                all
+            },
             accounts,
             messages,
             bytes,
@@ -144,6 +166,42 @@ impl ProgramReport {
             _ => Err(none()),
         })
     }
+}
+
+/// Where simulated programs take a time that is not the estimated one: a note for each, with what the simulation shows to be at work.
+pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> {
+    /// Nearer than this nothing is to be explained.
+    const NEAR: f64 = 0.05;
+    const CAUSES: [(Idle, &str); 3] =
+        [(Idle::LaneCredits, "credits"), (Idle::Paused, "pause"), (Idle::Host, "host-memory")];
+    let mut notes = Vec::new();
+    for (flow, seen) in flows.iter().zip(&simulation.flows) {
+        let (Some(closed), Some(program)) = (flow.programs.first(), &seen.program) else { continue };
+        let pairs = program.rows.iter().zip(&closed.rows).filter(|(a, b)| (&a.name, a.bytes) == (&b.name, b.bytes));
+        let offs = pairs.map(|(a, b)| a.t_max / b.t_max - 1.0);
+        let whole = program.rows.is_empty().then(|| program.time / closed.time - 1.0);
+        let offs = offs.chain(whole).filter(|off| off.is_finite());
+        let Some(off) = offs.max_by(|a, b| a.abs().total_cmp(&b.abs())).filter(|off| off.abs() > NEAR) else {
+            continue;
+        };
+        let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
+        let held = simulation.links.iter().flat_map(|l| CAUSES.map(|(cause, word)| (part(l, cause), l, cause, word)));
+        let most = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 > 0.01);
+        let (mechanism, why) = match most {
+            Some((part, link, cause, word)) => {
+                let name = super::way(&link.name, &link.to);
+                (word, format!("{name} was idle for {} % of its time: {}", digits(100.0 * part), cause.words()))
+            }
+            None => (
+                "queueing",
+                "packets of messages that meet wait for one another, where the estimate lets whole messages take turns"
+                    .to_owned(),
+            ),
+        };
+        let text = format!("simulated {:+.1} % against the estimate: {why}", 100.0 * off);
+        notes.push(Note { element: format!("flows.{}", flow.name), mechanism: mechanism.into(), text });
+    }
+    notes
 }
 
 /// A path's last words as the metric of a program and the size of its row.
@@ -198,6 +256,7 @@ impl ProgramRow {
             rate: per_second(section.counted),
             messages_per_second: per_second(section.messages),
             interval: None,
+            algorithm: None,
         }
     }
 

@@ -413,6 +413,12 @@ pub struct SimulatedFrames {
     pub delivered: u64,
     /// Frames dropped, anywhere.
     pub dropped: u64,
+    /// Frames delivered with a mark of congestion, and the notifications that their sources were sent for them.
+    #[serde(default)]
+    pub marked: u64,
+    /// See `marked`.
+    #[serde(default)]
+    pub notified: u64,
     /// Frames in adapters, on wires and in switches at the end.
     #[serde(default)]
     pub in_flight: u64,

@@ -10,7 +10,7 @@ use crate::result::{
     SlotCounts, computing, time_share, way,
 };
 use crate::scenario::keys::FlowControl;
-use crate::units::{Bytes, digits};
+use crate::units::{Bytes, digits, human_rate};
 
 /// A wire with so much of its slots taken is full.
 const FULL: f64 = 0.97;
@@ -215,7 +215,13 @@ pub(super) fn stream(
                 Binding { element: name, resource: "credits".into(), evidence }
             }
             _ => {
-                let evidence = format!("{time} at a rate that notifications have cut");
+                let line = network.link(w).rate.typical;
+                let evidence = format!(
+                    "held back by DCQCN: {time} below its line rate of {line}, by {} CNPs for {} marked frames; it delivers {}",
+                    frames.notified,
+                    frames.marked,
+                    human_rate(frames.rate.mean)
+                );
                 Binding { element: name, resource: "congestion control".into(), evidence }
             }
         };
@@ -277,7 +283,7 @@ pub(super) fn bus(buses: &Buses, flow: &BusFlow, links: &[SimulatedLink]) -> Bin
 }
 
 /// `sw port 3 because memory passed 16 KiB`.
-fn stopper(network: &Network, wire: u32) -> String {
+pub(super) fn stopper(network: &Network, wire: u32) -> String {
     let by: NodeId = network.arrives(wire);
     let node = network.node(by);
     let port = node.ports.iter().position(|&(link, end)| 2 * link + end as u32 == wire ^ 1).unwrap_or(0);

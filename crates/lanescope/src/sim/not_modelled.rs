@@ -11,6 +11,20 @@ pub static NOT_MODELLED: &[Gap] = &[
     // One of the two says how long: a stated length is kept, however tight the means are.
     Gap::always("run", "until", "length", "run.for says how long, and the run ends then").when(fixed),
     Gap::always("run", "max_time", "length", "run.for says how long, and the run ends then").when(fixed),
+    Gap::always(
+        "ethernet-switch",
+        "congestion_control",
+        "congestion-control",
+        "the packets of programs are not slowed down: notifications go to plain flows only",
+    )
+    .when(|plan, s| s.value == "dcqcn" && plan.programs_on_ethernet()),
+    Gap::always(
+        "ethernet-switch",
+        "flow_control",
+        "retransmission",
+        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's retransmission",
+    )
+    .when(|plan, _| plan.loses()),
 ];
 
 fn fixed(plan: &Plan, _: &Stated) -> bool {

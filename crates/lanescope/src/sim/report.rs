@@ -232,6 +232,8 @@ impl Run {
         let fold =
             |h: u64, (print, done): (u64, u64)| (h ^ print).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ done;
         let print = self.sides.prints().fold(self.seed, fold);
+        let ethernet = &links[2 * plan.links.len()..][..2 * network.links.len()];
+        let notes = super::ethernet::victims(network, ethernet);
         Simulation {
             seed: self.seed,
             fingerprint: format!("{print:016x}"),
@@ -247,7 +249,7 @@ impl Run {
             switches,
             backbones,
             not_modelled: super::not_modelled::of(plan),
-            notes: Vec::new(),
+            notes,
         }
     }
 
@@ -453,6 +455,8 @@ impl Run {
             delivered: since(|t| t.frames as u128) as u64,
             sent: since(|t| t.sent as u128) as u64,
             dropped: since(|t| t.dropped as u128) as u64,
+            marked: since(|t| t.marked as u128) as u64,
+            notified: since(|t| t.notified as u128) as u64,
             in_flight: streams.iter().map(|s| seen.in_flight[*s]).sum(),
             transit: or(transit, since(|t| t.transit) as f64 / done).times(1.0 / SECOND),
             transit_p99: quantile(histogram, 0.99),

@@ -23,6 +23,9 @@ pub(super) struct Tally {
     pub(super) sent: u64,
     pub(super) frames: u64,
     pub(super) frame_bytes: u64,
+    /// Frames that came marked, and notifications that were sent for them.
+    pub(super) marked: u64,
+    pub(super) notified: u64,
     /// Frames dropped.
     pub(super) dropped: u64,
     /// Operations whose end was dropped, and the sum of the moments, fs.

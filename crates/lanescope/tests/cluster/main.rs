@@ -3,9 +3,11 @@
 mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
+mod costs;
 mod fabrics;
 mod random_clusters;
 mod roce;
+mod slots;
 mod ways;
 
 use common::planned;

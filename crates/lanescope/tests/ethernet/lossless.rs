@@ -52,11 +52,11 @@ fn nothing_is_lost(text: &str, sets: &[&str], seeds: u64) {
 
 #[test]
 fn a_switch_that_pauses_loses_nothing() {
-    nothing_is_lost(&star(6, "pause", "64 KiB"), &[], 100);
-    nothing_is_lost(&star(4, "pause", "40 KiB"), &["parts.switch.high_threshold=15 kB"], 100);
+    nothing_is_lost(&star(6, "pause", "64 KiB"), &["parts.switch.high_threshold=15 kB"], 100);
+    nothing_is_lost(&star(4, "pause", "48 KiB"), &["parts.switch.high_threshold=15 kB"], 100);
     nothing_is_lost(
-        &star(6, "pause", "200 KiB"),
-        &["parts.switch.forwarding=cut-through", "links.lan.ethernet=100 Gb/s"],
+        &star(6, "pause", "320 KiB"),
+        &["parts.switch.forwarding=cut-through", "links.lan.ethernet=100 Gb/s", "parts.switch.high_threshold=100 kB"],
         100,
     );
 }
@@ -66,13 +66,13 @@ fn priorities_that_are_paused_lose_nothing() {
     nothing_is_lost(&star(6, "pfc", "64 KiB"), &[], 100);
     let each = ["flows.f.priority=destination"];
     nothing_is_lost(&star(5, "pfc", "300 KiB"), &each, 100);
-    nothing_is_lost(&star(8, "pfc", "600 KiB"), &[&each[..], &["parts.switch.scheduling=strict"]].concat(), 30);
+    nothing_is_lost(&star(8, "pfc", "700 KiB"), &[&each[..], &["parts.switch.scheduling=strict"]].concat(), 30);
 }
 
 #[test]
 fn destinations_that_are_stopped_lose_nothing() {
-    nothing_is_lost(&star(5, "voq", "300 KiB"), &[], 100);
-    nothing_is_lost(&star(8, "voq", "800 KiB"), &["flows.f.load={ share = \"95 %\", burst = 200 }"], 20);
+    nothing_is_lost(&star(5, "voq", "400 KiB"), &[], 100);
+    nothing_is_lost(&star(8, "voq", "1100 KiB"), &["flows.f.load={ share = \"95 %\", burst = 200 }"], 20);
 }
 
 #[test]

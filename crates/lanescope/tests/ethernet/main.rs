@@ -3,8 +3,10 @@
 mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
+mod congestion;
 mod deadlocks;
 mod fabrics;
+mod headroom;
 mod lossless;
 mod pauses;
 mod random_networks;

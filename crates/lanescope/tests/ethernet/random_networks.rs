@@ -3,6 +3,8 @@
 use super::common::choices::runner;
 use super::common::grow::ethernet::grow;
 use super::{dropped, frames, plan, simulate_by};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, Simulation};
 use lanescope::scenario::keys::{CongestionControl, FlowControl};
@@ -26,6 +28,17 @@ fn laws(plan: &Plan, warned: bool) -> (Simulation, bool) {
         let f = frames(flow);
         assert!(f.delivered <= f.sent && f.transit.mean <= flow.latency.mean * (1.0 + 1e-9), "{f:?}");
         assert!(flow.operations <= f.delivered);
+    }
+    // Nothing was under way when the window opened, and a frame counts at its end: no slack.
+    let report = estimate(plan, &Diagnostics::default());
+    for (flow, closed) in whole.flows.iter().zip(&report.flows) {
+        let (seen, bound) = (flow.rate.mean, closed.bound.typical);
+        assert!(seen <= bound * (1.0 + 1e-9), "flows.{}: {seen} simulated, bound {bound}", flow.name);
+        assert!(closed.share.typical <= bound * (1.0 + 1e-9), "flows.{}: share {:?}", flow.name, closed.share);
+    }
+    for l in &report.links {
+        let parts: f64 = l.ledger.entries().iter().map(|e| e.1).sum();
+        assert!((parts / l.ledger.raw - 1.0).abs() < 1e-6 && l.ledger.idle >= 0.0, "{}: {:?}", l.path(), l.ledger);
     }
     let network = &plan.network;
     // The application may refuse what its queue has no room for.

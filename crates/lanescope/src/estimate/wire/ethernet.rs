@@ -18,8 +18,8 @@ pub struct Question {
     pub data: String,
     /// Length of the cable, e.g. `100 m`.
     pub length: String,
-    /// How long a sender takes to heed a pause, e.g. `0 ns`.
-    pub response: String,
+    /// How long a sender takes to heed a pause, e.g. `100 ns`; `None`: as long as the standard allows.
+    pub response: Option<String>,
 }
 
 /// The answer; one direction.
@@ -53,7 +53,9 @@ pub struct Answer {
     pub pause_response: Option<u64>,
     /// Seconds through the cable.
     pub flight: f64,
-    /// Bytes that a receiver needs beyond the level at which it sends a pause, with frames of this size both ways.
+    /// Seconds that the headroom reckons with for it.
+    pub response: f64,
+    /// Bytes that a receiver needs beyond the level at which it sends a pause, with frames of this size both ways: as switches plan it.
     pub headroom: u64,
     /// Efficiency by data.
     pub curve: Vec<Point>,
@@ -149,8 +151,9 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         fits.then_some(data.0)
     });
     let length = read(diagnostics, (&q.length, "length", Length::UNITS, "100 m"), Length::parse);
-    let response = read(diagnostics, (&q.response, "duration", Time::UNITS, "0 ns"), Time::parse);
-    let (rate, data, delay, response) = (rate?, data?, flight(length?), response?);
+    let response = q.response.as_ref().map(|r| read(diagnostics, (r, "duration", Time::UNITS, "0 ns"), Time::parse));
+    let (rate, data, delay) = (rate?, data?, flight(length?));
+    let response = response.unwrap_or_else(|| Some(rate.longest_response()))?;
 
     let Point { wire, frames_per_second, efficiency, .. } = point(rate, data);
     Some(Answer {
@@ -168,7 +171,8 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         longest_pause: rate.quantum().seconds() * MOST_QUANTA as f64,
         pause_response: rate.pause_response(),
         flight: delay.seconds(),
-        headroom: headroom(rate, delay, response, frame(data)),
+        response: response.seconds(),
+        headroom: headroom(rate, delay, response, Time::ZERO, frame(data)),
         curve: DATA.map(|data| point(rate, data)).to_vec(),
     })
 }
@@ -178,7 +182,8 @@ mod tests {
     use super::*;
 
     fn ask(rate: &str, data: &str, length: &str, response: &str) -> Result<Answer, Vec<String>> {
-        let q = Question { rate: rate.into(), data: data.into(), length: length.into(), response: response.into() };
+        let q =
+            Question { rate: rate.into(), data: data.into(), length: length.into(), response: Some(response.into()) };
         let mut d = Diagnostics::default();
         wire(&mut d, &q).ok_or_else(|| d.sorted().iter().map(|d| d.message.clone()).collect())
     }
@@ -190,8 +195,8 @@ mod tests {
         assert_eq!((a.frame_time, a.quantum), (1.2304e-6, 51.2e-9));
         assert!((a.longest_pause - 3.355392e-3).abs() < 1e-12);
         assert!((a.shares.payload - 10e9 * 1500.0 / 1538.0).abs() < 1e-3);
-        // A frame has just begun, the pause, twice 500 ns (1250 B, and the byte that is under way), and a frame of the sender.
-        assert_eq!(a.headroom, 1538 + 84 + 1251 + 1538);
+        // A frame has just begun, the pause, twice 500 ns (1250 B, and the byte that is under way), a frame of the sender, and one that is coming in.
+        assert_eq!(a.headroom, 1538 + 84 + 1251 + 1538 + 1518);
         // 60 quanta are 3.072 us: 3840 B more.
         let slow = ask("10 Gb/s", "1500 B", "100 m", "3.072 us").expect("a valid question");
         assert_eq!(slow.headroom - a.headroom, 3840);

@@ -42,6 +42,7 @@ pub(super) fn flow(
     times(out, &known, paint);
     binds(out, &known, paint);
     spent(out, &known, paint);
+    collectives(out, head);
     rows(out, &known, paint);
     out.push('\n');
     true
@@ -149,6 +150,20 @@ fn spent(out: &mut String, k: &Known, paint: Paint) {
         });
         let parts: Vec<String> = parts.collect();
         let _ = writeln!(out, "  {word:<9}  {}{method}{} {}", paint.faint, paint.off, parts.join(", "));
+        word = "";
+    }
+}
+
+/// How its collectives are done: sizes in a row that are done alike in one line.
+fn collectives(out: &mut String, head: &ProgramReport) {
+    let apart = |text: &'_ String| text.split_once(": ").map(|(what, how)| (what.to_owned(), how.to_owned()));
+    let all: Vec<(String, String)> = head.collectives.iter().filter_map(apart).collect();
+    let mut word = "collective";
+    for alike in all.chunk_by(|a, b| a.1 == b.1 && a.0.split(' ').next() == b.0.split(' ').next()) {
+        let last = alike.last().filter(|_| alike.len() > 1);
+        let size = |what: &str| what.split_once(' ').map_or(String::new(), |(_, size)| size.to_owned());
+        let to = last.map_or(String::new(), |last| format!(" to {}", size(&last.0)));
+        let _ = writeln!(out, "  {word:<10} {}{to}: {}", alike[0].0, alike[0].1);
         word = "";
     }
 }

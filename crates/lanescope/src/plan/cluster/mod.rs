@@ -158,7 +158,7 @@ impl JobFlow {
             control: k.control_bytes.at(corner).0,
             eager: k.eager.at(corner).0,
             copy: Some(k.copy_rate.at(corner)),
-            reduce: k.reduce_rate.as_ref().map(|q| q.at(corner)),
+            reduce: Some(k.reduce_rate.at(corner)),
             work: k.speed.at(corner).0,
             verbs,
         }

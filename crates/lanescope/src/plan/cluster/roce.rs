@@ -83,15 +83,17 @@ pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, netw
         let Some(station) = cluster.endpoints[e].station else { continue };
         let Some(own) = network.station(station) else { continue };
         let adapter = &mut cluster.adapters[cluster.endpoints[e].adapter as usize];
-        let headroom = headroom(network, station);
-        let needs = headroom.saturating_add(longest);
+        // What the standard allows is asked for; a buffer that was stated must at least hold what comes while a switch, which heeds at once, is told.
+        let (headroom, least) = (headroom(network, station, true), headroom(network, station, false));
+        let needs = least.saturating_add(longest);
         let stated = &mut adapter.keys.receive_buffer;
-        if stated.default && stated.typical.0 < needs {
+        if stated.default && stated.typical.0 < headroom.saturating_add(longest) {
             let why = "worked out of the link: what comes in until the neighbour has stopped, twice";
-            let bytes = Bytes(needs.max(2 * headroom));
+            let bytes = Bytes(2 * headroom + longest);
             *stated = Quantity::derived(bytes, Origin::Assumed, Confidence::Guess, why);
         }
         let buffer = stated.typical.0;
+        let headroom = headroom.min(buffer.saturating_sub(longest)).max(least);
         cluster.endpoints[e].pausing = Some(Pausing {
             buffer,
             high: buffer.saturating_sub(headroom),
@@ -103,8 +105,7 @@ pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, netw
         if buffer < needs {
             let what = format!("parts.{}: a receive_buffer of {} cannot pause in time", adapter.name, stated.typical);
             let d = Diagnostic::error(stated.span, what);
-            diagnostics
-                .push(d.hint(format!("{headroom} B may still come in, and it holds a frame: at least {needs} B")));
+            diagnostics.push(d.hint(format!("{least} B may still come in, and it holds a frame: at least {needs} B")));
             last.clone_from(&adapter.group);
         }
         for (key, q) in [("nic_buffer", &own.nic_buffer), ("mac_buffer", &own.mac_buffer)] {
@@ -117,13 +118,21 @@ pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, netw
     }
 }
 
-/// What may still come in to a station after it has decided to stop its neighbour.
-fn headroom(network: &Network, station: NodeId) -> u64 {
+/// What may still come in to a station after it has decided to stop its neighbour, who takes as long as the standard allows, or heeds at once.
+fn headroom(network: &Network, station: NodeId, standard: bool) -> u64 {
     let (link, end) = network.node(station).ports[0];
     // Notices of other priorities may go before.
     let before = match network.flow_control() {
         FlowControl::Pfc => network.classes.len().saturating_sub(1) as u64 * ethernet::wire(ethernet::MIN_FRAME),
         _ => 0,
     };
-    network.headroom(link, end, Time::ZERO).saturating_add(before)
+    let link = link as usize;
+    let all = match standard {
+        true => network.headroom(link as u32, end, Time::ZERO),
+        false => {
+            let (link, none) = (&network.links[link], Time::ZERO);
+            ethernet::headroom(link.rate.typical, link.delay.typical, none, none, network.longest_frame())
+        }
+    };
+    all.saturating_add(before)
 }

@@ -16,9 +16,10 @@ pub struct Buffering {
     pub high: u64,
     /// And go on below this.
     pub low: u64,
-    /// What may still come in by one port after its sender was told to stop: of one priority, or at all. A frame counts from its end on, but whole,
-    /// so there is a frame more than [`ethernet::headroom`] has, and what stands in the pipeline of the switch.
+    /// What there is room for of what may still come in by one port after its sender was told to stop: of one priority, or at all.
     pub headroom: u64,
+    /// What may come in then ([`ethernet::headroom`]), of the worst port, behind the pause frames of other priorities.
+    pub asked: u64,
     /// With PFC and a stated headroom: what one port's frames of one priority may take in all.
     pub account: Option<u64>,
     /// Marks begin above this.
@@ -32,13 +33,19 @@ pub struct Buffering {
 }
 
 impl Network {
-    /// What may still come in by one end of a link after the sender at the other was told to stop; `latency`: until the receiver notices.
+    /// What may still come in by one end of a link after the sender at the other was told to stop, who takes as long as the standard allows, or as he says where
+    /// that is longer; `latency`: until the receiver notices.
     pub(in crate::plan) fn headroom(&self, link: u32, end: u8, latency: Time) -> u64 {
-        let (link, longest) = (&self.links[link as usize], self.longest);
-        // A switch reacts at once; a station says how long it takes.
-        let response = self.station(link.ends[1 - end as usize]).map_or(Time::ZERO, |s| s.pause_response.typical);
-        let after = Time::from_fs(response.fs().saturating_add(latency.fs()));
-        ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), after, longest) + longest
+        let link = &self.links[link as usize];
+        let own = self.station(link.ends[1 - end as usize]).map_or(Time::ZERO, |s| s.pause_response.typical);
+        let response = own.max(link.rate.typical.longest_response());
+        ethernet::headroom(link.rate.typical, link.delay.at(Corner::Typical), response, latency, self.longest)
+    }
+
+    /// Whether switches may drop frames: without flow control, or where its headroom or memory is less than it needs.
+    pub fn can_drop(&self) -> bool {
+        let tight = |b: &Buffering| b.needs > b.memory || b.headroom < b.asked;
+        self.flow_control() == FlowControl::None || self.buffering.iter().flatten().any(tight)
     }
 }
 
@@ -89,6 +96,7 @@ impl Buffering {
             high,
             low: k.low_threshold.as_ref().map_or(high / 2, |q| q.typical.0),
             headroom: stated,
+            asked: headroom,
             account: k.headroom.as_ref().map(|q| high.saturating_add(q.typical.0)),
             ecn_high,
             ecn_low: k.ecn_low.as_ref().map_or(ecn_high / 40, |q| q.typical.0),
@@ -154,15 +162,14 @@ pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network) {
             continue;
         }
         if let (FlowControl::Pfc, Some(own)) = (control, &k.headroom) {
-            let needed =
-                Buffering::of(network, id.0 as usize, &EthernetSwitch { headroom: None, ..k.clone() }).headroom;
+            let needed = b.asked;
             if own.typical.0 < needed {
                 let what = format!(
                     "{}: too little headroom: {} for each port and priority, {needed} B can still come in after a pause frame is due",
                     node.name, own.typical
                 );
                 diagnostics.push(Diagnostic::warning(own.span, what).hint(
-                    "three frames, the pause frame, the way there and back, the latency, and the sender's response",
+                    "three frames, the pause frame, the way there and back, the latency, and the longest response of a sender (802.3, 31B.3.7)",
                 ));
                 last = &node.group;
             }

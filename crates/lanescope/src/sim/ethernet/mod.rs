@@ -13,9 +13,11 @@ mod roce;
 mod source;
 mod station;
 mod switch;
+mod victims;
 
 pub(super) use knots::{deadlock, waiting};
 pub(super) use roce::{Load, News, Told};
+pub(super) use victims::victims;
 
 use super::kernel::{Agenda, NEVER, World};
 use super::tally::{self, Tally};

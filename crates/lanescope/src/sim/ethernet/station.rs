@@ -533,8 +533,8 @@ impl Station {
                 match self.kind {
                     Lanes::Stops => Why::Stopped,
                     Lanes::Grants => Why::Grants,
-                    Lanes::Rates => Why::Pace,
-                    Lanes::No | Lanes::One | Lanes::Classes => Why::Nothing,
+                    _ if self.constants.is_some() => Why::Pace,
+                    Lanes::No | Lanes::One | Lanes::Classes | Lanes::Rates => Why::Nothing,
                 }
             };
             w.idles(now, why);
@@ -556,7 +556,8 @@ impl Station {
 
     /// Whether there is something to look at when the wire falls free: frames, or why there are none.
     fn goes_on(&self) -> bool {
-        self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty()) || self.fetches()
+        let paced = self.constants.is_some() && !self.active.is_empty();
+        self.inside.iter().any(|i| !i.mac.is_empty() || !i.nic.is_empty()) || self.fetches() || paced
     }
 
     /// Whether its adapter waits for its host.
@@ -610,12 +611,14 @@ impl Station {
     /// Tells the source of a marked frame to slow down, not too often.
     fn notify(&mut self, f: &Frame, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let interval = self.constants.as_ref().map_or(0, |c| c.interval);
+        net.streams[f.stream as usize].tally.marked += 1;
         match self.notified.binary_search_by_key(&f.lane, |n| n.0) {
             Ok(i) if now - self.notified[i].1 < interval => return,
             Ok(i) => self.notified[i].1 = now,
             Err(i) => self.notified.insert(i, (f.lane, now)),
         }
         let from = net.network.streams[f.stream as usize].source.0;
+        net.streams[f.stream as usize].tally.notified += 1;
         let id = net.control(self.out, Kind::Cnp, 0, from, f.lane, f.lane);
         net.frames[id].bytes = CNP_FRAME;
         self.pull(now, net, agenda);
