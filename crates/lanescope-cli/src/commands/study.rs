@@ -4,10 +4,10 @@ use crate::{ANSWERED, NO_VALUE, WRONG, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
 use lanescope::pens::{self, Grid};
-use lanescope::study::{Answer, Answers, Row, Studies, fit, questions, select};
+use lanescope::study::{Accuracy, Answer, Answers, Misses, Row, Studies, fit, questions, select};
 use lanescope::units::digits;
 use rayon::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to do with studies.
 #[derive(Subcommand)]
@@ -21,8 +21,20 @@ pub(crate) enum Study {
         #[arg(long)]
         csv: bool,
     },
-    /// Answer rows: published, estimate, simulate, error, what binds
+    /// Answer rows: published, predicted before that was known, estimate, simulate, error, what binds
+    ///
+    /// The range of stated values is the estimate with every range of the scenario at its slower, and at its faster end: what its author did not
+    /// know, without a confidence. The 80 % interval is wider by how far other studies' predictions were off; book/accuracy.md says how.
     Run(Run),
+    /// How far off the predictions of all studies were, and are: some minutes of simulation
+    Accuracy {
+        /// Print JSON, with every row
+        #[arg(long)]
+        json: bool,
+        /// Write the tables into the pages of this repository: README.md, book/accuracy.md, studies/*/README.md
+        #[arg(long, value_name = "ROOT", conflicts_with = "json")]
+        write: Option<PathBuf>,
+    },
     /// Print a study's page, or one of its files
     Show {
         /// The study
@@ -77,6 +89,7 @@ pub(crate) fn main(a: &Study) -> u8 {
     let result = match a {
         Study::List { json, csv } => list(*json, *csv),
         Study::Run(a) => run(a),
+        Study::Accuracy { json, write } => accuracy(*json, write.as_deref()),
         Study::Show { study, file } => show(study, file),
         Study::Fit { study, json, csv } => fits(study, *json, *csv),
     };
@@ -127,6 +140,41 @@ fn methods(row: &Row, asked: Method) -> &str {
     }
 }
 
+/// The answers to rows of a study, in their order; questions are asked on all cores.
+fn answered(study: &lanescope::study::Study, rows: &[Row], simulate: bool) -> Vec<Answer> {
+    let together = |question: &Vec<usize>| {
+        let asked: Vec<&Row> = question.iter().map(|&i| &rows[i]).collect();
+        question.iter().copied().zip(study.answers(&asked, simulate)).collect::<Vec<_>>()
+    };
+    let mut answers: Vec<(usize, Answer)> = questions(rows).par_iter().flat_map_iter(together).collect();
+    answers.sort_by_key(|(row, _)| *row);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+fn accuracy(json: bool, write: Option<&Path>) -> Result<u8, String> {
+    let all = select(&[])?.into_iter().map(|(study, rows)| {
+        let answers = answered(&study, &rows, true);
+        (study, rows, answers)
+    });
+    let accuracy = Accuracy::of(all.collect())?;
+    if json {
+        output::json(&accuracy);
+        return Ok(ANSWERED);
+    }
+    for (page, name, table) in accuracy.blocks() {
+        let Some(root) = write else {
+            output::print(&format!("{page}, {name}\n\n{table}\n"));
+            continue;
+        };
+        let path = root.join(&page);
+        let at = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        let text = std::fs::read_to_string(&path).map_err(|e| at(&e))?;
+        let text = lanescope::study::filled(&text, name, &table).map_err(|e| at(&e))?;
+        std::fs::write(&path, text).map_err(|e| at(&e))?;
+    }
+    Ok(ANSWERED)
+}
+
 fn run(a: &Run) -> Result<u8, String> {
     let mut chosen = select(&a.rows)?;
     if a.quick {
@@ -135,15 +183,10 @@ fn run(a: &Run) -> Result<u8, String> {
     }
     let mut complete = true;
     let mut studies = Vec::new();
+    let misses = Misses::recorded()?;
     for (study, rows) in &chosen {
-        let together = |question: &Vec<usize>| {
-            let asked: Vec<&Row> = question.iter().map(|&i| &rows[i]).collect();
-            let answers = study.answers(&asked, a.method == Method::Both);
-            question.iter().copied().zip(answers).collect::<Vec<_>>()
-        };
-        let mut answers: Vec<(usize, Answer)> = questions(rows).par_iter().flat_map_iter(together).collect();
-        answers.sort_by_key(|(row, _)| *row);
-        let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+        let mut answers = answered(study, rows, a.method == Method::Both);
+        misses.beside(&study.id, &mut answers);
         complete &= rows.iter().zip(&answers).all(|(row, answer)| answer.complete(methods(row, a.method)));
         studies.push(Answers { id: study.id.clone(), rows: answers });
     }
@@ -194,8 +237,13 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
     let number = |v: Option<f64>| {
         v.map_or(if machine { String::new() } else { "-".into() }, |v| if machine { v.to_string() } else { digits(v) })
     };
-    let mut head =
-        ["row", "unit", "published", "estimate", "range", "simulate", "error", "bound by"].map(String::from).to_vec();
+    // What was said before a number was known stands beside it where there is such a number.
+    let blind = machine || studies.iter().flat_map(|s| &s.rows).any(|r| r.blind.is_some() && r.truth().is_some());
+    let mut head = ["row", "unit", "published"].map(String::from).to_vec();
+    if blind {
+        head.extend(["blind", "error then"].map(String::from));
+    }
+    head.extend(["estimate", "range of stated values", "simulate", "error", "80 % interval", "bound by"].map(String::from));
     if machine {
         head.insert(0, "study".into());
         head.push("bound".into());
@@ -206,21 +254,28 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
             let published = r
                 .published_text
                 .clone()
-                .or_else(|| r.published.map(digits))
+                .or_else(|| r.truth().map(digits))
                 .unwrap_or_else(|| if machine { String::new() } else { r.status.clone() });
-            let range = r.estimate_range.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)));
-            let error = r.error().map_or(String::new(), |e| format!("{:+.1} %", e * 100.0).replace("-0.0", "+0.0"));
+            let range = |of: Option<(f64, f64)>| {
+                of.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)))
+            };
+            let error = |of: Option<f64>| {
+                of.map_or(String::new(), |e| format!("{:+.1} %", e * 100.0).replace("-0.0", "+0.0"))
+            };
             let by = r.bound_by.clone().or_else(|| r.why.as_ref().map(|w| format!("({w})"))).unwrap_or_default();
-            let mut row = vec![
-                r.id.clone(),
-                r.unit.clone(),
-                published,
+            let mut row = vec![r.id.clone(), r.unit.clone(), published];
+            if blind {
+                let said = r.blind.as_ref().and_then(|b| b.said().value());
+                row.extend([said.map_or(String::new(), |v| number(Some(v))), error(r.blind_error())]);
+            }
+            row.extend([
                 number(r.estimate),
-                range,
+                range(r.estimate_range),
                 number(r.simulate.map(|s| s.value)),
-                error,
+                error(r.error()),
+                range(r.interval),
                 by,
-            ];
+            ]);
             if machine {
                 row.insert(0, study.id.clone());
                 row.push(number(r.bound));

@@ -1,6 +1,6 @@
 //! Fits that anyone can run again: least squares of relative errors over the free values of a study's scenarios.
 
-use super::{Error, Fit, Free, Study};
+use super::{Error, Fit, Free, Row, Study};
 use crate::result::Report;
 use rmpfit::{MPError, MPFitter, MPPar, MPResult};
 use serde::Serialize;
@@ -136,6 +136,14 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
         });
     }
     for p in &fit.points {
+        // A number that is no row must not be a row under another name.
+        let asks = |r: &&Row| (r.scenario.as_ref(), &r.set, &r.metric) == (Some(&p.scenario), &p.set, &p.metric);
+        if let Some(row) = rows.iter().filter(|r| r.status != "given").find(asks) {
+            return Err(format!(
+                "fit {}: {} asks what row {} asks; asked and predicted rows are never fitted",
+                fit.name, p.name, row.id
+            ));
+        }
         targets.push(Target {
             name: p.name.clone(),
             scenario: p.scenario.clone(),

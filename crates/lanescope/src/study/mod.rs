@@ -1,14 +1,20 @@
 //! Published systems, reproduced: rows, figures and fits, all of them runs of ordinary scenarios.
 //!
 //! A study is a folder of `studies/`: scenarios, a `study.toml` that says which metric of which scenario answers which row, and a page. No row
-//! has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and no value.
+//! has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and no value. How far off the answers are is `accuracy`'s.
 
+mod accuracy;
 mod fit;
 mod gain;
+mod interval;
+mod outcome;
 mod series;
 
+pub use accuracy::{Accuracy, Deviation, filled};
 pub use fit::{Fitted, Parameter, fit};
 pub use gain::Gain;
+pub use interval::{CONFIDENCE, Misses, Reach, miss};
+pub use outcome::{Blind, Class, Said};
 pub use series::Lowest;
 
 use crate::diagnostic::Diagnostics;
@@ -48,6 +54,11 @@ pub struct Study {
     /// Fits that can be run again.
     #[serde(default)]
     pub fits: Vec<Fit>,
+    /// What was published of asked rows, apart from the rows.
+    outcomes: Option<outcome::Outcomes>,
+    /// Predictions as they stood before.
+    #[serde(skip)]
+    blind: BTreeMap<String, Blind>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -68,6 +79,7 @@ struct RowText {
     note: Option<String>,
     lowest: Option<Lowest>,
     gain: Option<Gain>,
+    class: Option<Class>,
 }
 
 /// One row: a question to a scenario, and what was published.
@@ -103,6 +115,8 @@ pub struct Row {
     pub lowest: Option<Lowest>,
     /// Whether the gain over another scenario answers: (metric / metric there) - 1.
     pub gain: Option<Gain>,
+    /// What kind of number it is; by its unit where it does not say.
+    pub class: Class,
 }
 
 /// A curve or several, each the metric of a scenario against a varied value.
@@ -244,12 +258,20 @@ pub struct Answer {
     pub published: Option<f64>,
     /// What is no plain number.
     pub published_text: Option<String>,
+    /// Of an asked row, what was published after it had been predicted.
+    pub outcome: Option<f64>,
+    /// Of an asked or predicted row, what the program said before.
+    pub blind: Option<Blind>,
+    /// What kind of number it is.
+    pub class: Class,
     /// The share at the typical values (for a latency the unloaded one).
     pub estimate: Option<f64>,
     /// What no allocation can exceed.
     pub bound: Option<f64>,
-    /// At the corners of the ranges.
+    /// The range of the stated values: the estimate with all of them at their slower, and at their faster end. No confidence goes with it.
     pub estimate_range: Option<(f64, f64)>,
+    /// The prediction interval at [`CONFIDENCE`], learnt from other studies; see [`Misses`].
+    pub interval: Option<(f64, f64)>,
     /// By simulation.
     pub simulate: Option<Simulated>,
     /// What binds.
@@ -259,7 +281,7 @@ pub struct Answer {
 }
 
 /// A simulated value with its interval.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Simulated {
     /// The mean, or a maximum.
     pub value: f64,
@@ -279,7 +301,8 @@ impl Study {
             .ok_or_else(|| format!("there is no study {id:?}; there are {}", library::studies().join(", ")))?;
         let mut study: Study = toml::from_str(text).map_err(|e| format!("studies/{id}/study.toml: {e}"))?;
         study.id = id.to_owned();
-        study.rows()?;
+        study.check_outcomes(&study.rows()?)?;
+        study.blind = outcome::recorded(id)?;
         Ok(study)
     }
 
@@ -292,21 +315,25 @@ impl Study {
             let must = |what: &str, a: Option<String>, b: &Option<String>| {
                 a.or(b.clone()).ok_or_else(|| format!("studies/{}: row {id} has no {what}", self.id))
             };
+            let unit = must("unit", text.unit, &d.unit)?;
+            let metric = text.metric.or(d.metric.clone()).unwrap_or_default();
+            let class = text.class.or(d.class).unwrap_or_else(|| Class::of(text.gain.is_some(), &unit, &metric));
             rows.push(Row {
                 quantity: must("quantity", text.quantity, &d.quantity)?,
-                unit: must("unit", text.unit, &d.unit)?,
+                unit,
                 status: must("status", text.status, &d.status)?,
                 published: text.published,
                 published_text: text.published_text,
                 methods: must("methods", text.methods, &d.methods)?,
                 scenario: text.scenario.or(d.scenario.clone()).filter(|s| s != "none"),
                 set: text.set.or(d.set.clone()).unwrap_or_default(),
-                metric: text.metric.or(d.metric.clone()).unwrap_or_default(),
+                metric,
                 quick: text.quick.or(d.quick).unwrap_or(false),
                 seeds: text.seeds.or(d.seeds).unwrap_or(1).max(1),
                 note: text.note,
                 lowest: text.lowest,
                 gain: text.gain,
+                class,
                 id,
             });
         }
@@ -409,9 +436,13 @@ impl Study {
             status: row.status.clone(),
             published: row.published,
             published_text: row.published_text.clone(),
+            outcome: self.outcome(&row.id),
+            blind: self.blind.get(&row.id).cloned(),
+            class: row.class,
             estimate: None,
             bound: None,
             estimate_range: None,
+            interval: None,
             simulate: None,
             bound_by: None,
             why: None,
@@ -535,10 +566,14 @@ impl Study {
 }
 
 impl Answer {
-    /// Relative error against the published number: of the simulation, or where there is none, of the estimate.
+    /// Relative error against the published number, known before or after: of the simulation, or where there is none, of the estimate.
     pub fn error(&self) -> Option<f64> {
-        let ours = self.simulate.map(|s| s.value).or(self.estimate)?;
-        Some(ours / self.published? - 1.0)
+        off(self.said().value(), self.truth())
+    }
+
+    /// The same of what was said before the outcome was known.
+    pub fn blind_error(&self) -> Option<f64> {
+        off(self.blind.as_ref()?.said().value(), self.truth())
     }
 
     /// Whether it has a value by each of the methods.
@@ -546,6 +581,11 @@ impl Answer {
         let by = |m: &str| methods == m || methods == "both";
         (!by("estimate") || self.estimate.is_some()) && (!by("simulate") || self.simulate.is_some())
     }
+}
+
+/// How far a value is off, as a share of the truth; `None` where the truth is zero.
+fn off(ours: Option<f64>, truth: Option<f64>) -> Option<f64> {
+    ours.zip(truth.filter(|t| *t != 0.0)).map(|(ours, truth)| ours / truth - 1.0)
 }
 
 /// Finds library devices, and files of the study's own folder by `./name`.
