@@ -38,10 +38,16 @@ enum Command {
     /// Show what will run: parts, links, routes, every value with its origin
     Plan(Scenario),
     /// Answer in closed form: bound, fair share, latency, what binds
+    ///
+    /// (A … B) behind a rate is the range of the stated values: the answer with every range of the scenario at its slower, and at its faster end.
+    /// No confidence goes with it.
     Estimate(Answer),
     /// Answer packet by packet: queues, credits, tags, every slot of every wire
     Simulate(Simulate),
     /// Answer by every method, side by side
+    ///
+    /// (A … B) behind a rate is the range of the stated values: the answer with every range of the scenario at its slower, and at its faster end.
+    /// No confidence goes with it. ± is the 95 % interval of a simulated mean.
     Run(Simulate),
     /// Published systems, reproduced
     #[command(subcommand)]

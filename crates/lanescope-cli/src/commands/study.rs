@@ -4,7 +4,7 @@ use crate::{ANSWERED, NO_VALUE, WRONG, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
 use lanescope::pens::{self, Grid};
-use lanescope::study::{Accuracy, Answer, Answers, Misses, Row, Studies, fit, questions, select};
+use lanescope::study::{Accuracy, Answer, Answers, CONFIDENCE, Misses, Row, Studies, fit, questions, select};
 use lanescope::units::digits;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -243,7 +243,8 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
     if blind {
         head.extend(["blind", "error then"].map(String::from));
     }
-    head.extend(["estimate", "range of stated values", "simulate", "error", "80 % interval", "bound by"].map(String::from));
+    head.extend(["estimate", "range of stated values", "simulate", "error"].map(String::from));
+    head.extend([format!("{:.0} % interval", CONFIDENCE * 100.0), "bound by".into()]);
     if machine {
         head.insert(0, "study".into());
         head.push("bound".into());
@@ -256,12 +257,10 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
                 .clone()
                 .or_else(|| r.truth().map(digits))
                 .unwrap_or_else(|| if machine { String::new() } else { r.status.clone() });
-            let range = |of: Option<(f64, f64)>| {
-                of.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)))
-            };
-            let error = |of: Option<f64>| {
-                of.map_or(String::new(), |e| format!("{:+.1} %", e * 100.0).replace("-0.0", "+0.0"))
-            };
+            let range =
+                |of: Option<(f64, f64)>| of.map_or(String::new(), |(a, b)| format!("{} … {}", digits(a), digits(b)));
+            let error =
+                |of: Option<f64>| of.map_or(String::new(), |e| format!("{:+.1} %", e * 100.0).replace("-0.0", "+0.0"));
             let by = r.bound_by.clone().or_else(|| r.why.as_ref().map(|w| format!("({w})"))).unwrap_or_default();
             let mut row = vec![r.id.clone(), r.unit.clone(), published];
             if blind {

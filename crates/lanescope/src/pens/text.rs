@@ -257,7 +257,8 @@ fn amounts(all: &[f64]) -> String {
     }
 }
 
-/// ` (12.1 … 15.0)` where a range reaches the value.
+/// ` (12.1 … 15.0)` where a range reaches the value: the range of the stated values, at their slower and at their faster ends. No confidence
+/// goes with it.
 fn spread(r: Ranged) -> String {
     let (low, high) = (r.slower.min(r.faster), r.slower.max(r.faster));
     if digits(low) == digits(high) || (high - low) < 5e-4 * high {

@@ -218,11 +218,8 @@ impl Accuracy {
             let points: usize = fits().map(|f| f.points.len()).sum();
             let mine = |c: &&Case| c.study == study.id;
             let was_fitted = |c: &&Case| fitted.contains(c.row.id.as_str());
-            let of_rows = now(&mut given.iter().filter(mine).filter(was_fitted), false);
-            let mut fitted_now = of_rows;
-            if points > 0 {
-                fitted_now.estimate = study.points_met(&fitted_now, &given, &fitted)?;
-            }
+            let mut fitted_now = now(&mut given.iter().filter(mine).filter(was_fitted), false);
+            fitted_now.estimate = study.points_met(&given, &fitted)?;
             studies.push(StudyAccuracy {
                 id: study.id.clone(),
                 given: rows.iter().filter(|r| r.status == "given").count() + points,
@@ -273,12 +270,7 @@ impl Accuracy {
 
 impl Study {
     /// Deviations of what was fitted to: rows by the estimate, and points of fits.
-    fn points_met(
-        &self,
-        _: &Predictions,
-        given: &[Case],
-        fitted: &BTreeSet<&str>,
-    ) -> Result<Option<Deviation>, Error> {
+    fn points_met(&self, given: &[Case], fitted: &BTreeSet<&str>) -> Result<Option<Deviation>, Error> {
         let rows = given.iter().filter(|c| c.study == self.id && fitted.contains(c.row.id.as_str()));
         let mut all: Vec<(String, f64)> =
             rows.filter_map(|c| Some((c.row.id.clone(), off(c.row.estimate, Some(c.truth))?))).collect();
@@ -356,7 +348,8 @@ impl Accuracy {
                 interval,
             ]);
         }
-        for (when, p) in [(format!("As they stood at {} ({})", self.commit, self.date), &study.blind), ("Now".into(), &study.now)]
+        for (when, p) in
+            [(format!("As they stood at {} ({})", self.commit, self.date), &study.blind), ("Now".into(), &study.now)]
         {
             text += &format!("\n{when}: {}. ", sentence(p));
             text += &format!(
@@ -496,7 +489,8 @@ impl Accuracy {
                 true => format!("by {}", percent(a)),
                 false => format!("by {} to {}", percent(a), percent(b)),
             });
-            text += &row(format!("{}, {} rows", c.class.name(), c.rows), c.studies.to_string(), &c.blind, &c.now, reach);
+            text +=
+                &row(format!("{}, {} rows", c.class.name(), c.rows), c.studies.to_string(), &c.blind, &c.now, reach);
         }
         let studies = |of: &dyn Fn(&&StudyAccuracy) -> bool| self.studies.iter().filter(of).count().to_string();
         let predicted = studies(&|s| s.predicted > 0);

@@ -53,8 +53,13 @@ pub fn miss(said: &Said, truth: f64) -> Option<f64> {
 impl Misses {
     /// Those of every recorded prediction whose truth is known: of asked rows their outcomes, of predicted ones what was published.
     pub fn recorded() -> Result<Misses, Error> {
+        Misses::recorded_without(&[])
+    }
+
+    /// The same, as if these studies did not exist.
+    pub fn recorded_without(without: &[&str]) -> Result<Misses, Error> {
         let mut all = Vec::new();
-        for (study, rows) in select(&[])? {
+        for (study, rows) in select(&[])?.into_iter().filter(|(s, _)| !without.contains(&s.id.as_str())) {
             for row in &rows {
                 let truth = study.outcome(&row.id).or(row.published.filter(|_| row.status == "predicted"));
                 if let (Some(truth), Some(record)) = (truth, study.blind().get(&row.id)) {
@@ -138,7 +143,8 @@ mod tests {
         // Its own misses do not count, and three others are too few.
         assert_eq!(four.reach("d", Class::Latency, true), None);
         // Nine others, 1/10 each: eight of them are 80 %, and the ninth's hundred rows count as one.
-        let mut nine: Vec<(&str, f64)> = "abcdefgh".split("").filter(|s| !s.is_empty()).zip((1..).map(f64::from)).collect();
+        let mut nine: Vec<(&str, f64)> =
+            "abcdefgh".split("").filter(|s| !s.is_empty()).zip((1..).map(f64::from)).collect();
         nine.extend(std::iter::repeat_n(("i", 100.0), 100));
         assert_eq!(misses(&nine).reach("x", Class::Latency, true), Some(Reach { log: 8.0, studies: 9 }));
     }

@@ -17,6 +17,8 @@ pub enum Class {
     Alone,
     /// Throughput of several flows, or of both directions, that share what limits them.
     Shared,
+    /// Throughput of a device whose insides limit it, under a sweep of its load: dies and channels of a drive.
+    Device,
     /// A time.
     Latency,
     /// How much more one set-up gives than another: a small difference of large numbers.
@@ -29,14 +31,15 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 6] =
-        [Class::Alone, Class::Shared, Class::Latency, Class::Gain, Class::Count, Class::Arithmetic];
+    pub const ALL: [Class; 7] =
+        [Class::Alone, Class::Shared, Class::Device, Class::Latency, Class::Gain, Class::Count, Class::Arithmetic];
 
     /// As pages call it.
     pub fn name(self) -> &'static str {
         match self {
             Class::Alone => "throughput of one element",
             Class::Shared => "shared throughput",
+            Class::Device => "throughput of a device's insides",
             Class::Latency => "latency",
             Class::Gain => "gain",
             Class::Count => "count",
@@ -44,9 +47,9 @@ impl Class {
         }
     }
 
-    /// Whether it is a throughput: of one element, or shared.
+    /// Whether it is a throughput, of whatever kind.
     pub fn is_throughput(self) -> bool {
-        matches!(self, Class::Alone | Class::Shared)
+        matches!(self, Class::Alone | Class::Shared | Class::Device)
     }
 
     /// What a row is that does not say: by its unit and metric.
@@ -191,8 +194,13 @@ fn records(text: &str) -> Result<BTreeMap<String, Blind>, Error> {
             return Err(format!("{row} has {} numbers", numbers.len()));
         };
         let simulate = value.zip(low).zip(high).map(|((value, low), high)| Simulated { value, low, high });
-        let record =
-            Blind { commit: commit.clone(), date: date.clone(), estimate, estimate_range: slower.zip(faster), simulate };
+        let record = Blind {
+            commit: commit.clone(),
+            date: date.clone(),
+            estimate,
+            estimate_range: slower.zip(faster),
+            simulate,
+        };
         all.insert((*row).to_owned(), record);
     }
     Ok(all)
