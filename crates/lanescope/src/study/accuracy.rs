@@ -181,6 +181,8 @@ pub struct Accuracy {
     pub now_asked: Predictions,
     /// Given rows, fitted to or not, as they are met now.
     pub given_now: Predictions,
+    /// Of throughputs without an interval, as they stood: how often one learnt from all throughputs of other studies would have held.
+    pub without_interval: Held,
     /// Every row with what was said then, now, and published.
     pub rows: Vec<Answers>,
 }
@@ -249,6 +251,13 @@ impl Accuracy {
             }
         });
         let classes = classes.collect();
+        let mut without_interval = Held::default();
+        for c in cases.iter().filter(|c| c.row.class.is_throughput()) {
+            let Some((said, None)) = c.blind else { continue };
+            let reach = misses.of_throughputs(c.study, said.simulate.is_some()).map(|r| r.log.exp());
+            let widened = reach.zip(said.span()).map(|(r, (low, high))| (low / r, high * r));
+            without_interval.count(widened, c.truth);
+        }
         let asked = |c: &&Case| c.row.status == "asked";
         let record = answered.iter().flat_map(|(s, ..)| s.blind().values()).next();
         Ok(Accuracy {
@@ -263,6 +272,7 @@ impl Accuracy {
             now: now(&mut cases.iter(), true),
             now_asked: now(&mut cases.iter().filter(asked), true),
             given_now: now(&mut given.iter(), true),
+            without_interval,
             rows: answered.iter().map(|(s, _, a)| Answers { id: s.id.clone(), rows: a.clone() }).collect(),
         })
     }
@@ -498,6 +508,9 @@ impl Accuracy {
         text += &row("asked alone".into(), String::new(), &self.blind_asked, &self.now_asked, String::new());
         let none = Predictions::default();
         text += &row("given, for comparison".into(), String::new(), &none, &self.given_now, String::new());
+        let unlike = Predictions { intervals: self.without_interval, ..none.clone() };
+        let name = "throughputs without an interval, were they like the others".into();
+        text += &row(name, String::new(), &unlike, &none, String::new());
         text
     }
 

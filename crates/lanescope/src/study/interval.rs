@@ -103,8 +103,12 @@ impl Misses {
         if !class.is_throughput() {
             return Some(own);
         }
-        let every = self.quantile(study, &Class::is_throughput, simulated)?;
-        Some(Reach { log: own.log.max(every.log), ..own })
+        Some(Reach { log: own.log.max(self.of_throughputs(study, simulated)?.log), ..own })
+    }
+
+    /// How far an interval would reach if all throughputs of other studies were alike.
+    pub(super) fn of_throughputs(&self, study: &str, simulated: bool) -> Option<Reach> {
+        self.quantile(study, &Class::is_throughput, simulated)
     }
 
     /// The interval of a prediction at [`CONFIDENCE`].
