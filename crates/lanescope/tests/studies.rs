@@ -459,8 +459,8 @@ fn intervals_hold_as_often_as_they_say() {
         assert!(p.by_study.expect("studies") >= CONFIDENCE, "{when}: {:?}", p.by_study);
     }
     // They are worth printing: none reaches further than a sixth beyond what was said.
-    let throughputs = a.classes.iter().filter_map(|c| c.reach);
-    assert!(throughputs.clone().count() >= 2 && throughputs.into_iter().all(|(_, most)| most < 1.0 / 6.0));
+    let most: Vec<f64> = a.classes.iter().filter_map(|c| c.reach).map(|(_, most)| most).collect();
+    assert!(most.len() >= 2 && most.iter().all(|m| *m < 1.0 / 6.0), "{most:?}");
 }
 
 /// No interval of a study moves when its own outcomes do, and others' do move it; and no interval changes a prediction.

@@ -83,17 +83,20 @@ pub struct Predictions {
     pub by_study: Option<f64>,
 }
 
+/// What was said at a time, with its interval.
+type Told = (Said, Option<(f64, f64)>);
+
 /// One prediction and its truth.
 struct Case<'a> {
     study: &'a str,
     row: &'a Answer,
     truth: f64,
-    blind: Option<(Said, Option<(f64, f64)>)>,
-    now: (Said, Option<(f64, f64)>),
+    blind: Option<Told>,
+    now: Told,
 }
 
 impl Predictions {
-    fn of<'a>(cases: impl Iterator<Item = (&'a Case<'a>, &'a (Said, Option<(f64, f64)>))>, long: bool) -> Predictions {
+    fn of<'a>(cases: impl Iterator<Item = (&'a Case<'a>, &'a Told)>, long: bool) -> Predictions {
         let (mut estimate, mut simulate) = (Vec::new(), Vec::new());
         let mut p = Predictions::default();
         let mut studies: BTreeMap<&str, Held> = BTreeMap::new();
