@@ -1,9 +1,22 @@
-//! Fair shares: progressive filling at every resource, by its arbitration tree, until all resources agree.
+//! Fair shares: progressive filling at every resource, by its arbitration tree.
 //!
 //! A resource serves its ports in turn, packet by packet, and within a port what that port's own ports sent: so a flow's weight is its place in
-//! the tree, not a number. Each resource in turn divides its capacity among the demands that the other resources leave; what a flow does not
-//! take goes to the others. The rounds end when no share moves. DLLPs go first: those of flows that send nothing else here are taken off the
-//! capacity before packets share it; those of a flow that does also send packets come with its turns (the sum is the same, and the rounds settle).
+//! the tree, not a number. The filling fixes rates in rounds. In each, every resource divides what it has by its tree as if all flows whose rate is
+//! still open took all that they can; a flow's *offer* is the least that any of its resources gives it. Offers are feasible together, for at each
+//! resource they add up to no more than what it divided. A resource that its offers fill cannot give any of its flows more, whatever the others do: their
+//! rates are now fixed, and so is that of a flow whose offer is all that it can take. Where nothing is full (two resources may each
+//! hold back the other's flows, since each has a tree of its own) all offers grow in proportion until something is. So each round fixes a flow, and
+//! there are no more rounds than flows; what is fixed has been feasible when it was, and everything later is divided from what it left. The
+//! order in which flows are listed is in none of this.
+//!
+//! **DLLPs** go before packets. Those of a flow that also sends packets come with its turns. Those of flows that send nothing else somewhere are
+//! taken off the capacity before it is divided, and depend on shares that depend on them in turn: the filling is done again with the load that it gave,
+//! until that load is the one that it was done with. Each packet answered by a DLLP is longer than it, so this contracts; should it not settle in
+//! [`PASSES`], all flows of what is overdriven are scaled down to what it carries, and the answer says so.
+//!
+//! **Queues.** Packets that wait for a full resource stand in the buffers before it. Flows that share such a buffer get no more turns than those
+//! that fill it: the buffer takes a packet in when one has left, and its ports take turns. So when a flow's rate is fixed by something beyond a buffer, that
+//! of the flows behind it in the buffer is bounded by as many turns. Rates are then fixed from the least to the greatest.
 
 /// What one flow asks of one resource, per payload byte.
 #[derive(Clone, Debug)]
@@ -40,6 +53,41 @@ pub(crate) struct Resource<K> {
     pub(crate) uses: Vec<Use>,
 }
 
+impl<K> Resource<K> {
+    /// Units per second that it is asked for at such shares, DLLPs counted.
+    pub(crate) fn load(&self, shares: &[Share]) -> f64 {
+        self.uses.iter().map(|u| u.whole() * shares[u.flow].rate).sum()
+    }
+}
+
+/// A buffer in which packets of several flows wait for what is beyond it.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue<Q> {
+    /// What it is.
+    pub(crate) key: Q,
+    /// Bytes of payload that it holds.
+    pub(crate) room: f64,
+    /// Who may stand in it.
+    pub(crate) waits: Vec<Wait>,
+}
+
+/// One flow in a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    /// The flow.
+    pub(crate) flow: usize,
+    /// Packets per payload byte, the arbiter's coin.
+    pub(crate) packets: f64,
+    /// As [`Use::hops`].
+    pub(crate) hops: usize,
+    /// Bytes of it that there are at most, in the queue and beyond: infinite for a load that does not wait for what it has sent.
+    pub(crate) most: f64,
+    /// How far along its way the queue is: what holds it up here holds it up at every earlier place.
+    pub(crate) place: usize,
+    /// The resources that it waits for here (indices).
+    pub(crate) beyond: Vec<usize>,
+}
+
 /// The outcome for one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Share {
@@ -47,6 +95,16 @@ pub(crate) struct Share {
     pub(crate) rate: f64,
     /// Index of the resource that binds; `None` when the flow gets all that it asks for.
     pub(crate) by: Option<usize>,
+    /// The queue (an index) in which it stands behind others that wait for that resource, if it does not use it itself.
+    pub(crate) behind: Option<usize>,
+}
+
+/// The outcome for all.
+pub(crate) struct Filled {
+    /// By flow.
+    pub(crate) shares: Vec<Share>,
+    /// Whether the load of DLLPs settled; if not, shares were scaled down to what everything carries.
+    pub(crate) settled: bool,
 }
 
 /// A node of an arbitration tree: a port, or at the leaves a flow (an index into the resource's uses).
@@ -104,6 +162,29 @@ fn give(node: &Asked, amount: f64, given: &mut [f64]) {
     }
 }
 
+/// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node beside the way to it gets as much as the
+/// node on that way. Gives what the node gets, if the leaf is below it.
+fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
+    if node.leaf == Some(leaf) {
+        given[leaf] = mine;
+        return Some(mine);
+    }
+    let (at, turn) = node.below.iter().enumerate().find_map(|(i, n)| Some((i, beside(n, leaf, mine, given)?)))?;
+    let mut all = turn;
+    for (_, other) in node.below.iter().enumerate().filter(|(i, _)| *i != at) {
+        give(other, turn, given);
+        all += turn.min(other.packets);
+    }
+    Some(all)
+}
+
+/// Passes of the filling, each with the load of DLLPs that the one before gave; they settle in about five.
+const PASSES: usize = 64;
+/// Rounds in which queues hold back one another's flows, whenever rates were fixed.
+const QUEUES: usize = 4;
+/// Of a capacity: a float's noise.
+const NOISE: f64 = 1e-10;
+
 /// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is. `path` gives the ports that a
 /// flow's packets came through after so many hops, nearest first; equal prefixes share a port.
 pub(crate) fn shares<K>(
@@ -111,84 +192,387 @@ pub(crate) fn shares<K>(
     caps: &[f64],
     path: impl Fn(usize, usize) -> Vec<u64>,
 ) -> Vec<Share> {
-    // Most resources never fill up and need no tree.
-    let mut trees: Vec<Option<Node>> = resources.iter().map(|_| None).collect();
-    // What each resource lets each of its flows have, resource by resource; at first, all of it.
-    let mut first_use = Vec::with_capacity(resources.len());
-    let mut allowed: Vec<f64> = Vec::new();
-    for resource in resources {
-        first_use.push(allowed.len());
-        allowed.extend(resource.uses.iter().map(|u| resource.capacity / u.whole().max(1e-300)));
-    }
-    // Where each flow's entries in it are, with their resources.
-    let mut of_flow: Vec<Vec<(usize, usize)>> = vec![Vec::with_capacity(12); caps.len()];
-    for (r, resource) in resources.iter().enumerate() {
-        for (u, used) in resource.uses.iter().enumerate() {
-            of_flow[used.flow].push((r, first_use[r] + u));
-        }
-    }
-    let best = |flow: usize, allowed: &[f64], but: usize| {
-        let others = of_flow[flow].iter().filter(|(r, _)| *r != but);
-        others.fold(caps[flow], |least, &(_, i)| if allowed[i] < least { allowed[i] } else { least })
-    };
-    let mut rate: Vec<f64> = (0..caps.len()).map(|f| best(f, &allowed, usize::MAX)).collect();
-    // A resource is looked at again when one of its flows has moved.
-    let mut stale = vec![true; resources.len()];
-    let (mut wished, mut asked) = (Vec::new(), Vec::new());
-    for _round in 0..200 {
-        let mut moved = false;
-        for (r, resource) in resources.iter().enumerate() {
-            if !std::mem::take(&mut stale[r]) {
-                continue;
-            }
-            let uses = &resource.uses;
-            let first: f64 = uses.iter().filter(|u| u.weight == 0.0).map(|u| u.first * rate[u.flow]).sum();
-            let left = (resource.capacity - first).max(0.0);
-            // Nobody can ask for more than all of it.
-            let alone = |u: &Use| if u.weight > 0.0 { left / u.whole() } else { f64::INFINITY };
-            wished.clear();
-            wished.extend(uses.iter().map(|u| best(u.flow, &allowed, r)));
-            asked.clear();
-            asked.extend(uses.iter().zip(&wished).map(|(u, w)| alone(u).min(*w)));
-            let load: f64 = uses.iter().zip(&asked).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.whole() * a).sum();
-            if load > left * (1.0 + 1e-12) {
-                let tree = trees[r].get_or_insert_with(|| {
-                    let paths: Vec<_> = uses.iter().map(|u| path(u.flow, u.hops)).collect();
-                    tree(&paths, &(0..uses.len()).collect::<Vec<_>>(), 0)
-                });
-                asked = divide(resource, tree, left, &asked);
-            }
-            for (u, used) in uses.iter().enumerate() {
-                // Who gets his wish is not held back here.
-                allowed[first_use[r] + u] =
-                    if asked[u] >= wished[u] * (1.0 - 1e-12) { f64::INFINITY } else { asked[u] };
-                let new = best(used.flow, &allowed, usize::MAX);
-                if (new - rate[used.flow]).abs() > 1e-11 * new.max(1.0) {
-                    moved = true;
-                    of_flow[used.flow].iter().for_each(|&(other, _)| stale[other] = true);
-                }
-                rate[used.flow] = new;
-            }
-        }
-        if !moved {
+    fill::<K, ()>(resources, &[], caps, path).shares
+}
+
+/// The same, with queues, and whether it settled.
+pub(crate) fn fill<K, Q>(
+    resources: &[Resource<K>],
+    queues: &[Queue<Q>],
+    caps: &[f64],
+    path: impl Fn(usize, usize) -> Vec<u64>,
+) -> Filled {
+    let filling = Filling::new(resources, queues, caps, &path);
+    let (mut dllps, mut before) = (vec![0.0; filling.tight.len()], None::<(Vec<f64>, Vec<f64>)>);
+    let mut settled = false;
+    let mut shares = Vec::new();
+    for pass in 0..PASSES {
+        shares = filling.pass(&dllps);
+        let gave = filling.dllps(&shares);
+        settled = filling.tight.iter().enumerate().all(|(t, tight)| {
+            let capacity = resources[tight.resource].capacity;
+            // As much as was left out; or more, and all fits; or less, and nobody was held back for it.
+            let off = gave[t] - dllps[t];
+            let binds = || shares.iter().any(|s| s.by == Some(tight.resource));
+            off.abs() <= NOISE * 1e-2 * capacity || if off > 0.0 { filling.fits(t, &shares) } else { !binds() }
+        });
+        if settled {
             break;
         }
+        // A straight line through the last two passes; later half a step at a time.
+        let next: Vec<f64> = (0..dllps.len())
+            .map(|t| {
+                let capacity = resources[filling.tight[t].resource].capacity;
+                let guess = match &before {
+                    Some((x, y)) if pass < 12 && (dllps[t] - x[t]).abs() > 1e-15 * capacity => {
+                        let slope = ((gave[t] - y[t]) / (dllps[t] - x[t])).clamp(-1.0, 0.5);
+                        (gave[t] - slope * dllps[t]) / (1.0 - slope)
+                    }
+                    Some(_) if pass >= 12 => dllps[t] + (gave[t] - dllps[t]) / (2.0 + (pass - 12) as f64 / 8.0),
+                    _ => gave[t],
+                };
+                guess.clamp(0.0, capacity)
+            })
+            .collect();
+        before = Some((std::mem::replace(&mut dllps, next), gave));
     }
-    (0..caps.len())
-        .map(|f| {
-            let tightest = of_flow[f]
-                .iter()
-                .filter(|&&(_, i)| allowed[i] <= rate[f] * (1.0 + 1e-9))
-                .max_by_key(|&&(r, _)| resources[r].uses.len());
-            Share { rate: rate[f], by: tightest.map(|t| t.0) }
-        })
-        .collect()
+    let scaled = filling.project(&mut shares);
+    Filled { shares, settled: settled || scaled >= 1.0 - 1e-9 }
+}
+
+/// A resource that may hold somebody back.
+struct Tight {
+    resource: usize,
+    /// Made when it first divides.
+    tree: std::cell::OnceCell<Node>,
+    /// Its first use among all.
+    first: usize,
+    /// Whether somebody sends nothing but DLLPs.
+    dllps: bool,
+}
+
+/// What does not change from pass to pass.
+struct Filling<'a, K, Q, P> {
+    resources: &'a [Resource<K>],
+    queues: &'a [Queue<Q>],
+    path: &'a P,
+    /// The most that each flow can have if nobody else is there, and what holds it to that.
+    alone: Vec<(f64, Option<usize>)>,
+    tight: Vec<Tight>,
+    /// The entries of each flow: (in `tight`, use).
+    of_flow: Vec<Vec<(usize, usize)>>,
+    /// Trees of queues, and the queues of each flow: (queue, place in its waits).
+    trees: Vec<Node>,
+    in_buffers: Vec<Vec<(usize, usize)>>,
+}
+
+/// A rate that is fixed now: what binds it, and the queue in which it stands behind others.
+#[derive(Clone, Copy)]
+struct Fixed {
+    flow: usize,
+    by: Option<usize>,
+    behind: Option<usize>,
+}
+
+/// A pass under way.
+struct Pass {
+    /// What each flow may ask for: what it can have alone, or beside those that fill a queue.
+    most: Vec<f64>,
+    /// The resource and queue that hold it to that.
+    held: Vec<(Option<usize>, Option<usize>)>,
+    /// What each resource would give, use by use.
+    gives: Vec<f64>,
+    stale: Vec<bool>,
+    /// Flows without a rate, of each resource.
+    open: Vec<usize>,
+    rate: Vec<Option<f64>>,
+    /// By queue, those whose rate was fixed by something beyond it (places in its waits), with what that was.
+    waiting: Vec<Vec<(usize, usize)>>,
+}
+
+impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
+    fn new(resources: &'a [Resource<K>], queues: &'a [Queue<Q>], caps: &'a [f64], path: &'a P) -> Self {
+        let mut alone: Vec<(f64, Option<usize>)> = caps.iter().map(|c| (*c, None)).collect();
+        for (r, resource) in resources.iter().enumerate() {
+            for u in resource.uses.iter().filter(|u| u.whole() > 0.0) {
+                let most = resource.capacity / u.whole();
+                let (least, by) = &mut alone[u.flow];
+                // Of equal ones what more flows share is what a person would look at first.
+                let shared = |r: usize| resources[r].uses.len();
+                if most < *least * (1.0 - NOISE)
+                    || most <= *least * (1.0 + NOISE) && by.is_some_and(|by| shared(r) > shared(by))
+                {
+                    (*least, *by) = (least.min(most), Some(r));
+                }
+            }
+        }
+        let (mut tight, mut of_flow, mut first) = (Vec::new(), vec![Vec::new(); caps.len()], 0);
+        for (r, resource) in resources.iter().enumerate() {
+            let most: f64 = resource.uses.iter().map(|u| u.whole() * alone[u.flow].0).sum();
+            // Most resources never fill up. Nobody alone exceeds one.
+            if resource.uses.len() < 2 || most <= resource.capacity * (1.0 + 1e-12) {
+                continue;
+            }
+            for (u, used) in resource.uses.iter().enumerate() {
+                of_flow[used.flow].push((tight.len(), u));
+            }
+            let dllps = resource.uses.iter().any(|u| u.weight == 0.0 && u.first > 0.0);
+            tight.push(Tight { resource: r, tree: std::cell::OnceCell::new(), first, dllps });
+            first += resource.uses.len();
+        }
+        let (mut trees, mut in_buffers) = (Vec::new(), vec![Vec::new(); caps.len()]);
+        for (q, queue) in queues.iter().enumerate() {
+            queue.waits.iter().enumerate().for_each(|(w, wait)| in_buffers[wait.flow].push((q, w)));
+            let paths: Vec<_> = queue.waits.iter().map(|w| path(w.flow, w.hops)).collect();
+            trees.push(tree(&paths, &(0..paths.len()).collect::<Vec<_>>(), 0));
+        }
+        Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers }
+    }
+
+    /// The DLLPs of those that send nothing else, at each resource that may be tight.
+    fn dllps(&self, shares: &[Share]) -> Vec<f64> {
+        let only = |t: &Tight| {
+            let uses = self.resources[t.resource].uses.iter().filter(|u| u.weight == 0.0);
+            if t.dllps { uses.map(|u| u.first * shares[u.flow].rate).sum() } else { 0.0 }
+        };
+        self.tight.iter().map(only).collect()
+    }
+
+    /// Whether a resource carries all of it.
+    fn fits(&self, t: usize, shares: &[Share]) -> bool {
+        let resource = &self.resources[self.tight[t].resource];
+        resource.load(shares) <= resource.capacity * (1.0 + 1e-12)
+    }
+
+    /// Scales down the flows of what carries more than it can; gives by how much at most.
+    fn project(&self, shares: &mut [Share]) -> f64 {
+        let mut scale = vec![1.0f64; shares.len()];
+        for t in &self.tight {
+            let resource = &self.resources[t.resource];
+            let load = resource.load(shares);
+            if load > resource.capacity {
+                for u in &resource.uses {
+                    scale[u.flow] = scale[u.flow].min(resource.capacity / load);
+                }
+            }
+        }
+        shares.iter_mut().zip(&scale).for_each(|(s, scale)| s.rate *= scale);
+        scale.into_iter().fold(1.0, f64::min)
+    }
+
+    /// Rates of all, with so many units of DLLPs taken off at each resource.
+    fn pass(&self, dllps: &[f64]) -> Vec<Share> {
+        let flows = self.alone.len();
+        let mut p = Pass {
+            most: self.alone.iter().map(|a| a.0).collect(),
+            held: self.alone.iter().map(|a| (a.1, None)).collect(),
+            gives: vec![f64::INFINITY; self.tight.last().map_or(0, |t| t.first + self.uses(t).len())],
+            stale: vec![true; self.tight.len()],
+            open: self.tight.iter().map(|t| self.uses(t).iter().filter(|u| u.weight > 0.0).count()).collect(),
+            rate: vec![None; flows],
+            waiting: vec![Vec::new(); self.queues.len()],
+        };
+        let mut shares = vec![Share { rate: 0.0, by: None, behind: None }; flows];
+        let mut left: Vec<usize> = (0..flows).collect();
+        let mut offer = vec![0.0; flows];
+        let mut full: Vec<usize> = Vec::new();
+        while !left.is_empty() {
+            for (t, tight) in self.tight.iter().enumerate() {
+                if std::mem::take(&mut p.stale[t]) && p.open[t] > 0 {
+                    self.divide(tight, dllps[t], &mut p);
+                }
+            }
+            for &f in &left {
+                let gives = self.of_flow[f].iter().map(|&(t, u)| p.gives[self.tight[t].first + u]);
+                offer[f] = gives.fold(p.most[f], f64::min);
+            }
+            // How far all offers may grow before something is full; 1 where something is.
+            full.clear();
+            let mut grow = f64::INFINITY;
+            for (t, tight) in self.tight.iter().enumerate().filter(|(t, _)| p.open[*t] > 0) {
+                let (mut taken, mut asks) = (0.0, 0.0);
+                for u in self.uses(tight).iter().filter(|u| u.weight > 0.0) {
+                    match p.rate[u.flow] {
+                        Some(rate) => taken += u.whole() * rate,
+                        None => asks += u.whole() * offer[u.flow],
+                    }
+                }
+                let capacity = self.resources[tight.resource].capacity;
+                let room = (capacity - dllps[t] - taken).max(0.0);
+                grow = grow.min(if asks > 0.0 { room / asks } else { 1.0 });
+                if asks >= room - NOISE * capacity {
+                    full.push(t);
+                }
+            }
+            let has_all = |offer: &[f64], f: usize, p: &Pass| offer[f] >= p.most[f] * (1.0 - NOISE);
+            if full.is_empty() && !left.iter().any(|&f| has_all(&offer, f, &p)) {
+                let reach = left.iter().map(|&f| p.most[f] / offer[f]).fold(grow, f64::min).max(1.0);
+                left.iter().for_each(|&f| offer[f] *= reach);
+                full.extend((0..self.tight.len()).filter(|&t| p.open[t] > 0 && self.filled(t, dllps[t], &offer, &p)));
+            }
+            // Behind queues the least come first, as they hold back others.
+            let mut limit = f64::INFINITY;
+            let level = |t: usize, p: &Pass| {
+                let open = self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0 && p.rate[u.flow].is_none());
+                open.map(|u| offer[u.flow]).fold(0.0, f64::max)
+            };
+            if !self.queues.is_empty() {
+                let of_full = full.iter().map(|&t| level(t, &p));
+                let of_flows = left.iter().filter(|&&f| has_all(&offer, f, &p)).map(|&f| offer[f]);
+                limit = of_full.chain(of_flows).fold(f64::INFINITY, f64::min) * (1.0 + 1e-9);
+            }
+            let mut fixed: Vec<Fixed> = Vec::new();
+            for &t in full.iter().filter(|&&t| level(t, &p) <= limit) {
+                let by = Some(self.tight[t].resource);
+                for u in self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0 && p.rate[u.flow].is_none()) {
+                    match fixed.iter_mut().find(|f| f.flow == u.flow) {
+                        None => fixed.push(Fixed { flow: u.flow, by, behind: None }),
+                        // What more flows share is what a person would look at first.
+                        Some(other) if self.shared(by) >= self.shared(other.by) => other.by = by,
+                        Some(_) => {}
+                    }
+                }
+            }
+            for &f in left.iter().filter(|&&f| has_all(&offer, f, &p) && offer[f] <= limit) {
+                if !fixed.iter().any(|other| other.flow == f) {
+                    fixed.push(Fixed { flow: f, by: p.held[f].0, behind: p.held[f].1 });
+                }
+            }
+            debug_assert!(!fixed.is_empty(), "a round fixes no flow");
+            for &Fixed { flow: f, by, behind } in &fixed {
+                p.rate[f] = Some(offer[f]);
+                shares[f] = Share { rate: offer[f], by, behind };
+                for &(t, u) in &self.of_flow[f] {
+                    p.stale[t] = true;
+                    p.open[t] -= usize::from(self.uses(&self.tight[t])[u].weight > 0.0);
+                }
+            }
+            if !self.queues.is_empty() {
+                self.hold_up(&fixed, &mut p);
+            }
+            let before = left.len();
+            left.retain(|&f| p.rate[f].is_none());
+            if left.len() == before {
+                break;
+            }
+        }
+        shares
+    }
+
+    fn uses(&self, tight: &Tight) -> &'a [Use] {
+        &self.resources[tight.resource].uses
+    }
+
+    fn shared(&self, resource: Option<usize>) -> usize {
+        resource.map_or(0, |r| self.resources[r].uses.len())
+    }
+
+    /// Whether the offers fill a resource.
+    fn filled(&self, t: usize, dllps: f64, offer: &[f64], p: &Pass) -> bool {
+        let uses = self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0);
+        let load: f64 = uses.map(|u| u.whole() * p.rate[u.flow].unwrap_or(offer[u.flow])).sum();
+        load >= (self.resources[self.tight[t].resource].capacity) * (1.0 - NOISE) - dllps
+    }
+
+    /// Rates were fixed by resources: in the queues before those, others get no more turns than the flows that wait there.
+    fn hold_up(&self, fixed: &[Fixed], p: &mut Pass) {
+        let mut filled: Vec<(usize, usize)> = Vec::new();
+        for &Fixed { flow, by, behind } in fixed {
+            let Some(by) = by else { continue };
+            // Of a flow that was held up in a queue itself: the queues before that.
+            let held_at = behind.and_then(|q| self.queues[q].waits.iter().find(|w| w.flow == flow)).map(|w| w.place);
+            for &(b, w) in &self.in_buffers[flow] {
+                let at = &self.queues[b].waits[w];
+                if at.beyond.contains(&by) || held_at.is_some_and(|place| at.place < place) {
+                    p.waiting[b].push((w, by));
+                    filled.push((b, by));
+                }
+            }
+        }
+        filled.sort_unstable();
+        filled.dedup_by_key(|f| f.0);
+        filled.retain(|&(b, _)| {
+            let most: f64 = p.waiting[b].iter().map(|&(w, _)| self.queues[b].waits[w].most).sum();
+            most >= self.queues[b].room
+        });
+        // A flow that is held back in one queue sends fewer packets through another, where ports then have fewer turns.
+        for _round in 0..QUEUES {
+            let mut less: Vec<(usize, f64, Option<usize>, usize)> = Vec::new();
+            for &(b, _) in &filled {
+                let waits = &self.queues[b].waits;
+                let asks: Vec<f64> =
+                    waits.iter().map(|w| p.rate[w.flow].unwrap_or(p.most[w.flow]) * w.packets).collect();
+                let asked = ready(&self.trees[b], &asks);
+                let mut given = vec![0.0; asks.len()];
+                for &(w, by) in &p.waiting[b] {
+                    beside(&asked, w, asks[w], &mut given);
+                    for (other, turns) in waits.iter().zip(&given).filter(|(o, _)| p.rate[o.flow].is_none()) {
+                        less.push((other.flow, turns / other.packets, Some(by), b));
+                    }
+                }
+            }
+            let mut moved = false;
+            for (flow, most, by, b) in less {
+                if most < p.most[flow] * (1.0 - NOISE) {
+                    (p.most[flow], p.held[flow], moved) = (most, (by, Some(b)), true);
+                    self.of_flow[flow].iter().for_each(|&(t, _)| p.stale[t] = true);
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+    }
+
+    /// Divides a resource by turns among those that send packets: bytes per second for each use, and no limit where all get what they ask for.
+    fn divide(&self, tight: &Tight, dllps: f64, p: &mut Pass) {
+        let resource = &self.resources[tight.resource];
+        let uses = &resource.uses;
+        let gives = &mut p.gives[tight.first..tight.first + uses.len()];
+        let mut left = (resource.capacity - dllps).max(0.0);
+        for (u, gives) in uses.iter().zip(gives.iter_mut()) {
+            let all = if u.weight > 0.0 { left / u.whole() } else { f64::INFINITY };
+            *gives = if all < p.most[u.flow] { all } else { f64::INFINITY };
+        }
+        let mut asks: Vec<f64> = uses
+            .iter()
+            .map(|u| match p.rate[u.flow] {
+                _ if u.weight == 0.0 => 0.0,
+                Some(rate) => rate,
+                None => p.most[u.flow].min(left / u.whole()),
+            })
+            .collect();
+        loop {
+            let load: f64 = uses.iter().zip(&asks).map(|(u, a)| u.whole() * a).sum();
+            if load <= left * (1.0 + 1e-12) {
+                return;
+            }
+            let tree = tight.tree.get_or_init(|| {
+                let paths: Vec<_> = uses.iter().map(|u| (self.path)(u.flow, u.hops)).collect();
+                tree(&paths, &(0..uses.len()).collect::<Vec<_>>(), 0)
+            });
+            let given = turns(uses, tree, left, &asks);
+            // A rate that was fixed above its turn (offers had grown) stays; it is no longer in the tree.
+            let mut above = false;
+            for ((u, given), asks) in uses.iter().zip(&given).zip(&mut asks) {
+                if let (Some(rate), true) = (p.rate[u.flow], *asks > 0.0)
+                    && given * (1.0 + 1e-9) < rate
+                {
+                    (left, *asks, above) = ((left - u.whole() * rate).max(0.0), 0.0, true);
+                }
+            }
+            if !above {
+                for ((u, given), gives) in uses.iter().zip(given).zip(gives) {
+                    *gives = if u.weight > 0.0 { given } else { f64::INFINITY };
+                }
+                return;
+            }
+        }
+    }
 }
 
 /// Divides `left` units by turns; bytes per second for each use.
-fn divide<K>(resource: &Resource<K>, tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
-    let uses = &resource.uses;
-    // Only flows that send packets here are held back; those with nothing but DLLPs pass.
+fn turns(uses: &[Use], tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
     let packets: Vec<f64> =
         uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
     let mut given = vec![0.0; uses.len()];
