@@ -366,6 +366,12 @@ fn outcome(buses: &Buses, corner: Corner) -> Outcome {
     Outcome { asked, resources, shares }
 }
 
+/// What the shares take of clocks, engines and reads outstanding.
+pub(super) fn loads(plan: &Plan, corner: Corner) -> Vec<super::Load> {
+    let o = outcome(&plan.buses, corner);
+    super::loads_of(&o.resources, &o.shares)
+}
+
 /// Answers the buses' side of a plan; `moved` is what other sides ask for: flows and their bytes per second.
 pub(super) fn answer(plan: &Plan, moved: &[(u32, f64)]) -> Answer {
     let buses = &*plan.buses;

@@ -182,6 +182,8 @@ fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64
 const PASSES: usize = 64;
 /// Rounds in which queues hold back one another's flows, whenever rates were fixed.
 const QUEUES: usize = 4;
+/// How often offers are brought closer to what flows can have at most, before they grow in proportion.
+const CLOSER: usize = 8;
 /// Of a capacity: a float's noise.
 const NOISE: f64 = 1e-10;
 
@@ -209,12 +211,14 @@ pub(crate) fn fill<K, Q>(
     for pass in 0..PASSES {
         shares = filling.pass(&dllps);
         let gave = filling.dllps(&shares);
+        let mut binds = vec![false; resources.len()];
+        shares.iter().filter_map(|s| s.by).for_each(|r| binds[r] = true);
         settled = filling.tight.iter().enumerate().all(|(t, tight)| {
             let capacity = resources[tight.resource].capacity;
             // As much as was left out; or more, and all fits; or less, and nobody was held back for it.
             let off = gave[t] - dllps[t];
-            let binds = || shares.iter().any(|s| s.by == Some(tight.resource));
-            off.abs() <= NOISE * 1e-2 * capacity || if off > 0.0 { filling.fits(t, &shares) } else { !binds() }
+            off.abs() <= NOISE * 1e-2 * capacity
+                || if off > 0.0 { filling.fits(t, &shares) } else { !binds[tight.resource] }
         });
         if settled {
             break;
@@ -282,6 +286,8 @@ struct Pass {
     held: Vec<(Option<usize>, Option<usize>)>,
     /// What each resource would give, use by use.
     gives: Vec<f64>,
+    /// What it would give at most, if others take no more than they were offered.
+    upper: Vec<f64>,
     stale: Vec<bool>,
     /// Flows without a rate, of each resource.
     open: Vec<usize>,
@@ -363,10 +369,12 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
     /// Rates of all, with so many units of DLLPs taken off at each resource.
     fn pass(&self, dllps: &[f64]) -> Vec<Share> {
         let flows = self.alone.len();
+        let entries = self.tight.last().map_or(0, |t| t.first + self.uses(t).len());
         let mut p = Pass {
             most: self.alone.iter().map(|a| a.0).collect(),
             held: self.alone.iter().map(|a| (a.1, None)).collect(),
-            gives: vec![f64::INFINITY; self.tight.last().map_or(0, |t| t.first + self.uses(t).len())],
+            gives: vec![f64::INFINITY; entries],
+            upper: vec![f64::INFINITY; entries],
             stale: vec![true; self.tight.len()],
             open: self.tight.iter().map(|t| self.uses(t).iter().filter(|u| u.weight > 0.0).count()).collect(),
             rate: vec![None; flows],
@@ -376,10 +384,14 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
         let mut left: Vec<usize> = (0..flows).collect();
         let mut offer = vec![0.0; flows];
         let mut full: Vec<usize> = Vec::new();
+        let (mut given, mut closer) = (Vec::new(), 0);
+        // Where a flow is among those that are fixed in a round.
+        let mut among = vec![usize::MAX; flows];
         while !left.is_empty() {
             for (t, tight) in self.tight.iter().enumerate() {
                 if std::mem::take(&mut p.stale[t]) && p.open[t] > 0 {
-                    self.divide(tight, dllps[t], &mut p);
+                    self.divide(t, dllps[t], &p, &p.upper, true, &mut given);
+                    p.gives[tight.first..tight.first + given.len()].copy_from_slice(&given);
                 }
             }
             for &f in &left {
@@ -406,6 +418,17 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             }
             let has_all = |offer: &[f64], f: usize, p: &Pass| offer[f] >= p.most[f] * (1.0 - NOISE);
             if full.is_empty() && !left.iter().any(|&f| has_all(&offer, f, &p)) {
+                if closer < CLOSER {
+                    // If others take no more than they are offered elsewhere: so much at most. And if they take that: so much at least.
+                    let mut upper = vec![f64::INFINITY; p.gives.len()];
+                    for (t, tight) in self.tight.iter().enumerate().filter(|(t, _)| p.open[*t] > 0) {
+                        self.divide(t, dllps[t], &p, &p.gives, false, &mut given);
+                        upper[tight.first..tight.first + given.len()].copy_from_slice(&given);
+                        p.stale[t] = true;
+                    }
+                    (p.upper, closer) = (upper, closer + 1);
+                    continue;
+                }
                 let reach = left.iter().map(|&f| p.most[f] / offer[f]).fold(grow, f64::min).max(1.0);
                 left.iter().for_each(|&f| offer[f] *= reach);
                 full.extend((0..self.tight.len()).filter(|&t| p.open[t] > 0 && self.filled(t, dllps[t], &offer, &p)));
@@ -425,8 +448,11 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             for &t in full.iter().filter(|&&t| level(t, &p) <= limit) {
                 let by = Some(self.tight[t].resource);
                 for u in self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0 && p.rate[u.flow].is_none()) {
-                    match fixed.iter_mut().find(|f| f.flow == u.flow) {
-                        None => fixed.push(Fixed { flow: u.flow, by, behind: None }),
+                    match fixed.get_mut(among[u.flow]) {
+                        None => {
+                            among[u.flow] = fixed.len();
+                            fixed.push(Fixed { flow: u.flow, by, behind: None });
+                        }
                         // What more flows share is what a person would look at first.
                         Some(other) if self.shared(by) >= self.shared(other.by) => other.by = by,
                         Some(_) => {}
@@ -434,11 +460,12 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                 }
             }
             for &f in left.iter().filter(|&&f| has_all(&offer, f, &p) && offer[f] <= limit) {
-                if !fixed.iter().any(|other| other.flow == f) {
+                if among[f] == usize::MAX {
                     fixed.push(Fixed { flow: f, by: p.held[f].0, behind: p.held[f].1 });
                 }
             }
             debug_assert!(!fixed.is_empty(), "a round fixes no flow");
+            closer = 0;
             for &Fixed { flow: f, by, behind } in &fixed {
                 p.rate[f] = Some(offer[f]);
                 shares[f] = Share { rate: offer[f], by, behind };
@@ -521,49 +548,55 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             if !moved {
                 break;
             }
+            // Who is held back leaves more to others.
+            p.upper.fill(f64::INFINITY);
+            p.stale.fill(true);
         }
     }
 
-    /// Divides a resource by turns among those that send packets: bytes per second for each use, and no limit where all get what they ask for.
-    fn divide(&self, tight: &Tight, dllps: f64, p: &mut Pass) {
+    /// Divides a resource by turns among those that send packets: bytes per second for each use. Nobody asks for more than his bounds at other resources let
+    /// him have; what he would get beyond that is not known, so if it must be `sure` he gets no more.
+    fn divide(&self, t: usize, dllps: f64, p: &Pass, bounds: &[f64], sure: bool, gives: &mut Vec<f64>) {
+        let tight = &self.tight[t];
         let resource = &self.resources[tight.resource];
         let uses = &resource.uses;
-        let gives = &mut p.gives[tight.first..tight.first + uses.len()];
         let mut left = (resource.capacity - dllps).max(0.0);
-        for (u, gives) in uses.iter().zip(gives.iter_mut()) {
-            let all = if u.weight > 0.0 { left / u.whole() } else { f64::INFINITY };
-            *gives = if all < p.most[u.flow] { all } else { f64::INFINITY };
-        }
-        let mut asks: Vec<f64> = uses
-            .iter()
-            .map(|u| match p.rate[u.flow] {
-                _ if u.weight == 0.0 => 0.0,
-                Some(rate) => rate,
-                None => p.most[u.flow].min(left / u.whole()),
-            })
-            .collect();
+        let elsewhere = |f: usize| {
+            let others = self.of_flow[f].iter().filter(|(other, _)| *other != t);
+            others.fold(p.most[f], |least, &(other, u)| least.min(bounds[self.tight[other].first + u]))
+        };
+        gives.clear();
+        // First what each asks for; nobody can have more than all of it.
+        gives.extend(uses.iter().map(|u| match p.rate[u.flow] {
+            _ if u.weight == 0.0 => 0.0,
+            Some(rate) => rate,
+            None => elsewhere(u.flow),
+        }));
+        let mut asks: Vec<f64> = uses.iter().zip(gives.iter()).map(|(u, g)| g.min(left / u.whole())).collect();
         loop {
-            let load: f64 = uses.iter().zip(&asks).map(|(u, a)| u.whole() * a).sum();
-            if load <= left * (1.0 + 1e-12) {
-                return;
-            }
-            let tree = tight.tree.get_or_init(|| {
-                let paths: Vec<_> = uses.iter().map(|u| (self.path)(u.flow, u.hops)).collect();
-                tree(&paths, &(0..uses.len()).collect::<Vec<_>>(), 0)
-            });
-            let given = turns(uses, tree, left, &asks);
+            let load: f64 = uses.iter().zip(&asks).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.whole() * a).sum();
+            let given = if load <= left * (1.0 + 1e-12) {
+                asks.clone()
+            } else {
+                let tree = tight.tree.get_or_init(|| {
+                    let paths: Vec<_> = uses.iter().map(|u| (self.path)(u.flow, u.hops)).collect();
+                    tree(&paths, &(0..uses.len()).collect::<Vec<_>>(), 0)
+                });
+                turns(uses, tree, left, &asks)
+            };
             // A rate that was fixed above its turn (offers had grown) stays; it is no longer in the tree.
             let mut above = false;
             for ((u, given), asks) in uses.iter().zip(&given).zip(&mut asks) {
-                if let (Some(rate), true) = (p.rate[u.flow], *asks > 0.0)
+                if let (Some(rate), true) = (p.rate[u.flow], *asks > 0.0 && u.weight > 0.0)
                     && given * (1.0 + 1e-9) < rate
                 {
                     (left, *asks, above) = ((left - u.whole() * rate).max(0.0), 0.0, true);
                 }
             }
             if !above {
-                for ((u, given), gives) in uses.iter().zip(given).zip(gives) {
-                    *gives = if u.weight > 0.0 { given } else { f64::INFINITY };
+                for ((u, given), gives) in uses.iter().zip(given).zip(gives.iter_mut()) {
+                    let held = given < *gives * (1.0 - 1e-12) || (sure && given < p.most[u.flow]);
+                    *gives = if u.weight > 0.0 && held { given } else { f64::INFINITY };
                 }
                 return;
             }

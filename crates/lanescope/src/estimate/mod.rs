@@ -12,6 +12,7 @@ mod latency;
 mod lift;
 mod network;
 mod not_modelled;
+mod queues;
 mod resources;
 mod storage;
 mod transact;
@@ -25,14 +26,15 @@ use crate::plan::Dma;
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::{
-    Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Medium, Provenance, Ranged, Report, SCHEMA,
+    Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Medium, Note, Provenance, Ranged, Report, SCHEMA,
     SwitchReport, Total, Verdict,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use crate::units::Rate;
-use fill::{Resource, Share, shares};
+use fill::{Filled, Queue, Resource, Share, fill};
+use queues::{Line, queues};
 use resources::{Ceiling, Key, Wires, operation, path, resources, wires};
 use std::collections::BTreeMap;
 
@@ -41,7 +43,13 @@ struct Outcome {
     corner: Corner,
     wires: Wires,
     resources: Vec<Resource<Key>>,
+    /// Where flows stand behind one another.
+    queues: Vec<Queue<Line>>,
     shares: Vec<Share>,
+    /// Whether the filling settled.
+    settled: bool,
+    /// What was divided among the flows by themselves; of DMA it is in the shares of I/Os.
+    divided: Vec<Share>,
     /// Of each flow of I/Os: bytes of host memory that its DMA reads, and writes, per payload byte.
     dma: Vec<(f64, f64)>,
 }
@@ -63,10 +71,12 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
             _ => f64::INFINITY,
         }))
         .collect();
-    let mut shares = shares(&resources, &caps, |flow, hops| match plan.flows.get(flow) {
+    let queues = queues(plan, corner, &wires, &resources);
+    let Filled { mut shares, settled } = fill(&resources, &queues, &caps, |flow, hops| match plan.flows.get(flow) {
         Some(f) => path(f, hops),
         None => storage::way(plan, flow, hops),
     });
+    let divided = shares.clone();
     for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(&dma).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
         let adapter = plan.storage.adapter(flow).map(|a| a.dma);
@@ -74,7 +84,33 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
         shares[reads.0 as usize].rate += rate * read;
         shares[writes.0 as usize].rate += rate * write;
     }
-    Outcome { corner, wires, resources, shares, dma }
+    Outcome { corner, wires, resources, queues, shares, settled, divided, dma }
+}
+
+/// How much of something with a capacity the shares take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// What it is, as the program calls it inside: a wire and its direction, tags, credits, clocks.
+    pub what: String,
+    /// Units per second that the shares ask for, DLLPs counted.
+    pub taken: f64,
+    /// Units per second that there are.
+    pub capacity: f64,
+}
+
+/// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines, memories, credits, clocks of buses. None
+/// is above its capacity, but for a float's noise.
+pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
+    let o = outcome(plan, corner);
+    let mut all = loads_of(&o.resources, &o.divided);
+    all.extend(network::loads(plan));
+    all.extend(bus::loads(plan, corner));
+    all
+}
+
+fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> Vec<Load> {
+    let load = |r: &Resource<K>| Load { what: format!("{:?}", r.key), taken: r.load(shares), capacity: r.capacity };
+    resources.iter().map(load).collect()
 }
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
@@ -135,9 +171,19 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
         not_modelled: not_modelled::of(plan),
-        notes: Vec::new(),
+        notes: unsettled(&typical).into_iter().collect(),
         simulation: None,
     }
+}
+
+/// What to say where the filling found no shares that agree with the DLLPs that they cause.
+fn unsettled(outcome: &Outcome) -> Option<Note> {
+    (!outcome.settled).then(|| Note {
+        element: "total".into(),
+        mechanism: "not-settled".into(),
+        text: "shares and the DLLPs that they cause found no balance; they are scaled down to what every link carries"
+            .into(),
+    })
 }
 
 fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
@@ -398,6 +444,16 @@ fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize])
 
 /// The name of what binds a flow; of the flow itself where nothing does.
 fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
+    match outcome.shares[flow].behind.map(|q| outcome.queues[q].key) {
+        Some(Line::Port(hop, _)) => return plan.direction_name(hop),
+        Some(Line::Tags(id)) => return format!("parts.{}", plan.part(id).name),
+        None => {}
+    }
+    culprit(plan, outcome, flow)
+}
+
+/// The same, or where it stands behind others, what those wait for.
+fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
         Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => plan.direction_name(hop),
         Some(
@@ -421,6 +477,12 @@ fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
 
 /// What binds a flow, with the evidence.
 fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
+    if let Some(q) = outcome.shares[flow].behind {
+        let line = outcome.queues[q].key;
+        let full = if matches!(line, Line::Tags(_)) { "all held by reads" } else { "its buffer is full of packets" };
+        let evidence = format!("{full} that wait for {}", culprit(plan, outcome, flow));
+        return Binding { element: element(plan, outcome, flow), resource: queues::words(line).into(), evidence };
+    }
     let resource = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
     let capacity = resource.map_or(0.0, |r| r.capacity);
     let (what, evidence) = match resource.map(|r| r.key) {
@@ -562,7 +624,8 @@ fn ledger(plan: &Plan, outcome: &Outcome, corner: Corner, hop: Hop) -> (Ledger, 
     }
     let tlp_slots = ledger.payload + ledger.framing + ledger.requests;
     let used = ledger.ordered_sets + ledger.flits + tlp_slots + ledger.acks + ledger.update_fc;
-    debug_assert!(used <= coded * (1.0 + 1e-6), "links.{} carries {used} of {coded}", link.name);
-    ledger.idle = (coded - used).max(0.0);
+    debug_assert!(used <= coded * (1.0 + 1e-9), "links.{} carries {used} of {coded}", link.name);
+    // What is left of a full wire is a float's noise, on either side of 0.
+    ledger.idle = if used < coded * (1.0 - 1e-12) { coded - used } else { 0.0 };
     (ledger, tlps, data_tlps)
 }

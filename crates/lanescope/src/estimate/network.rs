@@ -40,9 +40,7 @@ struct Outcome<'a> {
     shares: Vec<Share>,
 }
 
-/// Answers the Ethernet side of a plan.
-pub(super) fn answer(plan: &Plan) -> Answer {
-    let network = &*plan.network;
+fn outcome(network: &Network) -> Outcome<'_> {
     let asked = asked(network);
     let mut resources = resources(network, &asked);
     turns(network, &asked, &mut resources);
@@ -53,7 +51,19 @@ pub(super) fn answer(plan: &Plan) -> Answer {
     for (r, resource) in resources.iter().enumerate() {
         resource.uses.iter().for_each(|u| of_stream[u.flow].push(r));
     }
-    let outcome = Outcome { network, asked, resources, of_stream, shares };
+    Outcome { network, asked, resources, of_stream, shares }
+}
+
+/// What the shares take of the wires that can bind.
+pub(super) fn loads(plan: &Plan) -> Vec<super::Load> {
+    let o = outcome(&plan.network);
+    super::loads_of(&o.resources, &o.shares)
+}
+
+/// Answers the Ethernet side of a plan.
+pub(super) fn answer(plan: &Plan) -> Answer {
+    let network = &*plan.network;
+    let outcome = outcome(network);
     let groups = network.groups();
     Answer {
         flows: groups.iter().map(|members| outcome.flow(members)).collect(),
@@ -273,7 +283,7 @@ impl Outcome<'_> {
             let (raw, mac) = (rate.raw().bits(), rate.rate().bits());
             (ledger.raw, ledger.line_coding) = (raw, raw - mac);
             let used = ledger.payload + ledger.framing + ledger.gap;
-            debug_assert!(used <= mac * (1.0 + 1e-6), "{} carries {used} of {mac}", network.wire_name(wire));
+            debug_assert!(used <= mac * (1.0 + 1e-9), "{} carries {used} of {mac}", network.wire_name(wire));
             ledger.idle = (mac - used).max(0.0);
             LinkReport {
                 name: network.link(wire).name.clone(),

@@ -3,6 +3,7 @@
 //! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
 //! its instances are listed when they differ.
 
+mod apart;
 mod backbone;
 mod capture;
 mod causes;
@@ -74,6 +75,8 @@ impl Report {
         }
         self.notes.append(&mut simulation.notes);
         self.notes.extend(programs::apart(&self.flows, &simulation));
+        let apart = apart::notes(&self, &simulation);
+        self.notes.extend(apart);
         self.simulation = Some(simulation);
         self
     }

@@ -10,6 +10,7 @@ pub mod instruments;
 pub mod invariants;
 pub mod jobs;
 pub mod machine;
+pub mod pattern;
 pub mod programs;
 pub mod simulated;
 pub mod tree;

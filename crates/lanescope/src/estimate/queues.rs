@@ -1,0 +1,129 @@
+//! Where packets of several flows of PCIe stand behind one another: the buffers of switches' ingress ports, and an endpoint's tags.
+//!
+//! Credits are counted by port and class (6.0, 2.6.1), not by the way that a packet goes on: what waits for a busy egress port takes the room of what could leave
+//! by another, whether the switch sorts its packets or not. So what holds one flow back holds back all that share a buffer with it and go on by other ways, up to as
+//! many packets as it gets through itself; and a requester whose tags are all held by reads of a slow target reads from no other.
+//!
+//! A load that waits for what it has sent fills a buffer only if it has more outstanding than that holds.
+
+use super::fill::{Queue, Resource, Wait};
+use super::resources::{Key, Wires};
+use crate::plan::{Flow, Hop, PartId, Plan, Program};
+use crate::protocol::pcie::{Class, DATA_CREDIT};
+use crate::scenario::PartKeys;
+use crate::scenario::keys::Do;
+use crate::scenario::quantity::Corner;
+use std::collections::BTreeMap;
+
+/// What a queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Line {
+    /// The buffer at the end of a hop, of one class.
+    Port(Hop, Class),
+    /// The tags of an endpoint.
+    Tags(PartId),
+}
+
+/// How far along a read its completions begin, behind the ports of any way that its requests go.
+const COMPLETIONS: usize = 1 << 16;
+
+/// All queues in which flows stand that wait for different things.
+pub(super) fn queues(plan: &Plan, corner: Corner, wires: &Wires, resources: &[Resource<Key>]) -> Vec<Queue<Line>> {
+    let alike = |a: &Flow, b: &Flow| a.route == b.route && a.op.typical == b.op.typical && a.place == b.place;
+    let mut own = plan.flows.iter().filter(|f| !f.is_fed());
+    let Some(first) = own.next() else { return Vec::new() };
+    // The commonest of plans: all flows go the same way.
+    if own.all(|f| alike(f, first)) {
+        return Vec::new();
+    }
+    let mut of_flow: Vec<Vec<usize>> = vec![Vec::new(); plan.flows.len()];
+    for (r, resource) in resources.iter().enumerate() {
+        for u in resource.uses.iter().filter(|u| u.flow < plan.flows.len()) {
+            of_flow[u.flow].push(r);
+        }
+    }
+    let mut all: BTreeMap<Line, Queue<Line>> = BTreeMap::new();
+    let mut add = |line: Line, room: f64, wait: Wait| {
+        let queue = all.entry(line).or_insert_with(|| Queue { key: line, room, waits: Vec::new() });
+        // Of packets of several sizes, as many bytes as the largest would fill.
+        queue.room = queue.room.max(room);
+        queue.waits.push(wait);
+    };
+    for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_fed()) {
+        let tlps = |hop: Hop| {
+            let found = wires.get(&hop).and_then(|l| l.iter().find(|(f, _)| *f == index));
+            found.map_or((0.0, 0.0), |(_, s)| (s.tlps, s.data_tlps))
+        };
+        let end = flow.route.len();
+        let outstanding = match flow.program {
+            Program::Closed { outstanding, .. } => outstanding as f64 * flow.size.at(corner).f64(),
+            _ => f64::INFINITY,
+        };
+        let room = |hop: Hop, class: Class| {
+            let buffer = plan.buffer(hop, class);
+            let payload = flow.payload.at(corner).bytes().min(flow.size.at(corner).0) as f64;
+            let headers = buffer.headers.map_or(f64::INFINITY, |h| h as f64 * payload);
+            buffer.data.map_or(f64::INFINITY, |d| (d as u64 * DATA_CREDIT) as f64).min(headers)
+        };
+        // Where on a route something is, forth and back.
+        let forth = |hop: Hop| flow.route.iter().position(|h| *h == hop);
+        let back = |hop: Hop| flow.route.iter().position(|h| h.reversed() == hop);
+        let through = |part: PartId| (1..end).find(|&i| plan.leaves(flow.route[i]) == part);
+        if flow.writes() {
+            for (i, &hop) in flow.route.iter().enumerate().take(end - 1) {
+                let later = |key: Key| match key {
+                    Key::Wire(h) | Key::Replay(h) | Key::Credits(h, Class::Posted, _) => {
+                        forth(h).is_some_and(|j| j > i)
+                    }
+                    Key::Core(part) => through(part).is_some_and(|j| j > i),
+                    Key::Memory(_, way) => way != Do::Read,
+                    Key::RequestBus(_) => true,
+                    _ => false,
+                };
+                let beyond = of_flow[index].iter().copied().filter(|&r| later(resources[r].key)).collect();
+                let wait = Wait { flow: index, packets: tlps(hop).1, hops: i, most: outstanding, place: 1 + i, beyond };
+                add(Line::Port(hop, Class::Posted), room(hop, Class::Posted), wait);
+            }
+        }
+        if !flow.reads() {
+            continue;
+        }
+        let mut most = outstanding;
+        if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys {
+            let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
+            let tags = k.tags.at(corner).get() as f64 * k.engines.at(corner).get() as f64 * request;
+            most = most.min(tags);
+            let own = |key: Key| {
+                let at_home = matches!(key, Key::Engine(..) | Key::Outstanding(_) | Key::Tags(_));
+                at_home || matches!(key, Key::Wire(h) if h == flow.route[0])
+            };
+            let beyond = of_flow[index].iter().copied().filter(|&r| !own(resources[r].key)).collect();
+            let wait = Wait { flow: index, packets: 1.0 / request, hops: 0, most: outstanding, place: 0, beyond };
+            add(Line::Tags(flow.source), tags, wait);
+        }
+        for j in 1..end {
+            let hop = flow.route[j].reversed();
+            let later = |key: Key| match key {
+                Key::Wire(h) | Key::Replay(h) | Key::Credits(h, Class::Completion, _) => back(h).is_some_and(|i| i < j),
+                Key::Core(part) => through(part).is_some_and(|i| i <= j),
+                _ => false,
+            };
+            let beyond = of_flow[index].iter().copied().filter(|&r| later(resources[r].key)).collect();
+            let place = COMPLETIONS + end - j;
+            let wait = Wait { flow: index, packets: tlps(hop).1, hops: j, most, place, beyond };
+            add(Line::Port(hop, Class::Completion), room(hop, Class::Completion), wait);
+        }
+    }
+    // What waits for the same things all together is divided there.
+    let differ = |q: &Queue<Line>| q.waits.iter().any(|w| w.beyond != q.waits[0].beyond);
+    all.into_values().filter(differ).collect()
+}
+
+/// What a person calls what a queue has too little of.
+pub(super) fn words(line: Line) -> &'static str {
+    match line {
+        Line::Port(_, Class::Completion) => "completion credits",
+        Line::Port(..) => "posted credits",
+        Line::Tags(_) => "read requests in flight",
+    }
+}

@@ -1,0 +1,55 @@
+//! Where an estimate and a simulation part, and by what mechanism, as the simulation's own ledgers show it.
+//!
+//! The estimate divides what is full by turns. It knows neither how packets bunch nor how deep a buffer is when they do. Each difference is put down to what the
+//! simulation saw hold the flow up, and the note says where that can be seen.
+
+use super::{Note, Report, Simulation};
+
+/// Shares and simulated rates of loads that queue should not be further apart.
+const QUEUED: f64 = 0.05;
+/// Nor those of loads that are carried whole.
+const CARRIED: f64 = 0.02;
+/// Operations below which a mean rate says nothing.
+const ENOUGH: u64 = 30;
+
+/// The mechanism behind what the simulation found, by the resource that it named.
+fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
+    let said = |word: &str| evidence.contains(word);
+    match resource {
+        "credits" if said("buffer credit") || said("lane") => {
+            ("credits", "the receiver gives credits back more slowly under this load than unloaded")
+        }
+        "credits" => ("head-of-line-blocking", "packets that wait for something else fill the receiver's buffer"),
+        "slots" => ("arbitration", "it is full, and packets come to it in other turns than by port"),
+        "read requests in flight" => ("tags-under-load", "reads hold their tags for longer than unloaded"),
+        "turn-around" | "engine" => ("requester", "the requester itself decides when it sends"),
+        "replay buffer" => ("replay-buffer", "packets wait longer for their Ack than unloaded"),
+        "its own load" => ("bunching", "operations come in bunches, with time between them in which nothing waits"),
+        _ => ("queueing", "it is held up there for longer than unloaded"),
+    }
+}
+
+/// A note for each table of flows whose share and simulated rate differ by more than either method can be trusted to.
+pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
+    let mut all = Vec::new();
+    for (f, s) in report.flows.iter().zip(&simulation.flows) {
+        let off = s.rate.mean / f.share.typical - 1.0;
+        let limit = if f.bound_by.resource == "its own load" { CARRIED } else { QUEUED };
+        if !off.is_finite() || off.abs() <= limit || s.operations < ENOUGH || s.program.is_some() {
+            continue;
+        }
+        let (mechanism, why) = mechanism(&s.bound_by.resource, &s.bound_by.evidence);
+        let way = if off < 0.0 { "below" } else { "above" };
+        all.push(Note {
+            element: format!("flows.{}", f.name),
+            mechanism: mechanism.into(),
+            text: format!(
+                "simulated {:.1} % {way} its share: {}, {}: {why}",
+                off.abs() * 100.0,
+                s.bound_by.element,
+                s.bound_by.evidence
+            ),
+        });
+    }
+    all
+}
