@@ -143,15 +143,17 @@ fn one_read_by_hand() {
 #[test]
 fn a_grant_passes_behind_the_data_of_another_port() {
     // Both ask at 347. The first is across at 840; the second was granted meanwhile and takes 11 clocks.
-    let s = simulate(&two(ALONE), &[]);
+    // Arrivals of open loads have no phase.
+    let (a, b) = ("flows.a.load={ rate = \"1 kb/s\" }", "flows.b.load={ rate = \"1 kb/s\" }");
+    let s = simulate(&two(ALONE), &[a, b]);
     takes(&s, "a", 840e-9);
     takes(&s, "b", 1280e-9);
     assert_eq!(backbone(&s).request.arbitration, 1);
     // A read request carries no data to pass behind: it asks at 91 and is through at 280, a write that asks at 101 takes all 12.
-    let s = simulate(&two(ALONE), &["flows.a.do=read", "flows.b.size=1 B", "links.b.delay=0 ns"]);
+    let s = simulate(&two(ALONE), &[a, b, "flows.a.do=read", "flows.b.size=1 B", "links.b.delay=0 ns"]);
     assert_eq!(backbone(&s).request.arbitration, 2);
     // One that comes two clocks before the end of it hides two of its seven: asks at 1000 (clock 25), the first is across at clock 27.
-    let s = simulate(&two(ALONE), &["parts.hub.arbitration_clocks=7", "links.b.delay=654 ns"]);
+    let s = simulate(&two(ALONE), &[a, b, "parts.hub.arbitration_clocks=7", "links.b.delay=654 ns"]);
     takes(&s, "a", 1080e-9);
     takes(&s, "b", (27.0 + 5.0 + 3.0 + 8.0) * 40e-9);
     assert_eq!(backbone(&s).request.arbitration, 7 + 5);

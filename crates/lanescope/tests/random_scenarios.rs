@@ -10,7 +10,7 @@ use choices::runner;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
-use lanescope::result::{Ending, Simulation};
+use lanescope::result::{Ending, SimulatedFlow, Simulation};
 use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
 use proptest::collection::vec;
@@ -49,6 +49,7 @@ fn the_laws_hold_on_random_trees() {
             invariants::check(&plan, &report);
             invariants::repeatable(&plan, &diagnostics, &report);
             invariants::alone(&plan, &diagnostics);
+            invariants::little(&plan, &report);
             report
         });
         let report =
@@ -87,26 +88,26 @@ fn simulable(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// A short run from time 0, in pieces of so many events; and for how long, at its end, no operation of each flow was done, at most.
+/// A short run from time 0, in pieces of so many events; and for how long, at its end, not so many operations of each flow were done that one may be older.
 fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
     let mut plan = plan.clone();
     plan.stop.max_packets = 10_000;
     plan.stop.max_time = Time::parse("5 ms").expect("a time");
     plan.stop.warmup = Some(Time::ZERO);
     let mut run = Run::new(&plan, 1, &mut Diagnostics::default())?;
-    let mut last = vec![(0, 0.0); run.snapshot().flows.len()];
-    let mut before = 0.0;
+    // Of each flow, how many operations had been done when.
+    let mut all: Vec<Vec<(u64, f64)>> = vec![vec![(0, 0.0)]; run.snapshot().flows.len()];
     loop {
         let step = run.advance(events);
         let so_far = run.snapshot();
-        for (last, flow) in last.iter_mut().zip(&so_far.flows) {
-            if last.0 != flow.operations {
-                *last = (flow.operations, before);
-            }
-        }
-        before = so_far.window;
+        all.iter_mut().zip(&so_far.flows).for_each(|(all, flow)| all.push((flow.operations, so_far.window)));
         if step == Step::Done {
-            let silent = last.iter().map(|l| so_far.window - l.1).collect();
+            let silent = |(all, flow): (&Vec<(u64, f64)>, &SimulatedFlow)| {
+                let many = simulated::overtaken(&plan, &flow.name);
+                let since = all.iter().rfind(|(done, _)| done + many <= flow.operations).map_or(0.0, |at| at.1);
+                so_far.window - since
+            };
+            let silent = all.iter().zip(&so_far.flows).map(silent).collect();
             return Some((so_far, silent));
         }
     }

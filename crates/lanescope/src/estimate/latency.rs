@@ -38,10 +38,10 @@ pub(crate) fn cross(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Ge
 }
 
 /// The longest time that `bytes` (per generation) take on any one link of a route: what a train of packets adds behind its first.
-fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> u64) -> f64 {
+fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> f64) -> f64 {
     let time = |h: &Hop| {
         let speed = plan.link(h.link).speed.typical;
-        bytes(speed.generation) as f64 / speed.coded().bytes() * 1e9
+        bytes(speed.generation) / speed.coded().bytes() * 1e9
     };
     hops.iter().map(time).fold(0.0, f64::max)
 }
@@ -56,46 +56,97 @@ pub(crate) struct ReadTimes {
 
 /// An unloaded read; `request` is the size of each request, for the completion size that it gets.
 pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request: u64) -> ReadTimes {
+    let (full, rest) = pcie::split(size, request);
+    let train = Train { request, full: full as f64, rest, short: if rest > 0 { 1.0 } else { 0.0 } };
+    let times = arrived(plan, corner, flow, &train);
+    ReadTimes { first: times.first, last: times.last + carried(plan, corner, flow, size as f64) }
+}
+
+/// Read requests that go out back to back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Train {
+    /// Bytes of a whole one.
+    pub(crate) request: u64,
+    /// How many of these; not a whole number where it is an average.
+    pub(crate) full: f64,
+    /// Bytes of the short one at the end of each operation; 0 if there is none.
+    pub(crate) rest: u64,
+    /// How many of these.
+    pub(crate) short: f64,
+}
+
+impl Train {
+    pub(crate) fn bytes(&self) -> f64 {
+        self.full * self.request as f64 + self.short * self.rest as f64
+    }
+
+    fn requests(&self) -> f64 {
+        self.full + self.short
+    }
+}
+
+/// A train of requests, unloaded: when the first data and the last are in, before an internal bus carries them.
+pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -> ReadTimes {
     let ecrc = plan.ecrc(flow);
     let header = flow.header.at(corner);
     let there = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, 0, ecrc));
     let back: Vec<Hop> = flow.route.iter().rev().map(|h| h.reversed()).collect();
-    let piece = plan.completion_size(corner, flow, request.min(size));
-    let head = piece.min(request).min(size);
+    let largest = if train.full > 0.0 { train.request } else { train.rest };
+    let piece = plan.completion_size(corner, flow, largest);
+    let head = piece.min(largest);
     let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, ecrc));
     let begin = there.last + plan.completer_latency(corner, flow);
-    let data = |g: Generation| pcie::completion_head(g) + 4.min(size);
+    let data = |g: Generation| pcie::completion_head(g) + 4.min(largest);
     let prefix = back.last().map_or(0.0, |h| {
         let speed = plan.link(h.link).speed.typical;
         data(speed.generation) as f64 / speed.coded().bytes() * 1e9
     });
     // Completions behind the first follow as fast as the slowest link lets them; so do the requests for them.
-    let completions =
-        slowest(plan, &back, &|g| completions(g, size, request, piece, ecrc).1 - pcie::tlp(g, Header::Dw3, head, ecrc));
-    let requests = slowest(plan, &flow.route, &|g| (size.div_ceil(request) - 1) * pcie::tlp(g, header, 0, ecrc));
-    let engine = engine(plan, corner, flow);
+    let bytes = |g: Generation| {
+        let of = |asks: u64| pcie::cut(g, Header::Dw3, asks, piece, ecrc).1 as f64;
+        train.full * of(train.request) + train.short * of(train.rest)
+    };
+    let completions = slowest(plan, &back, &|g| (bytes(g) - pcie::tlp(g, Header::Dw3, head, ecrc) as f64).max(0.0));
+    let ahead = (train.requests() - 1.0).max(0.0);
+    let requests = slowest(plan, &flow.route, &|g| ahead * pcie::tlp(g, header, 0, ecrc) as f64);
     let mut last = begin + arrive.last + completions.max(requests);
     if let (Some(b), PartKeys::RootComplex(k)) = (plan.backbone(corner, flow.target), &plan.part(flow.target).keys) {
         // The buses may be slower than any link: the last completion follows the last data that they carry.
-        let rest = last_piece(last_piece(size, request), piece);
-        let tail = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, rest, ecrc)).last;
-        last = last.max(there.last + plan.read_latency(corner, k, flow.place) + b.read_time(size) + tail);
+        let end = if train.short > 0.0 { train.rest } else { train.request };
+        let tail = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, last_piece(end, piece), ecrc)).last;
+        let across = b.read_time(train.bytes() as u64);
+        last = last.max(there.last + plan.read_latency(corner, k, flow.place) + across + tail);
     }
-    ReadTimes { first: begin + arrive.first + prefix + engine.0, last: last + engine.0 + size as f64 * engine.1 }
+    let own = match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => k.latency.at(corner).ns(),
+        _ => 0.0,
+    };
+    ReadTimes { first: begin + arrive.first + prefix + own, last: last + own }
 }
 
-/// An unloaded batch of reads, each of at most `request` bytes, to the last byte of it where the engine wants it, ns. The internal bus carries each
-/// request's data as soon as they are in, while those of the next are coming.
-pub(crate) fn batch(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request: u64) -> f64 {
-    let per_byte = engine(plan, corner, flow).1;
-    let carried = |bytes: u64| bytes as f64 * per_byte;
-    let arrived = |bytes: u64| read(plan, corner, flow, bytes, request).last - carried(bytes);
-    // What is carried last may be a short request.
-    let rest = match pcie::split(flow.size.at(corner).0, request).1 {
-        0 => request,
-        rest => rest,
+/// The time that an internal bus takes for some bytes, ns.
+pub(crate) fn carried(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
+    match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => k.bus_rate.as_ref().map_or(0.0, |r| bytes * 1e9 / r.at(corner).bytes()),
+        _ => 0.0,
+    }
+}
+
+/// A train of requests, unloaded, until the tag of the last is free again, ns. An internal bus carries each request's data as soon as they are in,
+/// while those of the next are coming.
+pub(crate) fn released(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -> f64 {
+    let end = if train.short > 0.0 { train.rest } else { train.request };
+    let all = arrived(plan, corner, flow, train).last + carried(plan, corner, flow, end as f64);
+    if train.requests() <= 1.0 {
+        return all;
+    }
+    // As late as the bus, if it is slower than the links: it begins when the first request is in.
+    let one = Train {
+        full: if train.full > 0.0 { 1.0 } else { 0.0 },
+        short: if train.full > 0.0 { 0.0 } else { 1.0 },
+        ..*train
     };
-    (arrived(size) + carried(rest)).max(arrived(rest) + carried(size))
+    all.max(arrived(plan, corner, flow, &one).last + carried(plan, corner, flow, train.bytes()))
 }
 
 /// The size of the last of the pieces that `size` is cut into.
@@ -114,23 +165,13 @@ pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece
     (full * one.0 + last.0, full * one.1 + last.1)
 }
 
-/// The engine's own latency in ns, and its time per byte behind the link in ns.
-fn engine(plan: &Plan, corner: Corner, flow: &Flow) -> (f64, f64) {
-    match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => {
-            (k.latency.at(corner).ns(), k.bus_rate.as_ref().map_or(0.0, |r| 1e9 / r.at(corner).bytes()))
-        }
-        _ => (0.0, 0.0),
-    }
-}
-
 /// An unloaded posted write of `size`: first bit out to the last byte done at the target, ns.
 pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 {
     let (ecrc, header, payload) = (plan.ecrc(flow), flow.header.at(corner), flow.payload.at(corner).bytes());
     let first = size.min(payload);
     let arrive = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, first, ecrc));
     let mut behind = slowest(plan, &flow.route, &|g| {
-        pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc)
+        (pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc)) as f64
     });
     if let Some(b) = plan.backbone(corner, flow.target) {
         let all = plan.crossing(corner, flow, &b).requests;

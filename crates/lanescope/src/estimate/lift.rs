@@ -51,6 +51,15 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             }
             Some((better, format!("flows.{name}.load.outstanding={now}"), true))
         }
+        // Its reads wait for tags, those of whom it asks.
+        Key::InTurn(i) => {
+            let id = plan.flows[i].source;
+            part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags)))
+        }
+        Key::Loads(hop) => part_change(plan, plan.leaves(hop), "loads_in_flight", |k| match k {
+            PartKeys::RootComplex(r) => double(Some(&mut r.loads_in_flight)),
+            _ => None,
+        }),
         Key::Tags(id) => part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags))),
         Key::Engine(id, ceiling) => {
             let key = ceiling_words(ceiling).1;

@@ -13,6 +13,7 @@ mod lift;
 mod network;
 mod not_modelled;
 mod queues;
+mod requester;
 mod resources;
 mod storage;
 mod transact;
@@ -35,7 +36,8 @@ use crate::scenario::quantity::Corner;
 use crate::units::Rate;
 use fill::{Filled, Queue, Resource, Share, fill};
 use queues::{Line, queues};
-use resources::{Ceiling, Key, Wires, operation, path, resources, wires};
+use requester::operation;
+use resources::{Ceiling, Key, Wires, path, resources, wires};
 use std::collections::BTreeMap;
 
 /// Everything at one corner.
@@ -465,8 +467,8 @@ fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
             | Key::CompletionBus(id)
             | Key::Core(id),
         ) => format!("parts.{}", plan.part(id).name),
-        Some(Key::PortReads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
-        Some(Key::Outstanding(i)) => format!("flows.{}", plan.flows[i].name),
+        Some(Key::PortReads(hop) | Key::Loads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
+        Some(Key::Outstanding(i) | Key::InTurn(i)) => format!("flows.{}", plan.flows[i].name),
         Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
         None => match plan.flows.get(flow) {
             Some(f) => format!("flows.{}", f.name),
@@ -512,6 +514,13 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
         Some(Key::Replay(_)) => {
             ("replay buffer".into(), format!("{capacity} B of replay_buffer / the time until they are acknowledged"))
         }
+        Some(Key::Loads(_)) => {
+            ("loads in flight".into(), format!("{capacity} loads_in_flight of a processor / the time of one, unloaded"))
+        }
+        Some(Key::InTurn(_)) => (
+            "operations in turn".into(),
+            "each write waits for the requests of the read before it, and they for tags".into(),
+        ),
         Some(Key::Outstanding(_)) => {
             ("operations in flight".into(), format!("{capacity} outstanding / (round trip + think time)"))
         }

@@ -1,12 +1,12 @@
 //! What flows ask of links, engines, root complexes and switch cores, per payload byte.
 
 use super::fill::{Resource, Use};
-use super::latency;
+use super::{latency, requester};
 use crate::plan::check::{credits, replay_buffer};
-use crate::plan::{Direction, Flow, Hop, PartId, Plan, Program};
+use crate::plan::{Direction, Flow, Hop, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{After, Core, Do, Endpoint};
+use crate::scenario::keys::{Core, Do};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
 
@@ -37,6 +37,10 @@ pub(crate) enum Key {
     Replay(Hop),
     /// A closed load's operations in flight.
     Outstanding(usize),
+    /// The order of an alternating flow's operations: a write waits for the requests of the read before it to be out.
+    InTurn(usize),
+    /// Loads that a processor keeps in flight through a root port.
+    Loads(Hop),
     /// Something of storage.
     Storage(super::storage::Part),
 }
@@ -231,7 +235,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         let plain =
             |weight: f64, hops: usize| Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, hops };
         let end = flow.route.len();
-        requester(plan, corner, flow, &mut |key, capacity, weight| add(key, capacity, plain(weight, 0)));
+        requester::limits(plan, corner, index, &mut |key, capacity, weight| add(key, capacity, plain(weight, 0)));
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
             let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
             if let Some(rate) = &k.memory_bandwidth {
@@ -266,10 +270,6 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             }
         }
         credit_loops(plan, corner, flow, &mut |key, capacity, weight, hops| add(key, capacity, plain(weight, hops)));
-        if let Program::Closed { outstanding, think, round_trip } = &flow.program {
-            let time = round_trip.map_or_else(|| operation(plan, corner, flow), |r| r.ns()) + think.ns();
-            add(Key::Outstanding(index), *outstanding as f64, plain(time * 1e-9 / flow.size.at(corner).f64(), 0));
-        }
     }
     all.into_values().collect()
 }
@@ -329,97 +329,6 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
         let held = if full > 0 { full as f64 * time(request) } else { 0.0 } + if rest > 0 { time(rest) } else { 0.0 };
         let used = Use { packets: held * per_byte, weight: held * per_byte, ..plain(0.0, 0) };
         add(Key::PortReads(port.reversed()), n as f64, used);
-    }
-}
-
-/// Unloaded time of one operation of a flow, ns: a read, a write, or for an alternating flow the longer of the two.
-pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
-    let size = flow.size.at(corner).0;
-    let mut time = 0.0f64;
-    if flow.writes() {
-        time = time.max(latency::write(plan, corner, flow, size));
-    }
-    if flow.reads() {
-        let request = plan.request_size(corner, flow);
-        let all = latency::read(plan, corner, flow, size, request).last;
-        time = time.max(match &plan.part(flow.source).keys {
-            PartKeys::Endpoint(k) => all.max(rounds(plan, corner, flow, k, size, request)),
-            _ => all,
-        });
-    }
-    time
-}
-
-/// The least time that a read of `size` takes one engine, when its tags do not cover it at once: tags are used again one by one, or all together.
-fn rounds(plan: &Plan, corner: Corner, flow: &Flow, k: &Endpoint, size: u64, request: u64) -> f64 {
-    let (tags, pause) = (k.tags.at(corner).get() as u64, k.turnaround.at(corner).ns());
-    let rounds = size.div_ceil(request).div_ceil(tags) as f64;
-    let each = match k.turnaround_after.typical {
-        After::Request => request,
-        After::Batch => request.saturating_mul(tags),
-    };
-    rounds * (latency::read(plan, corner, flow, each.min(size), request).last + pause) - pause
-}
-
-/// Limits of the requesting endpoint.
-fn requester(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64)) {
-    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return };
-    let part = flow.source;
-    let size = flow.size.at(corner).0;
-    let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
-    if let Some(rate) = &k.rate {
-        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both);
-    }
-    if flow.reads() {
-        if let Some(rate) = &k.bus_rate {
-            add(Key::Engine(part, Ceiling::Bus), rate.at(corner).bytes(), 1.0);
-        }
-        if let Some(rate) = &k.read_rate {
-            add(Key::Engine(part, Ceiling::Read), rate.at(corner).bytes(), 1.0);
-        }
-        if let Some(t) = &k.read_interval {
-            add(Key::Engine(part, Ceiling::ReadInterval), 1.0, t.at(corner).seconds() / size as f64);
-        }
-        let request = plan.request_size(corner, flow);
-        let (tags, pause) = (k.tags.at(corner).get() as f64, k.turnaround.at(corner).ns());
-        let engines = k.engines.at(corner).get() as f64;
-        match k.turnaround_after.typical {
-            After::Request => {
-                // Little's law: tags in use = requests per second x time of one.
-                let (full, rest) = pcie::split(size, request);
-                let time =
-                    |s: u64| if s > 0 { latency::read(plan, corner, flow, s, request).last + pause } else { 0.0 };
-                let occupied = full as f64 * if full > 0 { time(request) } else { 0.0 } + time(rest);
-                add(Key::Tags(part), engines * tags, occupied * 1e-9 / size as f64);
-            }
-            After::Batch => {
-                let each = request.min(size);
-                let batch = each.saturating_mul(k.tags.at(corner).get() as u64);
-                let time = latency::batch(plan, corner, flow, batch, each) + pause;
-                add(Key::Tags(part), engines, time * 1e-9 / batch as f64);
-            }
-        }
-    }
-    if flow.writes() {
-        if let Some(rate) = &k.write_rate {
-            add(Key::Engine(part, Ceiling::Write), rate.at(corner).bytes(), 1.0);
-        }
-        if let Some(t) = &k.write_interval {
-            add(Key::Engine(part, Ceiling::WriteInterval), 1.0, t.at(corner).seconds() / size as f64);
-        }
-        let gap = k.write_gap.at(corner).seconds();
-        if let (true, Some(first)) = (gap > 0.0, flow.route.first()) {
-            let speed = plan.link(first.link).speed.typical;
-            let (tlps, bytes) = pcie::cut(
-                speed.generation,
-                flow.header.at(corner),
-                size,
-                flow.payload.at(corner).bytes(),
-                k.ecrc.typical,
-            );
-            let time = tlps as f64 * gap + bytes as f64 / speed.coded().bytes();
-            add(Key::Engine(part, Ceiling::WriteGap), 1.0, time / size as f64);
-        }
     }
 }
 

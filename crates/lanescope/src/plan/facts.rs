@@ -3,8 +3,9 @@
 use super::{Direction, Flow, Hop, Place, Plan, check};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::RootComplex;
+use crate::scenario::keys::{After, RootComplex};
 use crate::scenario::quantity::Corner;
+use crate::units::Time;
 
 /// Credits that a receiver advertises for a class; `None` is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,19 @@ pub struct Buffer {
     pub headers: Option<u32>,
     /// Data credits of 16 B; of read requests infinite.
     pub data: Option<u32>,
+}
+
+/// How many read requests a requester keeps in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asking {
+    /// Engines side by side.
+    pub engines: u64,
+    /// Requests that each keeps outstanding.
+    pub tags: u64,
+    /// Pause before a tag, or an engine, is used again.
+    pub turnaround: Time,
+    /// Which of the two.
+    pub after: After,
 }
 
 impl Plan {
@@ -26,7 +40,23 @@ impl Plan {
     pub fn request_size(&self, corner: Corner, flow: &Flow) -> u64 {
         match &self.part(flow.source).keys {
             PartKeys::Endpoint(k) => k.max_read_request.at(corner).bytes(),
-            _ => pcie::SIZES[5],
+            PartKeys::RootComplex(k) => k.load_size.at(corner).bytes(),
+            PartKeys::Switch(_) => pcie::SIZES[5],
+        }
+    }
+
+    /// What holds back the read requests of a flow's source: of a root complex the loads that its processor keeps in flight.
+    pub fn asking(&self, corner: Corner, flow: &Flow) -> Asking {
+        let plain = |tags: u64| Asking { engines: 1, tags, turnaround: Time::ZERO, after: After::Request };
+        match &self.part(flow.source).keys {
+            PartKeys::Endpoint(k) => Asking {
+                engines: k.engines.at(corner).get() as u64,
+                tags: k.tags.at(corner).get() as u64,
+                turnaround: k.turnaround.at(corner),
+                after: k.turnaround_after.typical,
+            },
+            PartKeys::RootComplex(k) => plain(k.loads_in_flight.at(corner).get() as u64),
+            PartKeys::Switch(_) => plain(1),
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) use build::port_limits;
 pub use bus::Buses;
 pub use cluster::Cluster;
 pub use dma::{Dma, Way};
-pub use facts::Buffer;
+pub use facts::{Asking, Buffer};
 pub use network::Network;
 pub use storage::Storage;
 

@@ -345,6 +345,28 @@ impl fmt::Display for CompletionSize {
     }
 }
 
+/// Bytes that a processor reads of a device at a time: a power of two up to a cache line of 64 B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct LoadSize(u64);
+
+impl LoadSize {
+    /// A size, when a processor has such loads.
+    pub fn new(bytes: Bytes) -> Option<LoadSize> {
+        (bytes.0.is_power_of_two() && bytes.0 <= 64).then_some(LoadSize(bytes.0))
+    }
+
+    /// In bytes.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for LoadSize {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        Bytes(self.0).fmt(f)
+    }
+}
+
 /// The longest that a receiver may hold back an Ack, in symbol times: ((MPS + 28) x AckFactor / lanes) + InternalDelay, truncated
 /// (2.0, 3.5.3.1, tables 3-7 and 3-8; 3.0 adds 8 GT/s. InternalDelay of 19, 70 and 115; that of 8 GT/s is also taken for 16 and 32).
 /// A symbol time is one byte time of one *lane*. The same numbers limit UpdateFC (2.0, 2.6.1.2). FLIT mode acknowledges in every flit: 0.

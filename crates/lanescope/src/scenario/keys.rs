@@ -8,7 +8,7 @@ use super::quantity::{
 };
 use super::tree::{Author, Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, PayloadSize, Speed};
+use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, LoadSize, PayloadSize, Speed};
 use crate::units::{Bytes, Frequency, Rate, Time};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -488,6 +488,10 @@ table! {
         large_completion_size: opt CompletionSize, Low;
         /// Reads that it works on at once.
         reads_in_flight: opt NonZeroU32, Low;
+        /// When its processor reads a device: bytes of one uncached load, which is one read request.
+        load_size: default LoadSize, Low = "\"64 B\"" Assumed Likely "a line fill buffer, with streaming loads (MOVNTDQA) from write-combining memory; plain uncached loads are of 8 B or less";
+        /// Loads that a core keeps in flight. Each root port is read by one core.
+        loads_in_flight: default NonZeroU32, Low = "10" Assumed Likely "line fill buffers of an Intel core from Nehalem to Skylake (12 since); plain uncached loads go one at a time";
         /// What memory or the way to it carries, reads and writes added.
         memory_bandwidth: opt Rate, Low;
         /// In its place: what it carries of reads, whatever is written.

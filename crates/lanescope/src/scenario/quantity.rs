@@ -3,7 +3,7 @@
 use super::tree::{Author, Node, PROVENANCE, RANGE, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 use crate::protocol::ethernet::LineRate;
-use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, PayloadSize, Speed};
+use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, LoadSize, PayloadSize, Speed};
 use crate::units::{Bytes, Frequency, Length, Rate, Time, UnitError};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -388,6 +388,8 @@ size_shape!(
     "a completion",
     "a multiple of 64 B up to 4 KiB (2.0, 2.3.1.1: cut at the read completion boundary)"
 );
+
+size_shape!(LoadSize, "a load", "1, 2, 4, 8, 16, 32 or 64 B: what one instruction moves, up to a cache line");
 
 /// A whole number of things.
 pub type Count = u32;

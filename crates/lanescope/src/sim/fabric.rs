@@ -11,7 +11,7 @@ use super::tally::{self, Tally};
 use super::terminal::Terminal;
 use super::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use crate::plan::check::replay_buffer;
-use crate::plan::{Flow, Hop, LinkId, PartId, Place, Plan, Program};
+use crate::plan::{Asking, Flow, Hop, LinkId, PartId, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::BusClocks;
 use crate::scenario::PartKeys;
@@ -19,9 +19,9 @@ use crate::scenario::keys::{After, Endpoint, Forwarding, Order};
 use crate::scenario::quantity::Corner;
 use hdrhistogram::Histogram;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use siphasher::sip::SipHasher13;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
 /// What a slot of the agenda stands for.
@@ -264,8 +264,42 @@ impl Fabric {
         for i in 0..plan.flows.len() {
             fabric.request(plan, i, seed);
         }
+        fabric.phases(plan, seed);
         let slots = fabric.signals.len() as u32;
         (fabric, slots)
+    }
+
+    /// Requesters that all begin at one moment go on in lockstep, which hides what they do to one another behind a common port. So each with a saturating
+    /// or closed load begins at a moment of its own, drawn from the run's seed out of the time that its longest operation, or 64 KiB of it, takes its wire.
+    /// A single one begins at time 0.
+    fn phases(&mut self, plan: &Plan, seed: u64) {
+        let eager = |f: &Flow| matches!(f.program, Program::Saturating | Program::Closed { .. });
+        let mut spread: BTreeMap<u32, u64> = BTreeMap::new();
+        for flow in plan.flows.iter().filter(|f| eager(f)) {
+            let Some(first) = flow.route.first() else { continue };
+            let wire = &self.net.wires[wire_of(*first) as usize];
+            let (size, payload) = (flow.size.typical.0.min(1 << 16), flow.payload.typical.bytes());
+            let (_, bytes) = pcie::cut(wire.generation, flow.header.typical, size, payload, plan.ecrc(flow));
+            let most = spread.entry(wire_of(*first)).or_default();
+            *most = (*most).max(wire.clock.span(bytes));
+        }
+        if spread.len() < 2 {
+            return;
+        }
+        for (id, most) in spread {
+            let wire = &self.net.wires[id as usize];
+            let (part, port) = (wire.from as usize, wire.port_from as usize);
+            let Part::Terminal(terminal) = &mut self.parts[part] else { continue };
+            let part = &plan.parts[part];
+            let name = format!("phase of {}.{}", part.name, part.ports[port].name);
+            let at = ((random(seed, &name).next_u64() as u128 * most as u128) >> 64) as u64;
+            for stream in &mut terminal.ports[port].requester.streams {
+                match &mut stream.source {
+                    Source::Saturating { from } | Source::Closed { from, .. } => *from = at,
+                    Source::Open(_) | Source::Fed(_) => {}
+                }
+            }
+        }
     }
 
     /// Sets what begins at time 0.
@@ -310,10 +344,13 @@ impl Fabric {
         let Part::Terminal(terminal) = &mut self.parts[flow.source.0 as usize] else { return };
         let requester = &mut terminal.ports[port].requester;
         let source = plan.part(flow.source);
-        if let (true, PartKeys::Endpoint(k)) = (requester.streams.is_empty(), &source.keys) {
-            engine(requester, k);
-            if k.order.typical == Order::Random {
-                requester.random = Some(random(seed, &source.name));
+        if requester.streams.is_empty() {
+            requester.tags = tags(plan.asking(TYPICAL, flow));
+            if let PartKeys::Endpoint(k) = &source.keys {
+                engine(requester, k);
+                if k.order.typical == Order::Random {
+                    requester.random = Some(random(seed, &source.name));
+                }
             }
         }
         let size = flow.size.typical.0;
@@ -330,12 +367,12 @@ impl Fabric {
                 ecrc: plan.ecrc(flow),
             },
             source: match flow.program {
-                Program::Saturating => Source::Saturating,
+                Program::Saturating => Source::Saturating { from: 0 },
                 Program::Open { rate, poisson } => {
                     let random = poisson.then(|| random(seed, &flow.name));
                     Source::Open(Arrivals::new(Pace::new(rate.scaled(both, 1)), size, random))
                 }
-                Program::Closed { outstanding, .. } => Source::Closed { first: outstanding },
+                Program::Closed { outstanding, .. } => Source::Closed { first: outstanding, from: 0 },
                 Program::Fed => Source::Fed(VecDeque::new()),
             },
             current: None,
@@ -463,6 +500,18 @@ fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool]) -> 
     }
 }
 
+/// The tags of a requester: a processor's loads in flight are such too.
+fn tags(asking: Asking) -> Tags {
+    let Asking { engines, tags, turnaround, after } = asking;
+    let turnaround = turnaround.fs();
+    match after {
+        After::Request => Tags::Single { free: engines * tags, resting: VecDeque::new(), turnaround },
+        After::Batch => {
+            Tags::Batch { engines: vec![Engine::default(); engines as usize], tags: tags as u32, turn: 0, turnaround }
+        }
+    }
+}
+
 /// The limits of an endpoint's engines.
 fn engine(r: &mut Requester, k: &Endpoint) {
     let gate = |q: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>| {
@@ -470,12 +519,6 @@ fn engine(r: &mut Requester, k: &Endpoint) {
     };
     let interval = |q: &Option<crate::scenario::quantity::Quantity<crate::units::Time>>| {
         q.as_ref().map(|q| Interval { every: q.typical.fs(), at: 0 })
-    };
-    let (engines, tags) = (k.engines.typical.get(), k.tags.typical.get());
-    let turnaround = k.turnaround.typical.fs();
-    r.tags = match k.turnaround_after.typical {
-        After::Request => Tags::Single { free: engines as u64 * tags as u64, resting: VecDeque::new(), turnaround },
-        After::Batch => Tags::Batch { engines: vec![Engine::default(); engines as usize], tags, turn: 0, turnaround },
     };
     (r.both, r.read, r.write, r.bus) = (gate(&k.rate), gate(&k.read_rate), gate(&k.write_rate), gate(&k.bus_rate));
     (r.read_starts, r.write_starts) = (interval(&k.read_interval), interval(&k.write_interval));
@@ -512,6 +555,18 @@ impl Fabric {
             Part::Switch(_) => None,
         });
         terminals.map(|b| b.counts()).collect()
+    }
+
+    /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the moment at which they are due.
+    pub(super) fn tallies(&self, now: u64) -> Vec<Tally> {
+        let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally).collect();
+        for part in &self.parts {
+            let Part::Terminal(t) = part else { continue };
+            for (flow, n, sum) in t.ports.iter().flat_map(|p| p.requester.waiting(now, &self.net.flows)) {
+                (all[flow as usize].waiting, all[flow as usize].waiting_sum) = (n, sum);
+            }
+        }
+        all
     }
 
     /// Operations of each flow that have arrived and not begun.

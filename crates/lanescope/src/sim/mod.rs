@@ -487,7 +487,7 @@ impl Run {
     }
 
     fn tallies(&self) -> Vec<Tally> {
-        self.sides.tallies()
+        self.sides.tallies(self.now)
     }
 
     fn open_window(&mut self) {

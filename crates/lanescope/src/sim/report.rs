@@ -301,7 +301,7 @@ impl Run {
         // Operations in flight: the integral over the window of begun - done, by the sums of their moments.
         let area = |now: f64, t: &Tally| {
             let gone = (t.done + t.lost) as f64 * now - t.done_sum as f64 - t.lost_sum as f64;
-            t.begun as f64 * now - t.begun_sum as f64 - gone
+            (t.begun + t.waiting) as f64 * now - t.begun_sum as f64 - t.waiting_sum as f64 - gone
         };
         let (from, to) = (self.window as f64, self.now as f64);
         let in_flight: f64 =

@@ -4,7 +4,7 @@
 //! A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at random for each operation.
 
 use super::clock::Pace;
-use super::fabric::Net;
+use super::fabric::{FlowState, Net};
 use super::kernel::NEVER;
 use super::source::{Next, Source};
 use super::wire::Tlp;
@@ -97,8 +97,8 @@ pub(super) struct Interval {
 /// Read requests that may be outstanding, and when a used one may be used again.
 #[derive(Clone, Debug)]
 pub(super) enum Tags {
-    /// A root complex does not run out of them.
-    Unlimited,
+    /// Until the first flow says how many.
+    None,
     /// Each by itself: how many are free, and when those in turn-around will be.
     Single { free: u64, resting: VecDeque<u64>, turnaround: u64 },
     /// Engine by engine: all tags of one, then its turn-around.
@@ -117,7 +117,7 @@ impl Tags {
     /// Whether a request may go now: the engine that sends it, or when to ask again.
     fn ready(&mut self, now: u64) -> Result<u16, (Idle, u64)> {
         match self {
-            Tags::Unlimited => Ok(0),
+            Tags::None => Err((Idle::Tags, NEVER)),
             Tags::Single { free, resting, .. } => {
                 while resting.front().is_some_and(|at| *at <= now) {
                     resting.pop_front();
@@ -149,7 +149,7 @@ impl Tags {
 
     fn take(&mut self, engine: u16) {
         match self {
-            Tags::Unlimited => {}
+            Tags::None => {}
             Tags::Single { free, .. } => *free -= 1,
             Tags::Batch { engines, tags, turn, .. } => {
                 let e = &mut engines[engine as usize];
@@ -165,7 +165,7 @@ impl Tags {
     /// A request is done.
     fn release(&mut self, engine: u16, now: u64) {
         match self {
-            Tags::Unlimited => {}
+            Tags::None => {}
             Tags::Single { free, turnaround: 0, .. } => *free += 1,
             Tags::Single { resting, turnaround, .. } => resting.push_back(now.saturating_add(*turnaround)),
             Tags::Batch { engines, turnaround, .. } => {
@@ -239,7 +239,7 @@ impl Requester {
             streams: Vec::new(),
             turn: 0,
             random: None,
-            tags: Tags::Unlimited,
+            tags: Tags::None,
             both: None,
             read: None,
             write: None,
@@ -282,6 +282,21 @@ impl Requester {
             }
         }
         Err((idle, wake))
+    }
+
+    /// Of each flow with a closed load: operations that are due and have not begun, and the sum of when they became due.
+    pub(super) fn waiting(&self, now: u64, flows: &[FlowState]) -> impl Iterator<Item = (u32, u64, u128)> {
+        self.streams.iter().map(move |s| {
+            let (first, from) = s.source.unasked();
+            let first = if from <= now { first as u64 } else { 0 };
+            let due = flows[s.flow as usize].again.iter().take_while(|at| **at <= now);
+            let (mut n, mut sum) = due.fold((0, 0), |(n, sum), at| (n + 1, sum + *at as u128));
+            (n, sum) = (n + first, sum + first as u128 * from as u128);
+            if let (Some(issue), true) = (s.current.filter(|i| !i.started), s.source.is_closed()) {
+                (n, sum) = (n + 1, sum + issue.born as u128);
+            }
+            (s.flow, n, sum)
+        })
     }
 
     /// Draws the flow of the next operation.

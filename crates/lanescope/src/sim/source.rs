@@ -29,12 +29,12 @@ pub(super) fn again(moments: &mut VecDeque<u64>, at: u64) {
 /// What makes operations begin.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// There is always one more.
-    Saturating,
+    /// There is always one more, from a moment on.
+    Saturating { from: u64 },
     /// So many come a second.
     Open(Arrivals),
-    /// One for each that is done. Its first ones begin at time 0.
-    Closed { first: u32 },
+    /// One for each that is done. Its first ones begin at one moment.
+    Closed { first: u32, from: u64 },
     /// What another side has asked for, in order.
     Fed(VecDeque<Transfer>),
 }
@@ -53,16 +53,18 @@ impl Source {
     #[inline]
     pub(super) fn next(&mut self, now: u64, again: &mut VecDeque<u64>) -> Next {
         match self {
-            Source::Saturating => Next::Now(now),
+            Source::Saturating { from } if *from > now => Next::At(*from),
+            Source::Saturating { .. } => Next::Now(now),
             Source::Open(arrivals) if arrivals.next <= now => {
                 let born = arrivals.next;
                 arrivals.advance();
                 Next::Now(born)
             }
             Source::Open(arrivals) => Next::At(arrivals.next),
-            Source::Closed { first: first @ 1.. } => {
+            Source::Closed { first: 1.., from } if *from > now => Next::At(*from),
+            Source::Closed { first: first @ 1.., from } => {
                 *first -= 1;
-                Next::Now(0)
+                Next::Now(*from)
             }
             Source::Fed(transfers) => transfers.front().map_or(Next::At(NEVER), |t| Next::Now(t.born)),
             Source::Closed { .. } => match again.front().copied() {
@@ -83,8 +85,20 @@ impl Source {
         }
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Source::Closed { .. })
+    }
+
     pub(super) fn saturates(&self) -> bool {
-        matches!(self, Source::Saturating)
+        matches!(self, Source::Saturating { .. })
+    }
+
+    /// Operations of a closed load that wait for their first turn, since it began.
+    pub(super) fn unasked(&self) -> (u32, u64) {
+        match self {
+            Source::Closed { first, from } => (*first, *from),
+            _ => (0, 0),
+        }
     }
 
     /// Operations that have arrived by `now` and have not begun.

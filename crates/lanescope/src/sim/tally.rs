@@ -31,6 +31,9 @@ pub(super) struct Tally {
     /// Operations whose end was dropped, and the sum of the moments, fs.
     pub(super) lost: u64,
     pub(super) lost_sum: u128,
+    /// Operations of a closed load that are due and have not begun, at the moment of asking, and the sum of when they became due, fs.
+    pub(super) waiting: u64,
+    pub(super) waiting_sum: u128,
 }
 
 impl Tally {

@@ -184,8 +184,8 @@ impl Sides {
         pcie + self.ethernet.packets() + self.storage.packets() + self.bus.packets() + self.cluster.packets()
     }
 
-    pub(super) fn tallies(&self) -> Vec<Tally> {
-        let pcie = self.pcie.net.flows.iter().map(|f| f.tally);
+    pub(super) fn tallies(&self, now: u64) -> Vec<Tally> {
+        let pcie = self.pcie.tallies(now).into_iter();
         let ethernet = self.ethernet.streams().iter().map(|s| s.tally);
         let buses = self.bus.flows().iter().map(|f| f.tally);
         pcie.chain(ethernet).chain(self.storage.tallies()).chain(buses).chain(self.cluster.tallies()).collect()

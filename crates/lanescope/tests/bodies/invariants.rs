@@ -111,6 +111,7 @@ pub fn alone(plan: &Plan, diagnostics: &Diagnostics) {
         match &mut part.keys {
             PartKeys::RootComplex(k) => {
                 pin(&mut k.completion_size);
+                pin(&mut k.load_size);
                 k.large_completion_size.iter_mut().for_each(pin);
             }
             PartKeys::Endpoint(k) => pin(&mut k.max_read_request),
@@ -130,6 +131,19 @@ pub fn alone(plan: &Plan, diagnostics: &Diagnostics) {
 
 fn pin<T: Clone>(q: &mut Quantity<T>) {
     (q.slow, q.fast) = (q.typical.clone(), q.typical.clone());
+}
+
+/// Little's law: a closed load keeps no more in flight than is outstanding, although no operation takes less than it does unloaded.
+pub fn little(plan: &Plan, report: &Report) {
+    for flow in plan.flows.iter() {
+        let Program::Closed { outstanding, think, round_trip: None } = flow.program else { continue };
+        let Some(told) = report.flows.iter().find(|f| f.name == flow.group && f.instances == 1) else { continue };
+        // Of one that alternates a read and a write for each byte of its share; its latency is the mean of both.
+        let ways = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
+        let each = ways * told.share.typical / (8.0 * flow.size.typical.f64());
+        let held = each * (told.latency.typical + think.seconds());
+        at_most(&format!("{}: operations in flight", flow.name), held, outstanding as f64);
+    }
 }
 
 /// Whether a flow's shares rise from the slower to the faster corner.

@@ -1,19 +1,22 @@
 //! What every simulation must keep, whatever the scenario.
 
 use lanescope::plan::{Flow, PartId, Plan, Program};
-use lanescope::protocol::pcie;
+use lanescope::protocol::pcie::{self, Class};
 use lanescope::result::{Report, SimulatedFlow, Simulation};
 use lanescope::scenario::PartKeys;
-use lanescope::scenario::keys::{After, Core};
+use lanescope::scenario::keys::Core;
 use lanescope::scenario::quantity::Corner;
 use std::collections::BTreeSet;
 
 /// Panics with a sentence where a simulation breaks a law. `silent` is for how long, at its end, no operation of each flow had been done.
 pub fn check(plan: &Plan, simulation: &Simulation, silent: &[f64]) {
     for (flow, silent) in simulation.flows.iter().zip(silent) {
-        // Reads and writes of one flow may be stuck on one side and done at once on the other, so they have no common longest latency.
-        if plan.flows.iter().any(|f| f.group == flow.name && !(f.reads() && f.writes())) {
+        // Reads and writes of one open or saturating flow may be stuck on one side and done at once on the other, so they have no common longest
+        // latency. Of a closed one `silent` reaches back far enough.
+        let ordinary = |f: &&Flow| !(f.reads() && f.writes()) || matches!(f.program, Program::Closed { .. });
+        if let Some(of) = plan.flows.iter().filter(|f| f.group == flow.name).find(ordinary) {
             little(flow, simulation.window, *silent);
+            closed(plan, of, flow, simulation.window);
         }
         let ladder = [0.0, flow.p50, flow.p99, flow.p999, flow.max];
         assert!(ladder.is_sorted(), "{}: percentiles out of order, {ladder:?}", flow.name);
@@ -59,6 +62,42 @@ fn clocks(plan: &Plan, simulation: &Simulation) {
             assert!(!alone || bytes <= carried * (1.0 + 1e-9), "{}: {bytes} B of {carried} carried", found.name);
         }
     }
+}
+
+/// How many operations of a table of flows may have been done since the oldest that is in flight was born, for [`check`]: 1 where they are done in
+/// order. Of a closed load that alternates, behind a read that is stuck: all that were in flight, then writes, until every operation in flight is a
+/// read. Reads are done in order, and begin in turn with writes, so these are fewer than those in flight, twice, and one.
+pub fn overtaken(plan: &Plan, name: &str) -> u64 {
+    let members = plan.flows.iter().filter(|f| f.group == name);
+    let each = members.map(|f| match f.program {
+        Program::Closed { outstanding, .. } if f.reads() && f.writes() => 3 * outstanding as u64 + 1,
+        _ => 0,
+    });
+    each.sum::<u64>().max(1)
+}
+
+/// The other half of Little's law, of a closed load: what is in flight or pauses is what is outstanding. A pause across an edge of the window is
+/// counted whole, or not at all, once for each that is outstanding; so is the end of a write that is in and not yet done; and a requester with a phase
+/// begins so much later.
+fn closed(plan: &Plan, of: &Flow, flow: &SimulatedFlow, window: f64) {
+    let Program::Closed { outstanding, think, .. } = of.program else { return };
+    let all = outstanding as f64 * flow.each.len() as f64;
+    let tail = match &plan.part(of.target).keys {
+        PartKeys::RootComplex(k) => k.write_latency.typical.seconds(),
+        _ => 0.0,
+    };
+    // The longest operation of any flow of the same port, as far as 64 KiB of it.
+    let phase = |f: &Flow| {
+        let speed = plan.link(f.route[0].link).speed.typical;
+        let (size, payload) = (f.size.typical.0.min(1 << 16), f.payload.typical.bytes());
+        pcie::cut(speed.generation, f.header.typical, size, payload, true).1 as f64 / speed.coded().bytes()
+    };
+    let phase = plan.flows.iter().map(phase).fold(0.0, f64::max);
+    let pauses = flow.operations as f64 * think.seconds() / window;
+    let edge = all * (think.seconds() + tail + phase) / window;
+    let off = (all - flow.in_flight - pauses).abs();
+    let seen = (flow.in_flight, pauses);
+    assert!(off <= edge + 1e-9 * all, "{}: {all} outstanding, but {seen:?} in flight and pausing", flow.name);
 }
 
 /// Little's law: operations in flight = operations per second x mean latency. The two sides count operations across an edge of the window
@@ -126,19 +165,6 @@ pub fn check_whole(plan: &Plan, simulation: &Simulation, report: &Report) -> u32
             let most = outstanding as f64 * members.len() as f64 * (1.0 + tail / simulation.window);
             assert!(flow.in_flight <= most * (1.0 + 1e-9), "{}: {} in flight", flow.name, flow.in_flight);
         }
-        // Two things that are faster here than there. The estimate lets an internal bus begin when a whole batch is in, the simulator when its
-        // first request is. The estimate gives an operation of a closed load to one engine, the simulator to the tags of all.
-        let eager = |f: &Flow| match &plan.part(f.source).keys {
-            PartKeys::Endpoint(k) => {
-                let closed = matches!(f.program, Program::Closed { .. }) && f.reads();
-                k.bus_rate.is_some() && k.turnaround_after.typical == After::Batch
-                    || closed && k.engines.typical.get() > 1
-            }
-            _ => false,
-        };
-        if members.iter().any(|f| eager(f)) {
-            continue;
-        }
         let at_once: f64 = members.iter().map(|f| at_once(plan, f)).sum();
         let most = bound * simulation.window / 8.0 + at_once;
         assert!(
@@ -152,44 +178,88 @@ pub fn check_whole(plan: &Plan, simulation: &Simulation, report: &Report) -> u32
     told
 }
 
-/// Payload that a flow may get in no time: an operation (an engine that starts one in so long), read requests as many as there are tags, the
-/// operations of a closed load, writes for which there are credits and that stand in the queues.
+/// Payload that a flow may have got beyond its bound when a run ends that began with nothing in flight. Its bound is the least of what several
+/// mechanisms allow; each holds on the average over whole rounds, and is ahead by what a round gives before it is over. Which of them the bound is from is
+/// not known here, so the largest counts. `delivered` is payload that has come, be its operation done or not; of a flow that alternates, half of both
+/// ways added.
 fn at_once(plan: &Plan, flow: &Flow) -> f64 {
+    const AT: Corner = Corner::Typical;
     let size = flow.size.typical.0 as f64;
-    let mut most = 0.0f64;
+    let payload = (flow.payload.typical.bytes() as f64).min(size);
+    let request = if flow.reads() { (plan.request_size(AT, flow) as f64).min(size) } else { 0.0 };
+    // One thing that an engine or a memory lets through: it is gone at once, and then the rest of its time passes.
+    let one = request.max(if flow.writes() { payload } else { 0.0 });
+    let mut most = one;
     if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys {
-        let tags = k.engines.typical.get() as f64 * k.tags.typical.get() as f64;
-        if flow.reads() {
-            most = most.max(tags * (plan.request_size(Corner::Typical, flow) as f64).min(size));
+        // A transfer begins, and is issued at once.
+        if k.read_interval.is_some() || k.write_interval.is_some() {
+            most = most.max(size);
         }
-        let paced = [&k.rate, &k.read_rate, &k.write_rate].iter().any(|r| r.is_some());
-        if k.read_interval.is_some() || k.write_interval.is_some() || paced {
-            most = most.max(2.0 * size);
-        }
-        // A ceiling of reads and writes together lets one largest read request go ahead.
+        // A ceiling of reads and writes together lets one largest read request go ahead of its time.
         if k.rate.is_some() {
-            most = most.max(2.0 * size + 4096.0);
+            most = most.max(one + 4096.0);
         }
     }
-    most = most.max(match flow.program {
-        Program::Closed { outstanding, .. } => outstanding as f64 * size,
-        Program::Open { .. } => size,
-        Program::Saturating | Program::Fed => 0.0,
-    });
-    // Of one that alternates, what is held up may be the second kind.
+    if flow.reads() {
+        // A tag's round is over when an internal bus has carried the data, and after its pause. With batches all requests of one count together.
+        let asking = plan.asking(AT, flow);
+        most = most.max(asking.engines as f64 * asking.tags as f64 * request);
+    }
+    if let Program::Closed { outstanding, .. } = flow.program {
+        // The round of an operation is over when it is done, and after its pause.
+        most = most.max(outstanding as f64 * size);
+    }
+    for &hop in &flow.route {
+        for (way, class) in [(hop, Class::Posted), (hop, Class::NonPosted), (hop.reversed(), Class::Completion)] {
+            // What has passed gives its credits back later: all headers may be out, each of a whole TLP, or all data. The estimate knows stated ones only.
+            let keys = &plan.part(plan.arrives(way)).keys;
+            let (headers, data) = stated(keys, class);
+            let each = if class == Class::NonPosted { request } else { payload };
+            let headers = headers.map_or(0.0, |h| h as f64 * each);
+            most = most.max(headers).max(data.map_or(0.0, |d| d as f64 * pcie::DATA_CREDIT as f64));
+            // And TLPs wait for their Ack in a replay buffer.
+            most = most.max(replay(&plan.part(plan.leaves(way)).keys).map_or(0.0, |b| b as f64));
+        }
+    }
+    if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
+        // A port's read is worked on until its last completion has left.
+        if let (Some(n), true) = (&k.backbone_reads, flow.reads()) {
+            most = most.max(n.typical.get() as f64 * request);
+        }
+    }
+    // Of one that alternates, an operation more of the kind that is not held up.
     let ahead = if flow.reads() && flow.writes() { size / 2.0 } else { 0.0 };
-    // Stated header credits of every receiver on the way (the estimate knows no others), each for a whole TLP, and two TLPs for the rounding of
-    // ways that alternate.
-    let payload = (flow.payload.typical.bytes() as f64).min(size);
-    let headers = |hop: &lanescope::plan::Hop| {
-        let stated = match &plan.part(plan.arrives(*hop)).keys {
-            PartKeys::RootComplex(k) => k.posted_headers.is_some() || k.posted_data.is_some(),
-            PartKeys::Switch(k) => k.posted_headers.is_some() || k.posted_data.is_some(),
-            PartKeys::Endpoint(k) => k.posted_headers.is_some() || k.posted_data.is_some(),
+    // Wires: short TLPs at the end of an operation cost more than those before, and are counted on average; DLLPs for the last TLPs go out later; and
+    // so does the ordered set that is due next. A TLP for each, and the set.
+    let sets = flow.route.iter().map(|h| 16.0 * plan.link(h.link).speed.typical.lanes.count() as f64);
+    most + ahead + 2.0 * one.max(payload) + sets.fold(0.0, f64::max)
+}
+
+/// Credits of a class that a part states: headers and data.
+fn stated(keys: &PartKeys, class: Class) -> (Option<u32>, Option<u32>) {
+    macro_rules! of {
+        ($k:expr) => {
+            match class {
+                Class::Posted => (&$k.posted_headers, &$k.posted_data),
+                _ => (&$k.nonposted_headers, &None),
+            }
         };
-        let headers = plan.buffer(*hop, pcie::Class::Posted).headers;
-        headers.filter(|_| stated).map_or(0.0, f64::from)
+    }
+    let (headers, data) = match (keys, class) {
+        (PartKeys::Switch(k), Class::Completion) => (&k.completion_headers, &k.completion_data),
+        (_, Class::Completion) => (&None, &None),
+        (PartKeys::RootComplex(k), _) => of!(k),
+        (PartKeys::Switch(k), _) => of!(k),
+        (PartKeys::Endpoint(k), _) => of!(k),
     };
-    let posted = if flow.writes() { flow.route.iter().map(headers).sum::<f64>() } else { 0.0 };
-    most.max(posted * payload) + ahead + 2.0 * plan.request_size(Corner::Typical, flow) as f64 + 2.0 * payload
+    (headers.as_ref().map(|q| q.typical), data.as_ref().map(|q| q.typical))
+}
+
+fn replay(keys: &PartKeys) -> Option<u64> {
+    let buffer = match keys {
+        PartKeys::RootComplex(k) => &k.replay_buffer,
+        PartKeys::Switch(k) => &k.replay_buffer,
+        PartKeys::Endpoint(k) => &k.replay_buffer,
+    };
+    buffer.as_ref().map(|q| q.typical.0)
 }

@@ -206,12 +206,14 @@ impl Fabric {
             let size = f.size.typical.0;
             let both = if f.reads() && f.writes() { 2 } else { 1 };
             let (source, think) = match f.program {
-                Program::Saturating => (Source::Saturating, None),
+                Program::Saturating => (Source::Saturating { from: 0 }, None),
                 Program::Open { rate, poisson } => {
                     let random = poisson.then(|| random(seed, &f.name));
                     (Source::Open(Arrivals::new(Pace::new(rate.scaled(both, 1)), size, random)), None)
                 }
-                Program::Closed { outstanding, think, .. } => (Source::Closed { first: outstanding }, Some(think.fs())),
+                Program::Closed { outstanding, think, .. } => {
+                    (Source::Closed { first: outstanding, from: 0 }, Some(think.fs()))
+                }
                 Program::Fed => (Source::Fed(VecDeque::new()), None),
             };
             FlowState {

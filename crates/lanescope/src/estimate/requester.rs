@@ -1,0 +1,257 @@
+//! What a requester can ask for: its engines' own rates, tags that are used again, and closed loads whose operations wait for one another.
+//!
+//! A requester issues its requests in order, so what it does in an empty system is a chain of waits: a request for the one before it to be on the
+//! wire, for the request that had its tag before, or with batches for the batch that its engine had before; the first one of an operation of a closed
+//! load for the operation so many before it. A round of such waits that goes on by so many operations, and takes so long, is a limit: no load gets
+//! further in less (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
+
+use super::latency::{self, Train};
+use super::resources::{Ceiling, Key};
+use crate::plan::{Asking, Flow, Plan, Program};
+use crate::protocol::pcie;
+use crate::scenario::PartKeys;
+use crate::scenario::keys::{After, Do};
+use crate::scenario::quantity::Corner;
+
+/// Unloaded time of one operation of a flow, ns; the mean of a read and a write for a flow that alternates.
+pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    let write = || latency::write(plan, corner, flow, flow.size.at(corner).0);
+    let read = || Reads::of(plan, corner, flow).span(1);
+    match flow.op.typical {
+        Do::Read => read(),
+        Do::Write => write(),
+        Do::Alternate => 0.5 * (read() + write()),
+    }
+}
+
+/// The read requests of a flow.
+struct Reads<'a> {
+    plan: &'a Plan,
+    corner: Corner,
+    flow: &'a Flow,
+    asking: Asking,
+    /// Bytes of a whole request, and of the short one at the end of an operation.
+    request: u64,
+    rest: u64,
+    /// Requests of an operation.
+    each: u64,
+}
+
+impl<'a> Reads<'a> {
+    fn of(plan: &'a Plan, corner: Corner, flow: &'a Flow) -> Reads<'a> {
+        let request = plan.request_size(corner, flow);
+        let (full, rest) = pcie::split(flow.size.at(corner).0, request);
+        let asking = plan.asking(corner, flow);
+        Reads { plan, corner, flow, asking, request, rest, each: full + u64::from(rest > 0) }
+    }
+
+    /// The first so many requests from the beginning of an operation on.
+    fn first(&self, requests: u64) -> Train {
+        let short = if self.rest > 0 { requests / self.each } else { 0 };
+        Train { request: self.request, full: (requests - short) as f64, rest: self.rest, short: short as f64 }
+    }
+
+    /// The last so many to the end of an operation.
+    fn last(&self, requests: u64) -> Train {
+        let short = if self.rest > 0 { requests.div_ceil(self.each) } else { 0 };
+        Train { request: self.request, full: (requests - short) as f64, rest: self.rest, short: short as f64 }
+    }
+
+    /// So many, on average over all that there are.
+    fn average(&self, requests: f64) -> Train {
+        let short = if self.rest > 0 { requests / self.each as f64 } else { 0.0 };
+        Train { request: self.request, full: requests - short, rest: self.rest, short }
+    }
+
+    fn arrived(&self, train: &Train) -> f64 {
+        latency::arrived(self.plan, self.corner, self.flow, train).last
+    }
+
+    fn released(&self, train: &Train) -> f64 {
+        latency::released(self.plan, self.corner, self.flow, train)
+    }
+
+    /// One request until its tag is free again, the pause left out.
+    fn one(&self, short: bool) -> f64 {
+        let n = |is: bool| if is { 1.0 } else { 0.0 };
+        self.released(&Train { request: self.request, full: n(!short), rest: self.rest, short: n(short) })
+    }
+
+    /// Time between the first request of some operations in a row, alone in the system, and the end of the last of them, ns.
+    fn span(&self, operations: u64) -> f64 {
+        let whole = self.flow.size.at(self.corner).f64();
+        let requests = self.each.saturating_mul(operations);
+        let all = self.arrived(&self.first(requests)) + latency::carried(self.plan, self.corner, self.flow, whole);
+        match self.rounds(requests) {
+            Some((before, last)) => {
+                let carried = latency::carried(self.plan, self.corner, self.flow, whole);
+                all.max(before + self.arrived(&last) + carried)
+            }
+            None => all,
+        }
+    }
+
+    /// Of so many requests from the beginning of an operation to the end of one: how long the last that find a tag together wait for those before
+    /// them, ns, and which these are. `None` if there are tags for all at once.
+    fn rounds(&self, requests: u64) -> Option<(f64, Train)> {
+        let Asking { engines, tags, turnaround, after } = self.asking;
+        let pause = turnaround.ns();
+        // Whose tags are used again is a chain of waits back to requests from the first on, which may wait for wires or an internal bus: all of it one
+        // after the other, or its last link behind a train of all the others. What lies between is no later, since both are straight lines.
+        match after {
+            After::Request => {
+                let pool = engines.saturating_mul(tags);
+                let all = (requests - 1) / pool;
+                let of = |n: u64, short: bool| if n > 0 { n as f64 * (self.one(short) + pause) } else { 0.0 };
+                let wait = |back: u64| {
+                    // Of those between, each so many requests before the next, some are short.
+                    let short = if self.rest > 0 { (back - 1) / (self.each / gcd(self.each, pool)) } else { 0 };
+                    let begin = self.released(&self.first(requests - back * pool)) + pause;
+                    begin + of(back - 1 - short, false) + of(short, true)
+                };
+                (all > 0).then(|| (wait(1).max(wait(all)), self.last(1)))
+            }
+            After::Batch => {
+                let batches = requests.div_ceil(tags);
+                let all = (batches - 1) / engines;
+                let wait = |back: u64| {
+                    let first = (batches - back * engines).saturating_mul(tags);
+                    let between = (back - 1) as f64 * (self.released(&self.average(tags as f64)) + pause);
+                    self.released(&self.first(first)) + pause + between
+                };
+                (all > 0).then(|| (wait(1).max(wait(all)), self.last(requests - (batches - 1) * tags)))
+            }
+        }
+    }
+
+    /// What an operation takes of the engines, or of the tags, ns: how many there are, and for how long it holds one, added.
+    fn held(&self, alone: bool) -> (f64, f64) {
+        let Asking { engines, tags, turnaround, after } = self.asking;
+        let pause = turnaround.ns();
+        match after {
+            After::Request => {
+                // Little's law: tags in use = requests per second x time of one.
+                let short = u64::from(self.rest > 0);
+                let full = self.each - short;
+                let of = |n: u64, short: bool| if n > 0 { n as f64 * (self.one(short) + pause) } else { 0.0 };
+                ((engines * tags) as f64, of(full, false) + of(short, true))
+            }
+            After::Batch => match self.flow.program {
+                // It ends with each operation if there is no other.
+                Program::Closed { outstanding: 1, round_trip: None, .. } if alone => {
+                    let (full, rest) = pcie::split(self.each, tags);
+                    let whole = full as f64 * (self.released(&self.average(tags as f64)) + pause);
+                    let part = if rest > 0 { self.released(&self.last(rest)) + pause } else { 0.0 };
+                    (engines as f64, whole + part)
+                }
+                // Of a closed load with fewer requests outstanding than tags, a batch may wait for operations to end and others to begin, which is not
+                // counted: then more tags would make a bound smaller.
+                _ => {
+                    let time = self.released(&self.average(tags as f64));
+                    (engines as f64, (time + pause) * self.each as f64 / tags as f64)
+                }
+            },
+        }
+    }
+
+    /// The time from the first request of an operation to the moment at which the last is out, ns, where tags do not cover it at once.
+    fn issued(&self) -> Option<f64> {
+        let (before, last) = self.rounds(self.each)?;
+        let first = self.flow.route.first()?;
+        let speed = self.plan.link(first.link).speed.typical;
+        let wire = pcie::tlp(speed.generation, self.flow.header.at(self.corner), 0, self.plan.ecrc(self.flow));
+        Some(before + (last.full + last.short) * wire as f64 / speed.coded().bytes() * 1e9)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What the requester of a flow and its load allow: resources by their key, capacity, and what a payload byte takes.
+pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64)) {
+    let flow = &plan.flows[index];
+    let size = flow.size.at(corner).f64();
+    engine(plan, corner, flow, add);
+    let reads = flow.reads().then(|| Reads::of(plan, corner, flow));
+    if let Some(reads) = &reads {
+        let alone = plan.flows.iter().filter(|f| f.source == flow.source && f.reads()).count() == 1;
+        let (capacity, time) = reads.held(alone);
+        let key = match (&plan.part(flow.source).keys, flow.route.first()) {
+            (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
+            _ => Key::Tags(flow.source),
+        };
+        add(key, capacity, time * 1e-9 / size);
+        if let (true, Some(out)) = (flow.writes(), reads.issued()) {
+            // Then the write is issued, and then the next read.
+            add(Key::InTurn(index), 1.0, (out + writing(plan, corner, flow)) * 1e-9 / size);
+        }
+    }
+    let Program::Closed { outstanding, think, round_trip } = &flow.program else { return };
+    let n = *outstanding as f64;
+    let think = think.ns();
+    let time = match (round_trip, &reads) {
+        (Some(r), _) => (r.ns() + think) * if flow.reads() && flow.writes() { 2.0 } else { 1.0 },
+        // A read and a write for each byte that goes either way.
+        _ if flow.writes() => (operation(plan, corner, flow) + think) * if flow.reads() { 2.0 } else { 1.0 },
+        (None, Some(reads)) => {
+            let mut longest = reads.span(1) + think;
+            // Rounds over several operations, whose requests wait for each other's tags: those that need one tag more than there are.
+            let Asking { engines, tags, .. } = reads.asking;
+            for rounds in 1..=32u64 {
+                let more = engines.saturating_mul(tags).saturating_mul(rounds) / reads.each;
+                if more > 0 && more < *outstanding as u64 {
+                    longest = longest.max((reads.span(more + 1) + think) * n / (n + more as f64));
+                }
+            }
+            longest
+        }
+        (None, None) => return,
+    };
+    add(Key::Outstanding(index), n, time * 1e-9 / size);
+}
+
+/// The time for which a write's TLPs are sent, with the gaps behind them, ns.
+fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    let Some(first) = flow.route.first() else { return 0.0 };
+    let speed = plan.link(first.link).speed.typical;
+    let (size, payload) = (flow.size.at(corner).0, flow.payload.at(corner).bytes());
+    let (tlps, bytes) = pcie::cut(speed.generation, flow.header.at(corner), size, payload, plan.ecrc(flow));
+    let gap = match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => k.write_gap.at(corner).ns(),
+        _ => 0.0,
+    };
+    tlps as f64 * gap + bytes as f64 / speed.coded().bytes() * 1e9
+}
+
+/// Rates and pauses of the requesting endpoint.
+fn engine(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64)) {
+    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return };
+    let (part, size) = (flow.source, flow.size.at(corner).f64());
+    let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
+    if let Some(rate) = &k.rate {
+        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both);
+    }
+    let own = [
+        (flow.reads(), Ceiling::Bus, &k.bus_rate),
+        (flow.reads(), Ceiling::Read, &k.read_rate),
+        (flow.writes(), Ceiling::Write, &k.write_rate),
+    ];
+    for (does, ceiling, rate) in own {
+        if let (true, Some(rate)) = (does, rate) {
+            add(Key::Engine(part, ceiling), rate.at(corner).bytes(), 1.0);
+        }
+    }
+    let starts = [
+        (flow.reads(), Ceiling::ReadInterval, &k.read_interval),
+        (flow.writes(), Ceiling::WriteInterval, &k.write_interval),
+    ];
+    for (does, ceiling, time) in starts {
+        if let (true, Some(time)) = (does, time) {
+            add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size);
+        }
+    }
+    if flow.writes() && k.write_gap.at(corner).seconds() > 0.0 {
+        add(Key::Engine(part, Ceiling::WriteGap), 1.0, writing(plan, corner, flow) * 1e-9 / size);
+    }
+}
