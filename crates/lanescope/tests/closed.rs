@@ -1,16 +1,8 @@
-//! Closed loads, engines and tags: hand-worked cases, and one flow alone in random systems, where both methods must say the same.
+//! Closed loads, engines and tags: hand-worked cases, in which both methods must say the same.
 
 mod common;
 
-use common::choices::{Choices, runner};
-use common::{flow, plan, run, simulate, simulate_by, simulated, within};
-use lanescope::estimate::estimate;
-use lanescope::units::Time;
-use proptest::collection::vec;
-use proptest::prelude::any;
-use proptest::test_runner::{Config, TestCaseError};
-use std::cell::Cell;
-use std::fmt::Write;
+use common::{flow, run, simulate, simulated, within};
 
 const ALTERNATE: &str = include_str!("cases/alternate-closed.toml");
 const ENGINES: &str = include_str!("cases/engines-of-one-tag.toml");
@@ -65,91 +57,4 @@ fn a_processor_reads_a_device_by_a_few_loads() {
     let (r, s) = (run(PROCESSOR, &sets), simulate(PROCESSOR, &sets));
     within(0.02, simulated(&s, "f").rate.mean, flow(&r, "f").share.typical);
     within(0.02, flow(&r, "f").share.typical, 64.0 / flow(&r, "f").latency.typical);
-}
-
-/// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs are those of the policy, by count: the estimate lists their timer as not
-/// modelled. No link is so narrow that a DLLP before a packet (8 B) is a hundredth of a round trip.
-fn lone(bytes: &[u8]) -> String {
-    let mut c = Choices(bytes.iter());
-    let mut text = String::from("[parts.host]\nis = \"root-complex\"\n");
-    let time = |c: &mut Choices<'_>| c.of(&["0 ns", "100 ns", "400 ns", "1 us", "3 us"]).to_owned();
-    let line = |text: &mut String, key: &str, value: String| {
-        let _ = writeln!(text, "{key} = {value}");
-    };
-    line(&mut text, "read_latency", format!("\"{}\"", time(&mut c)));
-    line(&mut text, "write_latency", format!("\"{}\"", time(&mut c)));
-    line(&mut text, "completion_size", c.of(&["\"64 B\"", "\"128 B\"", "\"256 B\""]).to_owned());
-    text += "[parts.card]\nis = \"endpoint\"\n";
-    line(&mut text, "tags", c.of(&["32", "1", "2", "3", "5", "8", "16", "64"]).to_owned());
-    line(&mut text, "engines", c.of(&["1", "1", "2", "3", "4"]).to_owned());
-    line(&mut text, "max_read_request", c.of(&["\"512 B\"", "\"128 B\"", "\"256 B\"", "\"4 KiB\""]).to_owned());
-    text += &c.maybe(|c| format!("turnaround = \"{}\"\n", time(c)));
-    let batch = c.below(3) == 1;
-    text += if batch { "turnaround_after = \"batch\"\n" } else { "" };
-    text += &c.maybe(|c| format!("bus_rate = \"{}\"\n", c.of(&["1 GB/s", "3 GB/s", "10 GB/s"])));
-    text += &c.maybe(|c| format!("latency = \"{}\"\n", time(c)));
-    let mps = c.of(&["128 B", "256 B", "512 B"]);
-    let across = c.below(2) == 1;
-    let end = if across { "sw.up" } else { "card" };
-    if across {
-        let _ = writeln!(text, "[parts.sw]\nis = \"switch\"\n[links.down]\nbetween = [\"sw.down.0\", \"card\"]");
-        let _ = writeln!(
-            text,
-            "pcie = \"{}\"\nmps = \"{mps}\"\ndllp_limit = \"1 ms\"",
-            c.of(&["gen3 x8", "gen2 x4", "gen1 x4", "gen4 x8"])
-        );
-    }
-    let speed = c.of(&["gen3 x8", "gen2 x4", "gen1 x4", "gen4 x8"]);
-    let _ = writeln!(text, "[links.slot]\nbetween = [\"host\", \"{end}\"]\npcie = \"{speed}\"\nmps = \"{mps}\"");
-    text += "dllp_limit = \"1 ms\"\n";
-    let (op, size) = (
-        c.of(&["read", "write", "alternate"]),
-        c.of(&["4 KiB", "64 B", "512 B", "1000 B", "2 KiB", "16 KiB", "64 KiB"]),
-    );
-    let _ = writeln!(text, "[flows.x]\nfrom = \"card\"\nto = \"host.memory\"\ndo = \"{op}\"\nsize = \"{size}\"");
-    if c.below(4) != 0 {
-        // A batch that is open when all that is outstanding is in it waits for the load; the estimate does not count that (see `Reads::held`).
-        let n = if batch { "1" } else { c.of(&["1", "2", "3", "4", "8", "16", "64"]) };
-        let _ = writeln!(text, "load = {{ outstanding = {n}, think = \"{}\" }}", time(&mut c));
-    }
-    text
-}
-
-/// Where one flow is alone nothing queues but for itself, and share and simulation agree; the load is in flight as Little has it (`simulate_by`'s plan
-/// through [`common::laws`]).
-#[test]
-fn a_lone_flow_gets_its_share() {
-    let (closed, seen) = (Cell::new(0), Cell::new(0));
-    let result = runner(Config { cases: 128, ..Config::default() }).run(&vec(any::<u8>(), 24..40), |bytes| {
-        let text = lone(&bytes);
-        let (Some(plan), diagnostics) = plan(&text, &[]) else {
-            return Err(TestCaseError::fail(format!("refused:\n{text}")));
-        };
-        let report = estimate(&plan, &diagnostics);
-        let told = flow(&report, "x");
-        // Long enough for a cut operation, or the pattern that they come back to, to be nothing.
-        let operations = 400.0 * plan.flows[0].size.typical.f64() * 8.0 / told.share.typical;
-        let length = Time::from_fs((operations.clamp(100e-6, 0.1) * 1e15) as u64);
-        let mut plan = plan;
-        (plan.stop.length, plan.stop.warmup) = (Some(length), Some(Time::from_fs(length.fs() / 10)));
-        let simulation = simulate_by(&plan, 1, 1 << 20);
-        common::laws::check(&plan, &simulation, &[0.0]);
-        let rate = simulated(&simulation, "x").rate.mean;
-        let (share, bound) = (told.share.typical, told.bound.typical);
-        let off = rate / share - 1.0;
-        closed.set(closed.get() + u32::from(text.contains("outstanding")));
-        seen.set(seen.get() + 1);
-        if off.abs() > 0.02 || rate > bound * 1.01 {
-            let by = &told.bound_by;
-            return Err(TestCaseError::fail(format!(
-                "{:+.2} %: {rate:.4e} of {share:.4e}, {by:?}\n{text}",
-                off * 100.0
-            )));
-        }
-        Ok(())
-    });
-    println!("{} flows, {} closed", seen.get(), closed.get());
-    if let Err(e) = result {
-        panic!("{e}");
-    }
 }
