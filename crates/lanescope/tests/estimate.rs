@@ -1,7 +1,8 @@
 //! The closed form against packets worked out by hand.
 
 mod common;
-use common::{flow, plan, run};
+use common::{flow, plan, run, within};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::need;
 use lanescope::result::Verdict;
 use lanescope::units::Rate;
@@ -270,4 +271,36 @@ size = "256 B"
         lifting.change.starts_with("parts.nic.replay_buffer=") && lifting.share > 1.9 * f.share.typical,
         "{lifting:?}"
     );
+}
+
+/// `wire pcie` and a scenario of one flow over the same link give one number, whatever the link; with both directions loaded it is never more.
+#[test]
+fn the_calculator_and_a_scenario_give_one_number() {
+    use lanescope::estimate::wire::{Question, wire};
+    for speed in ["gen1 x1", "gen2 x4", "gen3 x8", "gen4 x16", "gen5 x2", "gen6 x4"] {
+        for (payload, header) in [("64 B", "3DW"), ("256 B", "4DW"), ("512 B", "3DW"), ("300 B", "4DW")] {
+            let question = Question {
+                speed: speed.into(),
+                payload: payload.into(),
+                header: header.into(),
+                ecrc: false,
+                ack_every: "4".into(),
+                update_fc_every: "4".into(),
+                completion: "64 B".into(),
+                request: "512 B".into(),
+                ordered_sets: true,
+                both_ways: true,
+            };
+            let answer = wire(&mut Diagnostics::default(), &question).expect("a valid question");
+            let mps = if payload == "300 B" { "512 B" } else { payload };
+            let text = format!(
+                "[parts.root]\nis = \"root-complex\"\n[parts.device]\nis = \"endpoint\"\n[links.link]\n\
+                 between = [\"root\", \"device\"]\npcie = \"{speed}\"\nmps = \"{mps}\"\nack_every = 4\nupdate_fc_every = 4\n\
+                 [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{header}\"\n"
+            );
+            let share = flow(&run(&text, &[]), "up").share.typical;
+            within(1e-9, answer.write_alone, share);
+            assert!(answer.write <= answer.write_alone * (1.0 + 1e-9), "{} {}", answer.write, answer.write_alone);
+        }
+    }
 }

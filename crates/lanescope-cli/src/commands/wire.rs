@@ -190,7 +190,9 @@ fn text(w: &Answer, a: &Pcie) {
             digits(w.tlps_per_second / 1e6)
         ),
     );
-    line("writes", both(w.write));
+    let alone =
+        format!("both directions loaded, each with the other's DLLPs; {} with one flow", human_rate(w.write_alone));
+    line("writes", if a.one_way { both(w.write) } else { format!("{}, {alone}", both(w.write)) });
     line(
         "reads",
         format!("{}, requests of {}, completions of {}, nothing else", both(w.read), a.request, a.completion),

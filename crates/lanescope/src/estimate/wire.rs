@@ -61,8 +61,10 @@ pub struct Answer {
     pub tlp_bytes: u64,
     /// Write TLPs per second, one way.
     pub tlps_per_second: f64,
-    /// Payload of writes, bits per second, one way.
+    /// Payload of writes, bits per second, one way, with as many directions loaded as the question says.
     pub write: f64,
+    /// The same with this direction alone loaded, as by one flow of a scenario: the other carries nothing but the DLLPs for it.
+    pub write_alone: f64,
     /// Payload of reads with the given completion size, bits per second, one way.
     pub read: f64,
     /// Payload / bytes of TLPs and DLLPs, of writes.
@@ -152,6 +154,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let alone = Question { both_ways: false, ..q.clone() };
     let read =
         run(diagnostics, scenario(&alone, Bytes(4096), mps(payload), true).replace("do = \"write\"", "do = \"read\""))?;
+    let write_alone = run(diagnostics, scenario(&alone, payload, mps(payload), true))?;
     let up = report.links.get(1)?.clone();
     let share = |r: &Report| r.flows.first().map_or(0.0, |f| f.share.typical);
     let efficiency = |l: &LinkReport| {
@@ -181,6 +184,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         tlp_bytes: bytes,
         tlps_per_second: up.tlps,
         write: share(&report),
+        write_alone: share(&write_alone),
         read: share(&read),
         efficiency: efficiency(&up),
         ack_limit_symbols: (pcie::PayloadSize::new(payload).is_some() && limit > 0).then_some(limit),
