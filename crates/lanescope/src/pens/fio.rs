@@ -1,8 +1,9 @@
 //! Results of fio's jobs in fio's own form: its JSON, and a text for a person.
 //!
 //! Every key of a real file of 3.33 is there, in its type. What a simulated host does not have (context switches, page faults, merges by a scheduler) is 0, as fio prints it
-//! for an engine that lacks it. An I/O's time is from the call of its worker to its return: `lat`, and `clat` too, since submission is part of it and is not counted apart
-//! (`slat` is empty). The counted time is one sample. As in fio, I/Os a second are those that ended in it; latencies are of those that began in it too.
+//! for an engine that lacks it. `lat` is from the moment at which a job wants an I/O, `slat` what of it passes before its thread's processor turns to it, and `clat` the
+//! rest, from the call to its return, with the time of the call itself. So I/Os a second times the mean `lat` are the I/Os outstanding, which the depths show. The counted
+//! time is one sample. As in fio, I/Os a second are those that ended in it; latencies are of those that began in it too.
 
 use super::Paint;
 use super::ios::{Ios, done_by};
@@ -27,7 +28,10 @@ struct Sum {
     time: f64,
     /// I/Os a second and bytes a second.
     rates: [Ios; 2],
+    /// From the call, before it, and both together.
     times: [Times; 2],
+    waits: [Times; 2],
+    whole: [Times; 2],
     latencies: [BTreeMap<u64, u64>; 2],
     /// Time of workers' processors, and I/Os outstanding as each thread saw them, weighted by its I/Os.
     busy: f64,
@@ -47,17 +51,21 @@ impl Sum {
             *sum = sum.plus(of);
         }
         for counts in &seen.counts {
-            for (sum, of) in self.times.iter_mut().zip([&counts.reads, &counts.writes]) {
-                *sum = sum.plus(&of.times);
+            for (side, of) in [&counts.reads, &counts.writes].into_iter().enumerate() {
+                self.times[side] = self.times[side].plus(&of.times);
+                self.waits[side] = self.waits[side].plus(&of.waits);
+                self.whole[side] = self.whole[side].plus(&of.whole);
             }
         }
         for (sum, of) in self.latencies.iter_mut().zip(&ios.latencies) {
             of.0.iter().for_each(|(edge, n)| *sum.entry(*edge).or_default() += n);
         }
-        // By Little's law; fio counts at each submission.
-        let both = rates[0].plus(&rates[1]);
-        let outstanding = (both.per_second * both.latency).round().clamp(1.0, 1e9) as u64;
-        self.depths[outstanding.ilog2().min(6) as usize] += both.per_second;
+        // By Little's law, with those that wait for the processor; fio counts at each submission.
+        let per_second = rates[0].per_second + rates[1].per_second;
+        let sides = seen.counts.iter().flat_map(|c| [&c.reads.whole, &c.writes.whole]);
+        let whole = sides.fold(Times::default(), |sum, of| sum.plus(of));
+        let outstanding = (per_second * whole.mean()).round().clamp(1.0, 1e9) as u64;
+        self.depths[outstanding.ilog2().min(6) as usize] += per_second;
     }
 
     fn per_second(&self) -> f64 {
@@ -174,15 +182,17 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
         // A bin's edge may lie behind all that is in it.
         found.map_or(0, |b| b.0).min((times.max * 1e9).round() as u64)
     };
-    let n = times.count as f64;
-    let variance = if times.count > 1 { (times.squares - times.sum * times.sum / n) / (n - 1.0) } else { 0.0 };
-    let lat = Lat {
-        count: times.count,
-        min: (times.min * 1e9).round() as u64,
-        max: (times.max * 1e9).round() as u64,
-        mean: times.mean() * 1e9,
-        deviation: variance.max(0.0).sqrt() * 1e9,
-        ..Lat::default()
+    let lat = |times: &Times| {
+        let n = times.count as f64;
+        let variance = if times.count > 1 { (times.squares - times.sum * times.sum / n) / (n - 1.0) } else { 0.0 };
+        Lat {
+            count: times.count,
+            min: (times.min * 1e9).round() as u64,
+            max: (times.max * 1e9).round() as u64,
+            mean: times.mean() * 1e9,
+            deviation: variance.max(0.0).sqrt() * 1e9,
+            ..Lat::default()
+        }
     };
     let mut percentiles: Vec<(f64, u64)> = list.iter().map(|p| (*p, percentile(*p))).collect();
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -193,9 +203,9 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
         per_second,
         runtime: (sum.time * 1e3).round() as u64,
         ios: ios as u64,
-        slat: Lat::default(),
-        clat: Lat { percentiles, bins, ..lat.clone() },
-        lat,
+        slat: if sum.waits[side].max > 0.0 { lat(&sum.waits[side]) } else { Lat::default() },
+        clat: Lat { percentiles, bins, ..lat(times) },
+        lat: lat(&sum.whole[side]),
         rates: [kib, kib, kib, 0.0],
         ios_rates: [per_second, per_second, per_second, 0.0],
         samples: 1,
@@ -456,7 +466,12 @@ mod tests {
             max: each,
         };
         let counts = |n: u64, each: f64| IoCounts {
-            reads: crate::result::IoSide { bytes: n * 4096, times: times(n, each) },
+            reads: crate::result::IoSide {
+                bytes: n * 4096,
+                times: times(n, each),
+                whole: times(n, each),
+                ..Default::default()
+            },
             ..IoCounts::default()
         };
         let ios = |n: u64, each: f64, busy: f64| SimulatedIos {

@@ -134,7 +134,12 @@ pub struct Sums {
 
 impl Sums {
     fn add(&mut self, c: &IoCounts) {
-        let side = |a: &IoSide, b: &IoSide| IoSide { bytes: a.bytes + b.bytes, times: a.times.plus(&b.times) };
+        let side = |a: &IoSide, b: &IoSide| IoSide {
+            bytes: a.bytes + b.bytes,
+            times: a.times.plus(&b.times),
+            waits: a.waits.plus(&b.waits),
+            whole: a.whole.plus(&b.whole),
+        };
         self.reads = side(&self.reads, &c.reads);
         self.writes = side(&self.writes, &c.writes);
         self.transactions = self.transactions.plus(&c.transactions);

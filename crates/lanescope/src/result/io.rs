@@ -31,8 +31,14 @@ pub struct Times {
 pub struct IoSide {
     /// Bytes of those that are done.
     pub bytes: u64,
-    /// From the call of the worker to its return.
+    /// From the call of the worker to its return: Iometer's response time, fio's `clat`.
     pub times: Times,
+    /// Before the call: what they waited for the worker's processor, from the moment at which the program wanted them. fio's `slat`.
+    #[serde(default)]
+    pub waits: Times,
+    /// Both together, fio's `lat`: I/Os a second times its mean are the I/Os outstanding (Little's law).
+    #[serde(default)]
+    pub whole: Times,
 }
 
 /// What one worker did at one target.

@@ -376,7 +376,7 @@ pub struct SimulatedFlow {
 
 /// The stages of an I/O, from its worker to its target and back; they add up to its latency.
 pub const STAGES: [&str; 6] = [
-    "host, issuing",
+    "host, waiting for its processor and issuing",
     "adapter, fetching and processing the command",
     "waiting for the target, to the first data",
     "data, to the last byte in its place",

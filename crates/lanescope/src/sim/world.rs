@@ -12,7 +12,6 @@ use super::{bus, cluster, ethernet, knots, storage};
 use crate::plan::{Plan, Way};
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
-use std::borrow::Cow;
 
 /// What the kernel runs.
 #[derive(Clone, Debug)]
@@ -199,26 +198,12 @@ impl Sides {
         pcie.chain(ethernet).chain(self.storage.prints()).chain(buses).chain(self.cluster.prints())
     }
 
-    /// Latencies of operations, ps, of a table of flows: added up where reads and writes stand by themselves.
-    pub(super) fn latencies(&self, group: usize) -> Cow<'_, Histogram<u64>> {
+    /// Latencies of operations, ps, of a table of flows.
+    pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
         let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
-        let before = pcie.len() + ethernet.len();
-        if let Some([reads, writes]) = group.checked_sub(before).and_then(|g| self.storage.latencies().get(g)) {
-            return match (reads.is_empty(), writes.is_empty()) {
-                (_, true) => Cow::Borrowed(reads),
-                (true, _) => Cow::Borrowed(writes),
-                _ => {
-                    let mut both = reads.clone();
-                    // Of one make, and growing.
-                    let _ = both.add(writes);
-                    Cow::Owned(both)
-                }
-            };
-        }
         let behind = self.bus.latencies().iter().chain(self.cluster.latencies());
-        let group = if group < before { group } else { group - self.storage.latencies().len() };
-        let mut all = pcie.iter().chain(ethernet).chain(behind);
-        Cow::Borrowed(all.nth(group).unwrap_or_else(|| unreachable!("every table has its histogram")))
+        let mut all = pcie.iter().chain(ethernet).chain(self.storage.whole()).chain(behind);
+        all.nth(group).unwrap_or_else(|| unreachable!("every table has its histogram"))
     }
 
     /// The same from leaving the application, of a table of Ethernet's.

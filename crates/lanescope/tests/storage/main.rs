@@ -81,7 +81,7 @@ fn fs(seconds: f64) -> u64 {
 fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f64), outstanding: f64, silent: f64) {
     let seen = &times.seen;
     common::within(1e-12, seen.time, window);
-    let (mut ios, mut sum, mut ways) = (0, 0.0, [0; 2]);
+    let (mut ios, mut sum, mut whole, mut ways) = (0, 0.0, 0.0, [0; 2]);
     for c in &seen.counts {
         assert_eq!(c.bins.iter().sum::<u64>(), c.ios(), "{c:?}");
         assert!(c.transactions.count <= c.ios(), "{c:?}");
@@ -93,7 +93,10 @@ fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f
             );
             assert!(side.bytes >= t.count && t.squares <= t.max * t.sum * (1.0 + 1e-9), "{c:?}");
             assert!(t.squares >= t.sum * t.mean() * (1.0 - 1e-6) - 1e-18 * t.count as f64, "{c:?}");
-            (ios, sum) = (ios + t.count, sum + t.sum);
+            (ios, sum, whole) = (ios + t.count, sum + t.sum, whole + side.whole.sum);
+            // What it waits for the processor, and the rest: the two parts of its time.
+            assert_eq!((side.waits.count, side.whole.count), (t.count, t.count));
+            common::within(1e-9, side.whole.sum, side.waits.sum + t.sum);
             ways[way] += t.count;
         }
         assert!(seen.busy_of(c.worker) <= seen.time * (1.0 + 1e-9), "{seen:?}");
@@ -112,7 +115,8 @@ fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f
     assert!(out <= outstanding * (1.0 + 1e-9), "{out} of {outstanding}");
     if flow.operations >= 32 && 20.0 * flow.max < window {
         let edge = 2.0 * outstanding * (flow.max + silent) / window;
-        assert!(out >= flow.in_flight - edge - 1e-9, "{out} out by the counts, {} in flight", flow.in_flight);
+        let out = whole / window;
+        assert!((out - flow.in_flight).abs() <= edge + 1e-9, "{out} out by the counts, {} in flight", flow.in_flight);
     }
 }
 
@@ -145,6 +149,15 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         let times = flow.ios.as_ref().expect("a flow of I/Os");
         let outstanding: f64 = members.iter().map(|m| plan.storage.flows[*m].outstanding.typical.get() as f64).sum();
         assert!(flow.in_flight <= outstanding * (1.0 + 1e-9), "{}: {} in flight", flow.name, flow.in_flight);
+        // A program that neither pauses nor keeps to a rate wants the next I/O when one is done: every place belongs to an I/O at every moment.
+        let closed = members.iter().map(|m| &plan.storage.flows[*m]).all(|f| {
+            let pauses = f.lines.iter().any(|l| l.delay.fs() > 0);
+            let connects = plan.storage.pair(f).is_some_and(|p| p.connections.is_some());
+            f.rate.is_none() && !pauses && !connects
+        });
+        if closed {
+            common::within(1e-9, flow.in_flight, outstanding);
+        }
         if flow.operations >= 32 && 20.0 * flow.max < s.window {
             // The two sides count what is in flight at the window's ends differently.
             let edge = 2.0 * outstanding * (flow.max + silent(i)) / s.window;

@@ -32,7 +32,7 @@ fn example() -> (Setup, IometerTest, IoSeen) {
     let test = IometerTest { test: Test { title: "t".into(), text: String::new() }, spec: 0, workers };
     let times = |count, mean: f64, max| Times { count, sum: mean * count as f64, squares: 0.0, min: 0.0, max };
     let counts = |flow: &str, worker, target: &str, reads: u64, writes: u64| {
-        let side = |n: u64, mean, max| IoSide { bytes: n * 1_000_000, times: times(n, mean, max) };
+        let side = |n: u64, mean, max| IoSide { bytes: n * 1_000_000, times: times(n, mean, max), ..IoSide::default() };
         let mut bins = [0; 21];
         bins[4] = reads + writes;
         IoCounts {

@@ -110,8 +110,7 @@ impl Fabric {
     pub(super) fn submitted(&mut self, io: u32, now: u64) {
         let Io { flow, marks, .. } = &mut self.ios.all[io as usize];
         marks[1] = now;
-        let f = &mut self.flows[*flow as usize];
-        f.tally.start(marks[0]);
+        let f = &self.flows[*flow as usize];
         match f.volume {
             Volume::Station(talk) => self.speak(talk, io, now),
             Volume::Target(_) | Volume::Array(_) => self.dma(Job::Command { io }, now),

@@ -60,6 +60,9 @@ pub(in crate::sim) struct Counts {
     /// Reads, writes.
     bytes: [u64; 2],
     times: [Sums; 2],
+    /// Before the call, for the worker's processor; and from the moment at which the program wanted them.
+    waits: [Sums; 2],
+    whole: [Sums; 2],
     pub(in crate::sim) transactions: Sums,
     pub(in crate::sim) connections: Sums,
     bins: [u64; 21],
@@ -70,16 +73,33 @@ pub(in crate::sim) struct Counts {
 impl Counts {
     pub(in crate::sim) const fn new() -> Counts {
         const NONE: Sums = Sums { count: 0, sum: 0, squares: 0, min: 0, max: 0, recent: 0 };
-        Counts { bytes: [0; 2], times: [NONE; 2], transactions: NONE, connections: NONE, bins: [0; 21], moved: 0 }
+        Counts {
+            bytes: [0; 2],
+            times: [NONE; 2],
+            waits: [NONE; 2],
+            whole: [NONE; 2],
+            transactions: NONE,
+            connections: NONE,
+            bins: [0; 21],
+            moved: 0,
+        }
     }
 
-    /// An I/O is done after so long.
+    /// An I/O is done: when the program wanted it, when its worker's processor turned to it, and now.
     #[inline]
-    pub(in crate::sim) fn add(&mut self, read: bool, bytes: u64, fs: u64, edges: &Edges) {
+    pub(in crate::sim) fn add(
+        &mut self,
+        read: bool,
+        bytes: u64,
+        (wanted, called, now): (u64, u64, u64),
+        edges: &Edges,
+    ) {
         let way = usize::from(!read);
         self.bytes[way] += bytes;
-        self.times[way].add(fs);
-        self.bins[edges.bin(fs)] += 1;
+        self.times[way].add(now - called);
+        self.waits[way].add(called - wanted);
+        self.whole[way].add(now - wanted);
+        self.bins[edges.bin(now - called)] += 1;
     }
 
     /// What came since `before`, which is then now.
@@ -88,6 +108,8 @@ impl Counts {
         for way in 0..2 {
             latest.bytes[way] -= before.bytes[way];
             latest.times[way] = self.times[way].update(&mut before.times[way]);
+            latest.waits[way] = self.waits[way].update(&mut before.waits[way]);
+            latest.whole[way] = self.whole[way].update(&mut before.whole[way]);
         }
         latest.transactions = self.transactions.update(&mut before.transactions);
         latest.connections = self.connections.update(&mut before.connections);
@@ -99,7 +121,12 @@ impl Counts {
 
     /// As results have them: of this flow, worker and target.
     pub(in crate::sim) fn told(&self, flow: &str, worker: u32, target: &str) -> IoCounts {
-        let side = |way: usize| IoSide { bytes: self.bytes[way], times: self.times[way].times() };
+        let side = |way: usize| IoSide {
+            bytes: self.bytes[way],
+            times: self.times[way].times(),
+            waits: self.waits[way].times(),
+            whole: self.whole[way].times(),
+        };
         IoCounts {
             flow: flow.to_owned(),
             worker,
@@ -169,9 +196,9 @@ mod tests {
     #[test]
     fn sums_by_hand() {
         let (mut c, edges) = (Counts::new(), Edges::new());
-        c.add(true, 4096, 3000 * US, &edges);
-        c.add(true, 512, 1000 * US, &edges);
-        c.add(false, 100, 40 * US, &edges);
+        c.add(true, 4096, (0, 0, 3000 * US), &edges);
+        c.add(true, 512, (0, 0, 1000 * US), &edges);
+        c.add(false, 100, (0, 0, 40 * US), &edges);
         let told = c.told("io", 0, "disk");
         let t = told.reads.times;
         assert_eq!((told.reads.bytes, t.count, t.sum, t.min, t.max), (4608, 2, 4e-3, 1e-3, 3e-3));
@@ -186,10 +213,10 @@ mod tests {
     #[test]
     fn an_update_has_what_came_since_the_last_one() {
         let (mut c, mut before, edges) = (Counts::new(), Counts::new(), Edges::new());
-        c.add(true, 4096, 3000 * US, &edges);
+        c.add(true, 4096, (0, 0, 3000 * US), &edges);
         assert_eq!(c.update(&mut before).told("io", 0, "disk"), c.told("io", 0, "disk"));
-        c.add(true, 512, 1000 * US, &edges);
-        c.add(true, 512, 2000 * US, &edges);
+        c.add(true, 512, (0, 0, 1000 * US), &edges);
+        c.add(true, 512, (0, 0, 2000 * US), &edges);
         let latest = c.update(&mut before).told("io", 0, "disk");
         assert_eq!((latest.reads.bytes, latest.reads.times.count, latest.bins.iter().sum::<u64>()), (1024, 2, 2));
         assert!((latest.reads.times.max - 2e-3).abs() < 1e-15 && (latest.reads.times.mean() - 1.5e-3).abs() < 1e-15);

@@ -140,11 +140,13 @@ struct Io {
     reply: u64,
     /// When its transaction began: of a reply, when its request did.
     began: u64,
+    /// When its worker's processor turned to it: what instruments see as the call.
+    called: u64,
     /// Bytes that are not where they belong.
     left: u64,
     /// Commands of it that are not done.
     tasks: u32,
-    /// Moments: begun, at the adapter, sent on, first data moved, last data moved, status in host memory.
+    /// Moments: wanted by the program, at the adapter, sent on, first data moved, last data moved, status in host memory.
     marks: [u64; 6],
 }
 
@@ -249,8 +251,10 @@ pub(super) struct Fabric {
     /// Pairs of stations, and what those are to be told.
     talks: Vec<Talk>,
     told: Vec<(NodeId, Told)>,
-    /// By table of flows: of reads, and of writes.
+    /// By table of flows, from the call of the worker: of reads, and of writes.
     latencies: Vec<[Histogram<u64>; 2]>,
+    /// By table of flows, from the moment at which the program wanted them.
+    whole: Vec<Histogram<u64>>,
     /// Since when I/Os are counted for instruments: those that begin then or later.
     counting: u64,
     edges: Edges,
@@ -341,6 +345,7 @@ impl Fabric {
             talks: Vec::new(),
             told: Vec::new(),
             latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
+            whole: groups.iter().map(|_| tally::histogram()).collect(),
             counting: 0,
             edges: Edges::new(),
             asked: Vec::new(),
@@ -458,9 +463,14 @@ impl Fabric {
         self.flows.iter().map(|f| (f.print, f.tally.done))
     }
 
-    /// Of each table of flows: latencies of its reads and of its writes, ps.
+    /// Of each table of flows: latencies of its reads and of its writes as instruments see them, from the call, ps.
     pub(super) fn latencies(&self) -> &[[Histogram<u64>; 2]] {
         &self.latencies
+    }
+
+    /// Of each table of flows: latencies from the moment at which the program wanted them, ps.
+    pub(super) fn whole(&self) -> &[Histogram<u64>] {
+        &self.whole
     }
 
     /// What instruments count of a flow, since [`Fabric::forget`].
@@ -496,7 +506,7 @@ impl Fabric {
 
     /// Distributions, and what instruments count, are of I/Os that begin at a moment or later.
     pub(super) fn forget(&mut self, now: u64) {
-        self.latencies.iter_mut().flatten().for_each(|h| h.reset());
+        self.latencies.iter_mut().flatten().chain(&mut self.whole).for_each(|h| h.reset());
         self.flows.iter_mut().for_each(|f| f.counts = Counts::new());
         self.counting = now;
     }

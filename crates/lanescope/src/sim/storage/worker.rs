@@ -194,7 +194,8 @@ impl Fabric {
         }
     }
 
-    /// A worker issues an I/O as soon as its processor is free: its direction, its size, and that of the reply to follow. A reply knows when its request began.
+    /// A program wants an I/O, which its worker issues as soon as its processor is free: its direction, its size, and that of the reply to follow. A reply
+    /// knows when its request began.
     pub(super) fn issue(
         &mut self,
         flow: u32,
@@ -206,9 +207,11 @@ impl Fabric {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
         let at = self.workers[f.worker as usize].work(f.submit, now);
-        let marks = [at - f.submit; 6];
-        let began = request.unwrap_or(marks[0]);
-        let io = self.ios.add(Io { flow, line, read, offset, size, reply, began, left: size, tasks: 0, marks });
+        // It is outstanding from now on, also while it waits for the processor.
+        f.tally.start(now);
+        let (called, marks) = (at - f.submit, [now; 6]);
+        let began = request.unwrap_or(called);
+        let io = self.ios.add(Io { flow, line, read, offset, size, reply, began, called, left: size, tasks: 0, marks });
         self.plan_at(at, Event::Submitted(io));
     }
 
@@ -238,9 +241,10 @@ impl Fabric {
         f.tally.finish(born, now);
         f.print = tally::print(f.print, born, now);
         f.stages.add(&io.marks, now);
-        if born >= self.counting {
-            f.counts.add(io.read, io.size, now - born, &self.edges);
-            let _ = self.latencies[f.group as usize][usize::from(!io.read)].record((now - born) / 1000);
+        if io.called >= self.counting {
+            f.counts.add(io.read, io.size, (born, io.called, now), &self.edges);
+            let _ = self.latencies[f.group as usize][usize::from(!io.read)].record((now - io.called) / 1000);
+            let _ = self.whole[f.group as usize].record((now - born) / 1000);
         }
         if io.reply == 0 && io.began >= self.counting {
             f.counts.transactions.add(now - io.began);
