@@ -8,7 +8,7 @@ use super::{bound, held_against, others, typically_bound};
 use crate::plan::bus::{BusFlow, Buses, Manner};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, Total, Verdict};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Note, Ranged, Total, Verdict};
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::{Corner, Shape};
 use crate::units::human_time;
@@ -199,11 +199,13 @@ fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
     let m = buses.manner(flow.device, corner);
     let size = flow.size.typical.0;
     let bus = buses.devices[flow.device as usize].bus;
-    // Others that may want the bus while it is used: other devices, and the bridge with data.
-    let on_it = || buses.flows.iter().filter(|f| !f.is_fed() && buses.devices[f.device as usize].bus == bus);
+    // Others that may want the bus while it is used: other devices, adapters among them, and the bridge with data.
+    let on_it = || buses.flows.iter().filter(|f| buses.devices[f.device as usize].bus == bus);
     let devices = on_it().any(|f| f.device != flow.device);
-    let bridge = m.speed.is_x() && on_it().any(|f| f.reads());
-    let writes = on_it().any(|f| f.writes());
+    // An adapter's own DMA is in what others see of it, not in what it sees itself: it reads and writes in turn.
+    let other = |f: &&BusFlow| !f.is_fed() || f.device != flow.device;
+    let bridge = m.speed.is_x() && on_it().filter(other).any(|f| f.reads());
+    let writes = on_it().filter(other).any(|f| f.writes());
     let costs = |share: bool| {
         let mut cost = Cost::default();
         if flow.writes() {
@@ -288,23 +290,20 @@ pub(super) fn programmed(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -
     (m.speed.arbitration() as f64 + busy(p)) / m.speed.hertz()
 }
 
-/// Unloaded time of one transfer of so many bytes by a flow's device, seconds.
-pub(super) fn alone(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
-    let f = &buses.flows[flow as usize];
-    let m = buses.manner(f.device, corner);
-    let cost = if f.reads() { read(&m, bytes, false, true) } else { write(&m, bytes, false) };
-    cost.alone / m.speed.hertz()
-}
-
 /// Everything at one corner.
 struct Outcome {
+    /// Of the buses' own flows, of which there are so many, and behind them of what other sides want.
     asked: Vec<Asked>,
+    own: usize,
     resources: Vec<Resource<Key>>,
     shares: Vec<Share>,
 }
 
-fn outcome(buses: &Buses, corner: Corner) -> Outcome {
-    let flows: Vec<&BusFlow> = buses.flows.iter().take_while(|f| !f.is_fed()).collect();
+/// `moved` is what other sides want of the buses: flows, and bytes per second.
+fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
+    let own = buses.flows.iter().take_while(|f| !f.is_fed()).count();
+    let flows: Vec<&BusFlow> =
+        buses.flows[..own].iter().chain(moved.iter().map(|(f, _)| &buses.flows[*f as usize])).collect();
     let asked: Vec<Asked> = flows.iter().map(|f| asked(buses, f, corner)).collect();
     let mut resources: Vec<Resource<Key>> = Vec::new();
     let mut put = |key: Key, capacity: f64, used: Use| match resources.iter_mut().find(|r| r.key == key) {
@@ -356,35 +355,93 @@ fn outcome(buses: &Buses, corner: Corner) -> Outcome {
             Program::Open { rate, .. } => rate.bytes(),
             _ => f64::INFINITY,
         })
+        .take(own)
+        .chain(moved.iter().map(|(_, rate)| *rate))
         .collect();
     // Masters take turns: devices with what they write, and the bridge with what all of them read by splits.
     let master = |flow: usize| match asked[flow].manner.speed.is_x() && flows[flow].op.typical == Do::Read {
         true => vec![u64::MAX],
         false => vec![flows[flow].device as u64],
     };
-    let shares = shares(&resources, &caps, |flow, _| master(flow));
-    Outcome { asked, resources, shares }
+    let mut shares = shares(&resources, &caps, |flow, _| master(flow));
+    // What other sides want they have been given: where the division has not settled to the last clock, the bus's own flows make do with the rest.
+    for r in resources.iter().filter(|r| matches!(r.key, Key::Clocks(_))) {
+        let of = |u: &&Use| u.flow < own;
+        let (mine, others): (Vec<&Use>, Vec<&Use>) = r.uses.iter().partition(of);
+        let taken: f64 = others.iter().map(|u| u.whole() * moved[u.flow - own].1).sum();
+        let wanted: f64 = mine.iter().map(|u| u.whole() * shares[u.flow].rate).sum();
+        if wanted > 0.0 && taken + wanted > r.capacity {
+            let part = (r.capacity - taken).max(0.0) / wanted;
+            mine.iter().for_each(|u| shares[u.flow].rate *= part);
+        }
+    }
+    Outcome { asked, own, resources, shares }
 }
 
-/// What the shares take of clocks, engines and reads outstanding.
-pub(super) fn loads(plan: &Plan, corner: Corner) -> Vec<super::Load> {
-    let o = outcome(&plan.buses, corner);
+/// What the shares take of clocks, engines and reads outstanding, with what other sides move.
+pub(super) fn loads(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<super::Load> {
+    let o = outcome(&plan.buses, corner, moved);
     super::loads_of(&o.resources, &o.shares)
 }
 
-/// Answers the buses' side of a plan; `moved` is what other sides ask for: flows and their bytes per second.
-pub(super) fn answer(plan: &Plan, moved: &[(u32, f64)]) -> Answer {
+/// What the simulation sees on a bus and the estimate does not, by its mechanism.
+pub(super) fn notes(plan: &Plan) -> Vec<Note> {
+    let buses = &*plan.buses;
+    let mut notes = Vec::new();
+    for (i, bus) in buses.buses.iter().enumerate() {
+        let on_it = || buses.flows.iter().filter(|f| !f.is_fed() && buses.devices[f.device as usize].bus == i as u32);
+        let several = on_it().count() > 1 || on_it().any(|f| f.reads() && f.writes());
+        if !several {
+            continue;
+        }
+        let (mechanism, text) = if bus.speed.typical.is_x() {
+            (
+                "burst-cutting",
+                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at that moment it is not",
+            )
+        } else if on_it().any(|f| f.reads()) {
+            (
+                "retries",
+                "a delayed read is taken to be asked for once in vain; while others hold the bus it is asked for more often, or its data wait",
+            )
+        } else {
+            (
+                "burst-cutting",
+                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at that moment it is not",
+            )
+        };
+        notes.push(Note { element: format!("links.{}", bus.name), mechanism: mechanism.into(), text: text.into() });
+    }
+    notes
+}
+
+/// Of what other sides want of the buses, the part that each gets beside the flows there, and the bus that it is on.
+pub(super) fn beside(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<(f64, u32)> {
+    let buses = &*plan.buses;
+    let outcome = outcome(buses, corner, moved);
+    (moved.iter().zip(&outcome.shares[outcome.own..]))
+        .map(|((flow, rate), got)| {
+            let part = if *rate > 0.0 { (got.rate / rate).min(1.0) } else { 1.0 };
+            (part, buses.devices[buses.flows[*flow as usize].device as usize].bus)
+        })
+        .collect()
+}
+
+/// Answers the buses' side of a plan; `moved` is what other sides ask for at each corner: flows and their bytes per second.
+pub(super) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Answer {
     let buses = &*plan.buses;
     if buses.is_empty() {
         return Answer { flows: Vec::new(), total: None, links: Vec::new() };
     }
-    let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(buses, c));
+    let slower = outcome(buses, Corner::Slower, moved[0]);
+    let typical = outcome(buses, Corner::Typical, moved[1]);
+    let faster = outcome(buses, Corner::Faster, moved[2]);
     let outcomes = [&slower, &typical, &faster];
     let groups = buses.groups();
     Answer {
         flows: groups.iter().map(|members| flow(buses, members, outcomes)).collect(),
         total: total(buses, outcomes),
-        links: (0..buses.buses.len()).map(|b| link(buses, b as u32, outcomes, moved)).collect(),
+        links: (0..buses.buses.len()).map(|b| link(buses, b as u32, outcomes, moved[1])).collect(),
     }
 }
 
@@ -449,7 +506,7 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
 }
 
 fn total(buses: &Buses, outcomes: [&Outcome; 3]) -> Option<Total> {
-    let members: Vec<usize> = (0..outcomes[1].asked.len()).collect();
+    let members: Vec<usize> = (0..outcomes[1].own).collect();
     if members.is_empty() {
         return None;
     }
@@ -503,7 +560,7 @@ fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3], moved: &[(u32, f64)]
     let typical = outcomes[1];
     let bits = speed.per_clock() as f64 * 8.0;
     let on_it = |i: &usize| buses.devices[buses.flows[*i].device as usize].bus == index;
-    let members: Vec<usize> = (0..typical.asked.len()).filter(on_it).collect();
+    let members: Vec<usize> = (0..typical.own).filter(on_it).collect();
     let ways = |i: usize| if buses.flows[i].op.typical == Do::Alternate { 16.0 } else { 8.0 };
     let mut ledger = Ledger { raw: speed.peak().bits(), ..Ledger::default() };
     let mut transactions = 0.0;

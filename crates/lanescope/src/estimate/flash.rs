@@ -45,9 +45,9 @@ fn per_byte(link: &Serial) -> f64 {
 }
 
 /// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from its first data on the link until its
-/// status may go.
-pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, kind: Kind) -> f64 {
-    let wire = per_byte(link);
+/// status may go; `pace`: seconds that something else on the way takes for a byte, at least. The mean over where it may begin in a page, or the least.
+pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
+    let wire = per_byte(link).max(pace);
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
     let page = k.page.typical.f64();
     if !kind.read {
@@ -73,22 +73,21 @@ pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, kind: Kind) -> f64 {
     let common = gcd(kind.step.max(1), whole);
     let n = (whole / common).clamp(1, PLACES);
     let place = |i: u64| (whole / common * i / n) * common;
-    let sum: f64 = (0..n)
-        .map(|i| {
-            let (mut at, end) = (place(i), place(i) + size);
-            let (mut sent, mut most, mut moved) = (0.0_f64, 0.0_f64, 0.0);
-            while at < end {
-                let part = (end.min(at / whole * whole + whole) - at) as f64;
-                most = most.max(part);
-                moved += part;
-                let there = sense + (most / channel).max(moved / channel / channels);
-                sent = sent.max(there) + part * wire;
-                at += part as u64;
-            }
-            sent
-        })
-        .sum();
-    (sum / n as f64).max(own)
+    let mut each = (0..n).map(|i| {
+        let (mut at, end) = (place(i), place(i) + size);
+        let (mut sent, mut most, mut moved) = (0.0_f64, 0.0_f64, 0.0);
+        while at < end {
+            let part = (end.min(at / whole * whole + whole) - at) as f64;
+            most = most.max(part);
+            moved += part;
+            let there = sense + (most / channel).max(moved / channel / channels);
+            sent = sent.max(there) + part * wire;
+            at += part as u64;
+        }
+        sent
+    });
+    let time = if least { each.fold(f64::INFINITY, f64::min) } else { each.by_ref().sum::<f64>() / n as f64 };
+    time.max(own)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {
@@ -107,11 +106,8 @@ pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, 
         if each <= 1.0 {
             return alone;
         }
-        if each / 2.0 >= most {
-            // Every program is full: the stripes themselves say what that is.
-            return alone;
-        }
-        let together = (each / 2.0).max(1.0);
+        // Half of those that wait, as far as a program holds them: then every program is full, and what waits longer waits for the next.
+        let together = (each / 2.0).clamp(1.0, most.max(1.0));
         let one = kind.bytes / count / k.stripe_rate.at(corner).bytes();
         let time = k.program_time.at(corner).seconds() + together * one;
         return alone.max(each / together * time);

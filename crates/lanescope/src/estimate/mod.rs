@@ -4,6 +4,7 @@
 //! filling of the same resources by their arbitration trees (`fill`). Both are functions of what a payload byte costs everywhere
 //! (`resources`), evaluated at the typical values and at the two corners of the ranges.
 
+mod array;
 mod bus;
 mod cluster;
 mod fill;
@@ -17,6 +18,7 @@ mod requester;
 mod resources;
 mod storage;
 mod transact;
+mod unloaded;
 pub mod wire;
 
 pub use lift::{Need, Step, need};
@@ -42,7 +44,6 @@ use std::collections::BTreeMap;
 
 /// Everything at one corner.
 struct Outcome {
-    corner: Corner,
     wires: Wires,
     resources: Vec<Resource<Key>>,
     /// Where flows stand behind one another.
@@ -52,14 +53,14 @@ struct Outcome {
     settled: bool,
     /// What was divided among the flows by themselves; of DMA it is in the shares of I/Os.
     divided: Vec<Share>,
-    /// Of each flow of I/Os: bytes of host memory that its DMA reads, and writes, per payload byte.
-    dma: Vec<(f64, f64)>,
+    /// What each flow of I/Os comes to.
+    charged: Vec<storage::Charged>,
 }
 
 fn outcome(plan: &Plan, corner: Corner) -> Outcome {
     let wires = wires(plan, corner);
     let mut resources = resources(plan, corner, &wires);
-    let dma = storage::charge(plan, corner, &mut resources);
+    let charged = storage::charge(plan, corner, &mut resources);
     let caps: Vec<f64> = (plan.flows.iter())
         .map(|f| match f.program {
             Program::Open { rate, .. } => rate.bytes(),
@@ -70,23 +71,29 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
         .chain(plan.storage.flows.iter().map(|f| match plan.storage.pair(f).and_then(|p| p.connections) {
             // Connections and nothing in them.
             Some(0) => 0.0,
-            _ => f64::INFINITY,
+            _ => storage::wish(f),
         }))
         .collect();
     let queues = queues(plan, corner, &wires, &resources);
-    let Filled { mut shares, settled } = fill(&resources, &queues, &caps, |flow, hops| match plan.flows.get(flow) {
-        Some(f) => path(f, hops),
-        None => storage::way(plan, flow, hops),
-    });
+    let filled = |caps: &[f64]| {
+        fill(&resources, &queues, caps, |flow, hops| match plan.flows.get(flow) {
+            Some(f) => path(f, hops),
+            None => storage::way(plan, flow, hops),
+        })
+    };
+    let Filled { mut shares, mut settled } = filled(&caps);
+    if let Some(beside) = storage::beside(plan, corner, &resources, &charged, caps, &shares, filled) {
+        (shares, settled) = (beside.shares, beside.settled);
+    }
     let divided = shares.clone();
-    for (i, (flow, (read, write))) in plan.storage.flows.iter().zip(&dma).enumerate() {
+    for (i, (flow, d)) in plan.storage.flows.iter().zip(&charged).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
         let adapter = plan.storage.adapter(flow).map(|a| a.dma);
         let Some(Dma::Pcie { read: reads, write: writes }) = adapter else { continue };
-        shares[reads.0 as usize].rate += rate * read;
-        shares[writes.0 as usize].rate += rate * write;
+        shares[reads.0 as usize].rate += rate * d.read;
+        shares[writes.0 as usize].rate += rate * d.write;
     }
-    Outcome { corner, wires, resources, queues, shares, settled, divided, dma }
+    Outcome { wires, resources, queues, shares, settled, divided, charged }
 }
 
 /// How much of something with a capacity the shares take.
@@ -106,7 +113,7 @@ pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
     let o = outcome(plan, corner);
     let mut all = loads_of(&o.resources, &o.divided);
     all.extend(network::loads(plan));
-    all.extend(bus::loads(plan, corner));
+    all.extend(bus::loads(plan, corner, &storage::on_buses(plan, &o.charged, &o.shares)));
     all
 }
 
@@ -139,7 +146,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let mut ethernet = network::answer(plan);
     transact::on_links(plan, &typical, &mut ethernet.links);
-    let bus = bus::answer(plan, &storage::on_buses(plan, &typical));
+    let moved = [&slower, &typical, &faster].map(|o| storage::on_buses(plan, &o.charged, &o.shares));
+    let bus = bus::answer(plan, moved.each_ref().map(|m| &m[..]));
     let cluster = cluster::answer(plan);
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
@@ -173,7 +181,10 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
         not_modelled: not_modelled::of(plan),
-        notes: unsettled(&typical).into_iter().collect(),
+        notes: (unsettled(&typical).into_iter())
+            .chain(storage::notes(plan, &typical))
+            .chain(bus::notes(plan))
+            .collect(),
         simulation: None,
     }
 }

@@ -106,12 +106,6 @@ pub static NOT_MODELLED: &[Gap] = &[
     )
     .when(by_dcqcn),
     // Storage: shares are those of steady streams of commands.
-    Gap::always(
-        "host-adapter",
-        "queue_depth",
-        "queueing",
-        "a command is counted from its issue on, in the host or at the target",
-    ),
     Gap::always("host-adapter", "port_buffer", "credit", "shares are those of ports whose buffers never run short"),
     Gap::always(
         "host-adapter",
@@ -119,21 +113,10 @@ pub static NOT_MODELLED: &[Gap] = &[
         "cache",
         "a cache counts as filled: what goes through it is what the disks carry",
     ),
-    Gap::always(
-        "host-adapter",
-        "write_policy",
-        "cache",
-        "a cache counts as filled: what goes through it is what the disks carry",
-    ),
     Gap::always("ram-disk", "port_buffer", "credit", "shares are those of ports whose buffers never run short"),
     Gap::always("ssd", "port_buffer", "credit", "shares are those of ports whose buffers never run short"),
     Gap::always("ssd", "buffer", "cache", "a buffer counts as filled: writes go at the pace of the programs"),
-    Gap::always("disk", "cache", "cache", "a cache counts as filled, and read-ahead as far enough ahead"),
-    Gap::always("disk", "write_cache", "cache", "a cache counts as filled: writes go at the pace of the heads")
-        .when(|_, s| s.value != "false"),
     Gap::always("io", "access.align", "placement", "random places are spread evenly, whatever they are multiples of"),
-    Gap::always("io", "arrivals", "queueing", "a rate is carried or not, however it is due")
-        .when(|_, s| s.value != "even"),
     // Transactions: messages have no places on a disk.
     Gap::always("transact", "access.random", "placement", "messages have no offsets"),
     Gap::always("transact", "access.align", "placement", "messages have no offsets"),

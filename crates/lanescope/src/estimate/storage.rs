@@ -8,16 +8,19 @@
 //! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A sequential flow is taken at the rate of the
 //! zone in which its range begins.
 
-use super::fill::{Resource, Use};
+use super::array::{Passages, passages};
+use super::fill::{Filled, Resource, Share, Use};
 use super::resources::{Key, path};
-use super::{Outcome, bus, flash, latency, others, ranged, transact, typically_bound};
+use super::unloaded::{Ends, One, fastest, left_out, turn};
+use super::{Outcome, bus, flash, others, ranged, transact, typically_bound};
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Unit, Volume, Wire, seek, zones};
+use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
 use crate::protocol::scsi;
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Ranged, Verdict, way as way_of};
-use crate::scenario::keys::{Disk, Level, Line, WHOLE, WritePolicy};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Note, Ranged, Verdict, way as way_of};
+use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE, WritePolicy};
 use crate::scenario::quantity::Corner;
+use crate::units::human_time;
 use std::collections::BTreeMap;
 
 /// What a resource of storage is. The order breaks ties in reports.
@@ -49,6 +52,8 @@ pub(crate) enum Part {
     Splits(u32),
     /// A device's own clocks on a shared bus.
     Device(u32),
+    /// Commands that a target may have.
+    Queue(u32),
     /// I/Os outstanding of a flow.
     Outstanding(u32),
     /// The pauses of a flow before its bursts, one after the other however many are outstanding.
@@ -65,13 +70,21 @@ const OWN: usize = usize::MAX;
 /// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.
 #[derive(Clone, Debug, Default)]
 struct Demand {
-    /// (what, units per second, units per payload byte).
-    parts: Vec<(Part, f64, f64)>,
-    /// Clocks of a shared bus that come to those of `parts` where others want it too, per payload byte: a share counts them, a bound does not.
-    more: f64,
+    /// (what, units per second), units per payload byte.
+    parts: BTreeMap<Part, (f64, f64)>,
     /// Bytes of host memory read, and written, per payload byte.
     read: f64,
     write: f64,
+}
+
+/// What a flow of I/Os comes to beside its resources.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Charged {
+    /// Bytes of host memory that its DMA reads, and writes, per payload byte.
+    pub(super) read: f64,
+    pub(super) write: f64,
+    /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
+    time: f64,
 }
 
 /// Seconds that a bus is held for one command with so many bytes at one target.
@@ -81,14 +94,24 @@ fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
     scsi::io(keys.scsi.typical.0, habits, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
 }
 
-/// Seconds of a disk's heads for a command: where they must move, a seek within the range and half a turn.
-fn heads(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64, random: f64) -> f64 {
-    let media = bytes / media_rate(k, corner, start);
-    if random > 0.0 { random * positioning(k, corner, (start, range), bytes) + media } else { media }
+/// Seconds of a disk's heads for a command. At least its transfer in the fastest zone of the range: the heads may stand where they should. Usually, where they
+/// must move, a seek within the range and half a turn; and what a sequential flow leaves out.
+fn heads(k: &Disk, corner: Corner, ends: Ends, (start, range): (f64, f64), kind: Kind) -> f64 {
+    if ends == Ends::Least {
+        return kind.bytes / fastest(k, corner, (start, range));
+    }
+    let rate = media_rate(k, corner, start);
+    // Whole sectors move.
+    let bytes = (kind.bytes / SECTOR as f64).ceil() * SECTOR as f64;
+    let random = match kind.random > 0.0 {
+        true => kind.random * positioning(k, corner, (start, range), bytes),
+        false => left_out(k, corner, kind.read, kind.step as f64 - bytes, rate),
+    };
+    random + bytes * kind.swept / rate
 }
 
 /// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
-fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
+pub(super) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
     let zones = f64::from(zones(k));
     let zone = (at * zones / k.capacity.typical.f64()).floor().clamp(0.0, zones - 1.0);
     let (outer, inner) = (k.outer_rate.at(corner).bytes(), k.inner_rate.at(corner).bytes());
@@ -96,8 +119,8 @@ fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
 }
 
 /// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a turn. Within a track nothing moves.
-fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
-    let turn = 60.0 / k.rpm.at(corner).get() as f64;
+pub(super) fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
+    let turn = turn(k, corner);
     let (track, room) = (media_rate(k, corner, start) * turn, (range - bytes).max(0.0));
     let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
     let all = (0..STEPS).map(|i| {
@@ -114,20 +137,12 @@ fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64)
 const STEPS: u32 = 256;
 
 /// Bytes of each disk that a flow uses: the first of them, and how many.
-fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
+pub(super) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
     let disks = match flow.volume {
         Volume::Target(_) | Volume::Station(_) => 1,
         Volume::Array(a) => storage.arrays[a as usize].data_disks(),
     };
     (flow.start.f64() / disks as f64, flow.range.f64() / disks as f64)
-}
-
-/// Bytes that a disk is asked for at once, at most.
-fn piece(storage: &Storage, flow: &IoFlow) -> f64 {
-    match flow.volume {
-        Volume::Target(_) | Volume::Station(_) => f64::INFINITY,
-        Volume::Array(a) => storage.arrays[a as usize].keys.strip.typical.f64(),
-    }
 }
 
 /// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin anywhere.
@@ -138,13 +153,13 @@ pub(super) struct Kind {
     pub(super) read: bool,
     pub(super) random: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
-    swept: f64,
+    pub(super) swept: f64,
     /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.
     pub(super) step: u64,
 }
 
 /// Bytes of a sector, which offsets are multiples of.
-const SECTOR: u64 = 512;
+pub(super) const SECTOR: u64 = 512;
 
 pub(super) fn kinds(lines: &[Line]) -> Vec<Kind> {
     let part = |n: u32| n as f64 / WHOLE as f64;
@@ -169,7 +184,7 @@ pub(super) fn kinds(lines: &[Line]) -> Vec<Kind> {
 }
 
 /// What the commands of a flow ask for, per payload byte.
-fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand {
+fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]) -> Demand {
     let storage = &*plan.storage;
     let own = storage.adapter(flow);
     let bytes: f64 = kinds.iter().map(|k| k.count * k.bytes).sum();
@@ -186,34 +201,34 @@ fn demand(plan: &Plan, corner: Corner, flow: &IoFlow, kinds: &[Kind]) -> Demand 
         read += k.count * (own.keys.command_bytes.at(corner).f64() + if k.read { 0.0 } else { k.bytes });
         write += k.count * (own.keys.status_bytes.at(corner).f64() + if k.read { k.bytes } else { 0.0 });
         match flow.volume {
-            Volume::Target(t) => command(storage, corner, flow, t, *k, k.count, &mut add),
-            Volume::Array(a) => array(storage, corner, flow, a, *k, &mut add),
+            Volume::Target(t) => command(storage, corner, ends, flow, t, *k, k.count, &mut add),
+            Volume::Array(a) => array(storage, corner, ends, flow, a, *k, &mut add),
             Volume::Station(_) => {}
         }
     }
     if let Some(pair) = storage.pair(flow) {
         transact::wires(plan, pair, kinds).for_each(|(part, capacity, weight)| add(part, capacity, weight));
     }
-    let mut more = 0.0;
     if let Some(Dma::Bus { read: reads, write: writes }) = own.map(|a| a.dma) {
         for (flow, moved) in [(reads, read), (writes, write)].into_iter().filter(|(_, moved)| *moved > 0.0) {
             let fed = bus::fed(&plan.buses, flow, corner);
-            add(Part::Clocks(fed.bus), fed.hertz, moved * fed.least);
-            more += moved * fed.more / bytes;
+            let more = if ends == Ends::Least { 0.0 } else { fed.more };
+            add(Part::Clocks(fed.bus), fed.hertz, moved * (fed.least + more));
             add(Part::Device(fed.device), fed.hertz, moved * fed.own);
             if fed.held > 0.0 {
                 add(Part::Splits(fed.device), fed.splits, moved * fed.held);
             }
         }
     }
-    let parts = parts.into_iter().map(|(p, (c, w))| (p, c, w)).collect();
-    Demand { parts, more, read: read / bytes, write: write / bytes }
+    Demand { parts, read: read / bytes, write: write / bytes }
 }
 
 /// `count` commands of a kind at a target.
+#[allow(clippy::too_many_arguments)]
 fn command(
     storage: &Storage,
     corner: Corner,
+    ends: Ends,
     flow: &IoFlow,
     target: u32,
     k: Kind,
@@ -239,34 +254,31 @@ fn command(
             }
         }
         Device::Disk(d) => {
-            add(Part::Target(target), 1.0, count * heads(d, corner, range(storage, flow), k.bytes * k.swept, k.random));
+            add(Part::Target(target), 1.0, count * heads(d, corner, ends, range(storage, flow), k));
         }
         Device::Ssd(d) => flash::ask(d, corner, target, k, count, add),
     }
 }
 
 /// What an array's commands ask of its disks, its transports, and its adapter's memory and parity engine.
-fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, add: &mut dyn FnMut(Part, f64, f64)) {
+fn array(
+    storage: &Storage,
+    corner: Corner,
+    ends: Ends,
+    flow: &IoFlow,
+    array: u32,
+    k: Kind,
+    add: &mut dyn FnMut(Part, f64, f64),
+) {
     let a = &storage.arrays[array as usize];
     let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
     let data = a.data_disks() as f64;
     let keys = &storage.adapters[a.adapter as usize].keys;
     let back = keys.write_policy.typical == WritePolicy::WriteBack;
     // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up strips in a cache.
-    let gathered = !k.read && back && k.random < 1.0;
+    let gathered = !k.read && back && (k.random < 1.0 || ends == Ends::Least);
     let piece = if gathered { strip } else { k.bytes.min(strip) };
-    // Bytes of disk reads and disk writes, and passages through memory and parity engine, per byte of the I/O. Sequential writes, and random
-    // ones that cover their stripes, are written with a parity of the new data alone.
-    let whole = gathered || k.bytes >= strip * data;
-    // The parity of a part of a stripe is as long as that, up to a strip.
-    let span = (strip / k.bytes).min(1.0);
-    let (reads, writes, memory, parity) = match (k.read, level, whole) {
-        (true, _, _) => (1.0, 0.0, 2.0, 0.0),
-        (false, Level::Raid0, _) => (0.0, 1.0, 2.0, 0.0),
-        (false, Level::Raid1 | Level::Raid10, _) => (0.0, 2.0, 3.0, 0.0),
-        (false, Level::Raid5, true) => (0.0, 1.0 + 1.0 / data, 3.0 + 2.0 / data, 1.0),
-        (false, Level::Raid5, false) => (1.0 + span, 1.0 + span, 4.0 + 3.0 * span, 2.0 + span),
-    };
+    let Passages { reads, writes, memory, parity } = passages(storage, ends, flow, a, k);
     let bytes = k.count * k.bytes;
     if let Some(rate) = &keys.memory_bandwidth {
         add(Part::Cache(a.adapter), rate.at(corner).bytes(), bytes * memory);
@@ -274,6 +286,13 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
     if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
         add(Part::Parity(a.adapter), rate.at(corner).bytes(), bytes * parity);
     }
+    // Old data and parity are read before new ones are written, two commands of each stripe at a time, of as many stripes as there are disks. Heads that wait for
+    // the one while they could do the other are busy K of K + n - 1, for K commands among n disks alike (Zahorjan, Sevcik, Eager, Galler: CACM 25, 1982).
+    let under_way = 2.0 * if back { n } else { f64::from(flow.outstanding.at(corner).get()) };
+    let alone = match !k.read && reads > 0.0 && ends == Ends::Usual {
+        true => (under_way + n - 1.0) / under_way,
+        false => 1.0,
+    };
     // The pieces of one I/O on one disk lie side by side: its heads move once.
     let pieces = (k.bytes / piece).max(1.0);
     let moves = k.random * pieces.min(n) / pieces;
@@ -281,31 +300,34 @@ fn array(storage: &Storage, corner: Corner, flow: &IoFlow, array: u32, k: Kind, 
         if per_byte > 0.0 {
             // A sequential reader of RAID 5 passes over the parity.
             let sweeps = k.read && level == Level::Raid5 && random == 0.0;
-            let swept = if sweeps { n / data } else { 1.0 };
-            let kind = Kind { count: 0.0, bytes: piece, read, random, swept, step: SECTOR };
-            a.disks.iter().for_each(|d| command(storage, corner, flow, *d, kind, bytes * per_byte / piece / n, add));
+            let swept = if sweeps { n / data } else { alone };
+            let kind = Kind { count: 0.0, bytes: piece, read, random: random * alone, swept, step: SECTOR };
+            a.disks
+                .iter()
+                .for_each(|d| command(storage, corner, ends, flow, *d, kind, bytes * per_byte / piece / n, add));
         }
     };
     each(true, reads, moves, add);
-    // What was just read to work out a parity is written where the heads are: no less than its transfer, and nothing more in a bound.
-    each(false, writes, if reads > 0.0 { 0.0 } else { moves }, add);
+    each(false, writes, moves, add);
 }
 
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind those of PCIe.
-pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<(f64, f64)> {
+pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<Charged> {
     let storage = &*plan.storage;
     if storage.is_empty() {
         return Vec::new();
     }
     let first = plan.flows.len();
-    let mixed: Vec<Demand> = storage.flows.iter().map(|f| demand(plan, corner, f, &kinds(&f.lines))).collect();
+    let mixed: Vec<[Demand; 2]> = (storage.flows.iter())
+        .map(|f| [Ends::Least, Ends::Usual].map(|ends| demand(plan, corner, ends, f, &kinds(&f.lines))))
+        .collect();
     let mut dma: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
-    for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
+    for (i, (f, [d, _])) in storage.flows.iter().zip(&mixed).enumerate() {
         let Some(Dma::Pcie { read, write }) = storage.adapter(f).map(|a| a.dma) else { continue };
         dma.entry(read.0 as usize).or_default().push((first + i, d.read));
         dma.entry(write.0 as usize).or_default().push((first + i, d.write));
     }
-    let alone = solo(plan, corner, resources);
+    let paces = [Ends::Least, Ends::Usual].map(|ends| paces(plan, ends, resources));
     for r in resources.iter_mut() {
         let mut uses: Vec<Use> = Vec::new();
         for u in std::mem::take(&mut r.uses) {
@@ -338,31 +360,72 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
     }
     resources.retain(|r| !r.uses.is_empty());
     let mut own: BTreeMap<Part, Resource<Key>> = BTreeMap::new();
-    for (i, (f, d)) in storage.flows.iter().zip(&mixed).enumerate() {
+    let mut charged = Vec::with_capacity(mixed.len());
+    for (i, (f, [least, usual])) in storage.flows.iter().zip(&mixed).enumerate() {
         let mix = f.mix();
-        let time = f_time(plan, corner, f, &alone[i], false) + between(plan, corner, f);
+        let one = |ends: Ends| {
+            let all = &paces[usize::from(ends == Ends::Usual)];
+            let paces = match storage.adapter(f).map(|a| a.dma) {
+                Some(Dma::Pcie { read, write }) => [all[read.0 as usize], all[write.0 as usize]],
+                Some(Dma::Bus { .. }) | None => [0.0; 2],
+            };
+            One { plan, corner, flow: f, paces, ends }
+        };
+        let (fast, slow) = (one(Ends::Least), one(Ends::Usual));
+        let all = kinds(&f.lines);
+        let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
+        let (shortest, time) = (mean(&|k| fast.time(k)), mean(&|k| slow.time(k)));
+        let queued = mean(&|k| queued(storage, corner, f, k, slow.time(k)));
+        let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
-        let held = if never { NEVER } else { time / mix.bytes };
-        let outstanding = (Part::Outstanding(i as u32), f.outstanding.at(corner).get() as f64, held);
-        let queued = (f_time(plan, corner, f, &alone[i], true) + between(plan, corner, f) - time).max(0.0) / mix.bytes;
-        let pause = (mix.delay > 0.0).then_some((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes));
-        // A reply is issued with its request.
-        let rate = (f.rate.as_ref()).map(|r| (Part::Rate(i as u32), f64::from(r.at(corner).get()), 1.0 / mix.bytes));
-        for &(part, capacity, weight) in d.parts.iter().chain([&outstanding]).chain(&pause).chain(&rate) {
+        let per_byte = |time: f64| if never { NEVER } else { (time + between) / mix.bytes };
+        let outstanding = f64::from(f.outstanding.at(corner).get());
+        let mut parts: Vec<(Part, f64, f64, f64)> = (usual.parts.iter())
+            .map(|(part, (capacity, weight))| {
+                // What need not come here at all asks for next to nothing, and still has its turn here as others.
+                let least = least.parts.get(part).map_or(0.0, |l| l.1).max(weight * NEXT_TO_NOTHING);
+                (*part, *capacity, least, (weight - least).max(0.0))
+            })
+            .collect();
+        let (held, more) = (per_byte(shortest), per_byte(queued) - per_byte(shortest));
+        parts.push((Part::Outstanding(i as u32), outstanding, held, more.max(0.0)));
+        if let (Volume::Target(t), Some(own)) = (f.volume, storage.adapter(f)) {
+            let at = |one: &One| mean(&|k| one.at_target(own, t, k)) / mix.bytes;
+            let (least, usual) = (at(&fast), at(&slow));
+            let depth = f64::from(own.keys.queue_depth.at(corner).get());
+            parts.push((Part::Queue(t), depth, least, (usual - least).max(0.0)));
+        }
+        if mix.delay > 0.0 {
+            parts.push((Part::Pause(i as u32), 1.0, mix.delay / mix.bytes, 0.0));
+        }
+        // A reply is issued with its request. What is drawn may come sooner: it is a wish, and no bound.
+        if let (Some(r), Arrivals::Even) = (&f.rate, f.arrivals) {
+            parts.push((Part::Rate(i as u32), f64::from(r.at(corner).get()), 1.0 / mix.bytes, 0.0));
+        }
+        for (part, capacity, weight, more) in parts {
             let empty = || Resource { key: Key::Storage(part), capacity, uses: Vec::new() };
-            let more = match part {
-                Part::Clocks(_) => d.more,
-                Part::Outstanding(_) => queued,
-                _ => 0.0,
-            };
-            let used = Use { flow: first + i, weight, packets: weight, first: more, first_least: 0.0, hops: OWN };
+            // On a bus they take turns by what they need at least, elsewhere by time.
+            let packets = if matches!(part, Part::Clocks(_)) { weight } else { weight + more };
+            let used = Use { flow: first + i, weight, packets, first: more, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
+        charged.push(Charged { read: usual.read, write: usual.write, time });
     }
     resources.extend(own.into_values());
-    mixed.into_iter().map(|d| (d.read, d.write)).collect()
+    charged
 }
+
+/// What a flow asks for by itself, bytes per second: what is drawn so often on average.
+pub(super) fn wish(flow: &IoFlow) -> f64 {
+    match (&flow.rate, flow.arrivals) {
+        (Some(rate), Arrivals::Poisson) => f64::from(rate.typical.get()) * flow.mix().bytes,
+        _ => f64::INFINITY,
+    }
+}
+
+/// The part of a usual cost that stands for none in a bound.
+const NEXT_TO_NOTHING: f64 = 1e-9;
 
 /// Seconds for each byte of a flow that moves none.
 const NEVER: f64 = 1e30;
@@ -372,138 +435,37 @@ fn between(plan: &Plan, corner: Corner, flow: &IoFlow) -> f64 {
     flow.mix().delay + plan.storage.pair(flow).map_or(0.0, |pair| transact::connecting(plan, corner, pair))
 }
 
-/// Bytes per second of reads, and of writes, of each flow if nobody else were there and it had as many outstanding as it liked.
-fn solo(plan: &Plan, corner: Corner, resources: &[Resource<Key>]) -> Vec<[f64; 2]> {
-    let storage = &*plan.storage;
-    // The least that DMA alone leaves, by flow of PCIe.
-    let mut most = vec![f64::INFINITY; plan.flows.len()];
+/// Seconds of a byte of each flow of PCIe, one behind the other: on its wires alone, which is the least, or on all that it uses.
+fn paces(plan: &Plan, ends: Ends, resources: &[Resource<Key>]) -> Vec<f64> {
+    let mut paces = vec![0.0_f64; plan.flows.len()];
     for r in resources {
-        for u in r.uses.iter().filter(|u| u.weight + u.first_least > 0.0) {
-            most[u.flow] = most[u.flow].min(r.capacity / (u.weight + u.first_least));
-        }
-    }
-    let rate = |f: &IoFlow, reads: bool| {
-        let only: Vec<Kind> = kinds(&f.lines).into_iter().filter(|k| k.read == reads).collect();
-        if only.is_empty() {
-            return f64::INFINITY;
-        }
-        let d = demand(plan, corner, f, &only);
-        let own = d.parts.iter().map(|(_, c, w)| if *w > 0.0 { c / w } else { f64::INFINITY });
-        let host = match storage.adapter(f).map(|a| a.dma) {
-            Some(Dma::Pcie { read, write }) => {
-                [most[read.0 as usize] / d.read.max(1e-300), most[write.0 as usize] / d.write.max(1e-300)]
+        let (capacity, usual) = match (r.key, ends) {
+            // A short transfer may meet no ordered set and no DLLP.
+            (Key::Wire(hop), Ends::Least) => {
+                let speed = plan.link(hop.link).speed.typical;
+                (speed.coded().bytes() * speed.usable(0), false)
             }
-            Some(Dma::Bus { .. }) | None => [f64::INFINITY; 2],
+            (_, Ends::Least) => continue,
+            (_, Ends::Usual) => (r.capacity, true),
         };
-        own.chain(host).fold(f64::INFINITY, f64::min)
-    };
-    storage.flows.iter().map(|f| [rate(f, true), rate(f, false)]).collect()
-}
-
-/// Mean time of an operation, seconds: that of an I/O and of its reply, each by itself; or with those that wait beside it in a solid-state drive.
-fn f_time(plan: &Plan, corner: Corner, flow: &IoFlow, solo: &[f64; 2], queued: bool) -> f64 {
-    let each = |k: &Kind| {
-        let alone = time(plan, corner, flow, *k, solo);
-        let Volume::Target(t) = flow.volume else { return alone };
-        let Target { device, transport, .. } = &plan.storage.targets[t as usize];
-        match (device, &plan.storage.transports[*transport as usize].medium) {
-            (Device::Ssd(d), Medium::Serial { keys, .. }) if queued => {
-                flash::among(d, corner, &keys.at(corner), *k, flow.outstanding.at(corner).get(), alone)
-            }
-            _ => alone,
+        for u in &r.uses {
+            let weight = u.weight + if usual { u.first_least } else { 0.0 };
+            paces[u.flow] = paces[u.flow].max(weight / capacity);
         }
-    };
-    kinds(&flow.lines).iter().map(|k| k.count * each(k)).sum()
-}
-
-/// Unloaded time of one command, seconds: from the worker to the target and back. Its data flow as fast as the slowest thing on their way lets them, and no
-/// slower; so it is a lower bound.
-fn time(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, solo: &[f64; 2]) -> f64 {
-    let storage = &*plan.storage;
-    let own = match (storage.adapter(flow), storage.pair(flow)) {
-        (Some(own), _) => own,
-        (None, Some(pair)) => return transact::time(plan, corner, flow, pair, k),
-        (None, None) => return 0.0,
-    };
-    let request = match own.dma {
-        Dma::Pcie { read, .. } => plan.request_size(corner, &plan.flows[read.0 as usize]),
-        Dma::Bus { read, .. } => plan.buses.manner(plan.buses.flows[read as usize].device, corner).read.0,
-    };
-    let fetch = |bytes: u64| match own.dma {
-        _ if bytes == 0 => 0.0,
-        Dma::Pcie { read, .. } => {
-            latency::read(plan, corner, &plan.flows[read.0 as usize], bytes, request.min(bytes)).last * 1e-9
-        }
-        Dma::Bus { read, .. } => bus::alone(&plan.buses, read, corner, bytes),
-    };
-    let store = |bytes: u64| match own.dma {
-        _ if bytes == 0 => 0.0,
-        Dma::Pcie { write, .. } => latency::write(plan, corner, &plan.flows[write.0 as usize], bytes) * 1e-9,
-        Dma::Bus { write, .. } => bus::alone(&plan.buses, write, corner, bytes),
-    };
-    let keys = &own.keys;
-    let mut time = flow.submit.at(corner).seconds()
-        + fetch(keys.command_bytes.at(corner).0)
-        + keys.command_time.at(corner).seconds()
-        + store(keys.status_bytes.at(corner).0)
-        + flow.complete.at(corner).seconds();
-    let data = k.bytes / solo[usize::from(!k.read)];
-    let target = match flow.volume {
-        Volume::Target(t) => Some(t),
-        // A write is done when it is in the cache: no faster than over the host's bus, which the bound of the DMA holds.
-        Volume::Array(_) if !k.read => None,
-        Volume::Array(a) => storage.arrays[a as usize].disks.first().copied(),
-        Volume::Station(_) => None,
-    };
-    let Some(target) = target else { return time + fetch(request.min(k.bytes as u64)) };
-    let Target { device, transport, .. } = &storage.targets[target as usize];
-    let t = &storage.transports[*transport as usize];
-    let begin = match device {
-        Device::Ram(d) => d.latency.at(corner).seconds(),
-        Device::Disk(d) => {
-            let piece = k.bytes.min(piece(storage, flow));
-            d.command_time.at(corner).seconds() + k.random * positioning(d, corner, range(storage, flow), piece)
-        }
-        Device::Ssd(d) => {
-            let sense = if k.read { d.read_time.at(corner).seconds() } else { 0.0 };
-            d.command_time.at(corner).seconds() + sense
-        }
-    };
-    match &t.medium {
-        Medium::Serial { keys, .. } => {
-            let link = keys.at(corner);
-            let bytes = |unit: Unit| link.bytes(unit) as f64 / link.rate.bytes();
-            let hop = link.flight.seconds();
-            let last = (k.bytes as u64).min(link.frame);
-            // Command there, data, response behind them; a write's XFER_RDY comes first, and its first frame from memory.
-            time += bytes(Unit::Command) + hop + begin + bytes(Unit::Response) + hop;
-            let opened = if k.read { 2 } else { 4 };
-            time += (opened * link.opening()) as f64 / link.rate.bytes();
-            if k.read {
-                time += hop;
-            } else {
-                time += bytes(Unit::Ready) + 2.0 * hop + fetch(last);
-            }
-        }
-        // The last burst is counted with the data.
-        Medium::Scsi { .. } => time += begin,
     }
-    let parallel = match flow.volume {
-        // The pieces of an array come side by side.
-        Volume::Array(_) => k.bytes / solo[0],
-        Volume::Target(_) => match (device, &t.medium) {
-            // With its own sensing, which `begin` has too.
-            (Device::Ssd(d), Medium::Serial { keys, .. }) if k.read => {
-                let sense = d.read_time.at(corner).seconds();
-                data.max(flash::alone(d, corner, &keys.at(corner), k) - sense)
-            }
-            // What others make of a program is no time of this one.
-            (Device::Ssd(d), Medium::Serial { keys, .. }) => flash::alone(d, corner, &keys.at(corner), k),
-            _ => data,
-        },
-        Volume::Station(_) => data,
-    };
-    time + parallel
+    paces
+}
+
+/// Time of a command that takes so long by itself, with those that wait beside it in a solid-state drive, seconds.
+fn queued(storage: &Storage, corner: Corner, flow: &IoFlow, k: Kind, alone: f64) -> f64 {
+    let Volume::Target(t) = flow.volume else { return alone };
+    let Target { device, transport, .. } = &storage.targets[t as usize];
+    match (device, &storage.transports[*transport as usize].medium) {
+        (Device::Ssd(d), Medium::Serial { keys, .. }) => {
+            flash::among(d, corner, &keys.at(corner), k, flow.outstanding.at(corner).get(), alone)
+        }
+        _ => alone,
+    }
 }
 
 /// What a part is called, and what of it is used.
@@ -558,6 +520,9 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
             "turn-around".into(),
             "clocks between its transactions".into(),
         ),
+        Part::Queue(t) => {
+            (target(t), "commands at it".into(), format!("{capacity} of its adapter's queue_depth / the time of each"))
+        }
         Part::Outstanding(i) => {
             let what = format!("{capacity} outstanding / the unloaded time of an I/O");
             (format!("flows.{}", s.flows[i as usize].group), "I/Os outstanding".into(), what)
@@ -597,14 +562,8 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
     let bound_also = others(members.iter().map(|&i| super::element(plan, typical, i)), &bound_by.element);
     let of = flow(members[0]);
     let time = |o: &Outcome| {
-        // Held for so long by Little's law: what the closed load's own resource says.
-        let slowest = members.iter().map(|&i| {
-            let f = flow(i);
-            let mine = o.resources.iter().find(|r| r.key == Key::Storage(Part::Outstanding((i - first) as u32)));
-            let weight = mine.and_then(|r| r.uses.first()).map_or(0.0, |u| u.weight);
-            if weight < NEVER { weight * f.mix().bytes - between(plan, o.corner, f) } else { 0.0 }
-        });
-        slowest.fold(0.0, f64::max) / of.lines.iter().map(ops).sum::<f64>()
+        let slowest = members.iter().map(|&i| o.charged[i - first].time).fold(0.0, f64::max);
+        slowest / of.lines.iter().map(ops).sum::<f64>()
     };
     let measured = of.measured.map(|m| super::held_against(m, &each, members, bound, |i| super::alone(faster, i)));
     FlowReport {
@@ -713,17 +672,95 @@ pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
     way
 }
 
-/// What the I/Os of an outcome ask of shared buses: flows and their bytes per second.
-pub(super) fn on_buses(plan: &Plan, outcome: &Outcome) -> Vec<(u32, f64)> {
+/// What I/Os ask of shared buses at their shares: flows and their bytes per second, those of each flow of I/Os side by side.
+pub(super) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[Share]) -> Vec<(u32, f64)> {
     let storage = &*plan.storage;
     let mut moved = Vec::new();
-    for (i, (f, (reads, writes))) in storage.flows.iter().zip(&outcome.dma).enumerate() {
+    for (i, (f, d)) in storage.flows.iter().zip(charged).enumerate() {
         if let Some(Dma::Bus { read, write }) = storage.adapter(f).map(|a| a.dma) {
-            let rate = outcome.shares[plan.flows.len() + i].rate;
-            moved.extend([(read, rate * reads), (write, rate * writes)]);
+            let rate = shares[plan.flows.len() + i].rate;
+            moved.extend([(read, rate * d.read), (write, rate * d.write)]);
         }
     }
     moved
+}
+
+/// Divides buses between I/Os and the flows there: what the buses' own division leaves to an I/O's DMA is the most that the I/O may have, and what it leaves
+/// over goes to others. None where no bus has both.
+pub(super) fn beside(
+    plan: &Plan,
+    corner: Corner,
+    resources: &[Resource<Key>],
+    charged: &[Charged],
+    mut caps: Vec<f64>,
+    shares: &[Share],
+    filled: impl Fn(&[f64]) -> Filled,
+) -> Option<Filled> {
+    let first = plan.flows.len();
+    if plan.buses.flows.first().is_none_or(|f| f.is_fed()) {
+        return None;
+    }
+    let got = bus::beside(plan, corner, &on_buses(plan, charged, shares));
+    let on_bus =
+        |i: &usize| matches!(plan.storage.adapter(&plan.storage.flows[*i]).map(|a| a.dma), Some(Dma::Bus { .. }));
+    let mut held = Vec::new();
+    for (i, both) in (0..plan.storage.flows.len()).filter(on_bus).zip(got.chunks(2)) {
+        let (flow, part) = (first + i, both.iter().map(|b| b.0).fold(1.0, f64::min));
+        let mut own = plan.buses.flows.iter().take_while(|f| !f.is_fed());
+        if !own.any(|f| plan.buses.devices[f.device as usize].bus == both[0].1) {
+            continue;
+        }
+        // Who got all that it asked for keeps to that: what others lose here goes to the flows of the bus.
+        caps[flow] = shares[flow].rate * part;
+        let clocks = Key::Storage(Part::Clocks(both[0].1));
+        let by = if part < 1.0 { resources.iter().position(|r| r.key == clocks) } else { shares[flow].by };
+        held.push((flow, by));
+    }
+    if held.is_empty() {
+        return None;
+    }
+    let mut again = filled(&caps);
+    for (flow, by) in held {
+        if again.shares[flow].rate >= caps[flow] * (1.0 - 1e-9) {
+            again.shares[flow].by = by;
+        }
+    }
+    Some(again)
+}
+
+/// What the simulation sees in a table of I/Os and the estimate does not, by its mechanism.
+pub(super) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
+    let (first, storage) = (plan.flows.len(), &*plan.storage);
+    let mut notes = Vec::new();
+    for members in storage.groups() {
+        let flow = &storage.flows[members[0]];
+        let mut note = |mechanism: &str, text: String| {
+            notes.push(Note { element: format!("flows.{}", flow.group), mechanism: mechanism.into(), text });
+        };
+        let mix = flow.mix();
+        let (rate, alone) = (outcome.shares[first + members[0]].rate, outcome.charged[members[0]].time);
+        let outstanding = f64::from(flow.outstanding.typical.get());
+        // By Little's law, with all places taken.
+        let each = outstanding * mix.bytes / rate.max(1e-300);
+        if flow.rate.is_none() && mix.delay == 0.0 && rate > 0.0 && each > alone * 1.02 && outstanding > 1.0 {
+            let (alone, each) = (human_time(alone), human_time(each));
+            note(
+                "queueing",
+                format!(
+                    "its latency, {alone}, is that of an I/O alone; {outstanding} outstanding take {each} each by Little's law"
+                ),
+            );
+        }
+        let Volume::Array(a) = flow.volume else { continue };
+        let a = &storage.arrays[a as usize];
+        let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
+        let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
+        if a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
+            let text = "each part of a stripe is taken to be read and written by itself, with a seek for each; what meets in the cache or at the heads takes less";
+            note("read-modify-write", text.into());
+        }
+    }
+    notes
 }
 
 /// What binds a flow of I/Os.

@@ -99,6 +99,10 @@ pub struct Buses {
     pub flows: Vec<BusFlow>,
 }
 
+/// What a bridge of conventional PCI takes of a write before it disconnects, where nothing else is said: Intel's 21154 has 152 B for posted writes that
+/// go upstream, addresses with them (datasheet, product features), which hold 128 B of data in whole lines.
+const POSTED: u64 = 128;
+
 /// The rules of one device's transactions, at a corner: what protocol, device and bridge make of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
@@ -182,7 +186,8 @@ impl Buses {
         let d = &self.devices[device as usize];
         let bus = &self.buses[d.bus as usize];
         let (k, b, speed) = (&d.keys, &self.bridges[bus.bridge as usize].keys, bus.speed.typical);
-        let most = b.disconnect.as_ref().map_or(u64::MAX, |q| q.at(corner).get().0);
+        let unsaid = if speed.is_x() { u64::MAX } else { POSTED };
+        let most = b.disconnect.as_ref().map_or(unsaid, |q| q.at(corner).get().0);
         let burst = k.burst.at(corner).get().0;
         let prefetch = b.prefetch.at(corner).get().0;
         let delay = b.read_latency.at(corner).clocks(speed);

@@ -1,6 +1,6 @@
 //! Random buses: what must hold on every one of them.
 
-use super::common::choices::runner;
+use super::common::choices::{Choices, runner};
 use super::common::grow::bus::grow;
 use super::common::plan;
 use super::simulate_by;
@@ -92,4 +92,100 @@ fn the_laws_hold_on_random_buses() {
     }
     assert!(simulated.get() > 2 * refused.get(), "most buses should be simulated");
     assert!(told.get() > flows.get() / 5, "the bounds should say something: {} of {}", told.get(), flows.get());
+}
+
+/// Flows of a bus, and an adapter's I/Os on it: the estimate divides its clocks among both, and no more than there are.
+#[test]
+fn flows_and_adapters_share_the_clocks() {
+    let mut runner = runner(Config { cases: 64, ..Config::default() });
+    let (refused, full) = (Cell::new(0), Cell::new(0));
+    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
+        let mut text = grow(&bytes);
+        let mut c = Choices(bytes.iter());
+        let adapters = 1 + c.below(2);
+        text = text.replacen("between = [\"bridge\"", "between = [\"bridge\", \"hba.*\"", 1);
+        text += &format!("[parts.hba]\nis = \"host-adapter\"\ncount = {adapters}\n");
+        for a in 0..adapters {
+            text += &format!(
+                "[parts.ram{a}]\nis = \"ram-disk\"\n[links.fc{a}]\nbetween = [\"hba.{a}\", \"ram{a}\"]\nfc = \"16GFC\"\n\
+                 [flows.io{a}]\nfrom = \"bridge\"\nto = \"ram{a}\"\ndo = \"io\"\noutstanding = {}\n\
+                 access = {{ size = \"{} B\", read = \"{} %\" }}\nsubmit_time = \"0 s\"\ncomplete_time = \"0 s\"\n",
+                1 + c.below(64),
+                c.about(512, 1 << 20),
+                [0, 50, 100][c.below(3)],
+            );
+        }
+        let (plan, d) = plan(&text, &[]);
+        let Some(plan) = plan else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        let caught = std::panic::catch_unwind(|| {
+            let report = estimate(&plan, &d);
+            let link = report.links.iter().find(|l| l.name == "slots").expect("the bus");
+            let used: f64 = link.ledger.entries().iter().filter(|e| e.0 != "idle").map(|e| e.1).sum();
+            assert!(used <= link.ledger.raw * (1.0 + 1e-6), "{used} of {}", link.ledger.raw);
+            assert!(report.flows.iter().all(|f| f.share.typical > 0.0), "{:?}", report.flows);
+            used > 0.999 * link.ledger.raw
+        });
+        let is_full = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        full.set(full.get() + u32::from(is_full));
+        Ok(())
+    });
+    println!("{} refused, {} full", refused.get(), full.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(full.get() > 5, "{} full, {} refused", full.get(), refused.get());
+}
+
+/// One flow of one device that has the bus to itself: share and simulation are the same.
+#[test]
+fn share_and_simulation_agree_where_nothing_queues() {
+    let speeds = ["pci 33 32-bit", "pci 66 64-bit", "pci-x 66 32-bit", "pci-x 100 64-bit", "pci-x 133 64-bit"];
+    let mut runner = runner(Config::default());
+    let (worst, wrong) = (Cell::new(0.0_f64), std::cell::RefCell::new(Vec::new()));
+    let result = runner.run(&vec(any::<u8>(), 20..40), |bytes| {
+        let mut c = Choices(bytes.iter());
+        let mut text = format!(
+            "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"{}\"\nwrite_waits = {}\n",
+            c.of(&["5 clocks", "60 clocks", "333 ns", "2 us"]),
+            c.below(4)
+        );
+        text += &c.maybe(|c| format!("disconnect = \"{}\"\n", c.of(&["128 B", "256 B", "1 KiB"])));
+        text += &c.maybe(|c| format!("prefetch = \"{}\"\n", c.of(&["32 B", "256 B", "4 KiB"])));
+        text += &format!(
+            "[parts.d]\nis = \"pci-device\"\nturnaround = \"{}\"\nread_byte_count = \"{}\"\nburst = \"{}\"\nsplits = {}\n",
+            c.of(&["1 clocks", "4 clocks", "30 clocks"]),
+            c.of(&["512 B", "1 KiB", "4 KiB"]),
+            c.of(&["64 B", "1 KiB", "4 KiB"]),
+            1 + c.below(4),
+        );
+        text += &format!(
+            "[links.slots]\nbetween = [\"bridge\", \"d\"]\npci = \"{}\"\n[flows.f]\nfrom = \"d\"\nto = \"bridge.memory\"\n\
+             do = \"{}\"\nsize = \"{}\"\nload = {}\n[run]\nfor = \"20 ms\"\nwarmup = \"0 s\"\n",
+            c.of(&speeds),
+            c.of(&["read", "write"]),
+            c.of(&["24 B", "64 B", "500 B", "4 KiB", "64 KiB"]),
+            c.of(&["\"saturate\"", "{ outstanding = 1 }"]),
+        );
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+        let s = simulate_by(&plan, u64::MAX);
+        let share = estimate(&plan, &d).flows[0].share.typical;
+        let off = share / s.flows[0].rate.mean - 1.0;
+        worst.set(worst.get().max(off.abs()));
+        // The first operation is under way, and the last is cut off.
+        let edge = 1.0 / (s.flows[0].operations as f64 + 1.0);
+        if off.abs() > 0.02 + edge {
+            wrong.borrow_mut().push(format!("{share} and {}: {off}\n{text}", s.flows[0].rate.mean));
+        }
+        Ok(())
+    });
+    println!("at most {:.4} apart", worst.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let wrong = wrong.into_inner();
+    assert!(wrong.is_empty(), "{} apart:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
 }

@@ -147,10 +147,10 @@ table! {
         decode: default Claim, One = "\"medium\"" Assumed Likely "most bridges are medium (PCI) or decode B; a clock a transaction";
         /// Wait states before the first data of a write; PCI-X rounds them up to pairs (1.0b, 2.9.2).
         write_waits: default Count, High = "0" Assumed Likely "writes are posted";
-        /// Bytes that it takes of a write, or gives of a read, in one transaction, then it disconnects; of PCI-X a multiple of 128 B. Without it, all.
+        /// Bytes that it takes of a write, or gives of a read, in one transaction, then it disconnects; of PCI-X a multiple of 128 B. Without it, of conventional PCI 128 B, as bridge/intel-21154 (4 KiB for a bridge that takes all); of PCI-X, all.
         disconnect: opt Burst, Low;
-        /// Of conventional PCI: bytes that it fetches for a read, since no byte count tells it how many are wanted.
-        prefetch: default Burst, Low = "{ low = \"32 B\", typical = \"64 B\", high = \"512 B\" }" Assumed Guess "one or a few cache lines (PCI 2.3, 3.1.2: Memory Read Line and Multiple)";
+        /// Of conventional PCI: bytes that it fetches for a read, since no byte count tells it how many are wanted. As bridge/intel-21154.
+        prefetch: default Burst, Low = "{ low = \"64 B\", typical = \"128 B\", high = \"512 B\" }" Assumed Likely "a bridge of Intel's 21154 class fetches two cache lines of 64 B for Memory Read Multiple (Pericom PI7C8150, PI7C8154A: read prefetch address boundaries), more where data flow through";
         /// Clocks after which its split completions make room for others at the next boundary.
         latency_timer: default LatencyTimer, One = "64" Standard Likely "PCI-X 1.0b, 7.1: after reset";
     }

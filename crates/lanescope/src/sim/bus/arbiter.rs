@@ -314,7 +314,7 @@ impl Bus {
             }
             for gate in d.gates.iter().filter(|g| g.holds(op.read)) {
                 let from = ticks.clock(gate.at);
-                if from > want.start && d.delayed.is_none() {
+                if from > want.start && (!op.read || d.delayed.is_none()) {
                     (want.start, want.asks, want.cause) = (from, from - arbitration.min(from), Idle::Pace);
                 }
             }
@@ -367,8 +367,8 @@ impl Bus {
                 p.end += m.speed.disconnect();
             }
             phases = p;
-            // A read is paced when it first asks.
-            if d.delayed.is_none() {
+            // A read is paced when it first asks; a write also while a read is delayed.
+            if kind == Kind::Write || d.delayed.is_none() {
                 for gate in d.gates.iter_mut().filter(|g| g.holds(kind != Kind::Write)) {
                     // What was late by less than a clock is made up for.
                     let least = at.saturating_sub(self.ticks.time(1));

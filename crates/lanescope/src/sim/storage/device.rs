@@ -53,8 +53,10 @@ pub(super) struct Device {
 /// When a command's data move.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
-    /// When its first byte is there (reads) or may come (writes).
+    /// When its first byte is there (reads) or may come (writes). What was read ahead may have been there before the command came.
     pub(super) begin: u64,
+    /// When the target has dealt with the command: nothing moves before.
+    pub(super) from: u64,
     /// How the others follow; without it they are all there.
     pub(super) pace: Option<Pace>,
     /// When the media have taken all of a write in.
@@ -68,12 +70,12 @@ pub(super) struct Service {
 impl Service {
     /// What is not known yet.
     pub(super) fn open() -> Service {
-        Service { begin: 0, pace: None, end: 0, early: true, several: false }
+        Service { begin: 0, from: 0, pace: None, end: 0, early: true, several: false }
     }
 
     /// When `bytes` from its beginning are there.
     pub(super) fn ready(&self, bytes: u64) -> u64 {
-        self.begin.saturating_add(self.pace.map_or(0, |p| p.span(bytes)))
+        self.begin.saturating_add(self.pace.map_or(0, |p| p.span(bytes))).max(self.from)
     }
 }
 
@@ -106,7 +108,7 @@ impl Device {
         let start = now.saturating_add(self.latency);
         let Some(heads) = &mut self.heads else {
             let Some(pace) = &self.pace else {
-                return Service { begin: start, pace: None, end: start, early: true, several: false };
+                return Service { begin: start, from: start, pace: None, end: start, early: true, several: false };
             };
             let (begin, span) = (start.max(self.free), pace.span(size));
             if begin > self.free {
@@ -114,7 +116,7 @@ impl Device {
             }
             self.free = begin.saturating_add(span);
             self.busy += span;
-            return Service { begin, pace: Some(*pace), end: self.free, early: false, several: false };
+            return Service { begin, from: begin, pace: Some(*pace), end: self.free, early: false, several: false };
         };
         let service = heads.serve(read, offset, size, start);
         self.free = heads.media;
@@ -186,26 +188,32 @@ impl Heads {
         let reads_on = read && self.read && (follows || self.reads_on && skipped <= self.cache);
         self.reads_on = reads_on;
         self.from = start.max(self.media);
-        let begin = if reads_on {
-            // It has gone on reading, as far as its cache goes.
-            let skip = pace.span(skipped);
-            let begin = self.media.saturating_add(skip).max(start.saturating_sub(ahead));
-            self.from = begin - skip.min(begin);
-            begin
+        let moves = || {
+            let arrived = start.max(self.media).saturating_add(self.seek(self.at, from));
+            arrived.saturating_add(self.turn_to(from, arrived))
+        };
+        let skip = pace.span(skipped.min(self.cache));
+        // It has gone on reading, as far as its cache goes.
+        let goes_on = self.media.saturating_add(skip).max(start.saturating_sub(ahead));
+        // Angles are rounded to bytes.
+        let begin = if reads_on && (skipped == 0 || goes_on <= moves().saturating_add(1_000_000)) {
+            self.from = goes_on - skip.min(goes_on);
+            goes_on
         } else if follows && self.media >= start {
             self.media
         } else {
-            let arrived = start.max(self.media).saturating_add(self.seek(self.at, from));
-            arrived.saturating_add(self.turn_to(from, arrived))
+            // Also where it is sooner there than by reading what lies between.
+            moves()
         };
         let end = begin.saturating_add(pace.span(to - from));
         (self.at, self.read, self.media) = (to, read, end);
         if read {
-            return Service { begin, pace: Some(pace), end, early: true, several: false };
+            return Service { begin, from: start, pace: Some(pace), end, early: true, several: false };
         }
         // Taken in ahead of the media.
         Service {
             begin: start.max(begin.saturating_sub(ahead)),
+            from: start,
             pace: None,
             end,
             early: self.write_cache,
@@ -259,6 +267,16 @@ mod tests {
         // A seek over a third on average (a little less, by the square root), and 3 ms of 6.
         let mean = sum / n / (MS / 1000);
         assert!((7000..8200).contains(&mean), "{mean} us");
+    }
+
+    #[test]
+    fn a_command_is_dealt_with_before_what_was_read_ahead_goes() {
+        let mut h = heads();
+        let first = h.serve(true, 0, 1 << 20, 0);
+        let (came, dealt) = (first.end + 100 * MS, first.end + 100 * MS + 7);
+        let hit = h.serve(true, 1 << 20, 4096, dealt);
+        assert!(hit.begin < came, "it was read ahead");
+        assert_eq!(hit.ready(4096), dealt);
     }
 
     #[test]

@@ -1,0 +1,353 @@
+//! One I/O by itself: from the moment at which its worker turns to it until that is done with it, step by step, its data frame by frame.
+//!
+//! Data go through stages in order (media, wire, cache memory, DMA), each of which takes one frame after the other: a tandem of queues, whose last departure is known in
+//! closed form once the first frames have passed. Twice: at its *least*, which no I/O can beat (heads are where they should be, data are read ahead, pages lie
+//! on different channels, pieces of an array are cut so that they help most), for bounds; and *usual*, for shares.
+
+use super::storage::{Kind, media_rate, positioning, range};
+use super::{bus, flash, latency, transact};
+use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek};
+use crate::plan::{Dma, Plan};
+use crate::protocol::scsi;
+use crate::scenario::keys::{Disk, Level, WritePolicy};
+use crate::scenario::quantity::Corner;
+
+/// Data of one transfer between host memory and an array's cache.
+const PIECE: u64 = 64 << 10;
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// What no I/O can beat.
+    Least,
+    /// What is expected of one.
+    Usual,
+}
+
+/// What a stage does with a frame: for how long it takes no other, and when the frame is through.
+type Stage = (f64, f64);
+
+/// Frames that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
+const FOLLOWED: u64 = 8;
+
+/// When the last of `full` equal frames and, where there is one, a shorter one behind them is through each stage. Each stage: of a full frame, of the last. The
+/// second stage, the wire, takes so much longer for the first frame.
+fn tandem(start: f64, opening: f64, stages: &[[Stage; 2]], full: u64, rest: bool) -> Vec<f64> {
+    let mut free = vec![start; stages.len()];
+    let (mut out, mut opening) = (vec![start; stages.len()], opening);
+    let mut frame = |which: usize, free: &mut [f64]| {
+        let mut at = start;
+        for (i, ((stage, free), out)) in stages.iter().zip(free.iter_mut()).zip(&mut out).enumerate() {
+            let (takes, through) = stage[which];
+            let opens = if i == 1 { std::mem::take(&mut opening) } else { 0.0 };
+            let begins = at.max(*free) + opens;
+            *free = begins + takes;
+            at = begins + through;
+            *out = at;
+        }
+    };
+    let near = full.min(FOLLOWED);
+    (1..near).for_each(|_| frame(0, &mut free));
+    let mut slowest = 0.0_f64;
+    for (free, stage) in free.iter_mut().zip(stages) {
+        slowest = slowest.max(stage[0].0);
+        *free += (full - near) as f64 * slowest;
+    }
+    if full > 0 {
+        frame(0, &mut free);
+    }
+    if rest {
+        frame(1, &mut free);
+    }
+    out
+}
+
+/// What an I/O meets: its plan, corner and flow, the DMA of its adapter, and which of the two times is asked for.
+pub(super) struct One<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) corner: Corner,
+    pub(super) flow: &'a IoFlow,
+    /// Seconds of a byte of DMA on the host's PCIe: of reads, of writes.
+    pub(super) paces: [f64; 2],
+    pub(super) ends: Ends,
+}
+
+/// Where data of a target come from or go to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Other {
+    /// Host memory, by DMA.
+    Host,
+    /// The cache of the adapter, and from there host memory.
+    Through,
+    /// The cache of the adapter.
+    Cache,
+}
+
+impl One<'_> {
+    fn storage(&self) -> &Storage {
+        &self.plan.storage
+    }
+
+    fn least(&self) -> bool {
+        self.ends == Ends::Least
+    }
+
+    /// The time of a command, seconds.
+    pub(super) fn time(&self, k: Kind) -> f64 {
+        let storage = self.storage();
+        let own = match (storage.adapter(self.flow), storage.pair(self.flow)) {
+            (Some(own), _) => own,
+            (None, Some(pair)) => return transact::time(self.plan, self.corner, self.flow, pair, k),
+            (None, None) => return 0.0,
+        };
+        let (c, keys) = (self.corner, &own.keys);
+        let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
+        let status = self.dma(own, false, keys.status_bytes.at(c).0).1;
+        let before = self.dma(own, true, keys.command_bytes.at(c).0).1 + keys.command_time.at(c).seconds();
+        let around = host + before + status;
+        let time = around
+            + match self.flow.volume {
+                Volume::Target(t) => self.target(own, t, k, k.bytes, Other::Host),
+                Volume::Array(a) => self.array(own, &storage.arrays[a as usize], k),
+                Volume::Station(_) => 0.0,
+            };
+        let late = self.flow.outstanding.at(c).get() == 1 && !k.read && k.random == 0.0 && !self.least();
+        match self.flow.volume {
+            Volume::Target(t) if late => self.come_round(t, k, time),
+            _ => time,
+        }
+    }
+
+    /// The time of a command at its target: for so long it is one of those that the adapter may have there.
+    pub(super) fn at_target(&self, own: &Adapter, target: u32, k: Kind) -> f64 {
+        self.target(own, target, k, k.bytes, Other::Host)
+    }
+
+    /// A writer that waits for each of its writes finds its place gone by: the disk has to come round.
+    fn come_round(&self, target: u32, k: Kind, time: f64) -> f64 {
+        match &self.storage().targets[target as usize].device {
+            Device::Disk(d) if !d.write_cache.typical => {
+                let media = k.bytes / media_rate(d, self.corner, range(self.storage(), self.flow).0);
+                let turn = turn(d, self.corner);
+                media + ((time - media) / turn).ceil() * turn
+            }
+            _ => time,
+        }
+    }
+
+    /// A transfer of DMA: how long the next one waits for it, and how long it takes.
+    fn dma(&self, own: &Adapter, reads: bool, bytes: u64) -> Stage {
+        if bytes == 0 {
+            return (0.0, 0.0);
+        }
+        match own.dma {
+            Dma::Pcie { read, write } => {
+                let (pace, alone) = if reads {
+                    let flow = &self.plan.flows[read.0 as usize];
+                    let request = self.plan.request_size(self.corner, flow);
+                    (self.paces[0], latency::read(self.plan, self.corner, flow, bytes, request.min(bytes)).last)
+                } else {
+                    (self.paces[1], latency::write(self.plan, self.corner, &self.plan.flows[write.0 as usize], bytes))
+                };
+                (pace * bytes as f64, alone * 1e-9)
+            }
+            Dma::Bus { read, write } => {
+                let t = bus::transfer(&self.plan.buses, if reads { read } else { write }, self.corner, bytes);
+                (if self.least() { t.bus } else { t.next }, t.alone)
+            }
+        }
+    }
+
+    /// A command at a target, from the adapter's processor until its data are where they belong and its status has come.
+    fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
+        let Target { device, transport, .. } = &self.storage().targets[target as usize];
+        match &self.storage().transports[*transport as usize].medium {
+            Medium::Serial { keys, .. } => self.serial(own, device, &keys.at(self.corner), k, bytes, other),
+            Medium::Scsi { keys, habits } => {
+                let (scsi, most) = (keys.scsi.typical.0, keys.burst.at(self.corner).0.max(1));
+                let held = |x: scsi::Held| x.total().seconds();
+                let begin = held(scsi::command(scsi, habits));
+                let Media { wait, hand, rate, early } = self.media(device, k, bytes);
+                let size = bytes.round() as u64;
+                let way = if k.read { scsi::Direction::In } else { scsi::Direction::Out };
+                let (full, rest) = ((size - 1) / most, (size - 1) % most + 1);
+                let alone = habits.status_alone || !k.read && !early;
+                let each = held(scsi::burst(scsi, habits, way, most, false));
+                let last = held(scsi::burst(scsi, habits, way, rest, !alone));
+                let status = if alone { held(scsi::status(scsi, habits)) } else { 0.0 };
+                if k.read {
+                    // Bursts go as their data come from the media.
+                    let ready = |n: f64| (n - hand).max(0.0) / rate;
+                    let there =
+                        (ready(size as f64) + last).max(full as f64 * each + last + ready(rest.min(most) as f64));
+                    let data = begin + wait + there;
+                    let (next, through) = self.onward(own, k, rest, other);
+                    let drained = begin + wait + each.min(last) + full as f64 * next + through;
+                    return (data + status).max(data + through).max(drained);
+                }
+                // Each burst is fetched when the one before has gone.
+                let fetch = |n: u64| if other == Other::Host { self.dma(own, true, n).1 } else { 0.0 };
+                let sent = wait.max(fetch(most.min(size)))
+                    + full as f64 * each
+                    + last
+                    + if full > 0 { (full - 1) as f64 * fetch(most) + fetch(rest) } else { 0.0 };
+                let taken = if early { sent } else { sent.max(wait + size as f64 / rate) };
+                begin + taken + status
+            }
+        }
+    }
+
+    /// What follows the wire on the way to host memory, of so many bytes.
+    fn onward(&self, own: &Adapter, k: Kind, bytes: u64, other: Other) -> Stage {
+        debug_assert!(k.read);
+        let memory = match &own.keys.memory_bandwidth {
+            Some(rate) if other == Other::Through => 2.0 * bytes as f64 / rate.at(self.corner).bytes(),
+            _ => 0.0,
+        };
+        let (next, through) = if other == Other::Cache { (0.0, 0.0) } else { self.dma(own, false, bytes) };
+        (next.max(memory), through + memory)
+    }
+
+    /// The same of a serial link.
+    fn serial(&self, own: &Adapter, device: &Device, link: &Serial, k: Kind, bytes: f64, other: Other) -> f64 {
+        let slots = |n: u64| n as f64 / link.rate.bytes();
+        let hop = link.flight.seconds();
+        let unit = |u: Unit, opens: bool| slots(link.bytes(u) + if opens { link.opening() } else { 0 }) + hop;
+        let size = (bytes.round() as u64).max(1);
+        let (full, rest) = (size / link.frame.max(1), size % link.frame.max(1));
+        let each = |f: &dyn Fn(u64) -> Stage| [f(link.frame.min(size)), if rest > 0 { f(rest) } else { (0.0, 0.0) }];
+        let gap = slots(link.gap(0, 0));
+        let wire = |n: u64| {
+            let frame = slots(link.bytes(Unit::Data(n as u32)));
+            (frame + gap, frame + hop)
+        };
+        let command = unit(Unit::Command, true);
+        let Media { wait, hand, rate, early } = self.media(device, k, bytes);
+        let last_frame = if rest > 0 { rest } else { link.frame.min(size) };
+        if k.read {
+            let (begin, opening) = (command + wait, slots(link.opening()));
+            let (sent, landed) = if let Device::Ssd(d) = device {
+                // Pages come as they come; the drive's own arithmetic has the wire in it, or what is slower behind it, for all frames but the first.
+                let (next, through) = self.onward(own, k, last_frame, other);
+                let kind = Kind { bytes, ..k };
+                let by =
+                    |pace: f64| begin + opening + flash::alone(d, self.corner, link, pace, kind, self.least()) + hop;
+                (by(0.0), by(next / last_frame as f64) - (next - wire(last_frame).0).max(0.0) + through)
+            } else {
+                let media = |n: u64| {
+                    let takes = if bytes > hand { n as f64 / rate * (bytes - hand) / bytes } else { 0.0 };
+                    (takes, takes)
+                };
+                let onward = |n: u64| self.onward(own, k, n, other);
+                let out = tandem(begin, opening, &[each(&media), each(&wire), each(&onward)], full, rest > 0);
+                (out[1], out[2])
+            };
+            return landed.max(sent + gap + slots(link.bytes(Unit::Response)));
+        }
+        let ready = command + wait + unit(Unit::Ready, true);
+        let fetch = |n: u64| if other == Other::Host { self.dma(own, true, n) } else { (0.0, 0.0) };
+        let opening = slots(link.opening());
+        let done = if let Device::Ssd(d) = device {
+            let (next, first) = fetch(last_frame);
+            let kind = Kind { bytes, ..k };
+            let pace = next / last_frame as f64;
+            let first = first - (next - wire(last_frame).0).max(0.0);
+            ready + opening + hop + first + flash::alone(d, self.corner, link, pace, kind, self.least())
+        } else {
+            let out = tandem(ready, opening, &[each(&fetch), each(&wire)], full, rest > 0);
+            if early { out[1] } else { out[1].max(command + wait + bytes / rate) }
+        };
+        done + unit(Unit::Response, true)
+    }
+
+    /// What a target does with a command's data.
+    fn media(&self, device: &Device, k: Kind, bytes: f64) -> Media {
+        let c = self.corner;
+        match device {
+            Device::Ram(d) => {
+                let rate = d.rate.as_ref().map_or(f64::INFINITY, |r| r.at(c).bytes());
+                Media { wait: d.latency.at(c).seconds(), hand: 0.0, rate, early: d.rate.is_none() }
+            }
+            Device::Disk(d) => {
+                let at = range(self.storage(), self.flow);
+                let rate = if self.least() { fastest(d, c, at) } else { media_rate(d, c, at.0) };
+                let moves = if self.least() { 0.0 } else { k.random * positioning(d, c, at, bytes) };
+                // Who reads on finds what the disk has read ahead; a random read finds nothing.
+                let hand = if self.least() || k.random < 1.0 { d.cache.at(c).f64() } else { 0.0 };
+                let early = !k.read && d.write_cache.typical;
+                // A write is taken in ahead of the heads, as far as the cache goes.
+                let ahead = if k.read { 0.0 } else { d.cache.at(c).f64() / rate };
+                let wait = d.command_time.at(c).seconds() + if early { (moves - ahead).max(0.0) } else { moves };
+                Media { wait, hand, rate, early }
+            }
+            Device::Ssd(d) => {
+                Media { wait: d.command_time.at(c).seconds(), hand: 0.0, rate: f64::INFINITY, early: true }
+            }
+        }
+    }
+
+    /// An array's part: what lies between the adapter's processor and the status.
+    fn array(&self, own: &Adapter, a: &Array, k: Kind) -> f64 {
+        let (strip, size) = (a.keys.strip.typical.f64(), k.bytes);
+        // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip.
+        let piece = if self.least() { (0.5 * size).min(strip).max(1.0) } else { size.min(strip) };
+        let Some(&first) = a.disks.first() else { return 0.0 };
+        let memory = |n: f64| own.keys.memory_bandwidth.as_ref().map_or(0.0, |r| n / r.at(self.corner).bytes());
+        if k.read {
+            let one = self.target(own, first, k, piece, Other::Through);
+            // The other pieces come at the same time, through one memory and by one DMA.
+            let whole = self.onward(own, k, size.round() as u64, Other::Through).0;
+            return one.max(whole);
+        }
+        let n = (size.round() as u64).max(1);
+        let (next, all) = self.dma(own, true, n.min(PIECE));
+        let rest = (n - n.min(PIECE)) as f64 * next / n.min(PIECE) as f64;
+        let fetched = all + rest;
+        let cached = (fetched + memory((n - 1) as f64 % PIECE as f64 + 1.0)).max(all + memory(size));
+        if own.keys.write_policy.typical == WritePolicy::WriteBack {
+            return cached;
+        }
+        // Through to the disks: old data first where a parity is made of them.
+        let width = strip * a.data_disks() as f64;
+        let write = self.target(own, first, Kind { read: false, ..k }, piece, Other::Cache);
+        let old = match a.keys.level.typical {
+            Level::Raid5 if size < width => self.target(own, first, Kind { read: true, ..k }, piece, Other::Cache),
+            _ => 0.0,
+        };
+        cached + old + write
+    }
+}
+
+/// What a target does with a command's data: how long until the first are there or may come, bytes that are at hand then, and how fast the media move the
+/// others; whether a write is done before the media are.
+struct Media {
+    wait: f64,
+    hand: f64,
+    rate: f64,
+    early: bool,
+}
+
+/// One turn of a disk, seconds.
+pub(super) fn turn(k: &Disk, corner: Corner) -> f64 {
+    60.0 / k.rpm.at(corner).get() as f64
+}
+
+/// The fastest media rate in a range, bytes per second: rates fall or rise evenly from one end to the other.
+pub(super) fn fastest(k: &Disk, corner: Corner, (start, range): (f64, f64)) -> f64 {
+    media_rate(k, corner, start).max(media_rate(k, corner, start + range))
+}
+
+/// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading ahead, or left and come to again, whichever is
+/// sooner.
+pub(super) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
+    if gap <= 0.0 {
+        return 0.0;
+    }
+    let passed_over = if read && gap <= k.cache.at(corner).f64() { gap / rate } else { f64::INFINITY };
+    let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
+    let track = rate * turn(k, corner);
+    let moves = if gap < track { 0.0 } else { seek((gap / k.capacity.typical.f64()).min(1.0), seeks) };
+    let (angle, turn) = (gap / rate, turn(k, corner));
+    // The place comes by once in a turn.
+    passed_over.min(angle + ((moves - angle) / turn).ceil() * turn)
+}
