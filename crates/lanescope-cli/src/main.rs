@@ -4,6 +4,7 @@
 
 mod commands;
 mod input;
+mod interrupt;
 mod output;
 mod vary;
 
@@ -166,7 +167,9 @@ struct Simulate {
 }
 
 fn main() -> ExitCode {
-    let code = match Cli::parse().command {
+    let command = Cli::parse().command;
+    interrupt::listen();
+    let code = match command {
         Command::Check(a) => commands::answer::check(&a),
         Command::Plan(a) => commands::answer::plan(&a),
         Command::Estimate(a) => commands::answer::estimate_only(&a),

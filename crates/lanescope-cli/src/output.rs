@@ -1,5 +1,6 @@
 //! The terminal: tables, JSON, CSV, pictures, and diagnostics drawn at their place in the text.
 
+use crate::interrupt;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use comfy_table::{ContentArrangement, Table};
 use lanescope::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -16,6 +17,8 @@ pub(crate) fn paint() -> Paint {
 /// Prints to standard output; a reader who hangs up (`| head`) ends the program quietly.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
+    // This is what a signal would otherwise have left to the watchman.
+    let _ = interrupt::answered();
     if let Err(e) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         if e.kind() == std::io::ErrorKind::BrokenPipe {
             std::process::exit(0);

@@ -3,7 +3,7 @@
 use super::simulate;
 use crate::input::{self, Files};
 use crate::vary::{self, Axis};
-use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, output};
+use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, interrupt, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
@@ -21,7 +21,8 @@ use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// Reads and plans; says what is wrong on standard error.
 pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {
@@ -286,6 +287,8 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
         plan.stop = plan.stop.whole();
     }
     let mut report = estimate(&plan, &diagnostics);
+    let (form, planned, finished) = (answered.clone(), plan.clone(), report.clone());
+    interrupt::otherwise(move || _ = answer(&form, &planned, &finished));
     if !report.flows.is_empty() {
         match simulate::simulate(a, &plan, &report, &mut diagnostics) {
             Ok(Some(simulation)) => report = report.with(simulation),
@@ -384,7 +387,6 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
             return WRONG;
         }
     };
-    let stop = simulate::listen();
     let target = if std::io::stderr().is_terminal() && (simulated || points.len() > 100) {
         ProgressDrawTarget::stderr()
     } else {
@@ -394,12 +396,11 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left") {
         bar.set_style(style);
     }
-    let one = |point: &Vec<String>| -> Option<Result<Report, Diagnostics>> {
-        if stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        let mut sets = sets.to_vec();
-        sets.extend(axes.iter().zip(point).map(|(axis, value)| format!("{}={value}", axis.path)));
+    let asked = Arc::new((axes, points));
+    let (all, sets) = (asked.clone(), sets.to_vec());
+    let one = move |point: &Vec<String>| -> Result<Report, Diagnostics> {
+        let mut sets = sets.clone();
+        sets.extend(all.0.iter().zip(point).map(|(axis, value)| format!("{}={value}", axis.path)));
         let mut diagnostics = Diagnostics::default();
         let copy = Included { name: included.name.clone(), text: included.text.clone(), author: included.author };
         let plan = lanescope::plan(&mut diagnostics, copy, &sets, &Files);
@@ -410,10 +411,22 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
                 simulated.then(|| simulate::quietly(&p, p.stop.seed, &mut Diagnostics::default())).flatten();
             simulation.into_iter().fold(report, Report::with)
         });
-        bar.inc(1);
-        Some(report.ok_or(diagnostics))
+        report.ok_or(diagnostics)
     };
-    let results: Vec<_> = points.par_iter().map(one).collect();
+    let all = asked.clone();
+    let work = move |send| {
+        all.1.par_iter().enumerate().for_each_with(send, |send: &mut Sender<_>, (i, point)| {
+            if !interrupt::stopped() {
+                let _ = send.send((i, one(point)));
+            }
+        });
+    };
+    let (axes, points) = &*asked;
+    let mut results: Vec<Option<Result<Report, Diagnostics>>> = points.iter().map(|_| None).collect();
+    interrupt::gather(work, |(i, result)| {
+        results[i] = Some(result);
+        bar.inc(1);
+    });
     bar.finish_and_clear();
     let mut done = Vec::new();
     for (point, result) in points.iter().zip(results) {
@@ -434,7 +447,7 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
     if not > 0 {
         eprintln!("note: {not} of {} points cannot be simulated; lanescope simulate says why", done.len());
     }
-    if stop.load(Ordering::Relaxed) {
+    if interrupt::stopped() {
         eprintln!("stopped: {} of {} runs are done", done.len(), points.len());
     }
     if a.scenario.json {
@@ -448,11 +461,11 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
             .collect();
         output::json(&list);
     } else {
-        let table = sweep(&axes, &done, a.scenario.csv);
+        let table = sweep(axes, &done, a.scenario.csv);
         if a.scenario.csv { output::csv(&table) } else { output::table(&table) }
     }
     if let Some(dir) = &a.svg
-        && let Err(e) = curves(dir, &axes, &done)
+        && let Err(e) = curves(dir, axes, &done)
     {
         output::error(&e);
         return WRONG;

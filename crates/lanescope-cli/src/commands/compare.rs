@@ -199,7 +199,6 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let chosen = chosen(&plan, a.flow.as_deref())?;
     let mut report = estimate(&plan, &diagnostics);
     if !a.on.how.estimate {
-        let _ = simulate::listen();
         match simulate::quietly(&plan, plan.stop.seed, &mut diagnostics) {
             Some(simulation) => report = report.with(simulation),
             None => simulate::not_simulated(&diagnostics),

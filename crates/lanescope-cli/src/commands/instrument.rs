@@ -3,9 +3,9 @@
 //! An instrument's reader gives [`Test`]s; here each becomes a plan by naming the machine as its platform. Tests run on all cores, and are handed over in
 //! their order as soon as they are there, so that Ctrl-C leaves the finished ones behind.
 
-use super::simulate::{self, quietly};
+use super::simulate::quietly;
 use crate::input::Files;
-use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, output};
+use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, interrupt, output};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::{Diagnostics, Severity};
@@ -20,8 +20,7 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::mpsc::Sender;
 
 /// The machine that an instrument works on, and how.
 #[derive(Args, Clone)]
@@ -133,40 +132,37 @@ impl On {
             Ok(plans) => plans,
             Err(code) => return code,
         };
-        let stop = simulate::listen();
         let bar = bar(tests.len());
-        let (send, receive) = mpsc::channel();
         let mut told = Told::default();
         let mut done = 0;
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                plans.into_par_iter().enumerate().for_each_with(send, |send, (i, (plan, diagnostics))| {
-                    // What Ctrl-C has cut short before it began has nothing to show.
-                    if !stop.load(Ordering::Relaxed) {
-                        let run = |plan: &Plan, d: &mut Diagnostics| quietly(plan, plan.stop.seed, d);
-                        let _ = send.send((i, self.answer(plan, diagnostics, run)));
-                    }
-                });
-            });
-            // One core may be ahead of another: what came early waits for its turn.
-            let mut early = BTreeMap::new();
-            for (i, answered) in receive {
-                early.insert(i, answered);
-                bar.inc(1);
-                while let Some((answered, why)) = early.remove(&done) {
-                    bar.suspend(|| told.tell(why));
-                    bar.suspend(|| each(done, answered));
-                    done += 1;
+        let on = self.clone();
+        let work = move |send| {
+            plans.into_par_iter().enumerate().for_each_with(send, |send: &mut Sender<_>, (i, (plan, diagnostics))| {
+                // What a signal has cut short before it began has nothing to show.
+                if !interrupt::stopped() {
+                    let run = |plan: &Plan, d: &mut Diagnostics| quietly(plan, plan.stop.seed, d);
+                    let _ = send.send((i, on.answer(plan, diagnostics, run)));
                 }
-            }
-            // Of those that were stopped, what lies behind a gap is shown too.
-            for (i, (answered, _)) in early {
-                each(i, answered);
+            });
+        };
+        // One core may be ahead of another: what came early waits for its turn.
+        let mut early = BTreeMap::new();
+        interrupt::gather(work, |(i, answered)| {
+            early.insert(i, answered);
+            bar.inc(1);
+            while let Some((answered, why)) = early.remove(&done) {
+                bar.suspend(|| told.tell(why));
+                bar.suspend(|| each(done, answered));
                 done += 1;
             }
         });
+        // Of those that were stopped, what lies behind a gap is shown too.
+        for (i, (answered, _)) in early {
+            each(i, answered);
+            done += 1;
+        }
         bar.finish_and_clear();
-        self.end(tests.len(), done, stop.load(Ordering::Relaxed), told)
+        self.end(tests.len(), done, interrupt::stopped(), told)
     }
 
     /// The same one after the other, with `simulate` in the place of a silent run. It is dropped before anything is handed over, so that it may hold the

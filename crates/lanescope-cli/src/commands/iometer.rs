@@ -2,7 +2,7 @@
 
 use super::instrument::{self, Answered, How, On, Watched};
 use super::live::{Live, View};
-use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, output};
+use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, input, interrupt, output};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use lanescope::diagnostic::Diagnostics;
@@ -21,13 +21,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Bytes of a set-up at most.
 const MOST_SETUP: usize = 16 << 20;
 /// Events between two looks at Ctrl-C.
-const PIECE: u64 = 1 << 19;
+const PIECE: u64 = 1 << 16;
 /// Rows of a time series at most.
 const MOST_ROWS: usize = 2_000_000;
 /// Time between two updates of the live display at least.
@@ -362,7 +361,6 @@ impl Series {
             return Watched { simulation: None, enough: false };
         };
         run.sample_every(self.step);
-        let stop = super::simulate::listen();
         loop {
             let step = run.advance(PIECE);
             if step != Step::More {
@@ -380,11 +378,11 @@ impl Series {
             if self.wrong.is_some() || self.rows > MOST_ROWS {
                 run.sample_no_more();
             }
-            if stop.load(Ordering::Relaxed) {
+            if interrupt::stopped() {
                 run.stop();
             }
         }
-        Watched { simulation: Some(run.snapshot()), enough: stop.load(Ordering::Relaxed) }
+        Watched { simulation: Some(run.snapshot()), enough: interrupt::stopped() }
     }
 
     fn rows(&mut self, setup: &Setup, test: &IometerTest, index: usize, time: f64, latest: &IoSeen) {

@@ -3,7 +3,7 @@
 use super::capture::{self, Capture};
 use super::series::Series;
 use super::trace::Recording;
-use crate::Simulate;
+use crate::{Simulate, interrupt};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
@@ -12,33 +12,13 @@ use lanescope::sim::{Run, Step, over_seeds};
 use lanescope::units::{Time, digits};
 use rayon::prelude::*;
 use std::io::IsTerminal;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-/// Events between two looks at the clock and at Ctrl-C: some tens of milliseconds.
-const PIECE: u64 = 1 << 19;
+/// Events between two looks at the clock and at Ctrl-C: some milliseconds, some tens in a build without optimisation.
+const PIECE: u64 = 1 << 16;
 /// Packets on links a second, about what a simulation does on one core.
 const SPEED: f64 = 1e7;
 /// Seconds from which on a run is called long.
 const LONG: f64 = 3.0;
-
-/// How long a second Ctrl-C is taken for an echo of the first: some programs signal a process and its group.
-const ECHO: Duration = Duration::from_secs(1);
-
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// From now on Ctrl-C only asks to stop; another one a while later ends the program.
-pub(crate) fn listen() -> &'static AtomicBool {
-    let first = OnceLock::new();
-    let _ = ctrlc::set_handler(move || {
-        STOP.store(true, Ordering::Relaxed);
-        if first.get_or_init(Instant::now).elapsed() > ECHO {
-            std::process::exit(130);
-        }
-    });
-    &STOP
-}
 
 /// The overrides that the options stand for.
 pub(crate) fn sets(a: &Simulate) -> Vec<String> {
@@ -53,7 +33,7 @@ pub(crate) fn sets(a: &Simulate) -> Vec<String> {
 pub(crate) fn quietly(plan: &Plan, seed: u32, diagnostics: &mut Diagnostics) -> Option<Simulation> {
     let mut run = Run::new(plan, seed as u64, diagnostics)?;
     while run.advance(PIECE) != Step::Done {
-        if STOP.load(Ordering::Relaxed) {
+        if interrupt::stopped() {
             run.stop();
         }
     }
@@ -83,11 +63,9 @@ pub(crate) fn simulate(
     let recording = a.trace.as_ref().map(|file| Recording::create(file, a.trace_events, &mut run)).transpose()?;
     announce(plan, estimate);
     if let Some(n) = a.seeds {
-        listen();
         let one = |i| quietly(plan, plan.stop.seed.wrapping_add(i), &mut Diagnostics::default());
         return Ok(over_seeds((0..n).into_par_iter().filter_map(one).collect()));
     }
-    let stop = listen();
     let bar = bar();
     loop {
         let step = run.advance(PIECE);
@@ -107,7 +85,7 @@ pub(crate) fn simulate(
         }
         bar.set_position((run.progress() * 1000.0) as u64);
         bar.set_message(format!("{} million packets, {} us", run.packets() / 1_000_000, digits(run.time() * 1e6)));
-        if stop.load(Ordering::Relaxed) {
+        if interrupt::stopped() {
             run.stop();
             eprintln!("stopped: what follows was seen so far");
         }

@@ -1,13 +1,16 @@
 //! `study`: published systems, row by row.
 
-use crate::{ANSWERED, NO_VALUE, WRONG, output};
+use crate::{ANSWERED, NO_VALUE, WRONG, interrupt, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
 use lanescope::pens::{self, Grid};
 use lanescope::study::{Accuracy, Answer, Answers, CONFIDENCE, Misses, Row, Studies, fit, questions, select};
 use lanescope::units::digits;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// What to do with studies.
 #[derive(Subcommand)]
@@ -184,22 +187,48 @@ fn run(a: &Run) -> Result<u8, String> {
     let mut complete = true;
     let mut studies = Vec::new();
     let misses = Misses::recorded()?;
-    for (study, rows) in &chosen {
-        let mut answers = answered(study, rows, a.method == Method::Both);
+    let chosen = Arc::new(chosen);
+    let (all, both) = (chosen.clone(), a.method == Method::Both);
+    let work = move |send: Sender<(usize, usize, Answer)>| {
+        for (at, (study, rows)) in all.iter().enumerate() {
+            questions(rows).par_iter().for_each_with(send.clone(), |send, question| {
+                if interrupt::stopped() {
+                    return;
+                }
+                let asked: Vec<&Row> = question.iter().map(|&i| &rows[i]).collect();
+                for (row, answer) in question.iter().zip(study.answers(&asked, both)) {
+                    let _ = send.send((at, *row, answer));
+                }
+            });
+        }
+    };
+    let mut found: Vec<BTreeMap<usize, Answer>> = vec![BTreeMap::new(); chosen.len()];
+    interrupt::gather(work, |(study, row, answer)| _ = found[study].insert(row, answer));
+    for ((study, rows), answers) in chosen.iter().zip(found) {
+        complete &= answers.len() == rows.len()
+            && answers.iter().all(|(row, answer)| answer.complete(methods(&rows[*row], a.method)));
+        let mut answers: Vec<Answer> = answers.into_values().collect();
         misses.beside(&study.id, &mut answers);
-        complete &= rows.iter().zip(&answers).all(|(row, answer)| answer.complete(methods(row, a.method)));
         studies.push(Answers { id: study.id.clone(), rows: answers });
+    }
+    if interrupt::stopped() {
+        let done: usize = studies.iter().map(|s| s.rows.len()).sum();
+        let asked: usize = chosen.iter().map(|(_, rows)| rows.len()).sum();
+        eprintln!("stopped: {done} of {asked} rows have an answer");
     }
     if a.json {
         output::json(&Studies { schema: 1, studies });
     } else if a.csv {
         output::csv(&grid(&studies, true));
     } else {
-        for ((study, rows), answers) in chosen.iter().zip(&studies) {
+        for ((study, rows), answers) in chosen.iter().zip(&studies).filter(|(_, s)| !s.rows.is_empty()) {
             let paint = output::paint();
             output::print(&format!("{}{}{}  {}\n", paint.strong, study.id, paint.off, study.title));
             output::table(&grid(std::slice::from_ref(answers), false));
             output::print("\n");
+            if interrupt::stopped() {
+                continue;
+            }
             let all = study.rows()?;
             let main = study.waterfall.as_ref().and_then(|id| all.iter().find(|r| r.id == *id));
             if let (Some(Row { scenario: Some(scenario), set, .. }), false) = (main, rows.is_empty()) {
@@ -212,8 +241,8 @@ fn run(a: &Run) -> Result<u8, String> {
             }
         }
     }
-    if let Some(dir) = &a.svg {
-        for (study, _) in &chosen {
+    if let Some(dir) = a.svg.as_ref().filter(|_| !interrupt::stopped()) {
+        for (study, _) in &*chosen {
             let mut pictures = Vec::new();
             for figure in &study.figures {
                 pictures.push((figure.file.clone(), study.draw(figure)?));
@@ -287,8 +316,14 @@ fn grid(studies: &[Answers], machine: bool) -> Grid {
 
 fn fits(id: &str, json: bool, csv: bool) -> Result<u8, String> {
     let study = lanescope::study::Study::load(id)?;
-    let results: Result<Vec<_>, String> = study.fits.iter().map(|f| fit(&study, f)).collect();
-    let results = results?;
+    let fitted = study.clone();
+    let mut results = Vec::new();
+    let work = move |send: Sender<_>| fitted.fits.iter().for_each(|f| _ = send.send(fit(&fitted, f)));
+    interrupt::gather(work, |one| results.push(one));
+    let results = results.into_iter().collect::<Result<Vec<_>, String>>()?;
+    if interrupt::stopped() {
+        eprintln!("stopped: {} of {} fits have an answer", results.len(), study.fits.len());
+    }
     if json {
         output::json(&results);
         return Ok(ANSWERED);
