@@ -459,8 +459,13 @@ impl fmt::Display for Time {
             .map(|u| (u, of(u)))
             .find(|u| self.0 as u128 >= u.1)
             .unwrap_or(("fs", 1));
-        let exact = self.0 as f64 / step as f64;
-        write!(f, "{exact} {unit}")
+        // In whole numbers: a float has the digits of 9 s in femtoseconds, and no more.
+        let (whole, rest) = (self.0 as u128 / step, self.0 as u128 % step);
+        if rest == 0 {
+            return write!(f, "{whole} {unit}");
+        }
+        let rest = format!("{rest:0width$}", width = step.ilog10() as usize);
+        write!(f, "{whole}.{} {unit}", rest.trim_end_matches('0'))
     }
 }
 

@@ -59,16 +59,28 @@ pub fn head(output: &Output, lines: &[String]) -> String {
 
 /// The table.
 pub fn table(output: &Output) -> String {
+    let cells = |Row { file, record, values }: &Row| {
+        let sizes = [file, record].map(|n| (n / 1024).to_string()).into_iter();
+        sizes.chain(values.iter().map(|v| v.map_or(String::new(), |v| number(v, output.unit)))).collect::<Vec<String>>()
+    };
+    let rows: Vec<Vec<String>> = output.rows.iter().map(cells).collect();
+    // A number without room would push those behind it below the heads of others: its column is wider, for the whole table.
+    let (mut ends, mut head_ends, mut more) = (ENDS, HEAD_ENDS, 0);
+    for i in 0..ends.len() {
+        let longest = rows.iter().map(|cells| cells[i].len()).max().unwrap_or(0);
+        let room = ENDS[i] - if i == 0 { 0 } else { ENDS[i - 1] };
+        more += (longest + 1).saturating_sub(room);
+        ends[i] += more;
+        head_ends[i] += more;
+    }
     let mut out = String::new();
-    if !output.rows.is_empty() {
+    if !rows.is_empty() {
         let first = ["", ""].into_iter().chain(HEADS.map(|h| h.0)).map(str::to_owned);
         let second = ["kB", "reclen"].into_iter().chain(HEADS.map(|h| h.1)).map(str::to_owned);
-        let _ = writeln!(out, "{}\n{}", row(first, &HEAD_ENDS).trim_end(), row(second, &HEAD_ENDS));
+        let _ = writeln!(out, "{}\n{}", row(first, &head_ends).trim_end(), row(second, &head_ends));
     }
-    for Row { file, record, values } in &output.rows {
-        let sizes = [file, record].map(|n| (n / 1024).to_string()).into_iter();
-        let cells = values.iter().map(|v| v.map_or(String::new(), |v| number(v, output.unit)));
-        let _ = writeln!(out, "{}", row(sizes.chain(cells), &ENDS).trim_end());
+    for cells in rows {
+        let _ = writeln!(out, "{}", row(cells.into_iter(), &ends).trim_end());
     }
     out
 }
