@@ -217,11 +217,10 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
     let (latency_first, round_trip) = (flow.reads().then(|| at(|t| t.first)), flow.reads().then(|| at(|t| t.request)));
     let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
     let wanted_each =
-        members.iter().map(|&i| wanted(plan, &plan.flows[i])).collect::<Option<Vec<f64>>>().unwrap_or_default();
-    let unstable = members.iter().any(|&i| match plan.flows[i].program {
-        Program::Open { rate, .. } => typical.shares[i].rate < rate.bytes() * (1.0 - 1e-9),
-        _ => false,
-    });
+        members.iter().map(|&i| plan.wanted(&plan.flows[i])).collect::<Option<Vec<f64>>>().unwrap_or_default();
+    let open = matches!(flow.program, Program::Open { .. });
+    let short = |(wants, gets): (&f64, &f64)| Verdict::of(*wants, *gets, open, 1e-9) == Verdict::Unstable;
+    let unstable = wanted_each.iter().zip(&each).any(short);
     let main = typically_bound(&typical.shares, members);
     let bound_by = binding(plan, typical, main);
     let bound_also = others(members.iter().map(|&i| element(plan, typical, i)), &bound_by.element);
@@ -251,7 +250,7 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
         lifting,
         measured,
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
-        excess: Excess::Queue,
+        excess: if open { Excess::Queue } else { Excess::Source },
         programs: Vec::new(),
     }
 }
@@ -360,20 +359,6 @@ fn typically_bound(shares: &[Share], members: &[usize]) -> usize {
 fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged {
     let at = |o: &Outcome| bound(&o.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0;
     Ranged { typical: at(typical), slower: at(slower), faster: at(faster) }
-}
-
-/// What an instance asks for by itself, bits per second: an open load's rate, or what its engine would read or write.
-fn wanted(plan: &Plan, flow: &Flow) -> Option<f64> {
-    if let Program::Open { rate, .. } = flow.program {
-        return Some(rate.bits());
-    }
-    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return None };
-    let own = match flow.op.typical {
-        Do::Read => k.read_rate.as_ref(),
-        Do::Write => k.write_rate.as_ref(),
-        Do::Alternate => None,
-    };
-    own.map(|r| r.typical.bits())
 }
 
 /// The most that all members together can get: members are covered by the resources that limit them most, shared ones once.

@@ -566,12 +566,14 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         slowest / of.lines.iter().map(ops).sum::<f64>()
     };
     let measured = of.measured.map(|m| super::held_against(m, &each, members, bound, |i| super::alone(faster, i)));
+    let wanted = members.iter().map(|&i| flow(i).wanted()).collect::<Option<Vec<f64>>>().unwrap_or_default();
     FlowReport {
         name: of.group.clone(),
         instances: members.len(),
         what: format!("{}, {}", of.about, plan.storage.route_text(of)),
         both_ways: false,
-        wanted_each: Vec::new(),
+        verdict: verdict(&wanted, &each),
+        wanted_each: wanted,
         bound,
         share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
         each,
@@ -583,10 +585,15 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         bound_also,
         lifting: None,
         measured,
-        verdict: Verdict::Stable,
         excess: Excess::Source,
         programs: Vec::new(),
     }
+}
+
+/// I/Os at a stated rate are an open load: what is late is made up for, if ever.
+fn verdict(wanted: &[f64], each: &[f64]) -> Verdict {
+    let short = |(wants, gets): (&f64, &f64)| Verdict::of(*wants, *gets, true, 1e-6) == Verdict::Unstable;
+    if wanted.iter().zip(each).any(short) { Verdict::Unstable } else { Verdict::Stable }
 }
 
 /// I/Os for each draw of a line: the reply is one too.

@@ -201,7 +201,11 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         };
         let _ = writeln!(out, "             {:+.1} % against the share: {why}; {}", off * 100.0, binding(&s.bound_by));
     }
-    if s.unstable {
+    if s.unstable && s.backlog == 0 {
+        let wanted = f.wanted_each.iter().sum::<f64>();
+        let (got, wanted, by) = (human_rate(s.rate.mean), human_rate(wanted), &s.bound_by.element);
+        let _ = writeln!(out, "  {}unstable{}   {got} of {wanted} wanted: {by} binds", paint.alarm, paint.off);
+    } else if s.unstable {
         let _ = writeln!(
             out,
             "  {}unstable{}   {} operations wait at the source, and more and more: the queue before {}",
@@ -298,7 +302,12 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
             Excess::Source => format!("{rest} stays at the source, where a queue grows"),
             Excess::Dropped => format!("{rest} is dropped before {by}"),
         };
-        let _ = writeln!(out, "  {}unstable{}   more is offered than can be carried: {then}", paint.alarm, paint.off);
+        let (got, wanted) = (human_rate(f.share.typical), human_rate(wanted));
+        let _ = writeln!(
+            out,
+            "  {}unstable{}   more is offered than can be carried, {got} of {wanted}: {then}",
+            paint.alarm, paint.off
+        );
     }
     let also = match f.bound_also.as_slice() {
         [] => String::new(),

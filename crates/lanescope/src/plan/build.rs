@@ -26,7 +26,10 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     for link in &scenario.links {
         wire(diagnostics, &directory, link, &mut wires);
         if wires.len() > MAX_THINGS {
-            diagnostics.push(Diagnostic::error(link.span, format!("more than {MAX_THINGS} links")));
+            diagnostics.push(
+                Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
+                    .hint("write fewer: none of what is answered needs so many"),
+            );
             return None;
         }
     }
@@ -72,7 +75,10 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     for flow in &scenario.flows {
         expand_flow(diagnostics, &directory, &map, &links, &parts, flow, &mut flows);
         if flows.len() > MAX_THINGS {
-            diagnostics.push(Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows")));
+            diagnostics.push(
+                Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"))
+                    .hint("write fewer: none of what is answered needs so many"),
+            );
             return None;
         }
     }
@@ -82,6 +88,10 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let mut storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
     super::storage::transactions(diagnostics, scenario, &network, &mut storage);
     let cluster = super::cluster::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
+    if let (Some(until), Some(_)) = (&scenario.run.until, &scenario.run.r#for) {
+        let d = Diagnostic::warning(until.span, "run.until says nothing beside run.for: the run is as long as that");
+        diagnostics.push(d.hint("leave run.for out for a run that ends when its means are tight"));
+    }
     let stop = Stop {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
@@ -133,10 +143,8 @@ fn wire<'a>(
 ) {
     let between = &link.keys.between.typical.0;
     let [a, b] = between.as_slice() else {
-        diagnostics.push(Diagnostic::error(
-            link.keys.between.span,
-            format!("a link has two ends, here are {}", between.len()),
-        ));
+        let d = Diagnostic::error(link.keys.between.span, format!("a link has two ends, here are {}", between.len()));
+        diagnostics.push(d.hint("between = [\"a\", \"b\"]"));
         return;
     };
     let side = |diagnostics: &mut Diagnostics, name: &crate::scenario::quantity::Name| {

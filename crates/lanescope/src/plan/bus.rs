@@ -294,7 +294,10 @@ pub(super) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Buses
     for flow in &scenario.bus_flows {
         expand(diagnostics, &directory, flow, &mut all, &bridges, &devices);
         if all.flows.len() > MAX_THINGS {
-            diagnostics.push(Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows")));
+            diagnostics.push(
+                Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"))
+                    .hint("write fewer: none of what is answered needs so many"),
+            );
             break;
         }
     }
@@ -496,14 +499,10 @@ fn expand(
             Load::Closed { outstanding, think, round_trip } => Program::Closed { outstanding, think, round_trip },
         };
         if let Program::Open { rate, .. } = program {
-            let peak = bus.speed.typical.peak();
-            if rate.bits() <= 0.0 || rate > peak {
-                let what = match rate.bits() <= 0.0 {
-                    true => format!("flow {} asks for nothing", flow.name),
-                    false => format!("flow {}: {rate} is more than links.{} carries, {peak}", flow.name, bus.name),
-                };
+            if rate.bits() <= 0.0 {
+                let what = format!("flow {} asks for nothing", flow.name);
                 let d = Diagnostic::error(k.load.span.unwrap_or(flow.span), what);
-                diagnostics.push(d.hint("load = \"saturate\" asks for as much as there is"));
+                diagnostics.push(d.hint("a rate is above 0 b/s"));
                 return;
             }
         }

@@ -1,9 +1,9 @@
 //! What follows from a plan's values by itself, and every method needs: completion sizes, latencies of completers, buffers.
 
-use super::{Direction, Flow, Hop, Place, Plan, check};
+use super::{Direction, Flow, Hop, Place, Plan, Program, check};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{After, RootComplex};
+use crate::scenario::keys::{After, Do, RootComplex};
 use crate::scenario::quantity::Corner;
 use crate::units::Time;
 
@@ -133,6 +133,20 @@ impl Plan {
                 Class::NonPosted => None,
                 _ => data.map_or_else(|| count(round / pcie::DATA_CREDIT as f64), |q| Some(q.typical)),
             },
+        }
+    }
+
+    /// What an instance of a flow asks for by itself, bits per second, each way where it alternates: an open load's rate; of a source that always has
+    /// more, what its engine would read or write. A closed load asks for what its operations in flight allow, and no more.
+    pub fn wanted(&self, flow: &Flow) -> Option<f64> {
+        let PartKeys::Endpoint(k) = &self.part(flow.source).keys else {
+            return if let Program::Open { rate, .. } = flow.program { Some(rate.bits()) } else { None };
+        };
+        match (&flow.program, flow.op.typical) {
+            (Program::Open { rate, .. }, _) => Some(rate.bits()),
+            (Program::Saturating, Do::Read) => k.read_rate.as_ref().map(|r| r.typical.bits()),
+            (Program::Saturating, Do::Write) => k.write_rate.as_ref().map(|r| r.typical.bits()),
+            _ => None,
         }
     }
 

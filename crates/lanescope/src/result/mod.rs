@@ -250,8 +250,19 @@ pub struct Measured {
 pub enum Verdict {
     /// It has an answer.
     Stable,
-    /// An open load above what something downstream carries: a queue grows without end.
+    /// It wants far more than it gets: an open load above what something carries, so that a queue grows without end; or a source that always has more
+    /// and gets less than half of what its own engine would move.
     Unstable,
+}
+
+impl Verdict {
+    /// Of a load that `wants` so much and `gets` so much, in one unit, where the numbers are as exact as `noise`, relative. An `open` load comes whether
+    /// it is carried or not: whatever is missing piles up. A source that always has more wants what its engine moves at most, and is held back like any other;
+    /// there less than half is far.
+    pub fn of(wants: f64, gets: f64, open: bool, noise: f64) -> Verdict {
+        let least = if open { wants * (1.0 - noise) } else { wants / 2.0 };
+        if gets < least { Verdict::Unstable } else { Verdict::Stable }
+    }
 }
 
 /// What becomes of the part of a load that cannot be carried.

@@ -356,7 +356,7 @@ pub struct SimulatedFlow {
     pub little: f64,
     /// Of an open load: operations that had arrived and not begun, at the end.
     pub backlog: u64,
-    /// Whether the backlog grows without end.
+    /// Whether the backlog grows without end, or the load gets far less than it asks for.
     pub unstable: bool,
     /// Of frames: what Ethernet counts.
     #[serde(default)]

@@ -13,10 +13,11 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
         match &part.keys {
             PartKeys::RootComplex(k) => {
                 if k.large_read.is_some() != k.large_completion_size.is_some() {
-                    diagnostics.push(Diagnostic::error(
+                    let d = Diagnostic::error(
                         part.span,
                         format!("{}: large_read and large_completion_size go together", part.name),
-                    ));
+                    );
+                    diagnostics.push(d.hint("the second is the completion size of reads larger than the first"));
                 }
                 if let (Some(_), Some(q)) =
                     (&k.memory_bandwidth, k.read_bandwidth.as_ref().or(k.write_bandwidth.as_ref()))

@@ -13,7 +13,7 @@ use crate::units::{Bytes, Frequency, Rate, Time};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What one key is, for messages, schema and documentation.
 pub struct Key {
@@ -148,7 +148,12 @@ macro_rules! table {
     (@take default $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr, $d:literal $origin:ident $confidence:ident $why:literal) => {
         match $got {
             Some(value) => value,
-            None => Some(default::<$t>($d, $slower, Origin::$origin, Confidence::$confidence, $why)),
+            None => {
+                // Read once: the text of a default never changes, and reading it was most of the work on a small scenario.
+                static READ: OnceLock<Quantity<$t>> = OnceLock::new();
+                let it = READ.get_or_init(|| default::<$t>($d, $slower, Origin::$origin, Confidence::$confidence, $why));
+                Some(it.clone())
+            }
         }
     };
     (@setting opt, $all:ident, $key:expr, $value:expr) => { if let Some(q) = &$value { $all.push(Setting::of($key, q)); } };

@@ -662,7 +662,10 @@ fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(Stri
         }
     }
     if things.len() > MAX_THINGS {
-        diagnostics.push(Diagnostic::error(things[MAX_THINGS].2, format!("more than {MAX_THINGS} {name}")));
+        diagnostics.push(
+            Diagnostic::error(things[MAX_THINGS].2, format!("more than {MAX_THINGS} {name}"))
+                .hint("write fewer: none of what is answered needs so many"),
+        );
         things.truncate(MAX_THINGS);
     }
     things
@@ -708,7 +711,10 @@ fn read_parts(
                     continue;
                 }
                 Ok(n) if n as usize + parts.len() > MAX_THINGS => {
-                    diagnostics.push(Diagnostic::error(node.span, format!("more than {MAX_THINGS} parts")));
+                    diagnostics.push(
+                        Diagnostic::error(node.span, format!("more than {MAX_THINGS} parts"))
+                            .hint("write fewer: none of what is answered needs so many"),
+                    );
                     continue;
                 }
                 Ok(n) => Some(n),

@@ -154,6 +154,8 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
     let mut one = |n: &Node| match T::read(n) {
         Ok(v) => Some(v),
         Err(Problem(message, hint)) => {
+            let known = || format!("lanescope schema --text says what {key} may be");
+            let hint = if hint.is_empty() { known() } else { hint };
             diagnostics.push(Diagnostic::error(T::blame(n), format!("{key}: {message}")).hint(hint));
             None
         }

@@ -584,7 +584,7 @@ impl Fabric {
     /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one after the other, and than any
     /// latency of a completer.
     pub(super) fn patience(&self) -> u64 {
-        let drain = |w: &Wire| w.clock.span(1 << 16) + 2 * w.delay;
+        let drain = |w: &Wire| w.clock.span(1 << 16).saturating_add(w.delay.saturating_mul(2));
         let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
         let answers = self.parts.iter().map(|p| match p {
             Part::Terminal(t) => {

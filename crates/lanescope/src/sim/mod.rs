@@ -35,7 +35,7 @@ pub use stats::mean as mean_of;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::bus::BusFlow;
-use crate::plan::{Plan, Program};
+use crate::plan::{Hop, Plan, Program};
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
 use crate::result::timeline::Timeline;
@@ -54,6 +54,11 @@ const MOST_IN_FLIGHT: u64 = 1 << 22;
 const LONGEST_ETHERNET: u64 = 7_200_000_000_000_000_000;
 /// How long I/Os are simulated at most, fs: 5 h. What is under way then ends later, and a clock counts to 5.1 h.
 const LONGEST_STORAGE: u64 = 18_000_000_000_000_000_000;
+/// Events between two looks at the caps: enough that a look costs nothing, and few against the packets that are allowed.
+const LEAST_LOOK: u64 = 1 << 8;
+const MOST_LOOK: u64 = 1 << 16;
+/// Events at one moment after which a run is called a stall; several more for each operation that a closed load may begin at once.
+const MOST_AT_ONCE: u64 = 1 << 22;
 /// Batches of the warm-up.
 const WARMUP_BATCHES: usize = 64;
 /// Warm-ups are given up, and taken as they are, after so many doublings.
@@ -141,6 +146,10 @@ pub struct Run {
     last: u64,
     /// When the packets are counted next: a batch may be as long as anyone asks for, and must not outrun their cap.
     next_count: u64,
+    /// The same by events: a late burst must not outrun it either. And the moment that was then, with the events since it began: time must go on.
+    next_look: u64,
+    still: (u64, u64),
+    most_at_once: u64,
     /// When the measured window began.
     window: u64,
     /// Tallies at the beginning of the window, and of the batch.
@@ -236,6 +245,7 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
             break;
         }
     }
+    fine &= under_way(plan, diagnostics);
     let ports: u64 = plan
         .parts
         .iter()
@@ -248,6 +258,41 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         diagnostics.push(Diagnostic::error(None, "the switches have too many ports to be simulated"));
     }
     fine
+}
+
+/// Operations that closed loads begin at time 0.
+fn at_once(plan: &Plan) -> u64 {
+    let programs = plan.flows.iter().map(|f| &f.program).chain(plan.buses.flows.iter().map(|f| &f.program));
+    let closed = programs.map(|p| if let Program::Closed { outstanding, .. } = p { *outstanding as u64 } else { 0 });
+    closed.sum()
+}
+
+/// The packets that links and buffers hold, which grow with latency x rate; no more can be than a run may send.
+fn under_way(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
+    let mut crossed: Vec<Hop> = plan.flows.iter().flat_map(|f| &f.route).flat_map(|h| [*h, h.reversed()]).collect();
+    crossed.sort_unstable_by_key(|h| (h.link.0, h.direction.from()));
+    crossed.dedup();
+    let mut all = 0.0;
+    for hop in crossed {
+        let (link, to) = (plan.link(hop.link), plan.part(plan.arrives(hop)));
+        // The least that is sent in numbers: a cache line with its header and framing.
+        let packets = link.speed.typical.coded().bytes() / 88.0;
+        let (latency, span) = match &to.keys {
+            PartKeys::Switch(k) => (k.latency.typical, k.latency.span),
+            PartKeys::RootComplex(k) => (k.write_latency.typical, k.write_latency.span),
+            PartKeys::Endpoint(_) => (Time::ZERO, None),
+        };
+        // Credits go round in both delays, and buffers are twice that (see `Plan::buffer`).
+        all += packets * (4.0 * link.delay.typical.seconds() + 2.0 * latency.seconds());
+        if all.min(plan.stop.max_packets as f64) > MOST_IN_FLIGHT as f64 {
+            let longest = if link.delay.typical > latency { link.delay.span } else { span };
+            let what = format!("links.{} holds more than {MOST_IN_FLIGHT} packets on their way", link.name);
+            let hint = "latency x rate: write a shorter delay or latency, or less in run.max_packets";
+            diagnostics.push(Diagnostic::error(longest, what).hint(hint));
+            return false;
+        }
+    }
+    true
 }
 
 impl Run {
@@ -292,6 +337,9 @@ impl Run {
             batch_end: LEAST_BATCH,
             last,
             next_count: LEAST_BATCH,
+            next_look: 0,
+            still: (0, 0),
+            most_at_once: MOST_AT_ONCE + 8 * at_once(plan),
             window: 0,
             at_window: vec![Tally::default(); flows],
             at_batch: vec![Tally::default(); flows],
@@ -378,8 +426,12 @@ impl Run {
             if budget == 0 {
                 return Step::More;
             }
-            match self.agenda.run(&mut self.sides, until, budget) {
-                Pause::Budget => return Step::More,
+            if self.agenda.events() >= self.next_look && self.look() {
+                continue;
+            }
+            // Looks are at the same events however a run is cut in pieces.
+            match self.agenda.run(&mut self.sides, until, budget.min(self.next_look - self.agenda.events())) {
+                Pause::Budget => continue,
                 Pause::Silent => {
                     if self.finished() {
                         continue;
@@ -406,9 +458,7 @@ impl Run {
             }
             if self.now >= self.next_count {
                 self.next_count = self.now + (self.now / 32).max(LEAST_BATCH);
-                if self.phase != Phase::Done
-                    && self.packets().max(self.sides.cluster.steps() / 4) >= self.plan.stop.max_packets
-                {
+                if self.phase != Phase::Done && self.spent() {
                     self.end(Ending::PacketCap);
                 }
                 if self.phase != Phase::Done && self.sides.ethernet.is_full() {
@@ -426,6 +476,34 @@ impl Run {
             }
         }
         Step::Done
+    }
+
+    /// Whether there have been as many packets as may be; four steps of a program are work like one.
+    fn spent(&self) -> bool {
+        self.packets().max(self.sides.cluster.steps() / 4) >= self.plan.stop.max_packets
+    }
+
+    /// Looks, every so many events, whether the run may go on: it has packets left, and time goes on. Ends it where not.
+    fn look(&mut self) -> bool {
+        let events = self.agenda.events();
+        self.next_look = events + (self.plan.stop.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK);
+        let moment = self.agenda.past();
+        if moment != self.still.0 {
+            self.still = (moment, events);
+        }
+        let ending = match () {
+            () if self.spent() => Ending::PacketCap,
+            () if events - self.still.1 > self.most_at_once => {
+                let at = crate::units::human_time(moment as f64 / 1e15);
+                let mut waiting = self.sides.waiting(&self.plan);
+                waiting.insert(0, format!("time stands still at {at}: {} events at one moment", self.most_at_once));
+                Ending::Stall { waiting }
+            }
+            () => return false,
+        };
+        self.now = self.now.max(self.agenda.next().min(self.last));
+        self.end(ending);
+        true
     }
 
     /// Ends a run whose programs have ended, or have failed.

@@ -3,20 +3,23 @@
 use super::storage::count;
 use super::tally::Tally;
 use super::{Run, binding, stats};
-use crate::plan::{Backbone, FlowId, PartId};
+use crate::plan::bus::BusFlow;
+use crate::plan::{Backbone, FlowId, PartId, Program};
 use crate::protocol::pcie::Class;
 use crate::result::{
     BusClocks, Interval, IoCounts, IoSeen, Medium, OverSeeds, SimulatedBackbone, SimulatedFlow, SimulatedFrames,
-    SimulatedIos, SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts,
+    SimulatedIos, SimulatedLink, SimulatedMemory, SimulatedSwitch, Simulation, SlotCounts, Verdict,
 };
 use crate::scenario::PartKeys;
-use crate::scenario::keys::Buffers;
+use crate::scenario::keys::{Buffers, StreamLoad};
 use crate::scenario::quantity::Corner;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
+/// The part of what is asked for that may be missing beyond chance: a backlog that rises by less is not told from one that does not.
+const BEHIND: f64 = 2e-3;
 
 /// What the reports of all tables of flows are made of.
 #[derive(Clone, Copy)]
@@ -306,6 +309,8 @@ impl Run {
         let (from, to) = (self.window as f64, self.now as f64);
         let in_flight: f64 =
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
+        // Ranks say what they will send before its moment: where a run is cut off there, such a message counts as less than none.
+        let in_flight = in_flight.max(0.0);
         let histogram = &*self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
         let ios = self.ios_of(group).map(|flows| (self.io_times(group, &flows, done), flows));
@@ -313,7 +318,7 @@ impl Run {
         let of_bus = self.bus_flows(group);
         let job = self.job(group);
         let rising = self.batch_values(group, |b| b.backlog as f64);
-        let unstable = stats::grows(&rising, done as f64, 2e-3);
+        let unstable = stats::grows(&rising, done as f64, BEHIND) || self.short(group, tallies, rate.mean);
         SimulatedFlow {
             name: match (&frames, &ios, &of_bus) {
                 _ if job.is_some() => plan.cluster.jobs[job.unwrap_or(0)].name.clone(),
@@ -356,6 +361,62 @@ impl Run {
             program: job.map(|j| self.sides.cluster.program(j)),
             over_seeds: None,
         }
+    }
+
+    /// Whether a table of flows gets less than it asks for, by more than chance. `rate` is what it gets, bits per second.
+    ///
+    /// What was asked for in the window was delivered, is under way, was lost, or stands in a backlog. At a load that is carried the backlog is that of
+    /// a queue: it moves by chance, like the sum of the arrivals. The sum of N random ones has a standard deviation of sqrt(N), in bursts of B on
+    /// average of sqrt(2 N B) (their number and their lengths both vary); four of them are what a queue without any capacity to spare reaches
+    /// once in ten thousand windows. Even arrivals are off by the operations that an edge of the window cuts.
+    fn short(&self, group: usize, tallies: &[Tally], rate: f64) -> bool {
+        let (plan, members) = (&self.plan, &self.groups[group]);
+        let window = self.window_fs() / SECOND;
+        // Of one member: bits per second, bytes of an operation, operations that come together; and whether they come however many are carried.
+        let asked = |m: usize| -> Option<(f64, f64, f64, bool)> {
+            let (streams, ios) = (plan.flows.len(), plan.flows.len() + plan.network.streams.len());
+            let buses = ios + plan.storage.flows.len();
+            if let Some(f) = plan.flows.get(m) {
+                return Some((plan.wanted(f)?, f.size.typical.f64(), 1.0, matches!(f.program, Program::Open { .. })));
+            }
+            if let Some(s) = plan.network.streams.get(m - streams) {
+                let together = match s.load.typical {
+                    StreamLoad::Bursts { length, .. } => 2.0 * length,
+                    // A text has its own beginning and end.
+                    StreamLoad::Trace(_) => return None,
+                    _ => 1.0,
+                };
+                return Some((s.offered?.bits(), s.size.typical.f64(), together, true));
+            }
+            if let Some(f) = m.checked_sub(ios).and_then(|i| plan.storage.flows.get(i)) {
+                return Some((f.wanted()?, f.mix().bytes, 1.0, true));
+            }
+            match plan.buses.flows.get(m.checked_sub(buses)?)? {
+                f @ BusFlow { program: Program::Open { rate, .. }, .. } => {
+                    Some((rate.bits(), f.size.typical.f64(), 1.0, true))
+                }
+                _ => None,
+            }
+        };
+        let Some(asked) = members.iter().map(|&m| asked(m)).collect::<Option<Vec<_>>>() else { return false };
+        let wants: f64 = asked.iter().map(|a| a.0).sum();
+        if asked.iter().any(|a| !a.3) {
+            return Verdict::of(wants, rate, false, 0.0) == Verdict::Unstable;
+        }
+        let ways = if self.alternates(group) { 0.5 } else { 1.0 };
+        let under_way = |t: &Tally| t.begun.saturating_sub(t.done + t.lost) as f64;
+        let (mut held, mut lost, mut variance, mut edges) = (0.0, 0.0, 0.0, 0.0);
+        for (&m, (rate, size, together, _)) in members.iter().zip(&asked) {
+            let (now, then) = (&tallies[m], &self.at_window[m]);
+            held += (under_way(now) - under_way(then)).max(0.0) * size * ways;
+            lost += (now.lost - then.lost) as f64 * size;
+            variance += rate * window / 8.0 * size * together;
+            edges += 2.0 * size;
+        }
+        let (offered, chance) = (wants * window / 8.0, 4.0 * variance.sqrt() + edges);
+        let missing = offered - rate * window / 8.0 - held - chance;
+        // Where a few are lost to bursts nothing grows, and the report counts them; where many are, the load is not carried.
+        missing - lost > BEHIND * offered || missing > super::FAR_BEHIND * offered
     }
 
     /// Where the time of a table's I/Os went, and what worked.

@@ -174,12 +174,13 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let share = |used: f64| if time > 0.0 { used / time } else { 0.0 };
     let busiest = (carrier.names.iter().zip(&carrier.used)).max_by(|a, b| a.1.total_cmp(b.1));
     let busiest = busiest.map(|(name, used)| (*name, share(*used)));
-    let seconds = (time / 1e15).max(f64::MIN_POSITIVE);
+    // Ranks that fail at once have carried nothing in no time.
+    let a_second = |n: f64| if time > 0.0 { n * 1e15 / time } else { 0.0 };
     let wires = (carrier.carried.iter().zip(&carrier.used))
         .map(|((packets, payload), used)| Carried {
             used: share(*used),
-            packets: packets / seconds,
-            payload: payload * 8.0 / seconds,
+            packets: a_second(*packets),
+            payload: a_second(payload * 8.0),
         })
         .collect();
     let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();

@@ -46,7 +46,7 @@ pub(in crate::plan) fn build(
                 if most > MOST_PORTS {
                     let d = Diagnostic::error(keys.adapter_ports.span.unwrap_or(part.span), format!("{most} ports"));
                     diagnostics.push(d.hint(format!("at most {MOST_PORTS}")));
-                    continue;
+                    return Cluster::default();
                 }
                 let piece = Bytes(Mtu::ALL[4].bytes());
                 let engine = Engine { name: &name, header: &keys.header, piece, why: WHY };
@@ -85,7 +85,10 @@ pub(in crate::plan) fn build(
     for link in &scenario.infiniband_links {
         nodes.wire(diagnostics, link, &mut cluster);
         if cluster.links.len() > MAX_THINGS {
-            diagnostics.push(Diagnostic::error(link.span, format!("more than {MAX_THINGS} links")));
+            diagnostics.push(
+                Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
+                    .hint("write fewer: none of what is answered needs so many"),
+            );
             return cluster;
         }
     }
@@ -181,7 +184,7 @@ impl<'a> Nodes<'a> {
         }
         let [a, b] = k.between.typical.0.as_slice() else {
             let what = format!("a link has two ends, here are {}", k.between.typical.0.len());
-            diagnostics.push(Diagnostic::error(span, what));
+            diagnostics.push(Diagnostic::error(span, what).hint("between = [\"a\", \"b\"]"));
             return;
         };
         let (Some((left, left_open)), Some((right, right_open))) =
@@ -197,7 +200,10 @@ impl<'a> Nodes<'a> {
                 return;
             }
             if left.len().saturating_mul(right.len()) > MAX_THINGS {
-                diagnostics.push(Diagnostic::error(span, format!("more than {MAX_THINGS} links")));
+                diagnostics.push(
+                    Diagnostic::error(span, format!("more than {MAX_THINGS} links"))
+                        .hint("write fewer: none of what is answered needs so many"),
+                );
                 return;
             }
             ends.extend(left.iter().flat_map(|l| right.iter().map(move |r| [*l, *r])));

@@ -39,7 +39,10 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     for link in &scenario.ethernet_links {
         wire(diagnostics, &directory, link, &mut wires);
         if wires.len() > MAX_THINGS {
-            diagnostics.push(Diagnostic::error(link.span, format!("more than {MAX_THINGS} links")));
+            diagnostics.push(
+                Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
+                    .hint("write fewer: none of what is answered needs so many"),
+            );
             return Network::default();
         }
     }
@@ -75,7 +78,10 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     for stream in &scenario.streams {
         expand(diagnostics, &directory, scenario, &mut network, stream);
         if network.streams.len() > MAX_THINGS {
-            diagnostics.push(Diagnostic::error(stream.span, format!("more than {MAX_THINGS} flows")));
+            diagnostics.push(
+                Diagnostic::error(stream.span, format!("more than {MAX_THINGS} flows"))
+                    .hint("write fewer: none of what is answered needs so many"),
+            );
             return network;
         }
     }
@@ -193,7 +199,7 @@ fn between(
     let names = link.keys.between.as_ref()?;
     let [a, b] = names.typical.0.as_slice() else {
         let what = format!("a link has two ends, here are {}", names.typical.0.len());
-        diagnostics.push(Diagnostic::error(names.span, what));
+        diagnostics.push(Diagnostic::error(names.span, what).hint("between = [\"a\", \"b\"]"));
         return None;
     };
     let mut side = |name: &crate::scenario::quantity::Name| {
@@ -328,7 +334,7 @@ fn resolve(diagnostics: &mut Diagnostics, wire: &Wire, ports: [u32; 2]) -> Ether
     if k.mtu.typical.0 < 46 || k.mtu.typical.0 > MOST_DATA {
         let what =
             format!("links.{}: an MTU is 46 to {MOST_DATA} B of client data, not {}", wire.from.name, k.mtu.typical);
-        diagnostics.push(Diagnostic::error(k.mtu.span, what));
+        diagnostics.push(Diagnostic::error(k.mtu.span, what).hint("1500 B, or 9000 B of jumbo frames"));
     }
     EthernetLink {
         name: wire.name.clone(),
@@ -353,11 +359,11 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
             ("flow_control", k.flow_control.span, k.flow_control.typical == model.flow_control.typical),
             (
                 "congestion_control",
-                k.congestion_control.span,
+                k.congestion_control.span.or(model.congestion_control.span),
                 k.congestion_control.typical == model.congestion_control.typical,
             ),
-            ("ecmp", k.ecmp.span, k.ecmp.typical == model.ecmp.typical),
-            ("ecmp_seed", k.ecmp_seed.span, k.ecmp_seed.typical == model.ecmp_seed.typical),
+            ("ecmp", k.ecmp.span.or(model.ecmp.span), k.ecmp.typical == model.ecmp.typical),
+            ("ecmp_seed", k.ecmp_seed.span.or(model.ecmp_seed.span), k.ecmp_seed.typical == model.ecmp_seed.typical),
         ];
         for (key, span, same) in all {
             if !same {
@@ -644,19 +650,8 @@ fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, 
     match &s.load.typical {
         StreamLoad::Saturate => {}
         StreamLoad::Open { offered, .. } | StreamLoad::Bursts { offered, .. } => {
+            // More than the link carries is answered like any other load that is too much.
             let rate = payload(offered);
-            if rate > most {
-                let what = format!("flow {}: {rate} is more than links.{} carries in such frames", s.group, link.name);
-                diagnostics.push(
-                    Diagnostic::error(span, what)
-                        .label(format!(
-                            "{size} B take {on_wire} B of {line}: at most {}",
-                            crate::units::human_rate(most.bits())
-                        ))
-                        .hint("load = \"saturate\" asks for as much as there is"),
-                );
-                return false;
-            }
             s.offered = Some(rate);
         }
         StreamLoad::Trace(name) => {

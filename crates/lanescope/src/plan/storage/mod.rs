@@ -491,6 +491,11 @@ pub struct Mix {
 }
 
 impl IoFlow {
+    /// What it asks for at its stated rate, bits per second.
+    pub fn wanted(&self) -> Option<f64> {
+        self.rate.as_ref().map(|ios| f64::from(ios.typical.get()) * self.mix().bytes * 8.0)
+    }
+
     /// The averages of its lines.
     pub fn mix(&self) -> Mix {
         let (mut mix, mut burst) = (Mix::default(), 0.0);

@@ -38,7 +38,8 @@ pub(in crate::plan) fn build(
     for flow in &scenario.transactions {
         expand(diagnostics, &directory, network, flow, storage);
         if storage.flows.len() > MAX_THINGS {
-            let d = Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"));
+            let d = Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"))
+                .hint("write fewer: none of what is answered needs so many");
             diagnostics.push(d.hint("stations x workers x other ends, of all flows together"));
             return;
         }

@@ -58,6 +58,8 @@ impl Source {
                 let wire = network.link(network.out(stream.source, 0));
                 let spacing = network.wire_bytes(stream, size) * wire.rate.typical.byte_fs();
                 let period = pace(rate).span(size) as f64 * length;
+                // Bursts of more than the link carries are born faster than it sends, without a pause.
+                let spacing = spacing.min((period / length) as u64);
                 Law::Bursts {
                     spacing,
                     length: *length,
