@@ -412,7 +412,8 @@ fn expand_flow(
         let name = if many { format!("{}.{i}", flow.name) } else { flow.name.clone() };
         let (from_name, to_name) = (&parts[source.0 as usize].name, &parts[target.0 as usize].name);
         if source == target {
-            diagnostics.push(Diagnostic::error(to_span, format!("flow {name} ends where it starts, at {from_name}")));
+            let d = Diagnostic::error(to_span, format!("flow {name} ends where it starts, at {from_name}"));
+            diagnostics.push(d.hint("a flow joins two parts"));
             continue;
         }
         if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_))

@@ -30,10 +30,8 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                 }
                 let cycles = |c| k.core_cycles.at(c) + k.hub_cycles.at(c);
                 if [Corner::Slower, Corner::Typical, Corner::Faster].map(cycles) != [0; 3] && k.core_clock.is_none() {
-                    diagnostics.push(Diagnostic::error(
-                        part.span,
-                        format!("{}: core_cycles and hub_cycles need core_clock", part.name),
-                    ));
+                    let what = format!("{}: core_cycles and hub_cycles need core_clock", part.name);
+                    diagnostics.push(Diagnostic::error(part.span, what).hint("add core_clock = …"));
                 }
                 backbone::keys(diagnostics, part, k);
             }
@@ -48,10 +46,8 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                     );
                 }
                 if k.core.typical != Core::Crossbar && k.core_bandwidth.is_none() {
-                    diagnostics.push(Diagnostic::error(
-                        part.span,
-                        format!("{}: a shared core needs its core_bandwidth", part.name),
-                    ));
+                    let what = format!("{}: a shared core needs its core_bandwidth", part.name);
+                    diagnostics.push(Diagnostic::error(part.span, what).hint("add core_bandwidth = …"));
                 }
             }
             PartKeys::Endpoint(_) => {}

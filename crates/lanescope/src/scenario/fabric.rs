@@ -39,8 +39,10 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
                     .hint("add between = [\"…\", \"…\"], or a rule: star, leaf_spine or fat_tree"),
             ),
             1 => {}
-            _ => diagnostics
-                .push(Diagnostic::error(link.span, "a link has one of between, star, leaf_spine and fat_tree")),
+            _ => diagnostics.push(
+                Diagnostic::error(link.span, "a link has one of between, star, leaf_spine and fat_tree")
+                    .hint("between joins its ends, the others wire many links by rule"),
+            ),
         }
         for (table, n, span) in made {
             give(diagnostics, parts, table, n, span.unwrap_or(link.span));

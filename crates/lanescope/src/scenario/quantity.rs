@@ -419,8 +419,12 @@ impl Shape for Count {
     fn read(node: &Node) -> Result<Self, Problem> {
         match node.value {
             Value::Integer(Some(i)) if (0..=MAX_COUNT).contains(&i) => Ok(i as u32),
-            Value::Integer(Some(i)) if i < 0 => Err(Problem("a count is not negative".into(), String::new())),
-            Value::Integer(_) => Err(Problem(format!("a count is at most {MAX_COUNT}"), String::new())),
+            Value::Integer(Some(i)) if i < 0 => {
+                Err(Problem("a count is not negative".into(), "0 or more of them".into()))
+            }
+            Value::Integer(_) => {
+                Err(Problem(format!("a count is at most {MAX_COUNT}"), "no machine has more of one thing".into()))
+            }
             Value::Float(_) => Err(Problem("expected a whole number".into(), "there are no halves of it".into())),
             _ => Err(Problem(
                 expected("a whole number", node).0,

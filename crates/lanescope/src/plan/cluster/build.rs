@@ -388,7 +388,8 @@ fn place(
             };
             let endpoint = cluster.adapters[adapter as usize].first + port.unwrap_or(0);
             if ranks.len() + each > MOST_RANKS {
-                diagnostics.push(Diagnostic::error(span, format!("more than {MOST_RANKS} ranks")));
+                let d = Diagnostic::error(span, format!("more than {MOST_RANKS} ranks"));
+                diagnostics.push(d.hint("each rank is run step by step: write fewer, here or in each = …"));
                 return None;
             }
             ranks.extend(std::iter::repeat_n(endpoint, each));
