@@ -94,7 +94,10 @@ pub(super) fn queues(plan: &Plan, corner: Corner, wires: &Wires, resources: &[Re
             let tags = k.tags.at(corner).get() as f64 * k.engines.at(corner).get() as f64 * request;
             most = most.min(tags);
             let own = |key: Key| {
-                let at_home = matches!(key, Key::Engine(..) | Key::Outstanding(_) | Key::Tags(_));
+                let at_home = matches!(
+                    key,
+                    Key::Engine(..) | Key::Outstanding(_) | Key::Tags(_) | Key::Loads(_) | Key::InTurn(_)
+                );
                 at_home || matches!(key, Key::Wire(h) if h == flow.route[0])
             };
             let beyond = of_flow[index].iter().copied().filter(|&r| !own(resources[r].key)).collect();
