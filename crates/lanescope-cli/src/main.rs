@@ -106,7 +106,7 @@ struct Answer {
     /// Run a grid of values: path=a,b,c or path=1..64 by x2 or path=1..9 by 2 (may be repeated)
     #[arg(long = "vary", value_name = "PATH=VALUES")]
     vary: Vec<String>,
-    /// Write pictures to this folder: topology, waterfalls, and curves of --vary
+    /// Write pictures to this folder: topology and waterfalls by each method that ran, and curves of --vary
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     /// Show the waterfall of every link that carries anything

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::pens::chart::{Chart, Series};
+use lanescope::pens::svg::Method;
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
 use lanescope::plan::cluster::JobFlow;
@@ -267,7 +268,7 @@ pub(crate) fn estimate_only(a: &Answer) -> u8 {
         return grid(a, &a.scenario.sets, false);
     }
     match load(&a.scenario) {
-        Ok((plan, diagnostics)) => answer(a, &plan, &estimate(&plan, &diagnostics)),
+        Ok((plan, diagnostics)) => answer(a, &plan, &estimate(&plan, &diagnostics), &[Method::Estimate]),
         Err(code) => code,
     }
 }
@@ -303,11 +304,16 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
             }
         }
     }
-    answer(answered, &plan, &report)
+    let methods: &[Method] = match (&report.simulation, must) {
+        (None, _) => &[Method::Estimate],
+        (Some(_), true) => &[Method::Simulation],
+        (Some(_), false) => &[Method::Simulation, Method::Estimate],
+    };
+    answer(answered, &plan, &report, methods)
 }
 
-/// Prints a report in the form asked for.
-fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
+/// Prints a report in the form asked for, and draws what the methods asked for gave.
+fn answer(a: &Answer, plan: &Plan, report: &Report, methods: &[Method]) -> u8 {
     if a.scenario.json {
         output::json(report);
     } else if let Some(layout) = a.table {
@@ -331,7 +337,7 @@ fn answer(a: &Answer, plan: &Plan, report: &Report) -> u8 {
         output::print(&pens::text::report(report, output::paint(), a.all_links));
     }
     if let Some(dir) = &a.svg
-        && let Err(e) = output::pictures(dir, &pictures(plan, report))
+        && let Err(e) = output::pictures(dir, &pictures(plan, report, methods))
     {
         output::error(&e);
         return WRONG;
@@ -353,19 +359,29 @@ fn verdict(report: &Report) -> u8 {
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
 }
 
-/// The topology of PCIe, and the waterfall of every direction that binds or is the busiest.
-pub(crate) fn pictures(plan: &Plan, report: &Report) -> Vec<(String, String)> {
+/// The topology, and the waterfall of every direction that binds or is the busiest, by each of some methods. Names of the estimate's end in its name where
+/// it is not alone.
+pub(crate) fn pictures(plan: &Plan, report: &Report, methods: &[Method]) -> Vec<(String, String)> {
     let mut all = Vec::new();
-    // It draws trees of PCIe.
-    if !plan.parts.is_empty() {
-        all.push(("topology".to_owned(), pens::svg::topology(plan, report)));
-    }
-    for link in pens::text::shown(report, false) {
-        let name = match link.to.is_empty() {
-            true => format!("waterfall-{}", link.name),
-            false => format!("waterfall-{}-to-{}", link.name, link.to),
+    for method in methods {
+        let which = match method {
+            Method::Estimate if methods.len() > 1 => "-estimate",
+            _ => "",
         };
-        all.push((name, pens::svg::waterfall(link)));
+        all.push((format!("topology{which}"), pens::svg::topology(plan, report, *method)));
+        for at in pens::shown(report, *method, false) {
+            let link = &report.links[at];
+            let name = match link.to.is_empty() {
+                true => format!("waterfall-{}{which}", link.name),
+                false => format!("waterfall-{}-to-{}{which}", link.name, link.to),
+            };
+            let simulated = report.simulation.as_ref().filter(|_| *method == Method::Simulation);
+            let svg = match simulated.and_then(|s| s.links.get(at)) {
+                Some(simulated) => pens::svg::simulated_waterfall(link, simulated),
+                None => pens::svg::waterfall(link),
+            };
+            all.push((name, svg));
+        }
     }
     all
 }

@@ -3,6 +3,7 @@
 use crate::{ANSWERED, NO_VALUE, WRONG, interrupt, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
+use lanescope::pens::svg::Method as Shown;
 use lanescope::pens::{self, Grid};
 use lanescope::study::{Accuracy, Answer, Answers, CONFIDENCE, Misses, Row, Studies, fit, questions, select};
 use lanescope::units::digits;
@@ -75,7 +76,7 @@ pub(crate) struct Run {
     /// Print CSV
     #[arg(long)]
     csv: bool,
-    /// Write the figures of the studies and the pictures of their main scenario to this folder
+    /// Write the figures of the studies and the pictures of their main scenario, as estimated, to this folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 }
@@ -251,7 +252,8 @@ fn run(a: &Run) -> Result<u8, String> {
             let main = study.waterfall.as_ref().and_then(|id| all.iter().find(|r| r.id == *id));
             if let Some(Row { scenario: Some(scenario), set, .. }) = main {
                 let (plan, diagnostics) = study.plan(scenario, set)?;
-                pictures.extend(super::answer::pictures(&plan, &lanescope::estimate::estimate(&plan, &diagnostics)));
+                let report = lanescope::estimate::estimate(&plan, &diagnostics);
+                pictures.extend(super::answer::pictures(&plan, &report, &[Shown::Estimate]));
             }
             output::pictures(&dir.join(&study.id), &pictures)?;
         }

@@ -14,7 +14,9 @@ pub mod svg;
 pub mod text;
 pub mod timeline;
 
-use crate::result::{ProgramRow, Report, STAGES, Simulation};
+use crate::result::{LinkReport, ProgramRow, Report, STAGES, Simulation};
+use std::collections::HashSet;
+use svg::Method;
 
 /// Terminal colours, or none: escape sequences to put before a kind of words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,6 +178,37 @@ pub fn flows_grid(report: &Report) -> Grid {
     Grid { head, rows: rows.collect() }
 }
 
+/// Directions of links that bind a flow by a method, by their place in the report; the first four.
+pub(crate) fn binding_links(report: &Report, method: Method) -> Vec<usize> {
+    let simulated = report.simulation.as_ref().filter(|_| method == Method::Simulation);
+    let elements: HashSet<&String> = match simulated {
+        Some(s) => s.flows.iter().map(|f| &f.bound_by.element).collect(),
+        None => report.flows.iter().flat_map(|f| std::iter::once(&f.bound_by.element).chain(&f.bound_also)).collect(),
+    };
+    let binds = |(_, l): &(usize, &LinkReport)| elements.contains(&l.path());
+    report.links.iter().enumerate().filter(binds).map(|(i, _)| i).take(4).collect()
+}
+
+/// Directions of links that are worth a waterfall by a method, by their place in the report: those that bind a flow; if none does, the busiest. `all` are those
+/// that carry anything. Without a simulation the estimate decides.
+pub fn shown(report: &Report, method: Method, all: bool) -> Vec<usize> {
+    let simulated = report.simulation.as_ref().filter(|_| method == Method::Simulation);
+    let used = |i: usize| match simulated {
+        Some(s) => s.links.get(i).filter(|l| l.slots.tlps > 0 || l.slots.payload > 0).map_or(0.0, |l| l.utilisation()),
+        None => {
+            let l = &report.links[i];
+            if l.tlps > 0.0 || l.ledger.payload > 0.0 { l.ledger.utilisation() } else { 0.0 }
+        }
+    };
+    let carrying = || (0..report.links.len()).filter(|i| used(*i) > 0.01);
+    if all {
+        return carrying().collect();
+    }
+    let list = binding_links(report, method);
+    // Of equally busy ones the last, as ever.
+    if list.is_empty() { carrying().max_by(|a, b| used(*a).total_cmp(&used(*b))).into_iter().collect() } else { list }
+}
+
 /// Whether any flow is one of ranks.
 fn has_programs(report: &Report) -> bool {
     let simulated = report.simulation.iter().flat_map(|s| &s.flows).any(|f| f.program.is_some());
@@ -241,9 +274,11 @@ pub fn rows_grid(report: &Report) -> Grid {
     Grid { head: head.map(String::from).to_vec(), rows }
 }
 
-/// The simulated ledgers of a report, one direction a row, in slots (bytes after line coding) of the measured time.
+/// The simulated ledgers of a report, one direction a row, in slots of the measured time: bytes after line coding, or clocks of a bus. All of them together
+/// are `coded_bps`.
 pub fn slots_grid(simulation: &Simulation) -> Grid {
-    let mut head: Vec<String> = ["link", "from", "to", "slots"].map(String::from).to_vec();
+    let head = ["link", "from", "to", "coded_bps", "payload_bps", "payload_half_bps", "utilisation", "slots"];
+    let mut head: Vec<String> = head.map(String::from).to_vec();
     let names = simulation.links.first().map(|l| l.entries()).unwrap_or_default();
     head.extend(names.iter().map(|(n, _)| n.replace([' ', ',', '-', '\''], "_").replace("__", "_")));
     let ethernet = has_frames(simulation);
@@ -252,7 +287,10 @@ pub fn slots_grid(simulation: &Simulation) -> Grid {
         head.extend(["data_frames", "control_frames_sent", "pauses_stop", "pauses_go"].map(String::from));
     }
     let rows = simulation.links.iter().map(|l| {
-        let mut row = vec![l.name.clone(), l.from.clone(), l.to.clone(), l.slots.total().to_string()];
+        let mut row = vec![l.name.clone(), l.from.clone(), l.to.clone()];
+        let half = l.payload.half;
+        row.extend([cell(Some(l.coded)), cell(Some(l.payload.mean)), cell(half), cell(Some(l.utilisation()))]);
+        row.push(l.slots.total().to_string());
         row.extend(l.entries().iter().map(|(_, n)| n.to_string()));
         if ethernet {
             row.extend([l.slots.data_tlps, l.slots.controls, l.pauses.0, l.pauses.1].map(|n| n.to_string()));
@@ -264,11 +302,11 @@ pub fn slots_grid(simulation: &Simulation) -> Grid {
 
 /// The ledgers of a report, one direction a row, in bits per second.
 pub fn links_grid(report: &Report) -> Grid {
-    let mut head: Vec<String> = ["link", "from", "to", "speed", "raw"].map(String::from).to_vec();
+    let mut head: Vec<String> = ["link", "from", "to", "speed", "raw_bps"].map(String::from).to_vec();
     let names = report
         .links
         .first()
-        .map(|l| l.ledger.entries().map(|(n, _)| n.replace([' ', ','], "_").replace("__", "_")))
+        .map(|l| l.ledger.entries().map(|(n, _)| n.replace([' ', ','], "_").replace("__", "_") + "_bps"))
         .unwrap_or_default();
     head.extend(names);
     head.push("utilisation".into());

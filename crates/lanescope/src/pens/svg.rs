@@ -1,17 +1,45 @@
 //! Pictures of a plan and of a link, drawn by ourselves as self-contained SVG.
 //!
-//! [`topology`] shows what is there and how busy it is, [`waterfall`] where the bits of one direction go. Both are plain text in the end, so
-//! this file holds what every picture needs: the sheet, the text on it, and numbers without noise. No picture has a script, a font or an
+//! [`topology`] shows what is there and how busy it is, [`waterfall`] and [`simulated_waterfall`] where the bits of one direction go. A picture shows the
+//! numbers of one [`Method`], and its title says which. All are plain text in the end, so this file holds what every picture needs: the sheet, the text on it, and numbers without noise. No picture has a script, a font or an
 //! image of its own, and none refers to anything outside.
 
 mod fold;
+mod layout;
+mod load;
+mod scene;
 mod topology;
 mod waterfall;
 
 pub use topology::topology;
-pub use waterfall::waterfall;
+pub use waterfall::{simulated_waterfall, waterfall};
 
+use crate::result::Report;
 use std::fmt;
+
+/// Whose numbers a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The closed form's.
+    Estimate,
+    /// The packet simulation's.
+    Simulation,
+}
+
+impl Method {
+    /// The same, or the estimate where nothing was simulated.
+    fn of(self, report: &Report) -> Method {
+        if report.simulation.is_some() { self } else { Method::Estimate }
+    }
+
+    /// What stands behind a title.
+    pub fn participle(self) -> &'static str {
+        match self {
+            Method::Estimate => "estimated",
+            Method::Simulation => "simulated",
+        }
+    }
+}
 
 /// Text.
 const INK: &str = "#1f2933";
@@ -21,6 +49,8 @@ const SOFT: &str = "#5f6c7b";
 const RULE: &str = "#d5dbe1";
 /// What binds.
 const ACCENT: &str = "#0b62b8";
+/// What is lost or held back.
+const ALARM: &str = "#b3261e";
 
 /// Writes into a `String`, which cannot fail.
 macro_rules! put {

@@ -5,7 +5,8 @@ mod ethernet;
 mod program;
 mod storage;
 
-use super::Paint;
+use super::svg::Method;
+use super::{Paint, binding_links, shown};
 use crate::result::{
     Binding, Ending, Excess, FRAMING, FlowReport, Interval, LinkReport, Medium, NotModelled, Ranged, Report,
     SimulatedFlow, SimulatedLink, Simulation, Verdict,
@@ -29,9 +30,8 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         }
     }
     remarks(&mut out, report, paint);
-    for link in shown(report, all_links) {
-        // Directions stand in the same order in both.
-        let at = report.links.iter().position(|l| std::ptr::eq(l, link)).unwrap_or(0);
+    for at in waterfalls(report, all_links) {
+        let link = &report.links[at];
         match report.simulation.as_ref().and_then(|s| s.links.get(at)) {
             Some(simulated) => simulated_waterfall(&mut out, link, simulated, paint),
             None => waterfall(&mut out, link, paint),
@@ -69,6 +69,18 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) {
     if !told.is_empty() || !report.notes.is_empty() {
         out.push('\n');
     }
+}
+
+/// The directions that have a waterfall. Both methods say above what binds, so beside a simulation what binds either share.
+fn waterfalls(report: &Report, all: bool) -> Vec<usize> {
+    if report.simulation.is_none() || all {
+        return shown(report, Method::Simulation, all);
+    }
+    let mut list: Vec<usize> =
+        [Method::Simulation, Method::Estimate].into_iter().flat_map(|m| binding_links(report, m)).collect();
+    list.sort_unstable();
+    list.dedup();
+    if list.is_empty() { shown(report, Method::Simulation, false) } else { list }
 }
 
 /// How far share and simulation may differ before the difference is worth a line.
@@ -214,30 +226,6 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     }
 }
 
-/// The directions worth a waterfall: those that bind a flow; if none does, the busiest. Frames of adapters are in no estimate's ledger: where it has nothing, the simulation counts.
-pub fn shown(report: &Report, all: bool) -> Vec<&LinkReport> {
-    let carries = |l: &&LinkReport| l.ledger.utilisation() > 0.01 && (l.tlps > 0.0 || l.ledger.payload > 0.0);
-    let simulated = report.simulation.as_ref().map_or(&[][..], |s| s.links.as_slice());
-    let by_run = |i: usize| simulated.get(i).filter(|s| s.slots.payload > 0).map_or(0.0, |s| s.utilisation());
-    if all {
-        let seen = |(i, l): &(usize, &LinkReport)| carries(l) || (l.ledger.payload == 0.0 && by_run(*i) > 0.01);
-        return report.links.iter().enumerate().filter(seen).map(|(_, l)| l).collect();
-    }
-    let binds = |l: &&LinkReport| {
-        let name = l.path();
-        report.flows.iter().any(|f| f.bound_by.element == name || f.bound_also.contains(&name))
-    };
-    let list: Vec<_> = report.links.iter().filter(binds).take(4).collect();
-    if !list.is_empty() {
-        return list;
-    }
-    let busy =
-        report.links.iter().filter(carries).max_by(|a, b| a.ledger.utilisation().total_cmp(&b.ledger.utilisation()));
-    let run = || report.links.iter().enumerate().max_by(|a, b| by_run(a.0).total_cmp(&by_run(b.0)));
-    let run = || run().filter(|(i, _)| by_run(*i) > 0.01).map(|(_, l)| l);
-    busy.or_else(run).into_iter().collect()
-}
-
 /// `2 x 14.3 Gb/s`, or `14.3 Gb/s` for one.
 fn each(total: f64, n: usize) -> String {
     if n > 1 { format!("{n} x {}", human_rate(total / n as f64)) } else { human_rate(total) }
@@ -354,9 +342,7 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
 /// One direction of a link as it was simulated: every slot of the measured time, idle ones by their cause.
 fn simulated_waterfall(out: &mut String, link: &LinkReport, s: &SimulatedLink, paint: Paint) {
     let raw = link.ledger.raw;
-    let slots = s.slots.total().max(1) as f64;
-    let mut entries = vec![("line coding", raw - s.coded)];
-    entries.extend(s.entries().into_iter().map(|(name, n)| (name, n as f64 / slots * s.coded)));
+    let entries = s.rates(raw);
     let overhead = (s.slots.data_tlps > 0).then(|| {
         let n = s.slots.data_tlps as f64;
         (s.slots.framing as f64 / n, s.slots.payload as f64 / n)

@@ -680,6 +680,14 @@ impl SimulatedLink {
         self.slots.busy() as f64 / self.slots.total().max(1) as f64
     }
 
+    /// Where the bits of a link went that signals so many a second: parts of `raw`, which they add up to; payload last.
+    pub fn rates(&self, raw: f64) -> Vec<(&'static str, f64)> {
+        let all = self.slots.total().max(1) as f64;
+        let mut entries = vec![("line coding", raw - self.coded)];
+        entries.extend(self.entries().into_iter().map(|(name, n)| (name, n as f64 / all * self.coded)));
+        entries
+    }
+
     /// Where its slots went, with the words a person reads; payload last.
     pub fn entries(&self) -> Vec<(&'static str, u64)> {
         let s = &self.slots;

@@ -182,7 +182,7 @@ fn simulate(mut plan: Plan, report: Report) {
 /// Every pen on a plan and its report.
 fn draw(plan: &Plan, report: &Report) {
     write(report);
-    let svg = pens::svg::topology(plan, report);
+    let svg = pens::svg::topology(plan, report, pens::svg::Method::Simulation);
     assert!(svg.starts_with("<svg") && svg.len() < 4 << 20, "a picture of {} bytes", svg.len());
 }
 
@@ -227,7 +227,7 @@ pub fn report(data: &[u8]) -> bool {
     });
     let Ok(theirs) = theirs else { return false };
     write(&theirs);
-    let _ = pens::svg::topology(&plan, &theirs);
+    let _ = pens::svg::topology(&plan, &theirs, pens::svg::Method::Simulation);
     for (a, b) in [(&ours, &theirs), (&theirs, &ours), (&theirs, &theirs)] {
         let (changes, moved) = pens::diff::diff(a, b, 1e-6);
         let grid = pens::diff::grid(&changes, &moved);

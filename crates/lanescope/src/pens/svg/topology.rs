@@ -1,39 +1,17 @@
-//! The picture of a plan: root complexes on top, the tree below, every link as wide as its lanes and as dark as it is busy.
+//! The picture of a plan: what is there, row by row, every link as wide as its lanes and as dark as it is busy.
 //!
-//! Two passes: [`fold`](super::fold) decides which boxes there are and [`Layout`] where they stand; then everything is drawn from that, links
-//! first. Where leaves are many they hang in a column below their switch instead of a row, so that the sheet stays narrow.
+//! [`Scene`] is the plan as one graph, [`fold`](super::fold) decides which boxes there are, [`Layout`] where they stand, and [`Sight`] how busy
+//! everything is by the method shown; then everything is drawn from that, links first.
 
-use super::fold::{Cell, Fold, What, fold, name};
-use super::{ACCENT, CLOSE, INK, Pen, Px, RULE, SOFT, escape, put, shorten, width};
-use crate::plan::{Link, LinkId, PartId, Plan};
-use crate::result::{FlowReport, LinkReport, Report};
+use super::fold::{Cell, Fold, Line, What, fold, name};
+use super::layout::{BOX, Layout, MARGIN, SPINE, Wish};
+use super::load::{Busy, Sight};
+use super::scene::{Scene, Wire};
+use super::{ACCENT, ALARM, CLOSE, INK, Method, Pen, Px, RULE, SOFT, escape, put, shorten, width};
+use crate::plan::Plan;
+use crate::result::{Ending, FlowReport, Report, SimulatedFlow, Simulation};
 use crate::scenario::keys::PartKind;
-use std::collections::{HashMap, HashSet};
-
-/// Height of a box.
-const BOX: f64 = 46.0;
-/// Width of a narrow box.
-const LEAST: f64 = 124.0;
-/// Width that a column needs so that the label right of its link does not reach the next link.
-const COLUMN: f64 = 152.0;
-/// From the foot of a row to the head of the next: bends above, labels below.
-const GAP: f64 = 100.0;
-/// The part of it where links do not bend any more: the height of their labels.
-const STRAIGHT: f64 = 48.0;
-/// What crosslinks need between two rows, where there are any.
-const CROSSING: f64 = 56.0;
-/// From the head of a hanging box to the next.
-const STEP: f64 = 60.0;
-/// From the side of a column to its hanging boxes: a spine and the label on a stub.
-const STUB: f64 = 144.0;
-/// Where in it the spine is.
-const SPINE: f64 = 18.0;
-/// Around everything.
-const MARGIN: f64 = 32.0;
-/// Narrowest sheet.
-const SHEET: f64 = 900.0;
-/// A row wider than this is drawn with hanging leaves.
-const ROOMY: f64 = 1100.0;
+use crate::units::{human_rate, human_time};
 
 /// Idle to busy: lightness falls evenly and the hue turns warm, which also those see who do not tell red from green.
 const SCALE: [(f64, f64, f64); 5] =
@@ -53,243 +31,166 @@ fn stroke(lanes: u64) -> f64 {
     1.2 + 2.0 * (lanes as f64).sqrt()
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-/// Where every box stands.
-struct Layout {
-    /// Left, top and width of each box.
-    boxes: Vec<(f64, f64, f64)>,
-    /// Whether a box's children hang in a column.
-    hangs: Vec<bool>,
-    width: f64,
-    height: f64,
-}
-
-impl Layout {
-    fn new(plan: &Plan, fold: &Fold) -> Layout {
-        let row = Layout::measure(plan, fold, false);
-        if row.width <= ROOMY { row } else { Layout::measure(plan, fold, true) }
-    }
-
-    fn measure(plan: &Plan, fold: &Fold, hang: bool) -> Layout {
-        let cells = &fold.cells;
-        let leaf = |c: &usize| cells[*c].below.is_empty();
-        let hangs: Vec<bool> = cells.iter().map(|c| hang && c.below.len() >= 3 && c.below.iter().all(leaf)).collect();
-        let own: Vec<f64> = cells
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                // A row of links leaves side by side, so its box is wide enough for all of them.
-                let feet = if hangs[i] { 0.0 } else { c.below.len() as f64 * 14.0 + 20.0 };
-                let text = width(&shorten(&name(plan, c), NAME), 14.0) + 20.0;
-                LEAST.max(feet).max(text)
-            })
-            .collect();
-        // Columns from below, places from above: boxes below come later in the list.
-        let mut column = vec![0.0f64; cells.len()];
-        for i in (0..cells.len()).rev() {
-            let below = &cells[i].below;
-            column[i] = if hangs[i] {
-                below.iter().map(|&c| STUB + own[c] + 28.0).fold(COLUMN, f64::max).max(own[i] + 28.0)
-            } else {
-                below.iter().map(|&c| column[c]).sum::<f64>().max(COLUMN).max(own[i] + 28.0)
-            };
-        }
-        let tops: Vec<usize> = (0..cells.len()).filter(|&i| cells[i].above.is_none()).collect();
-        let total: f64 = tops.iter().map(|&i| column[i]).sum();
-        let width = (total + 2.0 * MARGIN + 24.0).max(SHEET);
-        let mut left = vec![0.0f64; cells.len()];
-        let mut x = (width - total) / 2.0;
-        for &i in &tops {
-            left[i] = x;
-            x += column[i];
-        }
-        let crossing = if plan.links.iter().any(|l| l.crosslink) { CROSSING } else { 0.0 };
-        let mut boxes = vec![(0.0, 0.0, 0.0); cells.len()];
-        let mut height = 0.0f64;
-        for i in 0..cells.len() {
-            let above = cells[i].above;
-            let (x, y) = match above {
-                Some(a) if hangs[a] => {
-                    let nth = cells[a].below.iter().position(|&c| c == i).unwrap_or(0);
-                    (left[a] + STUB, boxes[a].1 + BOX + 20.0 + crossing + nth as f64 * STEP)
-                }
-                Some(a) => (left[i] + (column[i] - own[i]) / 2.0, boxes[a].1 + BOX + GAP + crossing),
-                None => (left[i] + (column[i] - own[i]) / 2.0, 0.0),
-            };
-            let x = if hangs[i] { left[i] } else { x };
-            boxes[i] = (x, y, own[i]);
-            height = height.max(y + BOX);
-            let mut next =
-                left[i] + (column[i] - cells[i].below.iter().map(|&c| column[c]).sum::<f64>()).max(0.0) / 2.0;
-            if !hangs[i] {
-                for &c in &cells[i].below {
-                    left[c] = next;
-                    next += column[c];
-                }
-            }
-        }
-        // A box stands above the middle of what hangs below it, which need not be the middle of its column.
-        for i in (0..cells.len()).rev() {
-            let middle = |c: usize| boxes[c].0 + boxes[c].2 / 2.0;
-            if let (false, [first, .., last] | [first @ last]) = (hangs[i], cells[i].below.as_slice()) {
-                let x = (middle(*first) + middle(*last)) / 2.0 - own[i] / 2.0;
-                boxes[i].0 = x.clamp(left[i], left[i] + column[i] - own[i]);
-            }
-        }
-        Layout { boxes, hangs, width, height }
-    }
-}
-
 /// Longest name in a box.
 const NAME: usize = 24;
-
-/// Both directions of what one line shows, the busiest of each where it stands for several links.
-struct Busy<'a> {
-    first: &'a Link,
-    links: usize,
-    /// Whether they differ in speed.
-    mixed: bool,
-    /// Toward the second end, then toward the first.
-    shares: [f64; 2],
-    /// Whether the links differ in that direction.
-    spread: [bool; 2],
-    /// Whether that direction binds a flow.
-    binds: [bool; 2],
-}
-
-impl Busy<'_> {
-    fn colour(&self) -> String {
-        colour(self.shares[0].max(self.shares[1]))
-    }
-
-    fn stroke(&self) -> f64 {
-        stroke(self.first.speed.typical.lanes.count())
-    }
-
-    fn speed(&self) -> String {
-        let speed = self.first.speed.typical;
-        match (self.links, self.mixed) {
-            (1, _) => speed.to_string(),
-            (n, false) => format!("{speed} ×{n}"),
-            (n, true) => format!("{n} links"),
-        }
-    }
-
-    /// `↑ 97 % ↓ 3 %` as XML, what binds in the accent colour.
-    fn shares(&self, arrows: [&str; 2]) -> String {
-        let one = |i: usize| {
-            let most = if self.spread[i] { "≤" } else { "" };
-            let text = format!("{} {most}{}", arrows[i], percent(self.shares[i]));
-            if self.binds[i] { format!("<tspan fill=\"{ACCENT}\" font-weight=\"600\">{text}</tspan>") } else { text }
-        };
-        format!("{}  {}", one(1), one(0))
-    }
-}
+/// Arrows of a link between rows: toward its lower end, toward its upper.
+const UPRIGHT: [&str; 2] = ["↓", "↑"];
 
 /// All that drawing looks up.
-struct Sight<'a> {
-    plan: &'a Plan,
-    fold: Fold,
-    reports: HashMap<&'a str, Vec<&'a LinkReport>>,
-    binding_links: HashSet<(&'a str, &'a str)>,
-    binding_parts: HashSet<&'a str>,
+struct Sheet<'a, 'b> {
+    scene: &'b Scene<'a>,
+    fold: &'b Fold,
+    sight: &'b Sight<'a>,
+    layout: Layout,
+    /// What stands on each box's link up; none at the top, and where it only has a place on a bus.
+    links: Vec<Option<Busy<'b>>>,
+    /// What stands in or beside each box: its bus, or the links among its own parts.
+    inside: Vec<Option<Busy<'b>>>,
 }
 
-impl<'a> Sight<'a> {
-    fn new(plan: &'a Plan, report: &'a Report) -> Sight<'a> {
-        let mut reports: HashMap<&str, Vec<&LinkReport>> = HashMap::new();
-        for link in &report.links {
-            reports.entry(&link.name).or_default().push(link);
+impl<'a, 'b> Sheet<'a, 'b> {
+    fn new(scene: &'b Scene<'a>, fold: &'b Fold, sight: &'b Sight<'a>) -> Sheet<'a, 'b> {
+        let mut links = Vec::new();
+        let mut inside = Vec::new();
+        for (i, cell) in fold.cells.iter().enumerate() {
+            links.push(sight.turned(scene, &cell.wires, |w: &Wire| fold.of[w.ends[0]] == i));
+            inside.push(sight.busy(scene, &cell.inside));
         }
-        let (mut binding_links, mut binding_parts) = (HashSet::new(), HashSet::new());
-        let elements = report.flows.iter().flat_map(|f| std::iter::once(&f.bound_by.element).chain(&f.bound_also));
-        for element in elements {
-            if let Some((link, end)) = element.strip_prefix("links.").and_then(|e| e.rsplit_once(" toward ")) {
-                binding_links.insert((link, end));
-            } else if let Some(part) = element.strip_prefix("parts.") {
-                binding_parts.insert(part);
-            }
-        }
-        Sight { plan, fold: fold(plan), reports, binding_links, binding_parts }
-    }
-
-    fn busy(&self, links: &[LinkId]) -> Option<Busy<'a>> {
-        let first = self.plan.link(*links.first()?);
-        let mixed = links.iter().any(|&l| self.plan.link(l).speed.typical != first.speed.typical);
-        let mut busy =
-            Busy { first, links: links.len(), mixed, shares: [0.0; 2], spread: [false; 2], binds: [false; 2] };
-        let mut least = [f64::INFINITY; 2];
-        for &id in links {
-            let link = self.plan.link(id);
-            let ends = link.ends.each_ref().map(|e| self.plan.part(e.part).name.as_str());
-            for (i, to) in [ends[1], ends[0]].into_iter().enumerate() {
-                let report = self.reports.get(link.name.as_str()).and_then(|r| r.iter().find(|r| r.to == to));
-                let share = report.map_or(0.0, |r| r.ledger.utilisation());
-                let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-                busy.shares[i] = busy.shares[i].max(share);
-                least[i] = least[i].min(share);
-                busy.binds[i] |= self.binding_links.contains(&(link.name.as_str(), to));
-            }
-        }
-        busy.spread = [0, 1].map(|i| busy.shares[i] - least[i] > 0.005);
-        Some(busy)
+        let wishes: Vec<Wish> = (fold.cells.iter().enumerate())
+            .map(|(i, cell)| {
+                let name = width(&shorten(&name(scene, cell), NAME), 14.0);
+                let bus = is_bus(scene, cell);
+                let (kind, own) = (width(&kinds(scene, cell), 11.0), inside[i].as_ref().map_or(0.0, label_width));
+                let text = if bus { name.max(own) } else { name.max(kind) };
+                let label = links[i].as_ref().map_or(0.0, |b| label_width(b) + b.lanes as f64 / 4.0);
+                Wish { text, label, side: if bus || own == 0.0 { 0.0 } else { own + 34.0 }, bus }
+            })
+            .collect();
+        let held = links.iter().flatten().chain(inside.iter().flatten()).any(|b| b.held(UPRIGHT).is_some());
+        let layout = Layout::new(fold, &wishes, if held { 3 } else { 2 });
+        Sheet { scene, fold, sight, layout, links, inside }
     }
 }
 
-/// Draws a plan with its report: every link with the share of its slots that is taken, and what binds in a frame.
+/// How wide the lines beside a link are.
+fn label_width(busy: &Busy) -> f64 {
+    let held = busy.held(UPRIGHT).map_or(0.0, |h| width(&h, 11.0));
+    width(&busy.speed(), 12.0).max(width(&busy.plain(UPRIGHT), 11.0)).max(held)
+}
+
+fn is_bus(scene: &Scene, cell: &Cell) -> bool {
+    cell.what != What::Rest && scene.nodes[cell.nodes[0]].kind.is_none()
+}
+
+/// Draws a plan with its report: every link with the share of its slots that is taken, and what binds in a frame, both as `method` has them (the
+/// estimate's where there was no simulation).
 ///
 /// Parts that are alike are stacked and a large plan is cut short, so the picture stays small. Every element has a `data-id` that reads like a
 /// path of the scenario (`parts.nic.0`, `links.uplink`); a stack has that of its first, and `data-count`.
-pub fn topology(plan: &Plan, report: &Report) -> String {
-    let sight = Sight::new(plan, report);
-    let layout = Layout::new(plan, &sight.fold);
+pub fn topology(plan: &Plan, report: &Report, method: Method) -> String {
+    let method = method.of(report);
+    let scene = Scene::new(plan);
+    let fold = fold(&scene);
+    let sight = Sight::new(report, method);
+    let sheet = Sheet::new(&scene, &fold, &sight);
+    let layout = &sheet.layout;
     let title = if report.title.trim().is_empty() { "Topology" } else { &report.title };
     let mut body = String::new();
-    Pen::new(18.0, INK).bold().write(&mut body, MARGIN, 38.0, &shorten(title, (layout.width / 11.0) as usize));
-    let top = captions(&mut body, report, layout.width) + 26.0;
+    let most = (layout.width / 12.5) as usize - 16;
+    let heading = format!("{}, {}", shorten(title, most), method.participle());
+    Pen::new(18.0, INK).bold().write(&mut body, MARGIN, 38.0, &heading);
+    let top = captions(&mut body, report, method, layout.width) + 26.0;
     let mut labels = String::new();
     put!(&mut body, "<g transform=\"translate(0 {})\">\n", Px(top));
-    let low = crosslinks(&mut body, &mut labels, &sight, &layout);
-    spines(&mut body, &sight.fold, &layout);
-    for i in 0..sight.fold.cells.len() {
-        draw_link(&mut body, &sight, &layout, i);
+    let mut low = 0.0f64;
+    for (nth, line) in fold.lines.iter().enumerate() {
+        low = low.max(across(&mut body, &mut labels, &sheet, nth, line));
     }
-    for i in 0..sight.fold.cells.len() {
-        draw_box(&mut body, &sight, &layout, i);
+    spines(&mut body, &fold, layout);
+    for i in 0..fold.cells.len() {
+        draw_link(&mut body, &sheet, i);
+    }
+    for i in 0..fold.cells.len() {
+        match is_bus(&scene, &fold.cells[i]) {
+            true => draw_bus(&mut body, &sheet, i),
+            false => draw_box(&mut body, &sheet, i),
+        }
     }
     body.push_str(&labels);
     body.push_str("</g>\n");
-    let foot = top + layout.height.max(low) + 44.0;
-    legend(&mut body, (layout.width, foot), plan, !sight.binding_links.is_empty() || !sight.binding_parts.is_empty());
+    let mut foot = top + layout.height.max(low) + 44.0;
+    if let Some(busy) = sight.busy(&scene, &fold.left) {
+        let n = busy.links;
+        group(&mut body, &format!("links.{}", busy.first), n, "links that are not drawn");
+        let text = format!("and {n} more links between these, {} of their slots taken", busy.plain(["", ""]).trim());
+        Pen::new(12.0, SOFT).write(&mut body, MARGIN, foot - 30.0, &text);
+        body.push_str("</g>\n");
+        foot += 20.0;
+    }
+    let crosslinks = fold.lines.iter().any(|l| l.crosslink);
+    legend(&mut body, (layout.width, foot), &sheet, [!plan.links.is_empty(), crosslinks, sight.marks()]);
     let size = (layout.width, foot + 40.0);
-    super::open(size, size, &format!("{title}: topology and utilisation")) + &body + CLOSE
+    super::open(size, size, &format!("{title}: topology and utilisation, {}", method.participle())) + &body + CLOSE
 }
 
-/// A line for each of three flows, first those that something else than their own load binds; returns the base of the last.
-fn captions(out: &mut String, report: &Report, width: f64) -> f64 {
+/// What the method gave in all, then a line for each of three flows, first those that something else than their own load binds; returns the base of the last.
+fn captions(out: &mut String, report: &Report, method: Method, width: f64) -> f64 {
     let pen = Pen::new(12.0, SOFT);
     let most = (width / 7.0) as usize;
-    let mut y = 38.0;
-    let own = |f: &FlowReport| f.bound_by.element.starts_with("flows.");
-    let mut flows: Vec<&FlowReport> = report.flows.iter().collect();
-    flows.sort_by_key(|f| own(f));
-    for flow in flows.into_iter().take(3) {
+    let simulation = report.simulation.as_ref().filter(|_| method == Method::Simulation);
+    let (about, alarm) = match simulation {
+        Some(s) => run(s),
+        None => ("Fair shares in closed form; nothing queues".to_owned(), false),
+    };
+    Pen::new(12.0, if alarm { ALARM } else { SOFT }).write(out, MARGIN, 56.0, &shorten(&about, most));
+    let mut y = 56.0;
+    let lines: Vec<(bool, String)> = match simulation {
+        Some(s) => s.flows.iter().map(simulated_line).collect(),
+        None => report.flows.iter().map(estimated_line).collect(),
+    };
+    let (own, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.0);
+    for (_, line) in others.into_iter().chain(own).take(3) {
         y += 18.0;
-        let total = crate::units::human_rate(flow.share.typical);
-        let line = match own(flow) {
-            true => format!("{}: {total}, bound by {}", flow.name, flow.bound_by.resource),
-            false => format!("{}: {total}, bound by {} ({})", flow.name, flow.bound_by.element, flow.bound_by.resource),
-        };
-        pen.write(out, MARGIN, y, &shorten(&line, most));
+        pen.write(out, MARGIN, y, &shorten(line, most));
     }
-    if report.flows.len() > 3 {
+    if lines.len() > 3 {
         y += 18.0;
-        pen.write(out, MARGIN, y, &format!("and {} more flows", report.flows.len() - 3));
+        pen.write(out, MARGIN, y, &format!("and {} more flows", lines.len() - 3));
     }
     y
+}
+
+/// How a simulation went, and whether that is bad news.
+fn run(s: &Simulation) -> (String, bool) {
+    let (window, warmup) = (human_time(s.window), human_time(s.warmup));
+    let (how, bad) = match &s.ending {
+        Ending::Deadlock { .. } => ("; it ends in a deadlock", true),
+        Ending::Stall { .. } => ("; it ends in a stall", true),
+        Ending::Fault { .. } => ("; its ranks contradict one another", true),
+        Ending::Unstable => ("; a backlog grows without end", true),
+        Ending::Stopped => ("; stopped from outside", false),
+        _ => ("", false),
+    };
+    (format!("{window} simulated after {warmup} of warm-up, {} packets on links{how}", s.packets), bad)
+}
+
+/// Whether its own load binds a flow, and what the picture says about it.
+fn estimated_line(f: &FlowReport) -> (bool, String) {
+    let time = f.programs.first().map(|p| p.time);
+    line_of(&f.name, f.share.typical, time, &f.bound_by.element, &f.bound_by.resource, "")
+}
+
+fn simulated_line(f: &SimulatedFlow) -> (bool, String) {
+    let time = f.program.as_ref().map(|p| p.time);
+    let unstable = if f.unstable { ", and a queue grows without end" } else { "" };
+    line_of(&f.name, f.rate.mean, time, &f.bound_by.element, &f.bound_by.resource, unstable)
+}
+
+fn line_of(name: &str, rate: f64, time: Option<f64>, element: &str, resource: &str, more: &str) -> (bool, String) {
+    let own = element.starts_with("flows.");
+    let time = time.map_or(String::new(), |t| format!(" in {}", human_time(t)));
+    let by = if own { resource.to_owned() } else { format!("{element} ({resource})") };
+    (own, format!("{name}: {}{time}, bound by {by}{more}", human_rate(rate)))
 }
 
 /// Opens the group of an element, with its id and what a pointer shows.
@@ -303,13 +204,19 @@ fn group(out: &mut String, id: &str, count: usize, hint: &str) {
 
 /// A line along `path`; what binds lies on a band.
 fn line(out: &mut String, path: &str, busy: &Busy, dashed: bool) {
-    let w = busy.stroke();
-    if busy.binds[0] || busy.binds[1] {
+    let w = stroke(busy.lanes);
+    if busy.binds() {
         put!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"{ACCENT}\" stroke-width=\"{}\"/>\n", Px(w + 7.0));
         put!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"#ffffff\" stroke-width=\"{}\"/>\n", Px(w + 3.0));
     }
     let dash = if dashed { " stroke-dasharray=\"9 5\"" } else { "" };
-    put!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dash}/>\n", busy.colour(), Px(w));
+    let colour = colour(busy.share());
+    put!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\"{dash}/>\n", Px(w));
+}
+
+/// A place on a bus, or in an array: no link.
+fn tie(out: &mut String, path: &str) {
+    put!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"#8796a5\" stroke-width=\"1.5\"/>\n");
 }
 
 /// What hanging boxes hang from. All of their links share it, so it has no colour of its own.
@@ -326,88 +233,104 @@ fn spines(out: &mut String, fold: &Fold, layout: &Layout) {
     }
 }
 
-/// What a pointer shows of a link.
-fn link_hint(plan: &Plan, busy: &Busy) -> String {
-    let link = busy.first;
-    let [a, b] = link.ends.each_ref().map(|e| plan.part(e.part).name.as_str());
-    let more = if busy.links > 1 { format!(" and {} alike", busy.links - 1) } else { String::new() };
-    format!(
-        "{}{more}: {}, toward {a} {}, toward {b} {}",
-        link.name,
-        link.speed.typical,
-        percent(busy.shares[1]),
-        percent(busy.shares[0])
-    )
+/// Where the line of a bus is in the place of its box.
+const BAR: f64 = 40.0;
+
+/// The lines of a label from the top, right of `x`: speed, directions, and what held one back.
+fn label(out: &mut String, x: f64, y: f64, busy: &Busy, arrows: [&str; 2]) {
+    Pen::new(12.0, INK).write(out, x, y, &busy.speed());
+    Pen::new(11.0, SOFT).write_xml(out, x, y + 16.0, &busy.shares(arrows));
+    if let Some(held) = busy.held(arrows) {
+        Pen::new(11.0, ALARM).write(out, x, y + 32.0, &held);
+    }
 }
 
-/// The link up from a box.
-fn draw_link(out: &mut String, sight: &Sight, layout: &Layout, i: usize) {
-    let cell = &sight.fold.cells[i];
-    let (Some(above), Some(busy)) = (cell.above, sight.busy(&cell.links)) else { return };
+/// The link up from a box, or its place on a bus.
+fn draw_link(out: &mut String, sheet: &Sheet, i: usize) {
+    let (fold, layout) = (sheet.fold, &sheet.layout);
+    let cell = &fold.cells[i];
+    let Some(above) = cell.above else { return };
     let (ax, ay, aw) = layout.boxes[above];
     let (x, y, w) = layout.boxes[i];
-    let siblings = &sight.fold.cells[above].below;
+    let cx = x + w / 2.0;
+    let own_bus = is_bus(sheet.scene, cell);
+    let head = if own_bus { y + BAR } else { y };
+    let Some(busy) = &sheet.links[i] else {
+        let path = match (is_bus(sheet.scene, &fold.cells[above]), layout.hangs[above]) {
+            (true, _) => format!("M{} {}V{}", Px(cx), Px(ay + BAR), Px(head)),
+            (_, true) => format!("M{} {}H{}", Px(ax + SPINE), Px(y + BOX / 2.0), Px(x)),
+            _ => bent((ax + aw / 2.0, ay + BOX), (cx, head), y - layout.straight),
+        };
+        return tie(out, &path);
+    };
+    let siblings = &fold.cells[above].below;
     let nth = siblings.iter().position(|&c| c == i).unwrap_or(0);
-    let foot = ay + BOX;
-    group(out, &format!("links.{}", busy.first.name), busy.links, &link_hint(sight.plan, &busy));
-    let speed = Pen::new(12.0, INK);
-    let share = Pen::new(11.0, SOFT);
+    let hint = busy.hint();
+    group(out, &format!("links.{}", busy.first), busy.links, &hint);
     if layout.hangs[above] {
         let (sx, sy) = (ax + SPINE, y + BOX / 2.0);
-        line(out, &format!("M{} {}H{}", Px(sx - 2.0), Px(sy), Px(x)), &busy, false);
-        let clear = busy.stroke() / 2.0 + if busy.binds[0] || busy.binds[1] { 4.0 } else { 0.0 };
-        speed.write(out, sx + 10.0, sy - clear - 4.0, &busy.speed());
-        share.write_xml(out, sx + 10.0, sy + clear + 12.0, &busy.shares(["↓", "↑"]));
+        line(out, &format!("M{} {}H{}", Px(sx - 2.0), Px(sy), Px(x)), busy, false);
+        let clear = stroke(busy.lanes) / 2.0 + if busy.binds() { 4.0 } else { 0.0 };
+        Pen::new(12.0, INK).write(out, sx + 10.0, sy - clear - 4.0, &busy.speed());
+        Pen::new(11.0, SOFT).write_xml(out, sx + 10.0, sy + clear + 12.0, &busy.shares(UPRIGHT));
     } else {
         let n = siblings.len() as f64;
         // Side by side below the box above, straight down where there is only one.
-        let (cx, span) = (x + w / 2.0, (n - 1.0) * 14.0);
+        let span = (n - 1.0) * 14.0;
         let sx = if siblings.len() == 1 { cx } else { ax + aw / 2.0 - span / 2.0 + nth as f64 * 14.0 };
-        let bend = y - STRAIGHT;
-        let mid = (foot + bend) / 2.0;
-        let path = format!(
-            "M{} {}C{} {} {} {} {} {}V{}",
-            Px(sx),
-            Px(foot),
-            Px(sx),
-            Px(mid),
-            Px(cx),
-            Px(mid),
-            Px(cx),
-            Px(bend),
-            Px(y)
-        );
-        line(out, &path, &busy, false);
-        let lx = cx + busy.stroke() / 2.0 + 8.0;
-        speed.write(out, lx, y - 26.0, &busy.speed());
-        share.write_xml(out, lx, y - 10.0, &busy.shares(["↓", "↑"]));
+        line(out, &bent((sx, ay + BOX), (cx, head), y - layout.straight), busy, false);
+        let lines = if busy.held(UPRIGHT).is_some() { 42.0 } else { 26.0 };
+        label(out, cx + stroke(busy.lanes) / 2.0 + 8.0, y - lines, busy, UPRIGHT);
     }
     out.push_str("</g>\n");
 }
 
+/// Down from a foot, bending until `bend`, then straight to a head.
+fn bent(from: (f64, f64), to: (f64, f64), bend: f64) -> String {
+    let mid = (from.1 + bend) / 2.0;
+    let [sx, sy, mid, cx, bend, y] = [from.0, from.1, mid, to.0, bend, to.1].map(Px);
+    format!("M{sx} {sy}C{sx} {mid} {cx} {mid} {cx} {bend}V{y}")
+}
+
+/// A shared bus: a line under all that is on it.
+fn draw_bus(out: &mut String, sheet: &Sheet, i: usize) {
+    let cell = &sheet.fold.cells[i];
+    let Some(busy) = &sheet.inside[i] else { return };
+    let (x, y, w) = sheet.layout.boxes[i];
+    let middle = |c: &usize| sheet.layout.boxes[*c].0 + sheet.layout.boxes[*c].2 / 2.0;
+    let (left, right) = cell.below.iter().map(middle).fold((x, x + w), |(l, r), m| (l.min(m - 20.0), r.max(m + 20.0)));
+    let hint = busy.hint();
+    group(out, &format!("links.{}", busy.first), busy.links, &hint);
+    line(out, &format!("M{} {}H{}", Px(left), Px(y + BAR), Px(right)), busy, false);
+    let at = x + w / 2.0 + 12.0;
+    // Its name on the other side of what it hangs from.
+    Pen::new(14.0, INK).bold().end().write(out, at - 24.0, y + BAR - 14.0, &shorten(&name(sheet.scene, cell), NAME));
+    let lines = if busy.held(UPRIGHT).is_some() { 46.0 } else { 30.0 };
+    label(out, at, y + BAR - lines, busy, ["", ""]);
+    out.push_str("</g>\n");
+}
+
 /// A part, a stack or a rest.
-fn draw_box(out: &mut String, sight: &Sight, layout: &Layout, i: usize) {
-    let (plan, cell) = (sight.plan, &sight.fold.cells[i]);
-    let (x, y, w) = layout.boxes[i];
-    let kind = plan.part(cell.parts[0]).keys.kind();
-    let binds = cell.parts.iter().any(|&p| sight.binding_parts.contains(plan.part(p).name.as_str()));
-    let fill = match (cell.what, kind) {
+fn draw_box(out: &mut String, sheet: &Sheet, i: usize) {
+    let (scene, cell) = (sheet.scene, &sheet.fold.cells[i]);
+    let (x, y, w) = sheet.layout.boxes[i];
+    let binds =
+        cell.nodes.iter().any(|&n| scene.nodes[n].kind.is_some() && sheet.sight.part_binds(scene.nodes[n].name));
+    let first = cell.nodes.iter().find(|n| scene.nodes[**n].kind.is_some()).unwrap_or(&cell.nodes[0]);
+    let fill = match (cell.what, scene.nodes[*first].kind) {
         (What::Rest, _) => "#fafafa",
-        (_, PartKind::RootComplex) => "#dfe8f2",
-        (_, PartKind::Switch) => "#eef1f4",
-        // Nothing else is in this picture: Ethernet, storage and buses are not.
+        (_, Some(PartKind::RootComplex | PartKind::HostBridge)) => "#dfe8f2",
+        (_, Some(PartKind::Switch | PartKind::EthernetSwitch | PartKind::InfinibandSwitch)) => "#eef1f4",
         _ => "#ffffff",
     };
-    let name = name(plan, cell);
-    group(
-        out,
-        &format!("parts.{}", plan.part(cell.parts[0]).name),
-        cell.parts.len(),
-        &format!("{name}: {}", kinds(plan, cell)),
-    );
+    let (name, kinds) = (name(scene, cell), kinds(scene, cell));
+    let parts = cell.nodes.iter().filter(|n| scene.nodes[**n].kind.is_some()).count();
+    let dropped: u64 = cell.nodes.iter().map(|n| sheet.sight.dropped(scene.nodes[*n].name)).sum();
+    let lost = if dropped > 0 { format!(", {dropped} frames dropped") } else { String::new() };
+    group(out, &format!("parts.{}", scene.nodes[*first].name), parts, &format!("{name}: {kinds}{lost}"));
     let (edge, thick) = if binds { (ACCENT, 3.0) } else { ("#8796a5", 1.2) };
     let dash = if cell.what == What::Rest { " stroke-dasharray=\"3 3\"" } else { "" };
-    let mut sheet = |shift: f64| {
+    let mut sheet_at = |shift: f64| {
         put!(
             &mut *out,
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"7\" fill=\"{fill}\" stroke=\"{edge}\" stroke-width=\"{}\"{dash}/>\n",
@@ -419,125 +342,144 @@ fn draw_box(out: &mut String, sight: &Sight, layout: &Layout, i: usize) {
         );
     };
     if cell.what == What::Stack {
-        sheet(8.0);
-        sheet(4.0);
+        sheet_at(8.0);
+        sheet_at(4.0);
     }
-    sheet(0.0);
+    sheet_at(0.0);
     Pen::new(14.0, INK).bold().middle().write(out, x + w / 2.0, y + 20.0, &shorten(&name, NAME));
-    Pen::new(11.0, SOFT).middle().write(out, x + w / 2.0, y + 36.0, &kinds(plan, cell));
+    let (text, fill) = if dropped > 0 { (format!("{dropped} dropped"), ALARM) } else { (kinds, SOFT) };
+    Pen::new(11.0, fill).middle().write(out, x + w / 2.0, y + 36.0, &text);
     out.push_str("</g>\n");
+    // Links among the parts of the box.
+    if let Some(busy) = &sheet.inside[i] {
+        let hint = busy.hint();
+        group(out, &format!("links.{}", busy.first), busy.links, &hint);
+        let (right, mid) = (x + w + if cell.what == What::Stack { 8.0 } else { 0.0 }, y + BOX / 2.0);
+        line(out, &format!("M{} {}h14v20h-14", Px(right), Px(mid - 10.0)), busy, false);
+        label(out, right + 22.0, mid - 6.0, busy, ["→", "←"]);
+        out.push_str("</g>\n");
+    }
 }
 
 /// `endpoint`, `endpoints`, or `switches and endpoints`.
-fn kinds(plan: &Plan, cell: &Cell) -> String {
-    let one = cell.parts.len() == 1;
+fn kinds(scene: &Scene, cell: &Cell) -> String {
     let words = [
         (PartKind::RootComplex, "root complex", "root complexes"),
+        (PartKind::HostBridge, "host bridge", "host bridges"),
         (PartKind::Switch, "switch", "switches"),
+        (PartKind::EthernetSwitch, "Ethernet switch", "Ethernet switches"),
+        (PartKind::InfinibandSwitch, "InfiniBand switch", "InfiniBand switches"),
         (PartKind::Endpoint, "endpoint", "endpoints"),
+        (PartKind::PciDevice, "device", "devices"),
+        (PartKind::HostAdapter, "host adapter", "host adapters"),
+        (PartKind::ChannelAdapter, "channel adapter", "channel adapters"),
+        (PartKind::Station, "station", "stations"),
+        (PartKind::Disk, "disk", "disks"),
+        (PartKind::Ssd, "solid-state drive", "solid-state drives"),
+        (PartKind::RamDisk, "RAM disk", "RAM disks"),
+        (PartKind::Array, "array", "arrays"),
     ];
-    let there = |k: PartKind| cell.parts.iter().any(|&p| plan.part(p).keys.kind() == k);
+    let parts = || cell.nodes.iter().filter_map(|&n| scene.nodes[n].kind);
+    let one = parts().count() == 1;
+    let there = |k: PartKind| parts().any(|p| p == k);
     let all: Vec<&str> = words.into_iter().filter(|w| there(w.0)).map(|w| if one { w.1 } else { w.2 }).collect();
-    all.join(" and ")
+    match all.as_slice() {
+        [first, .., last] if all.len() > 2 => format!("{first} … {last}"),
+        _ => all.join(" and "),
+    }
 }
 
-/// Crosslinks as dashed lines between the boxes of their ends; returns how low they reach.
-fn crosslinks(out: &mut String, labels: &mut String, sight: &Sight, layout: &Layout) -> f64 {
-    let plan = sight.plan;
-    // All links between the same two boxes, at the same speed, are one line; so there are never more lines than pairs of boxes.
-    let mut lines: Vec<((usize, usize), Vec<LinkId>)> = Vec::new();
-    let mut place = HashMap::new();
-    for (i, link) in plan.links.iter().enumerate().filter(|(_, l)| l.crosslink) {
-        let of = |p: PartId| sight.fold.of[p.0 as usize];
-        let (Some(a), Some(b)) = (of(link.ends[0].part), of(link.ends[1].part)) else { continue };
-        if a != b {
-            let new = lines.len();
-            let at = *place.entry((a, b, link.speed.typical)).or_insert(new);
-            if at == new {
-                lines.push(((a, b), Vec::new()));
-            }
-            lines[at].1.push(LinkId(i as u32));
-        }
-    }
-    let mut low = 0.0f64;
-    for (nth, ((a, b), links)) in lines.iter().take(MOST_CROSS).enumerate() {
-        let Some(busy) = sight.busy(links) else { continue };
-        let (p, q) = (layout.boxes[*a], layout.boxes[*b]);
-        let (from, to) = if p.0 <= q.0 { (p, q) } else { (q, p) };
-        let (x1, x2) = (from.0 + from.2, to.0);
-        let between = layout.boxes.iter().any(|o| o.1 == from.1 && o.0 > from.0 && o.0 < to.0);
-        let straight = from.1 == to.1 && !between && x2 - x1 > WIDE + 30.0;
-        let (path, mid) = if straight {
-            let y = from.1 + BOX / 2.0;
-            (format!("M{} {}H{}", Px(x1), Px(y), Px(x2)), ((x1 + x2) / 2.0, y))
-        } else if from.1 == to.1 {
-            // Staggered below the row, so that labels do not fall on one another.
-            let (dip, y) = (32.0 + (nth % 3) as f64 * 24.0, from.1 + BOX);
-            let (x1, x2) = (x1 - 24.0, x2 + 24.0);
-            (
-                format!(
-                    "M{} {}C{} {} {} {} {} {}",
-                    Px(x1),
-                    Px(y),
-                    Px(x1 + 24.0),
-                    Px(y + dip),
-                    Px(x2 - 24.0),
-                    Px(y + dip),
-                    Px(x2),
-                    Px(y)
-                ),
-                ((x1 + x2) / 2.0, y + dip * 0.75 + busy.stroke() / 2.0 + 19.0),
-            )
-        } else {
-            let (y1, y2) = (from.1 + BOX / 2.0, to.1 + BOX / 2.0);
-            let pull = 50.0f64.max((x2 - x1) / 2.0);
-            (
-                format!(
-                    "M{} {}C{} {} {} {} {} {}",
-                    Px(x1),
-                    Px(y1),
-                    Px(x1 + pull),
-                    Px(y1),
-                    Px(x2 - pull),
-                    Px(y2),
-                    Px(x2),
-                    Px(y2)
-                ),
-                ((x1 + x2) / 2.0, (y1 + y2) / 2.0),
-            )
-        };
-        let (id, hint) = (format!("links.{}", busy.first.name), link_hint(plan, &busy));
-        group(out, &id, busy.links, &hint);
-        line(out, &path, &busy, true);
-        out.push_str("</g>\n");
-        // First toward the end on the right.
-        let arrows = if p.0 <= q.0 { ["→", "←"] } else { ["←", "→"] };
-        group(labels, &id, busy.links, &hint);
-        // On a straight line the label parts around it, otherwise it stands on white.
-        let part = if straight { busy.stroke() / 2.0 + 4.0 } else { 0.0 };
-        let ground = if straight { 0.0 } else { 0.92 };
+/// What joins two boxes of which none hangs below the other; returns how low it reaches.
+fn across(out: &mut String, labels: &mut String, sheet: &Sheet, nth: usize, l: &Line) -> f64 {
+    let (scene, layout) = (sheet.scene, &sheet.layout);
+    let [a, b] = l.ends;
+    let (p, q) = (layout.boxes[a], layout.boxes[b]);
+    let centre = |b: (f64, f64, f64)| b.0 + b.2 / 2.0;
+    let busy = sheet.sight.turned(scene, &l.wires, |w: &Wire| sheet.fold.of[w.ends[0]] == b);
+    let (from, to) = if p.0 <= q.0 { (p, q) } else { (q, p) };
+    let (x1, x2) = (from.0 + from.2, to.0);
+    let wide = busy.as_ref().map_or(0.0, label_width) + 12.0;
+    let between = layout.boxes.iter().any(|o| o.1 == from.1 && o.0 > from.0 && o.0 < to.0);
+    let level = from.1 == to.1;
+    let straight = level && !between && x2 - x1 > wide + 30.0;
+    let thick = busy.as_ref().map_or(0.0, |b| stroke(b.lanes));
+    // Staggered, so that labels do not fall on one another.
+    let turn = (nth % 3) as f64;
+    // (where it begins, two points that pull, where it ends), and where on it its label is.
+    let (points, at) = if straight {
+        let y = from.1 + BOX / 2.0;
+        ([(x1, y), (x1, y), (x2, y), (x2, y)], 0.5)
+    } else if level {
+        let (dip, y) = (32.0 + turn * 24.0, from.1 + BOX);
+        let (x1, x2) = (x1 - 24.0, x2 + 24.0);
+        ([(x1, y), (x1 + 24.0, y + dip), (x2 - 24.0, y + dip), (x2, y)], 0.5)
+    } else if l.crosslink {
+        let (y1, y2) = (from.1 + BOX / 2.0, to.1 + BOX / 2.0);
+        let pull = 50.0f64.max((x2 - x1) / 2.0);
+        ([(x1, y1), (x1 + pull, y1), (x2 - pull, y2), (x2, y2)], 0.5)
+    } else {
+        // From the foot of the upper to the head of the lower.
+        let (up, down) = if p.1 < q.1 { (p, q) } else { (q, p) };
+        let shift = if centre(up) < centre(down) { 1.0 } else { -1.0 };
+        let head = (centre(down) - shift * down.2 / 4.0, down.1);
+        let foot = (centre(up) + shift * up.2 / 4.0, up.1 + BOX);
+        let mid = (foot.1 + head.1) / 2.0;
+        ([foot, (foot.0, mid), (head.0, mid), head], 0.3 + 0.08 * turn)
+    };
+    let [s, c, d, e] = points.map(|(x, y)| format!("{} {}", Px(x), Px(y)));
+    let path = if straight { format!("M{s}L{e}") } else { format!("M{s}C{c} {d} {e}") };
+    let Some(busy) = busy else {
+        tie(out, &path);
+        return 0.0;
+    };
+    let hint = busy.hint();
+    group(out, &format!("links.{}", busy.first), busy.links, &hint);
+    line(out, &path, &busy, l.crosslink);
+    out.push_str("</g>\n");
+    let [k0, k1, k2, k3] = [
+        (1.0 - at) * (1.0 - at) * (1.0 - at),
+        3.0 * (1.0 - at) * (1.0 - at) * at,
+        3.0 * (1.0 - at) * at * at,
+        at * at * at,
+    ];
+    let on = |pick: fn((f64, f64)) -> f64| {
+        k0 * pick(points[0]) + k1 * pick(points[1]) + k2 * pick(points[2]) + k3 * pick(points[3])
+    };
+    let below = if level && !straight { thick / 2.0 + 19.0 } else { 0.0 };
+    let mid = (on(|p| p.0), on(|p| p.1) + below);
+    // Along a level line toward the end on the right or left, else down and up.
+    let arrows = match (level || l.crosslink, p.0 <= q.0) {
+        (true, true) => ["→", "←"],
+        (true, false) => ["←", "→"],
+        (false, _) if p.1 < q.1 => UPRIGHT,
+        (false, _) => ["↑", "↓"],
+    };
+    // On a straight line the label parts around it, otherwise it stands on white.
+    let part = if straight { thick / 2.0 + 4.0 } else { 0.0 };
+    let held = busy.held(arrows);
+    let tall = if held.is_some() { 48.0 } else { 34.0 };
+    put!(&mut *labels, "<g data-of=\"links.{}\"><title>{}</title>\n", escape(busy.first), escape(&hint));
+    if !straight {
         put!(
             &mut *labels,
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"34\" rx=\"5\" fill=\"#ffffff\" fill-opacity=\"{ground}\"/>\n",
-            Px(mid.0 - WIDE / 2.0),
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\" fill=\"#ffffff\" fill-opacity=\"0.92\"/>\n",
+            Px(mid.0 - wide / 2.0),
             Px(mid.1 - 17.0),
-            Px(WIDE)
+            Px(wide),
+            Px(tall)
         );
-        Pen::new(12.0, INK).middle().write(labels, mid.0, mid.1 - part - 3.0, &busy.speed());
-        Pen::new(11.0, SOFT).middle().write_xml(labels, mid.0, mid.1 + part + 11.0, &busy.shares(arrows));
-        labels.push_str("</g>\n");
-        low = low.max(mid.1 + 20.0);
     }
-    low
+    Pen::new(12.0, INK).middle().write(labels, mid.0, mid.1 - part - 3.0, &busy.speed());
+    Pen::new(11.0, SOFT).middle().write_xml(labels, mid.0, mid.1 + part + 11.0, &busy.shares(arrows));
+    if let Some(held) = held {
+        Pen::new(11.0, ALARM).middle().write(labels, mid.0, mid.1 + part + 26.0, &held);
+    }
+    labels.push_str("</g>\n");
+    mid.1 - 14.0 + tall
 }
 
-/// No more crosslinks than this are drawn.
-const MOST_CROSS: usize = 60;
-/// Width of a crosslink's label.
-const WIDE: f64 = 104.0;
-
 /// What colours, widths and frames mean.
-fn legend(out: &mut String, (width, y): (f64, f64), plan: &Plan, binds: bool) {
+fn legend(out: &mut String, (width, y): (f64, f64), sheet: &Sheet, [pcie, crosslinks, binds]: [bool; 3]) {
     let pen = Pen::new(11.0, SOFT);
     put!(
         &mut *out,
@@ -563,7 +505,7 @@ fn legend(out: &mut String, (width, y): (f64, f64), plan: &Plan, binds: bool) {
     x += 20.0 * 7.0 + 6.0;
     pen.write(out, x, y + 4.0, "100 %");
     x += 56.0;
-    for lanes in [1, 4, 16] {
+    for lanes in [1, 4, 16].into_iter().filter(|_| pcie) {
         put!(
             &mut *out,
             "<path d=\"M{} {}h18\" stroke=\"#8796a5\" stroke-width=\"{}\"/>\n",
@@ -585,7 +527,7 @@ fn legend(out: &mut String, (width, y): (f64, f64), plan: &Plan, binds: bool) {
         pen.write(out, x + 28.0, y + 4.0, "binds");
         x += 80.0;
     }
-    if plan.links.iter().any(|l| l.crosslink) {
+    if crosslinks {
         put!(
             &mut *out,
             "<path d=\"M{} {}h26\" stroke=\"#8796a5\" stroke-width=\"4\" stroke-dasharray=\"9 5\"/>\n",
@@ -593,6 +535,11 @@ fn legend(out: &mut String, (width, y): (f64, f64), plan: &Plan, binds: bool) {
             Px(y)
         );
         pen.write(out, x + 32.0, y + 4.0, "crosslink");
+        x += 96.0;
+    }
+    let several = |b: &Option<Busy>| b.as_ref().is_some_and(|b| b.links > 1);
+    if sheet.links.iter().chain(&sheet.inside).any(several) {
+        pen.write(out, x, y + 4.0, "×16: so many alike, least–most");
     }
     out.push_str("</g>\n");
 }
@@ -611,7 +558,7 @@ mod tests {
     #[test]
     fn every_element_is_there_with_its_label() {
         let (plan, report) = answer(TWO);
-        let svg = topology(&plan, &report);
+        let svg = topology(&plan, &report, Method::Estimate);
         well_formed(&svg);
         for id in
             ["parts.host", "parts.sw", "parts.nic.0", "parts.nic.1", "links.uplink", "links.slots.0", "links.slots.1"]
@@ -628,7 +575,7 @@ mod tests {
     #[test]
     fn a_part_that_binds_has_a_frame() {
         let (plan, report) = answer(&TWO.replace("gen3 x4", "gen3 x16"));
-        let svg = topology(&plan, &report);
+        let svg = topology(&plan, &report, Method::Estimate);
         let at = svg.find("data-id=\"parts.nic.0\"").expect("it is drawn");
         let end = at + svg[at..].find("</g>").expect("a group ends");
         assert!(svg[at..end].contains(ACCENT), "{}", &svg[at..end]);
@@ -642,8 +589,9 @@ mod tests {
             [links.up]\nbetween = [\"rc.*\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n\
             [links.bay]\nbetween = [\"sw.*.down.*\", \"ssd.*\"]\npcie = \"gen3 x4\"\n";
         let (plan, _) = answer(text);
-        let fold = fold(&plan);
-        let layout = Layout::measure(&plan, &fold, true);
+        let scene = Scene::new(&plan);
+        let fold = fold(&scene);
+        let layout = Layout::measure(&fold, &vec![Wish::default(); fold.cells.len()], 2, true);
         for (i, cell) in fold.cells.iter().enumerate() {
             if let Some(above) = cell.above.filter(|&a| fold.cells[a].below.len() == 1) {
                 let (x, w) = (layout.boxes[above].0, layout.boxes[above].2);
@@ -659,7 +607,7 @@ mod tests {
             [links.l]\nbetween = [\"host.*\", \"nic.*\"]\npcie = \"gen3 x8\"\n";
         let (plan, mut report) = answer(text);
         report.flows.clear();
-        let svg = topology(&plan, &report);
+        let svg = topology(&plan, &report, Method::Estimate);
         well_formed(&svg);
         assert!(svg.len() < 10_000 && svg.contains("nic.0–7999 ×8000") && svg.contains("data-count=\"8000\""));
     }
@@ -671,7 +619,7 @@ mod tests {
             [links.cross]\nbetween = [\"sw.0.down\", \"sw.1.down\"]\npcie = \"gen4 x8\"\ncrosslink = true\ncarries = [\"gpu.0\"]\n\
             [flows.p2p]\nfrom = \"gpu.0\"\nto = \"gpu.1\"\ndo = \"write\"\nsize = \"4 KiB\"\n";
         let (plan, report) = answer(text);
-        let svg = topology(&plan, &report);
+        let svg = topology(&plan, &report, Method::Estimate);
         well_formed(&svg);
         assert!(
             svg.contains("stroke-dasharray=\"9 5\"")
@@ -685,7 +633,7 @@ mod tests {
         let (plan, mut report) = answer(TWO);
         report.links.iter_mut().for_each(|l| l.ledger = Default::default());
         report.links.truncate(1);
-        well_formed(&topology(&plan, &report));
+        well_formed(&topology(&plan, &report, Method::Estimate));
     }
 
     #[test]

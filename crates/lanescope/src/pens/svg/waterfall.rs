@@ -1,7 +1,7 @@
 //! Where the bits of one direction go: raw on the left, one step down for every loss, payload on the right.
 
-use super::{CLOSE, INK, Pen, Px, RULE, SOFT, escape, put, shorten, width};
-use crate::result::LinkReport;
+use super::{CLOSE, INK, Method, Pen, Px, RULE, SOFT, escape, put, shorten, width};
+use crate::result::{Idle, LinkReport, Medium, SimulatedLink};
 
 /// Width of the sheet.
 const SHEET: f64 = 900.0;
@@ -9,6 +9,8 @@ const SHEET: f64 = 900.0;
 const LEFT: f64 = 62.0;
 /// Right of the bars.
 const RIGHT: f64 = 24.0;
+/// Narrowest place of a bar with its labels; with more bars the sheet is wider.
+const SLOT: f64 = 74.0;
 /// Top and height of the field that bars are drawn in.
 const FIELD: (f64, f64) = (104.0, 250.0);
 
@@ -25,35 +27,36 @@ fn known(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// The bars: raw, what is lost one after the other, payload. Zero entries are left out.
-fn bars(link: &LinkReport) -> Vec<Bar> {
-    let ledger = &link.ledger;
-    let raw = known(ledger.raw);
+/// The colour of an entry: what the line and its protocol take, what flow control takes, idleness, and idleness that something imposes.
+fn fill(entry: &str, imposed: bool) -> &'static str {
+    match entry {
+        _ if imposed => "#b7a0a0",
+        "idle" | "nothing to send" => "#cbd2d9",
+        "line coding" | "ordered sets" | "flit CRC, FEC" => "#8f7fb8",
+        "Ack DLLPs" | "UpdateFC DLLPs" | "control frames" => "#d9a441",
+        _ => "#d9734a",
+    }
+}
+
+/// The bars: raw, what is lost one after the other, and what is left, the last of the entries. Zero entries are left out.
+fn bars(raw: f64, entries: &[(&'static str, f64)], words: impl Fn(&'static str) -> &'static str) -> Vec<Bar> {
+    let raw = known(raw);
     let share = |v: f64| if raw > 0.0 { (v / raw).clamp(0.0, 1.0) } else { 0.0 };
     let mut all = vec![Bar { label: "raw", value: raw, from: 1.0, to: 0.0, fill: "#52606d" }];
+    let Some(((_, left), lost)) = entries.split_last() else { return all };
     let mut level = raw;
-    for (label, value) in ledger.entries() {
-        let value = known(value);
-        if label == "payload" || value == 0.0 {
+    for (label, value) in lost {
+        let value = known(*value);
+        if value == 0.0 {
             continue;
         }
-        let fill = match label {
-            "idle" => "#cbd2d9",
-            "line coding" | "ordered sets" | "flit CRC, FEC" => "#8f7fb8",
-            "Ack DLLPs" | "UpdateFC DLLPs" => "#d9a441",
-            _ => "#d9734a",
-        };
-        let label = link.medium.estimated(label);
-        all.push(Bar { label, value, from: share(level), to: share(level - value), fill });
+        let imposed = Idle::ALL.iter().skip(1).any(|i| i.words() == *label);
+        let (from, to) = (share(level), share(level - value));
+        all.push(Bar { label: words(label), value, from, to, fill: fill(label, imposed) });
         level -= value;
     }
-    all.push(Bar {
-        label: "payload",
-        value: known(ledger.payload),
-        from: share(known(ledger.payload)),
-        to: 0.0,
-        fill: "#1b7f79",
-    });
+    let value = known(*left);
+    all.push(Bar { label: "payload", value, from: share(value), to: 0.0, fill: "#1b7f79" });
     all
 }
 
@@ -82,42 +85,79 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// A label on one line, or on two where it is too wide.
-fn lines(label: &str, room: f64) -> Vec<&str> {
-    match label.split_once(' ') {
-        Some((a, b)) if width(label, 12.0) > room => vec![a, b],
-        _ => vec![label],
+/// A label on as many lines as it needs where it is too wide, but three at most.
+fn lines(label: &str, room: f64) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for word in label.split(' ') {
+        match all.last_mut() {
+            Some(line) if all_fits(line, word, room) => *line += &format!(" {word}"),
+            Some(line) if word.len() < 3 => *line += &format!(" {word}"),
+            _ => all.push(word.to_owned()),
+        }
     }
+    all
 }
 
-/// Draws one direction of a link as a waterfall from its raw rate to its payload.
+fn all_fits(line: &str, word: &str, room: f64) -> bool {
+    width(line, 12.0) + width(word, 12.0) + 7.0 <= room
+}
+
+/// Draws one direction of a link as the estimate has it: a waterfall from its raw rate to its payload.
 ///
 /// Each bar has its value in Gb/s and in percent of raw; entries of zero are left out. The steps add up because the ledger does.
 pub fn waterfall(link: &LinkReport) -> String {
-    let bars = bars(link);
-    let raw = known(link.ledger.raw);
+    let medium = link.medium;
+    let around = link.tlp_overhead.map_or(String::new(), |b| around(medium, b));
+    let bars = bars(link.ledger.raw, &link.ledger.entries(), |e| medium.estimated(e));
+    draw(link, Method::Estimate, link.ledger.payload, &around, &bars)
+}
+
+/// The same as it was simulated: every slot of the measured time, idle ones by their cause.
+pub fn simulated_waterfall(link: &LinkReport, simulated: &SimulatedLink) -> String {
+    let (medium, slots) = (link.medium, &simulated.slots);
+    let mut around = match slots.data_tlps {
+        0 => String::new(),
+        n => around(medium, slots.framing as f64 / n as f64),
+    };
+    let (stop, go) = simulated.pauses;
+    if stop + go > 0 {
+        around += &format!(", {stop} pause frames that stop, {go} that let go on");
+    }
+    let bars = bars(link.ledger.raw, &simulated.rates(link.ledger.raw), |e| medium.simulated(e));
+    draw(link, Method::Simulation, simulated.payload.mean, &around, &bars)
+}
+
+/// Bytes around a packet's payload.
+fn around(medium: Medium, bytes: f64) -> String {
+    if !bytes.is_finite() || bytes <= 0.0 {
+        return String::new();
+    }
+    format!(", {} B around the payload of each {}", crate::units::digits(bytes), medium.unit())
+}
+
+fn draw(link: &LinkReport, method: Method, payload: f64, around: &str, bars: &[Bar]) -> String {
+    let (raw, payload) = (known(link.ledger.raw), known(payload));
     let (top, tall) = FIELD;
     let foot = top + tall;
-    let slot = (SHEET - LEFT - RIGHT) / bars.len() as f64;
+    let sheet = SHEET.max(LEFT + RIGHT + SLOT * bars.len() as f64);
+    let slot = (sheet - LEFT - RIGHT) / bars.len() as f64;
     let wide = (slot * 0.66).min(92.0);
     let y = |share: f64| foot - tall * share;
     let title = match link.to.is_empty() {
         true => format!("{}: {}", link.name, link.from),
         false => format!("{}: {} → {}", link.name, link.from, link.to),
     };
-    let size = (SHEET, foot + 62.0);
-    let mut out = super::open(size, size, &format!("{title}, where its bits go"));
+    let deepest = bars.iter().map(|b| lines(b.label, slot - 6.0).len()).max().unwrap_or(1);
+    let size = (sheet, foot + 47.0 + 15.0 * deepest.saturating_sub(1).max(1) as f64);
+    let participle = method.participle();
+    let mut out = super::open(size, size, &format!("{title}, where its bits go, {participle}"));
     put!(&mut out, "<g data-id=\"links.{}\">\n", escape(&link.name));
-    Pen::new(18.0, INK).bold().write(&mut out, 24.0, 38.0, &shorten(&title, 76));
-    let payload = known(link.ledger.payload);
+    Pen::new(18.0, INK).bold().write(&mut out, 24.0, 38.0, &format!("{}, {participle}", shorten(&title, 64)));
     let mut about = format!("{}, {} Gb/s raw, {} Gb/s payload", link.speed, gigabits(raw), gigabits(payload));
     if raw > 0.0 {
         about += &format!(" ({} of raw)", percent(payload / raw));
     }
-    if let Some(bytes) = link.tlp_overhead.filter(|b| b.is_finite()) {
-        let unit = link.medium.unit();
-        about += &format!(", {} B around the payload of each {unit}", crate::units::digits(bytes));
-    }
+    about += around;
     Pen::new(12.0, SOFT).write(&mut out, 24.0, 58.0, &shorten(&about, 125));
     for quarter in 0..=4 {
         let share = quarter as f64 / 4.0;
@@ -126,7 +166,7 @@ pub fn waterfall(link: &LinkReport) -> String {
             &mut out,
             "<path d=\"M{} {at}H{}\" stroke=\"{}\"/>\n",
             Px(LEFT),
-            Px(SHEET - RIGHT),
+            Px(sheet - RIGHT),
             if quarter == 0 { "#8796a5" } else { "#e8ecf0" }
         );
         Pen::new(11.0, SOFT).end().write(&mut out, LEFT - 8.0, y(share) + 4.0, &format!("{} %", quarter * 25));
@@ -172,7 +212,7 @@ pub fn waterfall(link: &LinkReport) -> String {
         let of = if raw > 0.0 { percent(bar.value / raw) } else { "–".into() };
         Pen::new(11.0, SOFT).middle().write(&mut out, centre, high - 6.0, &of);
         for (n, line) in lines(bar.label, slot - 6.0).into_iter().enumerate() {
-            value.write(&mut out, centre, foot + 20.0 + n as f64 * 15.0, line);
+            value.write(&mut out, centre, foot + 20.0 + n as f64 * 15.0, &line);
         }
     }
     put!(&mut out, "<path d=\"M{} {}V{}\" stroke=\"{RULE}\"/>\n</g>\n", Px(LEFT), Px(top), Px(foot));
@@ -239,7 +279,7 @@ mod tests {
 
     #[test]
     fn steps_end_where_payload_begins() {
-        let bars = bars(&link(LEDGER));
+        let bars = bars(LEDGER.raw, &LEDGER.entries(), |e| e);
         assert!(bars.windows(2).skip(1).rev().skip(1).all(|w| (w[0].to - w[1].from).abs() < 1e-12));
         let [.., last, payload] = bars.as_slice() else { panic!("bars") };
         assert!((last.to - payload.from).abs() < 1e-9);
