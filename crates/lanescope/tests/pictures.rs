@@ -226,7 +226,7 @@ fn tables(report: &Report) {
 
 fn answered(plan: &Plan, diagnostics: &lanescope::diagnostic::Diagnostics) -> Report {
     let report = estimate(plan, diagnostics);
-    let Ok(mut run) = Run::new(plan, 1, &mut lanescope::diagnostic::Diagnostics::default()) else { return report };
+    let Some(mut run) = Run::new(plan, 1, &mut lanescope::diagnostic::Diagnostics::default()) else { return report };
     while run.advance(1 << 16) != Step::Done {}
     report.with(run.snapshot())
 }

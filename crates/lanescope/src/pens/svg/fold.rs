@@ -15,8 +15,8 @@ const WIDE: usize = 16;
 const DEEP: usize = 16;
 /// When there are so many boxes, whatever is below the others becomes a rest.
 const MANY: usize = 240;
-/// A picture with more boxes, or more lines across, is folded further.
-const ROOMY: (usize, usize) = (80, 8);
+/// A picture with more boxes, more crosslinks, or more other lines that cross those between rows, is folded further.
+const ROOMY: (usize, usize, usize) = (80, 16, 2);
 /// No more lines across than this are drawn.
 const MOST_LINES: usize = 60;
 /// Rounds of refinement: what differs farther away than that counts as alike.
@@ -81,8 +81,9 @@ pub(super) fn fold(scene: &Scene) -> Fold {
         let tree = Tree::new(scene, roles);
         for alike in ALIKE {
             let fold = tree.fold(alike);
-            let fits =
-                fold.cells.len() <= ROOMY.0 && fold.lines.iter().filter(|l| !l.wires.is_empty()).count() <= ROOMY.1;
+            let across =
+                |crosslink| fold.lines.iter().filter(|l| !l.wires.is_empty() && l.crosslink == crosslink).count();
+            let fits = fold.cells.len() <= ROOMY.0 && across(true) <= ROOMY.1 && across(false) <= ROOMY.2;
             if fits {
                 return fold;
             }

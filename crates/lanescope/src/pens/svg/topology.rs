@@ -67,7 +67,11 @@ impl<'a, 'b> Sheet<'a, 'b> {
             })
             .collect();
         let held = links.iter().flatten().chain(inside.iter().flatten()).any(|b| b.held(UPRIGHT).is_some());
-        let layout = Layout::new(fold, &wishes, if held { 3 } else { 2 });
+        let mut layout = Layout::new(fold, &wishes, if held { 3 } else { 2 });
+        // The last label of a row may reach beyond its column.
+        let reach = |(b, w): (&(f64, f64, f64), &Wish)| b.0 + b.2 / 2.0 + w.label.max(if w.bus { w.text } else { 0.0 });
+        let right = layout.boxes.iter().zip(&wishes).map(reach).fold(0.0, f64::max);
+        layout.width = layout.width.max(right + MARGIN);
         Sheet { scene, fold, sight, layout, links, inside }
     }
 }
@@ -421,7 +425,8 @@ fn across(out: &mut String, labels: &mut String, sheet: &Sheet, nth: usize, l: &
         // From the foot of the upper to the head of the lower.
         let (up, down) = if p.1 < q.1 { (p, q) } else { (q, p) };
         let shift = if centre(up) < centre(down) { 1.0 } else { -1.0 };
-        let head = (centre(down) - shift * down.2 / 4.0, down.1);
+        // Labels are on the right of what comes down in the middle.
+        let head = (centre(down) - down.2 / 4.0, down.1);
         let foot = (centre(up) + shift * up.2 / 4.0, up.1 + BOX);
         let mid = (foot.1 + head.1) / 2.0;
         ([foot, (foot.0, mid), (head.0, mid), head], 0.3 + 0.08 * turn)
