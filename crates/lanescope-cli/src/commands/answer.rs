@@ -617,6 +617,7 @@ fn position(text: &str) -> Option<(f64, &'static str)> {
 /// Pictures of the shares, and of the times of message programs, against the last axis, when its values are numbers; the other axes give the lines.
 fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
     let last = axes.len() - 1;
+    let both = done.iter().any(|(_, r)| r.simulation.is_some());
     let (mut shares, mut times): (Vec<Series>, Vec<Series>) = (Vec::new(), Vec::new());
     let mut words = axes[last].path.clone();
     for (point, report) in done {
@@ -632,7 +633,9 @@ fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<
         for (i, f) in report.flows.iter().enumerate() {
             let name = [std::slice::from_ref(&f.name), others.as_slice()].concat().join(" ");
             let s = report.simulation.as_ref().and_then(|s| s.flows.get(i));
+            // Where any point was simulated, each curve says whose it is.
             let simulated = format!("{name} simulated");
+            let name = if both { format!("{name} estimated") } else { name };
             // Of a program with one row, that row's time.
             let time = |p: &ProgramReport| if let [row] = p.rows.as_slice() { row.t_max * 1e6 } else { p.time * 1e6 };
             match f.programs.first() {

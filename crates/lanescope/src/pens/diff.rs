@@ -52,6 +52,16 @@ pub fn diff(a: &Report, b: &Report, tolerance: f64) -> (Vec<Change>, Vec<Moved>)
             moved.push(Moved { path: format!("flows.{}.bound_by", f.name), before: words(f), after: words(g) });
         }
     }
+    let simulated = |r: &Report| r.simulation.iter().flat_map(|s| s.flows.clone()).collect::<Vec<_>>();
+    let after = simulated(b);
+    for f in simulated(a) {
+        if let Some(g) = after.iter().find(|g| g.name == f.name)
+            && f.bound_by.words() != g.bound_by.words()
+        {
+            let path = format!("flows.{}.simulated_bound_by", f.name);
+            moved.push(Moved { path, before: f.bound_by.words(), after: g.bound_by.words() });
+        }
+    }
     (changes, moved)
 }
 
@@ -84,6 +94,11 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
         let path = |name: &str| format!("{}.{name}", l.path());
         all.push((path("utilisation"), l.ledger.utilisation(), Dimension::Share));
         all.push((path("payload"), l.ledger.payload, Dimension::Rate));
+    }
+    for l in report.simulation.iter().flat_map(|s| &s.links) {
+        let path = |name: &str| format!("{}.simulated_{name}", crate::result::way(&l.name, &l.to));
+        all.push((path("utilisation"), l.utilisation(), Dimension::Share));
+        all.push((path("payload"), l.payload.mean, Dimension::Rate));
     }
     all
 }

@@ -26,6 +26,8 @@ pub(super) struct Way {
     pub(super) binds: bool,
     /// The reason for which it idled longest, and how long at most.
     held: Option<(Idle, f64)>,
+    /// Whether there is more that is not counted.
+    fed: bool,
     idle: Vec<(Idle, f64)>,
     pauses: u64,
 }
@@ -52,12 +54,20 @@ pub(super) fn percent(share: f64) -> String {
 /// `97 %`, or `3–97 %` of several.
 fn between(way: &Way) -> String {
     let (low, high) = (percent(way.least), percent(way.most));
+    if way.fed {
+        return format!("≥{low}");
+    }
     if low == high { high } else { format!("{}–{high}", low.trim_end_matches(" %")) }
 }
 
 impl Busy<'_> {
     pub(super) fn share(&self) -> f64 {
         self.ways.iter().map(|w| w.most).fold(0.0, f64::max)
+    }
+
+    /// Whether there is more than it says.
+    pub(super) fn fed(&self) -> bool {
+        self.ways.iter().any(|w| w.fed)
     }
 
     pub(super) fn binds(&self) -> bool {
@@ -124,6 +134,7 @@ impl Busy<'_> {
 
 /// What of a report a picture looks up.
 pub(super) struct Sight<'a> {
+    estimated: bool,
     loads: HashMap<(&'a str, &'a str), Load>,
     links: HashSet<&'a str>,
     parts: HashSet<&'a str>,
@@ -157,7 +168,7 @@ impl<'a> Sight<'a> {
         let memory = |w: &'a crate::result::SimulatedSwitch| Some((w.name.as_str(), w.memory?));
         let drops = simulated.into_iter().flat_map(|s| &s.switches).filter_map(memory);
         let drops = drops.map(|(name, m)| (name, m.no_memory + m.no_headroom)).collect();
-        Sight { loads, links, parts, drops }
+        Sight { estimated: simulated.is_none(), loads, links, parts, drops }
     }
 
     /// Whether anything is marked.
@@ -189,7 +200,8 @@ impl<'a> Sight<'a> {
         let speed = first.speed.clone();
         let mixed = wires.iter().any(|w| scene.wires[*w].speed != speed);
         let most = wires.iter().map(|w| scene.wires[*w].toward.len()).max().unwrap_or(0);
-        let new = Way { least: f64::INFINITY, most: 0.0, binds: false, held: None, idle: Vec::new(), pauses: 0 };
+        let new =
+            Way { least: f64::INFINITY, most: 0.0, binds: false, held: None, fed: false, idle: Vec::new(), pauses: 0 };
         let mut ways = vec![new; most];
         for wire in wires.iter().map(|w| &scene.wires[*w]) {
             for (i, to) in wire.toward.iter().enumerate() {
@@ -200,6 +212,7 @@ impl<'a> Sight<'a> {
                 way.most = way.most.max(load.used);
                 way.binds |= self.links.contains(crate::result::way(wire.name, to).as_str());
                 way.pauses += load.pauses;
+                way.fed |= wire.fed && self.estimated;
                 for (cause, share) in &load.idle {
                     match way.idle.iter_mut().find(|c| c.0 == *cause) {
                         Some(c) => c.1 = c.1.max(*share),

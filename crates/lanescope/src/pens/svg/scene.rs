@@ -3,10 +3,10 @@
 //! A part that several technologies know (a root complex's endpoint that is a channel adapter, and a station) is one node. A shared bus is a node, too:
 //! a line with its devices tied to it. So everything has a place in one graph, and its row there: fabrics have their spines on top, trees their roots.
 
-use crate::plan::Plan;
 use crate::plan::storage::{Device, Medium, Volume};
+use crate::plan::{Plan, Way};
 use crate::scenario::keys::PartKind;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A part, or a bus.
 pub(super) struct Node<'a> {
@@ -35,6 +35,8 @@ pub(super) struct Wire<'a> {
     pub(super) lanes: u64,
     /// Outside the tree of PCIe.
     pub(super) crosslink: bool,
+    /// Whether channel adapters reach their hosts over it: the estimate counts their time, but not what they move there.
+    pub(super) fed: bool,
 }
 
 /// What joins two nodes.
@@ -75,6 +77,7 @@ impl<'a> Scene<'a> {
         scene.parts(plan);
         scene.links(plan);
         scene.buses(plan);
+        scene.fed(plan);
         scene.roles(plan);
         scene.rows();
         scene
@@ -194,7 +197,7 @@ impl<'a> Scene<'a> {
     ) {
         let [Some(a), Some(b)] = nodes.map(|n| self.place.get(n).copied()) else { return };
         let [first, second] = called;
-        self.wire(Wire { name, ends: [a, b], toward: vec![second, first], speed, lanes, crosslink });
+        self.wire(Wire { name, ends: [a, b], toward: vec![second, first], speed, lanes, crosslink, fed: false });
     }
 
     /// A bus and all that is on it.
@@ -203,7 +206,15 @@ impl<'a> Scene<'a> {
         self.nodes.push(Node { name, group, kind: None, wire: Some(wire), row: usize::MAX });
         self.joints.push(Vec::new());
         let ends = [at, at];
-        self.wires.push(Wire { name, ends, toward: vec![String::new()], speed, lanes: PLAIN, crosslink: false });
+        self.wires.push(Wire {
+            name,
+            ends,
+            toward: vec![String::new()],
+            speed,
+            lanes: PLAIN,
+            crosslink: false,
+            fed: false,
+        });
         for part in on {
             if let Some(part) = self.place.get(part).copied() {
                 self.tie(part, at);
@@ -219,6 +230,24 @@ impl<'a> Scene<'a> {
                 std::iter::once(buses.bridges[bus.bridge as usize].name.as_str()).chain(devices).collect();
             self.bus(&bus.name, &bus.name, bus.speed.typical.to_string(), &all);
         }
+    }
+
+    /// Marks what channel adapters reach their hosts over.
+    fn fed(&mut self, plan: &Plan) {
+        let ways = plan.cluster.adapters.iter().filter_map(|a| a.host.as_ref()).flat_map(|h| h.dma.ways());
+        let mut names: HashSet<&str> = HashSet::new();
+        for way in ways {
+            match way {
+                Way::Pcie(f) => {
+                    let route = &plan.flows[f.0 as usize].route;
+                    names.extend(route.iter().map(|hop| plan.link(hop.link).name.as_str()));
+                }
+                Way::Bus(f) => {
+                    names.insert(&plan.buses.of(&plan.buses.flows[f as usize]).0.name);
+                }
+            }
+        }
+        self.wires.iter_mut().for_each(|w| w.fed = names.contains(w.name));
     }
 
     /// Which tables of flows begin and end at each node: parts that do different things are not alike.

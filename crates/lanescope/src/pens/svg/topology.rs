@@ -161,7 +161,23 @@ fn captions(out: &mut String, report: &Report, method: Method, width: f64) -> f6
         y += 18.0;
         pen.write(out, MARGIN, y, &format!("and {} more flows", lines.len() - 3));
     }
+    for line in remarks(report, method) {
+        y += 18.0;
+        pen.write(out, MARGIN, y, &shorten(&line, most));
+    }
     y
+}
+
+/// What the numbers shown take no account of, and the first remark.
+fn remarks(report: &Report, method: Method) -> impl Iterator<Item = String> {
+    let word = if method == Method::Simulation { "simulate" } else { "estimate" };
+    let mut missing = report.not_modelled.iter().filter(|n| n.methods.iter().any(|m| m == word));
+    let missing = missing.next().map(|n| {
+        let more = missing.count();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("not modelled: {}{more}: {}", n.key, n.why)
+    });
+    missing.into_iter().chain(report.notes.first().map(|n| format!("note: {}: {}", n.element, n.text)))
 }
 
 /// How a simulation went, and whether that is bad news.
@@ -545,6 +561,11 @@ fn legend(out: &mut String, (width, y): (f64, f64), sheet: &Sheet, [pcie, crossl
     let several = |b: &Option<Busy>| b.as_ref().is_some_and(|b| b.links > 1);
     if sheet.links.iter().chain(&sheet.inside).any(several) {
         pen.write(out, x, y + 4.0, "×16: so many alike, least–most");
+        x += 190.0;
+    }
+    let fed = |b: &Option<Busy>| b.as_ref().is_some_and(|b| b.fed());
+    if sheet.links.iter().chain(&sheet.inside).any(fed) {
+        pen.write(out, x, y + 4.0, "≥: without what channel adapters move");
     }
     out.push_str("</g>\n");
 }
