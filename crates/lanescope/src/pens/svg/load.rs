@@ -54,10 +54,8 @@ pub(super) fn percent(share: f64) -> String {
 /// `97 %`, or `3–97 %` of several.
 fn between(way: &Way) -> String {
     let (low, high) = (percent(way.least), percent(way.most));
-    if way.fed {
-        return format!("≥{low}");
-    }
-    if low == high { high } else { format!("{}–{high}", low.trim_end_matches(" %")) }
+    let more = if way.fed { "≥" } else { "" };
+    if low == high { format!("{more}{high}") } else { format!("{more}{}–{high}", low.trim_end_matches(" %")) }
 }
 
 impl Busy<'_> {
