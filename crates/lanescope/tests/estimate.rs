@@ -292,7 +292,11 @@ fn the_calculator_and_a_scenario_give_one_number() {
                 both_ways: true,
             };
             let answer = wire(&mut Diagnostics::default(), &question).expect("a valid question");
-            let mps = if payload == "300 B" { "512 B" } else { payload };
+            let mps = match payload {
+                "64 B" => "128 B",
+                "300 B" => "512 B",
+                _ => payload,
+            };
             let text = format!(
                 "[parts.root]\nis = \"root-complex\"\n[parts.device]\nis = \"endpoint\"\n[links.link]\n\
                  between = [\"root\", \"device\"]\npcie = \"{speed}\"\nmps = \"{mps}\"\nack_every = 4\nupdate_fc_every = 4\n\

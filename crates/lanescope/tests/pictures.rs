@@ -4,6 +4,7 @@
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod common;
+#[allow(unreachable_pub, reason = "fuzzing uses it from a crate of its own")]
 #[path = "bodies/tree.rs"]
 #[allow(dead_code, reason = "only its text is asked for")]
 mod tree;
@@ -44,7 +45,7 @@ fn read(svg: &str, method: Method) -> Document<'_> {
 
 /// A share of slots, as pictures print it: what is above 0 is not 0.
 fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.005 { "<1 %".into() } else { format!("{:.0} %", share * 100.0) }
+    if share > 0.0 && share < 0.005 { "<1 %".into() } else { format!("{:.0} %", (share * 1e9).round() / 1e7) }
 }
 
 /// The share of the slots taken, by method, link and receiving end: straight from the ledgers.
@@ -120,7 +121,10 @@ fn topology(plan: &Plan, report: &Report, method: Method) {
         if group.attribute("data-id").is_some_and(|_| hint == "links that are not drawn") {
             continue;
         }
-        for part in hint.split(" of the slots taken").filter(|p| p.contains('%')) {
+        let mut loads_said: Vec<&str> = hint.split(" of the slots taken").collect();
+        // Behind the last load stands why the rest was idle.
+        loads_said.pop();
+        for part in loads_said {
             // What idled for a reason stands behind; the load is the last number before the words.
             let number = part.rsplit_once([':', ';']).map_or(part, |p| p.1).trim();
             let number = number.rsplit_once(' ').map_or(number, |(head, _)| head);

@@ -289,7 +289,7 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
     }
     let mut report = estimate(&plan, &diagnostics);
     let (form, planned, finished) = (answered.clone(), plan.clone(), report.clone());
-    interrupt::otherwise(move || _ = answer(&form, &planned, &finished));
+    interrupt::otherwise(move || _ = answer(&form, &planned, &finished, &[Method::Estimate]));
     if !report.flows.is_empty() {
         match simulate::simulate(a, &plan, &report, &mut diagnostics) {
             Ok(Some(simulation)) => report = report.with(simulation),

@@ -218,7 +218,7 @@ fn run(a: &Run) -> Result<u8, String> {
         eprintln!("stopped: {done} of {asked} rows have an answer");
     }
     if a.json {
-        output::json(&Studies { schema: 1, studies });
+        output::json(&Studies { schema: lanescope::result::SCHEMA, studies });
     } else if a.csv {
         output::csv(&grid(&studies, true));
     } else {

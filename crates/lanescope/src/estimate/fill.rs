@@ -241,6 +241,10 @@ pub(crate) fn fill<K, Q>(
         before = Some((std::mem::replace(&mut dllps, next), gave));
     }
     let scaled = filling.project(&mut shares);
+    // Who gets all that he asks for is held back by nothing, even where the last slot is his.
+    for (share, cap) in shares.iter_mut().zip(caps).filter(|(s, c)| c.is_finite() && s.rate >= **c * (1.0 - 1e-9)) {
+        *share = Share { rate: share.rate.min(*cap), by: None, behind: None };
+    }
     Filled { shares, settled: settled || scaled >= 1.0 - 1e-9 }
 }
 

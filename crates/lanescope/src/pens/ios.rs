@@ -13,8 +13,10 @@ pub struct Ios {
     pub per_second: f64,
     /// Bytes a second.
     pub rate: f64,
-    /// Their mean time, s.
+    /// Their mean time from the moment at which the program wants one, s: fio's `lat`.
     pub latency: f64,
+    /// The same from the call to its return, s: Iometer's response time. The estimate does not tell them apart.
+    pub response: f64,
 }
 
 /// What a load came to.
@@ -36,7 +38,9 @@ impl Ios {
         let per_second = self.per_second + other.per_second;
         let waited = self.per_second * self.latency + other.per_second * other.latency;
         let latency = if per_second > 0.0 { waited / per_second } else { 0.0 };
-        Ios { per_second, rate: self.rate + other.rate, latency }
+        let waited = self.per_second * self.response + other.per_second * other.response;
+        let response = if per_second > 0.0 { waited / per_second } else { 0.0 };
+        Ios { per_second, rate: self.rate + other.rate, latency, response }
     }
 }
 
@@ -74,15 +78,18 @@ fn reads(flow: &IoFlow) -> (f64, f64) {
 /// What was done, by direction: rates and times of the I/Os counted.
 pub(super) fn done_by(ios: &SimulatedIos) -> [Ios; 2] {
     let sides = |of: fn(&IoCounts) -> &IoSide| {
-        ios.seen.counts.iter().map(of).fold((0u64, Times::default()), |sum, s| (sum.0 + s.bytes, sum.1.plus(&s.times)))
+        let counts = ios.seen.counts.iter().map(of);
+        counts
+            .fold((0u64, Times::default(), 0.0), |sum, s| (sum.0 + s.bytes, sum.1.plus(&s.times), sum.2 + s.whole.sum))
     };
     let both = [sides(|c| &c.reads), sides(|c| &c.writes)];
     let time = lasted(ios.seen.time, both[0].0 + both[1].0, ios.seen.counts.iter().map(|c| c.moved).sum());
     let per_second = |n: f64| if time > 0.0 { n / time } else { 0.0 };
-    both.map(|(bytes, times)| Ios {
+    both.map(|(bytes, times, whole)| Ios {
         per_second: per_second(times.count as f64),
         rate: per_second(bytes as f64),
-        latency: times.mean(),
+        latency: if times.count > 0 { whole / times.count as f64 } else { 0.0 },
+        response: times.mean(),
     })
 }
 
@@ -101,7 +108,7 @@ pub fn came(plan: &Plan, report: &Report, name: &str) -> Option<Came> {
     let idle = first.rate.is_some() || mix.delay > 0.0;
     let latency = if idle || per_second <= 0.0 { flow.latency.typical } else { outstanding / per_second };
     let estimate = [(read, mix.read), (1.0 - read, mix.written)].map(|(share, bytes)| match per_second * share {
-        n if n > 0.0 => Ios { per_second: n, rate: rate * bytes / mix.bytes, latency },
+        n if n > 0.0 => Ios { per_second: n, rate: rate * bytes / mix.bytes, latency, response: latency },
         _ => Ios::default(),
     });
     let done = report.simulation.as_ref().and_then(|s| s.flows.get(at));

@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]

@@ -125,7 +125,7 @@ impl Completer {
             return false;
         }
         let mut job = Job::of(wire, tlp, net);
-        job.ready = now + self.latency[job.place];
+        job.ready = now.saturating_add(self.latency[job.place]);
         self.in_work += 1;
         self.held += 1;
         self.working[job.place].push_back(job);

@@ -139,9 +139,10 @@ fn flows_and_adapters_share_the_clocks() {
     assert!(full.get() > 5, "{} full, {} refused", full.get(), refused.get());
 }
 
-/// One flow of one device that has the bus to itself: share and simulation are the same.
+/// One flow of one device that has the bus to itself, one transaction at a time: share and simulation are the same. Split reads that overlap are the
+/// business of the simulation: the share has the bus without gaps between them.
 #[test]
-fn share_and_simulation_agree_where_nothing_queues() {
+fn share_and_simulation_agree_one_transaction_at_a_time() {
     let speeds = ["pci 33 32-bit", "pci 66 64-bit", "pci-x 66 32-bit", "pci-x 100 64-bit", "pci-x 133 64-bit"];
     let mut runner = runner(Config::default());
     let (worst, wrong) = (Cell::new(0.0_f64), std::cell::RefCell::new(Vec::new()));
@@ -155,11 +156,10 @@ fn share_and_simulation_agree_where_nothing_queues() {
         text += &c.maybe(|c| format!("disconnect = \"{}\"\n", c.of(&["128 B", "256 B", "1 KiB"])));
         text += &c.maybe(|c| format!("prefetch = \"{}\"\n", c.of(&["32 B", "256 B", "4 KiB"])));
         text += &format!(
-            "[parts.d]\nis = \"pci-device\"\nturnaround = \"{}\"\nread_byte_count = \"{}\"\nburst = \"{}\"\nsplits = {}\n",
+            "[parts.d]\nis = \"pci-device\"\nturnaround = \"{}\"\nread_byte_count = \"{}\"\nburst = \"{}\"\nsplits = 1\n",
             c.of(&["1 clocks", "4 clocks", "30 clocks"]),
             c.of(&["512 B", "1 KiB", "4 KiB"]),
             c.of(&["64 B", "1 KiB", "4 KiB"]),
-            1 + c.below(4),
         );
         text += &format!(
             "[links.slots]\nbetween = [\"bridge\", \"d\"]\npci = \"{}\"\n[flows.f]\nfrom = \"d\"\nto = \"bridge.memory\"\n\

@@ -125,7 +125,7 @@ fn incast(bus: &str, control: &str) -> String {
             "[parts.host]\nis = \"root-complex\"\n[links.slot]\nbetween = [\"host\", \"node.0\"]\npcie = \"gen1 x1\"\n"
         }
         _ => {
-            "[parts.host]\nis = \"host-bridge\"\n[links.slot]\nbetween = [\"host\", \"sink\"]\npci = \"pci 33.33 32-bit\"\n"
+            "[parts.host]\nis = \"host-bridge\"\ndisconnect = \"4 KiB\"\n[links.slot]\nbetween = [\"host\", \"sink\"]\npci = \"pci 33.33 32-bit\"\n"
         }
     };
     let bus = bus.replace("node.0", "sink");

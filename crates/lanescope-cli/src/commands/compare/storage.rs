@@ -78,7 +78,7 @@ fn rows(name: &str, side: &str, real: Ios, came: &Came, of: impl Fn(&[Ios; 2]) -
 fn ios(entry: &Entry) -> [Ios; 2] {
     let side = |s: &fio::json::Side| {
         let lat = if s.lat.count > 0 || s.lat.mean > 0.0 { &s.lat } else { &s.clat };
-        Ios { per_second: s.per_second, rate: s.rate, latency: lat.mean / 1e9 }
+        Ios { per_second: s.per_second, rate: s.rate, latency: lat.mean / 1e9, response: s.clat.mean / 1e9 }
     };
     [side(&entry.sides[0]), side(&entry.sides[1])]
 }
@@ -282,8 +282,14 @@ fn of_iometer(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> R
                 per_second: value(Column::Iops),
                 rate: value(Column::MibPerSecond) * mib,
                 latency: value(Column::Average) / 1e3,
+                response: value(Column::Average) / 1e3,
             };
-            all.extend(rows(&tests[i].title, "", real, &came, |s| s[0].plus(&s[1])));
+            // Iometer takes the time from the call.
+            let both = |s: &[Ios; 2]| {
+                let both = s[0].plus(&s[1]);
+                Ios { latency: both.response, ..both }
+            };
+            all.extend(rows(&tests[i].title, "", real, &came, both));
         })
     };
     let version = real.blocks.first().map_or(String::new(), |b| b.version.clone());

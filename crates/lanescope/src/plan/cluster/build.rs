@@ -52,7 +52,8 @@ pub(in crate::plan) fn build(
                 let engine = Engine { name: &name, header: &keys.header, piece, why: WHY };
                 let side = dma::of(diagnostics, host, &engine, part.span, flows, buses);
                 let side = side.and_then(|(dma, host_name)| {
-                    let engine = Engine { piece: keys.doorbell_bytes.typical, ..engine };
+                    // An empty doorbell still rings with a byte.
+                    let engine = Engine { piece: keys.doorbell_bytes.typical.max(Bytes(1)), ..engine };
                     let doorbell = dma::doorbell(host, &engine, flows, buses)?;
                     Some(HostSide { dma, doorbell, name: host_name })
                 });
