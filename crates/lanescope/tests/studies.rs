@@ -154,7 +154,7 @@ fn one_set_of_bus_parameters_serves_all_studies() {
     let texts: Vec<String> = files.map(|f| std::fs::read_to_string(f).unwrap_or_default()).collect();
     for key in ["latency_timer", "write_waits", "decode", "dual_address", "disconnect"] {
         let stated = texts.iter().flat_map(|t| t.lines()).map(str::trim_start).filter(|l| l.starts_with(key));
-        let values: BTreeSet<&str> = stated.filter_map(|l| l.split(['=', ',']).nth(2)).collect();
+        let values: std::collections::BTreeSet<&str> = stated.filter_map(|l| l.split(['=', ',']).nth(2)).collect();
         assert!(values.len() <= 1, "{key}: {values:?}");
     }
 }

@@ -498,13 +498,13 @@ fn expand(
             Load::Open { rate, poisson } => Program::Open { rate, poisson },
             Load::Closed { outstanding, think, round_trip } => Program::Closed { outstanding, think, round_trip },
         };
-        if let Program::Open { rate, .. } = program {
-            if rate.bits() <= 0.0 {
-                let what = format!("flow {} asks for nothing", flow.name);
-                let d = Diagnostic::error(k.load.span.unwrap_or(flow.span), what);
-                diagnostics.push(d.hint("a rate is above 0 b/s"));
-                return;
-            }
+        if let Program::Open { rate, .. } = program
+            && rate.bits() <= 0.0
+        {
+            let what = format!("flow {} asks for nothing", flow.name);
+            let d = Diagnostic::error(k.load.span.unwrap_or(flow.span), what);
+            diagnostics.push(d.hint("a rate is above 0 b/s"));
+            return;
         }
         all.flows.push(BusFlow {
             name,

@@ -679,11 +679,11 @@ fn read_named<T>(
     stated: &mut Vec<Stated>,
 ) -> Vec<Named<T>> {
     let section = keys::TABLES.iter().find(|t| t.name == kind).map_or("", |t| t.section);
-    let mut read = |(name, table, span): (String, Table, Span)| {
+    let read = |(name, table, span): (String, Table, Span)| {
         stated::note(stated, &format!("{section}.{name}"), &table, |_| Some(kind));
         read(diagnostics, &table, span).map(|keys| Named { name, span, keys })
     };
-    things.into_iter().filter_map(|thing| read(thing)).collect()
+    things.into_iter().filter_map(read).collect()
 }
 
 fn read_parts(

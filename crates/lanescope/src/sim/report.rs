@@ -311,7 +311,7 @@ impl Run {
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
         // Ranks say what they will send before its moment: where a run is cut off there, such a message counts as less than none.
         let in_flight = in_flight.max(0.0);
-        let histogram = &*self.sides.latencies(group);
+        let histogram = self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
         let ios = self.ios_of(group).map(|flows| (self.io_times(group, &flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
