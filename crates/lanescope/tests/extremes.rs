@@ -632,9 +632,9 @@ fn whatever_a_key_is_set_to_ends() {
 /// Without values over them, bases are answered: a property of refusals would be none.
 #[test]
 fn every_base_is_answered() {
-    for base in 0..BASES.len() {
+    for (base, (name, _)) in BASES.iter().enumerate() {
         let outcome = watched(base, Vec::new());
-        assert!(matches!(&outcome, Ok(Some(e)) if e != "not simulated"), "{}: {outcome:?}", BASES[base].0);
+        assert!(matches!(&outcome, Ok(Some(e)) if e != "not simulated"), "{name}: {outcome:?}");
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! The law is held against pictures of random scenarios: they are read back as XML, and what they print is compared with the report, by names only.
 
-#[allow(dead_code, reason = "each test uses a part of it")]
 mod common;
 #[allow(unreachable_pub, reason = "fuzzing uses it from a crate of its own")]
 #[path = "bodies/tree.rs"]

@@ -4,7 +4,6 @@
 #[path = "bodies/pattern.rs"]
 #[allow(unreachable_pub, reason = "fuzzing uses it from a crate of its own")]
 mod pattern;
-#[allow(unreachable_pub, reason = "fuzzing uses it from a crate of its own")]
 #[path = "bodies/tree.rs"]
 #[allow(unreachable_pub, reason = "fuzzing uses it from a crate of its own")]
 mod tree;
