@@ -42,6 +42,17 @@ pub(super) struct Stream {
     pub(super) was_read: bool,
 }
 
+impl Stream {
+    /// Whether what it sends next is of a read.
+    fn reads_next(&self) -> bool {
+        match self.current {
+            Some(issue) => issue.read,
+            None if self.shape.reads && self.shape.writes => !self.was_read,
+            None => self.shape.reads,
+        }
+    }
+}
+
 /// An operation that is being issued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Issue {
@@ -212,7 +223,11 @@ enum Finish {
 #[derive(Clone, Debug)]
 pub(super) struct Requester {
     pub(super) streams: Vec<Stream>,
+    /// The flow whose turn it is.
     turn: usize,
+    /// The read whose turn it is to take a tag, and the write whose turn it is to take posted credits: what is scarce goes round among those that wait for
+    /// it. By one turn for all, whoever stands behind a busy flow of the other kind would take it most often.
+    turns: [usize; 2],
     /// Picks the flow of the next operation.
     pub(super) random: Option<Xoshiro256PlusPlus>,
     pub(super) tags: Tags,
@@ -238,6 +253,7 @@ impl Requester {
         Requester {
             streams: Vec::new(),
             turn: 0,
+            turns: [0; 2],
             random: None,
             tags: Tags::None,
             both: None,
@@ -257,15 +273,44 @@ impl Requester {
 
     /// The next TLP for a free port; or why there is none, and when to ask again.
     pub(super) fn pull(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+        if self.random.is_some() {
+            return self.pull_picked(wire, now, net);
+        }
+        let n = self.streams.len();
+        let next = |i: usize| if i + 1 < n { i + 1 } else { 0 };
+        let (mut idle, mut wake, mut tried, mut i) = (Idle::NothingToSend, NEVER, [false; 2], self.turn);
+        for _ in 0..n {
+            let kind = self.streams[i].reads_next();
+            if !std::mem::replace(&mut tried[usize::from(kind)], true) {
+                let mut j = self.turns[usize::from(kind)];
+                for _ in 0..n {
+                    if self.streams[j].reads_next() == kind {
+                        match self.offer(j, wire, now, net) {
+                            Ok(tlp) => {
+                                self.turns[usize::from(kind)] = next(j);
+                                self.turn = next(i);
+                                return Ok(tlp);
+                            }
+                            Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
+                        }
+                    }
+                    j = next(j);
+                }
+            }
+            i = next(i);
+        }
+        Err((idle, wake))
+    }
+
+    /// The same where the flow of each operation is drawn: who was picked keeps its turn while it waits for something, but not while it has nothing to do.
+    fn pull_picked(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let n = self.streams.len();
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
         for k in 0..n {
             let i = if self.turn + k < n { self.turn + k } else { self.turn + k - n };
             match self.offer(i, wire, now, net) {
                 Ok(tlp) => {
-                    if self.random.is_none() {
-                        self.turn = if i + 1 < n { i + 1 } else { 0 };
-                    } else if self.streams[i].current.is_none() {
+                    if self.streams[i].current.is_none() {
                         self.pick();
                     } else {
                         self.turn = i;
@@ -274,8 +319,7 @@ impl Requester {
                 }
                 Err((why, at)) => {
                     (idle, wake) = (idle.max(why), wake.min(at));
-                    // Who was picked keeps its turn while it waits for something, but not while it has nothing to do.
-                    if self.random.is_some() && why != Idle::NothingToSend {
+                    if why != Idle::NothingToSend {
                         break;
                     }
                 }
@@ -316,8 +360,7 @@ impl Requester {
                     Next::Now(born) => born,
                     Next::At(at) => return Err((Idle::NothingToSend, at)),
                 };
-                let read =
-                    if stream.shape.reads && stream.shape.writes { !stream.was_read } else { stream.shape.reads };
+                let read = stream.reads_next();
                 let (size, token) = stream.source.transfer().map_or((stream.shape.size, 0), |t| (t.bytes, t.token));
                 let issue = Issue { read, born, left: size, op: u32::MAX, started: false, token };
                 stream.current = Some(issue);
