@@ -64,6 +64,11 @@ pub fn platforms() -> Vec<Entry> {
     entries
 }
 
+/// The keys and values of a file of the library, which is TOML; null where it is not.
+pub fn as_json(text: &str) -> serde_json::Value {
+    toml::from_str(text).unwrap_or_default()
+}
+
 /// The text of a device or platform.
 pub fn platform_text(name: &str) -> Option<&'static str> {
     PLATFORMS.get_file(format!("{name}.toml"))?.contents_utf8()

@@ -22,6 +22,9 @@ pub(crate) enum Platform {
     Show {
         /// Its name, e.g. example/nic-25g
         name: String,
+        /// Print its keys and values as JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -87,9 +90,13 @@ pub(crate) fn platform(a: &Platform) -> u8 {
             }
             ANSWERED
         }
-        Platform::Show { name } => match library::platform_text(name) {
+        Platform::Show { name, json } => match library::platform_text(name) {
             Some(text) => {
-                output::print(text);
+                if *json {
+                    output::json(&library::as_json(text))
+                } else {
+                    output::print(text)
+                }
                 ANSWERED
             }
             None => unknown(name),

@@ -46,6 +46,9 @@ pub(crate) enum Study {
         /// A file of its folder, e.g. study.toml
         #[arg(default_value = "README.md")]
         file: String,
+        /// Print JSON: the keys and values of a TOML file; of any other file, its text
+        #[arg(long)]
+        json: bool,
     },
     /// Run a study's fits again, and hold the result against the stored values
     Fit {
@@ -94,7 +97,7 @@ pub(crate) fn main(a: &Study) -> u8 {
         Study::List { json, csv } => list(*json, *csv),
         Study::Run(a) => run(a),
         Study::Accuracy { json, write } => accuracy(*json, write.as_deref()),
-        Study::Show { study, file } => show(study, file),
+        Study::Show { study, file, json } => show(study, file, *json),
         Study::Fit { study, json, csv } => fits(study, *json, *csv),
     };
     result.unwrap_or_else(|e| {
@@ -128,10 +131,14 @@ fn list(json: bool, csv: bool) -> Result<u8, String> {
     Ok(ANSWERED)
 }
 
-fn show(study: &str, file: &str) -> Result<u8, String> {
+fn show(study: &str, file: &str, json: bool) -> Result<u8, String> {
     let text = library::study_text(study, file)
         .ok_or_else(|| format!("there is no studies/{study}/{file}; studies are {}", library::studies().join(", ")))?;
-    output::print(text);
+    match json {
+        true if file.ends_with(".toml") => output::json(&library::as_json(text)),
+        true => output::json(&serde_json::json!({ "study": study, "file": file, "text": text })),
+        false => output::print(text),
+    }
     Ok(ANSWERED)
 }
 

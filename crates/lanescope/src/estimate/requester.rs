@@ -6,8 +6,8 @@
 //! further in less (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
 
 use super::latency::{self, Train};
-use super::resources::{Ceiling, Key};
-use crate::plan::{Asking, Flow, Plan, Program};
+use super::resources::{Ceiling, Key, Turns};
+use crate::plan::{Asking, Flow, Hop, Plan, Program};
 use crate::protocol::pcie;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
@@ -168,11 +168,12 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What the requester of a flow and its load allow: resources by their key, capacity, and what a payload byte takes.
-pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64)) {
+/// What the requester of a flow and its load allow: resources by their key, capacity, what a payload byte takes, and by how many TLPs.
+pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64, f64)) {
     let flow = &plan.flows[index];
     let size = flow.size.at(corner).f64();
-    engine(plan, corner, flow, add);
+    let turns = Turns::of(plan, corner, flow);
+    engine(plan, corner, flow, &turns, add);
     let reads = flow.reads().then(|| Reads::of(plan, corner, flow));
     if let Some(reads) = &reads {
         let alone = plan.flows.iter().filter(|f| f.source == flow.source && f.reads()).count() == 1;
@@ -181,10 +182,12 @@ pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn Fn
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
             _ => Key::Tags(flow.source),
         };
-        add(key, capacity, time * 1e-9 / size);
+        add(key, capacity, time * 1e-9 / size, turns.reads);
         if let (true, Some(out)) = (flow.writes(), reads.issued()) {
-            // Then the write is issued, and then the next read.
-            add(Key::InTurn(index), 1.0, (out + writing(plan, corner, flow)) * 1e-9 / size);
+            // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest link either (2.4.1).
+            let write = flow.route.iter().map(|hop| sending(plan, corner, flow, *hop));
+            let write = write.fold(writing(plan, corner, flow), f64::max);
+            add(Key::InTurn(index), 1.0, (out + write) * 1e-9 / size, 1.0);
         }
     }
     let Program::Closed { outstanding, think, round_trip } = &flow.program else { return };
@@ -208,38 +211,44 @@ pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn Fn
         }
         (None, None) => return,
     };
-    add(Key::Outstanding(index), n, time * 1e-9 / size);
+    add(Key::Outstanding(index), n, time * 1e-9 / size, 1.0);
+}
+
+/// The time that a write's TLPs take on a link, ns.
+fn sending(plan: &Plan, corner: Corner, flow: &Flow, hop: Hop) -> f64 {
+    let speed = plan.link(hop.link).speed.typical;
+    let (size, payload) = (flow.size.at(corner).0, flow.payload.at(corner).bytes());
+    let (_, bytes) = pcie::cut(speed.generation, flow.header.at(corner), size, payload, plan.ecrc(flow));
+    bytes as f64 / speed.coded().bytes() * 1e9
 }
 
 /// The time for which a write's TLPs are sent, with the gaps behind them, ns.
 fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     let Some(first) = flow.route.first() else { return 0.0 };
-    let speed = plan.link(first.link).speed.typical;
-    let (size, payload) = (flow.size.at(corner).0, flow.payload.at(corner).bytes());
-    let (tlps, bytes) = pcie::cut(speed.generation, flow.header.at(corner), size, payload, plan.ecrc(flow));
+    let tlps = flow.size.at(corner).0.div_ceil(flow.payload.at(corner).bytes());
     let gap = match &plan.part(flow.source).keys {
         PartKeys::Endpoint(k) => k.write_gap.at(corner).ns(),
         _ => 0.0,
     };
-    tlps as f64 * gap + bytes as f64 / speed.coded().bytes() * 1e9
+    tlps as f64 * gap + sending(plan, corner, flow, *first)
 }
 
 /// Rates and pauses of the requesting endpoint.
-fn engine(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64)) {
+fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut dyn FnMut(Key, f64, f64, f64)) {
     let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return };
     let (part, size) = (flow.source, flow.size.at(corner).f64());
     let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
     if let Some(rate) = &k.rate {
-        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both);
+        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both, turns.reads + turns.writes);
     }
     let own = [
-        (flow.reads(), Ceiling::Bus, &k.bus_rate),
-        (flow.reads(), Ceiling::Read, &k.read_rate),
-        (flow.writes(), Ceiling::Write, &k.write_rate),
+        (turns.reads, Ceiling::Bus, &k.bus_rate),
+        (turns.reads, Ceiling::Read, &k.read_rate),
+        (turns.writes, Ceiling::Write, &k.write_rate),
     ];
-    for (does, ceiling, rate) in own {
-        if let (true, Some(rate)) = (does, rate) {
-            add(Key::Engine(part, ceiling), rate.at(corner).bytes(), 1.0);
+    for (turns, ceiling, rate) in own {
+        if let (true, Some(rate)) = (turns > 0.0, rate) {
+            add(Key::Engine(part, ceiling), rate.at(corner).bytes(), 1.0, turns);
         }
     }
     let starts = [
@@ -248,10 +257,10 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64
     ];
     for (does, ceiling, time) in starts {
         if let (true, Some(time)) = (does, time) {
-            add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size);
+            add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size, 1.0 / size);
         }
     }
     if flow.writes() && k.write_gap.at(corner).seconds() > 0.0 {
-        add(Key::Engine(part, Ceiling::WriteGap), 1.0, writing(plan, corner, flow) * 1e-9 / size);
+        add(Key::Engine(part, Ceiling::WriteGap), 1.0, writing(plan, corner, flow) * 1e-9 / size, turns.writes);
     }
 }

@@ -187,6 +187,24 @@ pub(crate) fn path(flow: &Flow, hops: usize) -> Vec<u64> {
     path
 }
 
+/// What a requester sends for each payload byte: read requests, and TLPs with the data of writes. It takes its turns by these.
+pub(super) struct Turns {
+    pub(super) reads: f64,
+    pub(super) writes: f64,
+}
+
+impl Turns {
+    /// Those of a flow.
+    pub(super) fn of(plan: &Plan, corner: Corner, flow: &Flow) -> Turns {
+        let size = flow.size.at(corner).0;
+        let each = |does: bool, piece: u64| if does { size.div_ceil(piece) as f64 / size as f64 } else { 0.0 };
+        Turns {
+            reads: each(flow.reads(), plan.request_size(corner, flow)),
+            writes: each(flow.writes(), flow.payload.at(corner).bytes()),
+        }
+    }
+}
+
 /// Everything that has a capacity, and what each flow asks of it.
 pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
@@ -226,32 +244,45 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             let kept = bytes / rate + 2.0 * link.delay.at(corner).seconds();
             let at = plan.flows[index].route.iter().position(|h| h.link == hop.link).unwrap_or(0);
             let weight = slots.packets() * kept;
-            let used = Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, hops: at };
+            let used = Use { flow: index, weight, packets: slots.tlps, first: 0.0, first_least: 0.0, hops: at };
             add(Key::Replay(*hop), buffer.at(corner).f64(), used);
         }
     }
     for (index, flow) in plan.flows.iter().enumerate() {
-        // A plain use of something by whole payload: turns are of equal weight.
-        let plain =
-            |weight: f64, hops: usize| Use { flow: index, weight, packets: weight, first: 0.0, first_least: 0.0, hops };
+        // What is taken, and by how many TLPs: ports and flows come in turn TLP by TLP, whatever it is that they take.
+        let plain = |weight: f64, packets: f64, hops: usize| Use {
+            flow: index,
+            weight,
+            packets,
+            first: 0.0,
+            first_least: 0.0,
+            hops,
+        };
         let end = flow.route.len();
-        requester::limits(plan, corner, index, &mut |key, capacity, weight| add(key, capacity, plain(weight, 0)));
+        let turns = Turns::of(plan, corner, flow);
+        requester::limits(plan, corner, index, &mut |key, capacity, weight, packets| {
+            add(key, capacity, plain(weight, packets, 0));
+        });
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
             let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
             if let Some(rate) = &k.memory_bandwidth {
-                add(Key::Memory(flow.target, Do::Alternate), rate.at(corner).bytes(), plain(both, end));
+                add(
+                    Key::Memory(flow.target, Do::Alternate),
+                    rate.at(corner).bytes(),
+                    plain(both, turns.reads + turns.writes, end),
+                );
             }
-            let own = [(Do::Read, flow.reads(), &k.read_bandwidth), (Do::Write, flow.writes(), &k.write_bandwidth)];
-            for (way, does, rate) in own {
-                if let (Some(rate), true) = (rate, does) {
-                    add(Key::Memory(flow.target, way), rate.at(corner).bytes(), plain(1.0, end));
+            let own = [(Do::Read, turns.reads, &k.read_bandwidth), (Do::Write, turns.writes, &k.write_bandwidth)];
+            for (way, turns, rate) in own {
+                if let (Some(rate), true) = (rate, turns > 0.0) {
+                    add(Key::Memory(flow.target, way), rate.at(corner).bytes(), plain(1.0, turns, end));
                 }
             }
             backbone(plan, corner, index, &mut add);
             if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
                 let request = plan.request_size(corner, flow).min(flow.size.at(corner).0);
                 let weight = plan.completer_latency(corner, flow) * 1e-9 / request as f64;
-                add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, end));
+                add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, turns.reads, end));
             }
         }
         for (i, hop) in flow.route.iter().enumerate().skip(1) {
@@ -261,15 +292,18 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             {
                 // The core moves whole TLPs without their framing, both ways of this flow added.
                 let through = |h: &Hop| {
-                    wires.get(h).and_then(|l| l.iter().find(|(f, _)| *f == index)).map_or(0.0, |(_, s)| {
+                    wires.get(h).and_then(|l| l.iter().find(|(f, _)| *f == index)).map_or((0.0, 0.0), |(_, s)| {
                         let generation = plan.link(h.link).speed.typical.generation;
-                        s.packets() - s.tlps * pcie::tlp_framing(generation) as f64
+                        (s.packets() - s.tlps * pcie::tlp_framing(generation) as f64, s.tlps)
                     })
                 };
-                add(Key::Core(part), rate.at(corner).bytes(), plain(through(hop) + through(&hop.reversed()), i));
+                let (forth, back) = (through(hop), through(&hop.reversed()));
+                add(Key::Core(part), rate.at(corner).bytes(), plain(forth.0 + back.0, forth.1 + back.1, i));
             }
         }
-        credit_loops(plan, corner, flow, &mut |key, capacity, weight, hops| add(key, capacity, plain(weight, hops)));
+        credit_loops(plan, corner, flow, &mut |key, capacity, weight, packets, hops| {
+            add(key, capacity, plain(weight, packets, hops));
+        });
     }
     all.into_values().collect()
 }
@@ -333,7 +367,7 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
 }
 
 /// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the link.
-fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, usize)) {
+fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, f64, usize)) {
     let size = flow.size.at(corner).0;
     let payload = flow.payload.at(corner).bytes();
     // `trains` are TLPs of one size: (how many for each operation, payload of each).
@@ -352,12 +386,13 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
         let sum = |of: &dyn Fn(u64) -> f64| -> f64 {
             trains.iter().map(|&(n, data)| if n > 0 { n as f64 * of(data) } else { 0.0 }).sum::<f64>() / size as f64
         };
+        let tlps = sum(&|_| 1.0);
         if let Some(h) = headers {
-            add(Key::Credits(hop, class, true), h.at(corner) as f64, sum(&time), hops);
+            add(Key::Credits(hop, class, true), h.at(corner) as f64, sum(&time), tlps, hops);
         }
         if let (Some(d), true) = (data_credits, trains.iter().any(|t| t.1 > 0)) {
             let weight = sum(&|data| time(data) * pcie::data_credits(data) as f64);
-            add(Key::Credits(hop, class, false), d.at(corner) as f64, weight, hops);
+            add(Key::Credits(hop, class, false), d.at(corner) as f64, weight, tlps, hops);
         }
     };
     let cut = |size: u64, piece: u64| {

@@ -208,8 +208,8 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     continue;
                 }
                 if part.ports.len() as u32 >= limit {
-                    diagnostics
-                        .push(Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name)));
+                    let d = Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name));
+                    diagnostics.push(d.hint("take this link away, or say ports = … where the part has more"));
                     continue;
                 }
                 part.ports.push(Port { name: name.clone(), link: LinkId(i as u32) });

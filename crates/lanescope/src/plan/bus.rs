@@ -472,7 +472,8 @@ fn expand(
             0 => format!("flow {}: an operation of 0 B moves nothing", flow.name),
             _ => format!("flow {}: an operation of {} is more than 1 TiB", flow.name, k.size.typical),
         };
-        diagnostics.push(Diagnostic::error(k.size.span.unwrap_or(flow.span), what));
+        let hint = "an operation moves 1 B to 1 TiB, for example size = \"4 KiB\"";
+        diagnostics.push(Diagnostic::error(k.size.span.unwrap_or(flow.span), what).hint(hint));
         return;
     }
     let many = from.many || from.parts.len() > 1;

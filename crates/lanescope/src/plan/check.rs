@@ -132,10 +132,14 @@ pub(super) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
                 "{}: {} engines of {} tags keep more than a million reads in flight",
                 part.name, k.engines.typical, k.tags.typical
             );
-            diagnostics.push(Diagnostic::error(k.engines.span.or(k.tags.span), what));
+            let d = Diagnostic::error(k.engines.span.or(k.tags.span), what);
+            diagnostics.push(d.hint("fewer engines, or fewer tags of each"));
         }
     }
 }
+
+/// What sizes there are.
+const SIZES: &str = "an operation moves 1 B to 1 TiB, for example size = \"4 KiB\"";
 
 /// Sizes, rates and buffers of flows.
 pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan) {
@@ -143,14 +147,13 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &P
         let place = scenario.flows.iter().find(|f| f.name == flow.group).map(|f| f.span);
         let at = flow.size.span.or(place);
         if flow.size.typical.0 == 0 {
-            diagnostics.push(Diagnostic::error(at, format!("flow {}: an operation of 0 B moves nothing", flow.group)));
+            let d = Diagnostic::error(at, format!("flow {}: an operation of 0 B moves nothing", flow.group));
+            diagnostics.push(d.hint(SIZES));
             continue;
         }
         if flow.size.typical.0 > 1 << 40 {
-            diagnostics.push(Diagnostic::error(
-                at,
-                format!("flow {}: an operation of {} is more than 1 TiB", flow.group, flow.size.typical),
-            ));
+            let what = format!("flow {}: an operation of {} is more than 1 TiB", flow.group, flow.size.typical);
+            diagnostics.push(Diagnostic::error(at, what).hint(SIZES));
             continue;
         }
         rate(diagnostics, flow, place);
@@ -231,13 +234,12 @@ fn buffers(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, read: bool, 
             Class::Completion => "completion",
         };
         if let Some(h) = headers.filter(|h| h.slow == 0 || h.typical == 0) {
-            diagnostics.push(Diagnostic::error(
-                h.span.or(place),
-                format!(
-                    "{} advertises no {name}_headers, so nothing of flow {} can ever be sent to it",
-                    part.name, flow.group
-                ),
-            ));
+            let what = format!(
+                "{} advertises no {name}_headers, so nothing of flow {} can ever be sent to it",
+                part.name, flow.group
+            );
+            let hint = format!("{name}_headers is 1 or more; without the key, the buffer covers the link's round trip");
+            diagnostics.push(Diagnostic::error(h.span.or(place), what).hint(hint));
         }
         let needed = pcie::data_credits(data);
         if let Some(c) = credits.filter(|c| (c.slow.min(c.typical) as u64) < needed) {

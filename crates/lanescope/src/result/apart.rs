@@ -4,6 +4,7 @@
 //! simulation saw hold the flow up, and the note says where that can be seen.
 
 use super::{Note, Report, Simulation};
+use crate::units::human_time;
 
 /// Shares and simulated rates of loads that queue should not be further apart.
 const QUEUED: f64 = 0.05;
@@ -34,11 +35,25 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
     let mut all = Vec::new();
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
         let off = s.rate.mean / f.share.typical - 1.0;
-        let limit = if f.bound_by.resource == "its own load" { CARRIED } else { QUEUED };
+        // A flow that has the system to itself queues for nothing but itself.
+        let alone = report.flows.len() == 1 && f.instances == 1;
+        let limit = if alone || f.bound_by.resource == "its own load" { CARRIED } else { QUEUED };
         if !off.is_finite() || off.abs() <= limit || s.operations < ENOUGH || s.program.is_some() {
             continue;
         }
         let (mechanism, why) = mechanism(&s.bound_by.resource, &s.bound_by.evidence);
+        // By Little's law a load that waits for what it has sent gets less by as much as its operations take longer.
+        let (loaded, unloaded) = (s.latency.mean, f.latency.typical);
+        let longer = loaded / unloaded - 1.0;
+        let explains = longer > -0.5 * off && longer < -3.0 * off;
+        let (mechanism, why) = if explains && (alone || mechanism == "bunching") {
+            let [loaded, unloaded] = [loaded, unloaded].map(human_time);
+            let before = if alone { "DLLPs and ordered sets" } else { "packets of others" };
+            let why = format!("its operations wait behind {before}: each takes {loaded}, {unloaded} unloaded");
+            ("latency-under-load", why)
+        } else {
+            (mechanism, why.to_owned())
+        };
         let way = if off < 0.0 { "below" } else { "above" };
         all.push(Note {
             element: format!("flows.{}", f.name),

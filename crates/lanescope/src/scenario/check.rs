@@ -94,7 +94,8 @@ fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &Ethernet
     let quanta = k.pause_quanta.typical;
     if quanta == 0 || quanta > u16::MAX as u32 {
         let what = format!("{}: pause_quanta = {quanta}, but a pause frame holds 1 to 65535", part.name);
-        diagnostics.push(Diagnostic::error(k.pause_quanta.span.or(Some(part.span)), what));
+        let d = Diagnostic::error(k.pause_quanta.span.or(Some(part.span)), what);
+        diagnostics.push(d.hint("a quantum is 512 bit times; 65535 is what most switches send"));
     }
 }
 

@@ -547,7 +547,10 @@ impl Shelf<'_> {
                         }
                     }
                 }
-                Err(why) => diagnostics.push(Diagnostic::error(span, format!("trace: {why}"))),
+                Err(why) => {
+                    let d = Diagnostic::error(span, format!("trace: {why}"));
+                    diagnostics.push(d.hint("a file of SimGrid (time-independent) or of GOAL, beside the scenario"));
+                }
             }
         }
         traces

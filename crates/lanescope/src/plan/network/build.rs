@@ -541,7 +541,7 @@ fn expand(
     let (Some((from, from_many)), Some((to, to_many))) = (from, to) else { return };
     if k.size.typical.0 == 0 || k.size.typical.0 > 1 << 40 {
         let what = format!("flow {}: a message has 1 B to 1 TiB, not {}", stream.name, k.size.typical);
-        diagnostics.push(Diagnostic::error(k.size.span, what));
+        diagnostics.push(Diagnostic::error(k.size.span, what).hint("for example size = \"64 KiB\""));
         return;
     }
     // (source, its targets, by their places among all destinations)
@@ -606,7 +606,8 @@ fn expand(
         }
         if targets.is_empty() || targets == [source] {
             let what = format!("flow {name} ends where it starts, at {}", network.node(source).name);
-            diagnostics.push(Diagnostic::error(to_span, what));
+            let hint = "a flow joins two stations; to = \"host.*\" leaves its own source out";
+            diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
             return;
         }
         if let Some(lost) = targets.iter().find(|t| !network.routes.reach(source, **t)) {

@@ -46,7 +46,7 @@ pub(super) fn keys(diagnostics: &mut Diagnostics, part: &Part, k: &RootComplex) 
     let corners = |q: &Quantity<Bytes>| [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| q.at(c).0);
     for width_at in corners(width) {
         if width_at == 0 {
-            wrong(width.span, "a backbone_width of 0 B carries nothing".into(), "");
+            wrong(width.span, "a backbone_width of 0 B carries nothing".into(), "for example \"8 B\" a clock");
             return;
         }
         if line.typical.0 == 0 || line.typical.0 % width_at != 0 {

@@ -115,12 +115,12 @@ impl Device {
                 self.began = begin;
             }
             self.free = begin.saturating_add(span);
-            self.busy += span;
+            self.busy = self.busy.saturating_add(span);
             return Service { begin, from: begin, pace: Some(*pace), end: self.free, early: false, several: false };
         };
         let service = heads.serve(read, offset, size, start);
         self.free = heads.media;
-        self.busy += self.free.saturating_sub(heads.from);
+        self.busy = self.busy.saturating_add(self.free.saturating_sub(heads.from));
         service
     }
 

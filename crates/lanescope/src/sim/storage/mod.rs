@@ -221,7 +221,7 @@ impl Server {
     /// When work of so long is done.
     fn work(&mut self, span: u64, now: u64) -> u64 {
         self.free = self.free.max(now).saturating_add(span);
-        self.busy += span;
+        self.busy = self.busy.saturating_add(span);
         self.free
     }
 

@@ -1,0 +1,259 @@
+//! fio and IOzone as a person meets them: job files and ladders on a machine, results in their own forms, and real results beside simulated ones.
+
+use crate::common::{folder, lanescope, out, wrong};
+use std::path::Path;
+use std::process::Command;
+
+const MACHINE: &str = r#"
+[parts.host]
+is = "root-complex"
+[parts.hba]
+is = "host-adapter"
+[parts.lun]
+is = "ram-disk"
+count = 2
+capacity = "64 MiB"
+[links.slot]
+between = ["host", "hba"]
+pcie = "gen2 x8"
+[links.fc]
+between = ["hba", "lun.*"]
+fc = "8GFC"
+"#;
+
+const JOBS: &str = "[global]\nioengine=libaio\ndirect=1\nsize=16m\nruntime=20ms\n[mix]\nrw=randrw\nbs=4k\niodepth=4\nnumjobs=2\ngroup_reporting\n\
+                    [seq]\nstonewall\nfilename=/dev/sdb\nrw=read\nbs=64k\niodepth=2\n";
+
+/// A folder with a machine and a job file.
+fn jobs(text: &str) -> (tempfile::TempDir, String, String) {
+    let (dir, machine) = folder(MACHINE);
+    let file = dir.path().join("jobs.fio");
+    std::fs::write(&file, text).expect("written");
+    (dir, file.to_string_lossy().into_owned(), machine)
+}
+
+#[test]
+fn a_job_file_runs_and_says_what_binds() {
+    let (_dir, file, machine) = jobs(JOBS);
+    let (text, error) = out(&["fio", &file, &machine], 0);
+    assert_eq!(error, "");
+    for words in [
+        "mix: (groupid=0): err= 0\n  read: IOPS=",
+        "seq: (groupid=1)",
+        "  IO depths    : ",
+        "bound by",
+        "parts.host: worker 0",
+        "links.fc.1 toward hba: slots",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // Without a simulation, what was worked out stands alone.
+    let (text, _) = out(&["fio", &file, &machine, "--estimate"], 0);
+    assert!(!text.contains("groupid") && text.lines().count() == 4, "{text}");
+    let (text, _) = out(&["fio", &file, &machine, "--json", "--estimate"], 0);
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        (json[0]["jobs"][0]["name"].as_str(), json[1]["jobs"][0]["estimate"][1]["rate"].as_f64()),
+        (Some("mix"), Some(0.0))
+    );
+    assert!(json[1]["jobs"][0]["estimate"][0]["per_second"].as_f64().is_some_and(|n| n > 1000.0), "{text}");
+}
+
+#[test]
+fn scenarios_of_runs_can_be_kept_and_run_alone() {
+    let (dir, file, machine) = jobs(JOBS);
+    let (text, _) = out(&["fio", &file, &machine, "--show", "--map", "/dev/sdb=lun.0"], 0);
+    assert!(
+        text.contains("[flows.mix-1]") && text.contains("[flows.seq]") && text.contains("max_time = \"20 ms\""),
+        "{text}"
+    );
+    // The mapped volume is lun.0, the other file has what is left.
+    assert!(text.contains("to = \"lun.1\"") && text.contains("to = \"lun.0\""), "{text}");
+    let second = text.rfind("title =").expect("a second run");
+    let alone = dir.path().join("seq.toml");
+    std::fs::write(&alone, &text[second..]).expect("written");
+    let (text, _) = out(&["estimate", &alone.to_string_lossy()], 0);
+    assert!(text.contains("seq"), "{text}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let (_dir, file, machine) = jobs("[a]\niodepht=4\n");
+    wrong(&["fio", &file, &machine], &["fio has no option iodepht", "did you mean iodepth?", "jobs.fio:2:1"]);
+    let (_, error) = out(&["fio", &file, &machine, "--tolerant", "--estimate"], 0);
+    assert!(error.contains("warning"), "{error}");
+    wrong(&["fio", &machine, &file], &["error"]);
+    wrong(&["fio", "no-such.fio", &machine], &["there is no such file"]);
+    let (_dir, file, machine) = jobs(JOBS);
+    wrong(&["fio", &file, &machine, "--map", "x"], &["FILE=VOLUME"]);
+    wrong(&["fio", &file, &machine, "--map", "/dev/sdb=lun.9"], &["no volume", "did you mean lun."]);
+    wrong(&["fio", &file, &machine, "--estimate", "--output-format", "json"], &["--json has the estimate"]);
+}
+
+#[test]
+fn json_is_written_and_stands_beside_itself() {
+    let (dir, file, machine) = jobs(JOBS);
+    let real = dir.path().join("real.json");
+    let name = real.to_string_lossy().into_owned();
+    let (text, _) = out(&["fio", &file, &machine, "--output-format", "json+", "--output", &name], 0);
+    assert_eq!(text, "");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&real).expect("written")).expect("JSON");
+    assert_eq!((json["fio version"].as_str(), json["jobs"].as_array().map(Vec::len)), (Some("fio-3.33"), Some(2)));
+    assert!(json["jobs"][1]["read"]["clat_ns"]["bins"].is_object(), "{json}");
+    // The load is in it: the same machine comes to the same again.
+    let (text, error) = out(&["compare", &name, &machine, "--json"], 0);
+    let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rows = beside["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 9, "{text}{error}");
+    for row in rows {
+        let off = row["simulated_off"].as_f64().expect("a deviation");
+        assert!(off.abs() < 1e-3 && row["bound_by"].as_str().is_some_and(|b| !b.is_empty()), "{row}");
+    }
+    let (text, _) = out(&["compare", &name, &machine, "--estimate"], 0);
+    assert!(text.starts_with("mix ") && text.contains("  read IOPS ") && text.contains("  bound by   "), "{text}");
+    // Half of it is refused.
+    std::fs::write(&real, &json.to_string()[..2000]).expect("written");
+    wrong(&["compare", &name, &machine], &["the text ends within a document"]);
+}
+
+#[test]
+fn ladders_run_and_are_read_again() {
+    let (dir, machine) = folder(MACHINE);
+    let table = dir.path().join("iozone.txt");
+    let name = table.to_string_lossy().into_owned();
+    let ladder = [
+        "iozone",
+        &machine,
+        "-a",
+        "-n",
+        "256k",
+        "-g",
+        "512k",
+        "-y",
+        "64k",
+        "-q",
+        "128k",
+        "-i",
+        "0",
+        "-i",
+        "5",
+        "-R",
+        "--set",
+        "run.max_time=3 ms",
+    ];
+    let (text, error) = out(&ladder, 0);
+    assert!(error.contains("no page cache"), "{error}");
+    let rows: Vec<&str> = text.lines().filter(|l| l.trim_start().starts_with(|c: char| c.is_ascii_digit())).collect();
+    assert_eq!(rows.len(), 4, "{text}");
+    // Write, rewrite and stride read; what did not run is blank.
+    assert!(rows.iter().all(|r| r.split_whitespace().count() == 5 && r.len() == 107), "{text}");
+    assert!(
+        text.contains("\"Writer report\"\n        \"64\"  \"128\"\n") && text.contains("\"Stride read report\""),
+        "{text}"
+    );
+    std::fs::write(&table, &text).expect("written");
+    let (text, _) = out(&["compare", &name, &machine, "--set", "run.max_time=3 ms"], 0);
+    assert!(text.contains("stride read") && text.contains("rate") || text.contains("MB/s"), "{text}");
+    let (text, _) = out(&["iozone", &machine, "-t", "2", "-s", "1m", "-r", "64k", "-i", "1", "--estimate"], 0);
+    for words in
+        ["Children see throughput for  2 readers", "Parent sees", "Min xfer", "2 re-readers", "in 64 kByte records"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    std::fs::write(&table, &text).expect("written");
+    let (text, _) = out(&["compare", &name, &machine, "--estimate", "--json"], 0);
+    let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(beside["rows"][0]["estimate_off"].as_f64().is_some_and(|o| o.abs() < 1e-3), "{text}");
+    let (text, _) = out(&["iozone", &machine, "-s", "1m", "-N", "--estimate", "-I"], 0);
+    assert!(text.contains("microseconds per operation") && text.contains("O_DIRECT"), "{text}");
+    wrong(&["iozone", &machine, "-a", "-i", "3"], &["nothing is to be run"]);
+    wrong(&["iozone", &machine, "-n", "4k"], &["-a"]);
+    wrong(&["iozone", &machine, "-a", "-g", "4x"], &["a size in KiB"]);
+    wrong(&["iozone", &machine, "-a", "-f", "disk"], &["no volume \"disk\"", "lun.0, lun.1"]);
+}
+
+#[test]
+fn a_result_of_nobody_is_named_by_its_first_line() {
+    let (dir, machine) = folder(MACHINE);
+    let file = dir.path().join("notes.txt");
+    std::fs::write(&file, "\n# Notes on disks\nthey turn\n").expect("written");
+    wrong(
+        &["compare", &file.to_string_lossy(), &machine],
+        &["no JSON of fio", "no CSV of Iometer", "# Notes on disks"],
+    );
+}
+
+/// A real result of each instrument, against a machine that is another.
+#[test]
+fn real_results_find_their_answers() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
+    if !fixtures.exists() {
+        eprintln!("skipped: {} is not here", fixtures.display());
+        return;
+    }
+    let (_dir, machine) = folder(MACHINE);
+    for (name, rows) in [
+        ("fio/randrw.json+", 9),
+        ("fio/seqread.json+", 3),
+        ("fio/iometer-like.json", 6),
+        ("iometer/pliant-ls300s-qd-sweep-results.csv", 3 * 64),
+        // Of 156 rows those with files up to 64 MiB, 11 columns each.
+        ("iozone/ext4_1.iozone", 0),
+    ] {
+        let (text, _) = out(&["compare", &fixtures.join(name).to_string_lossy(), &machine, "--estimate", "--json"], 0);
+        let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let all = beside["rows"].as_array().expect("rows");
+        assert!(
+            all.len() == rows || rows == 0 && all.len() > 500 && all.len().is_multiple_of(11),
+            "{name}: {}",
+            all.len()
+        );
+        assert!(all.iter().all(|r| r["estimate"].as_f64().is_some_and(|v| v > 0.0)), "{name}");
+    }
+    // What is not 64 MiB large has no answer.
+    wrong(
+        &["compare", &fixtures.join("iozone/iozone2csv-sample.out").to_string_lossy(), &machine, "--estimate"],
+        &["no row of", "do not fit on lun.0"],
+    );
+}
+
+/// fio-plot (PyPI) draws what fio has written; and what we have.
+#[test]
+fn a_plotting_tool_of_fio_draws_our_results() {
+    if Command::new("fio-plot").arg("-h").output().is_err() {
+        eprintln!("skipped: fio-plot is not installed (pip install fio-plot)");
+        return;
+    }
+    let (dir, machine) = folder(MACHINE);
+    for depth in [1, 4] {
+        let text = format!(
+            "[global]\nioengine=libaio\ndirect=1\nbs=4k\nruntime=10ms\n[randread-{depth}-1]\nrw=randread\niodepth={depth}\nnumjobs=1\n"
+        );
+        let file = dir.path().join("j.fio");
+        std::fs::write(&file, text).expect("written");
+        let to = dir.path().join(format!("randread-{depth}-1.json"));
+        let (file, to) = (file.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
+        out(&["fio", &file, &machine, "--output-format", "json", "--output", &to], 0);
+    }
+    for (kind, more) in
+        [("-l", ["-d", "1", "4"]), ("-L", ["-t", "iops", "--disable-grid"]), ("-H", ["-d", "4", "--disable-grid"])]
+    {
+        let picture = dir.path().join("picture.png");
+        let done = Command::new("fio-plot")
+            .arg("-i")
+            .arg(dir.path())
+            .args(["-T", "simulated", "-r", "randread", kind])
+            .args(more)
+            .arg("-o")
+            .arg(&picture)
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        let drawn = std::fs::read(&picture).unwrap_or_default();
+        assert!(done.status.success() && drawn.starts_with(b"\x89PNG") && drawn.len() > 10_000, "{kind}: {said}");
+        std::fs::remove_file(&picture).expect("removed");
+    }
+    // What it was called with is what it looks for.
+    assert!(lanescope(&["fio", "--help"]).output().is_ok());
+}

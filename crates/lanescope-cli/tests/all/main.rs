@@ -1,0 +1,12 @@
+//! All tests of the command in one program: what links once is built once, and slow tests run beside quick ones.
+
+mod cluster;
+mod command;
+mod common;
+mod infiniband;
+mod instruments;
+mod iometer;
+mod live;
+mod pages;
+mod signals;
+mod storage;

@@ -1,0 +1,75 @@
+//! Random texts: what a property test draws, taken byte by byte, so that a failing case shrinks with its bytes.
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
+use std::hash::{BuildHasher, RandomState};
+
+/// Fixed cases of a law, and as many fresh ones. LANESCOPE_CASES sets another number, as CI does.
+const CASES: u64 = 50;
+
+/// How many cases of a law are the same in every run, how many are fresh, and the seed of those: LANESCOPE_SEED repeats the fresh ones of a run that failed;
+/// PROPTEST_CASES asks for that many fresh ones alone.
+pub(crate) fn cases() -> (u64, u64, u64) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let seed = number("LANESCOPE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
+    match number("PROPTEST_CASES") {
+        Some(alone) => (0, alone, seed),
+        None => {
+            let n = number("LANESCOPE_CASES").unwrap_or(CASES);
+            (n, n, seed)
+        }
+    }
+}
+
+/// A law's cases, fixed and fresh.
+pub(crate) struct Cases(Config);
+
+/// Cases with a configuration; its number of cases does not count.
+pub(crate) fn runner(config: Config) -> Cases {
+    Cases(Config { failure_persistence: None, ..config })
+}
+
+impl Cases {
+    /// Holds a law to all cases. Gives what failed, with the seed that repeats it.
+    pub(crate) fn run<S: Strategy>(
+        &mut self,
+        strategy: &S,
+        law: impl Fn(S::Value) -> TestCaseResult,
+    ) -> Result<(), String> {
+        let hold = |cases: u64, rng: TestRng, again: &str| {
+            let config = Config { cases: cases as u32, ..self.0.clone() };
+            TestRunner::new_with_rng(config, rng).run(strategy, &law).map_err(|e| format!("{e}\n{again}"))
+        };
+        let (fixed, fresh, seed) = cases();
+        hold(fixed, TestRng::deterministic_rng(RngAlgorithm::ChaCha), "one of the fixed cases")?;
+        let bytes = [seed.to_le_bytes(); 4].concat();
+        let again = format!("a fresh case: LANESCOPE_SEED={seed} LANESCOPE_CASES={fresh} repeats it");
+        hold(fresh, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes), &again)
+    }
+}
+
+/// Bytes that decide.
+pub(crate) struct Choices<'a>(pub(crate) std::slice::Iter<'a, u8>);
+
+impl Choices<'_> {
+    /// A number below `n`; 0 where the bytes have run out.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0.next().map_or(0, |b| *b as usize) % n
+    }
+
+    /// One of several words.
+    pub(crate) fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
+        all[self.below(all.len())]
+    }
+
+    /// A number whose logarithm is about uniform.
+    pub(crate) fn about(&mut self, least: u64, most: u64) -> u64 {
+        let (part, fine) = (self.below(256) as f64 / 255.0, self.below(256) as u64);
+        ((least as f64 * (most as f64 / least as f64).powf(part)) as u64 + fine).clamp(least, most)
+    }
+
+    /// Sometimes a line.
+    pub(crate) fn maybe(&mut self, line: impl FnOnce(&mut Self) -> String) -> String {
+        if self.below(3) == 0 { line(self) } else { String::new() }
+    }
+}

@@ -1,0 +1,114 @@
+//! Helpers of the integration tests.
+#![allow(dead_code, reason = "each test file uses some of them")]
+
+pub(crate) mod choices;
+pub(crate) mod grow;
+
+pub(crate) use crate::bodies::{machine, simulated as laws};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
+use lanescope::library::Library;
+use lanescope::plan::Plan;
+use lanescope::result::{FlowReport, Report, SimulatedFlow, SimulatedLink, Simulation};
+use lanescope::scenario::Included;
+use lanescope::scenario::tree::Author;
+use lanescope::sim::{Run, Step};
+
+/// Plans a user's text; the diagnostics come back in any case.
+pub(crate) fn plan(text: &str, sets: &[&str]) -> (Option<Plan>, Diagnostics) {
+    let mut diagnostics = Diagnostics::default();
+    let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
+    let included = Included { name: "t.toml".into(), text: text.to_owned(), author: Author::User };
+    let plan = lanescope::plan(&mut diagnostics, included, &sets, &Library);
+    (plan, diagnostics)
+}
+
+/// Answers a text that must be right.
+pub(crate) fn run(text: &str, sets: &[&str]) -> Report {
+    match plan(text, sets) {
+        (Some(plan), diagnostics) => estimate(&plan, &diagnostics),
+        (None, diagnostics) => panic!("{diagnostics}"),
+    }
+}
+
+/// One flow of a report.
+pub(crate) fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowReport {
+    report.flows.iter().find(|f| f.name == name).expect("the flow is there")
+}
+
+/// The text of all messages about a text that must be wrong.
+pub(crate) fn wrong(text: &str, sets: &[&str]) -> String {
+    let (plan, diagnostics) = plan(text, sets);
+    assert!(plan.is_none(), "this should not have passed");
+    diagnostics.to_string()
+}
+
+/// All of it is in a message.
+#[track_caller]
+pub(crate) fn has(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in:\n{message}");
+    }
+}
+
+/// The same of a message that has a place.
+#[track_caller]
+pub(crate) fn has_at(message: &str, parts: &[&str]) {
+    has(message, parts);
+    assert!(message.contains("t.toml:"), "no place:\n{message}");
+}
+
+/// A plan that must be right.
+pub(crate) fn planned(text: &str, sets: &[&str]) -> Plan {
+    match plan(text, sets) {
+        (Some(plan), _) => plan,
+        (None, diagnostics) => panic!("{diagnostics}"),
+    }
+}
+
+/// Simulates a plan to its end, so many events at a time.
+pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
+    let mut run = Run::new(plan, seed, &mut Diagnostics::default()).expect("this can be simulated");
+    let mut before = 0.0;
+    while run.advance(events) != Step::Done {
+        assert!(run.time() >= before, "time runs back");
+        before = run.time();
+    }
+    run.snapshot()
+}
+
+/// Simulates a text that must be right, and checks the laws that every simulation keeps.
+pub(crate) fn simulate(text: &str, sets: &[&str]) -> Simulation {
+    let plan = planned(text, sets);
+    let simulation = simulate_by(&plan, plan.stop.seed as u64, 1 << 20);
+    laws::check(&plan, &simulation, &vec![0.0; simulation.flows.len()]);
+    simulation
+}
+
+/// One flow of a simulation.
+pub(crate) fn simulated<'a>(simulation: &'a Simulation, name: &str) -> &'a SimulatedFlow {
+    simulation.flows.iter().find(|f| f.name == name).expect("the flow is there")
+}
+
+/// One direction of a link, by its name and the part that it leads to.
+pub(crate) fn toward<'a>(simulation: &'a Simulation, link: &str, to: &str) -> &'a SimulatedLink {
+    simulation.links.iter().find(|l| l.name == link && l.to == to).expect("the link is there")
+}
+
+/// Within so much of it, relative.
+#[track_caller]
+pub(crate) fn within(share: f64, a: f64, b: f64) {
+    assert!((a - b).abs() <= share * b.abs(), "{a} is not {b}: off by {:.5}", a / b - 1.0);
+}
+
+/// A test that watches the memory of its process needs one to itself: whether this is that process. If not, the test of this path has been run in one.
+pub(crate) fn alone(test: &str) -> bool {
+    if std::env::var_os("LANESCOPE_ALONE").is_some() {
+        return true;
+    }
+    let mut own = std::process::Command::new(std::env::current_exe().expect("this program"));
+    let output = own.args(["--exact", test, "--nocapture"]).env("LANESCOPE_ALONE", "1").output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    false
+}

@@ -1,0 +1,86 @@
+//! Ethernet, frame by frame, against hand-worked numbers, theory and the laws that every run keeps.
+
+mod by_hand;
+use crate::common;
+mod congestion;
+mod deadlocks;
+mod fabrics;
+mod headroom;
+mod lossless;
+mod pauses;
+mod random_networks;
+mod theory;
+mod traces;
+
+use crate::common::{plan, planned, within};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::plan::Plan;
+use lanescope::protocol::ethernet::wire;
+use lanescope::result::{Crossed, SimulatedFrames, Simulation};
+use lanescope::sim::{Run, Step};
+
+/// Simulates a plan to its end, so many events at a time, and checks the laws that every run keeps.
+fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
+    let s = common::simulate_by(plan, seed, events);
+    check(plan, &s);
+    s
+}
+
+fn simulate(text: &str, sets: &[&str]) -> Simulation {
+    let plan = planned(text, sets);
+    simulate_by(&plan, plan.stop.seed as u64, u64::MAX)
+}
+
+/// The same, with what crosses a link.
+fn captured(text: &str, sets: &[&str], link: &str) -> (Simulation, Vec<Crossed>) {
+    let plan = planned(text, sets);
+    let mut run = Run::new(&plan, plan.stop.seed as u64, &mut Diagnostics::default()).expect("a run");
+    run.capture(plan.network.links.iter().position(|l| l.name == link).expect("the link is there"));
+    while run.advance(u64::MAX) != Step::Done {}
+    let s = run.snapshot();
+    check(&plan, &s);
+    (s, run.crossed())
+}
+
+/// Every slot of every wire is accounted for, and every frame is somewhere.
+fn check(plan: &Plan, s: &Simulation) {
+    // A frame that an end of the window cuts is counted whole, where it begins.
+    let longest = wire(plan.network.longest_frame().max(78));
+    for link in &s.links {
+        let whole = (link.coded / 8.0 * s.window).round() as u64;
+        let total = link.slots.total();
+        assert!(total.abs_diff(whole) <= longest + 1, "{} to {}: {total} of {whole}", link.name, link.to);
+        assert!(link.slots.idle.iter().all(|n| *n <= whole), "{} to {}: {:?}", link.name, link.to, link.slots.idle);
+        let gaps = 20 * link.slots.data_tlps;
+        assert_eq!((link.slots.gap, link.slots.framing), (gaps, 18 * link.slots.data_tlps), "{}", link.name);
+    }
+    for flow in &s.flows {
+        let f = frames(flow);
+        if s.warmup == 0.0 {
+            assert_eq!(f.sent, f.delivered + f.dropped + f.in_flight, "{}: every frame is somewhere", flow.name);
+        }
+    }
+    let dropped: u64 = s.flows.iter().map(|f| frames(f).dropped).sum();
+    let by_switches = s.switches.iter().filter_map(|w| w.memory).map(|m| m.no_memory + m.no_headroom).sum::<u64>();
+    assert!(by_switches <= dropped, "{by_switches} of {dropped} dropped");
+    for (switch, (_, _, keys)) in s.switches.iter().zip(plan.network.switches()) {
+        let ports = if keys.buffers.typical == lanescope::scenario::keys::Buffers::Shared { 1 } else { u64::MAX };
+        let memory = switch.memory.expect("a memory");
+        assert!(memory.most <= keys.memory.typical.0.saturating_mul(ports), "{}: {memory:?}", switch.name);
+        assert!(memory.at_end <= memory.most);
+    }
+}
+
+fn frames(flow: &lanescope::result::SimulatedFlow) -> SimulatedFrames {
+    flow.frames.expect("a flow of frames")
+}
+
+/// Frames dropped, of all flows.
+fn dropped(s: &Simulation) -> u64 {
+    s.flows.iter().map(|f| frames(f).dropped).sum()
+}
+
+/// Femtoseconds of a time that was given in seconds.
+fn fs(seconds: f64) -> u64 {
+    (seconds * 1e15).round() as u64
+}

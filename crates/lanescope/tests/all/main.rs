@@ -1,0 +1,32 @@
+//! All tests of the library from outside, in one program: what links once is built once, and slow tests run beside quick ones.
+//!
+//! `common` is what they share; `bodies` is what they share with the fuzz targets.
+
+mod backbone;
+mod bodies;
+mod bus;
+mod closed;
+mod cluster;
+mod common;
+mod corpus;
+mod estimate;
+mod ethernet;
+mod extremes;
+mod fio;
+mod iometer;
+mod iozone;
+mod keys;
+mod mixtures;
+mod mpi;
+mod network;
+mod pcapng;
+mod pictures;
+mod programs;
+mod random_scenarios;
+mod rooms;
+mod shares;
+mod simulate;
+mod storage;
+mod studies;
+mod theory;
+mod wrong;

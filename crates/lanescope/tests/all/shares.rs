@@ -1,0 +1,386 @@
+//! Laws of shares: they fit on every wire, whatever the order of a file; share and simulation agree, or the report says by what mechanism not; what is
+//! faster or more lowers no bound.
+
+use crate::bodies::{pattern, tree};
+use crate::common;
+use crate::common::choices::runner;
+use crate::common::grow;
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::{estimate, loads};
+use lanescope::plan::{Hop, Plan};
+use lanescope::result::{FlowReport, Idle, Note, Report, SimulatedFlow, Simulation};
+use lanescope::scenario::quantity::Corner;
+use lanescope::sim::{Run, Step};
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError, TestCaseResult};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// A float's noise: sums of up to some hundred products, each right to 1e-16.
+const NOISE: f64 = 1e-9;
+
+const CASES: [(&str, &str); 6] = [
+    ("G4-a2a4", include_str!("../cases/G4-a2a4.toml")),
+    ("G5-a2a8", include_str!("../cases/G5-a2a8.toml")),
+    ("gpu-server", include_str!("../cases/gpu-server.toml")),
+    ("over-wire-distance-two", include_str!("../cases/over-wire-distance-two.toml")),
+    ("over-wire-four-gpus-read", include_str!("../cases/over-wire-four-gpus-read.toml")),
+    ("over-wire-host-and-ring", include_str!("../cases/over-wire-host-and-ring.toml")),
+];
+
+fn held(what: &str, text: &str, law: impl FnOnce()) -> TestCaseResult {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(law))
+        .map_err(|_| TestCaseError::fail(format!("{what} is broken:\n{text}")))
+}
+
+/// Everything that has a capacity has room for the shares, at each corner; and every ledger adds up, with nothing hidden below zero.
+fn feasible(plan: &Plan, report: &Report) {
+    for corner in [Corner::Slower, Corner::Typical, Corner::Faster] {
+        for l in loads(plan, corner) {
+            assert!(l.taken <= l.capacity * (1.0 + NOISE), "{}: {} of {} at {corner:?}", l.what, l.taken, l.capacity);
+        }
+    }
+    for l in &report.links {
+        let entries: f64 = l.ledger.entries().iter().map(|e| e.1).sum();
+        let off = (entries - l.ledger.raw).abs() / l.ledger.raw;
+        assert!(off <= NOISE, "{}: its ledger adds up to {entries} of {}", l.path(), l.ledger.raw);
+        assert!(l.ledger.entries().iter().all(|e| e.1 >= 0.0), "{}: {:?}", l.path(), l.ledger);
+    }
+}
+
+/// The same scenario with its tables in another order. Ports of switches are numbered by the order of links, which changes nothing either.
+fn reordered(text: &str, order: usize) -> String {
+    let mut tables: Vec<String> = text.split("\n[").map(str::to_owned).collect();
+    let head = tables.remove(0);
+    let n = tables.len();
+    // A step that has no divisor in common with the number of tables visits each once.
+    let step = (order + 1..).find(|s| (2..=n).all(|d| !(n.is_multiple_of(d) && s % d == 0))).unwrap_or(1);
+    let mut out = head;
+    for i in 0..n {
+        out.push_str("\n[");
+        out.push_str(&tables[(order + i * step) % n]);
+    }
+    out.push('\n');
+    out
+}
+
+fn by_name(report: &Report) -> BTreeMap<&str, &[f64]> {
+    report.flows.iter().map(|f| (f.name.as_str(), f.each.as_slice())).collect()
+}
+
+fn same_in_any_order(text: &str, report: &Report) {
+    for order in [1, 7] {
+        let other = reordered(text, order);
+        let (plan, diagnostics) = common::plan(&other, &[]);
+        let Some(plan) = plan else { panic!("reordered:\n{other}\n{diagnostics}") };
+        let again = estimate(&plan, &diagnostics);
+        let (ours, theirs) = (by_name(report), by_name(&again));
+        for (name, each) in ours {
+            for (a, b) in each.iter().zip(theirs[name]) {
+                assert!((a - b).abs() <= NOISE * a.max(*b), "{name}: {a} in one order, {b} in another:\n{other}");
+            }
+        }
+    }
+}
+
+fn fits(text: &str) -> Option<()> {
+    let (plan, diagnostics) = common::plan(text, &[]);
+    let plan = plan?;
+    let report = estimate(&plan, &diagnostics);
+    feasible(&plan, &report);
+    same_in_any_order(text, &report);
+    Some(())
+}
+
+#[test]
+fn cases_fit() {
+    for (name, text) in CASES {
+        assert!(fits(text).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn patterns_fit() {
+    let settled = Cell::new((0, 0));
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..64), |bytes| {
+        let pattern = pattern::grow(&bytes);
+        held("feasibility", &pattern.text, || {
+            assert!(fits(&pattern.text).is_some(), "a pattern is refused");
+            let report = common::run(&pattern.text, &[]);
+            let (all, not) = settled.get();
+            settled.set((all + 1, not + u32::from(report.notes.iter().any(|n| n.mechanism == "not-settled"))));
+        })
+    });
+    println!("{:?} of patterns, and did not settle", settled.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(settled.get().1 * 50 <= settled.get().0, "{:?}", settled.get());
+}
+
+#[test]
+fn trees_fit() {
+    let seen = Cell::new(0);
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..1500), |bytes| {
+        let text = tree::grow(&bytes);
+        held("feasibility", &text, || seen.set(seen.get() + u32::from(fits(&text).is_some())))
+    });
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(seen.get() > 50, "most trees should be valid: {}", seen.get());
+}
+
+#[test]
+fn other_technologies_fit() {
+    let grown: [fn(&[u8]) -> String; 3] = [grow::storage::grow, grow::bus::grow, grow::ethernet::grow];
+    let seen = Cell::new(0);
+    let result = runner(Config::default()).run(&(0..3usize, vec(any::<u8>(), 0..300)), |(which, bytes)| {
+        let text = grown[which](&bytes);
+        held("feasibility", &text, || {
+            if let (Some(plan), diagnostics) = common::plan(&text, &[]) {
+                feasible(&plan, &estimate(&plan, &diagnostics));
+                seen.set(seen.get() + 1);
+            }
+        })
+    });
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(seen.get() > 50, "most should be valid: {}", seen.get());
+}
+
+/// A run that is long enough for means, and no longer than a test may be.
+fn simulated(plan: &Plan) -> Simulation {
+    let mut plan = plan.clone();
+    plan.stop.max_packets = 150_000;
+    let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("this can be simulated");
+    while run.advance(1 << 20) != Step::Done {}
+    run.snapshot()
+}
+
+/// Whether the simulation's own counts show what a note says of a flow that is so far off its share: on its way a wire waits for the cause that the note names
+/// for at least a quarter of the time that the flow lacks (the same wire lacks it for others too), or the wire is full.
+fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Plan, simulation: &Simulation) -> bool {
+    let named = |hop: Hop| {
+        let name = plan.direction_name(hop);
+        simulation.links.iter().find(move |l| format!("links.{} toward {}", l.name, l.to) == name)
+    };
+    let way = plan.flows.iter().filter(|f| f.group == s.name).flat_map(|f| f.route.iter().copied());
+    let links: Vec<_> = way.flat_map(|h| [h, h.reversed()]).filter_map(named).collect();
+    let idle = |wanted: &dyn Fn(Idle) -> bool| {
+        let share = |l: &&lanescope::result::SimulatedLink| {
+            let n: u64 = Idle::ALL.into_iter().zip(l.slots.idle).filter(|(c, _)| wanted(*c)).map(|(_, n)| n).sum();
+            n as f64 / l.slots.total().max(1) as f64
+        };
+        links.iter().map(share).fold(0.0, f64::max) > off.abs() / 4.0
+    };
+    match note.mechanism.as_str() {
+        "head-of-line-blocking" => idle(&|c| c.is_credit()),
+        "arbitration" => links.iter().any(|l| l.utilisation() > 0.97),
+        "tags-under-load" => idle(&|c| c == Idle::Tags),
+        "requester" => idle(&|c| matches!(c, Idle::Pace | Idle::TurnAround)),
+        // Little's law with the same outstanding: rate x latency is what it was to be.
+        "latency-under-load" => (s.rate.mean * s.latency.mean).ln() - (f.share.typical * f.latency.typical).ln() > -0.1,
+        "bunching" => idle(&|c| c == Idle::NothingToSend),
+        _ => false,
+    }
+}
+
+/// Each flow's rate is its share, to 5 % where it queues and 2 % where it gets what it asks for; or there is a note, and the simulation's counts show it.
+/// Gives how many flows agree, and how many have a note.
+fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
+    let (plan, diagnostics) = common::plan(text, sets);
+    let Some(plan) = plan else { return (0, 0) };
+    let report = estimate(&plan, &diagnostics).with(simulated(&plan));
+    let simulation = report.simulation.as_ref().expect("it was simulated");
+    let (mut agreed, mut noted) = (0, 0);
+    for (f, s) in report.flows.iter().zip(&simulation.flows) {
+        let off = s.rate.mean / f.share.typical - 1.0;
+        let limit = if f.bound_by.resource == "its own load" { 0.02 } else { 0.05 };
+        if s.operations < 30 || off.abs() <= limit {
+            agreed += 1;
+            continue;
+        }
+        let mine = format!("flows.{}", f.name);
+        let note = report.notes.iter().find(|n| n.element == mine);
+        let Some(note) = note else { panic!("{what}: {} is {off:+.3} off, and nothing says why", f.name) };
+        assert!(
+            shown(note, off, (f, s), &plan, simulation),
+            "{what}: {} is {off:+.3} off, and nothing shows {note:?}",
+            f.name
+        );
+        noted += 1;
+        if noted == 1 {
+            println!("{what}: {} {:.3e} {:.3e} {off:+.3} {}", f.name, f.share.typical, s.rate.mean, note.mechanism);
+        }
+    }
+    (agreed, noted)
+}
+
+#[test]
+fn cases_agree() {
+    for (name, text) in CASES {
+        let (agreed, noted) = agree(name, text, &[]);
+        println!("{name}: {agreed} agree, {noted} do not");
+        if matches!(name, "G4-a2a4" | "G5-a2a8" | "gpu-server") {
+            assert_eq!(noted, 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn symmetric_patterns_agree_or_say_why() {
+    let counts = Cell::new((0, 0));
+    let result = runner(Config { max_shrink_iters: 0, ..Config::default() }).run(&vec(any::<u8>(), 32), |bytes| {
+        let pattern = pattern::grow(&bytes);
+        if !pattern.symmetric {
+            return Ok(());
+        }
+        held("agreement", &pattern.text, || {
+            let (agreed, noted) = agree(&pattern.name, &pattern.text, &[]);
+            counts.set((counts.get().0 + agreed, counts.get().1 + noted));
+        })
+    });
+    println!("{} flows agree, {} have a note", counts.get().0, counts.get().1);
+    result.unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Keys of parts and links with two values of each, the better one last. `is` and `queues` aside these are all that the estimate of PCIe reads.
+const BETTER: [(&str, &str, &str, &str); 38] = [
+    ("root", "read_latency", "1 us", "300 ns"),
+    ("root", "memory_latency", "200 ns", "50 ns"),
+    ("root", "remote_latency", "300 ns", "20 ns"),
+    ("root", "hub_latency", "100 ns", "5 ns"),
+    ("root", "memory_bandwidth", "3 GB/s", "20 GB/s"),
+    ("root", "read_bandwidth", "2 GB/s", "10 GB/s"),
+    ("root", "write_bandwidth", "2 GB/s", "10 GB/s"),
+    ("root", "reads_in_flight", "4", "16"),
+    ("root", "posted_headers", "256", "1024"),
+    ("root", "posted_data", "256", "1024"),
+    ("root", "nonposted_headers", "8", "64"),
+    ("switch", "latency", "500 ns", "100 ns"),
+    ("switch", "core_bandwidth", "2 GB/s", "30 GB/s"),
+    ("switch", "posted_headers", "256", "1024"),
+    ("switch", "posted_data", "256", "1024"),
+    ("switch", "nonposted_headers", "8", "64"),
+    ("switch", "completion_headers", "256", "1024"),
+    ("switch", "completion_data", "256", "1024"),
+    ("device", "tags", "4", "64"),
+    ("device", "engines", "1", "4"),
+    ("device", "turnaround", "1 us", "50 ns"),
+    ("device", "rate", "1 GB/s", "4 GB/s"),
+    ("device", "read_rate", "1 GB/s", "4 GB/s"),
+    ("device", "write_rate", "1 GB/s", "4 GB/s"),
+    ("device", "bus_rate", "1 GB/s", "4 GB/s"),
+    ("device", "read_interval", "2 us", "100 ns"),
+    ("device", "write_interval", "2 us", "100 ns"),
+    ("device", "write_gap", "500 ns", "10 ns"),
+    ("device", "latency", "400 ns", "10 ns"),
+    ("device", "read_latency", "900 ns", "30 ns"),
+    ("device", "replay_buffer", "4 KiB", "64 KiB"),
+    ("device", "posted_headers", "256", "1024"),
+    ("device", "posted_data", "256", "1024"),
+    ("device", "nonposted_headers", "8", "64"),
+    ("link", "pcie", "gen3 x2", "gen3 x8"),
+    ("link", "pcie", "gen3 x4", "gen5 x4"),
+    ("link", "delay", "500 ns", "5 ns"),
+    ("link", "skp_interval", "100", "1500"),
+];
+
+/// Names of the tables that a key may stand in.
+fn tables(text: &str, of: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut name = "";
+    for line in text.lines() {
+        if let Some(table) = line.strip_prefix('[') {
+            name = table.trim_end_matches(']');
+            if of == "link" && name.starts_with("links.") {
+                all.push(name.to_owned());
+            }
+        }
+        let is = match of {
+            "root" => "is = \"root-complex\"",
+            "switch" => "is = \"switch\"",
+            _ => "is = \"endpoint\"",
+        };
+        if of != "link" && line == is {
+            all.push(name.to_owned());
+        }
+    }
+    all
+}
+
+/// What holds when one thing becomes better.
+///
+/// No bound falls: each is capacity / use, and none of these raises a use. A flow alone gets no less. Among several that is not so, in any fair division: where a
+/// flow gets more by what was lifted, it takes more of the next full resource, and who shares that one with it gets less; of three flows, the
+/// one that crosses both of two links gets more when its third link is lifted, and the two others lose as much each. What holds for any of them is that the improvement
+/// does not cost the flows that it was made for: of the flows that were bound by what is lifted, all together get no less.
+fn monotone(text: &str, of: &str, key: &str, values: [&str; 2], which: usize) -> Option<bool> {
+    let all = tables(text, of);
+    let table = all.get(which % all.len().max(1))?;
+    let set = |value: &str| format!("{table}.{key}={value}");
+    let sets = |value: &str| {
+        let mut sets = vec![set(value)];
+        if key == "core_bandwidth" {
+            sets.push(format!("{table}.core=shared-bus"));
+        }
+        sets
+    };
+    let planned = |value: &str| {
+        let sets = sets(value);
+        common::plan(text, &sets.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let ((Some(worse), dw), (Some(better), db)) = (planned(values[0]), planned(values[1])) else { return None };
+    let (a, b) = (estimate(&worse, &dw), estimate(&better, &db));
+    let what = format!("{table}.{key} from {} to {}", values[0], values[1]);
+    for (f, g) in a.flows.iter().zip(&b.flows) {
+        for (worse, better) in
+            [(f.bound.slower, g.bound.slower), (f.bound.typical, g.bound.typical), (f.bound.faster, g.bound.faster)]
+        {
+            assert!(better >= worse * (1.0 - NOISE), "{what} lowers the bound of {}: {worse} to {better}", f.name);
+        }
+    }
+    for i in 0..worse.flows.len() {
+        let alone = |plan: &Plan, d: &Diagnostics| {
+            let single = Plan { flows: std::sync::Arc::new(vec![plan.flows[i].clone()]), ..plan.clone() };
+            estimate(&single, d).total.map_or(0.0, |t| t.share.typical)
+        };
+        let (x, y) = (alone(&worse, &dw), alone(&better, &db));
+        assert!(y >= x * (1.0 - NOISE), "{what} lowers the share of {} alone: {x} to {y}", worse.flows[i].name);
+    }
+    let element = match of {
+        "link" => format!("{table} toward"),
+        _ => table.clone(),
+    };
+    let bound: Vec<usize> = (0..a.flows.len()).filter(|&i| a.flows[i].bound_by.element.starts_with(&element)).collect();
+    let sum = |r: &Report| bound.iter().map(|&i| r.flows[i].share.typical).sum::<f64>();
+    let (x, y) = (sum(&a), sum(&b));
+    assert!(y >= x * 0.99, "{what} costs the flows that it bound: {x} to {y}");
+    Some(!bound.is_empty())
+}
+
+#[test]
+fn nothing_better_lowers_a_bound() {
+    let seen = Cell::new((0, 0));
+    let result = runner(Config::default()).run(
+        &(0..BETTER.len(), any::<u8>(), any::<bool>(), vec(any::<u8>(), 0..800)),
+        |(row, which, trees, bytes)| {
+            let (of, key, low, high) = BETTER[row];
+            let text = if trees { tree::grow(&bytes) } else { pattern::grow(&bytes).text };
+            held("monotony", &text, || {
+                if let Some(bound) = monotone(&text, of, key, [low, high], which as usize) {
+                    seen.set((seen.get().0 + 1, seen.get().1 + u32::from(bound)));
+                }
+            })
+        },
+    );
+    println!("{:?} compared, and bound", seen.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(seen.get().0 > 50, "{:?}", seen.get());
+}
+
+/// The table names keys and values as a scenario may state them.
+#[test]
+fn every_row_of_the_table_is_a_key() {
+    for (of, key, low, high) in BETTER {
+        let text = pattern::grow(&[]).text;
+        assert!(monotone(&text, of, key, [low, high], 0).is_some(), "{of} {key}");
+    }
+}

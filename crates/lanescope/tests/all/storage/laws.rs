@@ -1,0 +1,583 @@
+//! Random small storage: what must hold on every one of them.
+
+use super::common::choices::{Choices, runner};
+use super::common::grow::storage::grow;
+use super::{check, wires};
+use crate::common::{plan, simulate_by};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::estimate;
+use lanescope::plan::Plan;
+use lanescope::plan::storage::{Device, IoFlow, Storage, Volume};
+use lanescope::result::{Ending, Simulation};
+use lanescope::scenario::keys::{Line, WHOLE, WritePolicy};
+use lanescope::sim::{Run, Step};
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError};
+use std::cell::{Cell, RefCell};
+
+/// How unlikely it is that what is drawn goes beyond its slack: e to the minus this, 1e-9.
+const RARE: f64 = 20.7;
+
+/// Bytes that caches of a volume let its throughput be ahead of what is behind them, within a window: what a disk had read ahead when it opened, what a
+/// cache holds that has not gone further when it closes. A disk's cache is a time of its heads, so many bytes at the rate of one zone, and more at that of a
+/// faster one.
+fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
+    let reads = flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
+    let writes = flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
+    let largest = flow.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0) as f64;
+    let own = &storage.adapter(flow).expect("an adapter").keys;
+    let back = own.write_policy.typical == WritePolicy::WriteBack;
+    let array = matches!(flow.volume, Volume::Array(_));
+    let target = |t: u32| match &storage.targets[t as usize].device {
+        Device::Disk(k) => {
+            let (outer, inner) = (k.outer_rate.typical.bytes(), k.inner_rate.typical.bytes());
+            let zones = (outer / inner).max(inner / outer);
+            // An array reads old data, too.
+            let times =
+                f64::from(u8::from(reads || array)) + f64::from(u8::from(writes && (k.write_cache.typical || array)));
+            times * k.cache.typical.f64() * zones
+        }
+        Device::Ssd(k) if k.write_cache.typical && writes => k.buffer.typical.f64() + largest,
+        Device::Ssd(_) | Device::Ram(_) => 0.0,
+    };
+    match flow.volume {
+        Volume::Target(t) => target(t),
+        Volume::Station(_) => 0.0,
+        Volume::Array(a) => {
+            let a = &storage.arrays[a as usize];
+            let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
+            let cache = own.cache.as_ref().map_or(0.0, |q| q.typical.f64()).max(width);
+            a.disks.iter().map(|d| target(*d)).sum::<f64>() + if writes && back { cache + largest } else { 0.0 }
+        }
+    }
+}
+
+/// The kinds of I/O that a line is drawn as: each a line of its own, with its pause before each.
+fn kinds(lines: &[Line]) -> Vec<Line> {
+    let mut all = Vec::new();
+    for l in lines.iter().filter(|l| l.share > 0) {
+        for read in [WHOLE, 0].into_iter().filter(|r| (*r == WHOLE && l.read > 0) || (*r == 0 && l.read < WHOLE)) {
+            all.push(Line { share: WHOLE, read, burst: 1, ..l.clone() });
+        }
+    }
+    all
+}
+
+/// The most bytes that a group of flows may move in a window by its bound.
+///
+/// On each resource, what I/Os cost whose data move in the window fits into it, but for what an I/O had cost before the window opened and what one will cost
+/// when it is closed: for each place of the outstanding, that of one I/O, where all are alike, and of two where they are not. A cost `c` of a kind is worth
+/// `B c` bytes at the bound `B`; since a flow of that kind alone has the bound `B_k <= b_k / c`, these are at most `B b_k / B_k`.
+///
+/// What is drawn (lines, directions) is like the mean but for chance: the sum of `b - B c` over the I/Os is a martingale with steps in `[-B c, b]`, so by
+/// Azuma and Hoeffding it is beyond `sqrt(n RARE / 2)` times their width with the probability of `e^-RARE`. A burst is drawn at once.
+fn most(plan: &Plan, members: &[usize], bound: f64, window: f64, done: f64) -> (f64, f64) {
+    let storage = &plan.storage;
+    let first = &storage.flows[members[0]];
+    let kinds = kinds(&first.lines);
+    let b = |l: &Line| (l.size.0 + l.reply.0) as f64;
+    let worth = kinds.iter().map(|kind| {
+        if kinds.len() == 1 {
+            return b(kind);
+        }
+        let mut only = plan.clone();
+        let mut flows = storage.clone();
+        members.iter().for_each(|m| std::sync::Arc::make_mut(&mut flows).flows[*m].lines = vec![kind.clone()].into());
+        only.storage = flows;
+        let report = estimate(&only, &Diagnostics::default());
+        let alone = report.flows.iter().find(|f| f.name == first.group).expect("it is estimated").bound.typical;
+        b(kind) * bound / alone
+    });
+    let worth = worth.fold(0.0, f64::max);
+    let places: f64 = members.iter().map(|m| storage.flows[*m].outstanding.typical.get() as f64).sum();
+    let mut volumes: Vec<usize> = members.to_vec();
+    volumes.sort_by_key(|m| format!("{:?}", storage.flows[*m].volume));
+    volumes.dedup_by_key(|m| storage.flows[*m].volume);
+    let caches: f64 = volumes.iter().map(|m| ahead(storage, &storage.flows[*m])).sum();
+    let edges = places * worth * if kinds.len() == 1 { 1.0 } else { 2.0 };
+    let (n, burst) = (done + places, first.lines.iter().map(|l| l.burst).max().unwrap_or(1) as f64);
+    let drawn = match kinds.len() {
+        1 => 0.0,
+        _ => (n * burst * RARE / 2.0).sqrt() * (worth + kinds.iter().map(b).fold(0.0, f64::max)),
+    };
+    (bound * window / 8.0 + edges + caches + drawn, edges + caches + drawn)
+}
+
+/// A run of 997 events at a time; and for how long, at its end, no operation of each flow was done, at most.
+fn in_pieces(plan: &Plan) -> (Simulation, Vec<f64>) {
+    let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
+    let mut last: Vec<(u64, f64)> = run.snapshot().flows.iter().map(|_| (0, 0.0)).collect();
+    let mut before = 0.0;
+    loop {
+        let step = run.advance(997);
+        let s = run.snapshot();
+        for (last, flow) in last.iter_mut().zip(&s.flows) {
+            if last.0 != flow.operations {
+                *last = (flow.operations, before);
+            }
+        }
+        before = s.window;
+        if step == Step::Done {
+            let silent = last.iter().map(|l| s.window - l.1).collect();
+            return (s, silent);
+        }
+    }
+}
+
+/// Gives the simulation, and whether its throughput was held to a bound.
+fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
+    let whole = simulate_by(plan, 1, u64::MAX);
+    let (pieces, silent) = in_pieces(plan);
+    assert!(Simulation { events: whole.events, ..pieces } == whole, "the pieces that a run is done in change it");
+    check(plan, &whole, &silent);
+    assert!(matches!(whole.ending, Ending::Length | Ending::PacketCap), "{:?}", whole.ending);
+    let report = estimate(plan, diagnostics);
+    let storage = &plan.storage;
+    let mut held = true;
+    for (flow, members) in whole.flows[whole.flows.len() - storage.groups().len()..].iter().zip(storage.groups()) {
+        let answer = report.flows.iter().find(|f| f.name == flow.name).expect("it is estimated");
+        let all = [answer.share, answer.bound, answer.latency];
+        assert!(all.iter().flat_map(|r| [r.slower, r.typical, r.faster]).all(|v| v.is_finite() && v >= 0.0), "{all:?}");
+        assert!(answer.share.typical <= answer.bound.typical * (1.0 + 1e-9), "{answer:?}");
+        let largest = members.iter().flat_map(|m| storage.flows[*m].lines.iter());
+        let largest = largest.map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0) as f64;
+        let bytes = flow.each.iter().sum::<f64>() * whole.window / 8.0;
+        let done = flow.operations as f64;
+        assert!(done <= bytes * (1.0 + 1e-9), "{done} I/Os of at least 1 B done, {bytes} B moved");
+        let open: f64 = members.iter().map(|m| storage.flows[*m].outstanding.typical.get() as f64).sum();
+        assert!(bytes <= (done + open) * largest * (1.0 + 1e-9), "{bytes} B in {done} I/Os of at most {largest} B");
+        let (most, slack) = most(plan, &members, answer.bound.typical, whole.window, done);
+        assert!(
+            bytes <= most * (1.0 + 1e-6),
+            "{}: {bytes} B, with a bound of {} B and {slack} B beside it",
+            flow.name,
+            most - slack
+        );
+        held &= slack < 0.5 * most;
+    }
+    // What left the disks and RAM disks has come: payload of the wires is that of the I/Os, where each goes to one target.
+    if storage.arrays.is_empty() {
+        let wired: f64 = wires(plan, &whole).iter().map(|l| l.slots.payload as f64).sum();
+        let rates = whole.flows.iter().filter(|f| f.ios.is_some()).flat_map(|f| &f.each);
+        let moved = rates.sum::<f64>() * whole.window / 8.0;
+        let largest = |f: &IoFlow| f.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0) as f64;
+        let slack: f64 = storage.flows.iter().map(|f| f.outstanding.typical.get() as f64 * largest(f)).sum();
+        assert!(
+            moved <= wired * (1.0 + 1e-9) && wired <= moved + slack + 1.0,
+            "{wired} B on the wires, {moved} B moved"
+        );
+    }
+    (whole, held)
+}
+
+#[test]
+fn the_laws_hold_on_random_storage() {
+    let (refused, simulated, held, ios) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
+    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
+        let text = grow(&bytes);
+        let (plan, d) = plan(&text, &[]);
+        let Some(plan) = plan else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        let caught = std::panic::catch_unwind(|| laws(&plan, &d));
+        let (s, was_held) = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        simulated.set(simulated.get() + 1);
+        held.set(held.get() + u32::from(was_held));
+        ios.set(ios.get() + s.flows.iter().filter(|f| f.ios.is_some()).map(|f| f.operations).sum::<u64>());
+        Ok(())
+    });
+    let (refused, simulated, held) = (refused.get(), simulated.get(), held.get());
+    println!("{simulated} simulated, {refused} refused, {held} held to a bound, {} I/Os", ios.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(simulated > 2 * refused, "most should be simulated: {simulated} of {}", simulated + refused);
+    assert!(held > simulated / 8, "{held} of {simulated} held to a bound");
+}
+
+/// Scenarios whose simulation went beyond the bound, or whose I/Os were nobody's while they waited for the processor: as they were found.
+#[test]
+fn what_broke_a_law_keeps_it() {
+    let cases = [
+        (include_str!("../../cases/ram-disk-depth-one.toml"), "20 ms"),
+        (include_str!("../../cases/io-littles-law.toml"), "20 ms"),
+        (include_str!("../../cases/bound-below-simulation/storage-1.toml"), "2 s"),
+        (include_str!("../../cases/bound-below-simulation/storage-2.toml"), "20 ms"),
+        (include_str!("../../cases/bound-below-simulation/storage-3.toml"), "2 s"),
+        (include_str!("../../cases/bound-below-simulation/storage-4.toml"), "1 s"),
+        (include_str!("../../cases/bound-below-simulation/storage-5.toml"), "1 s"),
+        (include_str!("../../cases/bound-below-simulation/storage-6.toml"), "1 s"),
+        (include_str!("../../cases/bound-below-simulation/storage-write-cache.toml"), "2 s"),
+    ];
+    for (text, time) in cases {
+        let (plan, d) = plan(text, &[&format!("run.for={time}"), "run.warmup=0 s", "run.max_packets=1000000"]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}: {d}"));
+        if let Err(e) = std::panic::catch_unwind(|| laws(&plan, &d)) {
+            println!("{text}");
+            std::panic::resume_unwind(e);
+        }
+    }
+}
+
+/// One worker with one I/O outstanding at one target: nothing queues, and share and simulation are the same.
+#[test]
+#[ignore = "open: some random plans break it"]
+fn share_and_simulation_agree_where_nothing_queues() {
+    let mut runner = runner(Config { cases: 48, max_shrink_iters: 100, ..Config::default() });
+    let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
+    let result = runner.run(&vec(any::<u8>(), 40..80), |bytes| {
+        let mut c = Choices(bytes.iter());
+        let mut text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\ncommand_time = \"{} ns\"\n\
+             [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"{}\"\n[parts.d]\n",
+            c.about(1, 20_000),
+            c.of(&["gen1 x4", "gen2 x8", "gen3 x8", "gen1 x1"])
+        );
+        let kind = c.below(3);
+        let size = [512, 4096, 8192, 65_536, 262_144][c.below(5)];
+        match kind {
+            0 => {
+                text += "is = \"ram-disk\"\n";
+                text += &c.maybe(|c| format!("rate = \"{} MB/s\"\n", c.about(10, 2000)));
+                text += &c.maybe(|c| format!("latency = \"{} ns\"\n", c.about(1, 100_000)));
+            }
+            1 => {
+                // A page each: those of one command would meet at channels.
+                text += &format!("is = \"ssd\"\npage = \"{} B\"\n", size.max(4096));
+                text += &c.maybe(|c| format!("read_time = \"{} ns\"\n", c.about(1, 100_000)));
+                text += &c.maybe(|c| format!("program_time = \"{} ns\"\n", c.about(1, 2_000_000)));
+                text += &c.maybe(|c| format!("channel_rate = \"{} MB/s\"\n", c.about(10, 2000)));
+                text += &c.maybe(|c| format!("stripe_rate = \"{} MB/s\"\n", c.about(10, 2000)));
+                text += &c.maybe(|c| format!("command_time = \"{} ns\"\n", c.about(1, 50_000)));
+            }
+            _ => {
+                text += "is = \"disk\"\n";
+                text += &c.maybe(|c| format!("command_time = \"{} us\"\n", c.about(1, 2000)));
+                text += &c.maybe(|c| format!("rpm = {}\n", c.of(&["5400", "7200", "15000"])));
+            }
+        }
+        text += "[links.wire]\nbetween = [\"hba\", \"d\"]\n";
+        text += &match c.below(if kind == 1 { 2 } else { 3 }) {
+            0 => format!("fc = \"{}\"\n", c.of(&["1GFC", "4GFC", "16GFC"])),
+            1 => format!("sas = \"{}\"\n", c.of(&["3G", "6G", "12G"])),
+            _ => format!("scsi = \"{}\"\n", c.of(&["ultra2", "ultra160", "ultra320"])),
+        };
+        text += &format!(
+            "[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\noutstanding = 1\n\
+             access = {{ size = \"{size} B\", read = \"{} %\" }}\nsubmit_time = \"{} ns\"\ncomplete_time = \"{} ns\"\n\
+             [run]\nfor = \"{} ms\"\nwarmup = \"{} ms\"\n",
+            [0, 100][c.below(2)],
+            c.about(1, 20_000),
+            c.about(1, 20_000),
+            if kind == 2 { 2000 } else { 100 },
+            if kind == 2 { 500 } else { 10 },
+        );
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+        let s = simulate_by(&plan, 1, u64::MAX);
+        let share = estimate(&plan, &d).flows[0].share.typical;
+        let off = share / s.flows[0].rate.mean - 1.0;
+        worst.set(worst.get().max(off.abs()));
+        // The window may cut off one I/O.
+        let edge = 1.0 / (s.flows[0].operations as f64 + 1.0);
+        if off.abs() > 0.02 + edge {
+            wrong.borrow_mut().push(format!("{share} and {}: {off}\n{text}", s.flows[0].rate.mean));
+        }
+        Ok(())
+    });
+    println!("at most {:.4} apart", worst.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let wrong = wrong.into_inner();
+    assert!(wrong.is_empty(), "{} apart:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
+
+/// Random writes of RAID 5: old data and parity are read, new ones written, each where the heads have to go.
+#[test]
+fn random_writes_of_raid_5() {
+    for (n, outstanding) in [(3, 1), (5, 16), (5, 64)] {
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\ncache = \"4 MiB\"\n\
+             [links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen1 x8\"\n[parts.d]\nis = \"disk\"\ncount = {n}\n\
+             [links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"3G\"\n\
+             [parts.lun]\nis = \"array\"\nlevel = \"raid5\"\ndisks = [\"d.*\"]\n\
+             [flows.f]\nfrom = \"host\"\nto = \"lun\"\ndo = \"io\"\noutstanding = {outstanding}\n\
+             access = {{ size = \"4 KiB\", read = \"0 %\", random = \"100 %\" }}\n[run]\nfor = \"40 s\"\nwarmup = \"80 s\"\n"
+        );
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{d}"));
+        let s = simulate_by(&plan, 1, u64::MAX);
+        let share = estimate(&plan, &d).flows[0].share.typical;
+        let off = share / s.flows[0].rate.mean - 1.0;
+        println!("{n} disks, {outstanding} outstanding: {share} and {}: {off}", s.flows[0].rate.mean);
+        assert!(off.abs() < 0.15, "{off}");
+    }
+}
+
+/// What is better never lowers a bound, nor a share by more than 1 %.
+#[test]
+#[ignore = "open: some random plans break it"]
+fn better_is_never_less() {
+    let better = [
+        "links.slot.pcie=gen3 x8",
+        "parts.hba.command_time=0 s",
+        "parts.hba.command_bytes=0 B",
+        "parts.hba.status_bytes=0 B",
+        "parts.hba.queue_depth=4096",
+        "parts.hba.memory_bandwidth=100 GB/s",
+        "parts.hba.xor_rate=100 GB/s",
+        "parts.hba.port_buffer=1 MiB",
+        "parts.hba.cache=64 MiB",
+        "parts.d.latency=0 s",
+        "parts.d.rate=100 GB/s",
+        "parts.d.read_time=1 ns",
+        "parts.d.program_time=1 ns",
+        "parts.d.channel_rate=100 GB/s",
+        "parts.d.stripe_rate=100 GB/s",
+        "parts.d.stripes=64",
+        "parts.d.stripe_pages=64",
+        "parts.d.channels=64",
+        "parts.d.dies=16",
+        "parts.d.buffer=64 MiB",
+        "parts.d.write_cache=true",
+        "parts.d.command_time=0 s",
+        "parts.d.cache=16 MiB",
+        "parts.d.track_seek=0 s",
+        "parts.d.rpm=100000000",
+        "parts.d.outer_rate=100 GB/s",
+        "links.wire.sas=22.5G",
+        "links.wire.fc=32GFC",
+        "links.wire.scsi=ultra320",
+        "links.wire.length=1 m",
+        "links.wire.connection=0 s",
+        "flows.f0.outstanding=1024",
+        "flows.f0.submit_time=0 s",
+        "flows.f0.complete_time=0 s",
+        "flows.f0.rate=4000000",
+    ];
+    let mut runner = runner(Config { cases: 64, max_shrink_iters: 200, ..Config::default() });
+    let (compared, wrong) = (Cell::new(0), RefCell::new(std::collections::BTreeMap::new()));
+    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
+        let text = grow(&bytes);
+        // One flow: what another gets depends on what this one leaves.
+        let text = match text.split_once("[flows.f1]") {
+            Some((head, tail)) => format!("{head}[run]{}", tail.rsplit("[run]").next().unwrap_or("")),
+            None => text,
+        };
+        let (Some(before), d) = plan(&text, &[]) else { return Ok(()) };
+        let before = estimate(&before, &d).flows.remove(0);
+        for set in better {
+            let (key, value) = set.rsplit_once('=').expect("a value");
+            let (table, key) = key.rsplit_once('.').expect("a table");
+            let section = text.split(&format!("[{table}]")).nth(1).map_or("", |t| t.split("\n[").next().unwrap_or(""));
+            // What is not said is as good as can be, of some keys; and what is no key of a kind is none here.
+            let optional = ["rate", "memory_bandwidth", "xor_rate"].contains(&key);
+            if optional && !section.contains(&format!("\n{key} = ")) || key == "pcie" && section.contains(value) {
+                continue;
+            }
+            let (Some(after), d) = plan(&text, &[set]) else { continue };
+            let after = estimate(&after, &d).flows.remove(0);
+            compared.set(compared.get() + 1);
+            let (b, a) = (before.bound.typical, after.bound.typical);
+            if a < b * (1.0 - 1e-9) {
+                wrong.borrow_mut().insert(set, format!("bound {b} becomes {a}\n{text}"));
+            }
+            let (b, a) = (before.share.typical, after.share.typical);
+            if a < b * 0.99 {
+                wrong.borrow_mut().insert(set, format!("share {b} becomes {a}\n{text}"));
+            }
+        }
+        Ok(())
+    });
+    println!("{} compared", compared.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let wrong = wrong.into_inner();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(compared.get() > 200, "{} compared", compared.get());
+}
+
+/// What is odd, and legal: it comes to an end, and keeps the laws.
+#[test]
+fn what_is_odd_and_legal() {
+    let host = super::HOST.replace("status_bytes", "cache = \"1 MiB\"\nstatus_bytes");
+    let base = host
+        + r#"
+[parts.d]
+is = "disk"
+count = 4
+capacity = "64 MiB"
+[links.wire]
+between = ["hba", "d.*"]
+fc = "4GFC"
+[parts.ram]
+is = "ram-disk"
+[links.ram]
+between = ["hba", "ram"]
+fc = "4GFC"
+[parts.lun]
+is = "array"
+level = "raid5"
+disks = ["d.*"]
+[flows.io]
+from = "host"
+to = "ram"
+do = "io"
+access = { size = "2 KiB" }
+[run]
+for = "20 ms"
+warmup = "0 s"
+max_packets = 2000000
+"#;
+    let cases: &[&[&str]] = &[
+        &[],
+        &["flows.io.access={ size = \"1 B\" }"],
+        &["flows.io.access={ size = \"1 B\", read = \"0 %\", random = \"100 %\" }", "flows.io.outstanding=64"],
+        &["flows.io.access={ size = \"1 GiB\" }", "run.for=4 s"],
+        &["flows.io.access={ size = \"1 GiB\", read = \"0 %\" }", "run.for=4 s"],
+        &["flows.io.access={ size = \"2 KiB\", align = \"1 GiB\", random = \"50 %\" }"],
+        &["flows.io.access={ size = \"2 KiB\", align = \"1 B\", random = \"50 %\" }", "flows.io.file=2 KiB"],
+        &["flows.io.access={ size = \"2 KiB\", reply = \"1 GiB\" }", "run.for=4 s"],
+        &[
+            "flows.io.access={ size = \"2 KiB\", reply = \"1 B\", delay = \"1 us\", burst = 7 }",
+            "flows.io.outstanding=9",
+        ],
+        &["flows.io.access={ size = \"2 KiB\", delay = \"5 h\" }"],
+        &["flows.io.access={ size = \"2 KiB\", delay = \"1 fs\", burst = 4294967 }"],
+        &["flows.io.access={ size = \"2 KiB\", delay = \"1 us\" }", "flows.io.outstanding=65536"],
+        &["flows.io.outstanding=65536"],
+        &["flows.io.outstanding=65536", "parts.hba.queue_depth=100000"],
+        &[
+            "flows.io.outstanding=65536",
+            "flows.io.access={ size = \"2 KiB\", read = \"0 %\" }",
+            "parts.hba.queue_depth=100000",
+        ],
+        &["parts.hba.queue_depth=1", "flows.io.outstanding=64"],
+        &[
+            "parts.hba.port_buffer=0 B",
+            "flows.io.outstanding=64",
+            "flows.io.access={ size = \"20 KiB\", read = \"50 %\" }",
+        ],
+        &[
+            "parts.ram.port_buffer=1 B",
+            "flows.io.outstanding=64",
+            "flows.io.access={ size = \"20 KiB\", read = \"50 %\" }",
+        ],
+        &["parts.hba.command_bytes=0 B", "parts.hba.status_bytes=0 B", "parts.hba.command_time=0 s"],
+        &[
+            "flows.io.submit_time=0 s",
+            "flows.io.complete_time=0 s",
+            "parts.ram.latency=0 s",
+            "parts.hba.command_bytes=0 B",
+            "parts.hba.status_bytes=0 B",
+            "parts.hba.command_time=0 s",
+        ],
+        &["parts.hba.command_bytes=1 GiB", "run.for=4 s"],
+        &["parts.ram.latency=5 h"],
+        &["parts.ram.rate=1 b/s"],
+        &["parts.ram.capacity=512 B", "flows.io.access={ size = \"512 B\", random = \"100 %\" }"],
+        &["parts.ram.capacity=1000000000 GB", "flows.io.access={ size = \"512 B\", random = \"100 %\" }"],
+        &["links.ram.frame=1 B", "flows.io.access={ size = \"512 B\", read = \"50 %\" }"],
+        &["links.ram.length=1000 km"],
+        &[
+            "flows.io.to=d.*",
+            "parts.d.zones=1",
+            "parts.d.rpm=16777216",
+            "flows.io.access={ size = \"2 KiB\", random = \"100 %\" }",
+        ],
+        &["flows.io.to=d.*", "parts.d.rpm=1", "parts.d.zones=16777216", "parts.d.cache=0 B"],
+        &["flows.io.to=d.*", "parts.d.outer_rate=1 b/s", "parts.d.inner_rate=1 b/s"],
+        &[
+            "flows.io.to=d.*",
+            "parts.d.full_seek=5 h",
+            "parts.d.average_seek=5 h",
+            "flows.io.access={ size = \"2 KiB\", random = \"100 %\" }",
+        ],
+        &[
+            "flows.io.to=d.*",
+            "parts.d.capacity=1000000000 GB",
+            "flows.io.access={ size = \"2 KiB\", random = \"100 %\" }",
+        ],
+        &[
+            "flows.io.to=d.0",
+            "flows.io.file=512 B",
+            "flows.io.access={ size = \"512 B\", random = \"100 %\", read = \"50 %\" }",
+        ],
+        &["flows.io.to=lun", "parts.lun.strip=512 B", "flows.io.access={ size = \"1 MiB\", read = \"50 %\" }"],
+        &["flows.io.to=lun", "flows.io.file=512 B", "flows.io.access={ size = \"512 B\", read = \"50 %\" }"],
+        &[
+            "flows.io.to=lun",
+            "parts.hba.cache=1 B",
+            "flows.io.access={ size = \"4 MiB\", read = \"0 %\" }",
+            "flows.io.outstanding=8",
+        ],
+        &[
+            "flows.io.to=lun",
+            "parts.hba.cache=1 B",
+            "flows.io.access={ size = \"1 B\", read = \"0 %\", random = \"100 %\" }",
+            "flows.io.outstanding=1000",
+        ],
+        &[
+            "flows.io.to=lun",
+            "parts.hba.memory_bandwidth=1 MB/s",
+            "parts.hba.xor_rate=1 b/s",
+            "flows.io.access={ size = \"64 KiB\", read = \"50 %\" }",
+        ],
+        &[
+            "flows.io.to=lun",
+            "parts.hba.write_policy=write-through",
+            "flows.io.access={ size = \"1 B\", read = \"0 %\", align = \"1 B\" }",
+            "flows.io.outstanding=100",
+        ],
+        &["flows.io.workers=1000", "flows.io.outstanding=1000", "run.for=1 ms"],
+    ];
+    for sets in cases {
+        let (plan, d) = plan(&base, sets);
+        let Some(plan) = plan else { panic!("{sets:?}: {d}") };
+        let report = estimate(&plan, &d);
+        let io = report.flows.last().expect("a flow");
+        assert!(
+            io.share.typical.is_finite() && io.share.typical <= io.bound.typical * (1.0 + 1e-9),
+            "{sets:?}: {io:?}"
+        );
+        let begun = std::time::Instant::now();
+        let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
+        while run.advance(1 << 16) != Step::Done {
+            assert!(begun.elapsed().as_secs() < 60, "{sets:?}: {} s in a minute", run.time());
+        }
+        let s = run.snapshot();
+        println!("{sets:?}: {:?}, {} packets in {:?}", s.ending, s.packets, begun.elapsed());
+        check(&plan, &s, &vec![s.window; s.flows.len()]);
+    }
+    let lines = vec!["{ size = \"2 KiB\", share = \"1 %\", random = \"100 %\" }"; 100].join(", ");
+    let many = format!("flows.io.access=[{lines}]");
+    let (plan, d) = plan(&base, &[&many]);
+    let plan = plan.unwrap_or_else(|| panic!("{d}"));
+    check(&plan, &simulate_by(&plan, 1, u64::MAX), &[]);
+}
+
+/// What shares nothing does not matter to one another.
+#[test]
+fn flows_that_share_nothing_are_independent() {
+    let side = |i: usize| {
+        format!(
+            "[parts.h{i}]\nis = \"root-complex\"\n[parts.a{i}]\nis = \"host-adapter\"\n[links.s{i}]\nbetween = [\"h{i}\", \"a{i}\"]\npcie = \"gen2 x4\"\n[parts.d{i}]\nis = \"disk\"\n[links.w{i}]\nbetween = [\"a{i}\", \"d{i}\"]\nscsi = \"ultra320\"\n[flows.f{i}]\nfrom = \"h{i}\"\nto = \"d{i}\"\ndo = \"io\"\noutstanding = {}\naccess = {{ size = \"8 KiB\", read = \"67 %\", random = \"100 %\" }}\n",
+            1 + 3 * i
+        )
+    };
+    let run = "[run]\nfor = \"500 ms\"\nwarmup = \"0 s\"\n";
+    let simulate = |text: &str| super::simulate(text, &[]);
+    let both = simulate(&format!("{}{}{run}", side(0), side(1)));
+    for i in 0..2 {
+        let alone = simulate(&format!("{}{run}", side(i)));
+        let name = format!("f{i}");
+        let (a, b) = (crate::common::simulated(&alone, &name), crate::common::simulated(&both, &name));
+        assert_eq!((a.operations, a.latency.mean, a.max), (b.operations, b.latency.mean, b.max));
+        assert!(a.operations > 30);
+    }
+}
