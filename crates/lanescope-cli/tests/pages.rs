@@ -94,7 +94,8 @@ fn the_pages_show_what_the_program_prints() {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    faults.lock().expect("no page panicked").extend(fault(name));
+                    let fault = fault(name);
+                    faults.lock().expect("no page panicked").extend(fault);
                 }
             });
         }
@@ -153,6 +154,22 @@ fn the_index_names_every_chapter() {
         let Some(chapter) = name.strip_prefix("book/").filter(|c| *c != "SUMMARY.md") else { continue };
         assert_eq!(listed.iter().filter(|l| **l == chapter).count(), 1, "{chapter} in book/SUMMARY.md");
     }
+}
+
+#[test]
+fn the_picture_of_the_readme_is_that_of_its_scenario() {
+    let page = std::fs::read_to_string(root().join("README.md")).expect("the page");
+    let scenario = page.split("file=two-nics.toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("two-nics.toml"), scenario).expect("written");
+    run(dir.path(), "lanescope run two-nics.toml --svg .", false);
+    let drawn = std::fs::read_to_string(dir.path().join("topology.svg")).expect("a picture");
+    let path = root().join("book/two-nics.svg");
+    if std::env::var_os("LANESCOPE_PAGES").is_some_and(|v| v == "write") {
+        std::fs::write(path, drawn).expect("written");
+        return;
+    }
+    assert!(std::fs::read_to_string(path).expect("the picture") == drawn, "LANESCOPE_PAGES=write cargo test --test pages");
 }
 
 #[test]
