@@ -59,7 +59,9 @@ fn fault(name: &str) -> Option<String> {
     let page = std::fs::read_to_string(&path).expect("the page");
     let should = render(&page);
     if std::env::var_os("LANESCOPE_PAGES").is_some_and(|v| v == "write") {
-        std::fs::write(path, should).expect("written");
+        if should != page {
+            std::fs::write(path, should).expect("written");
+        }
         return None;
     }
     if let Some((n, (shown, is))) = page.lines().zip(should.lines()).enumerate().find(|(_, (shown, is))| shown != is) {
@@ -159,7 +161,8 @@ fn the_index_names_every_chapter() {
 #[test]
 fn the_picture_of_the_readme_is_that_of_its_scenario() {
     let page = std::fs::read_to_string(root().join("README.md")).expect("the page");
-    let scenario = page.split("file=two-nics.toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let scenario =
+        page.split("file=two-nics.toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::write(dir.path().join("two-nics.toml"), scenario).expect("written");
     run(dir.path(), "lanescope run two-nics.toml --svg .", false);
@@ -169,7 +172,10 @@ fn the_picture_of_the_readme_is_that_of_its_scenario() {
         std::fs::write(path, drawn).expect("written");
         return;
     }
-    assert!(std::fs::read_to_string(path).expect("the picture") == drawn, "LANESCOPE_PAGES=write cargo test --test pages");
+    assert!(
+        std::fs::read_to_string(path).expect("the picture") == drawn,
+        "LANESCOPE_PAGES=write cargo test --test pages"
+    );
 }
 
 #[test]
