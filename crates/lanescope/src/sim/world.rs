@@ -148,7 +148,7 @@ impl Sides {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);
         let (ethernet, slots, begin) = ethernet::Fabric::build(plan, seed, split);
         let last = split as usize + slots;
-        let storage = storage::Fabric::build(&plan.storage, seed, last as u32);
+        let storage = storage::Fabric::build(plan, seed, last as u32);
         let behind = last as u32 + 1;
         let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
         let own = behind + buses as u32;

@@ -97,7 +97,9 @@ impl Buffering {
             low: k.low_threshold.as_ref().map_or(high / 2, |q| q.typical.0),
             headroom: stated,
             asked: headroom,
-            account: k.headroom.as_ref().map(|q| high.saturating_add(q.typical.0)),
+            account: (k.headroom.as_ref())
+                .filter(|_| k.flow_control.typical == FlowControl::Pfc)
+                .map(|q| high.saturating_add(q.typical.0)),
             ecn_high,
             ecn_low: k.ecn_low.as_ref().map_or(ecn_high / 40, |q| q.typical.0),
             credit,

@@ -248,7 +248,11 @@ impl Network {
             Ecmp::Hash => {
                 let seed = self.first_switch().map_or(0, |k| k.ecmp_seed.typical);
                 let mut hash = siphasher::sip::SipHasher13::new_with_keys(seed as u64, 0);
-                ends.iter().for_each(|e| hash.write_u32(e.0));
+                // Names in place of addresses: what else stands in the file, and in which order, deals nothing anew.
+                for end in ends {
+                    hash.write(self.node(end).name.as_bytes());
+                    hash.write_u8(0);
+                }
                 hash.write(owner.as_bytes());
                 numbers.iter().for_each(|n| hash.write_u32(*n));
                 hash.finish() as u32

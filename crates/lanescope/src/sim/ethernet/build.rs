@@ -12,6 +12,7 @@ use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
 use crate::sim::fabric::random;
 use crate::sim::tally::{Tally, histogram};
+use rand_xoshiro::rand_core::Rng;
 
 impl Fabric {
     /// Wires a network; its slots follow those that are there. Gives their number, and those that begin at time 0.
@@ -92,6 +93,7 @@ impl Fabric {
                 }
             }
         }
+        phases(network, &mut stations, seed);
         for pair in &plan.storage.pairs {
             // What comes is taken at once: it stops nobody.
             let never = crate::plan::cluster::Pausing { buffer: u64::MAX, high: u64::MAX, low: u64::MAX };
@@ -110,6 +112,23 @@ impl Fabric {
         }
         let slots = signals.len();
         (Fabric { net, switches, stations, signals, base }, slots, begin)
+    }
+}
+
+/// Stations that all begin at one moment go on in lockstep, which hides what they do to one another where their ways meet. So each that always has something to
+/// send begins at a moment of its own, drawn from the run's seed out of the time that its longest message, or 64 KiB of it, takes its wire. A single one begins
+/// at time 0.
+fn phases(network: &Network, stations: &mut [Station], seed: u64) {
+    let mut eager: Vec<&mut Station> = stations.iter_mut().filter(|s| s.saturates()).collect();
+    if eager.len() < 2 {
+        return;
+    }
+    for station in &mut eager {
+        let streams = station.senders.iter().map(|s| &network.streams[s.stream as usize]);
+        let bytes = streams.map(|s| network.wire_bytes(s, s.size.typical.0.min(1 << 16))).max().unwrap_or(0);
+        let most = bytes * network.link(station.out).rate.typical.byte_fs();
+        let name = format!("phase of {}", network.node(NodeId(station.node)).name);
+        station.starts(((random(seed, &name).next_u64() as u128 * most as u128) >> 64) as u64);
     }
 }
 
@@ -200,6 +219,5 @@ fn station(network: &Network, id: NodeId, own: &[usize], seed: u64, classes: usi
         let pool = k.credit.as_ref().map_or(share, |q| q.typical.0);
         station.grants = Some(Grants::new((pool / network.longest_frame()).max(1)));
     }
-    station.ready();
     station
 }

@@ -155,6 +155,13 @@ impl Source {
         }
     }
 
+    /// One that saturates begins at a moment.
+    pub(super) fn starts(&mut self, at: u64) {
+        if self.saturates() {
+            self.born = at;
+        }
+    }
+
     pub(super) fn saturates(&self) -> bool {
         matches!(self.law, Law::Saturating)
     }

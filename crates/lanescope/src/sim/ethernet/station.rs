@@ -157,6 +157,8 @@ pub(super) struct Station {
     pub(super) node: u32,
     pub(super) out: u32,
     pub(super) timer: u32,
+    /// When what always has something to send begins; never again, once it has.
+    from: u64,
     pub(super) response: u64,
     mac: u64,
     nic: u64,
@@ -210,6 +212,7 @@ impl Station {
             node,
             out,
             timer: 0,
+            from: 0,
             response,
             mac,
             nic,
@@ -230,14 +233,29 @@ impl Station {
         }
     }
 
-    /// Lanes that always have something begin at once.
-    pub(super) fn ready(&mut self) {
-        for lane in 0..self.lanes.len() {
-            if self.lanes[lane].endless.is_some() {
-                self.lanes[lane].active = true;
-                self.active.push_back(lane as u32);
+    /// What always has something to send begins at a moment.
+    pub(super) fn starts(&mut self, at: u64) {
+        self.from = at;
+        self.senders.iter_mut().for_each(|s| s.source.starts(at));
+    }
+
+    /// Whether anything here always has something to send.
+    pub(super) fn saturates(&self) -> bool {
+        self.senders.iter().any(|s| s.source.saturates())
+    }
+
+    /// Lanes that always have something begin. Gives the moment, as long as it is to come.
+    fn ready(&mut self, now: u64) -> u64 {
+        if now < self.from {
+            return self.from;
+        }
+        self.from = NEVER;
+        for (number, lane) in (0u32..).zip(&mut self.lanes) {
+            if lane.endless.is_some() && !std::mem::replace(&mut lane.active, true) {
+                self.active.push_back(number);
             }
         }
+        NEVER
     }
 
     /// Takes in what there is room for, sends if the wire is free, and sets the timers for what comes next.
@@ -395,7 +413,7 @@ impl Station {
 
     /// Lanes that may send take turns. Gives the moment when something else may, and whether something waits for room.
     fn fill_from_lanes(&mut self, now: u64, net: &mut Net) -> (u64, bool) {
-        let mut next = self.sort(now, net);
+        let mut next = self.ready(now).min(self.sort(now, net));
         let mut full = false;
         let mut passed = 0;
         while passed < self.active.len() {

@@ -20,9 +20,9 @@ use super::ethernet::Told;
 use super::kernel::NEVER;
 use super::source::Transfer;
 use super::tally::{self, Tally};
-use crate::plan::Way;
 use crate::plan::network::NodeId;
-use crate::plan::storage::{self, Medium, Storage, Unit, Volume};
+use crate::plan::storage::{self, Medium, Unit, Volume};
+use crate::plan::{Plan, Way};
 use crate::result::SlotCounts;
 use crate::tools::Slab;
 use adapter::Adapter;
@@ -296,7 +296,8 @@ impl Fabric {
     }
 
     /// Wires a plan's storage; its one slot is `slot`.
-    pub(super) fn build(storage: &Storage, seed: u64, slot: u32) -> Fabric {
+    pub(super) fn build(plan: &Plan, seed: u64, slot: u32) -> Fabric {
+        let storage = &plan.storage;
         let links = storage
             .transports
             .iter()
@@ -356,9 +357,10 @@ impl Fabric {
             (storage.flows.iter().enumerate())
                 .filter_map(|(i, f)| storage.pair(f).map(|pair| Talk::new(i as u32, pair))),
         );
+        let phases = talk::phases(plan, seed);
         for (i, flow) in storage.flows.iter().enumerate() {
             for _ in 0..flow.outstanding.typical.get() {
-                fabric.plan_at(0, Event::Issue(i as u32));
+                fabric.plan_at(phases[i], Event::Issue(i as u32));
             }
         }
         fabric

@@ -5,10 +5,34 @@
 //! connections are counted, the other end opens one before the first transaction and closes it behind the last (`protocol::tcp`).
 
 use super::super::ethernet::{Load, News, Told};
+use super::super::fabric::random;
 use super::{Fabric, Io, Volume};
+use crate::plan::Plan;
 use crate::plan::network::NodeId;
-use crate::plan::storage::Pair;
-use crate::protocol::tcp::{CLOSE, HEADERS, OPEN};
+use crate::plan::storage::{IoFlow, Pair};
+use crate::protocol::tcp::{CLOSE, HEADERS, OPEN, wire};
+use rand_xoshiro::rand_core::Rng;
+use std::collections::BTreeMap;
+
+/// When the I/Os of each flow begin. Stations that all begin at one moment go on in lockstep, which hides what they do to one another where their ways meet. So
+/// the workers of each begin at a moment of its own, drawn from the run's seed out of the time that their longest message, or 64 KiB of it, takes the wire.
+/// Those of a single one begin at time 0, and so do those of other volumes.
+pub(super) fn phases(plan: &Plan, seed: u64) -> Vec<u64> {
+    let mut spread: BTreeMap<NodeId, u64> = BTreeMap::new();
+    for (flow, pair) in plan.storage.flows.iter().filter_map(|f| Some((f, plan.storage.pair(f)?))) {
+        let longest = flow.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0).min(1 << 16);
+        let byte = plan.network.link(plan.network.out(pair.ends[0], 0)).rate.typical.byte_fs();
+        let most = spread.entry(pair.ends[0]).or_default();
+        *most = (*most).max(wire(longest, pair.segment) * byte);
+    }
+    let several = spread.len() > 1;
+    for (station, most) in spread.iter_mut().filter(|_| several) {
+        let name = format!("phase of {}", plan.network.node(*station).name);
+        *most = ((random(seed, &name).next_u64() as u128 * *most as u128) >> 64) as u64;
+    }
+    let at = |f: &IoFlow| plan.storage.pair(f).filter(|_| several).map_or(0, |pair| spread[&pair.ends[0]]);
+    plan.storage.flows.iter().map(at).collect()
+}
 
 /// Marks the packets of stations that are segments of a pair.
 pub(in crate::sim) const TALK: u32 = 1 << 31;

@@ -4,7 +4,7 @@ use super::by_hand::{BYTE, NS};
 use super::{captured, dropped, simulate};
 use lanescope::result::{Crossed, Crossing, Idle};
 
-/// Two senders into one sink. 1482 B make 1508 B with the preamble, 1520 slots: 1206.4 and 1216 ns.
+/// Two senders into one sink, who want more than their lines carry from the first moment on; saturating ones would begin at moments of their own. 1482 B make 1508 B with the preamble, 1520 slots: 1206.4 and 1216 ns.
 const MERGE: &str = r#"
 [parts.a]
 is = "station"
@@ -38,11 +38,13 @@ from = "a"
 to = "c"
 do = "send"
 size = "1482 B"
+load = { rate = "10 Gb/s" }
 [flows.b]
 from = "b"
 to = "c"
 do = "send"
 size = "1482 B"
+load = { rate = "10 Gb/s" }
 [run]
 for = "14 us"
 warmup = "0 s"
@@ -145,7 +147,9 @@ fn obedient(crossed: &[Crossed], response: u64, delay: u64, end: u64) -> Vec<u64
 /// The way back is busy with frames, so that pause frames come late and lapse: the station sends in between, just as they say.
 #[test]
 fn a_station_obeys_whatever_pause_frames_say() {
-    let back = format!("{MERGE}\n[flows.back]\nfrom = \"c\"\nto = \"a\"\ndo = \"send\"\nsize = \"1482 B\"\n");
+    let back = format!(
+        "{MERGE}\n[flows.back]\nfrom = \"c\"\nto = \"a\"\ndo = \"send\"\nsize = \"1482 B\"\nload = {{ rate = \"10 Gb/s\" }}\n"
+    );
     let text = back.replace("14 us", "300 us");
     let mut lapsed = 0;
     for quanta in [1, 5, 10, 14, 20, 24, 30, 100, 65535] {
