@@ -1,6 +1,7 @@
 //! Shared buses against hand-worked clocks, and the laws that every run keeps.
 
 mod by_hand;
+mod calculator;
 #[path = "../common/mod.rs"]
 mod common;
 mod random_buses;
