@@ -4,7 +4,7 @@
 //! latency timer where somebody else waits, and the retries of a device that has the bus to itself.
 
 use super::fill::{Resource, Share, Use, shares};
-use super::{bound, held_against, others, typically_bound};
+use super::{bound, held_against, others, timetable, typically_bound};
 use crate::plan::bus::{BusFlow, Buses, Manner};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
@@ -40,7 +40,7 @@ enum Key {
 
 /// Clocks of one operation on the bus, by what they are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cost {
+pub(super) struct Cost {
     data: f64,
     address: f64,
     waits: f64,
@@ -51,7 +51,7 @@ struct Cost {
     bursts: f64,
     transactions: f64,
     /// Clocks of the device itself, its pauses included.
-    device: f64,
+    pub(super) device: f64,
     /// Clocks that its splits are held, added.
     held: f64,
     /// From the first address phase to the last data, alone.
@@ -63,7 +63,8 @@ impl Cost {
         self.data + self.address + self.waits + self.requests + self.retries + self.turnarounds
     }
 
-    fn burst(&mut self, p: Phases, n: f64) {
+    /// Transactions with data.
+    pub(super) fn burst(&mut self, p: Phases, n: f64) {
         self.data += n * p.data as f64;
         self.address += n * p.overhead() as f64;
         self.waits += n * p.waits as f64;
@@ -72,7 +73,19 @@ impl Cost {
         self.transactions += n;
     }
 
-    fn plus(mut self, o: Cost) -> Cost {
+    /// Split requests.
+    pub(super) fn asked(&mut self, p: Phases, n: f64) {
+        self.requests += n * p.total() as f64;
+        self.transactions += n;
+    }
+
+    /// Reads that are sent away.
+    pub(super) fn in_vain(&mut self, p: Phases, n: f64) {
+        self.retries += n * p.total() as f64;
+        self.transactions += n;
+    }
+
+    fn with(mut self, o: Cost, both: impl Fn(f64, f64) -> f64) -> Cost {
         for (a, b) in [
             (&mut self.data, o.data),
             (&mut self.address, o.address),
@@ -86,9 +99,23 @@ impl Cost {
             (&mut self.held, o.held),
             (&mut self.alone, o.alone),
         ] {
-            *a += b;
+            *a = both(*a, b);
         }
         self
+    }
+
+    fn plus(self, o: Cost) -> Cost {
+        self.with(o, |a, b| a + b)
+    }
+
+    /// What has come since another count.
+    pub(super) fn minus(self, o: Cost) -> Cost {
+        self.with(o, |a, b| a - b)
+    }
+
+    /// So many times as much.
+    pub(super) fn times(self, n: f64) -> Cost {
+        self.with(self, |a, _| a * n)
     }
 }
 
@@ -139,8 +166,7 @@ fn read(m: &Manner, size: u64, cut: bool, least: bool) -> Cost {
                 cost.burst(m.data(bytes), n * count);
                 data += m.data(bytes).total() as f64 * n;
             }
-            cost.requests += count * request.total() as f64;
-            cost.transactions += count;
+            cost.asked(request, count);
             cost.device += count * (busy(request) + m.turnaround as f64);
             let trip = busy(request) + m.delay as f64 + arbitration + data - m.data(bytes).turnaround as f64;
             cost.held += count * (trip + arbitration.max(m.turnaround as f64));
@@ -176,8 +202,7 @@ fn read(m: &Manner, size: u64, cut: bool, least: bool) -> Cost {
     if !m.waited {
         // What was cut has its data at hand.
         let asked = size.div_ceil(most) as f64;
-        cost.retries += asked * (1.0 + again) * retry.total() as f64;
-        cost.transactions += asked * (1.0 + again);
+        cost.in_vain(retry, asked * (1.0 + again));
         cost.device += asked * (1.0 + again) * retry.total() as f64;
         cost.held += asked * (busy(retry) + wait);
     }
@@ -304,7 +329,7 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
     let own = buses.flows.iter().take_while(|f| !f.is_fed()).count();
     let flows: Vec<&BusFlow> =
         buses.flows[..own].iter().chain(moved.iter().map(|(f, _)| &buses.flows[*f as usize])).collect();
-    let asked: Vec<Asked> = flows.iter().map(|f| asked(buses, f, corner)).collect();
+    let mut asked: Vec<Asked> = flows.iter().map(|f| asked(buses, f, corner)).collect();
     let mut resources: Vec<Resource<Key>> = Vec::new();
     let mut put = |key: Key, capacity: f64, used: Use| match resources.iter_mut().find(|r| r.key == key) {
         Some(r) => r.uses.push(used),
@@ -375,7 +400,49 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
             mine.iter().for_each(|u| shares[u.flow].rate *= part);
         }
     }
+    for bus in (0..buses.buses.len() as u32).filter(|b| timetable::covers(buses, *b)) {
+        timed(buses, bus, corner, &mut asked, &mut resources, &mut shares);
+    }
     Outcome { asked, own, resources, shares }
+}
+
+/// The part of a resource that shares take.
+fn taken(r: &Resource<Key>, shares: &[Share]) -> f64 {
+    r.uses.iter().map(|u| u.whole() * shares[u.flow].rate).sum::<f64>() / r.capacity
+}
+
+/// Shares of a bus that has a timetable are those of it, and clocks what each took there. What binds is what is used
+/// most.
+fn timed(
+    buses: &Buses,
+    bus: u32,
+    corner: Corner,
+    asked: &mut [Asked],
+    resources: &mut [Resource<Key>],
+    shares: &mut [Share],
+) {
+    let rows = timetable::rows(buses, bus, corner);
+    for row in &rows {
+        let (i, size) = (row.flow, asked[row.flow].size);
+        let least = asked[i].least;
+        asked[i].usual = Cost { device: least.device, held: least.held, alone: least.alone, ..row.cost };
+        shares[i].rate = row.rate;
+        for r in resources.iter_mut() {
+            let clocks = matches!(r.key, Key::Clocks(_));
+            for u in r.uses.iter_mut().filter(|u| u.flow == i) {
+                u.first = if clocks { (row.cost.bus() / size - u.weight).max(0.0) } else { 0.0 };
+            }
+        }
+    }
+    // What has no period is cut off somewhere: no more than there is.
+    let mine = |r: &&Resource<Key>| r.uses.iter().any(|u| rows.iter().any(|row| row.flow == u.flow));
+    let most = resources.iter().filter(mine).map(|r| taken(r, shares)).fold(1.0, f64::max);
+    rows.iter().for_each(|row| shares[row.flow].rate /= most);
+    let taken: Vec<f64> = resources.iter().map(|r| taken(r, shares)).collect();
+    for row in &rows {
+        let used = (0..resources.len()).filter(|r| resources[*r].uses.iter().any(|u| u.flow == row.flow));
+        shares[row.flow].by = used.max_by(|a, b| taken[*a].total_cmp(&taken[*b]));
+    }
 }
 
 /// What the shares take of clocks, engines and reads outstanding, with what other sides move.
@@ -391,7 +458,7 @@ pub(super) fn notes(plan: &Plan) -> Vec<Note> {
     for (i, bus) in buses.buses.iter().enumerate() {
         let on_it = || buses.flows.iter().filter(|f| !f.is_fed() && buses.devices[f.device as usize].bus == i as u32);
         let several = on_it().count() > 1 || on_it().any(|f| f.reads() && f.writes());
-        if !several {
+        if !several || timetable::covers(buses, i as u32) {
             continue;
         }
         let (mechanism, text) = if bus.speed.typical.is_x() {
@@ -530,7 +597,9 @@ fn binding(buses: &Buses, outcome: &Outcome, flow: usize) -> Binding {
     let (element, resource, evidence) = match by.map(|r| r.key) {
         None => (format!("flows.{}", buses.flows[flow].name), "its own load", "it gets all that it asks for".into()),
         Some(Key::Clocks(bus)) => {
-            (format!("links.{}", buses.buses[bus as usize].name), "clocks", "100 % of its clocks taken".to_owned())
+            let taken = by.map_or(1.0, |r| taken(r, &outcome.shares).min(1.0));
+            let text = format!("{:.0} % of its clocks taken", 100.0 * taken);
+            (format!("links.{}", buses.buses[bus as usize].name), "clocks", text)
         }
         Some(Key::Device(device)) => {
             let clocks = outcome.asked[flow].manner.turnaround;

@@ -17,6 +17,7 @@ mod queues;
 mod requester;
 mod resources;
 mod storage;
+mod timetable;
 mod transact;
 mod unloaded;
 pub mod wire;

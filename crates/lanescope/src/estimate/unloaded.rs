@@ -167,7 +167,7 @@ impl One<'_> {
                 let (scsi, most) = (keys.scsi.typical.0, keys.burst.at(self.corner).0.max(1));
                 let held = |x: scsi::Held| x.total().seconds();
                 let begin = held(scsi::command(scsi, habits));
-                let Media { wait, hand, rate, early } = self.media(device, k, bytes);
+                let Media { wait, hand, rate, taken, early } = self.media(device, k, bytes);
                 let size = bytes.round() as u64;
                 let way = if k.read { scsi::Direction::In } else { scsi::Direction::Out };
                 let (full, rest) = ((size - 1) / most, (size - 1) % most + 1);
@@ -191,7 +191,7 @@ impl One<'_> {
                     + full as f64 * each
                     + last
                     + if full > 0 { (full - 1) as f64 * fetch(most) + fetch(rest) } else { 0.0 };
-                let taken = if early { sent } else { sent.max(wait + size as f64 / rate) };
+                let taken = if early { sent } else { sent.max(taken) };
                 begin + taken + status
             }
         }
@@ -222,7 +222,7 @@ impl One<'_> {
             (frame + gap, frame + hop)
         };
         let command = unit(Unit::Command, true);
-        let Media { wait, hand, rate, early } = self.media(device, k, bytes);
+        let Media { wait, hand, rate, taken, early } = self.media(device, k, bytes);
         let last_frame = if rest > 0 { rest } else { link.frame.min(size) };
         if k.read {
             let (begin, opening) = (command + wait, slots(link.opening()));
@@ -255,7 +255,7 @@ impl One<'_> {
             ready + opening + hop + first + flash::alone(d, self.corner, link, pace, kind, self.least())
         } else {
             let out = tandem(ready, opening, &[each(&fetch), each(&wire)], full, rest > 0);
-            if early { out[1] } else { out[1].max(command + wait + bytes / rate) }
+            if early { out[1] } else { out[1].max(command + taken) }
         };
         done + unit(Unit::Response, true)
     }
@@ -266,7 +266,8 @@ impl One<'_> {
         match device {
             Device::Ram(d) => {
                 let rate = d.rate.as_ref().map_or(f64::INFINITY, |r| r.at(c).bytes());
-                Media { wait: d.latency.at(c).seconds(), hand: 0.0, rate, early: d.rate.is_none() }
+                let wait = d.latency.at(c).seconds();
+                Media { wait, hand: 0.0, rate, taken: wait + bytes / rate, early: d.rate.is_none() }
             }
             Device::Disk(d) => {
                 let at = range(self.storage(), self.flow);
@@ -274,14 +275,19 @@ impl One<'_> {
                 let moves = if self.least() { 0.0 } else { k.random * positioning(d, c, at, bytes) };
                 // Who reads on finds what the disk has read ahead; a random read finds nothing.
                 let hand = if self.least() || k.random < 1.0 { d.cache.at(c).f64() } else { 0.0 };
-                let early = !k.read && d.write_cache.typical;
-                // A write is taken in ahead of the heads, as far as the cache goes.
-                let ahead = if k.read { 0.0 } else { d.cache.at(c).f64() / rate };
-                let wait = d.command_time.at(c).seconds() + if early { (moves - ahead).max(0.0) } else { moves };
-                Media { wait, hand, rate, early }
+                let cache = d.cache.at(c).f64();
+                let command = d.command_time.at(c).seconds();
+                if !k.read && d.write_cache.typical {
+                    // Of what is longer than the cache, the media have to take what does not fit.
+                    let rest = moves + (bytes - cache).max(0.0) / rate;
+                    return Media { wait: command, hand: 0.0, rate, taken: command + rest, early: bytes <= cache };
+                }
+                let wait = command + moves;
+                Media { wait, hand, rate, taken: wait + bytes / rate, early: false }
             }
             Device::Ssd(d) => {
-                Media { wait: d.command_time.at(c).seconds(), hand: 0.0, rate: f64::INFINITY, early: true }
+                let wait = d.command_time.at(c).seconds();
+                Media { wait, hand: 0.0, rate: f64::INFINITY, taken: wait, early: true }
             }
         }
     }
@@ -319,11 +325,12 @@ impl One<'_> {
 }
 
 /// What a target does with a command's data: how long until the first are there or may come, bytes that are at hand then, and how fast the media move the
-/// others; whether a write is done before the media are.
+/// others; when it has taken in all of a write, and whether that is as soon as the data have come.
 struct Media {
     wait: f64,
     hand: f64,
     rate: f64,
+    taken: f64,
     early: bool,
 }
 

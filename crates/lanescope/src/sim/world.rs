@@ -186,7 +186,7 @@ impl Sides {
     pub(super) fn tallies(&self, now: u64) -> Vec<Tally> {
         let pcie = self.pcie.tallies(now).into_iter();
         let ethernet = self.ethernet.streams().iter().map(|s| s.tally);
-        let buses = self.bus.flows().iter().map(|f| f.tally);
+        let buses = self.bus.tallies(now);
         pcie.chain(ethernet).chain(self.storage.tallies()).chain(buses).chain(self.cluster.tallies()).collect()
     }
 

@@ -288,6 +288,24 @@ impl Fabric {
         self.buses.iter().map(|b| b.counts.tlps).sum()
     }
 
+    /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the
+    /// moment at which they are due.
+    pub(super) fn tallies(&self, now: u64) -> impl Iterator<Item = Tally> {
+        self.net.flows.iter().map(move |f| {
+            let mut t = f.tally;
+            if f.source.is_closed() {
+                let (first, from) = f.source.unasked();
+                let due = f.again.iter().copied().take_while(|at| *at <= now);
+                let next = f.current.filter(|op| !op.started).map(|op| op.born);
+                (t.waiting, t.waiting_sum) = (first as u64, first as u128 * from as u128);
+                for at in due.chain(next) {
+                    (t.waiting, t.waiting_sum) = (t.waiting + 1, t.waiting_sum + at as u128);
+                }
+            }
+            t
+        })
+    }
+
     /// The flows that are in tables.
     pub(super) fn flows(&self) -> &[FlowState] {
         &self.net.flows

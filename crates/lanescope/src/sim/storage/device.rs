@@ -2,12 +2,13 @@
 //!
 //! Both kinds are servers with one queue. A disk has one set of heads: its moments follow from where they are, how fast the zone moves and at which
 //! angle the disk stands. A sequential reader finds what the disk has read ahead, as far as its cache goes; a writer is taken in so far ahead of
-//! the media.
+//! the media; with a write cache, as soon as that holds no more than its bytes.
 
 use super::super::clock::Pace;
 use crate::plan::storage::{Device as Planned, Target, seek, zones};
 use crate::scenario::keys::Disk;
 use crate::units::{Rate, Time};
+use std::collections::VecDeque;
 
 /// What a disk reads and writes at least.
 const SECTOR: u64 = 512;
@@ -34,6 +35,17 @@ struct Heads {
     reads_on: bool,
     /// When the media are done with all that was asked for.
     media: u64,
+    /// With a write cache: writes that it holds, when the media take each, and the bytes of all.
+    held: VecDeque<Held>,
+    holds: u64,
+}
+
+/// A write in a cache.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    bytes: u64,
+    begin: u64,
+    end: u64,
 }
 
 /// A target's inside.
@@ -152,7 +164,26 @@ impl Heads {
             from: 0,
             reads_on: false,
             media: 0,
+            held: VecDeque::new(),
+            holds: 0,
         }
+    }
+
+    /// From a moment on, when a write cache first has no more than it holds: only then another write comes in.
+    fn room(&mut self, start: u64) -> u64 {
+        while let Some(first) = self.held.front().filter(|h| h.end <= start) {
+            self.holds -= first.bytes;
+            self.held.pop_front();
+        }
+        let mut less = self.holds.saturating_sub(self.cache);
+        for h in &self.held {
+            if less <= h.bytes {
+                let gone = (h.end - h.begin) as u128 * less as u128 / h.bytes.max(1) as u128;
+                return if less == 0 { start } else { start.max(h.begin + gone as u64) };
+            }
+            less -= h.bytes;
+        }
+        start
     }
 
     /// The rate under the heads at an offset, and the bytes of a track there.
@@ -210,13 +241,21 @@ impl Heads {
         if read {
             return Service { begin, from: start, pace: Some(pace), end, early: true, several: false };
         }
+        if self.write_cache {
+            let room = self.room(start);
+            self.held.push_back(Held { bytes: size, begin, end });
+            self.holds += size;
+            // Of what is longer than the cache, the media have to take what does not fit.
+            let end = end.saturating_sub(ahead);
+            return Service { begin: room, from: start, pace: None, end, early: size <= self.cache, several: false };
+        }
         // Taken in ahead of the media.
         Service {
             begin: start.max(begin.saturating_sub(ahead)),
             from: start,
             pace: None,
             end,
-            early: self.write_cache,
+            early: false,
             several: false,
         }
     }

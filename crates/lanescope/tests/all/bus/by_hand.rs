@@ -1,7 +1,7 @@
 //! Bursts worked out by hand, to the femtosecond.
 
-use super::common::{flow, run, simulated, within};
 use super::{check, simulate, simulate_by};
+use crate::common::{flow, run, simulated, within};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Idle, Simulation};

@@ -1,9 +1,10 @@
 //! Shared buses against hand-worked clocks, and the laws that every run keeps.
 
 mod by_hand;
-use crate::common;
+mod calculator;
 mod random_buses;
 
+use crate::common;
 use crate::common::planned;
 use lanescope::plan::{Plan, Program};
 use lanescope::result::Simulation;

@@ -1,7 +1,7 @@
 //! What processors and libraries cost where nobody says, and what is said of collectives.
 
-use super::common::{flow, planned, run};
 use super::simulate_by;
+use crate::common::{flow, planned, run};
 use lanescope::pens::rows_grid;
 
 fn case() -> String {

@@ -1,7 +1,7 @@
 //! Fabrics of InfiniBand under load: credit, shares, lanes, deadlocks; and the same run in pieces.
 
-use super::common::{flow, planned, run, within, wrong};
 use super::{BARE, VERBS, simulate, simulate_by, wire};
+use crate::common::{flow, planned, run, within, wrong};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::result::{Ending, Idle, Simulation};
 use lanescope::sim::{Run, Step};

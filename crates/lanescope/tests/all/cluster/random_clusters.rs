@@ -1,9 +1,9 @@
 //! Random clusters: what must hold on every one of them.
 
-use super::common::choices::runner;
-use super::common::grow::cluster::grow;
-use super::common::{flow, plan};
 use super::simulate_by;
+use crate::common::choices::runner;
+use crate::common::grow::cluster::grow;
+use crate::common::{flow, plan};
 use lanescope::estimate::estimate;
 use lanescope::result::Simulation;
 use proptest::collection::vec;

@@ -1,7 +1,7 @@
 //! Channel adapters on Ethernet.
 
-use super::common::{flow, planned, run, wrong};
 use super::{BARE, VERBS, latency, one, simulate, simulate_by, wire};
+use crate::common::{flow, planned, run, wrong};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::result::{Crossed, Crossing, Ending, Idle, Simulation};
 use lanescope::sim::{Run, Step};

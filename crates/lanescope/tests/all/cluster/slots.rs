@@ -1,8 +1,8 @@
 //! What holds a program up is named by the element that is busy, also where that is behind an adapter.
 
-use super::common::choices::{Choices, runner};
-use super::common::{flow, planned, run};
 use super::simulate_by;
+use crate::common::choices::{Choices, runner};
+use crate::common::{flow, planned, run};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};

@@ -1,8 +1,8 @@
 //! Which of several equal ways the packets of a program take: what is printed is what happens, in both methods.
 
-use super::common::choices::{Choices, runner};
-use super::common::{planned, run};
 use super::simulate_by;
+use crate::common::choices::{Choices, runner};
+use crate::common::{planned, run};
 use lanescope::plan::Plan;
 use lanescope::plan::network::NodeId;
 use proptest::collection::vec;

@@ -1,7 +1,7 @@
 //! Who is held back, by what, and what is said of it: DCQCN, and the victims of pauses.
 
-use super::common::flow;
 use super::{frames, plan, planned, simulate, simulate_by};
+use crate::common::flow;
 use lanescope::estimate::estimate;
 use lanescope::result::{Ending, Simulation};
 

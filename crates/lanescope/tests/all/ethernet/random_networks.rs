@@ -1,8 +1,8 @@
 //! Random small networks: what must hold on every one of them.
 
-use super::common::choices::runner;
-use super::common::grow::ethernet::grow;
 use super::{dropped, frames, plan, simulate_by};
+use crate::common::choices::runner;
+use crate::common::grow::ethernet::grow;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;

@@ -1,7 +1,7 @@
 //! Storage, I/O by I/O, against hand-worked numbers, theory, Iometer's rules and the laws that every run keeps.
 
 mod by_hand;
-use crate::common;
+mod calculator;
 mod counts;
 mod iometer;
 mod laws;
@@ -10,6 +10,7 @@ mod theory;
 mod transact;
 mod wrong;
 
+use crate::common;
 use crate::common::{planned, simulate_by};
 use lanescope::plan::Plan;
 use lanescope::plan::storage::Medium;

@@ -62,7 +62,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
             );
         }
     }
+    let warmup = c.of(&["0 s", "0 s", "100 us", "1 ms"]);
     text + &format!(
-        "[links.slots]\nbetween = [{ends}]\npci = \"{x}\"\n{flows}[run]\nfor = \"2 ms\"\nwarmup = \"0 s\"\n"
+        "[links.slots]\nbetween = [{ends}]\npci = \"{x}\"\n{flows}[run]\nfor = \"2 ms\"\nwarmup = \"{warmup}\"\n"
     )
 }

@@ -118,14 +118,10 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
             &c.maybe(|c| format!("submit_time = \"{} ns\"\ncomplete_time = \"{} ns\"\n", c.below(256), c.below(256)));
     }
     // Nothing moves at this moment for most of what is drawn.
-    text + &format!(
-        "[run]\nfor = \"{} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n",
-        if disks {
-            400
-        } else if kind == 1 {
-            40
-        } else {
-            10
-        }
-    )
+    let time = match kind {
+        _ if disks => 400,
+        1 => 40,
+        _ => 10,
+    };
+    text + &format!("[run]\nfor = \"{time} ms\"\nwarmup = \"0 s\"\nmax_packets = 300000\n")
 }

@@ -1,0 +1,591 @@
+//! The timetable of a shared bus: its transactions one after the other, until they come round.
+//!
+//! Who waits on a bus for whom has no closed form that holds: requests of PCI-X overlap with the completions of others,
+//! and devices of PCI that ask in vain take clocks from those that are served. But masters take turns, every
+//! transaction is a whole number of clocks, and what always asks, asks in the same order. So the bus is a finite
+//! machine: followed from its beginning, it comes back to a state in which it was, and from there on all is repeated.
+//! Rates are those of that period; where none is found within [`MOST`] transactions, those of the operations in the
+//! last two thirds.
+//!
+//! The rules are those of `protocol/pci` and `plan::bus::Manner`; masters take turns as ARCHITECTURE.md says. Only
+//! flows that saturate or keep operations outstanding have a timetable, and only where no other side's DMA is on the
+//! bus ([`covers`]).
+
+use super::bus::Cost;
+use crate::plan::Program;
+use crate::plan::bus::{Buses, Manner};
+use crate::protocol::pci::Phases;
+use crate::scenario::quantity::Corner;
+use std::collections::VecDeque;
+
+/// Transactions that are followed at most.
+const MOST: u64 = 24_000;
+/// Operations of the first flow that rates are taken over at least, where no period is found.
+const FEWEST: u64 = 16;
+/// Parts of a clock that rates of devices are kept in.
+const PARTS: f64 = 4096.0;
+/// No clock.
+const NEVER: u64 = u64::MAX / 4;
+
+/// Whether a bus has a timetable: all its flows always ask, or ask again when they are done.
+pub(super) fn covers(buses: &Buses, bus: u32) -> bool {
+    let mut on_it = buses.flows.iter().filter(|f| buses.devices[f.device as usize].bus == bus).peekable();
+    on_it.peek().is_some()
+        && on_it.all(|f| match f.program {
+            Program::Saturating => true,
+            Program::Closed { round_trip, .. } => round_trip.is_none(),
+            _ => false,
+        })
+}
+
+/// What a flow comes to: its index, payload bytes per second (of one that alternates, each way), and clocks of an
+/// operation by what they are.
+pub(super) struct Row {
+    pub(super) flow: usize,
+    pub(super) rate: f64,
+    pub(super) cost: Cost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Write,
+    Request,
+    Retry,
+    Data,
+    Completion,
+}
+
+/// What a master wants next: the first clock of its transaction, and the one from which it asks.
+#[derive(Clone, Copy, Debug)]
+struct Want {
+    start: u64,
+    asks: u64,
+    kind: Kind,
+    flow: usize,
+}
+
+/// An operation that is sent or asked for.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    read: bool,
+    /// Bytes not yet sent, or not yet asked for.
+    left: u64,
+    born: u64,
+    /// Whether its first transaction has begun, or may begin at any time.
+    begun: bool,
+}
+
+struct Flow {
+    index: usize,
+    size: u64,
+    reads: bool,
+    writes: bool,
+    was_read: bool,
+    current: Option<Op>,
+    /// Of a closed load: operations that wait from the beginning on, and the clocks from which others may begin;
+    /// nothing of one that saturates.
+    closed: Option<(u32, u64)>,
+    again: VecDeque<u64>,
+    /// Bytes that have not come yet, of each read under way.
+    coming: VecDeque<u64>,
+    bytes: u64,
+    cost: Cost,
+}
+
+/// A read that the bridge works on.
+#[derive(Clone, Copy)]
+struct Answer {
+    device: usize,
+    flow: usize,
+    left: u64,
+    ready: u64,
+}
+
+/// A read of PCI that is repeated until its data are there.
+#[derive(Clone, Copy)]
+struct Delayed {
+    flow: usize,
+    bytes: u64,
+    ready: u64,
+    at: u64,
+}
+
+/// A rate that a device keeps to: parts of a clock for each byte, and when it may move the next.
+struct Gate {
+    per_byte: f64,
+    at: u64,
+    reads: bool,
+    writes: bool,
+}
+
+impl Gate {
+    fn holds(&self, read: bool) -> bool {
+        if read { self.reads } else { self.writes }
+    }
+
+    fn clock(&self) -> u64 {
+        self.at.div_ceil(PARTS as u64)
+    }
+}
+
+struct Device {
+    manner: Manner,
+    flows: Vec<usize>,
+    turn: usize,
+    next: u64,
+    splits: u32,
+    freed: u64,
+    delayed: Option<Delayed>,
+    gates: Vec<Gate>,
+}
+
+struct Table {
+    arbitration: u64,
+    flows: Vec<Flow>,
+    devices: Vec<Device>,
+    answers: VecDeque<Answer>,
+    /// Who had the bus last: the bridge is 0.
+    turn: usize,
+    clock: u64,
+    /// The bus is taken up to here.
+    booked: u64,
+    transactions: u64,
+}
+
+/// Bytes of a flow, and clocks by what they are.
+type Moved = (u64, Cost);
+
+/// What has been moved up to a clock.
+struct Mark {
+    clock: u64,
+    flows: Vec<Moved>,
+}
+
+/// The timetable of a bus that has one.
+pub(super) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<Row> {
+    let mut table = Table::new(buses, bus, corner);
+    let hertz = buses.buses[bus as usize].speed.typical.hertz();
+    let [from, to] = table.follow();
+    let clocks = (to.clock - from.clock).max(1) as f64;
+    let row = |(f, (a, b)): (&Flow, (&Moved, &Moved))| {
+        let ways = if f.reads && f.writes { 2.0 } else { 1.0 };
+        let bytes = (b.0 - a.0) as f64 / ways;
+        let ops = bytes / f.size as f64;
+        let cost = if ops > 0.0 { b.1.minus(a.1).times(1.0 / ops) } else { Cost::default() };
+        Row { flow: f.index, rate: bytes / clocks * hertz, cost }
+    };
+    table.flows.iter().zip(from.flows.iter().zip(&to.flows)).map(row).collect()
+}
+
+impl Table {
+    fn new(buses: &Buses, bus: u32, corner: Corner) -> Table {
+        let planned = &buses.buses[bus as usize];
+        let (speed, hertz) = (planned.speed.typical, planned.speed.typical.hertz());
+        let on_it = buses.flows.iter().enumerate().filter(|(_, f)| buses.devices[f.device as usize].bus == bus);
+        let flows: Vec<Flow> = on_it
+            .map(|(index, f)| Flow {
+                index,
+                size: f.size.typical.0,
+                reads: f.reads(),
+                writes: f.writes(),
+                was_read: false,
+                current: None,
+                closed: match f.program {
+                    Program::Closed { outstanding, think, .. } => {
+                        Some((outstanding, (think.seconds() * hertz - 1e-6).ceil().max(0.0) as u64))
+                    }
+                    _ => None,
+                },
+                again: VecDeque::new(),
+                coming: VecDeque::new(),
+                bytes: 0,
+                cost: Cost::default(),
+            })
+            .collect();
+        let devices = planned.devices.iter().map(|d| {
+            let k = &buses.devices[*d as usize].keys;
+            let rates = [(&k.rate, true, true), (&k.read_rate, true, false), (&k.write_rate, false, true)];
+            let gates = rates.into_iter().filter_map(|(rate, reads, writes)| {
+                let per_byte = hertz * PARTS / rate.as_ref()?.at(corner).bytes();
+                Some(Gate { per_byte, at: 0, reads, writes })
+            });
+            Device {
+                manner: buses.manner(*d, corner),
+                flows: (0..flows.len()).filter(|i| buses.flows[flows[*i].index].device == *d).collect(),
+                turn: 0,
+                next: 0,
+                splits: 0,
+                freed: 0,
+                delayed: None,
+                gates: gates.collect(),
+            }
+        });
+        let devices = devices.collect();
+        Table {
+            arbitration: speed.arbitration(),
+            flows,
+            devices,
+            answers: VecDeque::new(),
+            turn: 0,
+            clock: 0,
+            booked: 0,
+            transactions: 0,
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        Mark { clock: self.clock, flows: self.flows.iter().map(|f| (f.bytes, f.cost)).collect() }
+    }
+
+    /// Follows the bus. Gives the beginning and the end of what is repeated.
+    fn follow(&mut self) -> [Mark; 2] {
+        // The bus is looked at whenever the first flow has come as far as an operation takes it.
+        let each = self.flows[0].size * if self.flows[0].reads && self.flows[0].writes { 2 } else { 1 };
+        let (mut late, mut last) = (None, None);
+        // Brent's way to find a period: the state at a power of two of looks, and those behind it.
+        let (mut saved, mut at, mut looks, mut power) = (self.state(), self.mark(), 0u64, 1u64);
+        let mut seen = 0;
+        while self.transactions < MOST || seen < FEWEST && self.transactions < 10 * MOST {
+            let before = self.flows[0].bytes / each;
+            if !self.step() {
+                break;
+            }
+            if self.flows[0].bytes / each == before {
+                continue;
+            }
+            let state = self.state();
+            if state == saved {
+                return [at, self.mark()];
+            }
+            if self.transactions > MOST / 3 && late.is_none() {
+                late = Some(self.mark());
+            } else if late.is_some() {
+                last = Some(self.mark());
+                seen += 1;
+            }
+            looks += 1;
+            if looks == power {
+                (saved, at, looks, power) = (state, self.mark(), 0, 2 * power);
+            }
+        }
+        match (late, last) {
+            (Some(late), Some(last)) => [late, last],
+            _ => [at, self.mark()],
+        }
+    }
+
+    /// All that decides what comes, moments counted from now.
+    fn state(&self) -> Vec<u64> {
+        let now = self.clock;
+        // What lies behind does not matter.
+        let ahead = |at: u64| at.saturating_sub(now);
+        let mut s = vec![self.turn as u64, ahead(self.booked)];
+        for f in &self.flows {
+            let op =
+                f.current.map_or([u64::MAX; 4], |o| [o.left, u64::from(o.read), ahead(o.born), u64::from(o.begun)]);
+            s.extend(op);
+            s.push(u64::from(f.was_read) << 32 | f.closed.map_or(0, |c| u64::from(c.0)));
+            s.push(f.again.len() as u64);
+            s.extend(f.again.iter().map(|a| ahead(*a)));
+            s.push(f.coming.len() as u64);
+            s.extend(&f.coming);
+        }
+        for d in &self.devices {
+            let delayed = d.delayed.map_or([u64::MAX; 4], |x| [x.flow as u64, x.bytes, ahead(x.ready), ahead(x.at)]);
+            s.extend(delayed);
+            // A split that came free decides for as long as arbitration and a pause take.
+            let freed = (d.freed + self.arbitration.max(d.manner.turnaround)).saturating_sub(now);
+            s.extend([d.turn as u64, ahead(d.next), u64::from(d.splits), freed]);
+            s.extend(d.gates.iter().map(|g| g.at.saturating_sub((now.max(1) - 1) * PARTS as u64)));
+        }
+        for a in &self.answers {
+            s.extend([a.device as u64, a.flow as u64, a.left, ahead(a.ready)]);
+        }
+        s
+    }
+
+    /// The operation that a flow works on, or the clock from which there is one.
+    fn current(&mut self, flow: usize) -> Result<Op, u64> {
+        let now = self.clock;
+        let f = &mut self.flows[flow];
+        if let Some(op) = f.current {
+            return Ok(op);
+        }
+        let born = match &mut f.closed {
+            None => now,
+            Some((first @ 1.., _)) => {
+                *first -= 1;
+                0
+            }
+            Some(_) => match f.again.front().copied() {
+                Some(at) if at <= now => {
+                    f.again.pop_front();
+                    at
+                }
+                at => return Err(at.unwrap_or(NEVER)),
+            },
+        };
+        f.was_read = if f.reads && f.writes { !f.was_read } else { f.reads };
+        let op = Op { read: f.was_read, left: f.size, born, begun: f.closed.is_none() };
+        f.current = Some(op);
+        Ok(op)
+    }
+
+    fn want(&mut self, master: usize) -> Option<Want> {
+        let arbitration = self.arbitration;
+        if master == 0 {
+            let a = self.answers.front()?;
+            return Some(Want { start: a.ready + arbitration, asks: a.ready, kind: Kind::Completion, flow: a.flow });
+        }
+        let mut best: Option<Want> = None;
+        for i in 0..self.devices[master - 1].flows.len() {
+            let d = &self.devices[master - 1];
+            let flow = d.flows[(d.turn + i) % d.flows.len()];
+            let op = self.current(flow);
+            let d = &self.devices[master - 1];
+            let mut w = Want { start: d.next, asks: NEVER, kind: Kind::Write, flow };
+            // What it asks for at a moment of its own has to be granted first; all else was asked for in time.
+            let later = |w: &mut Want, from: u64| {
+                if from + arbitration > w.start {
+                    (w.start, w.asks) = (from + arbitration, from);
+                }
+            };
+            let op = match op {
+                Ok(op) => op,
+                Err(NEVER) => continue,
+                Err(at) => {
+                    later(&mut w, at);
+                    w.asks = w.asks.min(w.start.saturating_sub(arbitration));
+                    if best.is_none_or(|b| w.start < b.start) {
+                        best = Some(w);
+                    }
+                    continue;
+                }
+            };
+            let mut hidden = d.next;
+            if !op.begun {
+                later(&mut w, op.born);
+            }
+            if op.read && d.manner.speed.is_x() {
+                w.kind = Kind::Request;
+                if d.splits >= d.manner.splits {
+                    continue;
+                }
+                if d.freed > 0 {
+                    later(&mut w, d.freed);
+                    if d.freed + d.manner.turnaround > w.start {
+                        (w.start, w.asks) = (d.freed + d.manner.turnaround, NEVER);
+                        hidden = w.start;
+                    }
+                }
+            } else if op.read {
+                w.kind = if d.manner.waited { Kind::Data } else { Kind::Retry };
+                match d.delayed {
+                    Some(delayed) if delayed.flow != flow => continue,
+                    Some(delayed) => {
+                        if delayed.at > w.start {
+                            (w.start, w.asks) = (delayed.at, delayed.at.saturating_sub(arbitration));
+                        }
+                        let start = w.start.max(self.booked).max(self.clock);
+                        w.kind = if delayed.ready <= start { Kind::Data } else { Kind::Retry };
+                    }
+                    None => {}
+                }
+            }
+            for gate in d.gates.iter().filter(|g| g.holds(op.read)) {
+                let from = gate.clock();
+                if from > w.start && (!op.read || d.delayed.is_none()) {
+                    (w.start, w.asks) = (from, from.saturating_sub(arbitration));
+                }
+            }
+            if w.asks == NEVER {
+                // It asks while it pauses, and is granted in time.
+                w.asks = if w.start == hidden { w.start } else { w.start.saturating_sub(arbitration) };
+            }
+            if best.is_none_or(|b| w.start < b.start) {
+                best = Some(w);
+            }
+        }
+        best
+    }
+
+    /// One transaction, from the choice of its master to its end. Says whether there was one.
+    fn step(&mut self) -> bool {
+        let n = 1 + self.devices.len();
+        let (master, want) = loop {
+            let mut next: Option<(usize, Want)> = None;
+            for i in 1..=n {
+                let master = (self.turn + i) % n;
+                let Some(mut want) = self.want(master) else { continue };
+                want.start = want.start.max(self.booked).max(self.clock);
+                if next.is_none_or(|(_, other)| want.start < other.start) {
+                    next = Some((master, want));
+                }
+            }
+            let Some((master, want)) = next else { return false };
+            if want.start <= self.clock {
+                break (master, want);
+            }
+            // Others may want it by then.
+            self.clock = want.start;
+        };
+        self.transactions += 1;
+        self.turn = master;
+        let (clock, kind, flow) = (self.clock, want.kind, want.flow);
+        let (mut bytes, mut p, timer, mut sent_away) = self.begin(master, kind, flow);
+        let mut end = clock + p.total() - p.turnaround;
+        if p.data > 0 && clock + timer < end {
+            // Whoever asks when its time is over, or later, cuts it at the next boundary.
+            self.clock = clock + timer;
+            while self.clock < end {
+                let others: Vec<usize> = (0..n).filter(|m| *m != master).collect();
+                let asks = others.into_iter().filter_map(|m| self.want(m)).map(|w| w.asks).min().unwrap_or(NEVER);
+                if asks > self.clock {
+                    self.clock = end.min(asks);
+                    continue;
+                }
+                let device = if kind == Kind::Completion { self.answers[0].device } else { master - 1 };
+                let speed = self.devices[device].manner.speed;
+                let cut = speed.cut(p, bytes, self.clock - clock);
+                if cut < bytes {
+                    bytes = cut;
+                    (p.data, p.end, sent_away) = (speed.data(bytes), 0, false);
+                    end = clock + p.total() - p.turnaround;
+                }
+                break;
+            }
+        }
+        self.clock = end;
+        self.booked = end + p.turnaround;
+        self.end(master, kind, flow, (clock, end), bytes, p, sent_away);
+        true
+    }
+
+    /// Bytes and phases of a transaction that begins, its latency timer, and whether the bridge ends it.
+    fn begin(&mut self, master: usize, kind: Kind, flow: usize) -> (u64, Phases, u64, bool) {
+        if kind == Kind::Completion {
+            let a = self.answers[0];
+            let m = &self.devices[a.device].manner;
+            let bytes = a.left.min(m.completion);
+            return (bytes, m.data(bytes), m.timers[1], false);
+        }
+        let f = &mut self.flows[flow];
+        let size = f.size;
+        let op = f.current.get_or_insert(Op { read: false, left: 0, born: 0, begun: true });
+        if op.read && op.left == size && self.devices[master - 1].delayed.is_none() {
+            f.coming.push_back(size);
+        }
+        op.begun = true;
+        let left = op.left;
+        let now = self.clock;
+        let d = &mut self.devices[master - 1];
+        d.turn = (d.flows.iter().position(|x| *x == flow).unwrap_or(0) + 1) % d.flows.len();
+        let m = &d.manner;
+        let (most, ends) = if kind == Kind::Write { m.write } else { m.read };
+        let bytes = d.delayed.filter(|_| kind != Kind::Write).map_or(left.min(most), |delayed| delayed.bytes);
+        let sent_away = ends && left > bytes;
+        let mut p = match kind {
+            Kind::Write => m.write(bytes),
+            Kind::Data => m.data(bytes),
+            _ => m.request(),
+        };
+        if sent_away && matches!(kind, Kind::Write | Kind::Data) {
+            p.end += m.speed.disconnect();
+        }
+        if kind == Kind::Write || d.delayed.is_none() {
+            for gate in d.gates.iter_mut().filter(|g| g.holds(kind != Kind::Write)) {
+                let least = now.saturating_sub(1) * PARTS as u64;
+                gate.at = gate.at.max(least) + (bytes as f64 * gate.per_byte) as u64;
+            }
+        }
+        (bytes, p, m.timers[0], sent_away)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn end(&mut self, master: usize, kind: Kind, flow: usize, time: (u64, u64), bytes: u64, p: Phases, away: bool) {
+        let (start, end) = time;
+        match kind {
+            Kind::Request => self.flows[flow].cost.asked(p, 1.0),
+            Kind::Retry => self.flows[flow].cost.in_vain(p, 1.0),
+            _ => {
+                self.flows[flow].cost.burst(p, 1.0);
+                self.flows[flow].bytes += bytes;
+            }
+        }
+        if kind == Kind::Completion {
+            let a = &mut self.answers[0];
+            a.left -= bytes;
+            if a.left == 0 {
+                let d = &mut self.devices[a.device];
+                if d.splits == d.manner.splits {
+                    d.freed = end;
+                }
+                d.splits -= 1;
+                self.answers.pop_front();
+            }
+            return self.came(flow, bytes);
+        }
+        let d = &mut self.devices[master - 1];
+        let m = d.manner;
+        d.next = end + if away { m.again() } else { m.turnaround };
+        self.flows[flow].cost.device += (d.next - start) as f64;
+        match kind {
+            Kind::Write => {
+                if self.took(flow, bytes) {
+                    self.done(flow);
+                }
+            }
+            Kind::Request => {
+                d.splits += 1;
+                let ready = end + m.delay;
+                self.answers.push_back(Answer { device: master - 1, flow, left: bytes, ready });
+                self.took(flow, bytes);
+            }
+            Kind::Retry => {
+                d.next = end + 1;
+                let at = end + m.speed.pause_after_retry() + self.arbitration;
+                let ready = d.delayed.map_or(end + m.delay, |delayed| delayed.ready);
+                d.delayed = Some(Delayed { flow, bytes, ready, at });
+            }
+            Kind::Data => {
+                let rest = d.delayed.map_or(0, |delayed| delayed.bytes - bytes);
+                d.delayed = (rest > 0).then_some(Delayed { flow, bytes: rest, ready: end, at: d.next });
+                self.took(flow, bytes);
+                self.came(flow, bytes);
+            }
+            Kind::Completion => {}
+        }
+    }
+
+    /// So many bytes of a flow's operation are sent or asked for: whether these were the last.
+    fn took(&mut self, flow: usize, bytes: u64) -> bool {
+        let Some(op) = &mut self.flows[flow].current else { return false };
+        op.left -= bytes;
+        let last = op.left == 0;
+        if last {
+            self.flows[flow].current = None;
+        }
+        last
+    }
+
+    /// Data of a flow's first read under way have come.
+    fn came(&mut self, flow: usize, bytes: u64) {
+        let Some(left) = self.flows[flow].coming.front_mut() else { return };
+        *left -= bytes;
+        if *left == 0 {
+            self.flows[flow].coming.pop_front();
+            self.done(flow);
+        }
+    }
+
+    /// An operation is over: of a closed load another begins after its pause.
+    fn done(&mut self, flow: usize) {
+        let now = self.clock;
+        let f = &mut self.flows[flow];
+        if let Some((_, think)) = f.closed {
+            let at = now + think;
+            let behind = f.again.iter().rev().take_while(|a| **a > at).count();
+            f.again.insert(f.again.len() - behind, at);
+        }
+    }
+}
