@@ -1,10 +1,12 @@
 //! Clusters in a run: channel adapters over InfiniBand and Ethernet, against hand-worked moments, the estimate, and the laws that every run keeps.
 
+mod agree;
 mod by_hand;
 #[path = "../common/mod.rs"]
 mod common;
 mod costs;
 mod fabrics;
+mod laws;
 mod random_clusters;
 mod roce;
 mod slots;
