@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test check studies bench rust
+.PHONY: run test fresh check studies bench rust
 
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
 	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick
@@ -17,6 +17,9 @@ test: rust ## formatting, lints as errors, and every test
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 	$(CARGO) test --workspace
+
+fresh: rust ## laws on 200 random inputs that no run has seen; the seed of what fails is printed
+	LANESCOPE_CASES=0 LANESCOPE_FRESH=200 $(CARGO) test --workspace --no-fail-fast
 
 check: rust ## what an editor would say, fast
 	$(CARGO) check --workspace --all-targets

@@ -650,6 +650,16 @@ fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3], moved: &[(u32, f64)]
         ledger.turnarounds += of(a.usual.turnarounds);
         transactions += per_second * a.usual.transactions;
     }
+    // DMA of channel adapters was worked out packet by packet: of a bus that is all theirs, what is not payload is what they leave.
+    let more: f64 = ledger.entries().iter().map(|e| e.1).sum::<f64>() - ledger.payload;
+    let least = (ledger.raw - ledger.payload).max(0.0);
+    if more > least && !fed.is_empty() {
+        let part = least / more;
+        let l = &mut ledger;
+        for entry in [&mut l.address, &mut l.waits, &mut l.requests, &mut l.retries, &mut l.turnarounds] {
+            *entry *= part;
+        }
+    }
     let used = ledger.payload + ledger.address + ledger.waits + ledger.requests + ledger.retries + ledger.turnarounds;
     debug_assert!(used <= ledger.raw * (1.0 + 1e-6), "links.{} carries {used} of {}", bus.name, ledger.raw);
     ledger.idle = (ledger.raw - used).max(0.0);

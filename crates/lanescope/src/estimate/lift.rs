@@ -1,5 +1,6 @@
 //! The inverse questions: what would lifting the binding element give, and what would carry a wanted rate.
 
+use super::cluster::{Demand, demands, ran};
 use super::resources::{Ceiling, Key};
 use super::{binding, ceiling_words, credit_name, memory_words, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
@@ -15,17 +16,17 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The shares of a group of flows, bits per second, and what binds it.
-fn share(plan: &Plan, group: &str) -> (Vec<f64>, Binding) {
-    let o = outcome(plan, Corner::Typical);
+fn share(plan: &Plan, group: &str, jobs: &[Demand]) -> (Vec<f64>, Binding) {
+    let o = outcome(plan, Corner::Typical, jobs);
     let members = plan.members(group);
     let main = super::typically_bound(&o.shares, &members);
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, &o, main))
 }
 
 /// The next better thing in place of the one that binds.
-pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
+pub(super) fn lifting(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Option<Lifting> {
     let (better, change, fits) = improve(plan, key)?;
-    let (each, then) = share(&better, group);
+    let (each, then) = share(&better, group, jobs);
     Some(Lifting { change, fits, share: each.iter().sum(), each, then })
 }
 
@@ -33,7 +34,7 @@ pub(super) fn lifting(plan: &Plan, group: &str, key: Key) -> Option<Lifting> {
 fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
-        Key::Storage(_) => None,
+        Key::Storage(_) | Key::Carries(_) => None,
         Key::Wire(hop) => {
             let link = plan.link(hop.link);
             let (speed, fits) = faster(plan, &link.group, link.speed.typical)?;
@@ -285,7 +286,8 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     }
     let plan = &plan;
     let wanted = wanted.bits();
-    let (now, bound_by) = share(plan, group);
+    let jobs = demands(&ran(plan), Corner::Typical);
+    let (now, bound_by) = share(plan, group, &jobs);
     let now: f64 = now.iter().sum();
     let enough = |s: f64| s >= wanted * (1.0 - 1e-9);
     let mut result = Need { flow: group.to_owned(), wanted, now, bound_by, alone: Vec::new(), together: Vec::new() };
@@ -295,7 +297,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     for (change, now, fits, plans) in candidates(plan, first) {
         let mut best: Option<Step> = None;
         for (value, candidate) in plans {
-            let s = share(&candidate, group).0.iter().sum();
+            let s = share(&candidate, group, &jobs).0.iter().sum();
             let step = Step {
                 change: format!("{change}={value}"),
                 now: now.clone(),
@@ -317,12 +319,12 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     if !result.alone.iter().any(|s| s.enough) {
         let mut at = plan.clone();
         for _ in 0..16 {
-            let o = outcome(&at, Corner::Typical);
+            let o = outcome(&at, Corner::Typical, &jobs);
             let main = super::typically_bound(&o.shares, &members);
             let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
                 break;
             };
-            let s = share(&better, group).0.iter().sum();
+            let s = share(&better, group, &jobs).0.iter().sum();
             result.together.push(Step { change, now: String::new(), share: s, enough: enough(s), fits });
             at = better;
             if enough(s) {

@@ -56,13 +56,30 @@ struct Outcome {
     divided: Vec<Share>,
     /// What each flow of I/Os comes to.
     charged: Vec<storage::Charged>,
+    /// What all ask of shared buses that is not of the buses' own flows.
+    on_buses: Vec<(u32, f64)>,
 }
 
-fn outcome(plan: &Plan, corner: Corner) -> Outcome {
+impl Outcome {
+    /// How far each program comes in the time that it would take alone, and what holds it back.
+    fn progress(&self, plan: &Plan) -> Vec<(f64, Option<Binding>)> {
+        let first = plan.flows.len() + plan.storage.flows.len();
+        let one = |i: usize| {
+            let held = self.divided[i].rate < 1.0 - 1e-9;
+            (self.divided[i].rate, held.then(|| binding(plan, self, i)))
+        };
+        (first..self.divided.len()).map(one).collect()
+    }
+}
+
+/// `jobs` is what programs ask for.
+fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
     let wires = wires(plan, corner);
     let mut resources = resources(plan, corner, &wires);
     let charged = storage::charge(plan, corner, &mut resources);
-    let caps: Vec<f64> = (plan.flows.iter())
+    let first = plan.flows.len() + plan.storage.flows.len();
+    cluster::charge(plan, corner, first, jobs, &mut resources);
+    let mut caps: Vec<f64> = (plan.flows.iter())
         .map(|f| match f.program {
             Program::Open { rate, .. } => rate.bytes(),
             // Charged to the I/Os behind it.
@@ -74,18 +91,38 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
             Some(0) => 0.0,
             _ => storage::wish(f),
         }))
+        .chain(jobs.iter().map(|_| 1.0))
         .collect();
     let queues = queues(plan, corner, &wires, &resources);
     let filled = |caps: &[f64]| {
         fill(&resources, &queues, caps, |flow, hops| match plan.flows.get(flow) {
             Some(f) => path(f, hops),
+            None if flow >= first => vec![3 << 40 | flow as u64],
             None => storage::way(plan, flow, hops),
         })
     };
     let Filled { mut shares, mut settled } = filled(&caps);
-    if let Some(beside) = storage::beside(plan, corner, &resources, &charged, caps, &shares, filled) {
+    if let Some(beside) = storage::beside(plan, corner, &resources, &charged, &mut caps, &shares, filled) {
         (shares, settled) = (beside.shares, beside.settled);
     }
+    let ios = storage::on_buses(plan, &charged, &shares);
+    let held = cluster::beside(plan, corner, jobs, &shares[first..], &ios);
+    if held.iter().flatten().any(|(left, _)| *left < 1.0 - 1e-9) {
+        for (cap, (left, _)) in caps[first..].iter_mut().zip(&held).filter_map(|(cap, h)| Some((cap, (*h)?))) {
+            *cap = cap.min(left);
+        }
+        Filled { shares, settled } = filled(&caps);
+        for (job, (left, bus)) in held.iter().enumerate().filter_map(|(i, h)| Some((i, (*h)?))) {
+            // Nothing of the filling binds it, but the flows of its bus.
+            if shares[first + job].by.is_none() && left < 1.0 - 1e-9 {
+                let key = Key::Carries(cluster::Named::Bus(bus));
+                resources.push(Resource { key, capacity: left, uses: Vec::new() });
+                shares[first + job].by = Some(resources.len() - 1);
+            }
+        }
+    }
+    let mut on_buses = storage::on_buses(plan, &charged, &shares);
+    on_buses.extend(cluster::on_buses(jobs, &shares[first..]).into_iter().map(|m| m.1));
     let divided = shares.clone();
     for (i, (flow, d)) in plan.storage.flows.iter().zip(&charged).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
@@ -94,7 +131,12 @@ fn outcome(plan: &Plan, corner: Corner) -> Outcome {
         shares[reads.0 as usize].rate += rate * d.read;
         shares[writes.0 as usize].rate += rate * d.write;
     }
-    Outcome { wires, resources, queues, shares, settled, divided, charged }
+    for (job, demand) in jobs.iter().enumerate() {
+        for (flow, rate) in demand.on_pcie() {
+            shares[flow].rate += rate * divided[first + job].rate;
+        }
+    }
+    Outcome { wires, resources, queues, shares, settled, divided, charged, on_buses }
 }
 
 /// How much of something with a capacity the shares take.
@@ -111,10 +153,10 @@ pub struct Load {
 /// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines, memories, credits, clocks of buses. None
 /// is above its capacity, but for a float's noise.
 pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
-    let o = outcome(plan, corner);
+    let o = outcome(plan, corner, &cluster::demands(&cluster::ran(plan), corner));
     let mut all = loads_of(&o.resources, &o.divided);
     all.extend(network::loads(plan));
-    all.extend(bus::loads(plan, corner, &storage::on_buses(plan, &o.charged, &o.shares)));
+    all.extend(bus::loads(plan, corner, &o.on_buses));
     all
 }
 
@@ -125,13 +167,16 @@ fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> 
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
-    let [slower, typical, faster] = [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c));
+    let ran = cluster::ran(plan);
+    let [slower, typical, faster] =
+        [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c, &cluster::demands(&ran, c)));
+    let jobs = cluster::demands(&ran, Corner::Typical);
     let groups = plan.groups();
     let flows: Vec<FlowReport> = groups
         .iter()
         .enumerate()
         // Each lift answers the whole plan once more, and nobody reads a thousand of them.
-        .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], i < 64))
+        .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], (i < 64).then_some(&jobs[..])))
         .collect();
     let total = total(plan, [&slower, &typical, &faster]);
     let switches: Vec<SwitchReport> = plan
@@ -147,9 +192,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let mut ethernet = network::answer(plan);
     transact::on_links(plan, &typical, &mut ethernet.links);
-    let moved = [&slower, &typical, &faster].map(|o| storage::on_buses(plan, &o.charged, &o.shares));
-    let bus = bus::answer(plan, moved.each_ref().map(|m| &m[..]));
-    let cluster = cluster::answer(plan);
+    let bus = bus::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
+    let cluster = cluster::answer(plan, &ran, [&slower, &typical, &faster].map(|o| o.progress(plan)));
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
@@ -204,7 +248,12 @@ fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {
     Ranged { typical: at(Corner::Typical), slower: at(Corner::Slower), faster: at(Corner::Faster) }
 }
 
-fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 3], lifted: bool) -> FlowReport {
+fn flow_report(
+    plan: &Plan,
+    members: &[usize],
+    [slower, typical, faster]: [&Outcome; 3],
+    lifted: Option<&[cluster::Demand]>,
+) -> FlowReport {
     let flow = &plan.flows[members[0]];
     let name = flow.group.as_str();
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
@@ -225,8 +274,10 @@ fn flow_report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outc
     let main = typically_bound(&typical.shares, members);
     let bound_by = binding(plan, typical, main);
     let bound_also = others(members.iter().map(|&i| element(plan, typical, i)), &bound_by.element);
-    let lifting =
-        typical.shares[main].by.filter(|_| lifted).and_then(|r| lift::lifting(plan, name, typical.resources[r].key));
+    let lifting = typical.shares[main]
+        .by
+        .zip(lifted)
+        .and_then(|(r, jobs)| lift::lifting(plan, name, typical.resources[r].key, jobs));
     let measured = flow.measured.map(|m| held_against(m, &each, members, bound_all, |i| alone(faster, i)));
     FlowReport {
         name: name.to_owned(),
@@ -467,6 +518,7 @@ fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
         Some(Key::PortReads(hop) | Key::Loads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
         Some(Key::Outstanding(i) | Key::InTurn(i)) => format!("flows.{}", plan.flows[i].name),
         Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
+        Some(Key::Carries(named)) => cluster::words(plan, named).0,
         None => match plan.flows.get(flow) {
             Some(f) => format!("flows.{}", f.name),
             None => format!("flows.{}", plan.storage.flows[flow - plan.flows.len()].group),
@@ -487,6 +539,7 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let (what, evidence) = match resource.map(|r| r.key) {
         None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
         Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
+        Some(Key::Carries(named)) => return cluster::shared(plan, named),
         Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
         Some(Key::Tags(id)) => ("read requests in flight".into(), tags_text(plan, id, flow)),
         Some(Key::Engine(_, ceiling)) => {

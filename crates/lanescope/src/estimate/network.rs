@@ -1,8 +1,8 @@
 //! The closed form of an Ethernet: every wire is a resource, every stream asks parts of them.
 //!
 //! What is not in it: pauses, drops, queues that stand in one another's way, and the rates that congestion control finds. So a share may be above what a
-//! simulation gives; a bound never is below it. A stream with several destinations keeps their proportions: what cannot get to one holds back the
-//! others, as in a FIFO at the source.
+//! simulation gives; a bound never is below it. A stream with several destinations keeps their proportions where they stand in one FIFO at the source: what cannot
+//! get to one holds back the others. Where nothing stops sources, or each destination may be stopped by itself, every destination is a stream by itself.
 
 mod latency;
 mod ways;
@@ -41,17 +41,51 @@ struct Outcome<'a> {
 }
 
 fn outcome(network: &Network) -> Outcome<'_> {
-    let asked = asked(network);
-    let mut resources = resources(network, &asked);
-    turns(network, &asked, &mut resources);
-    let caps: Vec<f64> = network.streams.iter().map(|s| s.offered.map_or(f64::INFINITY, |r| r.bytes())).collect();
-    // No ports: a queue is one FIFO for all that goes out there, and `turns` says who has how much in it.
-    let shares = shares(&resources, &caps, |_, _| Vec::new());
+    let mut asked = asked(network);
+    let (mut resources, mut shares) = filled(network, &asked);
+    if let Some(lanes) = ways::lanes(network, &asked) {
+        let (streams, lanes): (Vec<usize>, Vec<Asked>) = lanes.into_iter().unzip();
+        let (apart, rates) = filled(network, &lanes);
+        // Streams with the proportions that came out, and what binds the lane that gets least of what it wants.
+        let mut parts = vec![BTreeMap::new(); asked.len()];
+        let mut held: Vec<(f64, Option<u32>)> = vec![(f64::INFINITY, None); asked.len()];
+        shares.iter_mut().for_each(|s| s.rate = 0.0);
+        for ((&stream, lane), got) in streams.iter().zip(&lanes).zip(&rates) {
+            shares[stream].rate += got.rate;
+            for (wire, _) in &lane.wires {
+                *parts[stream].entry(*wire).or_insert(0.0) += got.rate;
+            }
+            let least = (got.by.map_or(f64::INFINITY, |_| got.rate), got.by.map(|r| apart[r].key));
+            if least.0 < held[stream].0 {
+                held[stream] = least;
+            }
+        }
+        for ((a, share), parts) in
+            asked.iter_mut().zip(&shares).zip(parts).filter(|((a, s), _)| !a.single && s.rate > 0.0)
+        {
+            a.wires.iter_mut().for_each(|(wire, part)| *part = parts.get(wire).map_or(0.0, |rate| rate / share.rate));
+        }
+        resources = self::resources(network, &asked, &apart);
+        for ((share, (_, wire)), a) in shares.iter_mut().zip(held).zip(&asked) {
+            let wire = wire.or(a.wants.is_infinite().then_some(a.own));
+            share.by = wire.and_then(|w| resources.iter().position(|r| r.key == w));
+        }
+    }
     let mut of_stream = vec![Vec::new(); asked.len()];
     for (r, resource) in resources.iter().enumerate() {
         resource.uses.iter().for_each(|u| of_stream[u.flow].push(r));
     }
     Outcome { network, asked, resources, of_stream, shares }
+}
+
+/// The wires that can bind, and what each stream gets of them.
+fn filled(network: &Network, asked: &[Asked]) -> (Vec<Resource<u32>>, Vec<Share>) {
+    let mut resources = resources(network, asked, &[]);
+    turns(network, asked, &mut resources);
+    let caps: Vec<f64> = asked.iter().map(|a| a.wants).collect();
+    // No ports: a queue is one FIFO for all that goes out there, and `turns` says who has how much in it.
+    let shares = shares(&resources, &caps, |_, _| Vec::new());
+    (resources, shares)
 }
 
 /// What the shares take of the wires that can bind.
@@ -79,19 +113,19 @@ pub(super) fn answer(plan: &Plan) -> Answer {
     }
 }
 
-/// The wires that can bind: those of sources, and those that would be asked for more than they carry if every source sent at the rate of its line.
-fn resources(network: &Network, asked: &[Asked]) -> Vec<Resource<u32>> {
+/// The wires that can bind: those of sources, and those that would be asked for more than they carry if every source sent at the rate of its line; and `more`.
+fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<Resource<u32>> {
     let mut load = vec![0.0; 2 * network.links.len()];
     for a in asked {
         a.wires.iter().for_each(|(wire, part)| load[*wire as usize] += a.line * a.frames.wire() * part);
     }
+    more.iter().for_each(|r| load[r.key as usize] = f64::INFINITY);
     let mut at = vec![usize::MAX; load.len()];
     let mut resources: Vec<Resource<u32>> = Vec::new();
     for (flow, a) in asked.iter().enumerate() {
-        let source = network.out(network.streams[flow].source, 0);
         for &(wire, part) in &a.wires {
             let w = wire as usize;
-            if wire != source && at[w] == usize::MAX && load[w] <= capacity(network, wire) * (1.0 + NOISE) {
+            if wire != a.own && at[w] == usize::MAX && load[w] <= capacity(network, wire) * (1.0 + NOISE) {
                 continue;
             }
             if at[w] == usize::MAX {
@@ -114,10 +148,7 @@ fn resources(network: &Network, asked: &[Asked]) -> Vec<Resource<u32>> {
 /// rate of their line: there only saturated streams stand in the queues, and modest ones get all that they ask for.
 fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
     let lossless = network.flow_control() != FlowControl::None;
-    let born = |flow: usize| match network.streams[flow].offered {
-        Some(rate) if !lossless => rate.bytes(),
-        _ => asked[flow].line,
-    };
+    let born = |a: &Asked| if lossless { a.line } else { a.wants.min(a.line) };
     let mut at = vec![usize::MAX; 2 * network.links.len()];
     resources.iter().enumerate().for_each(|(r, resource)| at[resource.key as usize] = r);
     // By resource: the part that gets through.
@@ -125,15 +156,14 @@ fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
     let mut comes: Vec<Vec<f64>> = resources.iter().map(|r| Vec::with_capacity(r.uses.len())).collect();
     for _round in 0..ROUNDS {
         comes.iter_mut().for_each(Vec::clear);
-        for (flow, a) in asked.iter().enumerate() {
-            let single = network.streams[flow].targets.len() == 1;
-            let mut rate = born(flow);
+        for a in asked {
+            let mut rate = born(a);
             for (wire, _) in &a.wires {
                 let r = at[*wire as usize];
                 if r != usize::MAX {
                     comes[r].push(rate);
                     // The wires of several destinations are not one behind the other.
-                    rate *= if single { through[r] } else { 1.0 };
+                    rate *= if a.single { through[r] } else { 1.0 };
                 }
             }
         }

@@ -43,6 +43,8 @@ pub(crate) enum Key {
     Loads(Hop),
     /// Something of storage.
     Storage(super::storage::Part),
+    /// Something that carries the messages of several programs.
+    Carries(super::cluster::Named),
 }
 
 /// Which of an endpoint's own limits.

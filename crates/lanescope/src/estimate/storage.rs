@@ -65,7 +65,7 @@ pub(crate) enum Part {
 }
 
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
-const OWN: usize = usize::MAX;
+pub(super) const OWN: usize = usize::MAX;
 
 /// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.
 #[derive(Clone, Debug, Default)]
@@ -699,7 +699,7 @@ pub(super) fn beside(
     corner: Corner,
     resources: &[Resource<Key>],
     charged: &[Charged],
-    mut caps: Vec<f64>,
+    caps: &mut [f64],
     shares: &[Share],
     filled: impl Fn(&[f64]) -> Filled,
 ) -> Option<Filled> {
@@ -726,7 +726,7 @@ pub(super) fn beside(
     if held.is_empty() {
         return None;
     }
-    let mut again = filled(&caps);
+    let mut again = filled(caps);
     for (flow, by) in held {
         if again.shares[flow].rate >= caps[flow] * (1.0 - 1e-9) {
             again.shares[flow].by = by;

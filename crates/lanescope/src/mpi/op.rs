@@ -2,7 +2,7 @@
 
 use super::collective::Call;
 use crate::units::Time;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The program of all ranks.
@@ -49,6 +49,75 @@ impl Job {
             called(steps, None, n, most, &mut all);
         }
         all
+    }
+}
+
+impl Job {
+    /// Messages that all ranks send, counted before any is sent: no more than there are, and not much further than `most`. With `steady`, what is timed counts
+    /// once, since a run may leave it early.
+    pub fn messages(&self, steady: bool, most: u64) -> u64 {
+        let n = self.bodies.len() as u32;
+        let mut alike: HashMap<*const Body, (u32, u64)> = HashMap::new();
+        for (rank, body) in (0..n).zip(&self.bodies) {
+            alike.entry(Arc::as_ptr(body)).or_insert((rank, 0)).1 += 1;
+        }
+        let mut all: Vec<(u32, u64)> = alike.into_values().collect();
+        all.sort_unstable();
+        let mut sum = 0u64;
+        for (rank, ranks) in all {
+            let mut count = Count { n, steady, most: most / ranks + 1, sum: 0 };
+            match &*self.bodies[rank as usize] {
+                Body::Steps(steps) => count.steps(steps, 1),
+                Body::Graph(tasks) => tasks.iter().for_each(|t| count.op(&t.op, 1)),
+            }
+            sum = sum.saturating_add(count.sum.saturating_mul(ranks));
+            if sum > most {
+                break;
+            }
+        }
+        sum
+    }
+}
+
+/// Messages of one rank, as far as they are counted.
+struct Count {
+    n: u32,
+    steady: bool,
+    most: u64,
+    sum: u64,
+}
+
+impl Count {
+    fn steps(&mut self, steps: &[Step], times: u64) {
+        for step in steps {
+            if self.sum > self.most {
+                return;
+            }
+            match step {
+                Step::Do(op) => self.op(op, times),
+                Step::Timed { times: n, body, .. } if self.steady => self.steps(body, times.saturating_mul(*n.min(&1))),
+                Step::Repeat { times: n, body } | Step::Timed { times: n, body, .. } => {
+                    self.steps(body, times.saturating_mul(*n))
+                }
+                Step::Untimed(body) => self.steps(body, times),
+            }
+        }
+    }
+
+    fn op(&mut self, op: &Op, times: u64) {
+        let sent = match op {
+            Op::Send { .. } | Op::Isend { .. } | Op::Sendrecv { .. } => 1,
+            Op::Collective(what) => {
+                let Ok(call) = Call::new(what, self.n) else { return };
+                // Ranks of a tree send more or less; some of them, so that the least is none too many.
+                let sends = |rank: u32| {
+                    (0..).map_while(|k| call.round(rank, k)).filter(|r| r.send.is_some()).take(self.n as usize).count()
+                };
+                [0, 1, self.n / 2, self.n - 1].into_iter().map(|r| sends(r.min(self.n - 1))).min().unwrap_or(0)
+            }
+            _ => 0,
+        };
+        self.sum = self.sum.saturating_add(times.saturating_mul(sent as u64));
     }
 }
 

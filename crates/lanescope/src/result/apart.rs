@@ -3,7 +3,7 @@
 //! The estimate divides what is full by turns. It knows neither how packets bunch nor how deep a buffer is when they do. Each difference is put down to what the
 //! simulation saw hold the flow up, and the note says where that can be seen.
 
-use super::{Note, Report, Simulation};
+use super::{Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
 use crate::units::human_time;
 
 /// Shares and simulated rates of loads that queue should not be further apart.
@@ -41,6 +41,10 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         if !off.is_finite() || off.abs() <= limit || s.operations < ENOUGH || s.program.is_some() {
             continue;
         }
+        if let Some((mechanism, why)) = of_frames(s, simulation) {
+            all.push(note(&f.name, mechanism, off, why));
+            continue;
+        }
         let (mechanism, why) = mechanism(&s.bound_by.resource, &s.bound_by.evidence);
         // By Little's law a load that waits for what it has sent gets less by as much as its operations take longer.
         let (loaded, unloaded) = (s.latency.mean, f.latency.typical);
@@ -48,23 +52,46 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         let explains = longer > -0.5 * off && longer < -3.0 * off;
         let (mechanism, why) = if explains && (alone || mechanism == "bunching") {
             let [loaded, unloaded] = [loaded, unloaded].map(human_time);
-            let before = if alone { "DLLPs and ordered sets" } else { "packets of others" };
-            let why = format!("its operations wait behind {before}: each takes {loaded}, {unloaded} unloaded");
+            let why = match alone {
+                true => "its operations wait for each other and for what links send of their own",
+                false => "its operations wait behind packets of others",
+            };
+            let why = format!("{why}: each takes {loaded}, {unloaded} unloaded");
             ("latency-under-load", why)
         } else {
             (mechanism, why.to_owned())
         };
-        let way = if off < 0.0 { "below" } else { "above" };
-        all.push(Note {
-            element: format!("flows.{}", f.name),
-            mechanism: mechanism.into(),
-            text: format!(
-                "simulated {:.1} % {way} its share: {}, {}: {why}",
-                off.abs() * 100.0,
-                s.bound_by.element,
-                s.bound_by.evidence
-            ),
-        });
+        let why = format!("{}, {}: {why}", s.bound_by.element, s.bound_by.evidence);
+        all.push(note(&f.name, mechanism, off, why));
     }
     all
+}
+
+fn note(flow: &str, mechanism: &str, off: f64, why: String) -> Note {
+    let way = if off < 0.0 { "below" } else { "above" };
+    let text = format!("simulated {:.1} % {way} its share: {why}", off.abs() * 100.0);
+    Note { element: format!("flows.{flow}"), mechanism: mechanism.into(), text }
+}
+
+/// What frames of Ethernet met that shares know nothing of: memories that were full, sources that were held back.
+fn of_frames(s: &SimulatedFlow, simulation: &Simulation) -> Option<(&'static str, String)> {
+    /// Less explains nothing.
+    const MUCH: f64 = 0.01;
+    let frames = s.frames.as_ref()?;
+    let lost = frames.dropped as f64 / frames.sent.max(1) as f64;
+    if lost > MUCH {
+        let why = "memory that is full drops whatever comes, also what would go on elsewhere";
+        return Some(("drops", format!("{:.1} % of its frames were dropped: {why}", lost * 100.0)));
+    }
+    const CAUSES: [(Idle, &str, &str); 3] = [
+        (Idle::Grants, "grants", "what is granted to sources on slow ways is not there for others"),
+        (Idle::Stopped, "stops", "a source that is told to stop learns late that it may go on"),
+        (Idle::Paused, "pause", "a pause holds up what would go on elsewhere, too"),
+    ];
+    let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
+    let held =
+        simulation.links.iter().flat_map(|l| CAUSES.map(|(cause, word, why)| (part(l, cause), l, cause, word, why)));
+    let (most, link, cause, word, why) = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 > MUCH)?;
+    let name = super::way(&link.name, &link.to);
+    Some((word, format!("{name} was idle for {:.1} % of its time: {}: {why}", most * 100.0, cause.words())))
 }

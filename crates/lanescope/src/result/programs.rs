@@ -89,6 +89,28 @@ pub const PROGRAM_METRICS: &[MetricKind] = &[
 ];
 
 impl ProgramReport {
+    /// Gives the times that the program takes where it comes only so far, 0 to 1, in the time that it would take alone. What is added is waiting.
+    pub(crate) fn stretch(&mut self, progress: f64) {
+        if progress >= 1.0 || progress <= 0.0 {
+            return;
+        }
+        let more = self.time / progress - self.time;
+        self.time += more;
+        self.accounts.iter_mut().for_each(|a| a.waiting += more);
+        for row in &mut self.rows {
+            for time in [&mut row.t_min, &mut row.t_max, &mut row.t_avg] {
+                *time /= progress;
+            }
+            for rate in [&mut row.rate, &mut row.messages_per_second].into_iter().flatten() {
+                *rate *= progress;
+            }
+            if let Some(interval) = &mut row.interval {
+                interval.mean /= progress;
+                interval.half = interval.half.map(|half| half / progress);
+            }
+        }
+    }
+
     /// What a machine has come to.
     pub fn of(flow: &str, job: &Job, machine: &Machine) -> ProgramReport {
         const MOST: usize = 64;

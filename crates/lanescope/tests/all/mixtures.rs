@@ -1,12 +1,14 @@
 //! Random mixtures of technologies: what must hold when one run has several of them.
 
+use crate::common;
 use crate::common::choices::runner;
 use crate::common::grow::{bus, cluster, ethernet, mixture, storage};
 use crate::common::{laws, plan};
 use lanescope::diagnostic::Diagnostics;
-use lanescope::estimate::estimate;
+use lanescope::estimate::{estimate, loads};
 use lanescope::plan::Plan;
 use lanescope::result::{Ending, FlowReport, Report, Simulation};
+use lanescope::scenario::quantity::Corner;
 use lanescope::sim::{Run, Step};
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -39,6 +41,33 @@ fn report_keeps_its_laws(report: &Report) {
     }
 }
 
+/// Everything that has a capacity has room for the shares, at each corner.
+fn fits(plan: &Plan) {
+    for corner in [Corner::Slower, Corner::Typical, Corner::Faster] {
+        for l in loads(plan, corner) {
+            assert!(l.taken <= l.capacity * (1.0 + 1e-9), "{}: {} of {} at {corner:?}", l.what, l.taken, l.capacity);
+        }
+    }
+}
+
+/// Flows in the opposite order get the same.
+fn same_in_any_order(text: &str, report: &Report) {
+    let (mut flows, mut rest): (Vec<&str>, String) = (Vec::new(), String::new());
+    for table in text.split("\n[") {
+        if table.starts_with("flows.") { flows.push(table) } else { rest += &format!("\n[{table}") }
+    }
+    let turned: String = flows.iter().rev().map(|t| format!("\n[{t}")).collect();
+    let other = format!("{}{turned}\n", rest.replacen("\n[[", "[", 1));
+    let (Some(plan), diagnostics) = common::plan(&other, &[]) else { panic!("reordered:\n{other}") };
+    let again = estimate(&plan, &diagnostics);
+    for f in &report.flows {
+        let g = common::flow(&again, &f.name);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.max(b);
+        assert!(near(f.share.typical, g.share.typical), "{}: {:?} or {:?}", f.name, f.share, g.share);
+        assert!(near(f.bound.typical, g.bound.typical), "{}: {:?} or {:?}", f.name, f.bound, g.bound);
+    }
+}
+
 #[test]
 fn the_laws_hold_on_random_mixtures() {
     let (planned, refused, flows) = (Cell::new(0), Cell::new(0), Cell::new(0));
@@ -54,6 +83,8 @@ fn the_laws_hold_on_random_mixtures() {
             let caught = std::panic::catch_unwind(|| {
                 let report = estimate(&plan, &diagnostics);
                 report_keeps_its_laws(&report);
+                fits(&plan);
+                same_in_any_order(&text, &report);
                 let whole = simulate(&plan, u64::MAX);
                 let pieces = simulate(&plan, 997);
                 assert!(

@@ -92,14 +92,16 @@ pub(super) struct Carrier<'a> {
     /// By class: payload per fs of reads, and of writes, on PCIe.
     rates: Vec<[f64; 2]>,
     members: Vec<u32>,
+    /// By adapter: bytes that it has read and written by DMA, and that its host has written to it.
+    pub(super) moved: Vec<[f64; 3]>,
     hops: Vec<Hop>,
     /// When the last of the messages in order has come, by its ends; kept once there are any of several packets.
     came: HashMap<[u32; 2], f64>,
 }
 
 /// A timeline's name.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Named {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::estimate) enum Named {
     /// A wire of InfiniBand, of Ethernet.
     Wire(u32),
     Frame(u32),
@@ -162,6 +164,7 @@ impl<'a> Carrier<'a> {
             bells: HashMap::new(),
             rates: Vec::new(),
             members,
+            moved: vec![[0.0; 3]; cluster.adapters.len()],
             hops: Vec::new(),
             came: HashMap::new(),
         };
@@ -175,7 +178,7 @@ impl<'a> Carrier<'a> {
         if !self.members.iter().any(on_pcie) {
             return vec![[f64::INFINITY; 2]; self.members.len()];
         }
-        let outcome = outcome(self.plan, self.corner);
+        let outcome = outcome(self.plan, self.corner, &[]);
         let of = |a: &u32| match self.adapter(*a).host.as_ref().map(|h| h.dma) {
             Some(Dma::Pcie { read, write }) => {
                 [read, write].map(|f| alone(&outcome, f.0 as usize) / 8.0 / SECOND).map(|rate: f64| rate.max(1e-30))
@@ -292,7 +295,20 @@ impl<'a> Carrier<'a> {
         let inline = k.inline.as_ref().is_some_and(|q| post.bytes <= q.at(corner).0);
         if source.hosted {
             let descriptor = k.descriptor_bytes.at(corner).0;
-            at += self.bell(from, if inline { descriptor + post.bytes } else { k.doorbell_bytes.at(corner).0 });
+            let rung = if inline { descriptor + post.bytes } else { k.doorbell_bytes.at(corner).0 };
+            let bell = self.bell(from, rung);
+            // On a shared bus it stands in the way of all else.
+            at = match source.read.shared {
+                bus if bus != source.read.own => {
+                    self.used[bus] += bell;
+                    self.book(bus, at, bell, true)
+                }
+                _ => at + bell,
+            };
+            let moved = &mut self.moved[from as usize];
+            moved[0] += if inline { 0.0 } else { (descriptor + post.bytes) as f64 };
+            moved[1] += k.completion_bytes.at(corner).0 as f64;
+            moved[2] += rung as f64;
         }
         let work = k.work_time.at(corner).fs() as f64;
         at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
@@ -359,6 +375,7 @@ impl<'a> Carrier<'a> {
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
         if target.hosted {
+            self.moved[to as usize][1] += (post.bytes + other.completion_bytes.at(corner).0) as f64;
             let (first, last) = (self.leg(to, false, train.full), self.leg(to, false, train.last));
             when = self.stage(target.write, when, &train, first, last);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
@@ -429,7 +446,7 @@ impl<'a> Carrier<'a> {
         let a = self.adapter(adapter);
         let Some(Dma::Pcie { read: reads, write }) = a.host.as_ref().map(|h| h.dma) else { return None };
         let flow = if read { reads } else { write }.0 as usize;
-        let mut outcome = outcome(self.plan, self.corner);
+        let mut outcome = outcome(self.plan, self.corner, &[]);
         let weight = |r: &Resource<Key>| {
             let mine = r.uses.iter().filter(|u| u.flow == flow);
             r.capacity / mine.map(|u| u.weight + u.first_least).sum::<f64>()

@@ -2,6 +2,7 @@
 //!
 //! The share is what the program moves over the time that it takes so. The bound is what the ports of all ranks could send at most.
 
+mod beside;
 mod carrier;
 
 use crate::mpi::{Account, Machine, Placement};
@@ -9,16 +10,20 @@ use crate::plan::Plan;
 use crate::plan::cluster::JobFlow;
 use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::result::{
-    Binding, Excess, FlowReport, Ledger, LinkReport, Medium, ProgramReport, Ranged, Verdict, computing, time_share, way,
+    Binding, Excess, FlowReport, Ledger, LinkReport, Medium, ProgramReport, Ranged, Verdict, computing, time_share,
 };
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
-use carrier::{Carrier, Named};
+pub(super) use beside::{Demand, beside, binding as shared, charge, demands, on_buses, words};
+use carrier::Carrier;
+pub(super) use carrier::Named;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Steps of a machine that an estimate takes at most: some ten seconds of work.
 const MOST_STEPS: u64 = 60_000_000;
+/// Messages of a program that has an estimate at most, counted before it runs: some seconds of work.
+const MOST_MESSAGES: u64 = 4_000_000;
 /// One with more at the typical values is not asked for at the corners.
 const FEW_STEPS: u64 = 4_000_000;
 
@@ -41,6 +46,22 @@ struct Carried {
     payload: f64,
 }
 
+/// A program at the corners of its values; those of a long one were not asked for.
+pub(super) struct Ran {
+    typical: Outcome,
+    corners: Option<[Outcome; 2]>,
+}
+
+impl Ran {
+    fn at(&self, corner: Corner) -> &Outcome {
+        match (corner, &self.corners) {
+            (Corner::Slower, Some([slower, _])) => slower,
+            (Corner::Faster, Some([_, faster])) => faster,
+            _ => &self.typical,
+        }
+    }
+}
+
 /// What a program did, in closed form.
 struct Outcome {
     machine: Machine,
@@ -56,28 +77,40 @@ struct Outcome {
     /// By wire of InfiniBand, then of Ethernet.
     wires: Vec<Carried>,
     most: f64,
+    /// What it asks of all that others may use too.
+    demand: Demand,
     /// Why there is no answer.
     trouble: Option<String>,
 }
 
-/// Answers the clusters' side of a plan.
-pub(super) fn answer(plan: &Plan) -> Answer {
-    let cluster = &plan.cluster;
-    let mut wires = vec![Carried::default(); 2 * (cluster.links.len() + plan.network.links.len())];
-    let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new(), frames: Vec::new() };
-    for job in &cluster.jobs {
+/// Runs the programs of a plan, each as if it were alone.
+pub(super) fn ran(plan: &Plan) -> Vec<Ran> {
+    let one = |job: &JobFlow| {
         let typical = run(plan, job, Corner::Typical);
         let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
         let corners = few.then(|| [Corner::Slower, Corner::Faster].map(|c| run(plan, job, c)));
-        if let Some(trouble) = &typical.trouble {
+        Ran { typical, corners }
+    };
+    plan.cluster.jobs.iter().map(one).collect()
+}
+
+/// Answers the clusters' side of a plan: programs that ran alone, and how far beside the others each comes in the time that it would take alone, with what holds it back;
+/// at the slower, the typical and the faster corner.
+pub(super) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Binding>)>; 3]) -> Answer {
+    let cluster = &plan.cluster;
+    let mut wires = vec![Carried::default(); 2 * (cluster.links.len() + plan.network.links.len())];
+    let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new(), frames: Vec::new() };
+    for (i, (job, ran)) in cluster.jobs.iter().zip(ran).enumerate() {
+        if let Some(trouble) = &ran.typical.trouble {
             answer.warnings.push(format!("flows.{}: {trouble}", job.name));
         }
-        for (sum, one) in wires.iter_mut().zip(&typical.wires) {
-            sum.used += one.used;
-            sum.packets += one.packets;
-            sum.payload += one.payload;
+        let [slower, typical, faster] = progress.each_ref().map(|p| p[i].0);
+        for (sum, one) in wires.iter_mut().zip(&ran.typical.wires) {
+            sum.used += typical * one.used;
+            sum.packets += typical * one.packets;
+            sum.payload += typical * one.payload;
         }
-        answer.flows.push(flow(plan, job, &typical, corners.as_ref()));
+        answer.flows.push(flow(plan, job, ran, [slower, typical, faster], progress[1][i].1.clone()));
     }
     answer.frames = wires.split_off(2 * cluster.links.len());
     answer.links = (wires.into_iter().zip(0u32..))
@@ -133,12 +166,16 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let cluster = &plan.cluster;
     let node_of = job.ranks.iter().map(|e| cluster.endpoints[*e as usize].adapter).collect();
     let steady = job.keys.steady.typical.then_some(plan.stop.until.0);
+    let ahead = job.job.messages(steady.is_some(), MOST_MESSAGES);
     let mut machine = Machine::new(job.job.clone(), job.costs(corner), Placement { node_of }, steady);
     let mut carrier = Carrier::new(plan, corner);
     // When, in which order, the message, and whether it has arrived or only left.
     let mut heap: BinaryHeap<Reverse<(u64, u64, u32, bool)>> = BinaryHeap::new();
     let (mut n, mut posts, mut bytes, mut messages, mut times) = (0u64, Vec::new(), 0.0, 0.0f64, 0.0);
     loop {
+        if ahead > MOST_MESSAGES {
+            break;
+        }
         let (own, next) = (machine.next(), heap.peek().map_or(u64::MAX, |h| h.0.0));
         if own == u64::MAX && next == u64::MAX || machine.steps() > MOST_STEPS {
             break;
@@ -162,7 +199,9 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
             n += 2;
         }
     }
-    let trouble = machine.fault().or_else(|| {
+    let many = (ahead > MOST_MESSAGES)
+        .then(|| format!("it sends more than {MOST_MESSAGES} messages, too many for an estimate: take fewer ranks"));
+    let trouble = many.or_else(|| machine.fault()).or_else(|| {
         let stuck = machine.steps() > MOST_STEPS;
         match (machine.is_done(), stuck) {
             (true, _) => None,
@@ -184,6 +223,15 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
         })
         .collect();
     let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();
+    let mut moved = Vec::new();
+    for (adapter, bytes) in cluster.adapters.iter().zip(&carrier.moved) {
+        let Some(host) = &adapter.host else { continue };
+        let [read, write] = host.dma.ways();
+        let ways = [read, write, host.doorbell].into_iter().zip(bytes).filter(|(_, bytes)| **bytes > 0.0);
+        moved.extend(ways.map(|(way, bytes)| (way, a_second(*bytes))));
+    }
+    let used = carrier.names.iter().zip(&carrier.used).map(|(name, used)| (*name, share(*used))).collect();
+    let demand = Demand { moved, used };
     let time = time / 1e15;
     let latency = if messages > 0.0 { times / messages / 1e15 } else { 0.0 };
     let held = busiest.and_then(|(name, _)| match name {
@@ -191,17 +239,19 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
         Named::Writes(a) => carrier.held_by(a, false),
         _ => None,
     });
-    Outcome { machine, bytes, time, latency, busiest, held, wires, most, trouble }
+    Outcome { machine, bytes, time, latency, busiest, held, wires, most, demand, trouble }
 }
 
-fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome; 2]>) -> FlowReport {
-    let of = |pick: &dyn Fn(&Outcome) -> f64| match corners {
-        Some([slower, faster]) => Ranged { typical: pick(typical), slower: pick(slower), faster: pick(faster) },
-        None => Ranged { typical: pick(typical), slower: pick(typical), faster: pick(typical) },
+fn flow(plan: &Plan, job: &JobFlow, ran: &Ran, progress: [f64; 3], held: Option<Binding>) -> FlowReport {
+    let typical = &ran.typical;
+    let [slower, usual, faster] = progress;
+    let of = |pick: &dyn Fn(&Outcome, f64) -> f64| match &ran.corners {
+        Some([a, b]) => Ranged { typical: pick(typical, usual), slower: pick(a, slower), faster: pick(b, faster) },
+        None => Ranged { typical: pick(typical, usual), slower: pick(typical, usual), faster: pick(typical, usual) },
     };
-    let rate = |o: &Outcome| {
+    let rate = |o: &Outcome, progress: f64| {
         let fine = o.trouble.is_none() && o.time > 0.0;
-        if fine { o.bytes * 8.0 / o.time } else { 0.0 }
+        if fine { progress * o.bytes * 8.0 / o.time } else { 0.0 }
     };
     let share = of(&rate);
     FlowReport {
@@ -210,24 +260,25 @@ fn flow(plan: &Plan, job: &JobFlow, typical: &Outcome, corners: Option<&[Outcome
         what: job.job.title.clone(),
         both_ways: false,
         wanted_each: Vec::new(),
-        bound: of(&|o| o.most * 8.0),
+        bound: of(&|o, _| o.most * 8.0),
         share,
         each: vec![share.typical],
         framing_limit: typical.most * 8.0,
         latency_first: None,
-        latency: of(&|o| o.latency),
+        latency: of(&|o, _| o.latency),
         round_trip: None,
-        bound_by: binding(plan, job, typical),
+        bound_by: held.unwrap_or_else(|| binding(plan, job, typical)),
         bound_also: Vec::new(),
         lifting: None,
         measured: None,
         verdict: Verdict::Stable,
         excess: Excess::Source,
-        programs: std::iter::once(typical)
-            .chain(corners.into_iter().flatten())
+        programs: std::iter::once((typical, usual))
+            .chain(ran.corners.iter().flat_map(|[a, b]| [(a, slower), (b, faster)]))
             .enumerate()
-            .map(|(i, o)| {
+            .map(|(i, (o, progress))| {
                 let mut report = ProgramReport::of(&job.name, &job.job, &o.machine);
+                report.stretch(progress);
                 if i > 0 {
                     report.accounts.clear();
                 }
@@ -245,16 +296,7 @@ fn binding(plan: &Plan, job: &JobFlow, o: &Outcome) -> Binding {
     }
     match o.busiest {
         Some((name, share)) if share > 0.5 => {
-            let adapter = |i: u32| format!("parts.{}", plan.cluster.adapters[i as usize].name);
-            let (element, resource) = match name {
-                Named::Wire(wire) => (plan.cluster.wire_name(wire), "slots"),
-                Named::Frame(wire) => (plan.network.wire_name(wire), "slots"),
-                Named::Bus(bus) => (way(&plan.buses.buses[bus as usize].name, ""), "clocks"),
-                Named::Reads(a) => (adapter(a), "reads of host memory"),
-                Named::Writes(a) => (adapter(a), "writes to host memory"),
-                Named::Work(a) => (adapter(a), "work requests"),
-                Named::Packets(a) => (adapter(a), "packets"),
-            };
+            let (element, resource) = words(plan, name);
             let evidence = format!("{} % of the time in use", digits(100.0 * share));
             if let Some(held) = &o.held {
                 return Binding { evidence, ..held.clone() };

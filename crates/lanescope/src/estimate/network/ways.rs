@@ -4,6 +4,7 @@ use super::latency;
 use crate::plan::Network;
 use crate::plan::network::{NodeId, Pick, Stream};
 use crate::protocol::ethernet::{self, padding};
+use crate::scenario::keys::FlowControl;
 use crate::scenario::quantity::Corner;
 
 /// Pairs of source and destination that are looked at; of more, evenly spaced ones.
@@ -75,8 +76,13 @@ pub(super) struct Asked {
     pub(super) wires: Vec<(u32, f64)>,
     /// The wires that lead to its destinations.
     pub(super) last: Vec<u32>,
-    /// Payload bytes per second that its own link carries.
+    /// Its own link's way out, and payload bytes per second that it carries.
+    pub(super) own: u32,
     pub(super) line: f64,
+    /// Payload bytes per second that it wants; infinite of one that always has something.
+    pub(super) wants: f64,
+    /// Whether it has one destination, so that its wires are one behind the other.
+    pub(super) single: bool,
     /// Payload bytes per second that it cannot exceed, whatever the others do.
     pub(super) bound: f64,
     /// Unloaded femtoseconds of one message to the farthest of its destinations, by corner.
@@ -96,13 +102,48 @@ pub(super) fn asked(network: &Network) -> Vec<Asked> {
     (0..network.streams.len()).map(|i| one(network, i, most, &mut parts)).collect()
 }
 
+/// Destinations of several streams that are looked at one by one, at most; where there are more, each stream keeps its proportions.
+pub(super) const MOST_LANES: usize = 1 << 12;
+
+/// Streams whose destinations do not wait for one another, taken apart: each destination with the stream that it is of. Where nothing stops the source it sends to all in
+/// its proportions, and what is dropped on one way holds up no other; where each destination may be stopped by itself, lanes take turns, and one that is held leaves its
+/// turn to the others. `None` where a source keeps to its proportions: what cannot get to one destination stands before what is for others; and so do those that
+/// need grants, since destinations give them in turns and what is granted to slow ways holds back the rest.
+pub(super) fn lanes(network: &Network, asked: &[Asked]) -> Option<Vec<(usize, Asked)>> {
+    let control = network.flow_control();
+    let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();
+    let apart = matches!(control, FlowControl::None | FlowControl::Voq);
+    if !apart || pairs > MOST_LANES || asked.iter().all(|a| a.single) {
+        return None;
+    }
+    let mut all = Vec::with_capacity(pairs);
+    for (index, (stream, a)) in network.streams.iter().zip(asked).enumerate() {
+        if a.single {
+            all.push((index, a.clone()));
+            continue;
+        }
+        for (target, part) in targets(stream, usize::MAX) {
+            let wires = network.path(index, target).into_iter().map(|wire| (wire, 1.0)).collect();
+            // A source that nothing stops sends at the rate of its line, or at its own.
+            let most = if control == FlowControl::None { a.line } else { f64::INFINITY };
+            let lane = Asked { wires, single: true, wants: a.wants.min(most) * part, last: Vec::new(), ..a.clone() };
+            all.push((index, lane));
+        }
+    }
+    Some(all)
+}
+
 /// One stream; `parts` is room for a number by wire, all zero before and after.
 fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked {
     let stream = &network.streams[index];
     let frames = Frames::of(network, stream);
     let data = network.payload(stream);
-    let line = capacity(network, network.out(stream.source, 0)) / frames.least;
-    let mut made = Asked { frames, wires: Vec::new(), last: Vec::new(), line, bound: 0.0, latency: [0; 3] };
+    let own = network.out(stream.source, 0);
+    let line = capacity(network, own) / frames.least;
+    let wants = stream.offered.map_or(f64::INFINITY, |r| r.bytes());
+    let (single, bound) = (stream.targets.len() == 1, 0.0);
+    let (wires, last) = (Vec::new(), Vec::new());
+    let mut made = Asked { frames, wires, last, own, line, wants, single, bound, latency: [0; 3] };
     let targets = targets(stream, most);
     for &(target, part) in &targets {
         let path = network.path(index, target);

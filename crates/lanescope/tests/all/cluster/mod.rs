@@ -1,9 +1,11 @@
 //! Clusters in a run: channel adapters over InfiniBand and Ethernet, against hand-worked moments, the estimate, and the laws that every run keeps.
 
+mod agree;
 mod by_hand;
 use crate::common;
 mod costs;
 mod fabrics;
+mod laws;
 mod random_clusters;
 mod roce;
 mod slots;

@@ -4,20 +4,17 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use std::hash::{BuildHasher, RandomState};
 
-/// Fixed cases of a law, and as many fresh ones. LANESCOPE_CASES sets another number, as CI does.
+/// Fixed cases of a law. LANESCOPE_CASES sets another number, as CI does.
 const CASES: u64 = 50;
 
-/// How many cases of a law are the same in every run, how many are fresh, and the seed of those: LANESCOPE_SEED repeats the fresh ones of a run that failed;
-/// PROPTEST_CASES asks for that many fresh ones alone.
+/// How many cases of a law are the same in every run, how many are fresh, and the seed of those. LANESCOPE_FRESH asks for so many fresh ones, which `make
+/// fresh` does; LANESCOPE_SEED repeats those of a run that failed; with PROPTEST_CASES there are so many fresh ones and no others.
 pub(crate) fn cases() -> (u64, u64, u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let seed = number("LANESCOPE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));
     match number("PROPTEST_CASES") {
         Some(alone) => (0, alone, seed),
-        None => {
-            let n = number("LANESCOPE_CASES").unwrap_or(CASES);
-            (n, n, seed)
-        }
+        None => (number("LANESCOPE_CASES").unwrap_or(CASES), number("LANESCOPE_FRESH").unwrap_or(0), seed),
     }
 }
 
@@ -43,7 +40,7 @@ impl Cases {
         let (fixed, fresh, seed) = cases();
         hold(fixed, TestRng::deterministic_rng(RngAlgorithm::ChaCha), "one of the fixed cases")?;
         let bytes = [seed.to_le_bytes(); 4].concat();
-        let again = format!("a fresh case: LANESCOPE_SEED={seed} LANESCOPE_CASES={fresh} repeats it");
+        let again = format!("a fresh case: LANESCOPE_SEED={seed} PROPTEST_CASES={fresh} repeats it");
         hold(fresh, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes), &again)
     }
 }

@@ -1,5 +1,6 @@
 //! Ethernet, frame by frame, against hand-worked numbers, theory and the laws that every run keeps.
 
+mod agree;
 mod by_hand;
 use crate::common;
 mod congestion;

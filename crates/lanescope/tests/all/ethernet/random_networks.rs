@@ -93,3 +93,38 @@ fn the_laws_hold_on_random_networks() {
     assert!(simulated > 2 * refused, "most networks should be simulated");
     assert!(safe > simulated / 10 && lossy > simulated / 10, "{safe} and {lossy} of {simulated}");
 }
+
+/// Behind a warm-up a flow may bring in no more than its bound and what was on its way when the window opened: that is counted in a run that ends there.
+#[test]
+fn no_flow_exceeds_its_bound_behind_a_warm_up() {
+    let compared = Cell::new(0);
+    let result =
+        runner(Config { max_shrink_iters: 200, ..Config::default() }).run(&vec(any::<u8>(), 60..120), |bytes| {
+            let text = grow(&bytes);
+            let (Some(before), _) = plan(&text, &["run.for=40 us"]) else { return Ok(()) };
+            let (Some(made), d) = plan(&text, &["run.for=80 us", "run.warmup=40 us"]) else { return Ok(()) };
+            let (first, whole, report) =
+                (simulate_by(&before, 1, u64::MAX), simulate_by(&made, 1, u64::MAX), estimate(&made, &d));
+            // A run that its cap ends has another window.
+            if first.ending != Ending::Length || whole.ending != Ending::Length {
+                return Ok(());
+            }
+            for ((f, s), (at_open, members)) in
+                report.flows.iter().zip(&whole.flows).zip(first.flows.iter().zip(made.network.groups()))
+            {
+                let largest =
+                    members.iter().map(|m| made.network.payload(&made.network.streams[*m])).max().unwrap_or(0);
+                let under_way = frames(at_open).in_flight as f64 * largest as f64 * 8.0;
+                let (brought, most) = (s.rate.mean * whole.window, f.bound.typical * whole.window + under_way);
+                if brought > most * (1.0 + 1e-9) {
+                    return Err(TestCaseError::fail(format!("flows.{}: {brought} bits of {most}\n{text}", f.name)));
+                }
+                compared.set(compared.get() + 1);
+            }
+            Ok(())
+        });
+    println!("{} flows compared", compared.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+}

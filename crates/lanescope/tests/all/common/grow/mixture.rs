@@ -68,6 +68,11 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
         ]);
         text +=
             &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"ca\", \"far.0\", \"far.1\"]\nprogram = \"{program}\"\n");
+        text += &c.maybe(|c| {
+            let program =
+                c.of(&["repeat 4 { alltoall 32 KiB }", "repeat 9 { sendrecv 100 KiB to 1 - rank from 1 - rank }"]);
+            format!("[flows.beside]\ndo = \"mpi\"\nranks = [\"ca\", \"far.1\"]\nprogram = \"{program}\"\n")
+        });
     }
     text + "[run]\nfor = \"500 us\"\nwarmup = \"0 s\"\nmax_packets = 60000\n"
 }

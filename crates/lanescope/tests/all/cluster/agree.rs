@@ -1,0 +1,101 @@
+//! Where nothing queues, or everybody does the same, the closed form and the simulation take the same time; else a note says why not.
+
+use super::simulate_by;
+use crate::common::choices::{Choices, runner};
+use crate::common::{plan, planned};
+use lanescope::estimate::estimate;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError};
+
+/// Alike nodes of today on one switch, or on two leaves below two spines.
+fn grow(c: &mut Choices, nodes: usize, levels: usize) -> String {
+    let ethernet = c.below(2) == 0;
+    let (switch, cable) = match ethernet {
+        true => (
+            "is = \"ethernet-switch\"\nflow_control = \"pfc\"\necmp = \"destination\"\n",
+            format!("ethernet = \"{}\"\nmtu = \"4200 B\"\n", c.of(&["10 Gb/s", "25 Gb/s", "100 Gb/s"])),
+        ),
+        false => (
+            "is = \"infiniband-switch\"\nbuffer = \"64 KiB\"\n",
+            format!("infiniband = \"{}\"\nmtu = \"4096 B\"\n", c.of(&["sdr 4x", "fdr 4x", "edr 4x"])),
+        ),
+    };
+    // A slot of its own, or its data at hand.
+    let mut text = if c.below(2) == 0 {
+        format!(
+            "[parts.n]\nuse = \"example/hca-edr\"\ncount = {nodes}\n[parts.h]\nuse = \"example/root-complex\"\ncount = {nodes}\n\
+             [links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"{}\"\nmps = \"256 B\"\n",
+            c.of(&["gen3 x8", "gen3 x16"])
+        )
+    } else {
+        format!("[parts.n]\nis = \"channel-adapter\"\ncount = {nodes}\nreceive_buffer = \"64 KiB\"\n")
+    };
+    if levels == 1 {
+        return text + &format!("[parts.sw]\n{switch}[links.c]\nbetween = [\"n.*\", \"sw\"]\n{cable}");
+    }
+    for (leaf, half) in [(0, 0..nodes / 2), (1, nodes / 2..nodes)] {
+        text += &format!("[parts.leaf{leaf}]\n{switch}");
+        for n in half {
+            text += &format!("[links.c{n}]\nbetween = [\"n.{n}\", \"leaf{leaf}\"]\n{cable}");
+        }
+    }
+    for spine in 0..nodes / 2 {
+        text += &format!("[parts.spine{spine}]\n{switch}");
+        for leaf in 0..2 {
+            text += &format!("[links.u{leaf}{spine}]\nbetween = [\"leaf{leaf}\", \"spine{spine}\"]\n{cable}");
+        }
+    }
+    text
+}
+
+/// The simulated time against the estimated one, and whether a note explains it.
+fn off(text: &str) -> (f64, bool) {
+    let (made, diagnostics) = plan(text, &[]);
+    let report = estimate(&made.unwrap_or_else(|| panic!("{diagnostics}")), &diagnostics);
+    let seen = simulate_by(&planned(text, &[]), u64::MAX);
+    let times = |p: &lanescope::result::ProgramReport| p.rows.first().map_or(p.time, |r| r.t_max);
+    let closed = times(&report.flows.last().expect("a flow").programs[0]);
+    let simulated = times(seen.flows.last().and_then(|f| f.program.as_ref()).expect("a program"));
+    let noted = report.with(seen).notes.iter().any(|n| n.element == "flows.job" && !n.mechanism.is_empty());
+    (simulated / closed - 1.0, noted)
+}
+
+fn holds(law: impl Fn(&mut Choices) -> (String, f64, bool)) {
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 8..24), |bytes| {
+        let (text, share, excused) = law(&mut Choices(bytes.iter()));
+        let (off, noted) = off(&text);
+        let fine = off.abs() <= share || excused && noted;
+        if fine { Ok(()) } else { Err(TestCaseError::fail(format!("{off:+.4} of {share}, noted: {noted}\n{text}"))) }
+    });
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+}
+
+#[test]
+fn one_message_at_a_time_takes_what_the_estimate_says() {
+    holds(|c| {
+        let text = grow(c, 2, 1);
+        let size = c.of(&["0 B", "8 B", "1 KiB", "8 KiB", "64 KiB", "1 MiB"]);
+        let program = format!(
+            "repeat 4 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ recv from 0; send {size} to 0 }} }}"
+        );
+        (text + &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"), 0.02, false)
+    });
+}
+
+#[test]
+fn what_all_do_alike_takes_what_the_estimate_says_or_a_note_says_why() {
+    holds(|c| {
+        let levels = 1 + c.below(2);
+        let text = grow(c, 4, levels);
+        let size = c.of(&["8 KiB", "64 KiB", "256 KiB"]);
+        let program = match c.below(3) {
+            0 => format!("repeat 4 {{ alltoall {size} pairwise }}"),
+            1 => format!("repeat 8 {{ sendrecv {size} to (rank + 1) % ranks from (rank + ranks - 1) % ranks }}"),
+            _ => format!("repeat 8 {{ sendrecv {size} to (rank + 2) % ranks from (rank + ranks - 2) % ranks }}"),
+        };
+        (text + &format!("[flows.job]\ndo = \"mpi\"\nranks = [\"n.*\"]\nprogram = \"{program}\"\n"), 0.05, true)
+    });
+}
