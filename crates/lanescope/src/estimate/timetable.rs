@@ -448,6 +448,11 @@ impl Table {
                 let speed = self.devices[device].manner.speed;
                 let cut = speed.cut(p, bytes, self.clock - clock);
                 if cut < bytes {
+                    if kind == Kind::Write {
+                        for gate in self.devices[device].gates.iter_mut().filter(|g| g.holds(false)) {
+                            gate.at -= (bytes as f64 * gate.per_byte) as u64 - (cut as f64 * gate.per_byte) as u64;
+                        }
+                    }
                     bytes = cut;
                     (p.data, p.end, sent_away) = (speed.data(bytes), 0, false);
                     end = clock + p.total() - p.turnaround;

@@ -406,12 +406,18 @@ impl Bus {
             Kind::Completion => self.answers.front().map(|a| &self.devices[a.device].manner),
             _ => Some(&self.devices[active.master - 1].manner),
         };
-        let Some(manner) = manner else { return active.end };
+        let Some(manner) = manner.copied() else { return active.end };
         let bytes = manner.speed.cut(active.phases, active.bytes, clock - active.start);
         let mut a = active;
         a.cut = true;
         if bytes < active.bytes {
             a.bytes = bytes;
+            // What a write leaves is paced when it goes. A read was paced as a whole.
+            if active.kind == Kind::Write {
+                for gate in self.devices[active.master - 1].gates.iter_mut().filter(|g| g.holds(false)) {
+                    gate.at -= gate.pace.span(active.bytes) - gate.pace.span(bytes);
+                }
+            }
             // The initiator ends it: what the bridge would have added does not come.
             (a.phases.data, a.phases.end, a.sent_away) = (manner.speed.data(bytes), 0, false);
             a.end = a.start + a.phases.total() - a.phases.turnaround;
