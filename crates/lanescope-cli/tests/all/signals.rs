@@ -88,8 +88,8 @@ fn seeds_end() {
 
 #[test]
 fn an_estimate_ends_in_its_middle() {
-    let (_dir, file) = folder(&CLUSTER.replace("ranks = [\"hca.*\"]", "ranks = [\"hca.*\"]\neach = 2048"));
-    let sets = ["--set", "flows.pp.benchmark=imb Alltoall"];
+    let (_dir, file) = folder(&CLUSTER.replace("ranks = [\"hca.*\"]", "ranks = [\"hca.*\"]\neach = 1024"));
+    let sets = ["--set", "flows.pp.benchmark=imb Allreduce"];
     for command in ["estimate", "run"] {
         let (code, out, _) = signalled(&[&[command, &file][..], &sets].concat(), "-TERM");
         assert_eq!((code, out.as_str()), (Some(130), ""), "{command}");

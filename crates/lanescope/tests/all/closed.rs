@@ -126,7 +126,8 @@ fn a_lone_flow_gets_its_share() {
         let report = estimate(&plan, &diagnostics);
         let told = flow(&report, "x").clone();
         // Long enough for a cut operation, or the pattern that they come back to, to be nothing.
-        let operations = 400.0 * plan.flows[0].size.typical.f64() * 8.0 / told.share.typical;
+        let many = if plan.flows[0].size.typical.0 <= 4096 { 4000.0 } else { 400.0 };
+        let operations = many * plan.flows[0].size.typical.f64() * 8.0 / told.share.typical;
         let length = Time::from_fs((operations.clamp(100e-6, 0.1) * 1e15) as u64);
         let mut plan = plan;
         (plan.stop.length, plan.stop.warmup) = (Some(length), Some(Time::from_fs(length.fs() / 10)));

