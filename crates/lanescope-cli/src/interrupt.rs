@@ -1,8 +1,9 @@
 //! SIGINT and SIGTERM end the program within a second, whatever it is doing, and leave finished results behind.
 //!
-//! Whoever works in pieces looks at [`stopped`] between them, and answers with what there is. What cannot look (a plan, an estimate, a search, a fit) is
-//! done beside: [`gather`] takes results as they come and stops waiting [`GRACE`] after a signal. Where even that is too little, a watchman ends
-//! the program [`GRACE`] after the signal; before, he prints what [`otherwise`] was told to.
+//! Whoever works in pieces looks at [`stopped`] between them, and answers with what there is. What cannot look (a plan,
+//! an estimate, a search, a fit) is done beside: [`gather`] takes results as they come and stops waiting [`GRACE`]
+//! after a signal. Where even that is too little, a watchman ends the program [`GRACE`] after the signal; before, he
+//! prints what [`otherwise`] was told to.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};

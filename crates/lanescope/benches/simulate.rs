@@ -1,11 +1,13 @@
 //! How fast the simulator is, as a share of the least work that such a simulation can cost on this machine.
 //!
-//! The yardsticks are programs of their own in `peers/`: packets through a fat tree of bare FIFOs without an event queue (FT8, FT16), and a
-//! queue with one server (M/M/1). They are compiled here, and each of our figures is measured in turn with its yardstick, in CPU time on one core; only
-//! the ratio of the medians means something on a machine that others use too. Where ns-3 is installed (`apt-get install libns3-dev g++`), it is such a
-//! program too: the rows that are named after it say how many times its rate ours is.
+//! The yardsticks are programs of their own in `peers/`: packets through a fat tree of bare FIFOs without an event
+//! queue (FT8, FT16), and a queue with one server (M/M/1). They are compiled here, and each of our figures is measured
+//! in turn with its yardstick, in CPU time on one core; only the ratio of the medians means something on a machine that
+//! others use too. Where ns-3 is installed (`apt-get install libns3-dev g++`), it is such a program too: the rows that
+//! are named after it say how many times its rate ours is.
 //!
-//! `cargo bench --bench simulate` measures everything, `cargo bench --bench simulate -- reads` what has "reads" in its name.
+//! `cargo bench --bench simulate` measures everything, `cargo bench --bench simulate -- reads` what has "reads" in its
+//! name.
 
 mod machine;
 
@@ -385,8 +387,8 @@ impl World for Server {
     }
 }
 
-/// Arrivals and departures per CPU second. The peer draws with a shift register and the platform's logarithm; we draw as the simulator
-/// does, with Xoshiro and `libm`.
+/// Arrivals and departures per CPU second. The peer draws with a shift register and the platform's logarithm; we draw
+/// as the simulator does, with Xoshiro and `libm`.
 fn mm1() -> Outcome {
     let random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut server = Server { random, to_come: CUSTOMERS, waiting: VecDeque::new(), time_spent: 0 };

@@ -1,11 +1,14 @@
-//! What a message program costs here, and on [SimGrid](https://simgrid.org)'s SMPI: CPU time, memory, and what each says, side by side.
+//! What a message program costs here, and on [SimGrid](https://simgrid.org)'s SMPI: CPU time, memory, and what each
+//! says, side by side.
 //!
-//! SMPI shares bandwidth among flows (a message is one of them), lanescope sends packets. Each measurement is a process of its own, ours and theirs in turn,
-//! pinned to one core; medians of CPU seconds, the most memory. Ours is this program again with `--one ROW`: it reads, plans and runs, and only then makes
-//! the estimate that `lanescope simulate` prints beside it, which is told apart. Theirs is `peers/smpi_loads.c`, from its start to its last barrier.
+//! SMPI shares bandwidth among flows (a message is one of them), lanescope sends packets. Each measurement is a process
+//! of its own, ours and theirs in turn, pinned to one core; medians of CPU seconds, the most memory. Ours is this
+//! program again with `--one ROW`: it reads, plans and runs, and only then makes the estimate that `lanescope simulate`
+//! prints beside it, which is told apart. Theirs is `peers/smpi_loads.c`, from its start to its last barrier.
 //!
-//! `cargo bench --bench smpi` measures everything, `cargo bench --bench smpi -- ping` what has "ping" in its name. Exit code 1: a goal was missed. Without
-//! SMPI (`apt-get install simgrid libsimgrid-dev`) our side is measured alone, and ratios have no goal.
+//! `cargo bench --bench smpi` measures everything, `cargo bench --bench smpi -- ping` what has "ping" in its name. Exit
+//! code 1: a goal was missed. Without SMPI (`apt-get install simgrid libsimgrid-dev`) our side is measured alone, and
+//! ratios have no goal.
 
 mod machine;
 

@@ -1,6 +1,7 @@
 //! Every error that a user can cause: where it is in the user's text, what was expected, and what to do.
 //!
-//! The library never prints. It returns a [`Diagnostics`] that owns the texts it points into, so that a front end can show the lines.
+//! The library never prints. It returns a [`Diagnostics`] that owns the texts it points into, so that a front end can
+//! show the lines.
 
 use serde::Serialize;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! lanescope: where does my bandwidth go?
 //!
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
-//! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in
-//! an order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library, study); each uses only rooms before it, and a test checks.
+//! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in an
+//! order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library,
+//! study); each uses only rooms before it, and a test checks.
 //!
 //! ```
 //! use lanescope::diagnostic::Diagnostics;

@@ -1,4 +1,5 @@
-//! What several rooms need and no crate gives as they need it: a table whose entries are used again, and Student's distribution.
+//! What several rooms need and no crate gives as they need it: a table whose entries are used again, and Student's
+//! distribution.
 
 /// A table whose free entries are used again: an index stays good until its entry is taken out.
 #[derive(Clone, Debug)]

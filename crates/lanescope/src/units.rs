@@ -1,8 +1,9 @@
 //! Quantities with names: [`Time`], [`Bytes`], [`Rate`], [`Frequency`], [`Length`].
 //!
-//! Everything is an integer (a rate is a ratio of two), so that a moment on a wire is computed, never accumulated: a float clock drifts, and
-//! a rounded "picoseconds per byte" is 5.8 % wrong on a Gen5 x16 link. This is the only room that knows 10^9 and 2^20. Texts carry their unit:
-//! `"420 ns"`, `"2 KiB"`, `"25 Gb/s"`; a bare number is refused, because nobody agrees on what it would mean.
+//! Everything is an integer (a rate is a ratio of two), so that a moment on a wire is computed, never accumulated: a
+//! float clock drifts, and a rounded "picoseconds per byte" is 5.8 % wrong on a Gen5 x16 link. This is the only room
+//! that knows 10^9 and 2^20. Texts carry their unit: `"420 ns"`, `"2 KiB"`, `"25 Gb/s"`; a bare number is refused,
+//! because nobody agrees on what it would mean.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -52,7 +53,8 @@ impl Bytes {
     }
 }
 
-/// A data rate as an exact ratio: `bits / per` bits per second, in lowest terms. One direction, unless a name says otherwise.
+/// A data rate as an exact ratio: `bits / per` bits per second, in lowest terms. One direction, unless a name says
+/// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rate {
     bits: u64,
@@ -340,7 +342,8 @@ impl Length {
     }
 }
 
-/// A value of a named unit as a plain number, e.g. of a study's row: `value` in SI steps (bits/s, s, B, or as it is) to `unit`.
+/// A value of a named unit as a plain number, e.g. of a study's row: `value` in SI steps (bits/s, s, B, or as it is) to
+/// `unit`.
 pub fn in_unit(value: f64, unit: &str) -> Option<f64> {
     let find = |units: &[Unit]| units.iter().find(|u| u.0 == unit).map(|u| u.1 as f64);
     if let Some(step) = find(RATE) {
@@ -476,7 +479,8 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Rate {
-    /// Exact where it is a whole number of bits per second, as written rates are; four digits for derived ones (63.02 Gb/s).
+    /// Exact where it is a whole number of bits per second, as written rates are; four digits for derived ones (63.02
+    /// Gb/s).
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.per != 1 {
             return f.write_str(&human_rate(self.bits()));

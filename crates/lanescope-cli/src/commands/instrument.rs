@@ -1,7 +1,8 @@
 //! Instruments of storage: a list of tests, each a scenario laid over one machine, worked out and simulated.
 //!
-//! An instrument's reader gives [`Test`]s; here each becomes a plan by naming the machine as its platform. Tests run on all cores, and are handed over in
-//! their order as soon as they are there, so that Ctrl-C leaves the finished ones behind.
+//! An instrument's reader gives [`Test`]s; here each becomes a plan by naming the machine as its platform. Tests run on
+//! all cores, and are handed over in their order as soon as they are there, so that Ctrl-C leaves the finished ones
+//! behind.
 
 use super::simulate::quietly;
 use crate::input::Files;

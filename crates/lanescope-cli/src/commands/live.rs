@@ -1,7 +1,8 @@
-//! `--live`: six statistics of a test under way as bars, like Iometer's results display, with keys to change what they show.
+//! `--live`: six statistics of a test under way as bars, like Iometer's results display, with keys to change what they
+//! show.
 //!
-//! [`View`] is what is shown and what a key does, without a terminal; [`Live`] puts it on one, and lets the simulation go on between two looks. The time
-//! between updates is that of the person who looks on, not the simulated one.
+//! [`View`] is what is shown and what a key does, without a terminal; [`Live`] puts it on one, and lets the simulation
+//! go on between two looks. The time between updates is that of the person who looks on, not the simulated one.
 
 use super::instrument::Watched;
 use lanescope::diagnostic::Diagnostics;

@@ -1,4 +1,5 @@
-//! A simulation with its surroundings: what it will cost is said before, progress while it runs, Ctrl-C gives what there is.
+//! A simulation with its surroundings: what it will cost is said before, progress while it runs, Ctrl-C gives what
+//! there is.
 
 use super::capture::{self, Capture};
 use super::series::Series;

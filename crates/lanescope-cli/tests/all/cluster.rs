@@ -1,4 +1,5 @@
-//! Clusters as a person meets them: the report of a message program, its instrument's table, and a real table beside it.
+//! Clusters as a person meets them: the report of a message program, its instrument's table, and a real table beside
+//! it.
 
 use crate::common::{folder, out};
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! fio and IOzone as a person meets them: job files and ladders on a machine, results in their own forms, and real results beside simulated ones.
+//! fio and IOzone as a person meets them: job files and ladders on a machine, results in their own forms, and real
+//! results beside simulated ones.
 
 use crate::common::{folder, lanescope, out, wrong};
 use std::path::Path;

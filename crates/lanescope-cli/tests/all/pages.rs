@@ -1,5 +1,6 @@
-//! The pages are tests: each block with `file=NAME` becomes a file, each `$ lanescope …` of a `console` block is run beside it, and its output
-//! must be what the page shows. README.md and every page of `book/` are read. `LANESCOPE_PAGES=write cargo test pages::` writes the outputs into the pages.
+//! The pages are tests: each block with `file=NAME` becomes a file, each `$ lanescope …` of a `console` block is run
+//! beside it, and its output must be what the page shows. README.md and every page of `book/` are read.
+//! `LANESCOPE_PAGES=write cargo test pages::` writes the outputs into the pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! SIGINT and SIGTERM end any command by themselves, and leave what is finished. Each of these would go on for minutes; that one ends within a second of
-//! work is seen as an end long before that, since the machine of a test may be busy.
+//! SIGINT and SIGTERM end any command by themselves, and leave what is finished. Each of these would go on for minutes;
+//! that one ends within a second of work is seen as an end long before that, since the machine of a test may be busy.
 #![cfg(unix)]
 
 use crate::common::folder;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Until a command is surely at work.
 const AT_WORK: Duration = Duration::from_millis(1500);
-/// Within which a signalled command must have ended: a second of its own, and the rest for a machine that does much else.
+/// Within which a signalled command must have ended: a second of its own, and the rest for a machine that does much
+/// else.
 const LONGEST: Duration = Duration::from_secs(10);
 
 const STARTER: &str = include_str!("../../src/starter.toml");

@@ -1,15 +1,18 @@
-//! What an array makes of its I/Os: disk reads and writes, passages through the adapter's memory and its parity engine, per byte.
+//! What an array makes of its I/Os: disk reads and writes, passages through the adapter's memory and its parity engine,
+//! per byte.
 //!
-//! At least, what a cache may gather goes to the disks in whole stripes, and of what may be written again while it waits nothing goes there at all.
+//! At least, what a cache may gather goes to the disks in whole stripes, and of what may be written again while it
+//! waits nothing goes there at all.
 
 use super::storage::{Kind, SECTOR};
 use super::unloaded::Ends;
 use crate::plan::storage::{Array, IoFlow, Storage};
 use crate::scenario::keys::{Level, Line, WHOLE, WritePolicy};
 
-/// The part of what a flow writes that goes to an array's disks for certain. What is written again while it waits in a cache takes the place of the old, and
-/// never goes there; that cannot be in a row of writes each behind the other, whose stripes go as soon as they are whole, but for what is left at both ends
-/// of the range. Of all others nothing is certain.
+/// The part of what a flow writes that goes to an array's disks for certain. What is written again while it waits in a
+/// cache takes the place of the old, and never goes there; that cannot be in a row of writes each behind the other,
+/// whose stripes go as soon as they are whole, but for what is left at both ends of the range. Of all others nothing is
+/// certain.
 fn kept(storage: &Storage, flow: &IoFlow, a: &Array) -> f64 {
     if storage.adapters[a.adapter as usize].keys.write_policy.typical == WritePolicy::WriteThrough {
         return 1.0;
@@ -26,7 +29,8 @@ fn kept(storage: &Storage, flow: &IoFlow, a: &Array) -> f64 {
     }
 }
 
-/// What a byte of an array's I/O becomes: bytes read from disks and written to them, passages through the adapter's memory and its parity engine.
+/// What a byte of an array's I/O becomes: bytes read from disks and written to them, passages through the adapter's
+/// memory and its parity engine.
 pub(super) struct Passages {
     pub(super) reads: f64,
     pub(super) writes: f64,
@@ -42,7 +46,8 @@ pub(super) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow, a: &Array, 
     if k.read {
         return of(1.0, 0.0, 2.0, 0.0);
     }
-    // Sequential writes, and random ones that cover their stripes, are written with a parity of the new data alone; in a cache any may come to that.
+    // Sequential writes, and random ones that cover their stripes, are written with a parity of the new data alone; in
+    // a cache any may come to that.
     let whole = match ends {
         Ends::Usual => back && k.random < 1.0 || k.bytes >= strip * data,
         Ends::Least => back || k.bytes >= strip * data,

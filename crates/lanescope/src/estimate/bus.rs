@@ -1,7 +1,9 @@
-//! The closed form of shared buses: the clocks of a bus are a resource that all its flows ask parts of, whichever way their data go.
+//! The closed form of shared buses: the clocks of a bus are a resource that all its flows ask parts of, whichever way
+//! their data go.
 //!
-//! A bound charges the fewest clocks: bursts as long as device and bridge allow, one retry of a delayed read. A share also charges what others cause: bursts cut by the
-//! latency timer where somebody else waits, and the retries of a device that has the bus to itself.
+//! A bound charges the fewest clocks: bursts as long as device and bridge allow, one retry of a delayed read. A share
+//! also charges what others cause: bursts cut by the latency timer where somebody else waits, and the retries of a
+//! device that has the bus to itself.
 
 use super::fill::{Resource, Share, Use, shares};
 use super::{bound, held_against, others, timetable, typically_bound};
@@ -260,7 +262,8 @@ pub(super) struct Fed {
     /// Its clocks, the fewest, and what comes to that usually.
     pub(super) least: f64,
     pub(super) more: f64,
-    /// The device, its split transactions (or its one delayed read) in clocks, and the clocks that they are held; none of writes.
+    /// The device, its split transactions (or its one delayed read) in clocks, and the clocks that they are held; none
+    /// of writes.
     pub(super) device: u32,
     pub(super) splits: f64,
     pub(super) held: f64,
@@ -389,7 +392,8 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
         false => vec![flows[flow].device as u64],
     };
     let mut shares = shares(&resources, &caps, |flow, _| master(flow));
-    // What other sides want they have been given: where the division has not settled to the last clock, the bus's own flows make do with the rest.
+    // What other sides want they have been given: where the division has not settled to the last clock, the bus's own
+    // flows make do with the rest.
     for r in resources.iter().filter(|r| matches!(r.key, Key::Clocks(_))) {
         let of = |u: &&Use| u.flow < own;
         let (mine, others): (Vec<&Use>, Vec<&Use>) = r.uses.iter().partition(of);
@@ -494,7 +498,8 @@ pub(super) fn beside(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<(
         .collect()
 }
 
-/// Answers the buses' side of a plan; `moved` is what other sides ask for at each corner: flows and their bytes per second.
+/// Answers the buses' side of a plan; `moved` is what other sides ask for at each corner: flows and their bytes per
+/// second.
 pub(super) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Answer {
     let buses = &*plan.buses;
     if buses.is_empty() {
@@ -650,7 +655,8 @@ fn link(buses: &Buses, index: u32, outcomes: [&Outcome; 3], moved: &[(u32, f64)]
         ledger.turnarounds += of(a.usual.turnarounds);
         transactions += per_second * a.usual.transactions;
     }
-    // DMA of channel adapters was worked out packet by packet: of a bus that is all theirs, what is not payload is what they leave.
+    // DMA of channel adapters was worked out packet by packet: of a bus that is all theirs, what is not payload is what
+    // they leave.
     let more: f64 = ledger.entries().iter().map(|e| e.1).sum::<f64>() - ledger.payload;
     let least = (ledger.raw - ledger.payload).max(0.0);
     if more > least && !fed.is_empty() {

@@ -1,22 +1,26 @@
 //! Fair shares: progressive filling at every resource, by its arbitration tree.
 //!
-//! A resource serves its ports in turn, packet by packet, and within a port what that port's own ports sent: so a flow's weight is its place in
-//! the tree, not a number. The filling fixes rates in rounds. In each, every resource divides what it has by its tree as if all flows whose rate is
-//! still open took all that they can; a flow's *offer* is the least that any of its resources gives it. Offers are feasible together, for at each
-//! resource they add up to no more than what it divided. A resource that its offers fill cannot give any of its flows more, whatever the others do: their
-//! rates are now fixed, and so is that of a flow whose offer is all that it can take. Where nothing is full (two resources may each
-//! hold back the other's flows, since each has a tree of its own) all offers grow in proportion until something is. So each round fixes a flow, and
-//! there are no more rounds than flows; what is fixed has been feasible when it was, and everything later is divided from what it left. The
-//! order in which flows are listed is in none of this.
+//! A resource serves its ports in turn, packet by packet, and within a port what that port's own ports sent: so a
+//! flow's weight is its place in the tree, not a number. The filling fixes rates in rounds. In each, every resource
+//! divides what it has by its tree as if all flows whose rate is still open took all that they can; a flow's *offer* is
+//! the least that any of its resources gives it. Offers are feasible together, for at each resource they add up to no
+//! more than what it divided. A resource that its offers fill cannot give any of its flows more, whatever the others
+//! do: their rates are now fixed, and so is that of a flow whose offer is all that it can take. Where nothing is full
+//! (two resources may each hold back the other's flows, since each has a tree of its own) all offers grow in proportion
+//! until something is. So each round fixes a flow, and there are no more rounds than flows; what is fixed has been
+//! feasible when it was, and everything later is divided from what it left. The order in which flows are listed is in
+//! none of this.
 //!
 //! **DLLPs** go before packets. Those of a flow that also sends packets come with its turns. Those of flows that send nothing else somewhere are
-//! taken off the capacity before it is divided, and depend on shares that depend on them in turn: the filling is done again with the load that it gave,
-//! until that load is the one that it was done with. Each packet answered by a DLLP is longer than it, so this contracts; should it not settle in
-//! [`PASSES`], all flows of what is overdriven are scaled down to what it carries, and the answer says so.
+//! taken off the capacity before it is divided, and depend on shares that depend on them in turn: the filling is done
+//! again with the load that it gave, until that load is the one that it was done with. Each packet answered by a DLLP
+//! is longer than it, so this contracts; should it not settle in [`PASSES`], all flows of what is overdriven are scaled
+//! down to what it carries, and the answer says so.
 //!
 //! **Queues.** Packets that wait for a full resource stand in the buffers before it. Flows that share such a buffer get no more turns than those
-//! that fill it: the buffer takes a packet in when one has left, and its ports take turns. So when a flow's rate is fixed by something beyond a buffer, that
-//! of the flows behind it in the buffer is bounded by as many turns. Rates are then fixed from the least to the greatest.
+//! that fill it: the buffer takes a packet in when one has left, and its ports take turns. So when a flow's rate is
+//! fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as many turns. Rates are
+//! then fixed from the least to the greatest.
 
 /// What one flow asks of one resource, per payload byte.
 #[derive(Clone, Debug)]
@@ -80,7 +84,8 @@ pub(crate) struct Wait {
     pub(crate) packets: f64,
     /// As [`Use::hops`].
     pub(crate) hops: usize,
-    /// Bytes of it that there are at most, in the queue and beyond: infinite for a load that does not wait for what it has sent.
+    /// Bytes of it that there are at most, in the queue and beyond: infinite for a load that does not wait for what it
+    /// has sent.
     pub(crate) most: f64,
     /// How far along its way the queue is: what holds it up here holds it up at every earlier place.
     pub(crate) place: usize,
@@ -162,8 +167,8 @@ fn give(node: &Asked, amount: f64, given: &mut [f64]) {
     }
 }
 
-/// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node beside the way to it gets as much as the
-/// node on that way. Gives what the node gets, if the leaf is below it.
+/// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node beside
+/// the way to it gets as much as the node on that way. Gives what the node gets, if the leaf is below it.
 fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
     if node.leaf == Some(leaf) {
         given[leaf] = mine;
@@ -187,8 +192,8 @@ const CLOSER: usize = 8;
 /// Of a capacity: a float's noise.
 const NOISE: f64 = 1e-10;
 
-/// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is. `path` gives the ports that a
-/// flow's packets came through after so many hops, nearest first; equal prefixes share a port.
+/// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is. `path`
+/// gives the ports that a flow's packets came through after so many hops, nearest first; equal prefixes share a port.
 pub(crate) fn shares<K>(
     resources: &[Resource<K>],
     caps: &[f64],
@@ -423,7 +428,8 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             let has_all = |offer: &[f64], f: usize, p: &Pass| offer[f] >= p.most[f] * (1.0 - NOISE);
             if full.is_empty() && !left.iter().any(|&f| has_all(&offer, f, &p)) {
                 if closer < CLOSER {
-                    // If others take no more than they are offered elsewhere: so much at most. And if they take that: so much at least.
+                    // If others take no more than they are offered elsewhere: so much at most. And if they take that:
+                    // so much at least.
                     let mut upper = vec![f64::INFINITY; p.gives.len()];
                     for (t, tight) in self.tight.iter().enumerate().filter(|(t, _)| p.open[*t] > 0) {
                         self.divide(t, dllps[t], &p, &p.gives, false, &mut given);
@@ -505,7 +511,8 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
         load >= (self.resources[self.tight[t].resource].capacity) * (1.0 - NOISE) - dllps
     }
 
-    /// Rates were fixed by resources: in the queues before those, others get no more turns than the flows that wait there.
+    /// Rates were fixed by resources: in the queues before those, others get no more turns than the flows that wait
+    /// there.
     fn hold_up(&self, fixed: &[Fixed], p: &mut Pass) {
         let mut filled: Vec<(usize, usize)> = Vec::new();
         for &Fixed { flow, by, behind } in fixed {
@@ -558,8 +565,9 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
         }
     }
 
-    /// Divides a resource by turns among those that send packets: bytes per second for each use. Nobody asks for more than his bounds at other resources let
-    /// him have; what he would get beyond that is not known, so if it must be `sure` he gets no more.
+    /// Divides a resource by turns among those that send packets: bytes per second for each use. Nobody asks for more
+    /// than his bounds at other resources let him have; what he would get beyond that is not known, so if it must be
+    /// `sure` he gets no more.
     fn divide(&self, t: usize, dllps: f64, p: &Pass, bounds: &[f64], sure: bool, gives: &mut Vec<f64>) {
         let tight = &self.tight[t];
         let resource = &self.resources[tight.resource];
@@ -616,8 +624,8 @@ fn turns(uses: &[Use], tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
     let units = |given: &[f64]| {
         uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.whole()).sum::<f64>()
     };
-    // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the number that fills the
-    // capacity by false position, halving where that does not halve.
+    // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the number
+    // that fills the capacity by false position, halving where that does not halve.
     let asked = ready(tree, &packets);
     let (mut low, mut high) = (0.0, asked.packets);
     let (mut at_low, mut at_high) = (-left, units(&packets) - left);

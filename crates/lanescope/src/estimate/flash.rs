@@ -1,9 +1,11 @@
-//! The closed form of a solid-state drive: what a command asks of it, how long one takes by itself, and how long with others outstanding.
+//! The closed form of a solid-state drive: what a command asks of it, how long one takes by itself, and how long with
+//! others outstanding.
 //!
-//! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every program were full. The time of a
-//! command alone is the least: pages on different channels. With others outstanding, reads wait at channels and link as mean-value analysis has it (Reiser,
-//! Lavenberg: JACM 27, 1980, with the mean rest of a constant service), all of one kind and pages anywhere; writes share programs by halves: while
-//! one half of those outstanding is programmed, the other waits. Not in it: mixes of kinds.
+//! The demands are bounds: channels, dies and stripes are charged as if they always shared the work evenly and every
+//! program were full. The time of a command alone is the least: pages on different channels. With others outstanding,
+//! reads wait at channels and link as mean-value analysis has it (Reiser, Lavenberg: JACM 27, 1980, with the mean rest
+//! of a constant service), all of one kind and pages anywhere; writes share programs by halves: while one half of those
+//! outstanding is programmed, the other waits. Not in it: mixes of kinds.
 
 use super::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
@@ -44,8 +46,9 @@ fn per_byte(link: &Serial) -> f64 {
     link.bytes(Unit::Data(link.frame as u32)) as f64 / link.frame.max(1) as f64 / link.rate.bytes()
 }
 
-/// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from its first data on the link until its
-/// status may go; `pace`: seconds that something else on the way takes for a byte, at least. The mean over where it may begin in a page, or the least.
+/// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from
+/// its first data on the link until its status may go; `pace`: seconds that something else on the way takes for a byte,
+/// at least. The mean over where it may begin in a page, or the least.
 pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
     let wire = per_byte(link).max(pace);
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
@@ -106,7 +109,8 @@ pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, 
         if each <= 1.0 {
             return alone;
         }
-        // Half of those that wait, as far as a program holds them: then every program is full, and what waits longer waits for the next.
+        // Half of those that wait, as far as a program holds them: then every program is full, and what waits longer
+        // waits for the next.
         let together = (each / 2.0).clamp(1.0, most.max(1.0));
         let one = kind.bytes / count / k.stripe_rate.at(corner).bytes();
         let time = k.program_time.at(corner).seconds() + together * one;

@@ -37,7 +37,8 @@ pub(crate) fn cross(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Ge
     at
 }
 
-/// The longest time that `bytes` (per generation) take on any one link of a route: what a train of packets adds behind its first.
+/// The longest time that `bytes` (per generation) take on any one link of a route: what a train of packets adds behind
+/// its first.
 fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> f64) -> f64 {
     let time = |h: &Hop| {
         let speed = plan.link(h.link).speed.typical;
@@ -132,8 +133,8 @@ pub(crate) fn carried(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f
     }
 }
 
-/// A train of requests, unloaded, until the tag of the last is free again, ns. An internal bus carries each request's data as soon as they are in,
-/// while those of the next are coming.
+/// A train of requests, unloaded, until the tag of the last is free again, ns. An internal bus carries each request's
+/// data as soon as they are in, while those of the next are coming.
 pub(crate) fn released(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -> f64 {
     let end = if train.short > 0.0 { train.rest } else { train.request };
     let all = arrived(plan, corner, flow, train).last + carried(plan, corner, flow, end as f64);

@@ -30,7 +30,8 @@ pub(super) fn lifting(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Op
     Some(Lifting { change, fits, share: each.iter().sum(), each, then })
 }
 
-/// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow it.
+/// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow
+/// it.
 fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
@@ -211,7 +212,8 @@ fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
     (lanes, generation)
 }
 
-/// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts (`false`).
+/// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts
+/// (`false`).
 fn faster(plan: &Plan, group: &str, speed: Speed) -> Option<(Speed, bool)> {
     let (lanes, generation) = limits(plan, group);
     let wider = speed.lanes.doubled().filter(|w| w.count() <= 16);
@@ -253,11 +255,13 @@ pub struct Need {
     pub bound_by: Binding,
     /// For each thing that could be changed alone: the smallest change that is enough, or the largest that is not.
     pub alone: Vec<Step>,
-    /// Changes one after the other, each to what binds then, until it is enough; empty when one alone is, or none is needed.
+    /// Changes one after the other, each to what binds then, until it is enough; empty when one alone is, or none is
+    /// needed.
     pub together: Vec<Step>,
 }
 
-/// Searches for what would give a group of flows `wanted` bits per second in all. The error says what is wrong with the question.
+/// Searches for what would give a group of flows `wanted` bits per second in all. The error says what is wrong with the
+/// question.
 pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
     let members = plan.members(group);
     let Some(&first) = members.first() else {

@@ -1,8 +1,8 @@
 //! The closed form: what protocols and topology allow, and which element binds.
 //!
-//! Two numbers per flow. The *bound*: the least, over all that a flow uses, of capacity / use; no allocation can exceed it. The *share*: fair
-//! filling of the same resources by their arbitration trees (`fill`). Both are functions of what a payload byte costs everywhere
-//! (`resources`), evaluated at the typical values and at the two corners of the ranges.
+//! Two numbers per flow. The *bound*: the least, over all that a flow uses, of capacity / use; no allocation can exceed
+//! it. The *share*: fair filling of the same resources by their arbitration trees (`fill`). Both are functions of what
+//! a payload byte costs everywhere (`resources`), evaluated at the typical values and at the two corners of the ranges.
 
 mod array;
 mod bus;
@@ -150,8 +150,8 @@ pub struct Load {
     pub capacity: f64,
 }
 
-/// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines, memories, credits, clocks of buses. None
-/// is above its capacity, but for a float's noise.
+/// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines,
+/// memories, credits, clocks of buses. None is above its capacity, but for a float's noise.
 pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
     let o = outcome(plan, corner, &cluster::demands(&cluster::ran(plan), corner));
     let mut all = loads_of(&o.resources, &o.divided);
@@ -307,7 +307,8 @@ fn flow_report(
     }
 }
 
-/// What was measured of each of some flows, against their shares, their bound together, and that of each alone; bits per second.
+/// What was measured of each of some flows, against their shares, their bound together, and that of each alone; bits
+/// per second.
 fn held_against(
     measured: Rate,
     each: &[f64],
@@ -413,8 +414,8 @@ fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged
     Ranged { typical: at(typical), slower: at(slower), faster: at(faster) }
 }
 
-/// The most that all members together can get: members are covered by the resources that limit them most, shared ones once.
-/// Valid as a bound for any cover, because each resource limits the sum over those it covers.
+/// The most that all members together can get: members are covered by the resources that limit them most, shared ones
+/// once. Valid as a bound for any cover, because each resource limits the sum over those it covers.
 fn bound<K: Copy>(
     resources: &[Resource<K>],
     members: &[usize],
@@ -442,7 +443,8 @@ fn bound<K: Copy>(
     cover(alone, covers)
 }
 
-/// The most that all can get: each what it can have alone, and those below a cover no more than that together. The tightest covers first, nobody twice.
+/// The most that all can get: each what it can have alone, and those below a cover no more than that together. The
+/// tightest covers first, nobody twice.
 fn cover(mut alone: BTreeMap<usize, f64>, mut covers: Vec<(f64, Vec<usize>)>) -> f64 {
     covers.sort_by(|a, b| (a.0 / a.1.len() as f64).total_cmp(&(b.0 / b.1.len() as f64)));
     let mut sum = 0.0;

@@ -1,8 +1,10 @@
 //! The closed form of an Ethernet: every wire is a resource, every stream asks parts of them.
 //!
-//! What is not in it: pauses, drops, queues that stand in one another's way, and the rates that congestion control finds. So a share may be above what a
-//! simulation gives; a bound never is below it. A stream with several destinations keeps their proportions where they stand in one FIFO at the source: what cannot
-//! get to one holds back the others. Where nothing stops sources, or each destination may be stopped by itself, every destination is a stream by itself.
+//! What is not in it: pauses, drops, queues that stand in one another's way, and the rates that congestion control
+//! finds. So a share may be above what a simulation gives; a bound never is below it. A stream with several
+//! destinations keeps their proportions where they stand in one FIFO at the source: what cannot get to one holds back
+//! the others. Where nothing stops sources, or each destination may be stopped by itself, every destination is a stream
+//! by itself.
 
 mod latency;
 mod ways;
@@ -113,7 +115,8 @@ pub(super) fn answer(plan: &Plan) -> Answer {
     }
 }
 
-/// The wires that can bind: those of sources, and those that would be asked for more than they carry if every source sent at the rate of its line; and `more`.
+/// The wires that can bind: those of sources, and those that would be asked for more than they carry if every source
+/// sent at the rate of its line; and `more`.
 fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<Resource<u32>> {
     let mut load = vec![0.0; 2 * network.links.len()];
     for a in asked {
@@ -142,10 +145,11 @@ fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<
 
 /// Sets the coin in which a wire is divided.
 ///
-/// A station sends the messages of its streams in turn. A switch's queue is a FIFO: of what comes, each stream gets through in the proportion in which it
-/// comes, whichever ports it comes by. What comes to a wire is what the wires before it have let through, so a stream that shared a wire with many has
-/// become thin; where nothing is held back it is what is offered. With flow control, sources keep what they could not send and catch up at the
-/// rate of their line: there only saturated streams stand in the queues, and modest ones get all that they ask for.
+/// A station sends the messages of its streams in turn. A switch's queue is a FIFO: of what comes, each stream gets
+/// through in the proportion in which it comes, whichever ports it comes by. What comes to a wire is what the wires
+/// before it have let through, so a stream that shared a wire with many has become thin; where nothing is held back it
+/// is what is offered. With flow control, sources keep what they could not send and catch up at the rate of their line:
+/// there only saturated streams stand in the queues, and modest ones get all that they ask for.
 fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
     let lossless = network.flow_control() != FlowControl::None;
     let born = |a: &Asked| if lossless { a.line } else { a.wants.min(a.line) };
@@ -226,7 +230,8 @@ impl Outcome<'_> {
         }
     }
 
-    /// A station's own wire makes frames wait in the station. Further on they are dropped, unless somebody tells the source in time.
+    /// A station's own wire makes frames wait in the station. Further on they are dropped, unless somebody tells the
+    /// source in time.
     fn excess(&self, stream: usize) -> Excess {
         let network = self.network;
         let own = |r: usize| network.station(network.leaves(self.resources[r].key)).is_some();
@@ -246,9 +251,10 @@ impl Outcome<'_> {
         Some(Total { share, both_ways: share, bound: same(bound), framing_limit: bound, bound_by })
     }
 
-    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them, each once, the tightest first; and
-    /// nothing is delivered but over the wires to the destinations. A stream with several destinations need not keep to its proportions
-    /// here (what is dropped on one way does not hold up the others), so only its own wire covers it.
+    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them, each
+    /// once, the tightest first; and nothing is delivered but over the wires to the destinations. A stream with several
+    /// destinations need not keep to its proportions here (what is dropped on one way does not hold up the others), so
+    /// only its own wire covers it.
     fn bound(&self, members: &[usize]) -> f64 {
         let alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, self.asked[m].bound)).collect();
         let least = |m: usize| 1.0 / self.asked[m].line;

@@ -1,4 +1,5 @@
-//! What the closed form takes no account of, one line for each key; a test walks the whole language and asks for what is missing here.
+//! What the closed form takes no account of, one line for each key; a test walks the whole language and asks for what
+//! is missing here.
 
 use crate::plan::Plan;
 use crate::result::{Gap, NotModelled, not_modelled};

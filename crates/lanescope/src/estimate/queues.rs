@@ -1,8 +1,10 @@
-//! Where packets of several flows of PCIe stand behind one another: the buffers of switches' ingress ports, and an endpoint's tags.
+//! Where packets of several flows of PCIe stand behind one another: the buffers of switches' ingress ports, and an
+//! endpoint's tags.
 //!
-//! Credits are counted by port and class (6.0, 2.6.1), not by the way that a packet goes on: what waits for a busy egress port takes the room of what could leave
-//! by another, whether the switch sorts its packets or not. So what holds one flow back holds back all that share a buffer with it and go on by other ways, up to as
-//! many packets as it gets through itself; and a requester whose tags are all held by reads of a slow target reads from no other.
+//! Credits are counted by port and class (6.0, 2.6.1), not by the way that a packet goes on: what waits for a busy
+//! egress port takes the room of what could leave by another, whether the switch sorts its packets or not. So what
+//! holds one flow back holds back all that share a buffer with it and go on by other ways, up to as many packets as it
+//! gets through itself; and a requester whose tags are all held by reads of a slow target reads from no other.
 //!
 //! A load that waits for what it has sent fills a buffer only if it has more outstanding than that holds.
 

@@ -1,9 +1,11 @@
-//! What a requester can ask for: its engines' own rates, tags that are used again, and closed loads whose operations wait for one another.
+//! What a requester can ask for: its engines' own rates, tags that are used again, and closed loads whose operations
+//! wait for one another.
 //!
-//! A requester issues its requests in order, so what it does in an empty system is a chain of waits: a request for the one before it to be on the
-//! wire, for the request that had its tag before, or with batches for the batch that its engine had before; the first one of an operation of a closed
-//! load for the operation so many before it. A round of such waits that goes on by so many operations, and takes so long, is a limit: no load gets
-//! further in less (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
+//! A requester issues its requests in order, so what it does in an empty system is a chain of waits: a request for the
+//! one before it to be on the wire, for the request that had its tag before, or with batches for the batch that its
+//! engine had before; the first one of an operation of a closed load for the operation so many before it. A round of
+//! such waits that goes on by so many operations, and takes so long, is a limit: no load gets further in less
+//! (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
 
 use super::latency::{self, Train};
 use super::resources::{Ceiling, Key, Turns};
@@ -77,7 +79,8 @@ impl<'a> Reads<'a> {
         self.released(&Train { request: self.request, full: n(!short), rest: self.rest, short: n(short) })
     }
 
-    /// Time between the first request of some operations in a row, alone in the system, and the end of the last of them, ns.
+    /// Time between the first request of some operations in a row, alone in the system, and the end of the last of
+    /// them, ns.
     fn span(&self, operations: u64) -> f64 {
         let whole = self.flow.size.at(self.corner).f64();
         let requests = self.each.saturating_mul(operations);
@@ -91,13 +94,14 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Of so many requests from the beginning of an operation to the end of one: how long the last that find a tag together wait for those before
-    /// them, ns, and which these are. `None` if there are tags for all at once.
+    /// Of so many requests from the beginning of an operation to the end of one: how long the last that find a tag
+    /// together wait for those before them, ns, and which these are. `None` if there are tags for all at once.
     fn rounds(&self, requests: u64) -> Option<(f64, Train)> {
         let Asking { engines, tags, turnaround, after } = self.asking;
         let pause = turnaround.ns();
-        // Whose tags are used again is a chain of waits back to requests from the first on, which may wait for wires or an internal bus: all of it one
-        // after the other, or its last link behind a train of all the others. What lies between is no later, since both are straight lines.
+        // Whose tags are used again is a chain of waits back to requests from the first on, which may wait for wires or
+        // an internal bus: all of it one after the other, or its last link behind a train of all the others. What lies
+        // between is no later, since both are straight lines.
         match after {
             After::Request => {
                 let pool = engines.saturating_mul(tags);
@@ -124,7 +128,8 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// What an operation takes of the engines, or of the tags, ns: how many there are, and for how long it holds one, added.
+    /// What an operation takes of the engines, or of the tags, ns: how many there are, and for how long it holds one,
+    /// added.
     fn held(&self, alone: bool) -> (f64, f64) {
         let Asking { engines, tags, turnaround, after } = self.asking;
         let pause = turnaround.ns();
@@ -144,8 +149,8 @@ impl<'a> Reads<'a> {
                     let part = if rest > 0 { self.released(&self.last(rest)) + pause } else { 0.0 };
                     (engines as f64, whole + part)
                 }
-                // Of a closed load with fewer requests outstanding than tags, a batch may wait for operations to end and others to begin, which is not
-                // counted: then more tags would make a bound smaller.
+                // Of a closed load with fewer requests outstanding than tags, a batch may wait for operations to end
+                // and others to begin, which is not counted: then more tags would make a bound smaller.
                 _ => {
                     let time = self.released(&self.average(tags as f64));
                     (engines as f64, (time + pause) * self.each as f64 / tags as f64)
@@ -154,7 +159,8 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// The time from the first request of an operation to the moment at which the last is out, ns, where tags do not cover it at once.
+    /// The time from the first request of an operation to the moment at which the last is out, ns, where tags do not
+    /// cover it at once.
     fn issued(&self) -> Option<f64> {
         let (before, last) = self.rounds(self.each)?;
         let first = self.flow.route.first()?;
@@ -168,7 +174,8 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What the requester of a flow and its load allow: resources by their key, capacity, what a payload byte takes, and by how many TLPs.
+/// What the requester of a flow and its load allow: resources by their key, capacity, what a payload byte takes, and by
+/// how many TLPs.
 pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64, f64)) {
     let flow = &plan.flows[index];
     let size = flow.size.at(corner).f64();
@@ -184,7 +191,8 @@ pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn Fn
         };
         add(key, capacity, time * 1e-9 / size, turns.reads);
         if let (true, Some(out)) = (flow.writes(), reads.issued()) {
-            // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest link either (2.4.1).
+            // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest
+            // link either (2.4.1).
             let write = flow.route.iter().map(|hop| sending(plan, corner, flow, *hop));
             let write = write.fold(writing(plan, corner, flow), f64::max);
             add(Key::InTurn(index), 1.0, (out + write) * 1e-9 / size, 1.0);
@@ -199,7 +207,8 @@ pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn Fn
         _ if flow.writes() => (operation(plan, corner, flow) + think) * if flow.reads() { 2.0 } else { 1.0 },
         (None, Some(reads)) => {
             let mut longest = reads.span(1) + think;
-            // Rounds over several operations, whose requests wait for each other's tags: those that need one tag more than there are.
+            // Rounds over several operations, whose requests wait for each other's tags: those that need one tag more
+            // than there are.
             let Asking { engines, tags, .. } = reads.asking;
             for rounds in 1..=32u64 {
                 let more = engines.saturating_mul(tags).saturating_mul(rounds) / reads.each;

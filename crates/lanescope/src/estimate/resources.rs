@@ -128,7 +128,8 @@ fn train(
     let updated = class != Class::Completion || matches!(plan.part(plan.arrives(hop)).keys, PartKeys::Switch(_));
     let size = pcie::dllp(generation) as f64;
     let rate = tlps as f64 * per_byte;
-    // A DLLP waits for the TLP before it; what arrives meanwhile it answers too, so the fewest are those of the longest wait.
+    // A DLLP waits for the TLP before it; what arrives meanwhile it answers too, so the fewest are those of the longest
+    // wait.
     let longest = pcie::tlp(generation, Header::Dw4, link.mps.typical.bytes(), true);
     let meanwhile = longest.div_ceil((bytes / tlps.max(1)).max(1)) as u32;
     let fewest = |every: crate::scenario::quantity::Every| every.0.map_or(0.0, |n| 1.0 / (n + meanwhile) as f64);
@@ -189,7 +190,8 @@ pub(crate) fn path(flow: &Flow, hops: usize) -> Vec<u64> {
     path
 }
 
-/// What a requester sends for each payload byte: read requests, and TLPs with the data of writes. It takes its turns by these.
+/// What a requester sends for each payload byte: read requests, and TLPs with the data of writes. It takes its turns by
+/// these.
 pub(super) struct Turns {
     pub(super) reads: f64,
     pub(super) writes: f64,
@@ -310,8 +312,9 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
     all.into_values().collect()
 }
 
-/// What a flow asks of the backbone of its target. A grant passes behind the data of the transaction before, if that was another port's: shares
-/// count on it as often as the other ports' transactions have data, and a bound whenever one of them has any.
+/// What a flow asks of the backbone of its target. A grant passes behind the data of the transaction before, if that
+/// was another port's: shares count on it as often as the other ports' transactions have data, and a bound whenever one
+/// of them has any.
 fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key, f64, Use)) {
     let flow = &plan.flows[index];
     let (Some(backbone), Some(&port)) = (plan.backbone(corner, flow.target), flow.route.last()) else { return };
@@ -368,7 +371,8 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
     }
 }
 
-/// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the link.
+/// Credits / credit round trip: from a TLP's first bit to the arrival of the UpdateFC for it, with nothing else on the
+/// link.
 fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, f64, usize)) {
     let size = flow.size.at(corner).0;
     let payload = flow.payload.at(corner).bytes();

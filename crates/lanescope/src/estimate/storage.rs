@@ -1,12 +1,14 @@
-//! The closed form of I/Os: what one asks of workers, adapters, transports and targets, of its host's bus by DMA, and how long it takes unloaded.
+//! The closed form of I/Os: what one asks of workers, adapters, transports and targets, of its host's bus by DMA, and
+//! how long it takes unloaded.
 //!
-//! The DMA of an adapter is two flows of PCIe with weights of their own everywhere; an I/O asks for so much of each. So its resources join those of PCIe in
-//! one filling, and what is left of a link is known to both. A closed load is a resource too: so many I/Os outstanding, each held for its time.
+//! The DMA of an adapter is two flows of PCIe with weights of their own everywhere; an I/O asks for so much of each. So
+//! its resources join those of PCIe in one filling, and what is left of a link is known to both. A closed load is a
+//! resource too: so many I/Os outstanding, each held for its time.
 //!
 //! Transactions between stations are I/Os without an adapter: their wires, and the time of one, are in [`transact`].
 //!
-//! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A sequential flow is taken at the rate of the
-//! zone in which its range begins.
+//! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A
+//! sequential flow is taken at the rate of the zone in which its range begins.
 
 use super::array::{Passages, passages};
 use super::fill::{Filled, Resource, Share, Use};
@@ -94,8 +96,9 @@ fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
     scsi::io(keys.scsi.typical.0, habits, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
 }
 
-/// Seconds of a disk's heads for a command. At least its transfer in the fastest zone of the range: the heads may stand where they should. Usually, where they
-/// must move, a seek within the range and half a turn; and what a sequential flow leaves out.
+/// Seconds of a disk's heads for a command. At least its transfer in the fastest zone of the range: the heads may stand
+/// where they should. Usually, where they must move, a seek within the range and half a turn; and what a sequential
+/// flow leaves out.
 fn heads(k: &Disk, corner: Corner, ends: Ends, (start, range): (f64, f64), kind: Kind) -> f64 {
     if ends == Ends::Least {
         return kind.bytes / fastest(k, corner, (start, range));
@@ -118,7 +121,8 @@ pub(super) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
     outer - (outer - inner) * zone / (zones - 1.0).max(1.0)
 }
 
-/// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a turn. Within a track nothing moves.
+/// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a
+/// turn. Within a track nothing moves.
 pub(super) fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
     let turn = turn(k, corner);
     let (track, room) = (media_rate(k, corner, start) * turn, (range - bytes).max(0.0));
@@ -145,7 +149,8 @@ pub(super) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
     (flow.start.f64() / disks as f64, flow.range.f64() / disks as f64)
 }
 
-/// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin anywhere.
+/// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin
+/// anywhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kind {
     pub(super) count: f64,
@@ -275,7 +280,8 @@ fn array(
     let data = a.data_disks() as f64;
     let keys = &storage.adapters[a.adapter as usize].keys;
     let back = keys.write_policy.typical == WritePolicy::WriteBack;
-    // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up strips in a cache.
+    // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up
+    // strips in a cache.
     let gathered = !k.read && back && (k.random < 1.0 || ends == Ends::Least);
     let piece = if gathered { strip } else { k.bytes.min(strip) };
     let Passages { reads, writes, memory, parity } = passages(storage, ends, flow, a, k);
@@ -286,8 +292,9 @@ fn array(
     if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
         add(Part::Parity(a.adapter), rate.at(corner).bytes(), bytes * parity);
     }
-    // Old data and parity are read before new ones are written, two commands of each stripe at a time, of as many stripes as there are disks. Heads that wait for
-    // the one while they could do the other are busy K of K + n - 1, for K commands among n disks alike (Zahorjan, Sevcik, Eager, Galler: CACM 25, 1982).
+    // Old data and parity are read before new ones are written, two commands of each stripe at a time, of as many
+    // stripes as there are disks. Heads that wait for the one while they could do the other are busy K of K + n - 1,
+    // for K commands among n disks alike (Zahorjan, Sevcik, Eager, Galler: CACM 25, 1982).
     let under_way = 2.0 * if back { n } else { f64::from(flow.outstanding.at(corner).get()) };
     let alone = match !k.read && reads > 0.0 && ends == Ends::Usual {
         true => (under_way + n - 1.0) / under_way,
@@ -311,7 +318,8 @@ fn array(
     each(false, writes, moves, add);
 }
 
-/// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind those of PCIe.
+/// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind
+/// those of PCIe.
 pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<Charged> {
     let storage = &*plan.storage;
     if storage.is_empty() {
@@ -435,7 +443,8 @@ fn between(plan: &Plan, corner: Corner, flow: &IoFlow) -> f64 {
     flow.mix().delay + plan.storage.pair(flow).map_or(0.0, |pair| transact::connecting(plan, corner, pair))
 }
 
-/// Seconds of a byte of each flow of PCIe, one behind the other: on its wires alone, which is the least, or on all that it uses.
+/// Seconds of a byte of each flow of PCIe, one behind the other: on its wires alone, which is the least, or on all that
+/// it uses.
 fn paces(plan: &Plan, ends: Ends, resources: &[Resource<Key>]) -> Vec<f64> {
     let mut paces = vec![0.0_f64; plan.flows.len()];
     for r in resources {
@@ -667,7 +676,8 @@ fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
     }
 }
 
-/// The place of a flow's packets in the arbitration trees of PCIe: behind its adapter's port, beside the other flows there.
+/// The place of a flow's packets in the arbitration trees of PCIe: behind its adapter's port, beside the other flows
+/// there.
 pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
     if hops == OWN {
         return vec![flow as u64];
@@ -679,7 +689,8 @@ pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
     way
 }
 
-/// What I/Os ask of shared buses at their shares: flows and their bytes per second, those of each flow of I/Os side by side.
+/// What I/Os ask of shared buses at their shares: flows and their bytes per second, those of each flow of I/Os side by
+/// side.
 pub(super) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[Share]) -> Vec<(u32, f64)> {
     let storage = &*plan.storage;
     let mut moved = Vec::new();
@@ -692,8 +703,8 @@ pub(super) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[Share]) -> Ve
     moved
 }
 
-/// Divides buses between I/Os and the flows there: what the buses' own division leaves to an I/O's DMA is the most that the I/O may have, and what it leaves
-/// over goes to others. None where no bus has both.
+/// Divides buses between I/Os and the flows there: what the buses' own division leaves to an I/O's DMA is the most that
+/// the I/O may have, and what it leaves over goes to others. None where no bus has both.
 pub(super) fn beside(
     plan: &Plan,
     corner: Corner,

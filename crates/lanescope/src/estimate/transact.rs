@@ -1,7 +1,9 @@
-//! The closed form of transactions between stations: what their messages ask of the wires of an Ethernet, and how long one takes by itself.
+//! The closed form of transactions between stations: what their messages ask of the wires of an Ethernet, and how long
+//! one takes by itself.
 //!
-//! One I/O of a pair is under way at a time, so the unloaded time of a transaction gives its rate; wires that several pairs share are divided like all
-//! resources of I/Os. Streams of frames on the same wires are answered by themselves: neither side of the estimate knows of the other.
+//! One I/O of a pair is under way at a time, so the unloaded time of a transaction gives its rate; wires that several
+//! pairs share are divided like all resources of I/Os. Streams of frames on the same wires are answered by themselves:
+//! neither side of the estimate knows of the other.
 
 use super::Outcome;
 use super::network::message;
@@ -97,7 +99,8 @@ pub(super) fn connecting(plan: &Plan, corner: Corner, pair: &Pair) -> f64 {
     sum * part
 }
 
-/// Adds what transactions put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in order.
+/// Adds what transactions put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in
+/// order.
 pub(super) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut [LinkReport]) {
     let first = plan.flows.len();
     for (i, flow) in plan.storage.flows.iter().enumerate() {

@@ -1,8 +1,10 @@
-//! One I/O by itself: from the moment at which its worker turns to it until that is done with it, step by step, its data frame by frame.
+//! One I/O by itself: from the moment at which its worker turns to it until that is done with it, step by step, its
+//! data frame by frame.
 //!
-//! Data go through stages in order (media, wire, cache memory, DMA), each of which takes one frame after the other: a tandem of queues, whose last departure is known in
-//! closed form once the first frames have passed. Twice: at its *least*, which no I/O can beat (heads are where they should be, data are read ahead, pages lie
-//! on different channels, pieces of an array are cut so that they help most), for bounds; and *usual*, for shares.
+//! Data go through stages in order (media, wire, cache memory, DMA), each of which takes one frame after the other: a
+//! tandem of queues, whose last departure is known in closed form once the first frames have passed. Twice: at its
+//! *least*, which no I/O can beat (heads are where they should be, data are read ahead, pages lie on different
+//! channels, pieces of an array are cut so that they help most), for bounds; and *usual*, for shares.
 
 use super::storage::{Kind, media_rate, positioning, range};
 use super::{bus, flash, latency, transact};
@@ -30,8 +32,8 @@ type Stage = (f64, f64);
 /// Frames that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
 const FOLLOWED: u64 = 8;
 
-/// When the last of `full` equal frames and, where there is one, a shorter one behind them is through each stage. Each stage: of a full frame, of the last. The
-/// second stage, the wire, takes so much longer for the first frame.
+/// When the last of `full` equal frames and, where there is one, a shorter one behind them is through each stage. Each
+/// stage: of a full frame, of the last. The second stage, the wire, takes so much longer for the first frame.
 fn tandem(start: f64, opening: f64, stages: &[[Stage; 2]], full: u64, rest: bool) -> Vec<f64> {
     let mut free = vec![start; stages.len()];
     let (mut out, mut opening) = (vec![start; stages.len()], opening);
@@ -158,7 +160,8 @@ impl One<'_> {
         }
     }
 
-    /// A command at a target, from the adapter's processor until its data are where they belong and its status has come.
+    /// A command at a target, from the adapter's processor until its data are where they belong and its status has
+    /// come.
     fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
         let Target { device, transport, .. } = &self.storage().targets[target as usize];
         match &self.storage().transports[*transport as usize].medium {
@@ -227,7 +230,8 @@ impl One<'_> {
         if k.read {
             let (begin, opening) = (command + wait, slots(link.opening()));
             let (sent, landed) = if let Device::Ssd(d) = device {
-                // Pages come as they come; the drive's own arithmetic has the wire in it, or what is slower behind it, for all frames but the first.
+                // Pages come as they come; the drive's own arithmetic has the wire in it, or what is slower behind it,
+                // for all frames but the first.
                 let (next, through) = self.onward(own, k, last_frame, other);
                 let kind = Kind { bytes, ..k };
                 let by =
@@ -324,8 +328,9 @@ impl One<'_> {
     }
 }
 
-/// What a target does with a command's data: how long until the first are there or may come, bytes that are at hand then, and how fast the media move the
-/// others; when it has taken in all of a write, and whether that is as soon as the data have come.
+/// What a target does with a command's data: how long until the first are there or may come, bytes that are at hand
+/// then, and how fast the media move the others; when it has taken in all of a write, and whether that is as soon as
+/// the data have come.
 struct Media {
     wait: f64,
     hand: f64,
@@ -344,8 +349,8 @@ pub(super) fn fastest(k: &Disk, corner: Corner, (start, range): (f64, f64)) -> f
     media_rate(k, corner, start).max(media_rate(k, corner, start + range))
 }
 
-/// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading ahead, or left and come to again, whichever is
-/// sooner.
+/// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading
+/// ahead, or left and come to again, whichever is sooner.
 pub(super) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
     if gap <= 0.0 {
         return 0.0;

@@ -1,8 +1,8 @@
 //! The protocol calculator: what one link carries, by size of payload.
 //!
-//! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as fast as they can; so a
-//! number of `wire` and a number of a study have the same formula behind them. The others are closed arithmetic of their rule books: [`ethernet`],
-//! [`fibre_channel`], [`infiniband`], [`sas`], [`scsi`].
+//! It asks the estimate, with a scenario of one link between a root complex and a device that write to each other as
+//! fast as they can; so a number of `wire` and a number of a study have the same formula behind them. The others are
+//! closed arithmetic of their rule books: [`ethernet`], [`fibre_channel`], [`infiniband`], [`sas`], [`scsi`].
 
 pub mod ethernet;
 pub mod fibre_channel;
@@ -63,13 +63,15 @@ pub struct Answer {
     pub tlps_per_second: f64,
     /// Payload of writes, bits per second, one way, with as many directions loaded as the question says.
     pub write: f64,
-    /// The same with this direction alone loaded, as by one flow of a scenario: the other carries nothing but the DLLPs for it.
+    /// The same with this direction alone loaded, as by one flow of a scenario: the other carries nothing but the DLLPs
+    /// for it.
     pub write_alone: f64,
     /// Payload of reads with the given completion size, bits per second, one way.
     pub read: f64,
     /// Payload / bytes of TLPs and DLLPs, of writes.
     pub efficiency: f64,
-    /// The specification's Ack latency limit in symbol times, at MPS = payload; `None` where the payload is no MPS or acknowledgement is part of flits.
+    /// The specification's Ack latency limit in symbol times, at MPS = payload; `None` where the payload is no MPS or
+    /// acknowledgement is part of flits.
     pub ack_limit_symbols: Option<u64>,
     /// The direction away from the device, at the write load: the waterfall.
     pub direction: LinkReport,

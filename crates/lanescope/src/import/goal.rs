@@ -5,8 +5,9 @@
 //! rank 0 { a: calc 1000  b: send 8b to 1 tag 7  b requires a }
 //! rank 1 { recv 8b from 0 tag 7 }
 //! ```
-//! `calc` is in nanoseconds. `requires` waits until the other task is complete, `irequires` until it has begun. `cpu` and `nic` are read and not used: a
-//! rank has one processor here, and its adapters are the scenario's. Comments are those of C, and `#` to the end of a line.
+//! `calc` is in nanoseconds. `requires` waits until the other task is complete, `irequires` until it has begun. `cpu`
+//! and `nic` are read and not used: a rank has one processor here, and its adapters are the scenario's. Comments are
+//! those of C, and `#` to the end of a line.
 
 use super::{MOST_OPS, Reading, shown};
 use crate::diagnostic::{Diagnostics, SourceId, nearest};

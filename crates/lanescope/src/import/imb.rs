@@ -1,7 +1,8 @@
 //! What PMB and IMB print: blocks of rows, one for each benchmark and number of processes.
 //!
-//! "Mbytes/sec" are 2^20 bytes a second up to IMB 2017 and 10^6 from 2018 on; the rows themselves say which, since size and time stand beside the
-//! rate, and they are believed before the version. Whatever else stands between the blocks (greetings of launchers, comments) is passed over.
+//! "Mbytes/sec" are 2^20 bytes a second up to IMB 2017 and 10^6 from 2018 on; the rows themselves say which, since size
+//! and time stand beside the rate, and they are believed before the version. Whatever else stands between the blocks
+//! (greetings of launchers, comments) is passed over.
 
 use super::table::{Block, Column, Row, Suite, Table};
 use super::{Reading, beginning, lines, shown, words};
@@ -100,7 +101,8 @@ fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.starts_with('#').then(|| line.split_once(word)).flatten().map(|(_, rest)| rest)
 }
 
-/// `4.1` of `#    Intel (R) MPI Benchmarks 4.1, MPI-1 part`, `2.2` of `#    PALLAS MPI Benchmark Suite V2.2, MPI-1 part`.
+/// `4.1` of `#    Intel (R) MPI Benchmarks 4.1, MPI-1 part`, `2.2` of `#    PALLAS MPI Benchmark Suite V2.2, MPI-1
+/// part`.
 fn version_of(line: &str) -> Option<String> {
     let rest = after(line, "MPI Benchmarks ").or_else(|| after(line, "MPI Benchmark Suite "))?;
     let version = rest.split(',').next()?.trim().trim_start_matches('V');

@@ -1,7 +1,9 @@
-//! What a load of somebody else's format runs on, and what becomes of it: the hosts and volumes of a machine, and scenarios laid over it.
+//! What a load of somebody else's format runs on, and what becomes of it: the hosts and volumes of a machine, and
+//! scenarios laid over it.
 //!
-//! An instrument's file knows managers, drives and jobs by names of its own. Its reader maps them to a [`Machine`] and writes each of its tests as
-//! the text of a scenario, which a person can read, keep and run alone: `platform` names the machine, `flows` are the load.
+//! An instrument's file knows managers, drives and jobs by names of its own. Its reader maps them to a [`Machine`] and
+//! writes each of its tests as the text of a scenario, which a person can read, keep and run alone: `platform` names
+//! the machine, `flows` are the load.
 
 use crate::units::Bytes;
 

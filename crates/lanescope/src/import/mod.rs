@@ -1,7 +1,7 @@
 //! Other people's formats: traces of programs, and the tables that instruments print.
 //!
-//! Every reader takes a text that a [`Diagnostics`] already holds and gives what it found, or nothing and at least one error. A reader stops after
-//! [`MOST_MESSAGES`] messages: what comes then is of another format.
+//! Every reader takes a text that a [`Diagnostics`] already holds and gives what it found, or nothing and at least one
+//! error. A reader stops after [`MOST_MESSAGES`] messages: what comes then is of another format.
 
 pub mod fio;
 pub mod goal;

@@ -1,4 +1,5 @@
-//! What the OSU micro-benchmarks print: a line with the test's title and version, a line of column heads, rows. Mbytes are 10^6 bytes.
+//! What the OSU micro-benchmarks print: a line with the test's title and version, a line of column heads, rows. Mbytes
+//! are 10^6 bytes.
 
 use super::table::{Block, Column, Row, Suite, Table};
 use super::{Reading, beginning, lines, shown, words};

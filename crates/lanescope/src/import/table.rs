@@ -76,7 +76,8 @@ impl Row {
         (whole && cells.iter().zip(columns).all(|(cell, column)| row.put(*column, cell, mbyte))).then_some(row)
     }
 
-    /// Puts a cell in its place: times in microseconds, rates in units of `mbyte` a second. Whether it is a number of that kind.
+    /// Puts a cell in its place: times in microseconds, rates in units of `mbyte` a second. Whether it is a number of
+    /// that kind.
     fn put(&mut self, column: Column, cell: &str, mbyte: u64) -> bool {
         let float = cell.parse::<f64>().ok().filter(|v| (0.0..1e18).contains(v));
         let whole = cell.parse::<u64>().ok();

@@ -1,9 +1,10 @@
 //! Time-independent traces of SimGrid: one line for each call of MPI, with amounts in place of times.
 //!
-//! `rank op arguments`, all ranks in one file, or an index of files, one a line. Sizes are numbers of elements: bytes after `init`, doubles after
-//! `init 1`, or of the datatype that ends a line. What the operations mean is what SimGrid's replay makes of them (`smpi_replay.cpp`): a reduction is its
-//! messages and then the operations that the rank works through; `test` may or may not complete a request, so it is passed over and the
-//! `wait` behind it waits; communicators are passed over too. An operation before `init` is refused, because its unit would be a guess.
+//! `rank op arguments`, all ranks in one file, or an index of files, one a line. Sizes are numbers of elements: bytes
+//! after `init`, doubles after `init 1`, or of the datatype that ends a line. What the operations mean is what
+//! SimGrid's replay makes of them (`smpi_replay.cpp`): a reduction is its messages and then the operations that the
+//! rank works through; `test` may or may not complete a request, so it is passed over and the `wait` behind it waits;
+//! communicators are passed over too. An operation before `init` is refused, because its unit would be a guess.
 
 use super::{MOST_OPS, Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId, nearest};
@@ -13,8 +14,9 @@ use crate::units::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Bytes of SimGrid's datatypes, by number: double, int, char, short, long, float, byte, long long, signed char, unsigned char, unsigned short,
-/// unsigned, unsigned long, unsigned long long, long double, wchar, bool, int8, int16, int32.
+/// Bytes of SimGrid's datatypes, by number: double, int, char, short, long, float, byte, long long, signed char,
+/// unsigned char, unsigned short, unsigned, unsigned long, unsigned long long, long double, wchar, bool, int8, int16,
+/// int32.
 const TYPES: [u64; 20] = [8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1, 1, 2, 4];
 /// Most bytes of one message or vector.
 const MOST_BYTES: f64 = (1u64 << 40) as f64;

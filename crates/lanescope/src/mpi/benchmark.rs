@@ -1,9 +1,12 @@
-//! Instruments as programs: the MPI-1 part of PMB and its successor IMB, and the OSU micro-benchmarks, step by step as the real ones do it, with their
-//! ladders of sizes, their numbers of repetitions and their definitions of time and rate.
+//! Instruments as programs: the MPI-1 part of PMB and its successor IMB, and the OSU micro-benchmarks, step by step as
+//! the real ones do it, with their ladders of sizes, their numbers of repetitions and their definitions of time and
+//! rate.
 //!
-//! Sources: IMB User's Guide and `IMB_settings.h` (sizes 0 and 2^0 to 2^22; repetitions min(1000, 40 MiB / size); two barriers before each size); OSU
+//! Sources: IMB User's Guide and `IMB_settings.h` (sizes 0 and 2^0 to 2^22; repetitions min(1000, 40 MiB / size); two
+//! barriers before each size); OSU
 //! 5.6 `osu_util_mpi.h` and its benchmarks (64 messages a window; 10,000 repetitions of a latency, 1,000 above 8 KiB). What changed over the
-//! years is a matter of [`Version`]. Not modelled: IMB's cut of repetitions after 10 s, buffers out of cache, limits of memory.
+//! years is a matter of [`Version`]. Not modelled: IMB's cut of repetitions after 10 s, buffers out of cache, limits of
+//! memory.
 
 use super::op::{Body, Collective, Job, Kind, Op, Section, Step};
 use crate::diagnostic::{Diagnostic, nearest};
@@ -19,8 +22,8 @@ const LARGEST: u64 = (1 << 31) - 1;
 const MOST_ROWS: usize = 1000;
 /// Bytes that IMB moves at most for one row (`OVERALL_VOL`).
 const VOLUME: u64 = 40 << 20;
-/// Repetitions before those that count. The real instruments make 2 (IMB) to 200 (OSU) because caches, page tables and connections must be warm; a
-/// model has only pipes to fill.
+/// Repetitions before those that count. The real instruments make 2 (IMB) to 200 (OSU) because caches, page tables and
+/// connections must be warm; a model has only pipes to fill.
 const WARM_UP: u64 = 2;
 /// Messages in flight of OSU's bandwidth tests.
 const OSU_WINDOW: u32 = 64;
@@ -49,7 +52,8 @@ impl Version {
         if self < Version::Imb2018 { 1 << 20 } else { 1_000_000 }
     }
 
-    /// Collectives follow one another without a barrier, and the root moves on at each repetition (`-sync off -root_shift on` until 2016).
+    /// Collectives follow one another without a barrier, and the root moves on at each repetition (`-sync off
+    /// -root_shift on` until 2016).
     fn runs_on(self) -> bool {
         self < Version::Imb2017
     }
@@ -160,8 +164,9 @@ struct Row {
     repetitions: u64,
 }
 
-/// The program of an instrument on so many ranks. Names are read without regard to case, blanks, `_` and `-`: `imb pingpong`, `PMB-MPI1 PingPong`,
-/// `reduce-scatter`, `osu_latency`. Ranks beyond the two of a PingPong wait in a barrier, as IMB's do.
+/// The program of an instrument on so many ranks. Names are read without regard to case, blanks, `_` and `-`: `imb
+/// pingpong`, `PMB-MPI1 PingPong`, `reduce-scatter`, `osu_latency`. Ranks beyond the two of a PingPong wait in a
+/// barrier, as IMB's do.
 pub fn job(name: &str, ranks: u32, options: &Options) -> Result<Job, Diagnostic> {
     let instrument = find(name, ranks, options)?;
     let rows = instrument.rows(options)?;

@@ -1,8 +1,10 @@
-//! What is wrong with a job before it runs: messages that cannot meet, collectives that not all ranks call, partners that do not exist.
+//! What is wrong with a job before it runs: messages that cannot meet, collectives that not all ranks call, partners
+//! that do not exist.
 //!
-//! Programs have no branches any more, so sends and receives can be counted: by sender, receiver and tag where the receiver names them, else by receiver alone. A
-//! receive too many waits for ever, an error; a message too many may stay where it is, a warning. That everything is called equally often does not mean that the
-//! order is right: a run finds out.
+//! Programs have no branches any more, so sends and receives can be counted: by sender, receiver and tag where the
+//! receiver names them, else by receiver alone. A receive too many waits for ever, an error; a message too many may
+//! stay where it is, a warning. That everything is called equally often does not mean that the order is right: a run
+//! finds out.
 
 use super::collective::Call;
 use super::op::{Body, Job, Op, Step};

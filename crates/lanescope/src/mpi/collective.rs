@@ -1,12 +1,14 @@
 //! Collectives, taken apart into messages.
 //!
-//! Each algorithm is a pure function of rank, number of ranks and round: what is sent to whom, what is received from whom, whether the round ends with a wait
-//! for both, what is combined. Nothing is stored, so an all-to-all among 1,024 ranks costs no memory. A rank may have rounds in which it does nothing.
+//! Each algorithm is a pure function of rank, number of ranks and round: what is sent to whom, what is received from
+//! whom, whether the round ends with a wait for both, what is combined. Nothing is stored, so an all-to-all among 1,024
+//! ranks costs no memory. A rank may have rounds in which it does nothing.
 //!
-//! The algorithms, and the choice among them by size and number of ranks, are MPICH's: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
-//! Operations in MPICH, IJHPCA 19(1), 2005, with the thresholds of its tables (as in MPICH2's `mpiimpl.h`). Blocks of a vector are even to a byte; reductions
-//! are taken to be commutative. Where the number of ranks is no power of two, reductions first fold the surplus ranks into their neighbours, and an allgather by
-//! recursive doubling is done as Bruck does it.
+//! The algorithms, and the choice among them by size and number of ranks, are MPICH's: Thakur, Rabenseifner, Gropp:
+//! Optimization of Collective Communication Operations in MPICH, IJHPCA 19(1), 2005, with the thresholds of its tables
+//! (as in MPICH2's `mpiimpl.h`). Blocks of a vector are even to a byte; reductions are taken to be commutative. Where
+//! the number of ranks is no power of two, reductions first fold the surplus ranks into their neighbours, and an
+//! allgather by recursive doubling is done as Bruck does it.
 
 use super::op::{Algorithm, Collective, Kind};
 use crate::units::Bytes;
@@ -385,7 +387,8 @@ impl Call {
         })
     }
 
-    /// A binomial tree from the root, the largest subtree first. `part` says what goes to the subtree of `count` ranks from `first` on, counted from the root.
+    /// A binomial tree from the root, the largest subtree first. `part` says what goes to the subtree of `count` ranks
+    /// from `first` on, counted from the root.
     fn down(&self, r: u32, k: u32, part: fn(u32, u32) -> Part) -> Option<Round> {
         let levels = levels(self.n);
         (k < levels).then(|| self.edge(r, 1 << (levels - 1 - k), part)).map(|(to, from)| Round::exchange(to, from))
@@ -410,7 +413,8 @@ impl Call {
         }
     }
 
-    /// Around the ring: in round k the block that came in round k - 1 goes on. Counted from `root`; a rank begins with the block `lead` beyond its own.
+    /// Around the ring: in round k the block that came in round k - 1 goes on. Counted from `root`; a rank begins with
+    /// the block `lead` beyond its own.
     fn ring(&self, r: u32, root: u32, lead: u32, k: u32) -> Option<Round> {
         (k + 1 < self.n).then(|| {
             let v = self.on(self.back(r, root), lead);
@@ -450,7 +454,8 @@ impl Call {
         })
     }
 
-    /// Bruck et al. 1997: in round k, the blocks whose distance has bit k set go 2^k on; blocks are rotated before and after.
+    /// Bruck et al. 1997: in round k, the blocks whose distance has bit k set go 2^k on; blocks are rotated before and
+    /// after.
     fn alltoall_bruck(&self, r: u32, k: u32) -> Option<Round> {
         let levels = levels(self.n);
         let copy = self.bytes(r, Part::All);
@@ -493,8 +498,8 @@ impl Call {
         }
     }
 
-    /// Folding the surplus over a power of two: of the first `2 x surplus` ranks, those of odd place give theirs to the one before and stand aside. The place
-    /// of `v` among those that go on, or the round in which it gives.
+    /// Folding the surplus over a power of two: of the first `2 x surplus` ranks, those of odd place give theirs to the
+    /// one before and stand aside. The place of `v` among those that go on, or the round in which it gives.
     fn fold(&self, v: u32) -> Result<u32, u32> {
         let surplus = self.n - power(self.n);
         if v >= 2 * surplus {
@@ -522,7 +527,8 @@ impl Call {
         }
     }
 
-    /// Recursive doubling of whole vectors, or reduce-scatter by halving vectors and doubling distances, then allgather the other way (Rabenseifner 2004).
+    /// Recursive doubling of whole vectors, or reduce-scatter by halving vectors and doubling distances, then allgather
+    /// the other way (Rabenseifner 2004).
     fn allreduce(&self, r: u32, k: u32) -> Option<Round> {
         let (power, levels) = (power(self.n), power(self.n).trailing_zeros());
         let folded = u32::from(power < self.n);
@@ -600,7 +606,8 @@ impl Call {
         }))
     }
 
-    /// Reduce-scatter by recursive halving: distances halve, so that every rank ends with its own block; those that stood aside get theirs at the end.
+    /// Reduce-scatter by recursive halving: distances halve, so that every rank ends with its own block; those that
+    /// stood aside get theirs at the end.
     fn halving(&self, r: u32, k: u32) -> Option<Round> {
         let (power, levels) = (power(self.n), power(self.n).trailing_zeros());
         let surplus = self.n - power;

@@ -1,12 +1,16 @@
-//! The machine that runs a [`Job`]: processors of ranks, matching, eager and rendezvous, collectives, and nothing about networks.
+//! The machine that runs a [`Job`]: processors of ranks, matching, eager and rendezvous, collectives, and nothing about
+//! networks.
 //!
-//! Whoever drives it carries messages. He asks for the [`next`](Machine::next) moment at which a processor does something, calls [`on`](Machine::on) then,
-//! carries what was posted, and tells of each message twice: [`sent`](Machine::sent) when the sender may know that it has left, [`arrived`](Machine::arrived)
-//! when it lies in the target's memory. Everything else happens here: a rank is one processor that works off its steps, and while it is inside a call of the
-//! library it also handles what has come. A rank that computes handles nothing (single-threaded libraries make no progress then), so a rendezvous waits.
+//! Whoever drives it carries messages. He asks for the [`next`](Machine::next) moment at which a processor does
+//! something, calls [`on`](Machine::on) then, carries what was posted, and tells of each message twice:
+//! [`sent`](Machine::sent) when the sender may know that it has left, [`arrived`](Machine::arrived) when it lies in the
+//! target's memory. Everything else happens here: a rank is one processor that works off its steps, and while it is
+//! inside a call of the library it also handles what has come. A rank that computes handles nothing (single-threaded
+//! libraries make no progress then), so a rendezvous waits.
 //!
-//! Costs follow LogGP (Alexandrov et al. 1995: overheads at both ends, a gap per byte), with the protocol switch of LogGPS (Ino et al. 2001): an eager message
-//! is copied into a buffer and out of one, a larger one asks first (request, clear to send) and is then written where it belongs. Order is MPI's (MPI-3.1,
+//! Costs follow LogGP (Alexandrov et al. 1995: overheads at both ends, a gap per byte), with the protocol switch of
+//! LogGPS (Ino et al. 2001): an eager message is copied into a buffer and out of one, a larger one asks first (request,
+//! clear to send) and is then written where it belongs. Order is MPI's (MPI-3.1,
 //! 3.5): of two messages that match a receive, the one that was sent first is taken; of two receives that match a message, the one that was posted first.
 
 mod exchange;
@@ -42,9 +46,11 @@ const UNTIMED: u32 = u32::MAX - 1;
 /// What the library and its processor cost. Times are in femtoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
-    /// Processor time to hand one message to the adapter: a send, but also each request, clear-to-send and RDMA write of a rendezvous.
+    /// Processor time to hand one message to the adapter: a send, but also each request, clear-to-send and RDMA write
+    /// of a rendezvous.
     pub send: u64,
-    /// Processor time to take in one message that has come: an eager one, a request, a clear-to-send, the end of a rendezvous.
+    /// Processor time to take in one message that has come: an eager one, a request, a clear-to-send, the end of a
+    /// rendezvous.
     pub receive: u64,
     /// Bytes that the library adds to an eager message.
     pub header: u64,
@@ -62,8 +68,8 @@ pub struct Costs {
     pub verbs: bool,
 }
 
-/// Which node each rank runs on. Ranks of one node exchange through memory: the sender pays its overhead and one copy, the receiver its overhead, and
-/// nothing is posted. The choice between eager and rendezvous is the same.
+/// Which node each rank runs on. Ranks of one node exchange through memory: the sender pays its overhead and one copy,
+/// the receiver its overhead, and nothing is posted. The choice between eager and rendezvous is the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// By rank.
@@ -79,14 +85,15 @@ pub enum What {
     Request,
     /// Clear to send: a send.
     Clear,
-    /// The data of a rendezvous: an RDMA write into the receiver's buffer, with immediate data that tell him of it. Its arrival ends the rendezvous, so
-    /// there is no message of its own for that.
+    /// The data of a rendezvous: an RDMA write into the receiver's buffer, with immediate data that tell him of it. Its
+    /// arrival ends the rendezvous, so there is no message of its own for that.
     Data,
 }
 
 /// A message handed to the adapter.
 ///
-/// A carrier keeps the order of a connection: of messages from one rank to another, those posted earlier arrive earlier ([`What::Data`] may be overtaken).
+/// A carrier keeps the order of a connection: of messages from one rank to another, those posted earlier arrive earlier
+/// ([`What::Data`] may be overtaken).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Post {
     /// What to call it in [`Machine::sent`] and [`Machine::arrived`]. Reused once both were told.
@@ -103,7 +110,8 @@ pub struct Post {
     pub at: u64,
 }
 
-/// Where a rank's time went, in femtoseconds. All parts together are the time at which the rank was done, or that it has come to.
+/// Where a rank's time went, in femtoseconds. All parts together are the time at which the rank was done, or that it
+/// has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// [`Op::Compute`] and [`Op::Work`], and the combining of reductions.
@@ -234,10 +242,12 @@ struct First {
 /// So many collectives are remembered to be compared: a rank that is further behind is not looked at.
 const WINDOW: u64 = 1024;
 
-/// Messages under way, and sends and receives open, of all ranks together; an all-to-all among 1,024 ranks that begins everything at once has a million.
+/// Messages under way, and sends and receives open, of all ranks together; an all-to-all among 1,024 ranks that begins
+/// everything at once has a million.
 const MOST_OPEN: usize = 1 << 22;
 
-/// Steps in one call of the driver; then he is asked to call again, at the same moment. So a program that never lets time pass does not keep him from counting.
+/// Steps in one call of the driver; then he is asked to call again, at the same moment. So a program that never lets
+/// time pass does not keep him from counting.
 const FUEL: u32 = 65_536;
 
 #[derive(Clone, Debug)]
@@ -269,8 +279,9 @@ struct Core {
 }
 
 impl Machine {
-    /// Sets a job up; nothing has happened yet. `steady` lets timed sections end early: see [`Row`]. A job that cannot be run at all (more than
-    /// [`MOST_RANKS`], a placement of another size, a graph whose tasks require what is not there) has its [`fault`](Machine::fault) at once.
+    /// Sets a job up; nothing has happened yet. `steady` lets timed sections end early: see [`Row`]. A job that cannot
+    /// be run at all (more than [`MOST_RANKS`], a placement of another size, a graph whose tasks require what is not
+    /// there) has its [`fault`](Machine::fault) at once.
     pub fn new(job: Arc<Job>, costs: Costs, placement: Placement, steady: Option<f64>) -> Machine {
         let core = Core::new(&job, costs, placement, steady);
         Machine { job, core }
@@ -281,7 +292,8 @@ impl Machine {
         &self.job
     }
 
-    /// The earliest moment at which a rank's processor does something by itself; `u64::MAX`: never, unless a message comes.
+    /// The earliest moment at which a rank's processor does something by itself; `u64::MAX`: never, unless a message
+    /// comes.
     pub fn next(&self) -> u64 {
         if self.core.fault.is_some() {
             return u64::MAX;
@@ -290,7 +302,8 @@ impl Machine {
         due.min(self.core.near.peek().map_or(u64::MAX, |e| e.0.0))
     }
 
-    /// Does what is due at `now`, which is [`next`](Machine::next): the driver lets no moment pass. What is handed to the adapter is added to `out`.
+    /// Does what is due at `now`, which is [`next`](Machine::next): the driver lets no moment pass. What is handed to
+    /// the adapter is added to `out`.
     pub fn on(&mut self, now: u64, out: &mut Vec<Post>) {
         let Machine { job, core } = self;
         core.fuel = FUEL;
@@ -337,8 +350,8 @@ impl Machine {
         self.core.end
     }
 
-    /// What ended the run before its time: ranks that call different collectives, a message longer than its receive, a job that makes no sense. Then
-    /// [`next`](Machine::next) is `u64::MAX`.
+    /// What ended the run before its time: ranks that call different collectives, a message longer than its receive, a
+    /// job that makes no sense. Then [`next`](Machine::next) is `u64::MAX`.
     pub fn fault(&self) -> Option<String> {
         self.core.fault.clone()
     }

@@ -1,9 +1,11 @@
-//! Skeletons of the NAS Parallel Benchmarks (NPB 3.4, MPI): what each rank sends in an iteration, to whom and in which order, with the work between.
+//! Skeletons of the NAS Parallel Benchmarks (NPB 3.4, MPI): what each rank sends in an iteration, to whom and in which
+//! order, with the work between.
 //!
-//! Sizes of problems are those of NASA's table "Problem Sizes and Parameters in NAS Parallel Benchmarks"; operations of an iteration are what the
-//! programs themselves count for their Mop/s. Messages follow in closed form from how each program shares out its grid; tests hold them against
-//! recorded calls of class C on 16 and on 32 or 36 ranks. How the operations lie between the messages is not recorded: the shares are
-//! assumptions, named beside each. Every program has one row, an iteration; the untimed one before the first is left out.
+//! Sizes of problems are those of NASA's table "Problem Sizes and Parameters in NAS Parallel Benchmarks"; operations of
+//! an iteration are what the programs themselves count for their Mop/s. Messages follow in closed form from how each
+//! program shares out its grid; tests hold them against recorded calls of class C on 16 and on 32 or 36 ranks. How the
+//! operations lie between the messages is not recorded: the shares are assumptions, named beside each. Every program
+//! has one row, an iteration; the untimed one before the first is left out.
 
 mod cg;
 mod grid;
@@ -127,8 +129,8 @@ pub fn named(name: &str) -> Result<(Bench, Class), Diagnostic> {
     }
 }
 
-/// The program on so many ranks. `rate`: operations a second of a rank, in 10^9; none leaves that to the host ([`Op::Work`]). `iterations`: none is the
-/// class's number.
+/// The program on so many ranks. `rate`: operations a second of a rank, in 10^9; none leaves that to the host
+/// ([`Op::Work`]). `iterations`: none is the class's number.
 pub fn job(
     bench: Bench,
     class: Class,

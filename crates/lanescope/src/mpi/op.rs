@@ -17,7 +17,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Pairs of ranks of which the first sends to the second, in the order of ranks and steps: so many at most, and whether there are more.
+    /// Pairs of ranks of which the first sends to the second, in the order of ranks and steps: so many at most, and
+    /// whether there are more.
     pub fn connections(&self, most: usize) -> (Vec<[u32; 2]>, bool) {
         let n = self.bodies.len() as u32;
         let mut found = Found { all: Vec::new(), known: HashSet::new(), most, more: false };
@@ -35,8 +36,8 @@ impl Job {
 }
 
 impl Job {
-    /// The collectives that the first rank of the most steps calls, each once, with how they are done: `allreduce 1 MB: Rabenseifner (reduce-scatter + allgather)`; and
-    /// the section that times it, if one does. So many at most.
+    /// The collectives that the first rank of the most steps calls, each once, with how they are done: `allreduce 1 MB:
+    /// Rabenseifner (reduce-scatter + allgather)`; and the section that times it, if one does. So many at most.
     pub fn collectives(&self, most: usize) -> Vec<(Option<u32>, String)> {
         let mut all = Vec::new();
         let n = self.bodies.len() as u32;
@@ -53,8 +54,8 @@ impl Job {
 }
 
 impl Job {
-    /// Messages that all ranks send, counted before any is sent: no more than there are, and not much further than `most`. With `steady`, what is timed counts
-    /// once, since a run may leave it early.
+    /// Messages that all ranks send, counted before any is sent: no more than there are, and not much further than
+    /// `most`. With `steady`, what is timed counts once, since a run may leave it early.
     pub fn messages(&self, steady: bool, most: u64) -> u64 {
         let n = self.bodies.len() as u32;
         let mut alike: HashMap<*const Body, (u32, u64)> = HashMap::new();
@@ -215,8 +216,9 @@ pub enum Step {
         /// The steps.
         body: Vec<Step>,
     },
-    /// Steps repeated under the clock: one row of an instrument's table. All ranks that take part have it with the same section and number of
-    /// repetitions; a run may leave it early, after the same number of repetitions on all ranks, when the time of a repetition is steady.
+    /// Steps repeated under the clock: one row of an instrument's table. All ranks that take part have it with the same
+    /// section and number of repetitions; a run may leave it early, after the same number of repetitions on all ranks,
+    /// when the time of a repetition is steady.
     Timed {
         /// Index of [`Job::sections`].
         section: u32,
@@ -225,7 +227,8 @@ pub enum Step {
         /// The steps of a repetition.
         body: Vec<Step>,
     },
-    /// Steps while the clock of the [`Step::Timed`] around them stands: the barrier that instruments put behind each timed collective.
+    /// Steps while the clock of the [`Step::Timed`] around them stands: the barrier that instruments put behind each
+    /// timed collective.
     Untimed(Vec<Step>),
 }
 
@@ -242,7 +245,8 @@ pub struct Section {
     pub repetitions: u64,
     /// The time printed is the time of a repetition divided by this (2 for a ping-pong's half round trip).
     pub halves: u32,
-    /// Bytes that the printed rate counts, a repetition (PingPong: size, over the printed time; Sendrecv: 2 x size; Exchange: 4 x size; Biband: 2 x 64 x size). 0: no rate.
+    /// Bytes that the printed rate counts, a repetition (PingPong: size, over the printed time; Sendrecv: 2 x size;
+    /// Exchange: 4 x size; Biband: 2 x 64 x size). 0: no rate.
     pub counted: u64,
     /// Messages that the printed message rate counts, a repetition; 0: none.
     pub messages: u64,
@@ -251,7 +255,8 @@ pub struct Section {
 /// A task of a graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// What it does; sends and receives are complete in the sense of `isend`, `irecv` with a wait that nothing else waits for. No `Wait`, no collectives.
+    /// What it does; sends and receives are complete in the sense of `isend`, `irecv` with a wait that nothing else
+    /// waits for. No `Wait`, no collectives.
     pub op: Op,
     /// Tasks of the same rank, by index, that must be complete before it begins.
     pub requires: Vec<u32>,
@@ -287,7 +292,8 @@ pub enum Op {
         /// Tag, or any.
         tag: Option<u32>,
     },
-    /// Begins to send. Requests are numbered by the rank in order of their start, from 0, all through its program; the text names them differently.
+    /// Begins to send. Requests are numbered by the rank in order of their start, from 0, all through its program; the
+    /// text names them differently.
     Isend {
         /// Rank.
         to: u32,
@@ -295,7 +301,8 @@ pub enum Op {
         bytes: u64,
         /// Tag.
         tag: u32,
-        /// The handle: free to be used again once it was waited for. [`UNNAMED`]: only [`Op::WaitAll`] waits for it, and there may be many.
+        /// The handle: free to be used again once it was waited for. [`UNNAMED`]: only [`Op::WaitAll`] waits for it,
+        /// and there may be many.
         request: u32,
     },
     /// Begins to receive.
@@ -335,7 +342,8 @@ pub enum Op {
 pub struct Collective {
     /// Which.
     pub kind: Kind,
-    /// Bytes: of the whole vector (bcast, reduce, allreduce, scan), or of each rank's block (gather, scatter, allgather, alltoall, reduce_scatter). Of `Alltoallv` see `each`.
+    /// Bytes: of the whole vector (bcast, reduce, allreduce, scan), or of each rank's block (gather, scatter,
+    /// allgather, alltoall, reduce_scatter). Of `Alltoallv` see `each`.
     pub bytes: u64,
     /// The root, of those that have one.
     pub root: u32,
@@ -379,7 +387,8 @@ pub enum Algorithm {
     Binomial,
     /// Distances that double, whole vectors or all that was gathered.
     RecursiveDoubling,
-    /// Reduce-scatter by halving, then allgather by doubling (Rabenseifner); of a bcast: scatter, then allgather (van de Geijn).
+    /// Reduce-scatter by halving, then allgather by doubling (Rabenseifner); of a bcast: scatter, then allgather (van
+    /// de Geijn).
     ScatterAllgather,
     /// Around the ring.
     Ring,

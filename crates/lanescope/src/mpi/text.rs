@@ -26,9 +26,10 @@
 //! | `timed "NAME" N [moves SIZE] { … }` | repeated under the clock; what a repetition moves gives a rate |
 //! | `if CONDITION { … } else if … { … } else { … }` | |
 //!
-//! Statements end with the line or with `;`, comments begin with `#`. Expressions are whole numbers with `+ - * / % ^ << >>`, comparisons, `and`, `or`, `not` and
-//! parentheses; `rank` and `ranks` are numbers, `%` is never negative, `/` rounds down, `^` is exclusive or. Sizes and times carry their unit and are multiplied and
-//! divided like numbers: `1 MiB / ranks`. A rank may send to itself; whether that blocks is the library's matter, as it is with any other rank.
+//! Statements end with the line or with `;`, comments begin with `#`. Expressions are whole numbers with `+ - * / % ^
+//! << >>`, comparisons, `and`, `or`, `not` and parentheses; `rank` and `ranks` are numbers, `%` is never negative, `/`
+//! rounds down, `^` is exclusive or. Sizes and times carry their unit and are multiplied and divided like numbers: `1
+//! MiB / ranks`. A rank may send to itself; whether that blocks is the library's matter, as it is with any other rank.
 
 mod lex;
 mod parse;
@@ -96,8 +97,8 @@ impl Place {
     }
 }
 
-/// Reads a program for so many ranks. `within` is where it stands: the span of the TOML value that holds it, or of the file that it is. Mistakes go to `diagnostics`;
-/// `None` when there is any.
+/// Reads a program for so many ranks. `within` is where it stands: the span of the TOML value that holds it, or of the
+/// file that it is. Mistakes go to `diagnostics`; `None` when there is any.
 pub fn read(diagnostics: &mut Diagnostics, text: &str, within: Option<Span>, ranks: u32) -> Option<Job> {
     let place = Place::of(diagnostics, text, within);
     let refuse = |diagnostics: &mut Diagnostics, what: String| {

@@ -1,7 +1,8 @@
 //! Curves: some number over some other, one line with markers per series, drawn with plotters.
 //!
-//! The axes are ours: plotters' own search for round numbers does not end, or asserts, for some ranges. What cannot be drawn (a value that is
-//! not finite, a zero on a logarithmic axis) is left out. All is drawn at four times its size, because plotters places things on whole pixels.
+//! The axes are ours: plotters' own search for round numbers does not end, or asserts, for some ranges. What cannot be
+//! drawn (a value that is not finite, a zero on a logarithmic axis) is left out. All is drawn at four times its size,
+//! because plotters places things on whole pixels.
 
 use super::svg::{CLOSE, allowed, open, shorten};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -49,7 +50,8 @@ const NAMED: usize = 24;
 /// Spaces between the ticks of a logarithmic axis, at most.
 const TICKS: f64 = 14.0;
 
-/// Okabe and Ito's colours: eight that also those tell apart who do not see all of them. Yellow goes last and darker, for lines on white.
+/// Okabe and Ito's colours: eight that also those tell apart who do not see all of them. Yellow goes last and darker,
+/// for lines on white.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -203,7 +205,8 @@ fn px(pixels: i32) -> i32 {
     pixels * FINE
 }
 
-/// Runs a body with one series' markers at some places: another shape each time the colours begin again. (The shapes differ in type.)
+/// Runs a body with one series' markers at some places: another shape each time the colours begin again. (The shapes
+/// differ in type.)
 macro_rules! mark {
     ($i:expr, $places:expr, $shapes:ident => $body:expr) => {{
         let colour = COLOURS[$i % COLOURS.len()];
@@ -306,7 +309,8 @@ impl Chart<'_> {
         Ok(())
     }
 
-    /// Names of the series in rows below the title, where no curve can run through them. Returns where the field may begin.
+    /// Names of the series in rows below the title, where no curve can run through them. Returns where the field may
+    /// begin.
     fn legend(
         &self,
         root: &DrawingArea<SVGBackend, plotters::coord::Shift>,

@@ -1,7 +1,7 @@
 //! A real instrument's table beside what was worked out and simulated for the same rows.
 //!
-//! A table becomes [`Point`]s, one number for each row: what the instrument is run for. Points of the same name, ranks and size stand in one row of the
-//! comparison. Another instrument's tables join by giving points of their own.
+//! A table becomes [`Point`]s, one number for each row: what the instrument is run for. Points of the same name, ranks
+//! and size stand in one row of the comparison. Another instrument's tables join by giving points of their own.
 
 pub mod storage;
 
@@ -116,7 +116,8 @@ fn deviation(answer: Option<f64>, real: f64) -> Option<f64> {
     answer.filter(|_| real > 0.0).map(|a| a / real - 1.0)
 }
 
-/// The points of an instrument's table: the time where it prints one (the mean over ranks where OSU prints only that), else the rate.
+/// The points of an instrument's table: the time where it prints one (the mean over ranks where OSU prints only that),
+/// else the rate.
 pub fn points(table: &Table) -> Vec<Point> {
     let point = |name: &str, ranks: Option<u32>, row: &Row| {
         let time = row.t_max.or(row.t_avg).map(|t| (Quantity::Time, t));

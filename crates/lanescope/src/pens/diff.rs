@@ -103,7 +103,8 @@ fn numbers(report: &Report) -> Vec<(String, f64, Dimension)> {
     all
 }
 
-/// The times of a message program: `flows.pp.time`, `flows.pp.simulated_t.1024`; of rows without a size, or of several names, with the name.
+/// The times of a message program: `flows.pp.time`, `flows.pp.simulated_t.1024`; of rows without a size, or of several
+/// names, with the name.
 fn times(program: &ProgramReport, method: &str) -> Vec<(String, f64, Dimension)> {
     let path = |words: &str| format!("flows.{}.{method}{words}", program.flow);
     let first = program.rows.first();

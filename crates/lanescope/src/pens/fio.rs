@@ -1,9 +1,11 @@
 //! Results of fio's jobs in fio's own form: its JSON, and a text for a person.
 //!
-//! Every key of a real file of 3.33 is there, in its type. What a simulated host does not have (context switches, page faults, merges by a scheduler) is 0, as fio prints it
-//! for an engine that lacks it. `lat` is from the moment at which a job wants an I/O, `slat` what of it passes before its thread's processor turns to it, and `clat` the
-//! rest, from the call to its return, with the time of the call itself. So I/Os a second times the mean `lat` are the I/Os outstanding, which the depths show. The counted
-//! time is one sample. As in fio, I/Os a second are those that ended in it; latencies are of those that began in it too.
+//! Every key of a real file of 3.33 is there, in its type. What a simulated host does not have (context switches, page
+//! faults, merges by a scheduler) is 0, as fio prints it for an engine that lacks it. `lat` is from the moment at which
+//! a job wants an I/O, `slat` what of it passes before its thread's processor turns to it, and `clat` the rest, from
+//! the call to its return, with the time of the call itself. So I/Os a second times the mean `lat` are the I/Os
+//! outstanding, which the depths show. The counted time is one sample. As in fio, I/Os a second are those that ended in
+//! it; latencies are of those that began in it too.
 
 use super::Paint;
 use super::ios::{Ios, done_by};
@@ -73,7 +75,8 @@ impl Sum {
     }
 }
 
-/// The results of a job file from its runs, in their order; one that has not run is left out. `now` is the time in ms since 1970.
+/// The results of a job file from its runs, in their order; one that has not run is left out. `now` is the time in ms
+/// since 1970.
 pub fn output(file: &JobFile, runs: &[(&Run, &Simulation)], now: u64) -> Output {
     let mut output = Output {
         version: FORM.into(),

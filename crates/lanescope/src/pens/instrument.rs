@@ -1,4 +1,5 @@
-//! Tables as the instruments themselves print them, for whoever has scripts for those: the same heads, widths and decimals, line by line.
+//! Tables as the instruments themselves print them, for whoever has scripts for those: the same heads, widths and
+//! decimals, line by line.
 //!
 //! The head says whose numbers they are: they look like IMB's, but no IMB ran.
 
@@ -8,7 +9,8 @@ use crate::mpi::benchmark::Version;
 use crate::result::{ProgramReport, ProgramRow};
 use std::fmt::Write;
 
-/// The table that the real instrument would print from these rows; none where they are of no instrument (an iteration of a program).
+/// The table that the real instrument would print from these rows; none where they are of no instrument (an iteration
+/// of a program).
 pub fn table(report: &ProgramReport, version: Version) -> Option<Table> {
     let suite = if report.rows.first()?.name.starts_with("osu_") { Suite::Osu } else { Suite::Imb };
     let (name, mbyte) = match (suite, version) {
@@ -183,8 +185,8 @@ fn imb_block(block: &Block, mbyte: u64, pmb: bool, out: &mut String) {
     }
 }
 
-/// OSU's tables: sizes to the left of 10, all else to the right of 18, iterations of 12. Collectives begin with an empty line and give all columns of `-f`
-/// where there is more than the mean.
+/// OSU's tables: sizes to the left of 10, all else to the right of 18, iterations of 12. Collectives begin with an
+/// empty line and give all columns of `-f` where there is more than the mean.
 fn osu(table: &Table) -> String {
     let mut out = String::from("# lanescope, in the layout of the OSU micro-benchmarks\n");
     for block in &table.blocks {

@@ -1,9 +1,12 @@
-//! What Iometer would say of a simulated run: its 34 statistics for all managers, a manager or a worker, at the end or at any moment, and its results.
+//! What Iometer would say of a simulated run: its 34 statistics for all managers, a manager or a worker, at the end or
+//! at any moment, and its results.
 //!
-//! A simulated host has no interrupts, no deferred procedure calls, no privileged mode and no counters of its network adapter: those have no value, and
-//! are empty in results, as Iometer leaves empty what a row does not have; a 0 would say that there were none. Errors are 0: simulated disks have none.
-//! A processor belongs to a worker, and % CPU Utilization is the share of the time in which it issues and completes I/Os: of a manager the mean of its
-//! processors, of all the mean of the managers, as Iometer has it. Times are counted in ticks of 1 ns, so the "Processor Speed" is 1e9 ticks a second.
+//! A simulated host has no interrupts, no deferred procedure calls, no privileged mode and no counters of its network
+//! adapter: those have no value, and are empty in results, as Iometer leaves empty what a row does not have; a 0 would
+//! say that there were none. Errors are 0: simulated disks have none. A processor belongs to a worker, and % CPU
+//! Utilization is the share of the time in which it issues and completes I/Os: of a manager the mean of its processors,
+//! of all the mean of the managers, as Iometer has it. Times are counted in ticks of 1 ns, so the "Processor Speed" is
+//! 1e9 ticks a second.
 
 pub mod save;
 
@@ -34,7 +37,8 @@ pub enum Who {
 }
 
 impl Who {
-    /// Whom a bar chart is bound to. As in Iometer, a manager that is not there is the only one, or all; a worker likewise.
+    /// Whom a bar chart is bound to. As in Iometer, a manager that is not there is the only one, or all; a worker
+    /// likewise.
     pub fn of(setup: &Setup, chart: &Chart) -> Who {
         let Some((id, name)) = &chart.manager else { return Who::All };
         let all = &setup.managers;
@@ -59,7 +63,8 @@ impl Who {
 /// What was counted of a test, by its workers.
 pub struct Counted<'a> {
     test: &'a IometerTest,
-    /// Of each worker of the test: its counts, one for each target, and the share of the time in which its processor worked.
+    /// Of each worker of the test: its counts, one for each target, and the share of the time in which its processor
+    /// worked.
     workers: Vec<(Vec<&'a IoCounts>, f64)>,
     time: f64,
 }
@@ -68,7 +73,8 @@ impl<'a> Counted<'a> {
     /// From what a run has seen, at any moment: of all its flows ([`crate::sim::Run::ios`]), or of each.
     pub fn new(test: &'a IometerTest, seen: &[&'a IoSeen]) -> Counted<'a> {
         let mut workers: Vec<(Vec<&IoCounts>, f64)> = vec![(Vec::new(), 0.0); test.workers.len()];
-        // Flows come in the order of the scenario, which is that of the workers; instances have a number behind the name.
+        // Flows come in the order of the scenario, which is that of the workers; instances have a number behind the
+        // name.
         let mut next = 0;
         for seen in seen {
             for c in &seen.counts {

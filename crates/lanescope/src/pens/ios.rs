@@ -22,7 +22,8 @@ pub struct Ios {
 /// What a load came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Came {
-    /// Reads and writes, worked out. Their time is that of a load which keeps its I/Os outstanding (Little's law), of one with a rate that of an I/O alone.
+    /// Reads and writes, worked out. Their time is that of a load which keeps its I/Os outstanding (Little's law), of
+    /// one with a rate that of an I/O alone.
     pub estimate: [Ios; 2],
     /// What was simulated.
     pub simulated: Option<[Ios; 2]>,

@@ -64,7 +64,8 @@ pub fn table(output: &Output) -> String {
         sizes.chain(values.iter().map(|v| v.map_or(String::new(), |v| number(v, output.unit)))).collect::<Vec<String>>()
     };
     let rows: Vec<Vec<String>> = output.rows.iter().map(cells).collect();
-    // A number without room would push those behind it below the heads of others: its column is wider, for the whole table.
+    // A number without room would push those behind it below the heads of others: its column is wider, for the whole
+    // table.
     let (mut ends, mut head_ends, mut more) = (ENDS, HEAD_ENDS, 0);
     for i in 0..ends.len() {
         let longest = rows.iter().map(|cells| cells[i].len()).max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two; [`pcapng`] writes frames for Wireshark, [`timeline`] a time
-//! line for Perfetto.
+//! From a report to text, CSV and pictures. JSON is the report itself; [`diff`] compares two; [`pcapng`] writes frames
+//! for Wireshark, [`timeline`] a time line for Perfetto.
 
 pub mod chart;
 pub mod compare;
@@ -189,8 +189,8 @@ pub(crate) fn binding_links(report: &Report, method: Method) -> Vec<usize> {
     report.links.iter().enumerate().filter(binds).map(|(i, _)| i).take(4).collect()
 }
 
-/// Directions of links that are worth a waterfall by a method, by their place in the report: those that bind a flow; if none does, the busiest. `all` are those
-/// that carry anything. Without a simulation the estimate decides.
+/// Directions of links that are worth a waterfall by a method, by their place in the report: those that bind a flow; if
+/// none does, the busiest. `all` are those that carry anything. Without a simulation the estimate decides.
 pub fn shown(report: &Report, method: Method, all: bool) -> Vec<usize> {
     let simulated = report.simulation.as_ref().filter(|_| method == Method::Simulation);
     let used = |i: usize| match simulated {
@@ -274,8 +274,8 @@ pub fn rows_grid(report: &Report) -> Grid {
     Grid { head: head.map(String::from).to_vec(), rows }
 }
 
-/// The simulated ledgers of a report, one direction a row, in slots of the measured time: bytes after line coding, or clocks of a bus. All of them together
-/// are `coded_bps`.
+/// The simulated ledgers of a report, one direction a row, in slots of the measured time: bytes after line coding, or
+/// clocks of a bus. All of them together are `coded_bps`.
 pub fn slots_grid(simulation: &Simulation) -> Grid {
     let head = ["link", "from", "to", "coded_bps", "payload_bps", "payload_half_bps", "utilisation", "slots"];
     let mut head: Vec<String> = head.map(String::from).to_vec();

@@ -1,7 +1,9 @@
-//! Captures in pcapng (draft-ietf-opsawg-pcapng), the format of Wireshark: one section, one interface, a block per frame.
+//! Captures in pcapng (draft-ietf-opsawg-pcapng), the format of Wireshark: one section, one interface, a block per
+//! frame.
 //!
-//! Written by hand, because three kinds of blocks are less than a dependency: the crate for it, pcap-file, stands at candidates of its next
-//! release and brings derive macros along. Little-endian always, so that the same run gives the same bytes on every machine.
+//! Written by hand, because three kinds of blocks are less than a dependency: the crate for it, pcap-file, stands at
+//! candidates of its next release and brings derive macros along. Little-endian always, so that the same run gives the
+//! same bytes on every machine.
 
 use crate::protocol::ethernet::{MAC_CONTROL_ADDRESS, address, data_frame, pause_frame, pfc_frame};
 use crate::result::{Crossed, Crossing};

@@ -1,8 +1,9 @@
 //! Pictures of a plan and of a link, drawn by ourselves as self-contained SVG.
 //!
-//! [`topology`] shows what is there and how busy it is, [`waterfall`] and [`simulated_waterfall`] where the bits of one direction go. A picture shows the
-//! numbers of one [`Method`], and its title says which. All are plain text in the end, so this file holds what every picture needs: the sheet, the text on it, and numbers without noise. No picture has a script, a font or an
-//! image of its own, and none refers to anything outside.
+//! [`topology`] shows what is there and how busy it is, [`waterfall`] and [`simulated_waterfall`] where the bits of one
+//! direction go. A picture shows the numbers of one [`Method`], and its title says which. All are plain text in the
+//! end, so this file holds what every picture needs: the sheet, the text on it, and numbers without noise. No picture
+//! has a script, a font or an image of its own, and none refers to anything outside.
 
 mod fold;
 mod layout;

@@ -71,7 +71,8 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) {
     }
 }
 
-/// The directions that have a waterfall. Both methods say above what binds, so beside a simulation what binds either share.
+/// The directions that have a waterfall. Both methods say above what binds, so beside a simulation what binds either
+/// share.
 fn waterfalls(report: &Report, all: bool) -> Vec<usize> {
     if report.simulation.is_none() || all {
         return shown(report, Method::Simulation, all);
@@ -249,8 +250,8 @@ fn amounts(all: &[f64]) -> String {
     }
 }
 
-/// ` (12.1 … 15.0)` where a range reaches the value: the range of the stated values, at their slower and at their faster ends. No confidence
-/// goes with it.
+/// ` (12.1 … 15.0)` where a range reaches the value: the range of the stated values, at their slower and at their
+/// faster ends. No confidence goes with it.
 fn spread(r: Ranged) -> String {
     let (low, high) = (r.slower.min(r.faster), r.slower.max(r.faster));
     if digits(low) == digits(high) || (high - low) < 5e-4 * high {

@@ -1,12 +1,16 @@
-//! A time line for Perfetto (ui.perfetto.dev): its trace in protobuf, as "Writing TrackEvent Protos Synthetically" of its reference says.
+//! A time line for Perfetto (ui.perfetto.dev): its trace in protobuf, as "Writing TrackEvent Protos Synthetically" of
+//! its reference says.
 //!
-//! Not Chrome's JSON: there an arrow is bound to whatever slice happens to be open at its moment, which is ambiguous where one slice ends as the next begins;
-//! rows must pose as threads of processes, counters hang on processes; and a file is about five times as large. In protobuf an arrow names its two slices,
-//! rows and curves have groups and an order of their own. Five messages are less than a dependency, so they are written by hand; numbers of fields are those of
-//! perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto, counter_descriptor.proto, interned_data.proto and debug_annotation.proto (v59).
+//! Not Chrome's JSON: there an arrow is bound to whatever slice happens to be open at its moment, which is ambiguous
+//! where one slice ends as the next begins; rows must pose as threads of processes, counters hang on processes; and a
+//! file is about five times as large. In protobuf an arrow names its two slices, rows and curves have groups and an
+//! order of their own. Five messages are less than a dependency, so they are written by hand; numbers of fields are
+//! those of perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto, counter_descriptor.proto,
+//! interned_data.proto and debug_annotation.proto (v59).
 //!
-//! Perfetto wants the slices of a row to lie within one another or apart, and packets in order of time. So slices that overlap go on *lanes*, rows of one
-//! name, which it draws as one; and at each nanosecond, its finest step, what ends comes before what begins, in the order in which it was recorded.
+//! Perfetto wants the slices of a row to lie within one another or apart, and packets in order of time. So slices that
+//! overlap go on *lanes*, rows of one name, which it draws as one; and at each nanosecond, its finest step, what ends
+//! comes before what begins, in the order in which it was recorded.
 
 mod protobuf;
 #[cfg(test)]
@@ -49,7 +53,8 @@ pub struct Written {
     pub backward: u64,
 }
 
-/// One packet to come. Ordered by time; at the same time by what it does, then as it was recorded, an outer slice before an inner one.
+/// One packet to come. Ordered by time; at the same time by what it does, then as it was recorded, an outer slice
+/// before an inner one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
     ns: u64,
@@ -101,7 +106,8 @@ impl Lane {
         }
     }
 
-    /// Puts a slice into what is open. What begins with its outer slice must not go before it, even if it was recorded before.
+    /// Puts a slice into what is open. What begins with its outer slice must not go before it, even if it was recorded
+    /// before.
     fn put(&mut self, begin: u64, end: u64, index: u32) -> Place {
         let (mut order, mut depth) = (index, 0);
         if let Some(outer) = self.open.last() {
@@ -348,7 +354,8 @@ impl<W: Write> Pen<'_, W> {
         Ok(())
     }
 
-    /// Decides where each arrow ends, and puts all steps in order. Perfetto takes the slice that begins first as the one that an arrow comes from.
+    /// Decides where each arrow ends, and puts all steps in order. Perfetto takes the slice that begins first as the
+    /// one that an arrow comes from.
     fn arrows(&mut self) -> Arrows {
         let t = self.t;
         let began = |i: usize| {
@@ -486,7 +493,8 @@ mod tests {
         t.slice(row, name, NS, 301 * NS, &[]);
         let mut file = Vec::new();
         write(&t, &mut file).expect("a vector takes all");
-        // Words: g 1, r 2, n 3. Rows: t 1, g 2, r 3. The slice's end: packet { 8: 301, 11: { 9: 2, 11: 3 }, 10: 1, 13: 2 }.
+        // Words: g 1, r 2, n 3. Rows: t 1, g 2, r 3. The slice's end: packet { 8: 301, 11: { 9: 2, 11: 3 }, 10: 1, 13:
+        // 2 }.
         let end = [0x0A, 13, 0x40, 0xAD, 0x02, 0x5A, 4, 0x48, 2, 0x58, 3, 0x50, 1, 0x68, 2];
         assert_eq!(file[file.len() - end.len()..], end);
         // The words at the head: packet { 12: { 2: { 1: 3, 2: "n" } }, 87: 1, 10: 1, 13: 1 }.
@@ -504,7 +512,8 @@ mod tests {
         t.slice(row, b, 150 * NS, 150 * NS, &[]);
         let (trace, done) = written(&t);
         let lanes: Vec<_> = trace.rows.iter().filter(|r| r.1.0 == "/g/bus").collect();
-        // (50, 150) crosses both of the first lane's; (120, 170) crosses it on the second, but the first is free by then.
+        // (50, 150) crosses both of the first lane's; (120, 170) crosses it on the second, but the first is free by
+        // then.
         assert_eq!((lanes.len(), lanes[0].1, done.cut), (2, lanes[1].1, 0));
         let seen: Vec<_> = trace.slices.iter().map(|s| (s.begin, s.end, s.depth)).collect();
         assert_eq!(seen, [(0, 100, 0), (20, 60, 1), (50, 150, 0), (120, 170, 0), (150, 160, 1), (150, 150, 2)]);

@@ -89,7 +89,8 @@ impl<'a, K> Directory<'a, K> {
     }
 }
 
-/// How many links join two sides of a `between`, each given by its name, its ports, and whether it holds as many links as the other side asks for.
+/// How many links join two sides of a `between`, each given by its name, its ports, and whether it holds as many links
+/// as the other side asks for.
 pub(super) fn pairs(
     diagnostics: &mut Diagnostics,
     span: Option<Span>,

@@ -1,7 +1,8 @@
 //! A root complex's backbone: what its keys come to for a TLP or a whole operation.
 //!
-//! Two buses of one clock. The *request bus* carries writes with their data, and read requests; the *completion bus* what was read. Either carries
-//! transactions of at most a line. The estimate counts their clocks, the simulation books them.
+//! Two buses of one clock. The *request bus* carries writes with their data, and read requests; the *completion bus*
+//! what was read. Either carries transactions of at most a line. The estimate counts their clocks, the simulation books
+//! them.
 
 use super::{Flow, PartId, Plan};
 use crate::protocol::pcie;
@@ -114,15 +115,15 @@ impl Backbone {
         Taken { transactions: n, with_data: n, clocks: n * self.completion + self.data(asks) }
     }
 
-    /// From a write TLP's last byte at the port to the last of its data across the backbone, unloaded, ns. Beside other ports it never takes
-    /// less: what hides a grant is waited for.
+    /// From a write TLP's last byte at the port to the last of its data across the backbone, unloaded, ns. Beside other
+    /// ports it never takes less: what hides a grant is waited for.
     pub fn write_time(&self, payload: u64) -> f64 {
         let taken = self.write(payload);
         self.latency + (taken.clocks + taken.transactions * self.arbitration) as f64 * self.clock.period_ns()
     }
 
-    /// From a read request's last byte at the port to the last of the first `bytes` of it at the port's transmitter, without what
-    /// memory takes, unloaded, ns.
+    /// From a read request's last byte at the port to the last of the first `bytes` of it at the port's transmitter,
+    /// without what memory takes, unloaded, ns.
     pub fn read_time(&self, bytes: u64) -> f64 {
         let n = self.lines(bytes).max(1);
         let ask = self.arbitration + self.request;

@@ -12,7 +12,8 @@ use crate::units::Time;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Where nothing else is said, a run with message programs ends after an hour of their time, or so many packets: minutes of work.
+/// Where nothing else is said, a run with message programs ends after an hour of their time, or so many packets:
+/// minutes of work.
 const LONGEST_PROGRAM: u64 = 3_600_000_000_000_000_000;
 const MOST_OF_PROGRAMS: u64 = 500_000_000;
 
@@ -170,7 +171,8 @@ fn wire<'a>(
     }
 }
 
-/// Gives every wire its ports, those asked for by number first, and turns each wire so that its first end is the upper one.
+/// Gives every wire its ports, those asked for by number first, and turns each wire so that its first end is the upper
+/// one.
 fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part], wires: &mut [Wire]) {
     let mut taken: HashMap<(PartId, String), usize> = HashMap::new();
     let mut next: HashMap<PartId, u32> = HashMap::new();

@@ -1,7 +1,8 @@
 //! The shared buses of a plan: bridges, devices, and the flows between them.
 //!
-//! They stand beside PCIe and Ethernet in arenas of their own. All ends of a bus are on one set of lines, so there are no ways to find; what a flow's transactions look
-//! like follows from its device and its bridge, and both methods ask for it here.
+//! They stand beside PCIe and Ethernet in arenas of their own. All ends of a bus are on one set of lines, so there are
+//! no ways to find; what a flow's transactions look like follows from its device and its bridge, and both methods ask
+//! for it here.
 
 use super::address::Directory;
 use super::{PartId, Program};
@@ -99,8 +100,9 @@ pub struct Buses {
     pub flows: Vec<BusFlow>,
 }
 
-/// What a bridge of conventional PCI takes of a write before it disconnects, where nothing else is said: Intel's 21154 has 152 B for posted writes that
-/// go upstream, addresses with them (datasheet, product features), which hold 128 B of data in whole lines.
+/// What a bridge of conventional PCI takes of a write before it disconnects, where nothing else is said: Intel's 21154
+/// has 152 B for posted writes that go upstream, addresses with them (datasheet, product features), which hold 128 B of
+/// data in whole lines.
 const POSTED: u64 = 128;
 
 /// The rules of one device's transactions, at a corner: what protocol, device and bridge make of it.

@@ -89,7 +89,8 @@ pub(super) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) 
     }
 }
 
-/// Ordered sets must leave room for packets: where one falls due before the one before is over, nothing else is ever sent.
+/// Ordered sets must leave room for packets: where one falls due before the one before is over, nothing else is ever
+/// sent.
 fn ordered_sets(diagnostics: &mut Diagnostics, link: &Link, at: Span) {
     let (skp, speed) = (&link.skp_interval, link.speed.typical);
     let least = [skp.slow, skp.typical, skp.fast].into_iter().filter_map(|every| every.0).min();
@@ -169,8 +170,8 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &P
     }
 }
 
-/// An open load asks for something. More than the source's own link carries is answered like any other load that is too much: what is carried, and
-/// what binds.
+/// An open load asks for something. More than the source's own link carries is answered like any other load that is too
+/// much: what is carried, and what binds.
 fn rate(diagnostics: &mut Diagnostics, flow: &Flow, place: Option<Span>) {
     let Program::Open { rate, .. } = &flow.program else { return };
     if rate.bits() <= 0.0 {

@@ -1,4 +1,5 @@
-//! How an adapter reaches its host's memory, and the host its adapter: flows of PCIe or of a shared bus that another side feeds, transfer by transfer.
+//! How an adapter reaches its host's memory, and the host its adapter: flows of PCIe or of a shared bus that another
+//! side feeds, transfer by transfer.
 //!
 //! They stand behind all other flows, in no table, with the program [`Program::Fed`].
 

@@ -1,4 +1,5 @@
-//! What follows from a plan's values by itself, and every method needs: completion sizes, latencies of completers, buffers.
+//! What follows from a plan's values by itself, and every method needs: completion sizes, latencies of completers,
+//! buffers.
 
 use super::{Direction, Flow, Hop, Place, Plan, Program, check};
 use crate::protocol::pcie::{self, Class};
@@ -45,7 +46,8 @@ impl Plan {
         }
     }
 
-    /// What holds back the read requests of a flow's source: of a root complex the loads that its processor keeps in flight.
+    /// What holds back the read requests of a flow's source: of a root complex the loads that its processor keeps in
+    /// flight.
     pub fn asking(&self, corner: Corner, flow: &Flow) -> Asking {
         let plain = |tags: u64| Asking { engines: 1, tags, turnaround: Time::ZERO, after: After::Request };
         match &self.part(flow.source).keys {
@@ -73,7 +75,8 @@ impl Plan {
         wanted.min(payload)
     }
 
-    /// From the last byte of a read request at the target to the first byte of its completion, ns. Of a backbone with what it takes of the buses.
+    /// From the last byte of a read request at the target to the first byte of its completion, ns. Of a backbone with
+    /// what it takes of the buses.
     pub fn completer_latency(&self, corner: Corner, flow: &Flow) -> f64 {
         match &self.part(flow.target).keys {
             PartKeys::RootComplex(k) => {
@@ -101,9 +104,10 @@ impl Plan {
         ns
     }
 
-    /// The buffer at the end of a hop, for a class: what the part says, or where it says nothing, twice what the link carries while a credit goes
-    /// round (two flights, the switch's latency, and the TLPs that one UpdateFC waits for): a designer would not give it less, and more is of no
-    /// use. Endpoints and root complexes take in all completions that they asked for (2.0, table 2-33).
+    /// The buffer at the end of a hop, for a class: what the part says, or where it says nothing, twice what the link
+    /// carries while a credit goes round (two flights, the switch's latency, and the TLPs that one UpdateFC waits for):
+    /// a designer would not give it less, and more is of no use. Endpoints and root complexes take in all completions
+    /// that they asked for (2.0, table 2-33).
     pub fn buffer(&self, hop: Hop, class: Class) -> Buffer {
         let part = self.part(self.arrives(hop));
         let latency = match &part.keys {
@@ -136,8 +140,9 @@ impl Plan {
         }
     }
 
-    /// What an instance of a flow asks for by itself, bits per second, each way where it alternates: an open load's rate; of a source that always has
-    /// more, what its engine would read or write. A closed load asks for what its operations in flight allow, and no more.
+    /// What an instance of a flow asks for by itself, bits per second, each way where it alternates: an open load's
+    /// rate; of a source that always has more, what its engine would read or write. A closed load asks for what its
+    /// operations in flight allow, and no more.
     pub fn wanted(&self, flow: &Flow) -> Option<f64> {
         let PartKeys::Endpoint(k) = &self.part(flow.source).keys else {
             return if let Program::Open { rate, .. } = flow.program { Some(rate.bits()) } else { None };
@@ -155,7 +160,8 @@ impl Plan {
         format!("links.{} toward {}", self.link(hop.link).name, self.part(self.arrives(hop)).name)
     }
 
-    /// Indices of the flows of each table, in order; the members of one stand in a row. An adapter's DMA is part of its I/Os, and in no table.
+    /// Indices of the flows of each table, in order; the members of one stand in a row. An adapter's DMA is part of its
+    /// I/Os, and in no table.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         tables(self.flows.iter().take_while(|f| !f.is_fed()).map(|f| f.group.as_str()))
     }

@@ -3,7 +3,8 @@
 use super::{Direction, Hop, Link, LinkId, PartId};
 use std::collections::{HashSet, VecDeque};
 
-/// Levels of links below a root complex. A hierarchy has 256 buses, two for each switch on the way (PCI numbering); nobody builds half of it in a row.
+/// Levels of links below a root complex. A hierarchy has 256 buses, two for each switch on the way (PCI numbering);
+/// nobody builds half of it in a row.
 pub(super) const DEPTH: usize = 64;
 
 /// The tree above each part, and the crosslinks.

@@ -14,7 +14,8 @@ pub const GAP: u64 = 12;
 pub const HEADER: u64 = 14;
 /// Frame check sequence, bytes (3.2.9).
 pub const FCS: u64 = 4;
-/// The tag that carries a priority, bytes (802.1Q, 9.3). Frames of lanescope are untagged; a priority is known by the queue.
+/// The tag that carries a priority, bytes (802.1Q, 9.3). Frames of lanescope are untagged; a priority is known by the
+/// queue.
 pub const TAG: u64 = 4;
 /// minFrameSize, bytes (4.4.2).
 pub const MIN_FRAME: u64 = 64;
@@ -23,7 +24,8 @@ pub const BASIC_DATA: u64 = 1500;
 /// Client data of the largest frames that are in use (jumbo; no standard).
 pub const MOST_DATA: u64 = 9216;
 
-/// Femtoseconds that a bit takes through a millimetre of cable: 5 ns a metre, two thirds of the speed of light, as in fibre.
+/// Femtoseconds that a bit takes through a millimetre of cable: 5 ns a metre, two thirds of the speed of light, as in
+/// fibre.
 const FS_PER_MM: u64 = 5_000;
 
 /// EtherType of MAC control frames (annex 31A).
@@ -139,16 +141,17 @@ impl LineRate {
         self.time(QUANTUM_BITS / 8)
     }
 
-    /// Quanta after a PAUSE has come in, from which on a sender may begin no further frame (31B.3.7); `None` where no number could be
-    /// confirmed. Of two numbers for one rate it is that of ports over fibre and backplane: 10GBASE-T has more than the 60 of 10 Gb/s.
+    /// Quanta after a PAUSE has come in, from which on a sender may begin no further frame (31B.3.7); `None` where no
+    /// number could be confirmed. Of two numbers for one rate it is that of ports over fibre and backplane: 10GBASE-T
+    /// has more than the 60 of 10 Gb/s.
     pub fn pause_response(self) -> Option<u64> {
         RESPONSES.into_iter().find(|r| r.0 == self.0).map(|r| r.1)
     }
 }
 
 impl LineRate {
-    /// The longest that a sender may take to heed a pause: [`LineRate::pause_response`]; where no number could be confirmed, the longer time of the rates next
-    /// to it that have one.
+    /// The longest that a sender may take to heed a pause: [`LineRate::pause_response`]; where no number could be
+    /// confirmed, the longer time of the rates next to it that have one.
     pub fn longest_response(self) -> Time {
         let time = |r: (u64, u64)| LineRate(r.0).time(r.1 * QUANTUM_BITS / 8);
         if let Some(quanta) = self.pause_response() {
@@ -177,11 +180,13 @@ pub fn flight(length: Length) -> Time {
     Time::from_fs(length.mm() * FS_PER_MM)
 }
 
-/// Bytes that may still come in after a receiver has decided to stop the sender: what it needs as headroom (802.1Q, annex N; Cisco and Mellanox white papers count
-/// the same). The decision waits behind a frame that has just begun, the pause frame crosses the link, the sender takes its time and finishes the frame that
-/// it has just begun, and what is on the link comes in; and since a frame is charged at its end, but whole, the one that is coming in when the decision falls
-/// counts, too. `delay` is one way; `response` is the sender's, [`LineRate::longest_response`] where nothing less is known; it is measured from MDI to MDI, so it
-/// has the sender's interface in it, and `latency` is the receiver's own: until it notices what has come. `longest` is the longest frame either way.
+/// Bytes that may still come in after a receiver has decided to stop the sender: what it needs as headroom (802.1Q,
+/// annex N; Cisco and Mellanox white papers count the same). The decision waits behind a frame that has just begun, the
+/// pause frame crosses the link, the sender takes its time and finishes the frame that it has just begun, and what is
+/// on the link comes in; and since a frame is charged at its end, but whole, the one that is coming in when the
+/// decision falls counts, too. `delay` is one way; `response` is the sender's, [`LineRate::longest_response`] where
+/// nothing less is known; it is measured from MDI to MDI, so it has the sender's interface in it, and `latency` is the
+/// receiver's own: until it notices what has come. `longest` is the longest frame either way.
 pub fn headroom(rate: LineRate, delay: Time, response: Time, latency: Time, longest: u64) -> u64 {
     let fs = delay.fs().saturating_mul(2).saturating_add(response.fs()).saturating_add(latency.fs());
     let flight = rate.rate().slots(Time::from_fs(fs)) + 1;
@@ -216,7 +221,8 @@ mod tests {
 
     #[test]
     fn pause_responses_are_those_of_white_papers() {
-        // Bit times that switch makers reckon with: 30,720 at 10 Gb/s, 40,960 at 25, 60,416 at 40, 201,728 at 100, 463,360 at 400.
+        // Bit times that switch makers reckon with: 30,720 at 10 Gb/s, 40,960 at 25, 60,416 at 40, 201,728 at 100,
+        // 463,360 at 400.
         let bits = |gigabits: u64| {
             LineRate::of(Rate::from_bits(gigabits * 1_000_000_000))
                 .and_then(|r| r.pause_response())
@@ -240,7 +246,8 @@ mod tests {
         // 60 quanta of 64 B, and 400 ns in the receiver are 500 B.
         let latency = Time::from_fs(400_000_000);
         assert_eq!(headroom(ten, way, ten.longest_response(), latency, 1518), 1538 + 84 + 751 + 3840 + 1538 + 1518);
-        // Nothing is confirmed at 5 Gb/s: 10 Gb/s have 3.072 us, 1 Gb/s 1.024 us. Nor at 800 Gb/s: 400 Gb/s have 1.1584 us.
+        // Nothing is confirmed at 5 Gb/s: 10 Gb/s have 3.072 us, 1 Gb/s 1.024 us. Nor at 800 Gb/s: 400 Gb/s have 1.1584
+        // us.
         let of =
             |gigabits: u64| LineRate::of(Rate::from_bits(gigabits * 1_000_000_000)).expect("a rate").longest_response();
         assert_eq!((of(5).fs(), of(800).fs()), (3_072_000_000, 1_158_400_000));

@@ -1,7 +1,8 @@
 //! Fibre Channel: line rates, frames, buffer-to-buffer credit, and what SCSI (FCP) sends over it.
 //!
-//! References: FC-PI (INCITS 352) and its successors for rates, FC-PH (X3.230-1994) and FC-FS (INCITS 373) and its successors for frames and credit,
-//! FCP-4 (INCITS 481) for information units. A byte here is a byte after line coding; a word has four. Frames of class 3 are meant: R_RDY, no ACK.
+//! References: FC-PI (INCITS 352) and its successors for rates, FC-PH (X3.230-1994) and FC-FS (INCITS 373) and its
+//! successors for frames and credit, FCP-4 (INCITS 481) for information units. A byte here is a byte after line coding;
+//! a word has four. Frames of class 3 are meant: R_RDY, no ACK.
 
 use super::ethernet::flight;
 use crate::units::{Bytes, Length, Rate, Time};
@@ -24,7 +25,8 @@ pub const MOST_FIELD: u64 = 2112;
 pub const PRIMITIVE: u64 = 4;
 /// Primitive signals that a transmitter sends between two frames at least (FC-PH, 17.1).
 pub const GAP_SIGNALS: u64 = 6;
-/// Idles before and after each R_RDY at least (FC-PH, clause 16). 8GFC has another fill word, ARB(FF), in their place, of the same size (FC-FS-3).
+/// Idles before and after each R_RDY at least (FC-PH, clause 16). 8GFC has another fill word, ARB(FF), in their place,
+/// of the same size (FC-FS-3).
 pub const IDLES_AROUND: u64 = 2;
 /// Bytes between two frames at least. One R_RDY fits in: two Idles, R_RDY, two Idles are five of the six signals.
 pub const GAP: u64 = GAP_SIGNALS * PRIMITIVE;
@@ -80,7 +82,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// So many bytes in frames of at most `payload` bytes, with so many bytes of optional headers in each. A `payload` of 0 counts as 1.
+    /// So many bytes in frames of at most `payload` bytes, with so many bytes of optional headers in each. A `payload`
+    /// of 0 counts as 1.
     pub const fn new(bytes: u64, payload: u64, optional: u64) -> Cut {
         let payload = if payload == 0 { 1 } else { payload };
         let frames = bytes.div_ceil(payload);
@@ -124,8 +127,9 @@ pub const fn read(bytes: u64, payload: u64) -> Exchange {
     }
 }
 
-/// A write of so many bytes in bursts: FCP_CMND there, then for each burst FCP_XFER_RDY back and FCP_DATA there, FCP_RSP at last (FCP-4, clause 4).
-/// A burst is what one FCP_XFER_RDY asks for; a burst of 0 bytes counts as all. First bursts that wait for no XFER_RDY are not meant.
+/// A write of so many bytes in bursts: FCP_CMND there, then for each burst FCP_XFER_RDY back and FCP_DATA there,
+/// FCP_RSP at last (FCP-4, clause 4). A burst is what one FCP_XFER_RDY asks for; a burst of 0 bytes counts as all.
+/// First bursts that wait for no XFER_RDY are not meant.
 pub const fn write(bytes: u64, payload: u64, burst: u64) -> Exchange {
     let burst = if burst == 0 || burst > bytes { bytes } else { burst };
     let bursts = if bytes == 0 { 0 } else { bytes.div_ceil(burst) };
@@ -152,7 +156,8 @@ pub struct LineRate(u64);
 /// (name in GFC, signalled bits per second, bits of data, bits of line for them, coding and standard).
 type Row = (u64, u64, u64, u64, &'static str);
 
-/// 32GFC transcodes 64B/66B to 256B/257B and adds RS(528,514): 256/257 x 514/528 is 64/66, so that error correction costs nothing more.
+/// 32GFC transcodes 64B/66B to 256B/257B and adds RS(528,514): 256/257 x 514/528 is 64/66, so that error correction
+/// costs nothing more.
 const RATES: [Row; 6] = [
     (1, 1_062_500_000, 8, 10, "8B/10B, FC-PI"),
     (2, 2_125_000_000, 8, 10, "8B/10B, FC-PI"),
@@ -235,8 +240,8 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Bytes that a port could send from a frame's start until its credit is back: the frame, there and back through the cable, the response, what goes
-    /// before R_RDY (a frame that has just begun, and two Idles), and R_RDY itself.
+    /// Bytes that a port could send from a frame's start until its credit is back: the frame, there and back through
+    /// the cable, the response, what goes before R_RDY (a frame that has just begun, and two Idles), and R_RDY itself.
     pub fn bytes(self, rate: LineRate, frame: u64) -> u64 {
         let waited = Time::from_fs(2 * flight(self.length).fs() + self.response.fs());
         let before = if self.reverse == 0 { 0 } else { self.reverse + IDLES_AROUND * PRIMITIVE };
@@ -330,7 +335,8 @@ mod tests {
     fn credits_by_hand() {
         let around =
             |km: &str, reverse| Loop { length: Length::parse(km).expect("a length"), response: Time::ZERO, reverse };
-        // 10 km are 100 us there and back: 21,250 B at 2GFC. With the frame and R_RDY 23,339 B, in slots of 2108 B: 11.07.
+        // 10 km are 100 us there and back: 21,250 B at 2GFC. With the frame and R_RDY 23,339 B, in slots of 2108 B:
+        // 11.07.
         assert_eq!(around("10 km", 0).bytes(speed(2), 2084), 2084 + 21_251 + 4);
         assert_eq!(around("10 km", 0).credits(speed(2), 2084), 12);
         // A frame the other way may be in front of R_RDY.

@@ -1,14 +1,19 @@
-//! InfiniBand: link speeds and widths, packets by operation, credits; and RoCE, which carries the same transport in Ethernet frames.
+//! InfiniBand: link speeds and widths, packets by operation, credits; and RoCE, which carries the same transport in
+//! Ethernet frames.
 //!
-//! References: InfiniBand Architecture Specification (IBA) volume 1, chapters 5 (packets), 7 (link), 9 (transport), annexes A14 (XRC), A16 and A17 (RoCE);
-//! volume 2 for the physical layer. Confirmed by public descriptions of them: sizes and order of all headers but XRCETH, which packets of an operation have which
-//! header, delimiters as one symbol each, LRH's length in words without the VCRC, MTUs, fields of a flow control packet, blocks of 64 B, virtual lane 15
-//! without flow control, rates up to EDR with their coding, rates of HDR and NDR, data rates of all. From memory: XRCETH, how often flow control packets are sent, half
-//! of the counter as most credit, that a block count goes up to the VCRC, RS-FEC as the reason of 16/17, XDR's signalling, FEC of FDR and EDR, that delimiters cost the same
-//! behind 64b/66b, where the start of a packet takes its octet of a block as Ethernet's does. Not counted: skip ordered sets, some 4 symbols in 4,500.
+//! References: InfiniBand Architecture Specification (IBA) volume 1, chapters 5 (packets), 7 (link), 9 (transport),
+//! annexes A14 (XRC), A16 and A17 (RoCE); volume 2 for the physical layer. Confirmed by public descriptions of them:
+//! sizes and order of all headers but XRCETH, which packets of an operation have which header, delimiters as one symbol
+//! each, LRH's length in words without the VCRC, MTUs, fields of a flow control packet, blocks of 64 B, virtual lane 15
+//! without flow control, rates up to EDR with their coding, rates of HDR and NDR, data rates of all. From memory:
+//! XRCETH, how often flow control packets are sent, half of the counter as most credit, that a block count goes up to
+//! the VCRC, RS-FEC as the reason of 16/17, XDR's signalling, FEC of FDR and EDR, that delimiters cost the same behind
+//! 64b/66b, where the start of a packet takes its octet of a block as Ethernet's does. Not counted: skip ordered sets,
+//! some 4 symbols in 4,500.
 //!
-//! A byte here is a byte after line coding. A packet without delimiters and VCRC is a whole number of words, so with both it is one again: it
-//! fills the lanes of 1X, 2X and 4X links, and 8X and 12X links may begin a packet on every fourth lane; nothing is lost between packets.
+//! A byte here is a byte after line coding. A packet without delimiters and VCRC is a whole number of words, so with
+//! both it is one again: it fills the lanes of 1X, 2X and 4X links, and 8X and 12X links may begin a packet on every
+//! fourth lane; nothing is lost between packets.
 
 use super::ethernet;
 use crate::units::{Bytes, Rate, Time};
@@ -51,11 +56,13 @@ pub const MOST_MESSAGE: u64 = 1 << 31;
 pub const FLOW_CONTROL: u64 = 6;
 /// The same on the wire.
 pub const FLOW_CONTROL_WIRE: u64 = START + FLOW_CONTROL + END;
-/// Symbol times, bytes of one lane, within which each virtual lane's flow control packet is repeated at least (IBA 7.9.4).
+/// Symbol times, bytes of one lane, within which each virtual lane's flow control packet is repeated at least (IBA
+/// 7.9.4).
 pub const FLOW_CONTROL_SYMBOLS: u64 = 65_536;
 /// Bytes of a block, the unit of credit (IBA 7.9).
 pub const BLOCK: u64 = 64;
-/// Blocks that a receiver may promise to a virtual lane at once: half of what a counter of 12 bits tells apart (IBA 7.9.4).
+/// Blocks that a receiver may promise to a virtual lane at once: half of what a counter of 12 bits tells apart (IBA
+/// 7.9.4).
 pub const MOST_BLOCKS: u64 = 2048;
 /// Virtual lanes for data: 0 to 14 (IBA 7.6). Lane 15 is for management, without flow control.
 pub const DATA_LANES: u64 = 15;
@@ -93,7 +100,8 @@ pub enum Speed {
 /// (speed, name, signalled bits per second of a lane, bits of data, bits of line for them, coding).
 type Row = (Speed, &'static str, u64, u64, u64, &'static str);
 
-/// 64b/66b may be transcoded: 256b/257b with RS(528,514) takes 64 of 66 bits too, so error correction costs EDR nothing more; with RS(544,514), 16 of 17 are data.
+/// 64b/66b may be transcoded: 256b/257b with RS(528,514) takes 64 of 66 bits too, so error correction costs EDR nothing
+/// more; with RS(544,514), 16 of 17 are data.
 const SPEEDS: [Row; 9] = [
     (Speed::Sdr, "sdr", 2_500_000_000, 8, 10, "8b/10b"),
     (Speed::Ddr, "ddr", 5_000_000_000, 8, 10, "8b/10b"),
@@ -177,7 +185,8 @@ impl LineRate {
         self.raw().scaled(data, line)
     }
 
-    /// What flow control packets leave of [`data_rate`](LineRate::data_rate) at most, when each of so many virtual lanes has no more than it must have.
+    /// What flow control packets leave of [`data_rate`](LineRate::data_rate) at most, when each of so many virtual
+    /// lanes has no more than it must have.
     pub fn after_flow_control(self, virtual_lanes: u64) -> Rate {
         let all = FLOW_CONTROL_SYMBOLS * self.width.lanes();
         self.data_rate().scaled(all.saturating_sub(FLOW_CONTROL_WIRE * virtual_lanes), all)
@@ -451,7 +460,8 @@ impl Packet {
         }
     }
 
-    /// Everything that [`wire`](Packet::wire) counts, in the order in which it is sent, with the words a person reads; nothing has 0 bytes.
+    /// Everything that [`wire`](Packet::wire) counts, in the order in which it is sent, with the words a person reads;
+    /// nothing has 0 bytes.
     pub fn parts(self, carrier: Carrier) -> Vec<(&'static str, u64)> {
         let before: &[(&str, u64)] = match carrier {
             Carrier::InfiniBand { grh: false } => &[("start delimiter", START), ("LRH", LRH)],
@@ -533,7 +543,8 @@ impl Message {
         self.kinds().fold(0, |sum, (n, p)| n.saturating_mul(p.blocks(carrier)).saturating_add(sum))
     }
 
-    /// What comes back, where something does: the data of a read, else one acknowledgement of the whole message, the fewest that there can be (IBA 9.7.5).
+    /// What comes back, where something does: the data of a read, else one acknowledgement of the whole message, the
+    /// fewest that there can be (IBA 9.7.5).
     pub const fn answer(self) -> Option<Message> {
         let operation = match self.operation {
             _ if !self.service.reliable() || self.operation.answers() => return None,
@@ -642,10 +653,12 @@ mod tests {
         let only = message(Write, 1024, 1024).packet(0);
         // 12 + 16 + 1024 + 4.
         assert_eq!(only.transport(), 1056);
-        // 14 + 20 + 8 + 1056 + 4, and 20 of preamble and gap; an IPv6 header and a GRH are of one size, but v1 has no UDP.
+        // 14 + 20 + 8 + 1056 + 4, and 20 of preamble and gap; an IPv6 header and a GRH are of one size, but v1 has no
+        // UDP.
         assert_eq!((only.client_data(V2), only.bytes(V2), only.wire(V2)), (1084, 1102, 1122));
         assert_eq!((only.wire(Carrier::RoceV2 { ipv6: true }), only.wire(Carrier::RoceV1)), (1142, 1134));
-        // The frame of an acknowledgement is padded: 14 + 20 + 8 + 12 + 4 + 4 + 4 = 66 B of v2 are enough, those of an empty SEND are 62 B.
+        // The frame of an acknowledgement is padded: 14 + 20 + 8 + 12 + 4 + 4 + 4 = 66 B of v2 are enough, those of an
+        // empty SEND are 62 B.
         assert_eq!((Packet::ack(Service::Rc).bytes(V2), message(Send, 0, 256).packet(0).bytes(V2)), (66, 64));
         assert_eq!((only.blocks(V2), only.client_data(IB)), (0, 0));
     }
@@ -682,7 +695,8 @@ mod tests {
                 let parts = p.parts(carrier);
                 prop_assert_eq!(parts.iter().map(|p| p.1).sum::<u64>(), p.wire(carrier));
                 if let Carrier::InfiniBand { .. } = carrier {
-                    // Whole words, as the lanes want them; never more around the payload than the specification has (7.7.8: 126 B).
+                    // Whole words, as the lanes want them; never more around the payload than the specification has
+                    // (7.7.8: 126 B).
                     prop_assert_eq!(p.wire(carrier) % WORD, 0);
                     prop_assert!(p.bytes(carrier) - p.payload - p.padding() <= 126);
                     prop_assert!((p.bytes(carrier)..p.bytes(carrier) + BLOCK).contains(&(p.blocks(carrier) * BLOCK)));

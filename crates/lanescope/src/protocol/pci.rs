@@ -1,7 +1,9 @@
-//! The parallel buses before PCI Express: peak rates of ISA to PCI-X 533, and what a transaction of PCI or PCI-X costs in clocks.
+//! The parallel buses before PCI Express: peak rates of ISA to PCI-X 533, and what a transaction of PCI or PCI-X costs
+//! in clocks.
 //!
-//! Clauses are those of PCI Local Bus 2.3 (3.0 has the same), of the PCI-X Addendum 1.0b and of PCI-X Protocol 2.0. A bus has one clock, and all masters and
-//! both directions share it; so everything here is a number of clocks, and a moment is a count of them.
+//! Clauses are those of PCI Local Bus 2.3 (3.0 has the same), of the PCI-X Addendum 1.0b and of PCI-X Protocol 2.0. A
+//! bus has one clock, and all masters and both directions share it; so everything here is a number of clocks, and a
+//! moment is a count of them.
 
 mod transaction;
 
@@ -183,8 +185,8 @@ struct Step {
     devices: usize,
 }
 
-/// All clocks. Devices: PCI 2.3, 4.2 (ten loads at 33 MHz, the bridge is one; half of the slots at 66 MHz); PCI-X 1.0b, 9.10 (four slots at 66 MHz, two at
-/// 100 MHz, one at 133 MHz); PCI-X 2.0: one.
+/// All clocks. Devices: PCI 2.3, 4.2 (ten loads at 33 MHz, the bridge is one; half of the slots at 66 MHz); PCI-X 1.0b,
+/// 9.10 (four slots at 66 MHz, two at 100 MHz, one at 133 MHz); PCI-X 2.0: one.
 static STEPS: [Step; 10] = [
     Step { standard: Standard::Isa, name: "4.77", clock: (4_770_000, 1), per_clock: 1, devices: 8 },
     Step { standard: Standard::Pci, name: "33", clock: (33_000_000, 1), per_clock: 1, devices: 9 },
@@ -264,7 +266,8 @@ impl Speed {
         self.step.clock.0 as f64 / self.step.clock.1 as f64
     }
 
-    /// Bytes that a clock moves in a data phase; in mode 2 in two or four transfers (PCI-X 2.0, 2.12: source-synchronous bursts push).
+    /// Bytes that a clock moves in a data phase; in mode 2 in two or four transfers (PCI-X 2.0, 2.12:
+    /// source-synchronous bursts push).
     pub fn per_clock(self) -> u64 {
         self.width as u64 / 8 * self.step.per_clock
     }

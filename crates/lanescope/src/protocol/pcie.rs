@@ -1,8 +1,8 @@
 //! PCI Express: line rates, framing, TLP and DLLP sizes, ordered sets, flow-control units, Ack limits.
 //!
 //! Clauses are those of the PCI Express Base Specification; "2.0" or "3.0" in front says which revision's numbering.
-//! Sizes are bytes as they cross the link after line coding ("slots" of the ledger): one symbol of 8b/10b, one byte of a 128b/130b block, one
-//! byte of a flit. They are the same for any number of lanes, because lanes stripe bytes.
+//! Sizes are bytes as they cross the link after line coding ("slots" of the ledger): one symbol of 8b/10b, one byte of
+//! a 128b/130b block, one byte of a flit. They are the same for any number of lanes, because lanes stripe bytes.
 
 use crate::units::{Bytes, Rate};
 use serde::Serialize;
@@ -74,7 +74,8 @@ impl Generation {
         )
     }
 
-    /// The framing that this line rate uses. (Gen1 to Gen5 can also train to FLIT mode beside a Gen6 partner; not modelled.)
+    /// The framing that this line rate uses. (Gen1 to Gen5 can also train to FLIT mode beside a Gen6 partner; not
+    /// modelled.)
     pub fn framing(self) -> Framing {
         match self {
             Self::Gen1 | Self::Gen2 => Framing::Symbols,
@@ -173,7 +174,8 @@ pub const SKP_SYMBOLS: (u64, u64) = (1180, 1538);
 /// SKP ordered sets are scheduled every 370 to 375 blocks (3.0, 4.2.7).
 pub const SKP_BLOCKS: (u64, u64) = (370, 375);
 
-/// The shortest and the longest interval between SKP ordered sets, in symbols or blocks; `None` in FLIT mode, where they are not modelled.
+/// The shortest and the longest interval between SKP ordered sets, in symbols or blocks; `None` in FLIT mode, where
+/// they are not modelled.
 pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
     match generation.framing() {
         Framing::Symbols => Some(SKP_SYMBOLS),
@@ -182,14 +184,16 @@ pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
     }
 }
 
-/// The share of the slots that SKP ordered sets take: COM and three SKP on every lane each `interval` symbols (2.0, 4.2.7.1), or one block of
-/// 16 symbols on every lane each `interval` blocks (3.0, 4.2.7.2; its EDS token of 4 B a link is left out). FLIT mode's are not modelled: 0.
+/// The share of the slots that SKP ordered sets take: COM and three SKP on every lane each `interval` symbols (2.0,
+/// 4.2.7.1), or one block of 16 symbols on every lane each `interval` blocks (3.0, 4.2.7.2; its EDS token of 4 B a link
+/// is left out). FLIT mode's are not modelled: 0.
 pub fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
     // The same on any number of lanes.
     ordered_set_slots(generation, Lanes(1), interval).map_or(0.0, |(every, size)| (size as f64 / every as f64).min(1.0))
 }
 
-/// SKP ordered sets in slots (bytes) of a link: one each so many, and the size of one; `None` where there are none (see [`ordered_set_share`]).
+/// SKP ordered sets in slots (bytes) of a link: one each so many, and the size of one; `None` where there are none (see
+/// [`ordered_set_share`]).
 pub fn ordered_set_slots(generation: Generation, lanes: Lanes, interval: u64) -> Option<(u64, u64)> {
     let lanes = lanes.count();
     match generation.framing() {
@@ -200,7 +204,8 @@ pub fn ordered_set_slots(generation: Generation, lanes: Lanes, interval: u64) ->
     }
 }
 
-/// Size of a TLP header (2.0, 2.2.1): three double words for 32-bit addresses and completions, four for 64-bit addresses.
+/// Size of a TLP header (2.0, 2.2.1): three double words for 32-bit addresses and completions, four for 64-bit
+/// addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Header {
     /// 3 DW, 12 B.
@@ -221,8 +226,8 @@ impl Header {
     }
 }
 
-/// Bytes around header and payload of one TLP. 8b/10b: STP 1, sequence number 2, LCRC 4, END 1 (2.0, 3.5.2.1 and 4.2.2).
-/// 128b/130b: STP token 4 (with the sequence number), LCRC 4 (3.0, 4.2.2.3.1). Flits: none.
+/// Bytes around header and payload of one TLP. 8b/10b: STP 1, sequence number 2, LCRC 4, END 1 (2.0, 3.5.2.1 and
+/// 4.2.2). 128b/130b: STP token 4 (with the sequence number), LCRC 4 (3.0, 4.2.2.3.1). Flits: none.
 pub fn tlp_framing(generation: Generation) -> u64 {
     match generation.framing() {
         Framing::Symbols | Framing::Tokens => 8,
@@ -230,7 +235,8 @@ pub fn tlp_framing(generation: Generation) -> u64 {
     }
 }
 
-/// Bytes that one TLP puts on the wire: framing, header, payload in whole double words, and the ECRC digest where it is on (2.0, 2.7.1).
+/// Bytes that one TLP puts on the wire: framing, header, payload in whole double words, and the ECRC digest where it is
+/// on (2.0, 2.7.1).
 pub fn tlp(generation: Generation, header: Header, payload: u64, ecrc: bool) -> u64 {
     tlp_framing(generation) + tlp_body(header, payload, ecrc)
 }
@@ -240,8 +246,8 @@ pub fn tlp_body(header: Header, payload: u64, ecrc: bool) -> u64 {
     header.bytes() + payload.next_multiple_of(4) + if ecrc { 4 } else { 0 }
 }
 
-/// Bytes that one DLLP (Ack, Nak, UpdateFC) puts on the wire: SDP 1, content 4, CRC 2, END 1 (2.0, 3.4.1 and 4.2.2), or an SDP token of 2 and 6
-/// (3.0, 4.2.2.3.1). In FLIT mode they travel in the DLP bytes of each flit: none.
+/// Bytes that one DLLP (Ack, Nak, UpdateFC) puts on the wire: SDP 1, content 4, CRC 2, END 1 (2.0, 3.4.1 and 4.2.2), or
+/// an SDP token of 2 and 6 (3.0, 4.2.2.3.1). In FLIT mode they travel in the DLP bytes of each flit: none.
 pub fn dllp(generation: Generation) -> u64 {
     match generation.framing() {
         Framing::Symbols | Framing::Tokens => 8,
@@ -259,8 +265,9 @@ pub fn completion_head(generation: Generation) -> u64 {
     start + Header::Dw3.bytes()
 }
 
-/// Bytes that fill up the last symbol time of a packet when nothing follows it: PAD symbols or IDL tokens on the lanes that it leaves over
-/// (2.0, 4.2.2.1; 3.0, 4.2.2.3.2). Packets back to back leave none, since starts may fall on any fourth lane.
+/// Bytes that fill up the last symbol time of a packet when nothing follows it: PAD symbols or IDL tokens on the lanes
+/// that it leaves over (2.0, 4.2.2.1; 3.0, 4.2.2.3.2). Packets back to back leave none, since starts may fall on any
+/// fourth lane.
 pub fn lane_padding(wire: u64, lanes: Lanes) -> u64 {
     wire.next_multiple_of(lanes.count().max(4)) - wire
 }
@@ -323,7 +330,8 @@ impl fmt::Display for PayloadSize {
     }
 }
 
-/// Payload of a completion that is not the last of its request: a multiple of the read completion boundary's 64 B, up to 4 KiB (2.0, 2.3.1.1).
+/// Payload of a completion that is not the last of its request: a multiple of the read completion boundary's 64 B, up
+/// to 4 KiB (2.0, 2.3.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CompletionSize(u64);
 
@@ -367,9 +375,10 @@ impl fmt::Display for LoadSize {
     }
 }
 
-/// The longest that a receiver may hold back an Ack, in symbol times: ((MPS + 28) x AckFactor / lanes) + InternalDelay, truncated
-/// (2.0, 3.5.3.1, tables 3-7 and 3-8; 3.0 adds 8 GT/s. InternalDelay of 19, 70 and 115; that of 8 GT/s is also taken for 16 and 32).
-/// A symbol time is one byte time of one *lane*. The same numbers limit UpdateFC (2.0, 2.6.1.2). FLIT mode acknowledges in every flit: 0.
+/// The longest that a receiver may hold back an Ack, in symbol times: ((MPS + 28) x AckFactor / lanes) + InternalDelay,
+/// truncated (2.0, 3.5.3.1, tables 3-7 and 3-8; 3.0 adds 8 GT/s. InternalDelay of 19, 70 and 115; that of 8 GT/s is
+/// also taken for 16 and 32). A symbol time is one byte time of one *lane*. The same numbers limit UpdateFC (2.0,
+/// 2.6.1.2). FLIT mode acknowledges in every flit: 0.
 pub fn ack_latency_limit(generation: Generation, lanes: Lanes, mps: u64) -> u64 {
     let internal = match generation {
         Generation::Gen1 => 19.0,

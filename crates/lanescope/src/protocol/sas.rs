@@ -1,10 +1,13 @@
-//! Serial Attached SCSI: line rates, address frames and connections, SSP frames and their credit, and what a SCSI command puts on a link.
+//! Serial Attached SCSI: line rates, address frames and connections, SSP frames and their credit, and what a SCSI
+//! command puts on a link.
 //!
-//! References: SAS-1.1 (INCITS 417) and its successors SAS-2 to SAS-4 for rates, SPL (INCITS 476) and its successors for the link and transport layers.
-//! Formats and sizes of frames were held against a published interface manual of a drive (Fujitsu C141-C013, sections 1.4 to 1.6); what is marked *from
-//! memory* was not. A byte here is a byte after line coding; a dword has four.
+//! References: SAS-1.1 (INCITS 417) and its successors SAS-2 to SAS-4 for rates, SPL (INCITS 476) and its successors
+//! for the link and transport layers. Formats and sizes of frames were held against a published interface manual of a
+//! drive (Fujitsu C141-C013, sections 1.4 to 1.6); what is marked *from memory* was not. A byte here is a byte after
+//! line coding; a dword has four.
 //!
-//! Left out: the deletable primitives of rate tolerance (one ALIGN or NOTIFY in 2048 dwords, from memory: 0.05 %), expanders, wide ports, retries.
+//! Left out: the deletable primitives of rate tolerance (one ALIGN or NOTIFY in 2048 dwords, from memory: 0.05 %),
+//! expanders, wide ports, retries.
 
 use crate::units::Rate;
 
@@ -28,7 +31,8 @@ pub const XFER_RDY: u64 = 12;
 pub const RESPONSE: u64 = 24;
 /// OPEN address frame, bytes: 28, CRC 4, between SOAF and EOAF.
 pub const OPEN: u64 = 2 * PRIMITIVE + 28 + CRC;
-/// What ends a connection in one direction, bytes: DONE once, CLOSE three times (*from memory*: CLOSE is a triple primitive sequence).
+/// What ends a connection in one direction, bytes: DONE once, CLOSE three times (*from memory*: CLOSE is a triple
+/// primitive sequence).
 pub const CLOSING: u64 = PRIMITIVE + 3 * PRIMITIVE;
 /// What a port that opens a connection sends beside frames, bytes.
 pub const OPENER: u64 = OPEN + CLOSING;
@@ -42,7 +46,8 @@ pub const fn frame(unit: u64) -> u64 {
     FRAMING + unit.next_multiple_of(DWORD)
 }
 
-/// Bytes of the frames of so many bytes of data, `unit` in each: no gap between them is asked for. A `unit` of 0 counts as 1.
+/// Bytes of the frames of so many bytes of data, `unit` in each: no gap between them is asked for. A `unit` of 0 counts
+/// as 1.
 pub const fn data(bytes: u64, unit: u64) -> u64 {
     let unit = if unit == 0 { 1 } else { unit };
     let last = bytes % unit;
@@ -90,7 +95,8 @@ pub fn read(bytes: u64, unit: u64) -> Exchange {
     Exchange::of([frame(COMMAND), 1, 1], [data(bytes, unit).saturating_add(frame(RESPONSE)), frames + 1, 1])
 }
 
-/// A write of so many bytes: COMMAND there, XFER_RDY for all of it back, DATA there, RESPONSE back, each in a connection of its own.
+/// A write of so many bytes: COMMAND there, XFER_RDY for all of it back, DATA there, RESPONSE back, each in a
+/// connection of its own.
 pub fn write(bytes: u64, unit: u64) -> Exchange {
     let frames = bytes.div_ceil(unit.max(1));
     let moves = u64::from(bytes > 0);

@@ -1,8 +1,9 @@
 //! Parallel SCSI: data rates, and how long a command holds the bus.
 //!
-//! References: SPI-2 to SPI-5 (INCITS 302, 336, 362, 367) and SCSI-2 (X3.131-1994). Delays are those of the table "SCSI bus control timing values"
-//! (SPI-3 and SPI-4, clause 9). They are minima, and the rule book takes them as they stand: a bus is never faster. What a device takes of its own accord
-//! (an answer to selection, a byte by asynchronous handshake) is no number of a standard; it stands in [`Habits`].
+//! References: SPI-2 to SPI-5 (INCITS 302, 336, 362, 367) and SCSI-2 (X3.131-1994). Delays are those of the table "SCSI
+//! bus control timing values" (SPI-3 and SPI-4, clause 9). They are minima, and the rule book takes them as they stand:
+//! a bus is never faster. What a device takes of its own accord (an answer to selection, a byte by asynchronous
+//! handshake) is no number of a standard; it stands in [`Habits`].
 
 use crate::units::{Bytes, Rate, Time};
 
@@ -10,7 +11,8 @@ const NS: u64 = 1_000_000;
 
 /// Bus free delay, ns: from detecting BUS FREE to asserting BSY.
 pub const BUS_FREE_NS: u64 = 800;
-/// Bus settle delay, ns: for detecting BUS FREE, and before the first REQ of a phase (SPI-3 and SPI-4, clauses 9 and 10).
+/// Bus settle delay, ns: for detecting BUS FREE, and before the first REQ of a phase (SPI-3 and SPI-4, clauses 9 and
+/// 10).
 pub const BUS_SETTLE_NS: u64 = 400;
 /// Bus clear delay, ns: in which those who lost arbitration leave the bus.
 pub const BUS_CLEAR_NS: u64 = 800;
@@ -108,7 +110,8 @@ impl Bus {
         self.clocking != Clocking::Single
     }
 
-    /// Bytes on the data lines for so many bytes of data in one go: padded to whole transfers, by double transition to four bytes and with a CRC.
+    /// Bytes on the data lines for so many bytes of data in one go: padded to whole transfers, by double transition to
+    /// four bytes and with a CRC.
     pub fn carried(&self, bytes: u64) -> u64 {
         match self.clocking {
             Clocking::Single => bytes.next_multiple_of(self.width_bits / 8),
@@ -148,8 +151,9 @@ pub struct Habits {
 }
 
 impl Habits {
-    /// Those usual on a bus: tags, disconnects, status with the last burst; information units and QAS where data are paced. A byte takes 200 ns, and the
-    /// response 1 us, so that a selection takes 1.58 us: assumed, near what the T10 reflector reckoned with on 23 May 1995 (5 MB/s and 1.6 us).
+    /// Those usual on a bus: tags, disconnects, status with the last burst; information units and QAS where data are
+    /// paced. A byte takes 200 ns, and the response 1 us, so that a selection takes 1.58 us: assumed, near what the T10
+    /// reflector reckoned with on 23 May 1995 (5 MB/s and 1.6 us).
     pub fn of(bus: &Bus) -> Habits {
         let paced = bus.clocking == Clocking::Paced;
         Habits {
@@ -164,8 +168,8 @@ impl Habits {
         }
     }
 
-    /// From the end of one connection to the start of selection: detecting BUS FREE, bus free, arbitration, bus clear and bus settle delay
-    /// (SPI-3, clause 10); with QAS its arbitration delay after its release delay.
+    /// From the end of one connection to the start of selection: detecting BUS FREE, bus free, arbitration, bus clear
+    /// and bus settle delay (SPI-3, clause 10); with QAS its arbitration delay after its release delay.
     pub fn arbitration(&self) -> Time {
         Time::from_fs(NS * if self.quick { QAS_RELEASE_NS + QAS_ARBITRATION_NS } else { NORMAL_NS })
     }
@@ -253,7 +257,8 @@ impl Walk<'_> {
         self.held.control = sum(self.held.control, Time::from_fs(fs));
     }
 
-    /// Another phase: bus settle delay, after a data release delay where the data lines turn from out to in (SPI-3, clause 10; SCSI-2, 6.1).
+    /// Another phase: bus settle delay, after a data release delay where the data lines turn from out to in (SPI-3,
+    /// clause 10; SCSI-2, 6.1).
     fn phase(&mut self, to: Direction) {
         let turned = self.driven == Direction::Out && to == Direction::In;
         self.driven = to;
@@ -321,7 +326,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Leaves the bus for others, with so many bytes of messages; information units just end, or QAS REQUEST passes the bus on.
+    /// Leaves the bus for others, with so many bytes of messages; information units just end, or QAS REQUEST passes the
+    /// bus on.
     fn leave(mut self, messages: u64) -> Held {
         if !self.habits.packetized {
             if messages > 0 {
@@ -341,7 +347,8 @@ pub fn command(bus: &Bus, habits: &Habits) -> Held {
     walk.leave(1)
 }
 
-/// The connection of one burst: reselection, data, and either SAVE DATA POINTER and DISCONNECT or, with `status`, the end of the command.
+/// The connection of one burst: reselection, data, and either SAVE DATA POINTER and DISCONNECT or, with `status`, the
+/// end of the command.
 pub fn burst(bus: &Bus, habits: &Habits, direction: Direction, bytes: u64, status: bool) -> Held {
     let mut walk = Walk::connect(bus, habits, Direction::In);
     walk.back();
@@ -360,7 +367,8 @@ pub fn status(bus: &Bus, habits: &Habits) -> Held {
     walk.leave(0)
 }
 
-/// One command with so many bytes of data in bursts of at most `most` bytes (0: all at once). Between the connections the bus is free for others.
+/// One command with so many bytes of data in bursts of at most `most` bytes (0: all at once). Between the connections
+/// the bus is free for others.
 pub fn io(bus: &Bus, habits: &Habits, direction: Direction, bytes: u64, most: u64) -> Held {
     if !habits.disconnects {
         let mut walk = Walk::connect(bus, habits, Direction::Out);
@@ -433,7 +441,8 @@ mod tests {
         let all = io(bus, &h, Direction::Out, 10_000, 4096);
         // Command, three bursts, status.
         assert_eq!((all.connections, ns(all.data)), (5, 62_500.0));
-        // Each burst: IDENTIFY and tag, out, CRC 25 ns, and turned in SAVE DATA POINTER and DISCONNECT; 1808 and 4096 B need no padding.
+        // Each burst: IDENTIFY and tag, out, CRC 25 ns, and turned in SAVE DATA POINTER and DISCONNECT; 1808 and 4096 B
+        // need no padding.
         let each = (400.0 + 600.0) + 400.0 + 25.0 + (800.0 + 400.0);
         let status = (400.0 + 600.0) + 2.0 * 600.0;
         assert_eq!(ns(all.control), 4400.0 + 3.0 * each + status);

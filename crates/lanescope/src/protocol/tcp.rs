@@ -1,6 +1,8 @@
-//! TCP over IPv4, as far as messages between two stations need it: headers without options, and the segments that open and close a connection.
+//! TCP over IPv4, as far as messages between two stations need it: headers without options, and the segments that open
+//! and close a connection.
 //!
-//! RFC 791 (IPv4) and RFC 9293 (TCP). No congestion window, no acknowledgements of data, no retransmission: a message goes as fast as the wires let it.
+//! RFC 791 (IPv4) and RFC 9293 (TCP). No congestion window, no acknowledgements of data, no retransmission: a message
+//! goes as fast as the wires let it.
 
 use super::ethernet;
 
@@ -11,7 +13,8 @@ pub const TCP: u64 = 20;
 /// Both: what a segment has around its payload.
 pub const HEADERS: u64 = IPV4 + TCP;
 
-/// How a connection is opened, each segment by whether it goes from the end that opens: SYN, SYN-ACK, ACK (RFC 9293, 3.5, figure 6).
+/// How a connection is opened, each segment by whether it goes from the end that opens: SYN, SYN-ACK, ACK (RFC 9293,
+/// 3.5, figure 6).
 pub const OPEN: [bool; 3] = [true, false, true];
 /// How it is closed by the same end: FIN-ACK, ACK and FIN-ACK, ACK (RFC 9293, 3.6, figure 12).
 pub const CLOSE: [bool; 4] = [true, false, false, true];

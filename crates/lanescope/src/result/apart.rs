@@ -1,7 +1,8 @@
 //! Where an estimate and a simulation part, and by what mechanism, as the simulation's own ledgers show it.
 //!
-//! The estimate divides what is full by turns. It knows neither how packets bunch nor how deep a buffer is when they do. Each difference is put down to what the
-//! simulation saw hold the flow up, and the note says where that can be seen.
+//! The estimate divides what is full by turns. It knows neither how packets bunch nor how deep a buffer is when they
+//! do. Each difference is put down to what the simulation saw hold the flow up, and the note says where that can be
+//! seen.
 
 use super::{Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
 use crate::units::human_time;

@@ -1,4 +1,5 @@
-//! Idle slots by cause, in JSON: an object with a named number for each cause, so that a reader needs no order, and a new cause moves no other.
+//! Idle slots by cause, in JSON: an object with a named number for each cause, so that a reader needs no order, and a
+//! new cause moves no other.
 
 use super::{BusIdle, Idle};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

@@ -1,6 +1,8 @@
-//! What instruments of storage and of networks count: I/Os, bytes and times of each worker at each target, by direction.
+//! What instruments of storage and of networks count: I/Os, bytes and times of each worker at each target, by
+//! direction.
 //!
-//! These are the raw counts behind Iometer's 34 statistics and fio's JSON; only I/Os that began after the ramp are in them, as in both instruments.
+//! These are the raw counts behind Iometer's 34 statistics and fio's JSON; only I/Os that began after the ramp are in
+//! them, as in both instruments.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! What comes back: types only. One schema for every method, exported as JSON Schema.
 //!
-//! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one table of the scenario;
-//! its instances are listed when they differ.
+//! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one
+//! table of the scenario; its instances are listed when they differ.
 
 mod apart;
 mod backbone;

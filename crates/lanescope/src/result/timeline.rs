@@ -1,8 +1,10 @@
-//! A time line of a simulation: what each rank, adapter, wire and bus did and when, which work set off which, and what rose and fell meanwhile.
+//! A time line of a simulation: what each rank, adapter, wire and bus did and when, which work set off which, and what
+//! rose and fell meanwhile.
 //!
-//! A [`Timeline`] is a bounded buffer. Names, tracks and counters are told once and known by number from then on, so that recording an event is a push of a
-//! few words. When it is full, what comes later is counted and forgotten: the beginning of a run is kept whole. A pen (`pens::timeline`) puts the events in
-//! order, so they may be recorded in any, and slices of a track may overlap.
+//! A [`Timeline`] is a bounded buffer. Names, tracks and counters are told once and known by number from then on, so
+//! that recording an event is a push of a few words. When it is full, what comes later is counted and forgotten: the
+//! beginning of a run is kept whole. A pen (`pens::timeline`) puts the events in order, so they may be recorded in any,
+//! and slices of a track may overlap.
 
 use std::collections::BTreeMap;
 

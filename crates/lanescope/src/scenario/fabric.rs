@@ -1,6 +1,7 @@
 //! Fabrics by rule: how many parts of each table a rule makes.
 //!
-//! A rule (`fat_tree = { k = 8 }`) decides the counts of the tables of parts that it wires, so that one number changes the whole fabric. The plan wires them.
+//! A rule (`fat_tree = { k = 8 }`) decides the counts of the tables of parts that it wires, so that one number changes
+//! the whole fabric. The plan wires them.
 
 use super::keys::EthernetLink;
 use super::quantity::Quantity;

@@ -1,7 +1,7 @@
 //! Every key that a scenario knows, declared once.
 //!
-//! One declaration gives the typed struct, the reader, the default with its origin, the message for a misspelt key, the JSON Schema and the
-//! reference that `lanescope schema --text` prints. A key that is not here does not exist.
+//! One declaration gives the typed struct, the reader, the default with its origin, the message for a misspelt key, the
+//! JSON Schema and the reference that `lanescope schema --text` prints. A key that is not here does not exist.
 
 use super::quantity::{
     Confidence, Count, Every, Names, Origin, Packets, Percent, Problem, Quantity, Shape, Slower, read, unknown, words,
@@ -149,7 +149,8 @@ macro_rules! table {
         match $got {
             Some(value) => value,
             None => {
-                // Read once: the text of a default never changes, and reading it was most of the work on a small scenario.
+                // Read once: the text of a default never changes, and reading it was most of the work on a small
+                // scenario.
                 static READ: OnceLock<Quantity<$t>> = OnceLock::new();
                 let it = READ.get_or_init(|| default::<$t>($d, $slower, Origin::$origin, Confidence::$confidence, $why));
                 Some(it.clone())

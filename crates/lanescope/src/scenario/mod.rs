@@ -1,7 +1,8 @@
 //! What the user wrote: parts, links, flows, with every value's place in the text.
 //!
-//! Reading lays several texts over one another (a library device below a part, a platform below the scenario, `--set` above all), then takes
-//! each table apart by the declarations in [`keys`]. All errors of all texts are collected. Nothing is resolved yet: that is the plan's work.
+//! Reading lays several texts over one another (a library device below a part, a platform below the scenario, `--set`
+//! above all), then takes each table apart by the declarations in [`keys`]. All errors of all texts are collected.
+//! Nothing is resolved yet: that is the plan's work.
 
 mod check;
 mod fabric;
@@ -65,7 +66,8 @@ pub struct Scenario {
     pub bus_parts: Vec<Part<BusKeys>>,
     /// Host adapters (their DMA engines are among the parts of PCIe too), disks, RAM disks and arrays, likewise.
     pub stores: Vec<Part<StoreKeys>>,
-    /// Channel adapters (their DMA engines and stations are among the parts of those sides too) and InfiniBand switches, likewise.
+    /// Channel adapters (their DMA engines and stations are among the parts of those sides too) and InfiniBand
+    /// switches, likewise.
     pub fabric_parts: Vec<Part<FabricKeys>>,
     /// PCIe links, not yet expanded.
     pub links: Vec<Named<Link>>,
@@ -294,7 +296,8 @@ const MOST_PLATFORMS: usize = 8;
 
 const ROOT: [&str; 8] = ["title", "about", "kind", "platform", "parts", "links", "flows", "run"];
 
-/// Reads a scenario text with `sets` (`path=value`) laid over it. `None` when there is any error; all are in `diagnostics`.
+/// Reads a scenario text with `sets` (`path=value`) laid over it. `None` when there is any error; all are in
+/// `diagnostics`.
 pub fn read(
     diagnostics: &mut Diagnostics,
     included: Included,

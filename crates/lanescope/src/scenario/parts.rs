@@ -1,4 +1,5 @@
-//! One part's table, taken apart: what kind it is, and of an adapter which keys are its own and which those of the device that its host sees.
+//! One part's table, taken apart: what kind it is, and of an adapter which keys are its own and which those of the
+//! device that its host sees.
 
 use super::keys::{
     self, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
@@ -131,8 +132,8 @@ pub(super) fn read_part(
     }
 }
 
-/// An adapter has the keys of a device on its host's side (on a bus, on PCIe, or none), and its own; and those of a station where it is one. Gives
-/// the device, and the tables of the other two.
+/// An adapter has the keys of a device on its host's side (on a bus, on PCIe, or none), and its own; and those of a
+/// station where it is one. Gives the device, and the tables of the other two.
 fn adapter(
     diagnostics: &mut Diagnostics,
     table: &Table,

@@ -2,10 +2,12 @@
 
 use super::tree::{Node, Table, Value};
 
-/// What an I/O costs the processor of its worker: it belongs to the host that a platform describes, whatever load is put on it.
+/// What an I/O costs the processor of its worker: it belongs to the host that a platform describes, whatever load is
+/// put on it.
 const COSTS: [&str; 2] = ["submit_time", "complete_time"];
 
-/// Lays a scenario over its platform. Flows of the platform count only where the scenario has none; what I/Os cost its hosts stays.
+/// Lays a scenario over its platform. Flows of the platform count only where the scenario has none; what I/Os cost its
+/// hosts stays.
 pub(super) fn lay(mut base: Table, mut over: Table) -> Table {
     base.take("kind");
     base.take("about");

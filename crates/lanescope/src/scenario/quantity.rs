@@ -49,7 +49,8 @@ pub enum Corner {
     Faster,
 }
 
-/// A value or a range, with its origin. `slow` and `fast` are the ends by effect, not by size: a latency's slow end is its high one.
+/// A value or a range, with its origin. `slow` and `fast` are the ends by effect, not by size: a latency's slow end is
+/// its high one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Quantity<T> {
     /// The end that makes things slower.

@@ -1,4 +1,5 @@
-//! Which medium a link or a flow is of. What says none gets one message that lists them, and no others that follow from it.
+//! Which medium a link or a flow is of. What says none gets one message that lists them, and no others that follow from
+//! it.
 
 use super::tree::{Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};

@@ -17,7 +17,8 @@ pub struct Stated {
     pub value: String,
 }
 
-/// The kind of table that a key of a part stands in: adapters have the keys of a device and of a station beside their own.
+/// The kind of table that a key of a part stands in: adapters have the keys of a device and of a station beside their
+/// own.
 pub(super) fn of_part(group: &str, is: &str, joined: &Joined, key: &str) -> Option<&'static str> {
     let device = if joined.pci.contains(group) { "pci-device" } else { "endpoint" };
     let kinds = match is {

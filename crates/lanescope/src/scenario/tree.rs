@@ -1,7 +1,8 @@
 //! TOML text as a tree that remembers where every key and value stands.
 //!
-//! A scenario is laid together from several texts: the user's file, a platform, library devices, `--set`. Each node keeps its span and whether
-//! its text is a library's, so that a message can point at the right line of the right file after everything has been merged.
+//! A scenario is laid together from several texts: the user's file, a platform, library devices, `--set`. Each node
+//! keeps its span and whether its text is a library's, so that a message can point at the right line of the right file
+//! after everything has been merged.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span};
 use std::rc::Rc;
@@ -100,7 +101,8 @@ impl Table {
         }
     }
 
-    /// Puts a value at the end of a path, whatever was there; tables on the way are made, and what is no table there is replaced.
+    /// Puts a value at the end of a path, whatever was there; tables on the way are made, and what is no table there is
+    /// replaced.
     pub fn put(&mut self, keys: &[String], node: Node) {
         let [first, rest @ ..] = keys else { return };
         if rest.is_empty() {

@@ -1,9 +1,11 @@
-//! The backbone of a root complex: two buses of one clock between its ports and memory, in place of what a plain completer does at once.
+//! The backbone of a root complex: two buses of one clock between its ports and memory, in place of what a plain
+//! completer does at once.
 //!
-//! The *request bus* carries writes with their data and read requests, the *completion bus* what was read. TLPs cross in transactions of at most a
-//! line; ports take turns, a transaction each. A transaction begins at a clock edge, and its clocks are booked whole; a moment is computed
-//! from a count of clocks, never summed. A write stays in its port's receive buffer until the last of its data has crossed; a read request leaves it
-//! when it is worked on, at most so many of a port at once. All of this has one slot of the agenda.
+//! The *request bus* carries writes with their data and read requests, the *completion bus* what was read. TLPs cross
+//! in transactions of at most a line; ports take turns, a transaction each. A transaction begins at a clock edge, and
+//! its clocks are booked whole; a moment is computed from a count of clocks, never summed. A write stays in its port's
+//! receive buffer until the last of its data has crossed; a read request leaves it when it is worked on, at most so
+//! many of a port at once. All of this has one slot of the agenda.
 
 use super::clock::Edges;
 use super::completer::Job;
@@ -233,8 +235,8 @@ impl Backbone {
         }
     }
 
-    /// What has come to its end by now, and what may begin. Wires whose write has crossed go to `writes`, completions that are whole at their port to
-    /// `jobs`.
+    /// What has come to its end by now, and what may begin. Wires whose write has crossed go to `writes`, completions
+    /// that are whole at their port to `jobs`.
     pub(super) fn tick(
         &mut self,
         now: u64,
@@ -425,7 +427,8 @@ impl Port {
         any
     }
 
-    /// What asks for the bus by now, and since when: what has begun, else what came first. A read never passes a write (2.0, 2.4.1).
+    /// What asks for the bus by now, and since when: what has begun, else what came first. A read never passes a write
+    /// (2.0, 2.4.1).
     fn wants(&self, now: u64) -> Option<(Class, u64)> {
         let (class, since) = self.first()?;
         (since <= now).then_some((class, since))

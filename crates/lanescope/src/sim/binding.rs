@@ -17,7 +17,8 @@ const FULL: f64 = 0.97;
 /// Ways of a table of streams that are looked at, at most.
 const MOST_WAYS: usize = 4096;
 
-/// What holds a flow of PCIe up, by the ledgers along its way: a wire whose slots are all taken; else what its requester's own wire waited for.
+/// What holds a flow of PCIe up, by the ledgers along its way: a wire whose slots are all taken; else what its
+/// requester's own wire waited for.
 pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones: &[SimulatedBackbone]) -> Binding {
     let flow = &plan.flows[flow.0 as usize];
     let name = |hop: Hop| plan.direction_name(hop);
@@ -74,7 +75,8 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones
     Binding { element, resource: resource.into(), evidence }
 }
 
-/// What holds a table of I/Os up: something on their way that works all the time; else what holds up the DMA; else the stage that takes most of an I/O.
+/// What holds a table of I/Os up: something on their way that works all the time; else what holds up the DMA; else the
+/// stage that takes most of an I/O.
 pub(super) fn io(
     plan: &Plan,
     flows: &[usize],
@@ -149,7 +151,8 @@ pub(super) fn io(
     }
 }
 
-/// The backbone of a flow's target, if it holds the flow up: a bus whose clocks are all taken, or reads that wait for others of their port.
+/// The backbone of a flow's target, if it holds the flow up: a bus whose clocks are all taken, or reads that wait for
+/// others of their port.
 fn backbone(plan: &Plan, flow: &Flow, backbones: &[SimulatedBackbone]) -> Option<Binding> {
     let name = &plan.part(flow.target).name;
     let found = backbones.iter().find(|b| b.name == *name)?;
@@ -169,8 +172,9 @@ fn backbone(plan: &Plan, flow: &Flow, backbones: &[SimulatedBackbone]) -> Option
     })
 }
 
-/// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on their ways wait; else frames that
-/// found no room, at the switch that dropped most. `memories` are those of the switches, in their order.
+/// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on
+/// their ways wait; else frames that found no room, at the switch that dropped most. `memories` are those of the
+/// switches, in their order.
 pub(super) fn stream(
     network: &Network,
     streams: &[usize],
@@ -296,7 +300,8 @@ pub(super) fn stopper(network: &Network, wire: u32) -> String {
     format!("{} port {port} because {what} passed {high}", node.name)
 }
 
-/// What holds the ranks of a program up: their own computing, else the link or bus that is busiest, else what one message takes by itself.
+/// What holds the ranks of a program up: their own computing, else the link or bus that is busiest, else what one
+/// message takes by itself.
 pub(super) fn job(plan: &Plan, job: usize, accounts: &[Account], links: &[SimulatedLink]) -> Binding {
     let name = &plan.cluster.jobs[job].name;
     if let Some(binding) = computing(name, accounts) {

@@ -52,7 +52,8 @@ impl Clock {
         }
     }
 
-    /// How long `n` slots take, rounded down: what goes on at the rate of a wire beside it must not fall behind by the rounding.
+    /// How long `n` slots take, rounded down: what goes on at the rate of a wire beside it must not fall behind by the
+    /// rounding.
     #[inline]
     pub(super) fn span_below(&self, n: u64) -> u64 {
         round_down(n * self.fs, self.slots)
@@ -77,7 +78,8 @@ fn round_up(top: u64, bottom: u64) -> u64 {
     if bottom.is_power_of_two() { (top + bottom - 1) >> bottom.trailing_zeros() } else { top.div_ceil(bottom) }
 }
 
-/// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a ratio.
+/// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a
+/// ratio.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     fs: u128,

@@ -1,7 +1,8 @@
 //! What a part answers: reads from its memory come back as completions after its latency, writes are taken in.
 //!
-//! A root complex and a device answer in the same way; only the numbers differ. A read is worked on for its latency (by the place of its data),
-//! its data then come from the memory at the memory's rate, and its completions leave by the port that the request came in by.
+//! A root complex and a device answer in the same way; only the numbers differ. A read is worked on for its latency (by
+//! the place of its data), its data then come from the memory at the memory's rate, and its completions leave by the
+//! port that the request came in by.
 
 use super::clock::Pace;
 use super::fabric::Net;
@@ -10,7 +11,8 @@ use super::wire::Tlp;
 use crate::protocol::pcie::{self, Class, Header};
 use std::collections::VecDeque;
 
-/// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the memory of a run.
+/// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the
+/// memory of a run.
 const HELD: u32 = 1 << 16;
 
 /// A read that is being answered.
@@ -145,7 +147,8 @@ impl Completer {
         true
     }
 
-    /// Moves reads along whose time has come: into `jobs`, or writes that the memory takes into `writes` (the wire whose head it is).
+    /// Moves reads along whose time has come: into `jobs`, or writes that the memory takes into `writes` (the wire
+    /// whose head it is).
     pub(super) fn tick(
         &mut self,
         now: u64,

@@ -42,7 +42,8 @@ enum Signal {
 pub(super) enum Reach {
     /// When it is in whole.
     End,
-    /// So long after its first bit, if it can leave on a link that is not faster; else so that its tail does not overtake its own arrival.
+    /// So long after its first bit, if it can leave on a link that is not faster; else so that its tail does not
+    /// overtake its own arrival.
     CutThrough(u64),
     /// So long after its last bit.
     StoreAndForward(u64),
@@ -134,7 +135,8 @@ impl Net {
         begin
     }
 
-    /// An operation is done; a read of another side knows its token, its writes come in order. Gives the moment from which a closed load goes on.
+    /// An operation is done; a read of another side knows its token, its writes come in order. Gives the moment from
+    /// which a closed load goes on.
     pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64, token: Option<u32>) -> Option<u64> {
         let f = &mut self.flows[flow as usize];
         f.tally.finish(born, done);
@@ -269,9 +271,9 @@ impl Fabric {
         (fabric, slots)
     }
 
-    /// Requesters that all begin at one moment go on in lockstep, which hides what they do to one another behind a common port. So each with a saturating
-    /// or closed load begins at a moment of its own, drawn from the run's seed out of the time that its longest operation, or 64 KiB of it, takes its wire.
-    /// A single one begins at time 0.
+    /// Requesters that all begin at one moment go on in lockstep, which hides what they do to one another behind a
+    /// common port. So each with a saturating or closed load begins at a moment of its own, drawn from the run's seed
+    /// out of the time that its longest operation, or 64 KiB of it, takes its wire. A single one begins at time 0.
     fn phases(&mut self, plan: &Plan, seed: u64) {
         let eager = |f: &Flow| matches!(f.program, Program::Saturating | Program::Closed { .. });
         let mut spread: BTreeMap<u32, u64> = BTreeMap::new();
@@ -557,7 +559,8 @@ impl Fabric {
         terminals.map(|b| b.counts()).collect()
     }
 
-    /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the moment at which they are due.
+    /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the
+    /// moment at which they are due.
     pub(super) fn tallies(&self, now: u64) -> Vec<Tally> {
         let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally).collect();
         for part in &self.parts {
@@ -581,8 +584,8 @@ impl Fabric {
         all
     }
 
-    /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one after the other, and than any
-    /// latency of a completer.
+    /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one
+    /// after the other, and than any latency of a completer.
     pub(super) fn patience(&self) -> u64 {
         let drain = |w: &Wire| w.clock.span(1 << 16).saturating_add(w.delay.saturating_mul(2));
         let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);

@@ -1,10 +1,12 @@
 //! The event kernel: what happens next.
 //!
-//! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which holds one moment and may be moved at
-//! will. Slots of the near future are linked into a ring of buckets of equal width, unsorted; when time comes to a bucket it is sorted into a batch, and worked
-//! off in order of (moment, slot). What is set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap beside it;
-//! what lies beyond the ring, into another heap. Batch and heaps may hold moments that a slot no longer has: those are passed over. The width follows the load, so that a bucket holds a few
-//! moments and few lie beyond the ring; the order of events never depends on it.
+//! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which
+//! holds one moment and may be moved at will. Slots of the near future are linked into a ring of buckets of equal
+//! width, unsorted; when time comes to a bucket it is sorted into a batch, and worked off in order of (moment, slot).
+//! What is set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap
+//! beside it; what lies beyond the ring, into another heap. Batch and heaps may hold moments that a slot no longer has:
+//! those are passed over. The width follows the load, so that a bucket holds a few moments and few lie beyond the ring;
+//! the order of events never depends on it.
 
 use super::trace::Trace;
 use std::cmp::Reverse;
@@ -21,7 +23,8 @@ const WORDS: usize = BUCKETS / 64;
 /// The width of a bucket is a power of two of femtoseconds, at first about 1 ns.
 const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 12..=50;
-/// The width is looked at after so many events. A bucket of few moments costs more than it sorts; one of many costs more to put moments into.
+/// The width is looked at after so many events. A bucket of few moments costs more than it sorts; one of many costs
+/// more to put moments into.
 const LOOK: u64 = if cfg!(test) { 64 } else { 1 << 13 };
 const FEW: u64 = 3;
 /// A batch with no more than so many entries left takes in another where it belongs.
@@ -73,7 +76,8 @@ pub struct Agenda {
     /// The bucket that time has come to, sorted, and the next of its entries.
     batch: Vec<Entry>,
     next: usize,
-    /// What was set for this bucket while the rest of the batch was long; where it is short, that goes into the batch itself.
+    /// What was set for this bucket while the rest of the batch was long; where it is short, that goes into the batch
+    /// itself.
     soon: BinaryHeap<Reverse<Entry>>,
     /// Its number since time 0, and the buckets behind it, each at its number modulo their count.
     now: u64,
@@ -88,8 +92,9 @@ pub struct Agenda {
     events: u64,
     /// What happened is told to it, where anybody wants to know.
     pub(super) trace: Option<Box<Trace>>,
-    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event, later ones put into a long batch, into
-    /// the outer half of the ring or beyond it, and beyond it; and the next look.
+    /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event,
+    /// later ones put into a long batch, into the outer half of the ring or beyond it, and beyond it; and the next
+    /// look.
     turns: u64,
     sorted: u64,
     moments: u64,
@@ -317,15 +322,17 @@ impl Agenda {
         true
     }
 
-    /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring. Nothing lies before `earliest`.
+    /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring. Nothing
+    /// lies before `earliest`.
     #[cold]
     fn fit(&mut self, earliest: u64) {
         let turns = self.turns.max(1);
         let (moments, sorted, often) = (self.moments / turns, self.sorted / turns, LOOK / 4);
         let crowded = self.crowded > often;
-        // Few slots that come again and again in a bucket are a short list, and cost least where it never ends. Sorting many moments costs less than a heap
-        // of most of them, up to a point. Events of one moment stay together however narrow a bucket is, but what they set should lie in another.
-        // The halves and doubles here keep the width from swinging: what lies beyond the ring lies in its outer half when buckets are twice as wide.
+        // Few slots that come again and again in a bucket are a short list, and cost least where it never ends. Sorting
+        // many moments costs less than a heap of most of them, up to a point. Events of one moment stay together
+        // however narrow a bucket is, but what they set should lie in another. The halves and doubles here keep the
+        // width from swinging: what lies beyond the ring lies in its outer half when buckets are twice as wide.
         let wider = LOOK / turns < FEW || !crowded && (sorted < FEW || moments < 4 * MANY && self.beyond > often);
         let many = crowded && moments > 1 || sorted >= MANY && moments >= MANY;
         let narrower = many && (moments >= 8 * MANY || self.outer <= often);

@@ -1,8 +1,9 @@
 //! Deadlocks and stalls: who waits for whom.
 //!
-//! A packet at the head of a queue waits for credits of the next wire; those come back when the buffer at that wire's end is drained, which waits for
-//! the packets in it. Wires are the nodes of this graph. A set of wires whose heads have all been blocked for longer than anything ordinary takes,
-//! and each of which waits only for wires of the set, will never move again.
+//! A packet at the head of a queue waits for credits of the next wire; those come back when the buffer at that wire's
+//! end is drained, which waits for the packets in it. Wires are the nodes of this graph. A set of wires whose heads
+//! have all been blocked for longer than anything ordinary takes, and each of which waits only for wires of the set,
+//! will never move again.
 
 use super::fabric::{Fabric, Part};
 use crate::plan::{Direction, Hop, LinkId, Plan};
@@ -33,7 +34,8 @@ fn blocked(fabric: &Fabric, before: u64, silent: bool) -> Vec<Option<Vec<u32>>> 
     waits
 }
 
-/// A circle among those that wait, if there is one; each waits for the next, and the last for the first. `None` is one that moves; a list, those that it waits for.
+/// A circle among those that wait, if there is one; each waits for the next, and the last for the first. `None` is one
+/// that moves; a list, those that it waits for.
 pub(super) fn circle(mut waits: Vec<Option<Vec<u32>>>) -> Option<Vec<u32>> {
     // Take out, again and again, whoever waits for a wire that moves: what is left waits only for itself.
     loop {

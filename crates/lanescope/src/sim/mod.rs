@@ -1,9 +1,11 @@
 //! Packet by packet: what happens to a plan's flows in time, and where every slot of every wire goes.
 //!
-//! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up that is left out, then gathers
-//! batches until the means are tight, the length asked for is over, or a cap is reached. Parts, one per file: `wire` (a direction of a link with
-//! credits, DLLPs and ledger), `switch`, `terminal` (root complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet`,
-//! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count, `knots` knows deadlocks, `binding` what binds.
+//! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up
+//! that is left out, then gathers batches until the means are tight, the length asked for is over, or a cap is reached.
+//! Parts, one per file: `wire` (a direction of a link with credits, DLLPs and ledger), `switch`, `terminal` (root
+//! complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet`,
+//! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count,
+//! `knots` knows deadlocks, `binding` what binds.
 
 mod backbone;
 mod binding;
@@ -50,14 +52,17 @@ use world::Sides;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;
-/// How long an Ethernet is simulated at most, fs: 2 h. The moment of a message is reckoned from the beginning, in half of what a clock can count.
+/// How long an Ethernet is simulated at most, fs: 2 h. The moment of a message is reckoned from the beginning, in half
+/// of what a clock can count.
 const LONGEST_ETHERNET: u64 = 7_200_000_000_000_000_000;
 /// How long I/Os are simulated at most, fs: 5 h. What is under way then ends later, and a clock counts to 5.1 h.
 const LONGEST_STORAGE: u64 = 18_000_000_000_000_000_000;
-/// Events between two looks at the caps: enough that a look costs nothing, and few against the packets that are allowed.
+/// Events between two looks at the caps: enough that a look costs nothing, and few against the packets that are
+/// allowed.
 const LEAST_LOOK: u64 = 1 << 8;
 const MOST_LOOK: u64 = 1 << 16;
-/// Events at one moment after which a run is called a stall; several more for each operation that a closed load may begin at once.
+/// Events at one moment after which a run is called a stall; several more for each operation that a closed load may
+/// begin at once.
 const MOST_AT_ONCE: u64 = 1 << 22;
 /// Batches of the warm-up.
 const WARMUP_BATCHES: usize = 64;
@@ -65,8 +70,8 @@ const WARMUP_BATCHES: usize = 64;
 const WARMUP_DOUBLINGS: u32 = 8;
 /// Operations of each table of flows that a mean is taken of, at least.
 const LEAST_OPERATIONS: u64 = 50;
-/// The part of the arrivals that must stay behind, of so many operations, before a run is ended for it: a queue near its capacity may grow for long and
-/// then stop.
+/// The part of the arrivals that must stay behind, of so many operations, before a run is ended for it: a queue near
+/// its capacity may grow for long and then stop.
 const FAR_BEHIND: f64 = 0.05;
 const LONG_ENOUGH: u64 = 10_000;
 /// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
@@ -146,7 +151,8 @@ pub struct Run {
     last: u64,
     /// When the packets are counted next: a batch may be as long as anyone asks for, and must not outrun their cap.
     next_count: u64,
-    /// The same by events: a late burst must not outrun it either. And the moment that was then, with the events since it began: time must go on.
+    /// The same by events: a late burst must not outrun it either. And the moment that was then, with the events since
+    /// it began: time must go on.
     next_look: u64,
     still: (u64, u64),
     most_at_once: u64,
@@ -398,7 +404,8 @@ impl Run {
         self.sides.ethernet.crossed()
     }
 
-    /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has begun.
+    /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has
+    /// begun.
     pub fn record(&mut self, most_events: usize) {
         let trace = Trace::new(&self.plan, &self.sides, most_events, self.now);
         self.agenda.trace = Some(Box::new(trace));
@@ -483,7 +490,8 @@ impl Run {
         self.packets().max(self.sides.cluster.steps() / 4) >= self.plan.stop.max_packets
     }
 
-    /// Looks, every so many events, whether the run may go on: it has packets left, and time goes on. Ends it where not.
+    /// Looks, every so many events, whether the run may go on: it has packets left, and time goes on. Ends it where
+    /// not.
     fn look(&mut self) -> bool {
         let events = self.agenda.events();
         self.next_look = events + (self.plan.stop.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK);

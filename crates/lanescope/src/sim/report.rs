@@ -18,7 +18,8 @@ use serde::Serialize;
 
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
-/// The part of what is asked for that may be missing beyond chance: a backlog that rises by less is not told from one that does not.
+/// The part of what is asked for that may be missing beyond chance: a backlog that rises by less is not told from one
+/// that does not.
 const BEHIND: f64 = 2e-3;
 
 /// What the reports of all tables of flows are made of.
@@ -63,7 +64,8 @@ pub struct Sample {
     pub queued: Vec<usize>,
     /// The same: payload of these, bytes.
     pub queued_bytes: Vec<u64>,
-    /// The same: header credits that the transmitter has left, by class (posted, non-posted, completion); `None` is infinite.
+    /// The same: header credits that the transmitter has left, by class (posted, non-posted, completion); `None` is
+    /// infinite.
     pub credits: Vec<[Option<u32>; 3]>,
     /// Of each Ethernet switch: bytes of its memory in use.
     pub memory: Vec<u64>,
@@ -78,8 +80,8 @@ impl Run {
         self.batches[group].iter().map(value).collect()
     }
 
-    /// Payload of a table of flows, bytes per fs, both ways added. Batches that keep step with a load all look alike, so the interval is never narrower than
-    /// one operation of each member, which an end of the window may have cut.
+    /// Payload of a table of flows, bytes per fs, both ways added. Batches that keep step with a load all look alike,
+    /// so the interval is never narrower than one operation of each member, which an end of the window may have cut.
     fn rate_both(&self, group: usize) -> Interval {
         let bytes = self.batch_values(group, |b| b.bytes as f64);
         let times = vec![self.batch as f64; bytes.len()];
@@ -269,7 +271,8 @@ impl Run {
         planned.zip(self.sides.pcie.backbones()).enumerate().map(one).collect()
     }
 
-    /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is. A program counts from its beginning to its end.
+    /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is. A program
+    /// counts from its beginning to its end.
     fn mean_rate(&self, group: usize, tallies: &[Tally]) -> Interval {
         let whole = self.rate_both(group);
         if self.batches[group].len() >= 2 && !self.in_warmup() && self.job(group).is_none() {
@@ -309,7 +312,8 @@ impl Run {
         let (from, to) = (self.window as f64, self.now as f64);
         let in_flight: f64 =
             members.iter().map(|&m| area(to, &tallies[m]) - area(from, &self.at_window[m])).sum::<f64>() / window;
-        // Ranks say what they will send before its moment: where a run is cut off there, such a message counts as less than none.
+        // Ranks say what they will send before its moment: where a run is cut off there, such a message counts as less
+        // than none.
         let in_flight = in_flight.max(0.0);
         let histogram = self.sides.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
@@ -363,16 +367,19 @@ impl Run {
         }
     }
 
-    /// Whether a table of flows gets less than it asks for, by more than chance. `rate` is what it gets, bits per second.
+    /// Whether a table of flows gets less than it asks for, by more than chance. `rate` is what it gets, bits per
+    /// second.
     ///
-    /// What was asked for in the window was delivered, is under way, was lost, or stands in a backlog. At a load that is carried the backlog is that of
-    /// a queue: it moves by chance, like the sum of the arrivals. The sum of N random ones has a standard deviation of sqrt(N), in bursts of B on
-    /// average of sqrt(2 N B) (their number and their lengths both vary); four of them are what a queue without any capacity to spare reaches
-    /// once in ten thousand windows. Even arrivals are off by the operations that an edge of the window cuts.
+    /// What was asked for in the window was delivered, is under way, was lost, or stands in a backlog. At a load that
+    /// is carried the backlog is that of a queue: it moves by chance, like the sum of the arrivals. The sum of N random
+    /// ones has a standard deviation of sqrt(N), in bursts of B on average of sqrt(2 N B) (their number and their
+    /// lengths both vary); four of them are what a queue without any capacity to spare reaches once in ten thousand
+    /// windows. Even arrivals are off by the operations that an edge of the window cuts.
     fn short(&self, group: usize, tallies: &[Tally], rate: f64) -> bool {
         let (plan, members) = (&self.plan, &self.groups[group]);
         let window = self.window_fs() / SECOND;
-        // Of one member: bits per second, bytes of an operation, operations that come together; and whether they come however many are carried.
+        // Of one member: bits per second, bytes of an operation, operations that come together; and whether they come
+        // however many are carried.
         let asked = |m: usize| -> Option<(f64, f64, f64, bool)> {
             let (streams, ios) = (plan.flows.len(), plan.flows.len() + plan.network.streams.len());
             let buses = ios + plan.storage.flows.len();
@@ -415,7 +422,8 @@ impl Run {
         }
         let (offered, chance) = (wants * window / 8.0, 4.0 * variance.sqrt() + edges);
         let missing = offered - rate * window / 8.0 - held - chance;
-        // Where a few are lost to bursts nothing grows, and the report counts them; where many are, the load is not carried.
+        // Where a few are lost to bursts nothing grows, and the report counts them; where many are, the load is not
+        // carried.
         missing - lost > BEHIND * offered || missing > super::FAR_BEHIND * offered
     }
 
@@ -450,13 +458,14 @@ impl Run {
         }
     }
 
-    /// What instruments ask for while a run is under way: all I/Os that have begun since the counting did and are done. Counts are cumulative; it costs
-    /// no more than a few names and numbers for each flow of I/Os.
+    /// What instruments ask for while a run is under way: all I/Os that have begun since the counting did and are done.
+    /// Counts are cumulative; it costs no more than a few names and numbers for each flow of I/Os.
     pub fn ios(&self) -> IoSeen {
         self.seen(0..self.plan.storage.flows.len())
     }
 
-    /// The same since the last such question; without one, since the counting began. The shortest times are those of the whole.
+    /// The same since the last such question; without one, since the counting began. The shortest times are those of
+    /// the whole.
     pub fn latest_ios(&mut self) -> IoSeen {
         let all = self.ios();
         let mut before = std::mem::take(&mut self.at_update);

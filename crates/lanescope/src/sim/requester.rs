@@ -1,7 +1,9 @@
-//! What a device asks for: its flows' operations, cut into TLPs, held back by tags, turn-around and the engine's own rates.
+//! What a device asks for: its flows' operations, cut into TLPs, held back by tags, turn-around and the engine's own
+//! rates.
 //!
-//! A requester is asked for its next TLP whenever its port is free, and answers with one, or with the reason and the moment to ask again.
-//! A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at random for each operation.
+//! A requester is asked for its next TLP whenever its port is free, and answers with one, or with the reason and the
+//! moment to ask again. A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at
+//! random for each operation.
 
 use super::clock::Pace;
 use super::fabric::{FlowState, Net};
@@ -80,8 +82,8 @@ impl Gate {
         Gate { pace, at: 0, ahead: 0 }
     }
 
-    /// A gate for reads and writes together may be ahead by the largest read request that there is: an engine moves the data of both side by side,
-    /// although they are issued one after the other.
+    /// A gate for reads and writes together may be ahead by the largest read request that there is: an engine moves the
+    /// data of both side by side, although they are issued one after the other.
     pub(super) fn both(self) -> Gate {
         Gate { ahead: self.pace.span(SIZES[5]), ..self }
     }
@@ -225,8 +227,9 @@ pub(super) struct Requester {
     pub(super) streams: Vec<Stream>,
     /// The flow whose turn it is.
     turn: usize,
-    /// The read whose turn it is to take a tag, and the write whose turn it is to take posted credits: what is scarce goes round among those that wait for
-    /// it. By one turn for all, whoever stands behind a busy flow of the other kind would take it most often.
+    /// The read whose turn it is to take a tag, and the write whose turn it is to take posted credits: what is scarce
+    /// goes round among those that wait for it. By one turn for all, whoever stands behind a busy flow of the other
+    /// kind would take it most often.
     turns: [usize; 2],
     /// Picks the flow of the next operation.
     pub(super) random: Option<Xoshiro256PlusPlus>,
@@ -302,7 +305,8 @@ impl Requester {
         Err((idle, wake))
     }
 
-    /// The same where the flow of each operation is drawn: who was picked keeps its turn while it waits for something, but not while it has nothing to do.
+    /// The same where the flow of each operation is drawn: who was picked keeps its turn while it waits for something,
+    /// but not while it has nothing to do.
     fn pull_picked(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let n = self.streams.len();
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
@@ -328,7 +332,8 @@ impl Requester {
         Err((idle, wake))
     }
 
-    /// Of each flow with a closed load: operations that are due and have not begun, and the sum of when they became due.
+    /// Of each flow with a closed load: operations that are due and have not begun, and the sum of when they became
+    /// due.
     pub(super) fn waiting(&self, now: u64, flows: &[FlowState]) -> impl Iterator<Item = (u32, u64, u128)> {
         self.streams.iter().map(move |s| {
             let (first, from) = s.source.unasked();
@@ -441,8 +446,8 @@ impl Requester {
         })
     }
 
-    /// A write TLP went at `now`, and its last bit leaves at `end`. The gap follows the engine's own clock: what the wire adds by beginning on a whole
-    /// symbol time is made up for with the next.
+    /// A write TLP went at `now`, and its last bit leaves at `end`. The gap follows the engine's own clock: what the
+    /// wire adds by beginning on a whole symbol time is made up for with the next.
     pub(super) fn wrote(&mut self, now: u64, end: u64) {
         if self.write_gap > 0 {
             let period = (end - now).saturating_add(self.write_gap);
@@ -450,8 +455,8 @@ impl Requester {
         }
     }
 
-    /// A completion has come in; `first_data` is when its first double word did. Gives the next moment at which something is finished, and whether
-    /// something is at once.
+    /// A completion has come in; `first_data` is when its first double word did. Gives the next moment at which
+    /// something is finished, and whether something is at once.
     pub(super) fn completion(&mut self, tlp: &Tlp, first_data: u64, now: u64, net: &mut Net) -> (u64, bool) {
         let read = &mut self.reads.all[tlp.tag as usize];
         read.left -= tlp.payload as u32;

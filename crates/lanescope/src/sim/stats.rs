@@ -1,8 +1,9 @@
 //! Means with intervals from one run: batches of equal time, warm-up by MSER, confidence by batch means.
 //!
-//! A run is cut into batches. When there are too many, neighbours are joined, so memory does not grow and batches become long against whatever
-//! correlation there is. The interval of a mean is Student's, taken twice: over the batches as they are and over pairs of them; the wider counts.
-//! Sources: White 1997 (MSER); Law, Simulation Modeling and Analysis, 5th ed., 9.5 (batch means).
+//! A run is cut into batches. When there are too many, neighbours are joined, so memory does not grow and batches
+//! become long against whatever correlation there is. The interval of a mean is Student's, taken twice: over the
+//! batches as they are and over pairs of them; the wider counts. Sources: White 1997 (MSER); Law, Simulation Modeling
+//! and Analysis, 5th ed., 9.5 (batch means).
 
 use crate::result::Interval;
 use crate::tools::student;
@@ -10,8 +11,8 @@ use crate::tools::student;
 /// Batches are joined when there are so many.
 pub(super) const MOST: usize = 64;
 
-/// How many of the first values to leave out, so that the rest give the mean with the least standard error (MSER). Never more than half are proposed:
-/// the answer `n / 2` means that the values have not settled.
+/// How many of the first values to leave out, so that the rest give the mean with the least standard error (MSER).
+/// Never more than half are proposed: the answer `n / 2` means that the values have not settled.
 pub(super) fn warmup(values: &[f64]) -> usize {
     let n = values.len();
     let mut best = (f64::INFINITY, 0);
@@ -34,7 +35,8 @@ pub(super) fn warmup(values: &[f64]) -> usize {
     best.1
 }
 
-/// A mean of ratios: the sum of `tops` over the sum of `bottoms`, with its interval. For a rate, the bottoms are times; for a mean latency, counts.
+/// A mean of ratios: the sum of `tops` over the sum of `bottoms`, with its interval. For a rate, the bottoms are times;
+/// for a mean latency, counts.
 pub(super) fn ratio(tops: &[f64], bottoms: &[f64]) -> Interval {
     let mean = tops.iter().sum::<f64>() / bottoms.iter().sum::<f64>();
     if !mean.is_finite() {
@@ -74,7 +76,8 @@ pub(super) fn join<T: Copy + std::ops::AddAssign>(values: &mut Vec<T>) {
     values.truncate(values.len() / 2);
 }
 
-/// Whether a backlog grows without end: its straight line over the window rises by more than its noise, and by at least a `part` of what came.
+/// Whether a backlog grows without end: its straight line over the window rises by more than its noise, and by at least
+/// a `part` of what came.
 pub(super) fn grows(backlogs: &[f64], arrived: f64, part: f64) -> bool {
     let n = backlogs.len() as f64;
     if n < 8.0 {

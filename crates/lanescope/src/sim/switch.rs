@@ -1,8 +1,10 @@
-//! A PCIe switch: packets wait in the buffer of the port that they came in by, and the port that they leave by takes them in turn.
+//! A PCIe switch: packets wait in the buffer of the port that they came in by, and the port that they leave by takes
+//! them in turn.
 //!
-//! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants (`queues = "fifo"` forbids it); the heads
-//! are candidates there. A crossbar reads one packet of an ingress port at a time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet
-//! of the whole switch at a time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
+//! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants
+//! (`queues = "fifo"` forbids it); the heads are candidates there. A crossbar reads one packet of an ingress port at a
+//! time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet of the whole switch at a
+//! time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
 use super::clock::Pace;
 use super::fabric::Net;
@@ -111,7 +113,8 @@ impl Switch {
         };
         let ingress = &self.ins[port];
         if !ingress.sorted && ingress.of == class && ingress.reading > now {
-            // It came in behind a packet that is still read out: it is the head after that one, whether it was sent before that began or since.
+            // It came in behind a packet that is still read out: it is the head after that one, whether it was sent
+            // before that began or since.
             agenda.set(slot, ingress.reading);
             return;
         }
@@ -160,7 +163,8 @@ impl Switch {
         }
     }
 
-    /// Takes a head out of the queue of its class, where packets are sorted: the one behind it is the next head at once.
+    /// Takes a head out of the queue of its class, where packets are sorted: the one behind it is the next head at
+    /// once.
     fn take(&mut self, port: usize, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) -> Option<Tlp> {
         let ingress = &mut self.ins[port];
         ingress.heads[class as usize] = NONE;
@@ -201,7 +205,8 @@ impl Switch {
         true
     }
 
-    /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if there are credits for it.
+    /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if
+    /// there are credits for it.
     fn candidate(&self, port: usize, out: usize, bits: u64, now: u64, net: &mut Net) -> Result<(Class, u64), Idle> {
         let wire = self.outs[out].wire as usize;
         let mut best: Option<(Class, u64)> = None;
@@ -232,7 +237,8 @@ impl Switch {
         let mut oldest: Option<(u64, usize, Class)> = None;
         let words = self.outs[out].waiting.len();
         let first = self.outs[out].turn + 1;
-        // From the turn on to the last port, then from the first port to the turn: the word of the turn comes twice, each time in part.
+        // From the turn on to the last port, then from the first port to the turn: the word of the turn comes twice,
+        // each time in part.
         let (turn, below) = (first / 16, (1 << (4 * (first % 16))) - 1);
         let part = |word: usize, mask: u64| (word, if word == turn { mask } else { u64::MAX });
         let (upper, lower) = (turn..words, 0..words.min(turn + 1));

@@ -31,7 +31,8 @@ pub(super) struct Tally {
     /// Operations whose end was dropped, and the sum of the moments, fs.
     pub(super) lost: u64,
     pub(super) lost_sum: u128,
-    /// Operations of a closed load that are due and have not begun, at the moment of asking, and the sum of when they became due, fs.
+    /// Operations of a closed load that are due and have not begun, at the moment of asking, and the sum of when they
+    /// became due, fs.
     pub(super) waiting: u64,
     pub(super) waiting_sum: u128,
 }
@@ -51,7 +52,8 @@ impl Tally {
     }
 }
 
-/// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here is not that of time.
+/// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here
+/// is not that of time.
 #[inline]
 pub(super) fn print(print: u64, born: u64, done: u64) -> u64 {
     print.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done)

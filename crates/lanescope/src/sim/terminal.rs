@@ -1,4 +1,5 @@
-//! The end of links: a root complex with its root ports, or a device with its one. It asks (requester) and answers (completer).
+//! The end of links: a root complex with its root ports, or a device with its one. It asks (requester) and answers
+//! (completer).
 
 use super::backbone::Backbone;
 use super::completer::{Completer, Job};

@@ -1,8 +1,9 @@
 //! A time line being recorded: parts say what they do as they do it.
 //!
-//! The agenda carries the trace, since it is the one thing that every part is given whenever something happens; where nobody asked for a trace there is none, and
-//! an event costs one look. Parts know nothing of rows and names: a wire or bus is known by its slot of the agenda, a packet by its place. What must be
-//! remembered to draw arrows (which slice a packet was last in) is kept here, so that packets do not grow.
+//! The agenda carries the trace, since it is the one thing that every part is given whenever something happens; where
+//! nobody asked for a trace there is none, and an event costs one look. Parts know nothing of rows and names: a wire or
+//! bus is known by its slot of the agenda, a packet by its place. What must be remembered to draw arrows (which slice a
+//! packet was last in) is kept here, so that packets do not grow.
 
 use super::cluster::Seen;
 use super::fabric::{Fabric, wire_of};
@@ -36,7 +37,8 @@ pub(super) struct Args {
     pub(super) blocks: NameId,
 }
 
-/// An Ethernet frame: its stream or an adapter's packet, if it has one; the number of its kind; whether it ends at the next port.
+/// An Ethernet frame: its stream or an adapter's packet, if it has one; the number of its kind; whether it ends at the
+/// next port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Framed {
     pub(super) stream: u32,
@@ -69,7 +71,8 @@ struct Row {
     coming: VecDeque<(u64, u8, u32)>,
 }
 
-/// A place on the way of a flow: whether it is the first and the last, and the slices there whose packets have not gone on.
+/// A place on the way of a flow: whether it is the first and the last, and the slices there whose packets have not gone
+/// on.
 #[derive(Clone, Debug)]
 struct Stage {
     first: bool,

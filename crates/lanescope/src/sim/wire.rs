@@ -1,8 +1,10 @@
-//! One direction of a link: the transmitter at its head, what is in flight, and the data link layer of the receiver at its foot.
+//! One direction of a link: the transmitter at its head, what is in flight, and the data link layer of the receiver at
+//! its foot.
 //!
-//! A transmission is booked in whole slots behind what was booked before; nothing booked is ever taken back. DLLPs go before TLPs, which are
-//! committed one at a time, when the wire falls free; so booking a DLLP at once is booking it in its right place. Credits and Acks that come
-//! back are kept with their moment and applied when the transmitter looks; they wake it only if it waits for them.
+//! A transmission is booked in whole slots behind what was booked before; nothing booked is ever taken back. DLLPs go
+//! before TLPs, which are committed one at a time, when the wire falls free; so booking a DLLP at once is booking it in
+//! its right place. Credits and Acks that come back are kept with their moment and applied when the transmitter looks;
+//! they wake it only if it waits for them.
 
 use super::clock::Clock;
 use super::fabric::Reach;
@@ -282,8 +284,8 @@ impl Wire {
         if lanes.is_power_of_two() { (n + lanes - 1) & !(lanes - 1) } else { n.next_multiple_of(lanes) }
     }
 
-    /// The wire was idle until `now`: accounts for it, and gives the slot where the next packet begins. The last symbol time is filled up with
-    /// padding, ordered sets go out when they are due, and a packet after idle begins on lane 0.
+    /// The wire was idle until `now`: accounts for it, and gives the slot where the next packet begins. The last symbol
+    /// time is filled up with padding, ordered sets go out when they are due, and a packet after idle begins on lane 0.
     fn rest(&mut self, now: u64) -> u64 {
         let padded = self.lane0(self.next);
         self.counts.padding += padded - self.next;
@@ -369,8 +371,8 @@ impl Wire {
         }
     }
 
-    /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver. `ready` works out when the part there may act, from
-    /// (head, tail). Gives the moment of its first bit at the transmitter.
+    /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver. `ready` works out when
+    /// the part there may act, from (head, tail). Gives the moment of its first bit at the transmitter.
     #[inline]
     pub(super) fn send(
         &mut self,
@@ -411,7 +413,8 @@ impl Wire {
         begin
     }
 
-    /// The receiver will acknowledge a TLP whose last bit comes at `tail`: with the N-th since its last Ack, or when the limit ends.
+    /// The receiver will acknowledge a TLP whose last bit comes at `tail`: with the N-th since its last Ack, or when
+    /// the limit ends.
     #[inline]
     fn expect_ack(&mut self, tail: u64, agenda: &mut Agenda) {
         let Some(every) = self.acks.every else { return };

@@ -1,7 +1,8 @@
 //! All sides of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
 //!
-//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses, then the programs of ranks; wires likewise. Storage
-//! and channel adapters ask PCIe and buses for DMA, and hear when it is done.
+//! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses, then the
+//! programs of ranks; wires likewise. Storage and channel adapters ask PCIe and buses for DMA, and hear when it is
+//! done.
 
 use super::ethernet::News;
 use super::fabric::{Fabric, Part};
@@ -82,7 +83,8 @@ impl Sides {
         self.storage.record(on);
     }
 
-    /// What channel adapters, or workers, and their stations on Ethernet tell one another, and what adapters want of their hosts' buses.
+    /// What channel adapters, or workers, and their stations on Ethernet tell one another, and what adapters want of
+    /// their hosts' buses.
     #[inline]
     fn exchange(&mut self, now: u64, agenda: &mut Agenda) {
         while !self.cluster.told().is_empty() || !self.storage.told().is_empty() || self.ethernet.has_news() {
@@ -122,7 +124,8 @@ impl Sides {
         self.cluster.fault().or_else(|| self.ethernet.fault())
     }
 
-    /// Tells who asked which DMA is done, or will be: a write is announced when its last bit is in, and is done a little later.
+    /// Tells who asked which DMA is done, or will be: a write is announced when its last bit is in, and is done a
+    /// little later.
     fn tell(&mut self, now: u64, agenda: &mut Agenda) {
         let mut done = std::mem::take(&mut self.done);
         done.append(&mut self.pcie.net.done);

@@ -1,7 +1,9 @@
-//! How far off: what was given, fitted and predicted, the deviations, and how often ranges and intervals held the truth; as tables for pages.
+//! How far off: what was given, fitted and predicted, the deviations, and how often ranges and intervals held the
+//! truth; as tables for pages.
 //!
-//! Rows that count as predictions are those that nothing was fitted to and whose author did not know them: *asked* ones, and *predicted* ones
-//! (known, and left alone). Each is held against the truth twice: as it stood in the record, and as it is now.
+//! Rows that count as predictions are those that nothing was fitted to and whose author did not know them: *asked*
+//! ones, and *predicted* ones (known, and left alone). Each is held against the truth twice: as it stood in the record,
+//! and as it is now.
 
 use super::interval::{CONFIDENCE, Misses};
 use super::outcome::{Class, Said};

@@ -1,17 +1,19 @@
 //! Prediction intervals: how far off a prediction may be, learnt from how far off others were.
 //!
-//! What a scenario states as ranges says what its author did not know; it does not say how wrong the model is. That is learnt from predictions
-//! whose truth came later, at the commit that made them: a row's *miss* is how far, as a logarithm, the truth lay outside of all that was said
-//! of it (estimate, simulation, range of the stated values). A new row is widened by a quantile of the misses of *other* studies.
+//! What a scenario states as ranges says what its author did not know; it does not say how wrong the model is. That is
+//! learnt from predictions whose truth came later, at the commit that made them: a row's *miss* is how far, as a
+//! logarithm, the truth lay outside of all that was said of it (estimate, simulation, range of the stated values). A
+//! new row is widened by a quantile of the misses of *other* studies.
 //!
-//! Rows of a study err together, so studies are what is exchanged, not rows: with K other studies each counts 1/(K+1), divided evenly among its rows,
-//! and 1/(K+1) stands for the study at hand, of which nothing is known (Dunn, Wasserman, Ramdas, "Distribution-free prediction sets for
-//! two-layer hierarchical models", 2023; Lee, Barber, Willett, "Distribution-free inference with hierarchical data", 2023). If the study at hand
-//! is one like the others, its rows are held with the stated probability or more, whatever the misses' distribution is. Where K/(K+1) is
-//! below the confidence (fewer than four other studies for 80 %) no finite interval can be stated, and none is.
+//! Rows of a study err together, so studies are what is exchanged, not rows: with K other studies each counts 1/(K+1),
+//! divided evenly among its rows, and 1/(K+1) stands for the study at hand, of which nothing is known (Dunn, Wasserman,
+//! Ramdas, "Distribution-free prediction sets for two-layer hierarchical models", 2023; Lee, Barber, Willett,
+//! "Distribution-free inference with hierarchical data", 2023). If the study at hand is one like the others, its rows
+//! are held with the stated probability or more, whatever the misses' distribution is. Where K/(K+1) is below the
+//! confidence (fewer than four other studies for 80 %) no finite interval can be stated, and none is.
 //!
-//! A class has few studies, so that it may look easy by luck: the wider of two quantiles counts, that of its class and that of all throughputs.
-//! Both are at the stated confidence, so the wider one is too.
+//! A class has few studies, so that it may look easy by luck: the wider of two quantiles counts, that of its class and
+//! that of all throughputs. Both are at the stated confidence, so the wider one is too.
 
 use super::outcome::{Class, Said};
 use super::{Answer, Error, select};

@@ -1,7 +1,8 @@
 //! Published systems, reproduced: rows, figures and fits, all of them runs of ordinary scenarios.
 //!
-//! A study is a folder of `studies/`: scenarios, a `study.toml` that says which metric of which scenario answers which row, and a page. No row
-//! has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and no value. How far off the answers are is `accuracy`'s.
+//! A study is a folder of `studies/`: scenarios, a `study.toml` that says which metric of which scenario answers which
+//! row, and a page. No row has a formula or a table of its own. Rows whose parts do not exist yet have no scenario, and
+//! no value. How far off the answers are is `accuracy`'s.
 
 mod accuracy;
 mod fit;

@@ -1,7 +1,8 @@
 //! Predictions as they stood before anybody here knew the truth, and the truth that came later.
 //!
-//! A row that is *asked* has no published number of its own ([`super::Row`] cannot hold one), so a fit cannot see it. What the study measured
-//! stands in a table apart, `[outcomes]` of `study.toml`; what the program said before stands in `blind.tsv`, written once.
+//! A row that is *asked* has no published number of its own ([`super::Row`] cannot hold one), so a fit cannot see it.
+//! What the study measured stands in a table apart, `[outcomes]` of `study.toml`; what the program said before stands
+//! in `blind.tsv`, written once.
 
 use super::{Answer, Error, Row, Simulated, Study};
 use crate::library;

@@ -1,4 +1,5 @@
-//! What a study makes of a run's course in time: curves against time, the lowest rate over any window, the most that ever waited.
+//! What a study makes of a run's course in time: curves against time, the lowest rate over any window, the most that
+//! ever waited.
 
 use super::{Error, Figure, Line, Study};
 use crate::plan::Plan;

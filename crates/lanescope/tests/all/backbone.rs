@@ -89,7 +89,8 @@ fn one_write_by_hand() {
     assert_eq!(backbone(&s).completion.idle[BusIdle::Nothing as usize], 250);
     // 148 B at 593, asking at 603, begun at 640: two transactions.
     takes(&simulate(ALONE, &["flows.a.size=128 B"]), "a", 1600e-9);
-    // Two TLPs of a line each: the second is whole at 673 and asks at 683, is granted behind the first at 840 and across at 1320.
+    // Two TLPs of a line each: the second is whole at 673 and asks at 683, is granted behind the first at 840 and
+    // across at 1320.
     let s = simulate(
         ALONE,
         &[
@@ -101,7 +102,8 @@ fn one_write_by_hand() {
     );
     assert_eq!(simulated(&s, "a").operations, 2);
     assert!((simulated(&s, "a").latency.mean - (840e-9 + 1320e-9) / 2.0).abs() < 1e-15);
-    // With room for but one, the second leaves when the first is across and its credits are back: after the symbol, 336 ns, 11 ns and an edge.
+    // With room for but one, the second leaves when the first is across and its credits are back: after the symbol, 336
+    // ns, 11 ns and an edge.
     let one = ["flows.a.load=saturate", "parts.hub.posted_data=4", "run.for=100 us", "run.warmup=10 us"];
     let rate = simulated(&simulate(ALONE, &one), "a").rate.mean;
     assert!(rate < 64.0 * 8.0 / 827e-9 && rate > 64.0 * 8.0 / 960e-9, "{rate}");
@@ -114,8 +116,8 @@ fn one_write_by_hand() {
 
 #[test]
 fn one_read_by_hand() {
-    // A request of 20 B at 81 ns asks at 91, begins at 120 and is through at 280; memory until 680, an edge; 12 clocks until 1160, at the port's
-    // transmitter at 1170, on the wire at 1172; 84 B and 1 ns.
+    // A request of 20 B at 81 ns asks at 91, begins at 120 and is through at 280; memory until 680, an edge; 12 clocks
+    // until 1160, at the port's transmitter at 1170, on the wire at 1172; 84 B and 1 ns.
     let read = ["flows.a.do=read"];
     let s = simulate(ALONE, &read);
     takes(&s, "a", 1509e-9);
@@ -124,8 +126,8 @@ fn one_read_by_hand() {
     assert_eq!((b.completion.arbitration, b.completion.overhead, b.completion.data), (0, 4, 8));
     // From 0 nothing; the bus falls idle but once before its transaction.
     assert_eq!(b.completion.idle.iter().sum::<u64>(), 250 - 12);
-    // Two lines, two completions: the second request is through at 440, its line waits for the first until 1160, and is there at 1650;
-    // on the wire at 1652.
+    // Two lines, two completions: the second request is through at 440, its line waits for the first until 1160, and is
+    // there at 1650; on the wire at 1652.
     takes(&simulate(ALONE, &["flows.a.do=read", "flows.a.size=128 B"]), "a", 1989e-9);
     // One completion of both: 148 B from 1652.
     let large = ["flows.a.do=read", "flows.a.size=128 B", "parts.hub.completion_size=128 B"];
@@ -147,10 +149,12 @@ fn a_grant_passes_behind_the_data_of_another_port() {
     takes(&s, "a", 840e-9);
     takes(&s, "b", 1280e-9);
     assert_eq!(backbone(&s).request.arbitration, 1);
-    // A read request carries no data to pass behind: it asks at 91 and is through at 280, a write that asks at 101 takes all 12.
+    // A read request carries no data to pass behind: it asks at 91 and is through at 280, a write that asks at 101
+    // takes all 12.
     let s = simulate(&two(ALONE), &[a, b, "flows.a.do=read", "flows.b.size=1 B", "links.b.delay=0 ns"]);
     assert_eq!(backbone(&s).request.arbitration, 2);
-    // One that comes two clocks before the end of it hides two of its seven: asks at 1000 (clock 25), the first is across at clock 27.
+    // One that comes two clocks before the end of it hides two of its seven: asks at 1000 (clock 25), the first is
+    // across at clock 27.
     let s = simulate(&two(ALONE), &[a, b, "parts.hub.arbitration_clocks=7", "links.b.delay=654 ns"]);
     takes(&s, "a", 1080e-9);
     takes(&s, "b", (27.0 + 5.0 + 3.0 + 8.0) * 40e-9);
@@ -159,7 +163,8 @@ fn a_grant_passes_behind_the_data_of_another_port() {
 
 #[test]
 fn reads_in_flight_of_a_port_are_bounded_by_their_round_trip() {
-    // One at a time: an edge, 4 clocks, 400 ns, 12 clocks, 10 ns, to the symbol 2 ns, 336 ns, 10 ns, to the edge 2 ns: 1400 ns.
+    // One at a time: an edge, 4 clocks, 400 ns, 12 clocks, 10 ns, to the symbol 2 ns, 336 ns, 10 ns, to the edge 2 ns:
+    // 1400 ns.
     let one =
         ["flows.a.do=read", "flows.a.load=saturate", "parts.hub.backbone_reads=1", "run.for=1 ms", "run.warmup=10 us"];
     let s = simulate(ALONE, &one);

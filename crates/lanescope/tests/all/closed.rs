@@ -1,4 +1,5 @@
-//! Closed loads, engines and tags: hand-worked cases, and one flow alone in random systems, where both methods must say the same.
+//! Closed loads, engines and tags: hand-worked cases, and one flow alone in random systems, where both methods must say
+//! the same.
 
 use crate::common::choices::{Choices, runner};
 use crate::common::{flow, laws, plan, run, simulate, simulate_by, simulated, within};
@@ -14,11 +15,13 @@ const ALTERNATE: &str = include_str!("../cases/alternate-closed.toml");
 const ENGINES: &str = include_str!("../cases/engines-of-one-tag.toml");
 const PROCESSOR: &str = include_str!("../cases/processor-reads.toml");
 
-/// Operations are a read, then a write, and so on; so one outstanding takes the time of both for each 4 KiB that go either way.
+/// Operations are a read, then a write, and so on; so one outstanding takes the time of both for each 4 KiB that go
+/// either way.
 ///
-/// Gen3 x8 carries 7.877 B/ns. The read: requests of 512 B are 24 B, 8 of them; the first is in after 3.05 + 1 ns, its data are worked on for 400 ns (300 and
-/// 100 of memory), and 64 completions of 64 B, 84 B each, take 682.5 ns, and 1 ns of flight: 1,087.6 ns. The write: 16 TLPs of 280 B, 568.8 ns, 1 ns of
-/// flight, and 50 ns to the coherence point. 4,096 B in the two of them.
+/// Gen3 x8 carries 7.877 B/ns. The read: requests of 512 B are 24 B, 8 of them; the first is in after 3.05 + 1 ns, its
+/// data are worked on for 400 ns (300 and 100 of memory), and 64 completions of 64 B, 84 B each, take 682.5 ns, and 1
+/// ns of flight: 1,087.6 ns. The write: 16 TLPs of 280 B, 568.8 ns, 1 ns of flight, and 50 ns to the coherence point.
+/// 4,096 B in the two of them.
 #[test]
 fn a_closed_load_that_alternates_takes_the_time_of_both() {
     let sets = ["parts.host.read_latency=300 ns", "parts.host.memory_latency=100 ns", "parts.host.write_latency=50 ns"];
@@ -36,7 +39,8 @@ fn a_closed_load_that_alternates_takes_the_time_of_both() {
     within(0.02, simulated(&s, "x").rate.mean, flow(&r, "x").share.typical);
 }
 
-/// An operation's requests go to the tags of all engines: eight requests of 512 B, four at a time, so two round trips of one request.
+/// An operation's requests go to the tags of all engines: eight requests of 512 B, four at a time, so two round trips
+/// of one request.
 #[test]
 fn an_operation_takes_the_tags_of_all_engines() {
     for outstanding in [1, 2, 8] {
@@ -65,8 +69,9 @@ fn a_processor_reads_a_device_by_a_few_loads() {
     within(0.02, flow(&r, "f").share.typical, 64.0 / flow(&r, "f").latency.typical);
 }
 
-/// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs are those of the policy, by count: the estimate lists their timer as not
-/// modelled. No link is so narrow that a DLLP before a packet (8 B) is a hundredth of a round trip.
+/// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs are those of the policy, by count: the
+/// estimate lists their timer as not modelled. No link is so narrow that a DLLP before a packet (8 B) is a hundredth of
+/// a round trip.
 fn lone(bytes: &[u8]) -> String {
     let mut c = Choices(bytes.iter());
     let mut text = String::from("[parts.host]\nis = \"root-complex\"\n");
@@ -106,15 +111,18 @@ fn lone(bytes: &[u8]) -> String {
     );
     let _ = writeln!(text, "[flows.x]\nfrom = \"card\"\nto = \"host.memory\"\ndo = \"{op}\"\nsize = \"{size}\"");
     if c.below(4) != 0 {
-        // A batch that is open when all that is outstanding is in it waits for the load; the estimate does not count that (see `Reads::held`).
+        // A batch that is open when all that is outstanding is in it waits for the load; the estimate does not count
+        // that (see `Reads::held`).
         let n = if batch { "1" } else { c.of(&["1", "2", "3", "4", "8", "16", "64"]) };
         let _ = writeln!(text, "load = {{ outstanding = {n}, think = \"{}\" }}", time(&mut c));
     }
     text
 }
 
-/// Where one flow is alone nothing queues but for itself, and share and simulation agree to 2 %; the load is in flight as Little has it. The estimate knows no
-/// DLLP that goes before the one packet for which all wait: of short operations on a narrow link that is some percent. Tags of a batch and short operations that wait for each other differ by up to a tenth in one case of ten. The report says so.
+/// Where one flow is alone nothing queues but for itself, and share and simulation agree to 2 %; the load is in flight
+/// as Little has it. The estimate knows no DLLP that goes before the one packet for which all wait: of short operations
+/// on a narrow link that is some percent. Tags of a batch and short operations that wait for each other differ by up to
+/// a tenth in one case of ten. The report says so.
 #[test]
 fn a_lone_flow_gets_its_share() {
     let (closed, seen, noted, worst) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0.0_f64));

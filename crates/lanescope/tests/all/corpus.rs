@@ -12,7 +12,8 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
 }
 
-/// The seeds of a target by name: `ok-…` is accepted, `no-…` is refused. What a fuzzer has left beside them has no such name and is not replayed.
+/// The seeds of a target by name: `ok-…` is accepted, `no-…` is refused. What a fuzzer has left beside them has no such
+/// name and is not replayed.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(corpus().join(target)).into_iter().flatten() {

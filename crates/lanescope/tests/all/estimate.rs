@@ -53,7 +53,8 @@ fn reads_by_hand() {
     let r = run(ONE, &["flows.dma.do=read", "parts.card.tags=64"]);
     // 8 completions of 64 + 20 B.
     near(flow(&r, "dma").share.typical, 16e9 * 512.0 / 672.0);
-    // One request: 20 B at 2 B/ns, 1 ns, 400 ns, 672 B at 2 B/ns, 1 ns = 748 ns; its first data after 10 + 1 + 400 + 1 + (3 + 12 + 4) / 2.
+    // One request: 20 B at 2 B/ns, 1 ns, 400 ns, 672 B at 2 B/ns, 1 ns = 748 ns; its first data after 10 + 1 + 400 + 1
+    // + (3 + 12 + 4) / 2.
     let f = flow(&r, "dma");
     near(f.round_trip.expect("a read").typical, 748e-9);
     near(f.latency_first.expect("a read").typical, 421.5e-9);
@@ -273,7 +274,8 @@ size = "256 B"
     );
 }
 
-/// `wire pcie` and a scenario of one flow over the same link give one number, whatever the link; with both directions loaded it is never more.
+/// `wire pcie` and a scenario of one flow over the same link give one number, whatever the link; with both directions
+/// loaded it is never more.
 #[test]
 fn the_calculator_and_a_scenario_give_one_number() {
     use lanescope::estimate::wire::{Question, wire};

@@ -1,8 +1,10 @@
-//! Limits are limits: whatever a key is set to, a scenario is refused with a place and a hint, or it is planned, worked out and simulated to an end, in
-//! bounded time and memory, without overflow (this profile checks), and what is printed meets its own schema.
+//! Limits are limits: whatever a key is set to, a scenario is refused with a place and a hint, or it is planned, worked
+//! out and simulated to an end, in bounded time and memory, without overflow (this profile checks), and what is printed
+//! meets its own schema.
 //!
-//! Keys come from the schema, so a new one is tried as soon as it is there. Small bases of every technology are the ground; one to three values are laid
-//! over one. Each case runs beside the test, which watches time and memory: what never ends has no stack to unwind.
+//! Keys come from the schema, so a new one is tried as soon as it is there. Small bases of every technology are the
+//! ground; one to three values are laid over one. Each case runs beside the test, which watches time and memory: what
+//! never ends has no stack to unwind.
 
 use crate::common;
 use crate::common::alone;
@@ -595,7 +597,8 @@ fn watched(base: usize, sets: Vec<String>) -> Outcome {
     }
 }
 
-/// Fixed cases and fresh ones, four times as many as of other laws: each is one seed. EXTREMES=SEED runs that case alone.
+/// Fixed cases and fresh ones, four times as many as of other laws: each is one seed. EXTREMES=SEED runs that case
+/// alone.
 #[test]
 fn whatever_a_key_is_set_to_ends() {
     if !alone("extremes::whatever_a_key_is_set_to_ends") {

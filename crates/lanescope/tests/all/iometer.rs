@@ -1,4 +1,5 @@
-//! Real set-ups and results of Iometer. They lie in the shared folder; where it is not there, their tests are skipped and say so.
+//! Real set-ups and results of Iometer. They lie in the shared folder; where it is not there, their tests are skipped
+//! and say so.
 
 use lanescope::diagnostic::Diagnostics;
 use lanescope::import::iometer::{Setup, icf};
@@ -182,7 +183,8 @@ const MACHINE: &str = r#"
     fc = "8GFC"
 "#;
 
-/// Two workers, of two targets and of one, cycled: what comes out of the simulator adds up in Iometer's rows, and is read again.
+/// Two workers, of two targets and of one, cycled: what comes out of the simulator adds up in Iometer's rows, and is
+/// read again.
 #[test]
 fn simulated_results_add_up_and_are_read_again() {
     use lanescope::estimate::estimate;

@@ -1,4 +1,5 @@
-//! All tests of the library from outside, in one program: what links once is built once, and slow tests run beside quick ones.
+//! All tests of the library from outside, in one program: what links once is built once, and slow tests run beside
+//! quick ones.
 //!
 //! `common` is what they share; `bodies` is what they share with the fuzz targets.
 

@@ -170,7 +170,8 @@ fn renamed(text: &str, prefix: &str) -> String {
     out
 }
 
-/// Systems that share nothing in one text, one of each kind where all can be planned together; and what the estimate says of each flow alone.
+/// Systems that share nothing in one text, one of each kind where all can be planned together; and what the estimate
+/// says of each flow alone.
 fn joined(bytes: &[u8]) -> (String, Vec<FlowReport>) {
     type Grow = fn(&[u8]) -> String;
     let all: [(&str, Grow); 5] = [

@@ -8,7 +8,8 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// LogGP: a latency of 1 us, 1 GB/s, one message of a sender after the other. Gives the time of the job and its messages.
+/// LogGP: a latency of 1 us, 1 GB/s, one message of a sender after the other. Gives the time of the job and its
+/// messages.
 fn carry(machine: &mut Machine, ranks: u32) -> (u64, u64) {
     let mut free = vec![0u64; ranks as usize];
     let mut due: BinaryHeap<Reverse<(u64, u64, bool, u32)>> = BinaryHeap::new();

@@ -108,7 +108,8 @@ fn cut_through_waits_for_the_header_or_for_the_frame() {
 
 #[test]
 fn frames_of_a_message_follow_one_another() {
-    // 1500, 1500 and 1000 B. The last is in the switch at 2 x 1230.4 + 820.8 + 500 = 3781.6 ns, but the second has the wire until 1720.8 + 2 x 1230.4.
+    // 1500, 1500 and 1000 B. The last is in the switch at 2 x 1230.4 + 820.8 + 500 = 3781.6 ns, but the second has the
+    // wire until 1720.8 + 2 x 1230.4.
     let r = run(STAR, &["flows.all.size=4000 B"]);
     takes(&r, "all", 1720.8 + 2.0 * 1230.4 + 820.8 + 100.0);
     near(flow(&r, "all").share.typical, 8.0 * 10e9 * 4000.0 / (1538.0 + 1538.0 + 1038.0));

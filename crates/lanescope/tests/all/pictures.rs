@@ -1,6 +1,7 @@
 //! Each picture and table shows the numbers of the method that ran, of every link and part, for every technology.
 //!
-//! The law is held against pictures of random scenarios: they are read back as XML, and what they print is compared with the report, by names only.
+//! The law is held against pictures of random scenarios: they are read back as XML, and what they print is compared
+//! with the report, by names only.
 
 use crate::bodies::tree;
 use crate::common;

@@ -83,7 +83,8 @@ fn simulable(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// A short run from time 0, in pieces of so many events; and for how long, at its end, not so many operations of each flow were done that one may be older.
+/// A short run from time 0, in pieces of so many events; and for how long, at its end, not so many operations of each
+/// flow were done that one may be older.
 fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
     let mut plan = plan.clone();
     plan.stop.max_packets = 10_000;

@@ -1,5 +1,5 @@
-//! Laws of shares: they fit on every wire, whatever the order of a file; share and simulation agree, or the report says by what mechanism not; what is
-//! faster or more lowers no bound.
+//! Laws of shares: they fit on every wire, whatever the order of a file; share and simulation agree, or the report says
+//! by what mechanism not; what is faster or more lowers no bound.
 
 use crate::bodies::{pattern, tree};
 use crate::common;
@@ -34,7 +34,8 @@ fn held(what: &str, text: &str, law: impl FnOnce()) -> TestCaseResult {
         .map_err(|_| TestCaseError::fail(format!("{what} is broken:\n{text}")))
 }
 
-/// Everything that has a capacity has room for the shares, at each corner; and every ledger adds up, with nothing hidden below zero.
+/// Everything that has a capacity has room for the shares, at each corner; and every ledger adds up, with nothing
+/// hidden below zero.
 fn feasible(plan: &Plan, report: &Report) {
     for corner in [Corner::Slower, Corner::Typical, Corner::Faster] {
         for l in loads(plan, corner) {
@@ -49,7 +50,8 @@ fn feasible(plan: &Plan, report: &Report) {
     }
 }
 
-/// The same scenario with its tables in another order. Ports of switches are numbered by the order of links, which changes nothing either.
+/// The same scenario with its tables in another order. Ports of switches are numbered by the order of links, which
+/// changes nothing either.
 fn reordered(text: &str, order: usize) -> String {
     let mut tables: Vec<String> = text.split("\n[").map(str::to_owned).collect();
     let head = tables.remove(0);
@@ -154,8 +156,9 @@ fn simulated(plan: &Plan) -> Simulation {
     run.snapshot()
 }
 
-/// Whether the simulation's own counts show what a note says of a flow that is so far off its share: on its way a wire waits for the cause that the note names
-/// for at least a quarter of the time that the flow lacks (the same wire lacks it for others too), or the wire is full.
+/// Whether the simulation's own counts show what a note says of a flow that is so far off its share: on its way a wire
+/// waits for the cause that the note names for at least a quarter of the time that the flow lacks (the same wire lacks
+/// it for others too), or the wire is full.
 fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Plan, simulation: &Simulation) -> bool {
     let named = |hop: Hop| {
         let name = plan.direction_name(hop);
@@ -182,8 +185,8 @@ fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Pl
     }
 }
 
-/// Each flow's rate is its share, to 5 % where it queues and 2 % where it gets what it asks for; or there is a note, and the simulation's counts show it.
-/// Gives how many flows agree, and how many have a note.
+/// Each flow's rate is its share, to 5 % where it queues and 2 % where it gets what it asks for; or there is a note,
+/// and the simulation's counts show it. Gives how many flows agree, and how many have a note.
 fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
     let (plan, diagnostics) = common::plan(text, sets);
     let Some(plan) = plan else { return (0, 0) };
@@ -241,7 +244,8 @@ fn symmetric_patterns_agree_or_say_why() {
     result.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Keys of parts and links with two values of each, the better one last. `is` and `queues` aside these are all that the estimate of PCIe reads.
+/// Keys of parts and links with two values of each, the better one last. `is` and `queues` aside these are all that the
+/// estimate of PCIe reads.
 const BETTER: [(&str, &str, &str, &str); 38] = [
     ("root", "read_latency", "1 us", "300 ns"),
     ("root", "memory_latency", "200 ns", "50 ns"),
@@ -308,10 +312,12 @@ fn tables(text: &str, of: &str) -> Vec<String> {
 
 /// What holds when one thing becomes better.
 ///
-/// No bound falls: each is capacity / use, and none of these raises a use. A flow alone gets no less. Among several that is not so, in any fair division: where a
-/// flow gets more by what was lifted, it takes more of the next full resource, and who shares that one with it gets less; of three flows, the
-/// one that crosses both of two links gets more when its third link is lifted, and the two others lose as much each. What holds for any of them is that the improvement
-/// does not cost the flows that it was made for: of the flows that were bound by what is lifted, all together get no less.
+/// No bound falls: each is capacity / use, and none of these raises a use. A flow alone gets no less. Among several
+/// that is not so, in any fair division: where a flow gets more by what was lifted, it takes more of the next full
+/// resource, and who shares that one with it gets less; of three flows, the one that crosses both of two links gets
+/// more when its third link is lifted, and the two others lose as much each. What holds for any of them is that the
+/// improvement does not cost the flows that it was made for: of the flows that were bound by what is lifted, all
+/// together get no less.
 fn monotone(text: &str, of: &str, key: &str, values: [&str; 2], which: usize) -> Option<bool> {
     let all = tables(text, of);
     let table = all.get(which % all.len().max(1))?;

@@ -77,8 +77,8 @@ fn one_read_by_hand() {
     let read = ["flows.w.do=read", "flows.w.size=256 B", "parts.host.completion_size=64 B"];
     let s = simulate(ALONE, &read);
     let f = simulated(&s, "w");
-    // 20 B out at x4: head at 1, out at 101 -> 104, in at 125. Completions from 525 -> 528, in the switch at 529, out at 629 -> 632. The first
-    // data are 19 B behind the head of the first, the last byte at 4 x 84 ns.
+    // 20 B out at x4: head at 1, out at 101 -> 104, in at 125. Completions from 525 -> 528, in the switch at 529, out
+    // at 629 -> 632. The first data are 19 B behind the head of the first, the last byte at 4 x 84 ns.
     assert!((f.latency.mean - (632e-9 + 336e-9 + 1e-9)).abs() < 1e-15, "{}", f.latency.mean);
     let first = f.latency_first.expect("a read");
     assert!((first - (632e-9 + 19e-9 + 1e-9)).abs() < 1e-15, "{first}");
@@ -421,7 +421,8 @@ fn turn_around_follows_each_request_or_the_batch() {
         within(0.02, simulated(&s, "rx").rate.mean, tags as f64 * 4096.0 / (round + 2e-6));
         assert!(toward(&s, LONE, "sw").slots.idle[Idle::TurnAround as usize] > 0);
     }
-    // All four, then the pause: the last is in when three times 4 completions of 128 + 24 B have come in before it (x4: 3.94 B/ns).
+    // All four, then the pause: the last is in when three times 4 completions of 128 + 24 B have come in before it (x4:
+    // 3.94 B/ns).
     let batch = round + 3.0 * 4.0 * 152.0 / 3.938e9;
     let sets = ["flows.rx.size=512 B", "parts.nic.turnaround=2 us", "parts.nic.turnaround_after=batch"];
     let s = sim(&[&sets[..], &["parts.nic.tags=4"]].concat());

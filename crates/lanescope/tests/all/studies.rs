@@ -89,7 +89,8 @@ fn the_ssd_is_predicted_as_its_page_says() {
     assert!(mean(&simulated) < 8.0);
 }
 
-/// A given number that is not fitted to, and lies off: its page says by how much, and why. (study, row, estimate, simulation)
+/// A given number that is not fitted to, and lies off: its page says by how much, and why. (study, row, estimate,
+/// simulation)
 const OFF: (&str, &str, f64, f64) = ("pes16t4g2", "iometer.without.mix", 0.12, 0.05);
 
 /// Every row that has a scenario, answered by its methods: some minutes of simulation, done once and by two threads.
@@ -304,7 +305,8 @@ fn cards_behind_crosslinks_read_as_much_as_others_when_simulated() {
 fn fits_give_their_stored_values_again() {
     for id in library::studies() {
         let study = Study::load(id).expect("a study");
-        // Those of a simulation take minutes: `lanescope study fit` runs them, and the next test holds what they gave against the published numbers.
+        // Those of a simulation take minutes: `lanescope study fit` runs them, and the next test holds what they gave
+        // against the published numbers.
         for f in study.fits.iter().filter(|f| f.seeds == 0) {
             let result = fit(&study, f).expect("a fit");
             for (name, published, fitted, stored) in &result.targets {
@@ -327,7 +329,8 @@ fn what_a_simulation_was_fitted_to_comes_out() {
     }
 }
 
-/// Whatever fit of whatever study: no row of it is asked or predicted, and none can be made so, by name or as a point that asks the same.
+/// Whatever fit of whatever study: no row of it is asked or predicted, and none can be made so, by name or as a point
+/// that asks the same.
 #[test]
 fn asked_rows_cannot_be_fitted() {
     let mut refused = 0;
@@ -362,7 +365,8 @@ fn asked_rows_cannot_be_fitted() {
     assert!(refused > 300, "{refused}");
 }
 
-/// Outcomes are in `[outcomes]` and on pages: no scenario, fit or row of a study has one for its published number, and rows stay asked.
+/// Outcomes are in `[outcomes]` and on pages: no scenario, fit or row of a study has one for its published number, and
+/// rows stay asked.
 #[test]
 fn outcomes_stand_apart_from_what_can_be_fitted() {
     let mut known = 0;
@@ -450,7 +454,8 @@ fn the_pages_have_the_tables_of_the_command() {
     assert!(wrong.is_empty(), "lanescope study accuracy --write .\n{}", wrong.join("\n"));
 }
 
-/// An interval that says 80 % holds the truth of 80 % of the rows, and of each study alike, as predictions stood and as they are now.
+/// An interval that says 80 % holds the truth of 80 % of the rows, and of each study alike, as predictions stood and as
+/// they are now.
 #[test]
 fn intervals_hold_as_often_as_they_say() {
     let a = accuracy();

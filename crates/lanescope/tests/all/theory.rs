@@ -40,8 +40,8 @@ warmup = "100 us"
 /// Wire bytes of a TLP of 256 B with a 3DW header in Gen1.
 const FULL: f64 = 20.0 + 256.0;
 
-/// M/D/1 (Pollaczek and Khinchine): the mean wait is rho x service / 2 / (1 - rho). An arrival at an idle wire waits for the next slot besides, half a
-/// slot of 4 ns on average: that is nothing here, against a service of 1104 ns.
+/// M/D/1 (Pollaczek and Khinchine): the mean wait is rho x service / 2 / (1 - rho). An arrival at an idle wire waits
+/// for the next slot besides, half a slot of 4 ns on average: that is nothing here, against a service of 1104 ns.
 #[test]
 fn a_poisson_load_on_a_link_waits_as_in_m_d_1() {
     let service = FULL * 4e-9;
@@ -125,7 +125,8 @@ fn the_kernel_runs_m_m_1() {
     within(1e-3, sum(0), 0.9 * sum(1));
 }
 
-/// N devices below a switch, each writing to all of N others, at random, as fast as it can. All links alike, packets of one size, ample credits.
+/// N devices below a switch, each writing to all of N others, at random, as fast as it can. All links alike, packets of
+/// one size, ample credits.
 fn square(n: usize) -> String {
     let mut text = format!(
         r#"
@@ -182,7 +183,8 @@ fn carried(n: usize, sets: &[&str]) -> f64 {
     (0..n).map(used).sum::<f64>() / n as f64
 }
 
-/// The same, slot by slot with nothing of PCIe: inputs whose heads want a random output, of which each takes one in a slot.
+/// The same, slot by slot with nothing of PCIe: inputs whose heads want a random output, of which each takes one in a
+/// slot.
 fn slotted(n: usize, slots: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
     let mut draw = || (((random.next_u64() >> 32) * n as u64) >> 32) as usize;
@@ -202,8 +204,9 @@ fn slotted(n: usize, slots: u32) -> f64 {
     sent as f64 / slots as f64 / n as f64
 }
 
-/// Head-of-line blocking of saturated inputs: 0.75 for two ports, 0.6553 for four, toward 2 - sqrt(2) for many (Karol, Hluchyj and Morgan 1987,
-/// table I, for a switch in slots). Equal packets on equal links keep in step, so the same holds here.
+/// Head-of-line blocking of saturated inputs: 0.75 for two ports, 0.6553 for four, toward 2 - sqrt(2) for many (Karol,
+/// Hluchyj and Morgan 1987, table I, for a switch in slots). Equal packets on equal links keep in step, so the same
+/// holds here.
 #[test]
 fn heads_of_line_block_as_karol_and_others_found() {
     for (n, theory) in [(2, 0.75), (4, 0.6553), (8, 0.6184)] {
@@ -218,7 +221,8 @@ fn heads_of_line_block_as_karol_and_others_found() {
     assert!(ours > 2.0 - 2f64.sqrt());
 }
 
-/// Packets in a shared memory hold no one up but by the room they take: with ample room an output idles only when nobody wants it.
+/// Packets in a shared memory hold no one up but by the room they take: with ample room an output idles only when
+/// nobody wants it.
 #[test]
 fn a_shared_memory_blocks_no_heads_of_line() {
     for n in [2, 4] {
@@ -238,7 +242,8 @@ fn far(sets: &[&str]) -> f64 {
 /// Whole operations in 100 ms: 4000 or more, so one more or less at an edge is below this.
 const EDGE: f64 = 5e-4;
 
-/// Credits / credit round trip: a TLP of 276 B takes 1104 ns, flies 10 us, is freed, and its UpdateFC of 8 B (32 ns) flies back.
+/// Credits / credit round trip: a TLP of 276 B takes 1104 ns, flies 10 us, is freed, and its UpdateFC of 8 B (32 ns)
+/// flies back.
 #[test]
 fn credits_over_their_round_trip() {
     let round = 1104e-9 + 10e-6 + 32e-9 + 10e-6;
@@ -379,8 +384,9 @@ fn the_same_seed_gives_the_same_run() {
     assert_eq!((a.flows, a.links), (b.flows, b.links));
 }
 
-/// Found by random trees: heads of one ingress port of a switch that come in while the packet before them is read out, at many moments that nearly
-/// coincide. The piece length decides how far each part runs ahead of the others, and must not decide what they see.
+/// Found by random trees: heads of one ingress port of a switch that come in while the packet before them is read out,
+/// at many moments that nearly coincide. The piece length decides how far each part runs ahead of the others, and must
+/// not decide what they see.
 #[test]
 fn pieces_of_a_run_do_not_decide_when_a_switch_looks() {
     let text = r#"
@@ -441,7 +447,8 @@ fn peak() -> Option<u64> {
 /// The name of what tells a second process of this test how long to simulate.
 const LENGTH: &str = "LANESCOPE_TEST_LENGTH";
 
-/// A run ten times as long needs no more memory. Each is a process of its own, this same test, as a peak is never forgotten.
+/// A run ten times as long needs no more memory. Each is a process of its own, this same test, as a peak is never
+/// forgotten.
 #[test]
 fn memory_does_not_grow() {
     if let Ok(length) = std::env::var(LENGTH) {
@@ -474,9 +481,10 @@ fn memory_does_not_grow() {
     assert!(long[1] < short[1] + (long[0] - short[0]) / 1024, "{short:?} {long:?}");
 }
 
-/// Reads and writes of one load end in different ways: a write 5 us after it came in, a read at once. Each that is done is followed by one after the
-/// pause, so a read that follows a read does not wait for the write before it: its first data are there after 80 + 1 + 400 + 1 + 76 ns and the
-/// TLPs that it finds before its port, of which no more than `outstanding` can be.
+/// Reads and writes of one load end in different ways: a write 5 us after it came in, a read at once. Each that is done
+/// is followed by one after the pause, so a read that follows a read does not wait for the write before it: its first
+/// data are there after 80 + 1 + 400 + 1 + 76 ns and the TLPs that it finds before its port, of which no more than
+/// `outstanding` can be.
 #[test]
 fn a_closed_load_that_alternates_waits_for_no_other() {
     for outstanding in [1, 2, 5] {

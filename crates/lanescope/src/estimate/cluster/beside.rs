@@ -1,8 +1,10 @@
-//! Programs beside everything else of a plan: what they ask, while they run as fast as they do alone, of what others use too.
+//! Programs beside everything else of a plan: what they ask, while they run as fast as they do alone, of what others
+//! use too.
 //!
-//! A program is one flow of the filling, whose rate is its *progress*: 1 where nothing holds it back. What it moves by its adapters' DMA a second of that progress
-//! is what it asks of everything between them and host memory, and the part of the time for which it has something in use is what it asks of that. Where the
-//! filling leaves it less, all of it takes so much longer.
+//! A program is one flow of the filling, whose rate is its *progress*: 1 where nothing holds it back. What it moves by
+//! its adapters' DMA a second of that progress is what it asks of everything between them and host memory, and the part
+//! of the time for which it has something in use is what it asks of that. Where the filling leaves it less, all of it
+//! takes so much longer.
 
 use super::super::fill::{Resource, Share, Use};
 use super::super::resources::Key;
@@ -42,7 +44,8 @@ fn used(flow: usize, weight: f64) -> Use {
     Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, hops: storage::OWN }
 }
 
-/// Charges the DMA of channel adapters to the programs behind it, of which the first is the flow `first`; and adds what several programs have in use.
+/// Charges the DMA of channel adapters to the programs behind it, of which the first is the flow `first`; and adds what
+/// several programs have in use.
 pub(in crate::estimate) fn charge(
     plan: &Plan,
     corner: Corner,
@@ -123,7 +126,8 @@ pub(in crate::estimate) fn on_buses(jobs: &[Demand], progress: &[Share]) -> Vec<
     all
 }
 
-/// The progress that buses leave to programs beside the flows that are theirs alone, and the bus; `None` where a program has no such bus. `ios` is what I/Os ask of them.
+/// The progress that buses leave to programs beside the flows that are theirs alone, and the bus; `None` where a
+/// program has no such bus. `ios` is what I/Os ask of them.
 pub(in crate::estimate) fn beside(
     plan: &Plan,
     corner: Corner,

@@ -1,9 +1,11 @@
-//! How messages are carried in closed form: every message by itself over an otherwise known system, with a timeline for each thing that carries one packet at a time.
+//! How messages are carried in closed form: every message by itself over an otherwise known system, with a timeline for
+//! each thing that carries one packet at a time.
 //!
-//! A message is a train of packets through stages: the sender's engine and doorbell, its host memory, the wires on its way, the receiver's engine, its host
-//! memory. Each stage takes the first packet when it is there, and the last full one and the last no earlier than they have come: T = sum of what the first needs + what the
-//! slowest stage needs for the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A shared bus is one timeline for
-//! both of its directions; that is where a message that goes meets one that comes.
+//! A message is a train of packets through stages: the sender's engine and doorbell, its host memory, the wires on its
+//! way, the receiver's engine, its host memory. Each stage takes the first packet when it is there, and the last full
+//! one and the last no earlier than they have come: T = sum of what the first needs + what the slowest stage needs for
+//! the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A
+//! shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
 
 use super::super::fill::Resource;
 use super::super::resources::Key;
@@ -22,7 +24,8 @@ use std::collections::HashMap;
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
 
-/// What one transfer over a host's bus takes, fs: by itself, of the timeline that it shares (and while the other direction has it, too), and of what follows it.
+/// What one transfer over a host's bus takes, fs: by itself, of the timeline that it shares (and while the other
+/// direction has it, too), and of what follows it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leg {
     alone: f64,
@@ -31,7 +34,8 @@ struct Leg {
     next: f64,
 }
 
-/// Where a stage is put down: what it shares with others, its own pace, and the pace of the direction that it shares it with; all one where it shares nothing.
+/// Where a stage is put down: what it shares with others, its own pace, and the pace of the direction that it shares it
+/// with; all one where it shares nothing.
 #[derive(Clone, Copy, Debug)]
 struct Track {
     shared: usize,
@@ -50,7 +54,8 @@ impl Track {
 struct Side {
     /// Adapters of one class are alike.
     class: u32,
-    /// Timelines: of reads and writes what they share (the bus, or each by itself on PCIe) and the adapter's own pace; the engine's work requests, its packets out and in.
+    /// Timelines: of reads and writes what they share (the bus, or each by itself on PCIe) and the adapter's own pace;
+    /// the engine's work requests, its packets out and in.
     read: Track,
     write: Track,
     work: usize,
@@ -281,7 +286,8 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Carries a message: when it is in the target's memory with its completion, and when the sender's completion is in his, fs.
+    /// Carries a message: when it is in the target's memory with its completion, and when the sender's completion is in
+    /// his, fs.
     pub(super) fn carry(&mut self, post: &Post, job: &JobFlow) -> (u64, u64) {
         let (ranks, mtu) = ([post.from, post.to], job.mtu);
         let endpoints = ranks.map(|r| job.ranks[r as usize]);
@@ -397,8 +403,8 @@ impl<'a> Carrier<'a> {
         (when.last as u64, sent as u64)
     }
 
-    /// Books a train, or a packet alone: when it is through, if nothing but others like it holds it up. A packet alone comes between those of trains, and waits
-    /// for its like only; trains wait for all.
+    /// Books a train, or a packet alone: when it is through, if nothing but others like it holds it up. A packet alone
+    /// comes between those of trains, and waits for its like only; trains wait for all.
     fn book(&mut self, timeline: usize, at: f64, time: f64, alone: bool) -> f64 {
         self.free[timeline] = self.free[timeline].max(at) + time;
         if !alone {
@@ -416,8 +422,8 @@ impl<'a> Carrier<'a> {
         end
     }
 
-    /// A train through a stage: when its packets leave. Trains that meet here take turns, so none waits for another's end; but all of them together take their
-    /// time, of what is shared and of what is the stage's own.
+    /// A train through a stage: when its packets leave. Trains that meet here take turns, so none waits for another's
+    /// end; but all of them together take their time, of what is shared and of what is the stage's own.
     fn stage(&mut self, track: Track, when: When, train: &Train, full: Leg, last: Leg) -> When {
         let Track { shared: bus, own, against } = track;
         let (rest, more) = (train.n - 1.0, train.n > 1.0);
@@ -440,8 +446,9 @@ impl<'a> Carrier<'a> {
         When { first, full: before, last: (before + last.next).max(when.last + last.alone) }
     }
 
-    /// What holds an adapter's reads or writes over PCIe up, of which one takes its data along at so many bytes a second: what it reads ahead, or the element of
-    /// the way to its host that carries least. `None` without such a way.
+    /// What holds an adapter's reads or writes over PCIe up, of which one takes its data along at so many bytes a
+    /// second: what it reads ahead, or the element of the way to its host that carries least. `None` without such a
+    /// way.
     pub(super) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
         let a = self.adapter(adapter);
         let Some(Dma::Pcie { read: reads, write }) = a.host.as_ref().map(|h| h.dma) else { return None };
@@ -467,7 +474,8 @@ impl<'a> Carrier<'a> {
         })
     }
 
-    /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its host.
+    /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its
+    /// host.
     pub(super) fn most(&mut self, endpoint: u32, mtu: u64) -> f64 {
         let cluster = &self.plan.cluster;
         let e = &cluster.endpoints[endpoint as usize];

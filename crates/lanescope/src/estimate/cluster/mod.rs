@@ -1,6 +1,7 @@
 //! The closed form of message programs: the same machine as in a run, its messages carried by formulas (`carrier`).
 //!
-//! The share is what the program moves over the time that it takes so. The bound is what the ports of all ranks could send at most.
+//! The share is what the program moves over the time that it takes so. The bound is what the ports of all ranks could
+//! send at most.
 
 mod beside;
 mod carrier;
@@ -94,8 +95,8 @@ pub(super) fn ran(plan: &Plan) -> Vec<Ran> {
     plan.cluster.jobs.iter().map(one).collect()
 }
 
-/// Answers the clusters' side of a plan: programs that ran alone, and how far beside the others each comes in the time that it would take alone, with what holds it back;
-/// at the slower, the typical and the faster corner.
+/// Answers the clusters' side of a plan: programs that ran alone, and how far beside the others each comes in the time
+/// that it would take alone, with what holds it back; at the slower, the typical and the faster corner.
 pub(super) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Binding>)>; 3]) -> Answer {
     let cluster = &plan.cluster;
     let mut wires = vec![Carried::default(); 2 * (cluster.links.len() + plan.network.links.len())];
@@ -143,7 +144,8 @@ pub(super) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Bindi
 }
 
 impl Answer {
-    /// Adds what programs put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in order.
+    /// Adds what programs put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in
+    /// order.
     pub(super) fn on_links(&self, links: &mut [LinkReport]) {
         for (link, Carried { used, packets, payload }) in links.iter_mut().zip(self.frames.iter().copied()) {
             let ledger = &mut link.ledger;
@@ -288,7 +290,8 @@ fn flow(plan: &Plan, job: &JobFlow, ran: &Ran, progress: [f64; 3], held: Option<
     }
 }
 
-/// What takes most of the time: the ranks' own computing, else what carries messages, else what one message takes by itself.
+/// What takes most of the time: the ranks' own computing, else what carries messages, else what one message takes by
+/// itself.
 fn binding(plan: &Plan, job: &JobFlow, o: &Outcome) -> Binding {
     let accounts: Vec<Account> = o.machine.accounts().collect();
     if let Some(binding) = computing(&job.name, &accounts) {

@@ -6,16 +6,19 @@ use crate::scenario::NodeKeys;
 use crate::scenario::keys::Forwarding;
 use crate::scenario::quantity::Corner;
 
-/// From a message's birth to its last bit at the destination, in femtoseconds; `data` is the client data of a full frame.
+/// From a message's birth to its last bit at the destination, in femtoseconds; `data` is the client data of a full
+/// frame.
 ///
-/// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are there. Full frames are all alike, so the
-/// m-th begins at a hop m - 1 times the slowest wire so far after the first; what is left of the message is one shorter frame, which is followed hop by hop.
+/// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are
+/// there. Full frames are all alike, so the m-th begins at a hop m - 1 times the slowest wire so far after the first;
+/// what is left of the message is one shorter frame, which is followed hop by hop.
 pub(in crate::estimate) fn message(network: &Network, path: &[u32], data: u64, size: u64, corner: Corner) -> u128 {
     let (full, rest) = (size / data, size % data);
     let last = frame(if rest > 0 { rest } else { data });
     // Full frames that go before the last one.
     let before = if rest > 0 { full } else { full - 1 } as u128;
-    // When the first full frame begins on a wire, what the slowest wire so far takes for one, and when the last frame begins.
+    // When the first full frame begins on a wire, what the slowest wire so far takes for one, and when the last frame
+    // begins.
     let (mut first, mut slowest, mut begins) = (0u128, 0u128, 0u128);
     for (i, &on) in path.iter().enumerate() {
         let byte = network.link(on).rate.typical.byte_fs() as u128;
@@ -30,7 +33,8 @@ pub(in crate::estimate) fn message(network: &Network, path: &[u32], data: u64, s
     begins
 }
 
-/// From the first bit of a frame's preamble on a wire of a path to that on the next; or to its last bit at the end of the path.
+/// From the first bit of a frame's preamble on a wire of a path to that on the next; or to its last bit at the end of
+/// the path.
 fn crossing(network: &Network, path: &[u32], i: usize, bytes: u64, corner: Corner) -> u128 {
     let on = path[i];
     let byte = network.link(on).rate.typical.byte_fs();

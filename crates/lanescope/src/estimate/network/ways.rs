@@ -102,13 +102,16 @@ pub(super) fn asked(network: &Network) -> Vec<Asked> {
     (0..network.streams.len()).map(|i| one(network, i, most, &mut parts)).collect()
 }
 
-/// Destinations of several streams that are looked at one by one, at most; where there are more, each stream keeps its proportions.
+/// Destinations of several streams that are looked at one by one, at most; where there are more, each stream keeps its
+/// proportions.
 pub(super) const MOST_LANES: usize = 1 << 12;
 
-/// Streams whose destinations do not wait for one another, taken apart: each destination with the stream that it is of. Where nothing stops the source it sends to all in
-/// its proportions, and what is dropped on one way holds up no other; where each destination may be stopped by itself, lanes take turns, and one that is held leaves its
-/// turn to the others. `None` where a source keeps to its proportions: what cannot get to one destination stands before what is for others; and so do those that
-/// need grants, since destinations give them in turns and what is granted to slow ways holds back the rest.
+/// Streams whose destinations do not wait for one another, taken apart: each destination with the stream that it is of.
+/// Where nothing stops the source it sends to all in its proportions, and what is dropped on one way holds up no other;
+/// where each destination may be stopped by itself, lanes take turns, and one that is held leaves its turn to the
+/// others. `None` where a source keeps to its proportions: what cannot get to one destination stands before what is for
+/// others; and so do those that need grants, since destinations give them in turns and what is granted to slow ways
+/// holds back the rest.
 pub(super) fn lanes(network: &Network, asked: &[Asked]) -> Option<Vec<(usize, Asked)>> {
     let control = network.flow_control();
     let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();

@@ -1,4 +1,5 @@
-//! What one Ethernet link carries, by size of frame, and what its pauses cost. One direction; both are alike and do not load one another.
+//! What one Ethernet link carries, by size of frame, and what its pauses cost. One direction; both are alike and do not
+//! load one another.
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -55,7 +56,8 @@ pub struct Answer {
     pub flight: f64,
     /// Seconds that the headroom reckons with for it.
     pub response: f64,
-    /// Bytes that a receiver needs beyond the level at which it sends a pause, with frames of this size both ways: as switches plan it.
+    /// Bytes that a receiver needs beyond the level at which it sends a pause, with frames of this size both ways: as
+    /// switches plan it.
     pub headroom: u64,
     /// Efficiency by data.
     pub curve: Vec<Point>,
@@ -195,7 +197,8 @@ mod tests {
         assert_eq!((a.frame_time, a.quantum), (1.2304e-6, 51.2e-9));
         assert!((a.longest_pause - 3.355392e-3).abs() < 1e-12);
         assert!((a.shares.payload - 10e9 * 1500.0 / 1538.0).abs() < 1e-3);
-        // A frame has just begun, the pause, twice 500 ns (1250 B, and the byte that is under way), a frame of the sender, and one that is coming in.
+        // A frame has just begun, the pause, twice 500 ns (1250 B, and the byte that is under way), a frame of the
+        // sender, and one that is coming in.
         assert_eq!(a.headroom, 1538 + 84 + 1251 + 1538 + 1518);
         // 60 quanta are 3.072 us: 3840 B more.
         let slow = ask("10 Gb/s", "1500 B", "100 m", "3.072 us").expect("a valid question");

@@ -1,4 +1,5 @@
-//! What one Fibre Channel link carries, by size of frame, the credits that a distance asks for, and what SCSI commands cost. Both directions are alike.
+//! What one Fibre Channel link carries, by size of frame, the credits that a distance asks for, and what SCSI commands
+//! cost. Both directions are alike.
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -1,8 +1,9 @@
-//! What one link of InfiniBand carries of an operation's messages, packet by packet; and the same of RoCE, whose packets go in Ethernet frames.
+//! What one link of InfiniBand carries of an operation's messages, packet by packet; and the same of RoCE, whose
+//! packets go in Ethernet frames.
 //!
-//! Messages follow one another without a gap, and each is acknowledged once where it is acknowledged at all: the fewest that the specification allows. What a
-//! queue pair, an adapter or a bus behind it may add is not in it. On InfiniBand each direction has flow control packets of one virtual lane, as rarely as they
-//! may be.
+//! Messages follow one another without a gap, and each is acknowledged once where it is acknowledged at all: the fewest
+//! that the specification allows. What a queue pair, an adapter or a bus behind it may add is not in it. On InfiniBand
+//! each direction has flow control packets of one virtual lane, as rarely as they may be.
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
@@ -68,7 +69,8 @@ pub struct Answer {
     pub efficiency: f64,
     /// Bytes of the wire between two flow control packets of a virtual lane, at most; `None` of RoCE.
     pub flow_control_every: Option<u64>,
-    /// Where the signalled bits of the direction of data go, when messages go one way only; they add up to the first, `raw`.
+    /// Where the signalled bits of the direction of data go, when messages go one way only; they add up to the first,
+    /// `raw`.
     pub shares: Vec<Share>,
     /// By size of a message.
     pub curve: Vec<Point>,

@@ -1,4 +1,5 @@
-//! What one burst takes of a parallel bus, by hand: clocks by phase, and the rate of bursts that lie end to end. All masters and both directions share it.
+//! What one burst takes of a parallel bus, by hand: clocks by phase, and the rate of bursts that lie end to end. All
+//! masters and both directions share it.
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -1,4 +1,5 @@
-//! What one SAS link carries: frames, what SCSI commands cost it, and payload by the size of frames. Both directions are alike.
+//! What one SAS link carries: frames, what SCSI commands cost it, and payload by the size of frames. Both directions
+//! are alike.
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -172,7 +173,8 @@ mod tests {
         let a = ask("3G", "1024 B", "64 KiB", "1 us").expect("a valid question");
         assert_eq!((a.raw, a.coded, a.frame), (3e9, 2.4e9, 1060));
         assert!((a.payload / 8e6 - 289.811).abs() < 1e-3);
-        // 64 frames, the response, OPEN and closing, the answers to one frame and one connection: 67 984 B at 300 MB/s, and 1 us.
+        // 64 frames, the response, OPEN and closing, the answers to one frame and one connection: 67 984 B at 300 MB/s,
+        // and 1 us.
         assert_eq!(a.read.to_initiator, 64 * 1060 + 60 + 56 + 20 + 8);
         assert!((1e6 / a.read.per_second - (67_984.0 / 300.0 + 1.0)).abs() < 1e-9);
         assert_eq!((a.read.connections, a.write.connections), (2, 4));

@@ -1,4 +1,5 @@
-//! What one parallel SCSI bus carries, by size of transfer, and how long a command holds it. Everyone on the bus shares it.
+//! What one parallel SCSI bus carries, by size of transfer, and how long a command holds it. Everyone on the bus shares
+//! it.
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};

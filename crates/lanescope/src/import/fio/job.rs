@@ -1,7 +1,8 @@
 //! Job files: sections of options, of which `[global]` holds for all sections after it.
 //!
-//! Each section after `[global]` is a job, `numjobs` of it run side by side. What an option means is in fio's HOWTO. Modelled are the kind of I/O and its sizes, how many
-//! are outstanding, rates and pauses, the region and the order of jobs; an option with a consequence that is not modelled is named in a warning, once.
+//! Each section after `[global]` is a job, `numjobs` of it run side by side. What an option means is in fio's HOWTO.
+//! Modelled are the kind of I/O and its sizes, how many are outstanding, rates and pauses, the region and the order of
+//! jobs; an option with a consequence that is not modelled is named in a warning, once.
 
 use super::options::{self, Effect};
 use super::value::{self, Amount, S, US};

@@ -1,8 +1,9 @@
 //! What fio prints with `--output-format=json` or `json+`, as plain numbers.
 //!
-//! Which numbers mean what depends on the version: before 3.0, `io_bytes` is KiB and times are microseconds under names without `_ns`; since then bytes and nanoseconds
-//! have names that say so, and `bw` is still KiB/s (fio's HOWTO and change log). With `--status-interval` one file is several documents, each cumulative since the start: the last
-//! whole one counts.
+//! Which numbers mean what depends on the version: before 3.0, `io_bytes` is KiB and times are microseconds under names
+//! without `_ns`; since then bytes and nanoseconds have names that say so, and `bw` is still KiB/s (fio's HOWTO and
+//! change log). With `--status-interval` one file is several documents, each cumulative since the start: the last whole
+//! one counts.
 
 use crate::diagnostic::{Diagnostics, SourceId};
 use crate::import::{Reading, beginning, lines, shown};
@@ -385,7 +386,8 @@ fn disk(of: &Object) -> Disk {
     }
 }
 
-/// The load behind an output, as a job file: fio repeats the options of its jobs. Clones that are reported one by one are one job again.
+/// The load behind an output, as a job file: fio repeats the options of its jobs. Clones that are reported one by one
+/// are one job again.
 pub fn load_of(output: &Output) -> String {
     let mut text = String::from("; the options that fio repeats in its results\n[global]\n");
     let write = |text: &mut String, options: &[(String, String)]| {

@@ -1,7 +1,8 @@
 //! fio: job files as loads, and the JSON of its results.
 //!
-//! Options and their meaning are those of fio's HOWTO; [`job`] says which of them are modelled. A [`JobFile`] becomes scenarios over a machine
-//! ([`runs`]); what fio printed about a real run, or what is printed about a simulated one, is an [`Output`].
+//! Options and their meaning are those of fio's HOWTO; [`job`] says which of them are modelled. A [`JobFile`] becomes
+//! scenarios over a machine ([`runs`]); what fio printed about a real run, or what is printed about a simulated one, is
+//! an [`Output`].
 
 pub mod job;
 pub mod json;

@@ -1,6 +1,8 @@
-//! fio's options by name: which of them a job's load is made of, which change nothing that is simulated, and which have no counterpart here.
+//! fio's options by name: which of them a job's load is made of, which change nothing that is simulated, and which have
+//! no counterpart here.
 //!
-//! Names are those of fio's HOWTO (3.33 and some later ones), in the form in which its JSON repeats them; [`ALIASES`] are other spellings.
+//! Names are those of fio's HOWTO (3.33 and some later ones), in the form in which its JSON repeats them; [`ALIASES`]
+//! are other spellings.
 
 /// What an option does to what is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

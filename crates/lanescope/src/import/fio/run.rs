@@ -31,7 +31,8 @@ pub struct Thread {
 /// A run that is not asked to be tight earlier ends after this, where its jobs say no runtime.
 const LONGEST: &str = "60 s";
 
-/// What a job's files are called where volumes are chosen: a name with its folder, or the folder alone where each clone has files of its own.
+/// What a job's files are called where volumes are chosen: a name with its folder, or the folder alone where each clone
+/// has files of its own.
 fn places(job: &Job) -> Vec<String> {
     let below = |name: &String| match &job.directory {
         Some(folder) if !name.starts_with('/') => format!("{}/{name}", folder.trim_end_matches('/')),
@@ -56,8 +57,9 @@ struct Place<'a> {
     capacity: u64,
 }
 
-/// The runs of a job file on a machine. Files go to volumes in order, or as `map` says: (file, its folder, or a job's name; volume). Without `full` a run ends when its means are tight,
-/// with it after the jobs' own runtime, with their own ramp before.
+/// The runs of a job file on a machine. Files go to volumes in order, or as `map` says: (file, its folder, or a job's
+/// name; volume). Without `full` a run ends when its means are tight, with it after the jobs' own runtime, with their
+/// own ramp before.
 pub fn runs(
     diagnostics: &mut Diagnostics,
     file: &JobFile,

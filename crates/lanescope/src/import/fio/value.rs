@@ -14,8 +14,8 @@ pub enum Amount {
 /// Largest number of bytes.
 const MOST: u64 = 1 << 60;
 
-/// A whole number with fio's suffixes. With `kb_base` 1024, fio's default, `k` and `kb` are 1024 and `ki` and `kib` are 1000: the opposite of IEC 80000-13, as its
-/// HOWTO says; with 1000 they are what they should be.
+/// A whole number with fio's suffixes. With `kb_base` 1024, fio's default, `k` and `kb` are 1024 and `ki` and `kib` are
+/// 1000: the opposite of IEC 80000-13, as its HOWTO says; with 1000 they are what they should be.
 pub(super) fn amount(text: &str, kb_base: u64) -> Option<Amount> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(percent) = text.strip_suffix('%') {

@@ -1,7 +1,9 @@
-//! Results of Iometer (.csv): blocks that it appends to a file, one for each run, with access specifications and rows for each test.
+//! Results of Iometer (.csv): blocks that it appends to a file, one for each run, with access specifications and rows
+//! for each test.
 //!
-//! Rows have 56 columns up to 2008 and 80 in 1.1.0, which has decimal megabytes and 21 latency bins too. Nothing is quoted: a comma in a name is
-//! written as a blank. Values have six decimals, counts none; what a row does not have is empty. Lines end as on Windows.
+//! Rows have 56 columns up to 2008 and 80 in 1.1.0, which has decimal megabytes and 21 latency bins too. Nothing is
+//! quoted: a comma in a name is written as a blank. Values have six decimals, counts none; what a row does not have is
+//! empty. Lines end as on Windows.
 
 use super::{Assignment, Place, Spec};
 use crate::diagnostic::{Diagnostics, SourceId};

@@ -1,7 +1,9 @@
-//! The tests of a set-up: which workers drive how many targets with how many outstanding I/Os, one test after the other, and each as a scenario.
+//! The tests of a set-up: which workers drive how many targets with how many outstanding I/Os, one test after the
+//! other, and each as a scenario.
 //!
-//! All workers run their first access specification through the whole cycle, then their second; one with a shorter list idles. Numbers of targets and
-//! workers grow until nobody has more: who has fewer stays at his maximum. Only outstanding I/Os end at a number of their own (User's Guide, 4.6).
+//! All workers run their first access specification through the whole cycle, then their second; one with a shorter list
+//! idles. Numbers of targets and workers grow until nobody has more: who has fewer stays at his maximum. Only
+//! outstanding I/Os end at a number of their own (User's Guide, 4.6).
 
 use super::{Cycling, MOST_TARGETS, SECTOR, Setup, Spec, Target, TestSetup, TestType, Worker, WorkerKind};
 use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
@@ -295,8 +297,8 @@ fn cycle(
     }
 }
 
-/// The tests of a set-up on a machine. `map` gives managers their hosts and targets their volumes, by names, before anything else does; then a name that
-/// both sides have counts, then the order in which they appear.
+/// The tests of a set-up on a machine. `map` gives managers their hosts and targets their volumes, by names, before
+/// anything else does; then a name that both sides have counts, then the order in which they appear.
 pub fn tests(
     diagnostics: &mut Diagnostics,
     setup: &Setup,

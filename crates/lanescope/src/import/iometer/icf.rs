@@ -1,8 +1,9 @@
 //! Reads and writes set-ups of Iometer (.icf).
 //!
-//! The text is lines: `'Key`, then its value on the next line; `'` and a blank is a heading between the two. Sections end with `'END …`, the whole is
-//! between two lines `Version …`. Iometer itself refuses what it does not know. So does this reader, unless it is asked to be tolerant: scripts write
-//! many files that are slightly wrong, and then each fault is a warning and reading goes on.
+//! The text is lines: `'Key`, then its value on the next line; `'` and a blank is a heading between the two. Sections
+//! end with `'END …`, the whole is between two lines `Version …`. Iometer itself refuses what it does not know. So does
+//! this reader, unless it is asked to be tolerant: scripts write many files that are slightly wrong, and then each
+//! fault is a warning and reading goes on.
 
 mod sections;
 mod write;
@@ -219,7 +220,8 @@ impl<'t> Reader<'_, 't> {
         SECTIONS.iter().any(|s| line.begins(s)) || version(line.text).is_some()
     }
 
-    /// Reads up to a line `end`. `each` is given the keys between, and says whether it knows them; a key of `outer` ends it too, as what is missing.
+    /// Reads up to a line `end`. `each` is given the keys between, and says whether it knows them; a key of `outer`
+    /// ends it too, as what is missing.
     fn until(
         &mut self,
         what: &str,

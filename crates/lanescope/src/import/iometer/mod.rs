@@ -1,8 +1,8 @@
 //! Iometer: set-ups (.icf), the tests that a set-up asks for, and results (.csv).
 //!
-//! A *manager* is a process on a machine; its *workers* are threads; each worker drives its *targets* with the lines of an *access specification*. A test
-//! is one access specification in one step of the cycling. Formats and rules are those of the User's Guide 1.1.0 and of files that Iometer wrote; the
-//! words are its own.
+//! A *manager* is a process on a machine; its *workers* are threads; each worker drives its *targets* with the lines of
+//! an *access specification*. A test is one access specification in one step of the cycling. Formats and rules are
+//! those of the User's Guide 1.1.0 and of files that Iometer wrote; the words are its own.
 
 pub mod csv;
 pub mod cycle;

@@ -1,6 +1,8 @@
-//! The 34 statistics that Iometer's bar charts show, in the seven categories of its menu, by the names of that menu (Iometer 1.1.0).
+//! The 34 statistics that Iometer's bar charts show, in the seven categories of its menu, by the names of that menu
+//! (Iometer 1.1.0).
 //!
-//! What their values are is worked out where results are (room `pens`); here are their names, units and how Iometer prints them.
+//! What their values are is worked out where results are (room `pens`); here are their names, units and how Iometer
+//! prints them.
 
 /// A submenu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! IOzone's ladders, and its tests as scenarios.
 //!
-//! A simulated host has no page cache: every file is as if it were larger than memory, and sequential records are what read-ahead and write-behind make of them
-//! (`test`, `request` and `ahead` of a flow). With `-I` each record goes by itself. Writing again is as writing, and reading again as reading; `fwrite` and `fread` are buffered
-//! as these are. Records of a stride read are 17 of them apart, one after the other. Reading backward, and writing one record again and again, have no counterpart.
+//! A simulated host has no page cache: every file is as if it were larger than memory, and sequential records are what
+//! read-ahead and write-behind make of them (`test`, `request` and `ahead` of a flow). With `-I` each record goes by
+//! itself. Writing again is as writing, and reading again as reading; `fwrite` and `fread` are buffered as these are.
+//! Records of a stride read are 17 of them apart, one after the other. Reading backward, and writing one record again
+//! and again, have no counterpart.
 
 use super::{Block, Output};
 use crate::import::Test;
@@ -96,7 +98,8 @@ pub fn measure(output: &Output, block: &Block) -> Option<Rung> {
     Some(Rung { file, record, kind, direct: output.direct, processes: block.processes })
 }
 
-/// The rows of `-a`: files and records double from the least to the most; a record is at most a file. `all` keeps small records of large files, as -z does.
+/// The rows of `-a`: files and records double from the least to the most; a record is at most a file. `all` keeps small
+/// records of large files, as -z does.
 pub fn ladder(files: (u64, u64), records: (u64, u64), all: bool) -> Vec<(u64, u64)> {
     let doubles = |(least, most): (u64, u64)| {
         std::iter::successors(Some(least.max(1)), |n| n.checked_mul(2)).take_while(move |n| *n <= most)

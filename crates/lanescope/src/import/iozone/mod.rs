@@ -1,7 +1,8 @@
 //! What IOzone prints: the table of `-a`, the reports of `-R`, and the blocks of its throughput mode `-t`.
 //!
-//! Numbers of the table stand below their heads, and what did not run is blank: a row with fewer numbers is read by the columns in which they end. Units are those that
-//! the header says: `Kbytes/sec`, of 1024 B, or with `-O` operations a second, with `-N` microseconds an operation.
+//! Numbers of the table stand below their heads, and what did not run is blank: a row with fewer numbers is read by the
+//! columns in which they end. Units are those that the header says: `Kbytes/sec`, of 1024 B, or with `-O` operations a
+//! second, with `-N` microseconds an operation.
 
 mod load;
 

@@ -1,10 +1,11 @@
-//! Every algorithm is run with blocks that know whose they are: what is sent must be there, what is received must be what was sent, and at the end every rank
-//! must have what the collective promises, each contribution once.
+//! Every algorithm is run with blocks that know whose they are: what is sent must be there, what is received must be
+//! what was sent, and at the end every rank must have what the collective promises, each contribution once.
 
 use super::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What a rank holds: by block, the ranks whose contributions are in it. Of an all-to-all a block is `source x n + target`.
+/// What a rank holds: by block, the ranks whose contributions are in it. Of an all-to-all a block is `source x n +
+/// target`.
 type Held = BTreeMap<u32, BTreeSet<u32>>;
 
 fn collective(kind: Kind, bytes: u64, algorithm: Option<Algorithm>) -> Collective {
@@ -245,7 +246,8 @@ fn bytes_and_rounds_are_those_of_the_paper() {
     assert_eq!(cost(Kind::Alltoall, 100, Bruck, 16), (4 * 800, 16 * 3200, 6));
     assert_eq!(cost(Kind::Alltoall, 100, Pairwise, 16), (1500, 16 * 1500, 15));
     assert_eq!(cost(Kind::Alltoall, 100, Spread, 16), (1500, 16 * 1500, 30));
-    // Gather and scatter: log n rounds; each block is moved once for each bit of its distance: 32 bits are set in 0 .. 15.
+    // Gather and scatter: log n rounds; each block is moved once for each bit of its distance: 32 bits are set in 0 ..
+    // 15.
     assert_eq!(cost(Kind::Gather, 100, Binomial, 16), (0, 3200, 4));
     assert_eq!(cost(Kind::Scatter, 100, Binomial, 16), (1500, 3200, 4));
 }

@@ -1,6 +1,8 @@
-//! Tasks that wait for one another, as GOAL has them (Hoefler, Siebert, Lumsdaine 2009: Group Operation Assembly Language).
+//! Tasks that wait for one another, as GOAL has them (Hoefler, Siebert, Lumsdaine 2009: Group Operation Assembly
+//! Language).
 //!
-//! A rank has one processor. Receives are posted as soon as they may be; of what needs the processor, the task that became ready first is next.
+//! A rank has one processor. Receives are posted as soon as they may be; of what needs the processor, the task that
+//! became ready first is next.
 
 use super::*;
 use crate::mpi::op::Task;

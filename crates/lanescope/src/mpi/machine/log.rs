@@ -53,7 +53,8 @@ pub enum Called {
     Section(u32),
 }
 
-/// One line of the log. Moments are in femtoseconds; lines of a rank come in the order in which their ends became known.
+/// One line of the log. Moments are in femtoseconds; lines of a rank come in the order in which their ends became
+/// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logged {
     /// Time went.

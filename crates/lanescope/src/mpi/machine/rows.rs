@@ -1,8 +1,9 @@
 //! What sections took, and when a section has been repeated often enough.
 //!
-//! The lowest rank of a section looks at the times of its own repetitions, without the first. After three of them it calls them steady when the last three
-//! differ by no more than the tolerance, or the last three pairs (long and short often take turns), or when Student's interval of their mean is no wider. Then every rank ends with the repetition that the furthest of
-//! them has begun, so all make the same number, as they would have done.
+//! The lowest rank of a section looks at the times of its own repetitions, without the first. After three of them it
+//! calls them steady when the last three differ by no more than the tolerance, or the last three pairs (long and short
+//! often take turns), or when Student's interval of their mean is no wider. Then every rank ends with the repetition
+//! that the furthest of them has begun, so all make the same number, as they would have done.
 
 use super::NONE;
 use crate::mpi::op::{Body, Job, Step};
@@ -22,7 +23,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Mean time of a repetition in femtoseconds, if there were `times` of them: those that were left out took as long as those after the first.
+    /// Mean time of a repetition in femtoseconds, if there were `times` of them: those that were left out took as long
+    /// as those after the first.
     pub fn mean(&self, times: u64) -> f64 {
         if self.runs == 0 {
             return 0.0;

@@ -8,8 +8,9 @@ use std::fmt::Write;
 const LINES: usize = 64;
 
 impl Machine {
-    /// One line for each rank that waits: for what, and what became of the other; then the messages that nobody received. At most 64 lines. When nothing is
-    /// under way and [`next`](Machine::next) is `u64::MAX`, those that wait do so for ever.
+    /// One line for each rank that waits: for what, and what became of the other; then the messages that nobody
+    /// received. At most 64 lines. When nothing is under way and [`next`](Machine::next) is `u64::MAX`, those that wait
+    /// do so for ever.
     pub fn waiting(&self) -> Vec<String> {
         let core = &self.core;
         let mut lines = Vec::new();
@@ -48,12 +49,14 @@ impl Machine {
         lines
     }
 
-    /// Ranks that wait for one another in a circle, each for the next and the last for the first; empty where there is none.
+    /// Ranks that wait for one another in a circle, each for the next and the last for the first; empty where there is
+    /// none.
     pub fn circle(&self) -> Vec<u32> {
         let core = &self.core;
         let open = core.open();
         let blocked = |r: u32| core.ranks[r as usize].state == State::Blocked && !core.ranks[r as usize].scheduled;
-        // All that a rank waits for must come, so each of them is an edge; a receive from any rank is none. A walk in depth, without recursion.
+        // All that a rank waits for must come, so each of them is an edge; a receive from any rank is none. A walk in
+        // depth, without recursion.
         let n = core.ranks.len();
         let mut first = vec![0usize; n + 1];
         for q in &open {

@@ -12,7 +12,8 @@ use crate::mpi::text;
 const LATENCY: u64 = 1000;
 const GAP: u64 = 3;
 
-/// Small numbers to count with: an overhead of 100 to send and 200 to receive, 2 fs per byte copied, 4 per byte combined.
+/// Small numbers to count with: an overhead of 100 to send and 200 to receive, 2 fs per byte copied, 4 per byte
+/// combined.
 fn costs() -> Costs {
     let rate = |bits| Some(Rate::from_bits(bits));
     Costs {
@@ -185,8 +186,9 @@ fn an_eager_ping_pong() {
 #[test]
 fn a_rendezvous() {
     let r = run("if rank == 0 { send 2 kB to 1 } else { recv 2 kB from 0 }", 2).done();
-    // Request: 100, on the wire until 160, there at 1160. The receiver takes it in, 1360, and answers, 1460: there at 2520. The sender takes that in, 2720, and
-    // writes, 2820: 2000 B have left at 8820 and are there at 9820; taken in at 10020.
+    // Request: 100, on the wire until 160, there at 1160. The receiver takes it in, 1360, and answers, 1460: there at
+    // 2520. The sender takes that in, 2720, and writes, 2820: 2000 B have left at 8820 and are there at 9820; taken in
+    // at 10020.
     assert_eq!(r.log, [(1160, What::Request, 0, 1), (2520, What::Clear, 1, 0), (9820, What::Data, 0, 1)]);
     assert_eq!((r.ended(0), r.ended(1)), (8820, 10_020));
     assert_eq!(
@@ -211,18 +213,20 @@ fn what_comes_early_waits() {
     // An eager message is there at 1630; the receive takes it in at 5000.
     let r = run("if rank == 0 { send 100 B to 1 } else { compute 5 ps; recv 100 B from 0 }", 2).done();
     assert_eq!((r.ended(1), r.account(1).waiting), (5400, 0));
-    // It is taken in by any call, and copied when its receive comes: here by a send at 5000 (5200, then 100 and 200 of copy), then computing, then the receive.
+    // It is taken in by any call, and copied when its receive comes: here by a send at 5000 (5200, then 100 and 200 of
+    // copy), then computing, then the receive.
     let r = run("if rank == 0 { send 100 B to 1; recv from 1 } else { compute 5 ps; send 100 B to 0; compute 1 ps; recv 100 B from 0 }", 2).done();
     assert_eq!(r.ended(1), 5000 + 200 + 300 + 1000 + 200);
 }
 
 #[test]
 fn a_rendezvous_waits_for_whoever_computes() {
-    // The request is there at 1160, but the receiver computes until 50000; only then it takes it in (50200) and answers (50300); 60 and 1000 on the way; 200 and
-    // 100 at the sender, in its send all the time: 51660; 6000 and 1000; 200.
+    // The request is there at 1160, but the receiver computes until 50000; only then it takes it in (50200) and answers
+    // (50300); 60 and 1000 on the way; 200 and 100 at the sender, in its send all the time: 51660; 6000 and 1000; 200.
     let r = run("if rank == 0 { send 2 kB to 1 } else { irecv 2 kB from 0 as a; compute 50 ps; wait a }", 2).done();
     assert_eq!((r.ended(0), r.ended(1)), (57_660, 58_860));
-    // A call in between answers: at 25000, before its own overhead of 100 (to itself, through memory). Data are there before the wait.
+    // A call in between answers: at 25000, before its own overhead of 100 (to itself, through memory). Data are there
+    // before the wait.
     let between = "if rank == 0 { send 2 kB to 1 } else { irecv 2 kB from 0 as a; compute 25 ps; isend 0 B to 1; compute 25 ps; wait a; recv 0 B from 1 }";
     let r = run(between, 2).done();
     assert_eq!(r.log[1], (25_300 + 60 + 1000, What::Clear, 1, 0));
@@ -266,14 +270,16 @@ fn work_and_combining_are_computing() {
 
 #[test]
 fn an_allreduce_among_four() {
-    // Recursive doubling of 50 B: two rounds of 100 + 100 (copy) + 180 + 1000 + 200 + 100 (copy) + 200 (combining), all in step.
+    // Recursive doubling of 50 B: two rounds of 100 + 100 (copy) + 180 + 1000 + 200 + 100 (copy) + 200 (combining), all
+    // in step.
     let r = run("allreduce 50 B", 4).done();
     assert!((0..4).all(|rank| r.ended(rank) == 2 * 1880));
 }
 
 #[test]
 fn order_is_kept() {
-    // The first needs a rendezvous, the second overtakes it in time but not in order: else it would be too short, and the first too long.
+    // The first needs a rendezvous, the second overtakes it in time but not in order: else it would be too short, and
+    // the first too long.
     run("if rank == 0 { isend 2 kB to 1; send 8 B to 1; waitall } else { recv 2 kB from 0; recv 8 B from 0 }", 2)
         .done();
     // The same when both wait for their receives.
@@ -337,15 +343,16 @@ fn a_graph_waits_for_what_it_requires() {
         ..Job::default()
     };
     let run = |job: Job| run_on(job, costs(), vec![0, 1], None);
-    // Rank 0 computes 500 and sends (300, of it 200 of copy), 800. What requires the send computes 50: 850. Rank 1 waits for the message, there at 2130: 200 and
-    // 200; then 70.
+    // Rank 0 computes 500 and sends (300, of it 200 of copy), 800. What requires the send computes 50: 850. Rank 1
+    // waits for the message, there at 2130: 200 and 200; then 70.
     let r = run(graph(
         vec![task(calc(50), &[2], &[]), task(calc(500), &[], &[]), task(send(1, 100), &[1], &[])],
         vec![task(calc(70), &[1], &[]), task(recv(0, 100), &[], &[])],
     ))
     .done();
     assert_eq!((r.ended(0), r.ended(1)), (850, 2130 + 400 + 70));
-    // What requires that a rendezvous has begun goes on at once, what requires that it is complete waits until its data have left (8820).
+    // What requires that a rendezvous has begun goes on at once, what requires that it is complete waits until its data
+    // have left (8820).
     let r = run(graph(
         vec![task(send(1, 2000), &[], &[]), task(calc(1), &[], &[0]), task(calc(1000), &[0], &[])],
         vec![task(recv(0, 2000), &[], &[])],
@@ -391,8 +398,8 @@ fn sections_are_timed() {
 
 #[test]
 fn ranks_leave_a_section_after_the_same_repetition() {
-    // Eager sends let rank 0 run far ahead: when it is steady it has begun its fifth; rank 2 is behind, and makes five too. The messages that it must
-    // receive are all sent, and none is left over.
+    // Eager sends let rank 0 run far ahead: when it is steady it has begun its fifth; rank 2 is behind, and makes five
+    // too. The messages that it must receive are all sent, and none is left over.
     let text = "timed \"chain\" 500 { if rank > 0 { recv 8 B from rank - 1 }; compute 1 ps * (rank + 1); if rank + 1 < ranks { send 8 B to rank + 1 } }
         barrier";
     let r = run_on(job(text, 3), costs(), vec![0, 1, 2], Some(0.05)).done();
@@ -400,7 +407,8 @@ fn ranks_leave_a_section_after_the_same_repetition() {
     assert_eq!((runs[0], runs[1], runs[2]), (runs[0], runs[0], runs[0]));
     assert!((4..10).contains(&runs[0]), "{runs:?}");
     assert_eq!(r.machine.unreceived(), 0);
-    // The lowest rank that takes part decides, here rank 1; and a section that is entered again makes as many repetitions.
+    // The lowest rank that takes part decides, here rank 1; and a section that is entered again makes as many
+    // repetitions.
     let text = "repeat 3 { if rank > 0 { timed \"pair\" 100 { sendrecv 8 B to 3 - rank from 3 - rank } } }; barrier";
     let r = run_on(job(text, 3), costs(), vec![0, 1, 2], Some(0.05)).done();
     let runs: Vec<u64> = r.machine.rows(0).iter().map(|r| r.runs).collect();

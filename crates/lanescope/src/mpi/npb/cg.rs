@@ -1,8 +1,8 @@
 //! CG: a sparse matrix shared out over rows x columns of ranks.
 //!
-//! An outer iteration has 26 products with the matrix. Each sums its segment over the ranks of a row, log2(columns) pairwise exchanges, near partners
-//! first, and sends it to the rank at the transposed place; each sum of a vector is log2(columns) exchanges of a number, far
-//! partners first. Every exchange posts its receive, sends, and waits.
+//! An outer iteration has 26 products with the matrix. Each sums its segment over the ranks of a row, log2(columns)
+//! pairwise exchanges, near partners first, and sends it to the rank at the transposed place; each sum of a vector is
+//! log2(columns) exchanges of a number, far partners first. Every exchange posts its receive, sends, and waits.
 
 use super::{Class, Program};
 use crate::mpi::op::Op;
@@ -15,7 +15,8 @@ fn matrix(class: Class) -> (u32, u32) {
     [(1400, 7), (7000, 8), (14_000, 11), (75_000, 13), (150_000, 15), (1_500_000, 21)][class as usize]
 }
 
-/// Operations of an outer iteration, all ranks together: `cg.f` counts 2 n (3 + z + 25 (5 + z) + 3) with z = nonzer (nonzer + 1).
+/// Operations of an outer iteration, all ranks together: `cg.f` counts 2 n (3 + z + 25 (5 + z) + 3) with z = nonzer
+/// (nonzer + 1).
 pub(super) struct Operations {
     /// One operation on each element of a vector, and an addition.
     element: f64,

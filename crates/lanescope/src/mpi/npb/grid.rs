@@ -1,14 +1,15 @@
 //! BT and SP: a cube shared out by multipartition.
 //!
-//! q x q ranks hold q cells each, one on each diagonal, so that every plane of cells across an axis is spread over all ranks and a sweep along
-//! an axis keeps all of them at work (Naik 1993; Van der Wijngaart, NAS-99-002). An iteration exchanges the faces of all cells with six neighbours at once, then sweeps along
-//! x, y and z: q cells forward, each after the one before it on the neighbour, and q cells back.
+//! q x q ranks hold q cells each, one on each diagonal, so that every plane of cells across an axis is spread over all
+//! ranks and a sweep along an axis keeps all of them at work (Naik 1993; Van der Wijngaart, NAS-99-002). An iteration
+//! exchanges the faces of all cells with six neighbours at once, then sweeps along x, y and z: q cells forward, each
+//! after the one before it on the neighbour, and q cells back.
 
 use super::{Bench, Class, Program};
 use crate::mpi::op::Op;
 
-/// Share of the work that is the right-hand side, between the faces and the sweeps. Assumed: sequential profiles give BT about a sixth, SP (with its
-/// block-diagonal inversions) two fifths.
+/// Share of the work that is the right-hand side, between the faces and the sweeps. Assumed: sequential profiles give
+/// BT about a sixth, SP (with its block-diagonal inversions) two fifths.
 const RIGHT_HAND_SIDE: [f64; 2] = [0.16, 0.40];
 /// Share of a sweep's work on the way back. Assumed: BT multiplies one 5 x 5 block a cell, SP two rows.
 const BACK: [f64; 2] = [0.05, 0.15];
@@ -86,8 +87,8 @@ impl Holding {
         (0..self.q).map(|c| self.cell(c)).filter(|c| c[axis] != edge).map(|c| across(c) * 2 * 5 * 8).sum()
     }
 
-    /// Bytes that a sweep hands on from the cell at a position: BT has buffers for its largest cell, a 5 x 5 block and a vector a point, back
-    /// a vector; SP sends what there is, 22 numbers a line, back 10.
+    /// Bytes that a sweep hands on from the cell at a position: BT has buffers for its largest cell, a 5 x 5 block and
+    /// a vector a point, back a vector; SP sends what there is, 22 numbers a line, back 10.
     fn handed_on(&self, bench: Bench, axis: usize, position: u32, forward: bool) -> u64 {
         if bench == Bench::Bt {
             let n = u64::from(self.n / self.q + 1);

@@ -1,14 +1,15 @@
 //! MG: V-cycles over grids of 2^k points an edge, shared out over a box of ranks.
 //!
-//! On each grid every smoothing and every residual ends in an exchange of borders, axis by axis: receives are posted for the largest border that there
-//! can be, then both borders are sent, then both received. Grids with fewer points than ranks along an axis leave ranks idle; their neighbours are then
-//! farther away, and what the idle ranks need on the way up comes in messages of its own.
+//! On each grid every smoothing and every residual ends in an exchange of borders, axis by axis: receives are posted
+//! for the largest border that there can be, then both borders are sent, then both received. Grids with fewer points
+//! than ranks along an axis leave ranks idle; their neighbours are then farther away, and what the idle ranks need on
+//! the way up comes in messages of its own.
 
 use super::{Class, Program};
 use crate::mpi::op::Op;
 
-/// Work of a visit to a grid, a point of it: residual and smoothing alike, interpolation half, and restriction half of a point of the finer grid.
-/// Assumed; only the sum is known.
+/// Work of a visit to a grid, a point of it: residual and smoothing alike, interpolation half, and restriction half of
+/// a point of the finer grid. Assumed; only the sum is known.
 const RESIDUAL: f64 = 1.0;
 const SMOOTHING: f64 = 1.0;
 const INTERPOLATION: f64 = 0.5;

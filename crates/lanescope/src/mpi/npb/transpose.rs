@@ -31,7 +31,8 @@ impl Fourier {
     }
 }
 
-/// The transform's operations go by the logarithm of each axis's length: 5 N log2 N in all, so a third before the exchange of a cube.
+/// The transform's operations go by the logarithm of each axis's length: 5 N log2 N in all, so a third before the
+/// exchange of a cube.
 pub(super) fn fourier_operations(class: Class) -> Fourier {
     let [x, y, z] = box_of(class).map(|n| n as f64);
     let all = x * y * z;
@@ -63,8 +64,8 @@ pub(super) fn buckets(class: Class) -> u32 {
     if class == Class::S { 512 } else { 1024 }
 }
 
-/// Half of the work is put before the exchange (counting and filling of buckets), half behind it (ranking). Assumed. Keys are taken to spread
-/// evenly; NPB cuts its bell-shaped keys into shares that differ by a bucket.
+/// Half of the work is put before the exchange (counting and filling of buckets), half behind it (ranking). Assumed.
+/// Keys are taken to spread evenly; NPB cuts its bell-shaped keys into shares that differ by a bucket.
 pub(super) fn sort(class: Class, ranks: u32, program: &mut Program) {
     let p = u64::from(ranks);
     let work = keys(class) as f64 / f64::from(ranks);

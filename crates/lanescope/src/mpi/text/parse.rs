@@ -1,4 +1,5 @@
-//! The grammar: from tokens to statements, by recursive descent. After a mistake reading goes on with the next statement.
+//! The grammar: from tokens to statements, by recursive descent. After a mistake reading goes on with the next
+//! statement.
 
 use super::lex::{Token, What};
 use super::value::{self, Code, Expr, Unit, Value};
@@ -463,7 +464,8 @@ impl<'t> Parser<'t> {
         Ok(Expr { code, at: start..self.tokens[self.next - 1].at.end })
     }
 
-    /// Operators of one precedence and all that bind tighter, by Pratt's method; what is worked out goes to `code` behind its operands.
+    /// Operators of one precedence and all that bind tighter, by Pratt's method; what is worked out goes to `code`
+    /// behind its operands.
     fn level(&mut self, least: u8, code: &mut Vec<(Code, Range<usize>)>) -> Result<()> {
         self.deeper()?;
         let at = self.token().at.clone();

@@ -280,7 +280,8 @@ impl Unroll<'_> {
         Ok(())
     }
 
-    /// The body of a loop that is not unrolled; `None` when there is nothing in it. It leaves open what was open before, or it could not come round again.
+    /// The body of a loop that is not unrolled; `None` when there is nothing in it. It leaves open what was open
+    /// before, or it could not come round again.
     fn round(&mut self, times: u64, body: &Block) -> Result<Option<Vec<Step>>> {
         if times == 0 {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! Numbers, sizes and times, and how they are worked out.
 //!
-//! Expressions are kept in reverse Polish order, so neither working one out nor letting it go is recursive, however long it is.
+//! Expressions are kept in reverse Polish order, so neither working one out nor letting it go is recursive, however
+//! long it is.
 
 use super::{Result, problem};
 use crate::units::{Bytes, Time, UnitError};

@@ -1,4 +1,5 @@
-//! A real result of an instrument of storage beside what was worked out and simulated for the same load, row by row, with what binds each.
+//! A real result of an instrument of storage beside what was worked out and simulated for the same load, row by row,
+//! with what binds each.
 
 use super::{Off, Paint, Quantity, deviation, percent, rounded, value};
 use crate::units::digits;

@@ -1,4 +1,5 @@
-//! Set-ups of Iometer from scenarios: hosts become managers, workers workers, and each scenario's access an access specification.
+//! Set-ups of Iometer from scenarios: hosts become managers, workers workers, and each scenario's access an access
+//! specification.
 
 use crate::import::iometer::{Assignment, MOST_SPEC_NAME, MOST_TARGETS, MOST_WORKERS};
 use crate::import::iometer::{Manager, Place, SECTOR, Setup, Spawn, Spec, Target, TestSetup, Worker, WorkerKind};
@@ -11,10 +12,12 @@ use crate::units::Time;
 const MS: u64 = 1_000_000_000_000;
 const SECOND: u64 = 1000 * MS;
 
-/// The set-up that runs scenarios one after the other, each by its name: all workers run the first access specification, then the second.
+/// The set-up that runs scenarios one after the other, each by its name: all workers run the first access
+/// specification, then the second.
 ///
 /// # Errors
-/// What a set-up of Iometer has no words for: other flows, tests of IOzone, fractions of a percent, workers that differ from scenario to scenario.
+/// What a set-up of Iometer has no words for: other flows, tests of IOzone, fractions of a percent, workers that differ
+/// from scenario to scenario.
 pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
     let mut setup = Setup { version: "1.1.0".into(), display: Some(Default::default()), ..Setup::default() };
     for (index, (name, plan)) in scenarios.iter().enumerate() {

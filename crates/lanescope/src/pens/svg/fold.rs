@@ -1,8 +1,10 @@
-//! Which boxes a picture of a plan has: one per part while that can be read, stacks of alike ones, and rests where there is too much.
+//! Which boxes a picture of a plan has: one per part while that can be read, stacks of alike ones, and rests where
+//! there is too much.
 //!
-//! Parts are alike when they have the same table and tasks, and their neighbours are alike (colours are refined until they stay). Each box hangs below one
-//! in the row above; links that go elsewhere (the other spines of a leaf, crosslinks) are lines of their own. Where these are many, fewer parts
-//! stand alone. The work is linear in the plan but for sorting, and the number of boxes has a limit, so a plan of ten thousand parts gives a small picture.
+//! Parts are alike when they have the same table and tasks, and their neighbours are alike (colours are refined until
+//! they stay). Each box hangs below one in the row above; links that go elsewhere (the other spines of a leaf,
+//! crosslinks) are lines of their own. Where these are many, fewer parts stand alone. The work is linear in the plan
+//! but for sorting, and the number of boxes has a limit, so a plan of ten thousand parts gives a small picture.
 
 use super::scene::{Joint, Scene};
 use std::collections::HashMap;
@@ -178,7 +180,8 @@ impl<'a, 'b> Tree<'a, 'b> {
             }
             kinds[at].push(node);
         }
-        // Below a stack everything is stacked: its parts are alike, so each of their children has a like one below every other.
+        // Below a stack everything is stacked: its parts are alike, so each of their children has a like one below
+        // every other.
         let stacked = above.is_some_and(|c| fold.cells[c].what == What::Stack);
         let mut boxes: Vec<Vec<usize>> = Vec::new();
         for mut kind in kinds {
@@ -226,7 +229,8 @@ impl<'a, 'b> Tree<'a, 'b> {
         fold.cells.push(Cell { what, nodes, wires, inside, above, below, depth });
     }
 
-    /// Gives each wire its line: up from a box, within one, or between two others. Ties that are in no tree are lines without wires.
+    /// Gives each wire its line: up from a box, within one, or between two others. Ties that are in no tree are lines
+    /// without wires.
     fn wires(&self, fold: &mut Fold) {
         let mut place: HashMap<(usize, usize, bool), usize> = HashMap::new();
         let mut line = |fold: &mut Fold, ends: [usize; 2], crosslink: bool| {
@@ -262,7 +266,8 @@ impl<'a, 'b> Tree<'a, 'b> {
     }
 }
 
-/// A number for each node, the same for those that nothing tells apart: by table, kind and tasks, then by what their neighbours are.
+/// A number for each node, the same for those that nothing tells apart: by table, kind and tasks, then by what their
+/// neighbours are.
 fn likeness(scene: &Scene, roles: bool) -> Vec<usize> {
     let mut speeds: HashMap<(&str, bool), usize> = HashMap::new();
     let labels: Vec<usize> = (scene.wires.iter())

@@ -1,7 +1,7 @@
 //! Where the boxes of a picture stand: each below the one that it hangs from, rows under rows.
 //!
-//! Where leaves are many they hang in a column below their switch instead of a row, so that the sheet stays narrow. Columns are wide enough for
-//! what stands beside the links in them.
+//! Where leaves are many they hang in a column below their switch instead of a row, so that the sheet stays narrow.
+//! Columns are wide enough for what stands beside the links in them.
 
 use super::fold::Fold;
 
@@ -79,7 +79,8 @@ impl Layout {
                 LEAST.max(feet).max(text)
             })
             .collect();
-        // Right of a link stands its label, and then comes the next link, so boxes side by side are as far apart as the longest label.
+        // Right of a link stands its label, and then comes the next link, so boxes side by side are as far apart as the
+        // longest label.
         let mut least = vec![COLUMN; n];
         for cell in cells {
             let label = cell.below.iter().map(|&c| wishes[c].label + 24.0).fold(COLUMN, f64::max);

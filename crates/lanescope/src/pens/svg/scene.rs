@@ -1,7 +1,8 @@
 //! A plan as a picture sees it: nodes and what joins them, whatever their technology.
 //!
-//! A part that several technologies know (a root complex's endpoint that is a channel adapter, and a station) is one node. A shared bus is a node, too:
-//! a line with its devices tied to it. So everything has a place in one graph, and its row there: fabrics have their spines on top, trees their roots.
+//! A part that several technologies know (a root complex's endpoint that is a channel adapter, and a station) is one
+//! node. A shared bus is a node, too: a line with its devices tied to it. So everything has a place in one graph, and
+//! its row there: fabrics have their spines on top, trees their roots.
 
 use crate::plan::storage::{Device, Medium, Volume};
 use crate::plan::{Plan, Way};
@@ -27,7 +28,8 @@ pub(super) struct Wire<'a> {
     pub(super) name: &'a str,
     /// Its nodes, the one nearer to the root first as the plan has it; both the same of a bus.
     pub(super) ends: [usize; 2],
-    /// The end that receives in each direction, as reports call it: toward the second end, then toward the first. A bus has one, without a name.
+    /// The end that receives in each direction, as reports call it: toward the second end, then toward the first. A bus
+    /// has one, without a name.
     pub(super) toward: Vec<String>,
     /// `gen3 x8`, `10 Gb/s Ethernet`.
     pub(super) speed: String,
@@ -35,7 +37,8 @@ pub(super) struct Wire<'a> {
     pub(super) lanes: u64,
     /// Outside the tree of PCIe.
     pub(super) crosslink: bool,
-    /// Whether channel adapters reach their hosts over it: the estimate counts their time, but not what they move there.
+    /// Whether channel adapters reach their hosts over it: the estimate counts their time, but not what they move
+    /// there.
     pub(super) fed: bool,
 }
 

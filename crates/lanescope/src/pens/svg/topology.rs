@@ -1,7 +1,7 @@
 //! The picture of a plan: what is there, row by row, every link as wide as its lanes and as dark as it is busy.
 //!
-//! [`Scene`] is the plan as one graph, [`fold`](super::fold) decides which boxes there are, [`Layout`] where they stand, and [`Sight`] how busy
-//! everything is by the method shown; then everything is drawn from that, links first.
+//! [`Scene`] is the plan as one graph, [`fold`](super::fold) decides which boxes there are, [`Layout`] where they
+//! stand, and [`Sight`] how busy everything is by the method shown; then everything is drawn from that, links first.
 
 use super::fold::{Cell, Fold, Line, What, fold, name};
 use super::layout::{BOX, Layout, MARGIN, SPINE, Wish};
@@ -86,11 +86,12 @@ fn is_bus(scene: &Scene, cell: &Cell) -> bool {
     cell.what != What::Rest && scene.nodes[cell.nodes[0]].kind.is_none()
 }
 
-/// Draws a plan with its report: every link with the share of its slots that is taken, and what binds in a frame, both as `method` has them (the
-/// estimate's where there was no simulation).
+/// Draws a plan with its report: every link with the share of its slots that is taken, and what binds in a frame, both
+/// as `method` has them (the estimate's where there was no simulation).
 ///
-/// Parts that are alike are stacked and a large plan is cut short, so the picture stays small. Every element has a `data-id` that reads like a
-/// path of the scenario (`parts.nic.0`, `links.uplink`); a stack has that of its first, and `data-count`.
+/// Parts that are alike are stacked and a large plan is cut short, so the picture stays small. Every element has a
+/// `data-id` that reads like a path of the scenario (`parts.nic.0`, `links.uplink`); a stack has that of its first, and
+/// `data-count`.
 pub fn topology(plan: &Plan, report: &Report, method: Method) -> String {
     let method = method.of(report);
     let scene = Scene::new(plan);
@@ -137,7 +138,8 @@ pub fn topology(plan: &Plan, report: &Report, method: Method) -> String {
     super::open(size, size, &format!("{title}: topology and utilisation, {}", method.participle())) + &body + CLOSE
 }
 
-/// What the method gave in all, then a line for each of three flows, first those that something else than their own load binds; returns the base of the last.
+/// What the method gave in all, then a line for each of three flows, first those that something else than their own
+/// load binds; returns the base of the last.
 fn captions(out: &mut String, report: &Report, method: Method, width: f64) -> f64 {
     let pen = Pen::new(12.0, SOFT);
     let most = (width / 7.0) as usize;
@@ -609,7 +611,8 @@ mod tests {
 
     #[test]
     fn a_box_stands_above_what_hangs_below_it() {
-        // Eight devices hang in a column below each switch, off the middle; the root complex is above its switch all the same.
+        // Eight devices hang in a column below each switch, off the middle; the root complex is above its switch all
+        // the same.
         let text = "[parts.rc]\nis = \"root-complex\"\ncount = 2\n[parts.sw]\nis = \"switch\"\ncount = 2\n\
             [parts.ssd]\nis = \"endpoint\"\ncount = 16\n\
             [links.up]\nbetween = [\"rc.*\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n\

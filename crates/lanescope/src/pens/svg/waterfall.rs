@@ -27,7 +27,8 @@ fn known(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// The colour of an entry: what the line and its protocol take, what flow control takes, idleness, and idleness that something imposes.
+/// The colour of an entry: what the line and its protocol take, what flow control takes, idleness, and idleness that
+/// something imposes.
 fn fill(entry: &str, imposed: bool) -> &'static str {
     match entry {
         _ if imposed => "#b7a0a0",
@@ -38,7 +39,8 @@ fn fill(entry: &str, imposed: bool) -> &'static str {
     }
 }
 
-/// The bars: raw, what is lost one after the other, and what is left, the last of the entries. Zero entries are left out.
+/// The bars: raw, what is lost one after the other, and what is left, the last of the entries. Zero entries are left
+/// out.
 fn bars(raw: f64, entries: &[(&'static str, f64)], words: impl Fn(&'static str) -> &'static str) -> Vec<Bar> {
     let raw = known(raw);
     let share = |v: f64| if raw > 0.0 { (v / raw).clamp(0.0, 1.0) } else { 0.0 };
@@ -104,7 +106,8 @@ fn all_fits(line: &str, word: &str, room: f64) -> bool {
 
 /// Draws one direction of a link as the estimate has it: a waterfall from its raw rate to its payload.
 ///
-/// Each bar has its value in Gb/s and in percent of raw; entries of zero are left out. The steps add up because the ledger does.
+/// Each bar has its value in Gb/s and in percent of raw; entries of zero are left out. The steps add up because the
+/// ledger does.
 pub fn waterfall(link: &LinkReport) -> String {
     let medium = link.medium;
     let around = link.tlp_overhead.map_or(String::new(), |b| around(medium, b));
@@ -200,7 +203,8 @@ fn draw(link: &LinkReport, method: Method, payload: f64, around: &str, bars: &[B
         let sign = if ends { "" } else { "− " };
         let strong = Pen::new(12.0, INK).middle();
         let value = if ends { strong.bold() } else { strong };
-        // Two lines above the bar, in a slot of its own, so no label meets another; on white, so no rule runs through them.
+        // Two lines above the bar, in a slot of its own, so no label meets another; on white, so no rule runs through
+        // them.
         put!(
             &mut out,
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"30\" fill=\"#ffffff\"/>\n",

@@ -61,7 +61,8 @@ fn off(simulated: f64, estimate: f64) -> Option<String> {
     (estimate > 0.0).then(|| format!("{:+.1} %", 100.0 * (simulated / estimate - 1.0)).replace("-0.0", "+0.0"))
 }
 
-/// Whether rows had fewer repetitions than the real program has: then the time of the whole is that of a shorter program.
+/// Whether rows had fewer repetitions than the real program has: then the time of the whole is that of a shorter
+/// program.
 fn cut(p: &ProgramReport) -> bool {
     p.rows.iter().any(|r| r.simulated < r.repetitions)
 }
@@ -175,7 +176,8 @@ struct Line<'a> {
     simulated: Option<&'a ProgramRow>,
 }
 
-/// The rows of the longer answer, in its order, each with its likes. Rows are of the same program: those of a run that was cut short are its first.
+/// The rows of the longer answer, in its order, each with its likes. Rows are of the same program: those of a run that
+/// was cut short are its first.
 fn lines<'a>(k: &Known<'a>) -> Vec<Line<'a>> {
     let of = |report: &'a ProgramReport| report.rows.as_slice();
     let [estimate, simulated] = [k.estimates.first().map_or(&[][..], of), k.program.map_or(&[][..], of)];

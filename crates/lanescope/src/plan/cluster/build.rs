@@ -151,7 +151,8 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// The nodes that a name stands for: adapters by their next free port or the one named, switches as they are. Whether they are open to any number of links.
+    /// The nodes that a name stands for: adapters by their next free port or the one named, switches as they are.
+    /// Whether they are open to any number of links.
     fn find(&self, diagnostics: &mut Diagnostics, cluster: &Cluster, name: &Name) -> Option<(Vec<Wanted>, bool)> {
         let address = self.directory.find(diagnostics, &name.text, name.span)?;
         let mut all = Vec::new();

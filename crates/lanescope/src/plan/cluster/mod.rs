@@ -1,7 +1,8 @@
 //! Clusters of a plan: channel adapters, the InfiniBand between them, and the ranks that use both.
 //!
-//! Each port of an adapter is an *endpoint*. Endpoints come first among the nodes of the fabric, switches behind them. An endpoint's wire is InfiniBand's, or its
-//! station on Ethernet is (RoCE). What an adapter moves to and from host memory are flows of its host's side that it feeds, like those of storage.
+//! Each port of an adapter is an *endpoint*. Endpoints come first among the nodes of the fabric, switches behind them.
+//! An endpoint's wire is InfiniBand's, or its station on Ethernet is (RoCE). What an adapter moves to and from host
+//! memory are flows of its host's side that it feeds, like those of storage.
 
 mod build;
 pub(super) mod roce;
@@ -224,7 +225,8 @@ impl Cluster {
         to
     }
 
-    /// The same of packets from one rank of a program to another; on Ethernet their queue pairs are connections ([`Network::way_of`]).
+    /// The same of packets from one rank of a program to another; on Ethernet their queue pairs are connections
+    /// ([`Network::way_of`]).
     pub fn way_of(&self, network: &Network, job: &JobFlow, ranks: [u32; 2]) -> u32 {
         let ends = ranks.map(|r| job.ranks[r as usize]);
         match ends.map(|e| self.endpoints[e as usize].station) {

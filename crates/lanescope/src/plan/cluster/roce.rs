@@ -1,7 +1,8 @@
 //! RoCE v2: packets of channel adapters in Ethernet's frames, and when an adapter pauses its neighbour.
 //!
-//! Nothing here sends a lost packet again, so Ethernet must not lose any: its switches pause, by port or by priority, and an adapter whose receive buffer fills up does so too. A program's
-//! virtual lane is the priority of its frames. Congestion control is that of Ethernet's own flows: marks do nothing to these.
+//! Nothing here sends a lost packet again, so Ethernet must not lose any: its switches pause, by port or by priority,
+//! and an adapter whose receive buffer fills up does so too. A program's virtual lane is the priority of its frames.
+//! Congestion control is that of Ethernet's own flows: marks do nothing to these.
 
 use super::{Cluster, ROCE, joined};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -13,7 +14,8 @@ use crate::scenario::quantity::{Confidence, Origin, Quantity, Shape};
 use crate::scenario::{Named, Scenario};
 use crate::units::{Bytes, Time};
 
-/// When a port on Ethernet pauses its neighbour: bytes of frames whose data are not in host memory, of one priority with PFC, else of all.
+/// When a port on Ethernet pauses its neighbour: bytes of frames whose data are not in host memory, of one priority
+/// with PFC, else of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pausing {
     /// What there is room for.
@@ -30,7 +32,8 @@ pub(super) fn client_data(payload: u64) -> u64 {
     Packet { operation, service, position, payload }.client_data(ROCE)
 }
 
-/// MAC client data of the largest frame that all links of a station's network carry; another network of the plan has its own.
+/// MAC client data of the largest frame that all links of a station's network carry; another network of the plan has
+/// its own.
 pub(super) fn room(network: &Network, station: NodeId) -> Option<Bytes> {
     let reached = joined(network.nodes.len(), network.links.iter().map(|l| l.ends), station);
     let mine = network.links.iter().filter(|l| reached[l.ends[0].0 as usize]);
@@ -43,7 +46,8 @@ pub(super) fn mtu(network: &Network, station: NodeId) -> Option<u64> {
     Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room)
 }
 
-/// What programs bring to a network: MAC client data of their largest frames, and their priorities. Without programs, nothing.
+/// What programs bring to a network: MAC client data of their largest frames, and their priorities. Without programs,
+/// nothing.
 pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, Vec<u8>) {
     let group = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
     let station = |name: &str| network.nodes.iter().position(|n| n.group == group(name)).map(|n| NodeId(n as u32));
@@ -83,7 +87,8 @@ pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, netw
         let Some(station) = cluster.endpoints[e].station else { continue };
         let Some(own) = network.station(station) else { continue };
         let adapter = &mut cluster.adapters[cluster.endpoints[e].adapter as usize];
-        // What the standard allows is asked for; a buffer that was stated must at least hold what comes while a switch, which heeds at once, is told.
+        // What the standard allows is asked for; a buffer that was stated must at least hold what comes while a switch,
+        // which heeds at once, is told.
         let (headroom, least) = (headroom(network, station, true), headroom(network, station, false));
         let needs = least.saturating_add(longest);
         let stated = &mut adapter.keys.receive_buffer;
@@ -118,7 +123,8 @@ pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, netw
     }
 }
 
-/// What may still come in to a station after it has decided to stop its neighbour, who takes as long as the standard allows, or heeds at once.
+/// What may still come in to a station after it has decided to stop its neighbour, who takes as long as the standard
+/// allows, or heeds at once.
 fn headroom(network: &Network, station: NodeId, standard: bool) -> u64 {
     let (link, end) = network.node(station).ports[0];
     // Notices of other priorities may go before.

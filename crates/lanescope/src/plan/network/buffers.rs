@@ -1,4 +1,5 @@
-//! What the memory of a switch allows: thresholds where nobody stated them, and whether its flow control is loss-free by construction.
+//! What the memory of a switch allows: thresholds where nobody stated them, and whether its flow control is loss-free
+//! by construction.
 
 use super::{Network, NodeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -16,7 +17,8 @@ pub struct Buffering {
     pub high: u64,
     /// And go on below this.
     pub low: u64,
-    /// What there is room for of what may still come in by one port after its sender was told to stop: of one priority, or at all.
+    /// What there is room for of what may still come in by one port after its sender was told to stop: of one priority,
+    /// or at all.
     pub headroom: u64,
     /// What may come in then ([`ethernet::headroom`]), of the worst port, behind the pause frames of other priorities.
     pub asked: u64,
@@ -33,8 +35,8 @@ pub struct Buffering {
 }
 
 impl Network {
-    /// What may still come in by one end of a link after the sender at the other was told to stop, who takes as long as the standard allows, or as he says where
-    /// that is longer; `latency`: until the receiver notices.
+    /// What may still come in by one end of a link after the sender at the other was told to stop, who takes as long as
+    /// the standard allows, or as he says where that is longer; `latency`: until the receiver notices.
     pub(in crate::plan) fn headroom(&self, link: u32, end: u8, latency: Time) -> u64 {
         let link = &self.links[link as usize];
         let own = self.station(link.ends[1 - end as usize]).map_or(Time::ZERO, |s| s.pause_response.typical);
@@ -75,7 +77,8 @@ impl Buffering {
         };
         let headroom = headroom.saturating_add(before * ethernet::wire(ethernet::MIN_FRAME));
         let stated = k.headroom.as_ref().map_or(headroom, |q| q.typical.0);
-        // How many accounts there are that may each reach the high threshold, and what may come beyond it for one of them.
+        // How many accounts there are that may each reach the high threshold, and what may come beyond it for one of
+        // them.
         let (accounts, beyond) = match k.flow_control.typical {
             FlowControl::None => (0, 0),
             FlowControl::Pause => (1, ports.saturating_mul(headroom)),

@@ -382,7 +382,8 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
     }
 }
 
-/// Femtoseconds of what takes longer than any network: sums of a few of these, and of a run's length, stay far from the end of the clock.
+/// Femtoseconds of what takes longer than any network: sums of a few of these, and of a run's length, stay far from the
+/// end of the clock.
 const LONGEST_TIME: u64 = 1_000_000_000_000_000;
 
 /// Times against [`LONGEST_TIME`].
@@ -662,7 +663,8 @@ fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, 
                     let bytes: u64 = list.iter().map(|t| t.bytes).sum();
                     let last = list.last().map_or(1, |t| t.at).max(1);
                     let longest = list.iter().map(|t| t.bytes).max().unwrap_or(size);
-                    // A text ends: what comes at once at its end is not a rate that a link would have to carry for ever.
+                    // A text ends: what comes at once at its end is not a rate that a link would have to carry for
+                    // ever.
                     let on_wire: u64 = list.iter().map(|t| network.wire_bytes(s, t.bytes)).sum();
                     let most = line.scaled(bytes, on_wire);
                     let rate = Rate::ratio(bytes as u128 * 8 * 1_000_000_000_000_000, last as u128);

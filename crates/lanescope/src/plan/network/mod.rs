@@ -1,6 +1,7 @@
 //! The Ethernet of a plan: stations, switches, links, streams of frames, and the ways between them.
 //!
-//! It stands beside the PCIe side in arenas of its own. Building is in `build`, ways in `routes`, and what the memories of switches allow in `buffers`.
+//! It stands beside the PCIe side in arenas of its own. Building is in `build`, ways in `routes`, and what the memories
+//! of switches allow in `buffers`.
 
 mod buffers;
 mod build;
@@ -239,9 +240,9 @@ impl Network {
         self.way_of([s.source, target], &s.group, &[])
     }
 
-    /// The same of a connection between two stations, which all that sends frames asks: with hashing, a hash of what tells connections apart in the
-    /// headers (addresses by its ends, ports by whose it is and its own numbers; RFC 2992) and of the switches' seed. All frames of one connection go
-    /// one way.
+    /// The same of a connection between two stations, which all that sends frames asks: with hashing, a hash of what
+    /// tells connections apart in the headers (addresses by its ends, ports by whose it is and its own numbers; RFC
+    /// 2992) and of the switches' seed. All frames of one connection go one way.
     pub fn way_of(&self, ends: [NodeId; 2], owner: &str, numbers: &[u32]) -> u32 {
         match self.ecmp() {
             Ecmp::Destination => self.routes.number(ends[1]),

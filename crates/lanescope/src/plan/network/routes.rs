@@ -1,7 +1,8 @@
 //! Ways through switches: for each switch and destination switch, the wires that begin a shortest way.
 //!
-//! Stations hang on one switch each, so destinations behind one switch share a row. Where several wires are equally short, a flow's number decides: each
-//! choice takes a digit of it, in the base of the number of choices, so that two choices on one way are independent.
+//! Stations hang on one switch each, so destinations behind one switch share a row. Where several wires are equally
+//! short, a flow's number decides: each choice takes a digit of it, in the base of the number of choices, so that two
+//! choices on one way are independent.
 
 use super::NodeId;
 use std::collections::{HashMap, VecDeque};
@@ -22,7 +23,8 @@ pub struct Routes {
     /// Of each station: its number among the stations.
     numbers: Vec<u32>,
     switches: usize,
-    /// By switch and destination switch: where its stretch of `ways` begins, and how long it is (the low byte, at most 255).
+    /// By switch and destination switch: where its stretch of `ways` begins, and how long it is (the low byte, at most
+    /// 255).
     table: Vec<u32>,
     ways: Vec<u32>,
 }

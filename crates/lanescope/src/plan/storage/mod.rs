@@ -1,9 +1,10 @@
 //! Host adapters, their transports and targets, arrays, and the I/Os of hosts, resolved.
 //!
-//! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a link of Fibre Channel or SAS, or a SCSI bus) to a target, and back. Its
-//! data cross the host's own bus as DMA: two flows of that bus for each adapter, one that reads host memory and one that writes it, with
-//! the program [`Program::Fed`](super::Program::Fed). A *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for
-//! workers of stations that exchange messages.
+//! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a link of Fibre Channel or SAS, or
+//! a SCSI bus) to a target, and back. Its data cross the host's own bus as DMA: two flows of that bus for each adapter,
+//! one that reads host memory and one that writes it, with the program [`Program::Fed`](super::Program::Fed). A
+//! *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for workers of
+//! stations that exchange messages.
 
 mod build;
 mod serial;
@@ -461,8 +462,8 @@ impl Transport {
     }
 }
 
-/// Time of the heads to cross a part of a disk: by the square root of the distance up to a third, from the track seek to the average one; straight
-/// from there to the full one.
+/// Time of the heads to cross a part of a disk: by the square root of the distance up to a third, from the track seek
+/// to the average one; straight from there to the full one.
 pub fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
     let third = 1.0 / 3.0;
     if part <= third {

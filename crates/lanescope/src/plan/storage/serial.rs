@@ -1,5 +1,6 @@
-//! A serial link of storage: frames between an adapter's port and a target's, both ways at once, each frame against a credit. What Fibre Channel and SAS
-//! have in common is here, and what differs as arithmetic; simulation and estimate ask the same functions.
+//! A serial link of storage: frames between an adapter's port and a target's, both ways at once, each frame against a
+//! credit. What Fibre Channel and SAS have in common is here, and what differs as arithmetic; simulation and estimate
+//! ask the same functions.
 
 use crate::protocol::{ethernet::flight, fibre_channel as fc, sas};
 use crate::scenario::keys::{FcLink, SasLink, Setting};
@@ -28,7 +29,8 @@ pub enum Unit {
     Response,
 }
 
-/// What one command puts on each direction of a link, bytes of a busy wire: frames, what stands around and between them, connections.
+/// What one command puts on each direction of a link, bytes of a busy wire: frames, what stands around and between
+/// them, connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
     /// From the adapter to the target.
@@ -144,7 +146,8 @@ impl Serial {
         if self.sas { sas::OPENER + self.quiet } else { 0 }
     }
 
-    /// Slots behind a frame: those that answer so many frames of the other direction, and so many connections of it, go there.
+    /// Slots behind a frame: those that answer so many frames of the other direction, and so many connections of it, go
+    /// there.
     pub fn gap(&self, frames: u64, connections: u64) -> u64 {
         if self.sas { self.answers(frames, connections) } else { fc::gap(frames) }
     }

@@ -1,7 +1,8 @@
 //! From a scenario's flows of transactions to pairs of stations, and to the I/Os of their workers.
 //!
-//! The worker is Iometer's network worker, the other end the client that mirrors it: both know from one seed what comes next, so both issue each I/O and
-//! complete it, and the one that sends sends. One I/O of a pair is under way at a time (Iometer User's Guide 1.1.0: network workers have one outstanding).
+//! The worker is Iometer's network worker, the other end the client that mirrors it: both know from one seed what comes
+//! next, so both issue each I/O and complete it, and the one that sends sends. One I/O of a pair is under way at a time
+//! (Iometer User's Guide 1.1.0: network workers have one outstanding).
 
 use super::{IoFlow, Pair, Storage, Volume};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -14,7 +15,8 @@ use crate::scenario::{MAX_THINGS, Named, NodeKeys, Scenario};
 use crate::units::Bytes;
 use std::num::NonZeroU32;
 
-/// What transactions bring to a network: MAC client data of their largest frames, at least `data`, and their priority. Without any, nothing.
+/// What transactions bring to a network: MAC client data of their largest frames, at least `data`, and their priority.
+/// Without any, nothing.
 pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network, data: u64) -> (u64, Option<u8>) {
     if scenario.transactions.is_empty() {
         return (data, None);

@@ -5,7 +5,8 @@ use super::{EXPERIMENTAL, FCS, HEADER, MAC_CONTROL, MAC_CONTROL_ADDRESS, MIN_FRA
 /// Bytes of the smallest frame without its FCS.
 const LEAST: usize = (MIN_FRAME - FCS) as usize;
 
-/// A made-up address of a part's port: unicast, locally administered (802-2014, 8.2.2), with the part's index in its last four bytes.
+/// A made-up address of a part's port: unicast, locally administered (802-2014, 8.2.2), with the part's index in its
+/// last four bytes.
 pub fn address(part: u32) -> [u8; 6] {
     let [a, b, c, d] = part.to_be_bytes();
     [0x02, 0, a, b, c, d]
@@ -39,8 +40,8 @@ pub fn pause_frame(from: [u8; 6], quanta: u16) -> [u8; LEAST] {
     control(from, PAUSE_OPCODE, &[quanta])
 }
 
-/// A PFC frame: quanta for each priority that it speaks of (annex 31D; 802.1Qbb). Bit n of the class-enable vector is priority n, and the
-/// times stand in the order of the priorities.
+/// A PFC frame: quanta for each priority that it speaks of (annex 31D; 802.1Qbb). Bit n of the class-enable vector is
+/// priority n, and the times stand in the order of the priorities.
 pub fn pfc_frame(from: [u8; 6], quanta: [Option<u16>; 8]) -> [u8; LEAST] {
     let mut operands = [0; 9];
     for (priority, time) in quanta.into_iter().enumerate() {

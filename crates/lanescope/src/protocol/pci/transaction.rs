@@ -1,6 +1,7 @@
 //! What one transaction takes of a bus, in clocks by phase.
 //!
-//! A transaction is counted from its address phase to the idle clock behind it, so that those of a busy bus lie end to end; arbitration goes on beside them.
+//! A transaction is counted from its address phase to the idle clock behind it, so that those of a busy bus lie end to
+//! end; arbitration goes on beside them.
 
 use super::{Speed, Standard};
 use crate::units::{Time, UnitError};
@@ -16,11 +17,13 @@ pub const LEAST_READ: u64 = 512;
 pub const MOST_SPLITS: u32 = 32;
 /// Latency timer of PCI-X after reset, clocks (1.0b, 7.1).
 pub const LATENCY_TIMER: u32 = 64;
-/// A target moves its first data within so many clocks from FRAME#, or sends the initiator away: a retry (PCI 2.3, 3.5.1.1), or a split response (PCI-X 1.0b, 2.9.1).
+/// A target moves its first data within so many clocks from FRAME#, or sends the initiator away: a retry (PCI 2.3,
+/// 3.5.1.1), or a split response (PCI-X 1.0b, 2.9.1).
 pub const INITIAL_LATENCY: u64 = 16;
 /// Clocks of the attribute phase (PCI-X 1.0b, 2.5).
 pub const ATTRIBUTE: u64 = 1;
-/// Idle clocks behind every transaction, in which the lines change hands (PCI 2.3, 3.3.4 and 3.4.2; PCI-X 1.0b, 2.7.3: no fast back-to-back).
+/// Idle clocks behind every transaction, in which the lines change hands (PCI 2.3, 3.3.4 and 3.4.2; PCI-X 1.0b, 2.7.3:
+/// no fast back-to-back).
 const TURNAROUND: u64 = 1;
 
 /// How fast a target claims a transaction (PCI 2.3, 3.6.1); in PCI-X decode A, B and C (1.0b, 2.8).
@@ -153,9 +156,10 @@ impl Speed {
         if self.standard() == Standard::Isa { 0 } else { TURNAROUND }
     }
 
-    /// Phases up to the target's answer. Of PCI a fast target answers a write in the clock after the address; read data need a clock for the lines to turn around, in
-    /// which a fast target's and a medium one's answer is hidden (2.3, 3.3.1 and 3.3.2). Of PCI-X attributes come between, and the target's response takes
-    /// a clock of its own (1.0b, 2.8).
+    /// Phases up to the target's answer. Of PCI a fast target answers a write in the clock after the address; read data
+    /// need a clock for the lines to turn around, in which a fast target's and a medium one's answer is hidden (2.3,
+    /// 3.3.1 and 3.3.2). Of PCI-X attributes come between, and the target's response takes a clock of its own (1.0b,
+    /// 2.8).
     fn claimed(self, read: bool, decode: Decode, dual: bool) -> Phases {
         let (attribute, response) = match self.standard() {
             Standard::Isa => (0, 0),
@@ -166,7 +170,8 @@ impl Speed {
         Phases { address: self.address(dual), attribute, response, turnaround: self.turnaround(), ..Phases::default() }
     }
 
-    /// Wait states before the first data: what a target pushes data into, of PCI-X, inserts them in pairs (1.0b, 2.9.2).
+    /// Wait states before the first data: what a target pushes data into, of PCI-X, inserts them in pairs (1.0b,
+    /// 2.9.2).
     fn waits(self, asked: u64) -> u64 {
         if self.is_x() { asked.next_multiple_of(2) } else { asked }
     }
@@ -181,18 +186,20 @@ impl Speed {
         Phases { waits, data: self.data(bytes), ..self.claimed(true, decode, dual) }
     }
 
-    /// The request of a split transaction: the target answers with a split response in the first data phase, which the initiator, its inputs registered, sees a clock
-    /// later (PCI-X 1.0b, 2.11.2 and 2.10.2).
+    /// The request of a split transaction: the target answers with a split response in the first data phase, which the
+    /// initiator, its inputs registered, sees a clock later (PCI-X 1.0b, 2.11.2 and 2.10.2).
     pub fn split_request(self, decode: Decode, dual: bool) -> Phases {
         Phases { end: 2, ..self.claimed(true, decode, dual) }
     }
 
-    /// A split completion, a transaction of the completer's own: it pushes data as a write does, to an address of one clock (PCI-X 1.0b, 2.10.3).
+    /// A split completion, a transaction of the completer's own: it pushes data as a write does, to an address of one
+    /// clock (PCI-X 1.0b, 2.10.3).
     pub fn completion(self, bytes: u64, decode: Decode) -> Phases {
         self.write(bytes, decode, 0, false)
     }
 
-    /// A transaction that the target ends before any data: STOP# in the first data phase, and a clock until FRAME# has gone (PCI 2.3, 3.3.3.2.1; PCI-X 1.0b,
+    /// A transaction that the target ends before any data: STOP# in the first data phase, and a clock until FRAME# has
+    /// gone (PCI 2.3, 3.3.3.2.1; PCI-X 1.0b,
     /// 2.11.2.2).
     pub fn retry(self, read: bool, decode: Decode, dual: bool) -> Phases {
         // Nothing is driven back, so no line turns around: a target that is fast enough stops at once.
@@ -200,14 +207,15 @@ impl Speed {
         Phases { end: 2, ..claimed }
     }
 
-    /// Clocks that a target's disconnecting adds at the end of a transaction: STOP# comes with the last data, and FRAME# goes a clock later (PCI 2.3, 3.3.3.2.1). Of PCI-X it
-    /// is said ahead, at least four data phases before the boundary, and costs nothing (1.0b, 2.11.2.1).
+    /// Clocks that a target's disconnecting adds at the end of a transaction: STOP# comes with the last data, and
+    /// FRAME# goes a clock later (PCI 2.3, 3.3.3.2.1). Of PCI-X it is said ahead, at least four data phases before the
+    /// boundary, and costs nothing (1.0b, 2.11.2.1).
     pub fn disconnect(self) -> u64 {
         u64::from(self.standard() == Standard::Pci)
     }
 
-    /// From REQ# to the address phase on an idle bus. PCI: the arbiter sees REQ# and gives GNT#, the master sees that (2.3, 3.4.1). PCI-X: inputs and outputs of both
-    /// are registered, which makes it twice two (1.0b, 4.1).
+    /// From REQ# to the address phase on an idle bus. PCI: the arbiter sees REQ# and gives GNT#, the master sees that
+    /// (2.3, 3.4.1). PCI-X: inputs and outputs of both are registered, which makes it twice two (1.0b, 4.1).
     pub fn arbitration(self) -> u64 {
         match self.standard() {
             Standard::Isa => 0,
@@ -216,17 +224,20 @@ impl Speed {
         }
     }
 
-    /// How long a master that was sent away keeps its REQ# deasserted, clocks from the end of the transaction, its idle clock included (PCI 2.3, 3.4.1: two clocks).
+    /// How long a master that was sent away keeps its REQ# deasserted, clocks from the end of the transaction, its idle
+    /// clock included (PCI 2.3, 3.4.1: two clocks).
     pub fn pause_after_retry(self) -> u64 {
         2
     }
 
-    /// Bytes between two places where a burst may be interrupted: any data phase of PCI, the disconnect boundaries of PCI-X.
+    /// Bytes between two places where a burst may be interrupted: any data phase of PCI, the disconnect boundaries of
+    /// PCI-X.
     pub fn boundary(self) -> u64 {
         if self.is_x() { ADB } else { self.per_clock() }
     }
 
-    /// What a burst of `bytes` has moved when it must end as soon as it may after `clocks` from its address phase: at least one boundary, at most all.
+    /// What a burst of `bytes` has moved when it must end as soon as it may after `clocks` from its address phase: at
+    /// least one boundary, at most all.
     pub fn cut(self, phases: Phases, bytes: u64, clocks: u64) -> u64 {
         let moved = clocks.saturating_sub(phases.before_data()) * self.per_clock();
         // The data phase that goes on is finished, and one more is the last.
@@ -247,7 +258,8 @@ mod tests {
 
     #[test]
     fn a_write_of_six_data_phases_as_the_textbooks_draw_it() {
-        // Nine clocks of PCI: address, one until a medium target answers, six data, turn-around. Ten of PCI-X: the attributes more.
+        // Nine clocks of PCI: address, one until a medium target answers, six data, turn-around. Ten of PCI-X: the
+        // attributes more.
         assert_eq!(bus("pci 33 32-bit").write(24, Medium, 0, false).total(), 9);
         assert_eq!(bus("pci-x 133 32-bit").write(24, Fast, 0, false).total(), 10);
     }

@@ -1,7 +1,8 @@
 //! One bus: who asks for it, who gets it next, and where its clocks go.
 //!
-//! The arbiter gives the bus to the masters that ask in turn, a transaction each; it decides while the one before goes on, so arbitration costs clocks only on an idle
-//! bus. A master says from which clock its next transaction may begin, and from which it asks: between the two lies what arbitration takes.
+//! The arbiter gives the bus to the masters that ask in turn, a transaction each; it decides while the one before goes
+//! on, so arbitration costs clocks only on an idle bus. A master says from which clock its next transaction may begin,
+//! and from which it asks: between the two lies what arbitration takes.
 
 use super::{Net, Ticks};
 use crate::plan::bus::{Buses, Manner};

@@ -1,7 +1,8 @@
 //! Shared buses, clock by clock: devices and the bridge take turns on one set of lines.
 //!
-//! A transaction is one event: when its last data have moved, what it brought is counted and the next is chosen (`arbiter`). Moments are counts of clocks. A burst may be
-//! shortened while it goes on, when its latency timer is over and somebody else asks; so whoever begins to ask looks at the bus.
+//! A transaction is one event: when its last data have moved, what it brought is counted and the next is chosen
+//! (`arbiter`). Moments are counts of clocks. A burst may be shortened while it goes on, when its latency timer is over
+//! and somebody else asks; so whoever begins to ask looks at the bus.
 
 mod arbiter;
 

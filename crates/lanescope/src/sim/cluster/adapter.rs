@@ -1,8 +1,9 @@
 //! A channel adapter: from a rung doorbell to packets, and from packets to a completion in host memory.
 //!
-//! Out: the doorbell comes over the bus, the engine deals with the work request and fetches its descriptor, then reads data ahead of its port, packet by packet; packets
-//! leave in order. In: a packet stays in the port's buffer until its data are in host memory, so a slow bus takes the credit away; the last one is acknowledged, and a
-//! completion is written behind the data. On Ethernet the port's station does what a wire does otherwise.
+//! Out: the doorbell comes over the bus, the engine deals with the work request and fetches its descriptor, then reads
+//! data ahead of its port, packet by packet; packets leave in order. In: a packet stays in the port's buffer until its
+//! data are in host memory, so a slow bus takes the credit away; the last one is acknowledged, and a completion is
+//! written behind the data. On Ethernet the port's station does what a wire does otherwise.
 
 use super::super::ethernet::{Load, Told};
 use super::super::kernel::Agenda;

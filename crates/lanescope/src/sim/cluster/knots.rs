@@ -1,7 +1,8 @@
 //! Deadlocks of InfiniBand: who waits for whose buffer.
 //!
-//! A wire without credit waits until the buffer at its far end drains: a switch's by the wires on which those packets are to leave, an adapter's into its host, which always
-//! moves. Ways that turn back through switches in a circle, on one virtual lane, can fill all buffers of the circle.
+//! A wire without credit waits until the buffer at its far end drains: a switch's by the wires on which those packets
+//! are to leave, an adapter's into its host, which always moves. Ways that turn back through switches in a circle, on
+//! one virtual lane, can fill all buffers of the circle.
 
 use super::{Fabric, NONE};
 use crate::sim::knots::circle;

@@ -1,7 +1,8 @@
-//! What ranks and adapters did, for a time line: rows, and the thread of arrows that follows a message from its sender's call through packets to its receiver's.
+//! What ranks and adapters did, for a time line: rows, and the thread of arrows that follows a message from its
+//! sender's call through packets to its receiver's.
 //!
-//! A thread is known by its message: run and token. Where it has come to is kept here: at the sender (handed over, doorbell, descriptor), at each packet, and at
-//! the receiver (packets taken in, data written, completion).
+//! A thread is known by its message: run and token. Where it has come to is kept here: at the sender (handed over,
+//! doorbell, descriptor), at each packet, and at the receiver (packets taken in, data written, completion).
 
 use super::Fabric;
 use super::adapter::Job;

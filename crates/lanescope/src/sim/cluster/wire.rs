@@ -1,8 +1,11 @@
-//! One direction of an InfiniBand link: queues by virtual lane, credit for the far end's buffer, and the packets on their way.
+//! One direction of an InfiniBand link: queues by virtual lane, credit for the far end's buffer, and the packets on
+//! their way.
 //!
-//! A packet is sent when the receiver's buffer of its lane has room for it (IBA 1.2, 7.9: blocks of 64 B). The port that begins to send announces the packet to the far end at
-//! once. A buffer's blocks are free when the last byte has left it; the receiver tells so in flow-control packets, which go between packets of the way back and are
-//! booked there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest would hold no packet.
+//! A packet is sent when the receiver's buffer of its lane has room for it (IBA 1.2, 7.9: blocks of 64 B). The port
+//! that begins to send announces the packet to the far end at once. A buffer's blocks are free when the last byte has
+//! left it; the receiver tells so in flow-control packets, which go between packets of the way back and are booked
+//! there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest would
+//! hold no packet.
 
 use super::super::clock::Clock;
 use super::super::kernel::NEVER;
@@ -129,7 +132,8 @@ struct Lane {
     queue: List,
     /// Blocks that the sender may use.
     credit: u32,
-    /// Blocks of the receiver's buffer, those that are free again without the sender's being told, and from how many on he is.
+    /// Blocks of the receiver's buffer, those that are free again without the sender's being told, and from how many on
+    /// he is.
     whole: u32,
     freed: u32,
     tells: u32,
@@ -267,7 +271,8 @@ impl Wire {
         Err(self.returning.front().map_or(NEVER, |r| r.0))
     }
 
-    /// Books a packet; it may begin now. Gives the moments of its header's and its last byte at the far end, and of its last byte here.
+    /// Books a packet; it may begin now. Gives the moments of its header's and its last byte at the far end, and of its
+    /// last byte here.
     #[inline]
     pub(super) fn send(&mut self, packet: &Packet, now: u64) -> (u64, u64) {
         let start = self.begin(now);

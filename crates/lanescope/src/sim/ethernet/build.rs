@@ -115,9 +115,9 @@ impl Fabric {
     }
 }
 
-/// Stations that all begin at one moment go on in lockstep, which hides what they do to one another where their ways meet. So each that always has something to
-/// send begins at a moment of its own, drawn from the run's seed out of the time that its longest message, or 64 KiB of it, takes its wire. A single one begins
-/// at time 0.
+/// Stations that all begin at one moment go on in lockstep, which hides what they do to one another where their ways
+/// meet. So each that always has something to send begins at a moment of its own, drawn from the run's seed out of the
+/// time that its longest message, or 64 KiB of it, takes its wire. A single one begins at time 0.
 fn phases(network: &Network, stations: &mut [Station], seed: u64) {
     let mut eager: Vec<&mut Station> = stations.iter_mut().filter(|s| s.saturates()).collect();
     if eager.len() < 2 {

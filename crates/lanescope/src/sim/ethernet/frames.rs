@@ -53,7 +53,8 @@ pub(super) struct Frame {
     pub(super) account: u32,
     /// The pair of source and destination, where stations keep such; of a channel adapter's, its packet.
     pub(super) lane: u32,
-    /// With credits: the low bits of how many frames its source has had for the destination since time 0. Of a channel adapter's, the station that sent it.
+    /// With credits: the low bits of how many frames its source has had for the destination since time 0. Of a channel
+    /// adapter's, the station that sent it.
     pub(super) more: u32,
     /// Bytes from destination to FCS, and client data.
     pub(super) bytes: u16,

@@ -1,14 +1,16 @@
 //! Deadlocks and stalls of Ethernet: who waits for whom.
 //!
-//! A port that is paused waits until the memory behind it drains, and that waits for the ports on which those frames are to leave. Ports that have been paused for
-//! longer than anything ordinary takes, and wait only for one another, will never send again: pauses are said again and again, so nothing falls silent.
+//! A port that is paused waits until the memory behind it drains, and that waits for the ports on which those frames
+//! are to leave. Ports that have been paused for longer than anything ordinary takes, and wait only for one another,
+//! will never send again: pauses are said again and again, so nothing falls silent.
 
 use super::Fabric;
 use super::station::Station;
 use crate::sim::knots::circle;
 use std::collections::BTreeSet;
 
-/// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which the frames that hold it up wait.
+/// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which
+/// the frames that hold it up wait.
 fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> {
     let net = &fabric.net;
     let all = net.wires.iter().map(|w| blocked(fabric, w, now, before).then(BTreeSet::new));
@@ -40,7 +42,8 @@ fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> 
     waits
 }
 
-/// Whether a transmitter has something to send that has been paused since before a moment, however often that was said again. A station that pauses waits for its host alone.
+/// Whether a transmitter has something to send that has been paused since before a moment, however often that was said
+/// again. A station that pauses waits for its host alone.
 fn blocked(fabric: &Fabric, w: &super::Wire, now: u64, before: u64) -> bool {
     if w.to_switch == super::NONE {
         return false;

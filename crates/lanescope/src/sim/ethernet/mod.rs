@@ -1,9 +1,10 @@
 //! Ethernet, frame by frame: stations, switches with memories, MACs that obey pauses.
 //!
-//! A frame is copied nowhere: it stands in one arena (`frames`), and queues and wires are lists through it. An egress port (`Wire`) transmits, and announces its
-//! frame to the far end at once; nothing is taken back. What a switch forgets of a frame (its memory) is written off in order of time when the
-//! switch next looks, so an uncontended hop is one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages
-//! are born, `rates` is DCQCN, `roce` joins stations to channel adapters.
+//! A frame is copied nowhere: it stands in one arena (`frames`), and queues and wires are lists through it. An egress
+//! port (`Wire`) transmits, and announces its frame to the far end at once; nothing is taken back. What a switch
+//! forgets of a frame (its memory) is written off in order of time when the switch next looks, so an uncontended hop is
+//! one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages are
+//! born, `rates` is DCQCN, `roce` joins stations to channel adapters.
 
 mod build;
 mod frames;
@@ -197,7 +198,8 @@ impl Wire {
         }
     }
 
-    /// The ledger since time 0. Idle time becomes slots by rounding the running sum, so that the parts add up to the whole.
+    /// The ledger since time 0. Idle time becomes slots by rounding the running sum, so that the parts add up to the
+    /// whole.
     pub(super) fn slots(&self) -> SlotCounts {
         let c = &self.counts;
         let mut slots = SlotCounts {
@@ -373,7 +375,8 @@ impl Net {
         id
     }
 
-    /// Something that a neighbour must know. What still waits to be said is said as it is now, and not twice: then it is nothing new.
+    /// Something that a neighbour must know. What still waits to be said is said as it is now, and not twice: then it
+    /// is nothing new.
     fn say(&mut self, on: u32, kind: Kind, class: u8, quanta: u64, target: u32) -> bool {
         let same = |f: &Frame| match f.kind {
             Kind::Pause | Kind::Pfc => f.kind == kind && f.class == class,

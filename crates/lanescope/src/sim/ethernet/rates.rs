@@ -1,8 +1,10 @@
-//! DCQCN: how fast a source may send to one destination (Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015).
+//! DCQCN: how fast a source may send to one destination (Zhu et al., Congestion Control for Large-Scale RDMA
+//! Deployments, SIGCOMM 2015).
 //!
-//! A notification cuts the rate by alpha/2 and raises alpha; without notifications alpha falls every K, and the rate rises every T and every B bytes: first
-//! halfway back to where it was (fast recovery, F times), then the target itself rises (additive, and hyper when timer and counter are both past F).
-//! Timers cost no events: what they would have done is worked out when the source looks.
+//! A notification cuts the rate by alpha/2 and raises alpha; without notifications alpha falls every K, and the rate
+//! rises every T and every B bytes: first halfway back to where it was (fast recovery, F times), then the target itself
+//! rises (additive, and hyper when timer and counter are both past F). Timers cost no events: what they would have done
+//! is worked out when the source looks.
 
 use crate::protocol::ethernet::LineRate;
 use crate::scenario::keys::Station;

@@ -1,7 +1,9 @@
-//! Stations of channel adapters, and of workers that exchange messages: packets go out through the buffers of adapter and MAC, and those that come fill a receive buffer that pauses the neighbour.
+//! Stations of channel adapters, and of workers that exchange messages: packets go out through the buffers of adapter
+//! and MAC, and those that come fill a receive buffer that pauses the neighbour.
 //!
-//! An adapter hands its packets over as frames-to-be; they wait here, outside of the arena, until there is room, and the adapter hears when one has entered. What has come
-//! stays counted until the adapter says that its data are in host memory.
+//! An adapter hands its packets over as frames-to-be; they wait here, outside of the arena, until there is room, and
+//! the adapter hears when one has entered. What has come stays counted until the adapter says that its data are in host
+//! memory.
 
 use super::station::{Lanes, Station};
 use super::{Fabric, Frame, Kind, NONE, Net};

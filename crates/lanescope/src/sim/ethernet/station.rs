@@ -1,8 +1,9 @@
-//! A station: messages wait in the application, go as frames into the buffers of adapter and MAC, and out; frames for it come in and are taken at once.
+//! A station: messages wait in the application, go as frames into the buffers of adapter and MAC, and out; frames for
+//! it come in and are taken at once.
 //!
-//! Where nothing tells one destination from another there is one FIFO: messages are drawn from the sources when there is room for them. Otherwise they
-//! stand in lanes, one for each destination, and those lanes that may send take turns. A pause holds up what is in the MAC; a stopped destination, a missing
-//! grant or a rate limit hold up a lane.
+//! Where nothing tells one destination from another there is one FIFO: messages are drawn from the sources when there
+//! is room for them. Otherwise they stand in lanes, one for each destination, and those lanes that may send take turns.
+//! A pause holds up what is in the MAC; a stopped destination, a missing grant or a rate limit hold up a lane.
 
 use super::rates::{Constants, Limit};
 use super::roce::{Adapter, News};
@@ -21,7 +22,8 @@ pub(super) struct Sender {
     pub(super) targets: Vec<Target>,
     /// Client data of the largest frame.
     pub(super) payload: u64,
-    /// Of the message that is being sent: its birth, when its first frame left the application, what is left of it, and for whom.
+    /// Of the message that is being sent: its birth, when its first frame left the application, what is left of it, and
+    /// for whom.
     current: Option<(u64, u64, u64, u32)>,
     /// When it was last served, for turns among those that always have something.
     served: u64,
@@ -58,7 +60,8 @@ pub(super) struct Lane {
     /// A sender that always has something for it, and the number of its target.
     pub(super) endless: Option<(u32, u32)>,
     stopped: bool,
-    /// With grants, in frames since time 0: what has come, what the destination was told of, what was granted, what was sent.
+    /// With grants, in frames since time 0: what has come, what the destination was told of, what was granted, what was
+    /// sent.
     come: u64,
     told: u64,
     granted: u64,
@@ -334,7 +337,8 @@ impl Station {
         inside.mac.push_front(id, &mut net.frames);
     }
 
-    /// One FIFO: the earliest message comes first. Gives the moment when the next is born; `None` when there is no room for it.
+    /// One FIFO: the earliest message comes first. Gives the moment when the next is born; `None` when there is no room
+    /// for it.
     fn fill(&mut self, now: u64, net: &mut Net) -> Option<u64> {
         loop {
             let (index, born) = match self.senders.as_slice() {
@@ -708,5 +712,6 @@ impl Station {
     }
 }
 
-/// A congestion notification packet of RoCEv2: Ethernet 18, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4 (InfiniBand Architecture, annex A17.9.3).
+/// A congestion notification packet of RoCEv2: Ethernet 18, IPv4 20, UDP 8, BTH 12, reserved 16, ICRC 4 (InfiniBand
+/// Architecture, annex A17.9.3).
 const CNP_FRAME: u16 = 78;

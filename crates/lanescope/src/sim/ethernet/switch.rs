@@ -1,7 +1,9 @@
-//! A switch: frames come in, stand in a memory until their port has sent them, and what they fill up makes it stop the senders.
+//! A switch: frames come in, stand in a memory until their port has sent them, and what they fill up makes it stop the
+//! senders.
 //!
-//! Memory is written off when a frame's last bit has left. Those moments are kept in a row and worked off when the switch next acts; only while somebody is
-//! stopped does a timer look at each, since the moment at which the memory falls below the low threshold is then one that others see.
+//! Memory is written off when a frame's last bit has left. Those moments are kept in a row and worked off when the
+//! switch next acts; only while somebody is stopped does a timer look at each, since the moment at which the memory
+//! falls below the low threshold is then one that others see.
 
 use super::{Kind, NONE, Net, Stored, Why};
 use crate::plan::network::{Buffering, NodeId};
@@ -61,7 +63,8 @@ pub(super) struct Switch {
     most_marked: f64,
     quanta: u64,
     random: Xoshiro256PlusPlus,
-    /// Where frames wait at the port that they came in by: those behind the first of each port, with their ways out. Only the first is in a queue.
+    /// Where frames wait at the port that they came in by: those behind the first of each port, with their ways out.
+    /// Only the first is in a queue.
     fifos: Vec<VecDeque<(u32, u32)>>,
     /// Frames of each port that are in a queue or being read: one or none.
     heads: Vec<bool>,

@@ -1,8 +1,9 @@
 //! Victims of pauses: flows that are held up though nothing on their way is full.
 //!
-//! A pause speaks for a port (or for one priority of it), not for a destination: frames that go elsewhere stand behind those that are meant. From a wire that
-//! was paused the way to the cause leads through the switch that paused it: to its wires out that were paused themselves, and on, until one was full or its
-//! receiver stopped it. A flow that crosses none of these is a victim.
+//! A pause speaks for a port (or for one priority of it), not for a destination: frames that go elsewhere stand behind
+//! those that are meant. From a wire that was paused the way to the cause leads through the switch that paused it: to
+//! its wires out that were paused themselves, and on, until one was full or its receiver stopped it. A flow that
+//! crosses none of these is a victim.
 
 use crate::plan::network::Network;
 use crate::result::{Idle, Note, SimulatedLink};

@@ -1,4 +1,5 @@
-//! An adapter: it fetches commands, sends them on, moves data between its ports and host memory, and reports what is done.
+//! An adapter: it fetches commands, sends them on, moves data between its ports and host memory, and reports what is
+//! done.
 
 use super::super::source::Transfer;
 use super::scsi::Phase;

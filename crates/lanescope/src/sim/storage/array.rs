@@ -1,8 +1,9 @@
-//! An array in an adapter: reads are cut at the strips and come through the cache; writes gather in the cache and go to the disks stripe by stripe.
+//! An array in an adapter: reads are cut at the strips and come through the cache; writes gather in the cache and go to
+//! the disks stripe by stripe.
 //!
-//! A stripe that is whole goes at once, with the parity worked out of it. One that is not waits for the rest of it; when the cache runs full the one
-//! that has waited longest goes, and its parity is made of the old data and the old parity, which are read first. Each passage of a byte into
-//! or out of the cache takes the adapter's memory once.
+//! A stripe that is whole goes at once, with the parity worked out of it. One that is not waits for the rest of it;
+//! when the cache runs full the one that has waited longest goes, and its parity is made of the old data and the old
+//! parity, which are read first. Each passage of a byte into or out of the cache takes the adapter's memory once.
 
 use super::{Event, Fabric, Job, Owner};
 use crate::plan::storage::{self, Storage, Volume};
@@ -109,7 +110,8 @@ impl Array {
         }
     }
 
-    /// The disks of a data strip: (place in the array, and its mirror's), for the strip's number in a stripe. RAID 5 is left-symmetric.
+    /// The disks of a data strip: (place in the array, and its mirror's), for the strip's number in a stripe. RAID 5 is
+    /// left-symmetric.
     fn disk(&self, stripe: u64, strip: u64) -> (usize, Option<usize>) {
         let n = self.disks.len() as u64;
         match self.level {
@@ -139,7 +141,8 @@ impl Array {
         all
     }
 
-    /// Whether its cache has been full once, or no more of it is dirty than when it had been written over the time before.
+    /// Whether its cache has been full once, or no more of it is dirty than when it had been written over the time
+    /// before.
     pub(super) fn settled(&self) -> bool {
         self.full || self.through || self.steady
     }

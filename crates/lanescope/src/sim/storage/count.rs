@@ -1,6 +1,8 @@
-//! What instruments count of a flow's I/Os: bytes and times by direction, transactions, and the bins of their latencies.
+//! What instruments count of a flow's I/Os: bytes and times by direction, transactions, and the bins of their
+//! latencies.
 //!
-//! Only what began after the counting did is in it: an I/O that was issued in the ramp is never counted (Iometer User's Guide 1.1.0, ramp up time).
+//! Only what began after the counting did is in it: an I/O that was issued in the ramp is never counted (Iometer User's
+//! Guide 1.1.0, ramp up time).
 
 use crate::result::{BIN_EDGES, IoCounts, IoSide, Latencies, Times};
 use hdrhistogram::Histogram;
@@ -157,7 +159,8 @@ impl Edges {
     }
 }
 
-/// Bits of a latency in ns that are told apart; with the 3 digits of the histogram behind it, a bin is less than 1/128 of its value wide.
+/// Bits of a latency in ns that are told apart; with the 3 digits of the histogram behind it, a bin is less than 1/128
+/// of its value wide.
 const BITS: u32 = 8;
 
 /// A histogram of ps as results have it.

@@ -1,8 +1,9 @@
 //! What a target does with a command: when its data begin to come, and how fast.
 //!
-//! Both kinds are servers with one queue. A disk has one set of heads: its moments follow from where they are, how fast the zone moves and at which
-//! angle the disk stands. A sequential reader finds what the disk has read ahead, as far as its cache goes; a writer is taken in so far ahead of
-//! the media; with a write cache, as soon as that holds no more than its bytes.
+//! Both kinds are servers with one queue. A disk has one set of heads: its moments follow from where they are, how fast
+//! the zone moves and at which angle the disk stands. A sequential reader finds what the disk has read ahead, as far as
+//! its cache goes; a writer is taken in so far ahead of the media; with a write cache, as soon as that holds no more
+//! than its bytes.
 
 use super::super::clock::Pace;
 use crate::plan::storage::{Device as Planned, Target, seek, zones};
@@ -65,7 +66,8 @@ pub(super) struct Device {
 /// When a command's data move.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
-    /// When its first byte is there (reads) or may come (writes). What was read ahead may have been there before the command came.
+    /// When its first byte is there (reads) or may come (writes). What was read ahead may have been there before the
+    /// command came.
     pub(super) begin: u64,
     /// When the target has dealt with the command: nothing moves before.
     pub(super) from: u64,
@@ -75,7 +77,8 @@ pub(super) struct Service {
     pub(super) end: u64,
     /// Whether a write's status need not wait for that.
     pub(super) early: bool,
-    /// Whether the target works on several commands at once and says itself when data are there: the moments are not known ahead.
+    /// Whether the target works on several commands at once and says itself when data are there: the moments are not
+    /// known ahead.
     pub(super) several: bool,
 }
 
@@ -192,7 +195,8 @@ impl Heads {
         self.zones[(zone as usize).min(self.zones.len() - 1)]
     }
 
-    /// Time to cross a part of the disk: nothing where they stand, by the square root up to a third, straight from there.
+    /// Time to cross a part of the disk: nothing where they stand, by the square root up to a third, straight from
+    /// there.
     fn seek(&self, from: u64, to: u64) -> u64 {
         let part = from.abs_diff(to) as f64 / self.capacity.max(1) as f64;
         if from.abs_diff(to) < self.zone(to).1 {
@@ -214,7 +218,8 @@ impl Heads {
         // Whole sectors move: the rest of one is passed over.
         let (from, to) = (offset / SECTOR * SECTOR, (offset + size).next_multiple_of(SECTOR));
         let follows = from == self.at && read == self.read;
-        // Whoever has read on once is read ahead for, and may leave something out: that passes below the heads all the same.
+        // Whoever has read on once is read ahead for, and may leave something out: that passes below the heads all the
+        // same.
         let skipped = from.wrapping_sub(self.at);
         let reads_on = read && self.read && (follows || self.reads_on && skipped <= self.cache);
         self.reads_on = reads_on;

@@ -1,9 +1,10 @@
 //! Storage in a run: workers, adapters, transports and targets, and every I/O from its worker to its target and back.
 //!
-//! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot of the agenda. What it asks of
-//! the host's bus goes out through [`Fabric::asked`] and comes back through [`Fabric::done`]. `worker` issues and completes, `adapter` fetches
-//! commands and moves data, `array` spreads them, `serial` and `scsi` carry them, `device` and `ssd` are what a
-//! target does. `talk` is what workers of stations do over an Ethernet.
+//! Frames and bursts are few against the TLPs of their DMA, so this side keeps its events in one heap, behind one slot
+//! of the agenda. What it asks of the host's bus goes out through [`Fabric::asked`] and comes back through
+//! [`Fabric::done`]. `worker` issues and completes, `adapter` fetches commands and moves data, `array` spreads them,
+//! `serial` and `scsi` carry them, `device` and `ssd` are what a target does. `talk` is what workers of stations do
+//! over an Ethernet.
 
 mod adapter;
 mod array;
@@ -146,7 +147,8 @@ struct Io {
     left: u64,
     /// Commands of it that are not done.
     tasks: u32,
-    /// Moments: wanted by the program, at the adapter, sent on, first data moved, last data moved, status in host memory.
+    /// Moments: wanted by the program, at the adapter, sent on, first data moved, last data moved, status in host
+    /// memory.
     marks: [u64; 6],
 }
 
@@ -199,7 +201,8 @@ struct Target {
     waiting: VecDeque<u32>,
 }
 
-/// One thing that serves one after the other: how long it takes for a byte, until when it is busy, and how long it has been.
+/// One thing that serves one after the other: how long it takes for a byte, until when it is busy, and how long it has
+/// been.
 #[derive(Clone, Debug, Default)]
 struct Server {
     pace: Option<Pace>,
@@ -431,7 +434,8 @@ impl Fabric {
         all
     }
 
-    /// What waits to be sent on each wire: units, and commands with data. How many bytes of those are at hand is not known.
+    /// What waits to be sent on each wire: units, and commands with data. How many bytes of those are at hand is not
+    /// known.
     pub(super) fn held(&self) -> Vec<(usize, u64)> {
         let mut all = Vec::with_capacity(self.wires());
         for link in &self.links {

@@ -1,7 +1,7 @@
 //! A parallel SCSI bus: an adapter and its targets win it in the order in which they ask, for one connection each.
 //!
-//! A command comes in one connection; its data in bursts, each after a reselection of its own; its status with the last burst, or alone where a write
-//! waits for the media. Between connections the bus is free for others.
+//! A command comes in one connection; its data in bursts, each after a reselection of its own; its status with the last
+//! burst, or alone where a write waits for the media. Between connections the bus is free for others.
 
 use super::super::clock::Clock;
 use super::{Event, Fabric, Job, Link, Owner};
@@ -75,7 +75,8 @@ impl Bus {
         }
     }
 
-    /// Accounts for a connection up to its end. What is neither data nor arbitration nor selection is command, messages, status, CRC.
+    /// Accounts for a connection up to its end. What is neither data nor arbitration nor selection is command,
+    /// messages, status, CRC.
     fn book(&mut self, held: &Held, bytes: u64, end: u64) {
         let slots = self.clock.slot(end).saturating_sub(self.next);
         let part = |fs: u64| (fs as u128 * slots as u128 / held.total().fs().max(1) as u128) as u64;
@@ -186,7 +187,8 @@ impl Fabric {
         self.grant(link, now);
     }
 
-    /// When the next burst of a task can go: a read's when the target has it, a write's when the target takes it and the adapter has it.
+    /// When the next burst of a task can go: a read's when the target has it, a write's when the target takes it and
+    /// the adapter has it.
     fn next_burst(&mut self, link: u32, task: u32, now: u64) {
         let Some(burst) = self.bus(link).map(|b| b.burst) else { return };
         let t = &mut self.tasks.all[task as usize];

@@ -1,9 +1,10 @@
 //! A serial link, of Fibre Channel or SAS: two lanes of frames between an adapter's port and a target's.
 //!
-//! A lane sends information units before data, data in the order of the commands; of a target that works on several at once, those that are there. Every
-//! frame takes a credit of the far port and gives it back when the port's buffer is free: at an adapter when the frame is in host memory, at a
-//! target when it is taken in. What answers frames (R_RDY; ACK and RRDY) rides between frames, or goes at once where nothing else does. On SAS a
-//! connection is opened for each command, each leave to send, and each run of one command's data, with the status behind a read's.
+//! A lane sends information units before data, data in the order of the commands; of a target that works on several at
+//! once, those that are there. Every frame takes a credit of the far port and gives it back when the port's buffer is
+//! free: at an adapter when the frame is in host memory, at a target when it is taken in. What answers frames (R_RDY;
+//! ACK and RRDY) rides between frames, or goes at once where nothing else does. On SAS a connection is opened for each
+//! command, each leave to send, and each run of one command's data, with the status behind a read's.
 
 use super::super::clock::Clock;
 use super::super::kernel::NEVER;

@@ -1,9 +1,10 @@
 //! What is in a solid-state drive: a controller, dies behind channels, and stripes that are programmed side by side.
 //!
-//! A read is cut at the pages; each is sensed on the die where the log has left it, which is as good as random, and comes over the die's channel. The data
-//! of a command go to the link in order, those of several commands as they come. A write is cut into pages too, which go to the stripes in
-//! turn; a stripe that is free takes what waits for it, as many pages as fit, takes their data in, and programs all of them at once. Data of
-//! writes are asked for while the buffer has room for them.
+//! A read is cut at the pages; each is sensed on the die where the log has left it, which is as good as random, and
+//! comes over the die's channel. The data of a command go to the link in order, those of several commands as they come.
+//! A write is cut into pages too, which go to the stripes in turn; a stripe that is free takes what waits for it, as
+//! many pages as fit, takes their data in, and programs all of them at once. Data of writes are asked for while the
+//! buffer has room for them.
 
 use super::{Event, Fabric, Owner, Server};
 use crate::plan::storage::Unit;
@@ -70,7 +71,8 @@ pub(super) struct Ssd {
     stripes: Vec<Stripe>,
     pages: usize,
     program_time: u64,
-    /// How long a stripe takes its data in, and how long all of them have worked or are to work: a stripe's work is booked when it begins.
+    /// How long a stripe takes its data in, and how long all of them have worked or are to work: a stripe's work is
+    /// booked when it begins.
     intake: Server,
     programs: Vec<Server>,
     /// Whose turn it is.
@@ -82,8 +84,8 @@ pub(super) struct Ssd {
     cache: bool,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
-    /// Whether the buffer has been full; what has been written to it, and was in it when it had been written over so many times; whether no
-    /// more was the time after.
+    /// Whether the buffer has been full; what has been written to it, and was in it when it had been written over so
+    /// many times; whether no more was the time after.
     full: bool,
     taken: u64,
     rounds: u64,
@@ -129,7 +131,8 @@ impl Ssd {
         }
     }
 
-    /// Time that controller, channels and stripes have worked before a moment, fs; of channels and stripes the mean of all.
+    /// Time that controller, channels and stripes have worked before a moment, fs; of channels and stripes the mean of
+    /// all.
     pub(super) fn worked(&self, now: u64) -> [u64; 3] {
         let mean = |all: &[Server]| {
             let sum: u128 = all.iter().map(|s| s.worked(now) as u128).sum();

@@ -1,8 +1,9 @@
 //! Transactions between stations: an I/O of a worker is a message over TCP, one of a pair at a time.
 //!
-//! Both ends of a pair run the same program, so both issue an I/O at once and complete it at once; what is simulated is the worker's processor, and the message
-//! as segments in Ethernet's frames. The end that sends learns that a message has come when its last segment has: acknowledgements are not sent. Where
-//! connections are counted, the other end opens one before the first transaction and closes it behind the last (`protocol::tcp`).
+//! Both ends of a pair run the same program, so both issue an I/O at once and complete it at once; what is simulated is
+//! the worker's processor, and the message as segments in Ethernet's frames. The end that sends learns that a message
+//! has come when its last segment has: acknowledgements are not sent. Where connections are counted, the other end
+//! opens one before the first transaction and closes it behind the last (`protocol::tcp`).
 
 use super::super::ethernet::{Load, News, Told};
 use super::super::fabric::random;
@@ -14,9 +15,10 @@ use crate::protocol::tcp::{CLOSE, HEADERS, OPEN, wire};
 use rand_xoshiro::rand_core::Rng;
 use std::collections::BTreeMap;
 
-/// When the I/Os of each flow begin. Stations that all begin at one moment go on in lockstep, which hides what they do to one another where their ways meet. So
-/// the workers of each begin at a moment of its own, drawn from the run's seed out of the time that their longest message, or 64 KiB of it, takes the wire.
-/// Those of a single one begin at time 0, and so do those of other volumes.
+/// When the I/Os of each flow begin. Stations that all begin at one moment go on in lockstep, which hides what they do
+/// to one another where their ways meet. So the workers of each begin at a moment of its own, drawn from the run's seed
+/// out of the time that their longest message, or 64 KiB of it, takes the wire. Those of a single one begin at time 0,
+/// and so do those of other volumes.
 pub(super) fn phases(plan: &Plan, seed: u64) -> Vec<u64> {
     let mut spread: BTreeMap<NodeId, u64> = BTreeMap::new();
     for (flow, pair) in plan.storage.flows.iter().filter_map(|f| Some((f, plan.storage.pair(f)?))) {
@@ -52,12 +54,14 @@ pub(super) struct Talk {
     segment: u64,
     class: u8,
     connections: Option<u32>,
-    /// The message under way: whose it is, from which end, what of it the adapter has not been given, and segments that have not come.
+    /// The message under way: whose it is, from which end, what of it the adapter has not been given, and segments that
+    /// have not come.
     io: u32,
     from: usize,
     rest: u64,
     out: u32,
-    /// The segments of a connection's beginning or end that are exchanged, each by whether it comes from the other end; sent, and come.
+    /// The segments of a connection's beginning or end that are exchanged, each by whether it comes from the other end;
+    /// sent, and come.
     steps: &'static [bool],
     sent: usize,
     come: usize,

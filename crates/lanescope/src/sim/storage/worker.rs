@@ -1,4 +1,5 @@
-//! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete them.
+//! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete
+//! them.
 
 use super::super::clock::Pace;
 use super::super::fabric::random;
@@ -130,7 +131,8 @@ impl FlowState {
         found.unwrap_or(self.lines.len() - 1) as u32
     }
 
-    /// Where an I/O of so many bytes begins: anywhere, or where the last one ended, at the next multiple of what it is aligned to.
+    /// Where an I/O of so many bytes begins: anywhere, or where the last one ended, at the next multiple of what it is
+    /// aligned to.
     fn place(&mut self, line: u32, size: u64) -> u64 {
         let Line { align, random, .. } = self.lines[line as usize];
         let align = if align.0 == 0 { SECTOR } else { align.0 };
@@ -153,8 +155,9 @@ impl Fabric {
         self.open(flow, now);
     }
 
-    /// A flow issues what it may: a burst, after its pause, and the next, each when it is due. The line that is drawn for the pause is that of the burst's
-    /// first I/O. What comes late for want of a free place is made up for as soon as there is one.
+    /// A flow issues what it may: a burst, after its pause, and the next, each when it is due. The line that is drawn
+    /// for the pause is that of the burst's first I/O. What comes late for want of a free place is made up for as soon
+    /// as there is one.
     pub(super) fn open(&mut self, flow: u32, now: u64) {
         loop {
             let f = &mut self.flows[flow as usize];
@@ -194,8 +197,8 @@ impl Fabric {
         }
     }
 
-    /// A program wants an I/O, which its worker issues as soon as its processor is free: its direction, its size, and that of the reply to follow. A reply
-    /// knows when its request began.
+    /// A program wants an I/O, which its worker issues as soon as its processor is free: its direction, its size, and
+    /// that of the reply to follow. A reply knows when its request began.
     pub(super) fn issue(
         &mut self,
         flow: u32,

@@ -103,8 +103,9 @@ fn alike(a: &serde_json::Value, b: &serde_json::Value) -> bool {
     }
 }
 
-/// Each flow by itself: the shares at the corners are in order. Other flows aside, nothing that is faster makes it slower; sizes of packets
-/// are left at their typical value, because larger ones cost fewer bytes on the wire and more time in a switch that stores and forwards.
+/// Each flow by itself: the shares at the corners are in order. Other flows aside, nothing that is faster makes it
+/// slower; sizes of packets are left at their typical value, because larger ones cost fewer bytes on the wire and more
+/// time in a switch that stores and forwards.
 pub fn alone(plan: &Plan, diagnostics: &Diagnostics) {
     let mut parts = plan.parts.to_vec();
     for part in &mut parts {
@@ -133,7 +134,8 @@ fn pin<T: Clone>(q: &mut Quantity<T>) {
     (q.slow, q.fast) = (q.typical.clone(), q.typical.clone());
 }
 
-/// Little's law: a closed load keeps no more in flight than is outstanding, although no operation takes less than it does unloaded.
+/// Little's law: a closed load keeps no more in flight than is outstanding, although no operation takes less than it
+/// does unloaded.
 pub fn little(plan: &Plan, report: &Report) {
     for flow in plan.flows.iter() {
         let Program::Closed { outstanding, think, round_trip: None } = flow.program else { continue };

@@ -1,7 +1,8 @@
 //! One body per fuzz target: what a user can feed in, taken all the way through, with what must hold afterwards.
 //!
-//! `fuzz/` calls these with what a fuzzer invents, `corpus.rs` with the committed seeds on a stable compiler, and `random_scenarios.rs` with
-//! trees made by [`tree`]. A body returns whether its input was accepted, and panics where a promise is broken.
+//! `fuzz/` calls these with what a fuzzer invents, `corpus.rs` with the committed seeds on a stable compiler, and
+//! `random_scenarios.rs` with trees made by [`tree`]. A body returns whether its input was accepted, and panics where a
+//! promise is broken.
 
 // Each user of this file takes what it needs, from a crate of its own.
 #![allow(dead_code, unreachable_pub)]
@@ -214,8 +215,8 @@ fn write(report: &Report) {
     }
 }
 
-/// Any bytes as a report of `run --json`: a file of unknown origin may be given to `diff`. What is no report by itself is laid over that of
-/// [`SMALL`], so that a few values are enough for an odd one.
+/// Any bytes as a report of `run --json`: a file of unknown origin may be given to `diff`. What is no report by itself
+/// is laid over that of [`SMALL`], so that a few values are enough for an odd one.
 pub fn report(data: &[u8]) -> bool {
     let (plan, diagnostics) = plan(SMALL, &[]);
     let plan = plan.unwrap_or_else(|| panic!("{diagnostics}"));
@@ -297,7 +298,8 @@ fn quantity(text: &str) -> bool {
     any
 }
 
-/// Lines for the protocol calculator: speed, payload, header, Acks, UpdateFCs, completion, and a line of letters (e, o, b) for its switches.
+/// Lines for the protocol calculator: speed, payload, header, Acks, UpdateFCs, completion, and a line of letters (e, o,
+/// b) for its switches.
 pub fn calculator(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     let mut lines = text.lines();

@@ -1,4 +1,5 @@
-//! From any bytes to a system of devices below one switch or switches of two levels, with a pattern of traffic between them: what plain random trees seldom hit.
+//! From any bytes to a system of devices below one switch or switches of two levels, with a pattern of traffic between
+//! them: what plain random trees seldom hit.
 
 use std::fmt::Write;
 

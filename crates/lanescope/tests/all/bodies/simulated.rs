@@ -8,11 +8,12 @@ use lanescope::scenario::keys::Core;
 use lanescope::scenario::quantity::Corner;
 use std::collections::BTreeSet;
 
-/// Panics with a sentence where a simulation breaks a law. `silent` is for how long, at its end, no operation of each flow had been done.
+/// Panics with a sentence where a simulation breaks a law. `silent` is for how long, at its end, no operation of each
+/// flow had been done.
 pub fn check(plan: &Plan, simulation: &Simulation, silent: &[f64]) {
     for (flow, silent) in simulation.flows.iter().zip(silent) {
-        // Reads and writes of one open or saturating flow may be stuck on one side and done at once on the other, so they have no common longest
-        // latency. Of a closed one `silent` reaches back far enough.
+        // Reads and writes of one open or saturating flow may be stuck on one side and done at once on the other, so
+        // they have no common longest latency. Of a closed one `silent` reaches back far enough.
         let ordinary = |f: &&Flow| !(f.reads() && f.writes()) || matches!(f.program, Program::Closed { .. });
         if let Some(of) = plan.flows.iter().filter(|f| f.group == flow.name).find(ordinary) {
             little(flow, simulation.window, *silent);
@@ -29,7 +30,8 @@ pub fn check(plan: &Plan, simulation: &Simulation, silent: &[f64]) {
     clocks(plan, simulation);
 }
 
-/// The clocks of either bus of a backbone are those of the window, but for a transaction across each edge of it; what flows got has crossed.
+/// The clocks of either bus of a backbone are those of the window, but for a transaction across each edge of it; what
+/// flows got has crossed.
 fn clocks(plan: &Plan, simulation: &Simulation) {
     let roots = (0..plan.parts.len() as u32).map(PartId);
     let planned: Vec<_> = roots.filter_map(|id| Some((id, plan.backbone(Corner::Typical, id)?))).collect();
@@ -64,9 +66,10 @@ fn clocks(plan: &Plan, simulation: &Simulation) {
     }
 }
 
-/// How many operations of a table of flows may have been done since the oldest that is in flight was born, for [`check`]: 1 where they are done in
-/// order. Of a closed load that alternates, behind a read that is stuck: all that were in flight, then writes, until every operation in flight is a
-/// read. Reads are done in order, and begin in turn with writes, so these are fewer than those in flight, twice, and one.
+/// How many operations of a table of flows may have been done since the oldest that is in flight was born, for
+/// [`check`]: 1 where they are done in order. Of a closed load that alternates, behind a read that is stuck: all that
+/// were in flight, then writes, until every operation in flight is a read. Reads are done in order, and begin in turn
+/// with writes, so these are fewer than those in flight, twice, and one.
 pub fn overtaken(plan: &Plan, name: &str) -> u64 {
     let members = plan.flows.iter().filter(|f| f.group == name);
     let each = members.map(|f| match f.program {
@@ -76,9 +79,9 @@ pub fn overtaken(plan: &Plan, name: &str) -> u64 {
     each.sum::<u64>().max(1)
 }
 
-/// The other half of Little's law, of a closed load: what is in flight or pauses is what is outstanding. A pause across an edge of the window is
-/// counted whole, or not at all, once for each that is outstanding; so is the end of a write that is in and not yet done; and a requester with a phase
-/// begins so much later.
+/// The other half of Little's law, of a closed load: what is in flight or pauses is what is outstanding. A pause across
+/// an edge of the window is counted whole, or not at all, once for each that is outstanding; so is the end of a write
+/// that is in and not yet done; and a requester with a phase begins so much later.
 fn closed(plan: &Plan, of: &Flow, flow: &SimulatedFlow, window: f64) {
     let Program::Closed { outstanding, think, .. } = of.program else { return };
     let all = outstanding as f64 * flow.each.len() as f64;
@@ -100,8 +103,9 @@ fn closed(plan: &Plan, of: &Flow, flow: &SimulatedFlow, window: f64) {
     assert!(off <= edge + 1e-9 * all, "{}: {all} outstanding, but {seen:?} in flight and pausing", flow.name);
 }
 
-/// Little's law: operations in flight = operations per second x mean latency. The two sides count operations across an edge of the window
-/// differently, by at most the longest latency for each that is in flight there; what is stuck may be older by as long as nothing was done.
+/// Little's law: operations in flight = operations per second x mean latency. The two sides count operations across an
+/// edge of the window differently, by at most the longest latency for each that is in flight there; what is stuck may
+/// be older by as long as nothing was done.
 fn little(flow: &SimulatedFlow, window: f64, silent: f64) {
     if flow.operations < 32 || 20.0 * flow.max > window {
         return; // hardly anything has come to its end
@@ -112,7 +116,8 @@ fn little(flow: &SimulatedFlow, window: f64, silent: f64) {
     assert!(off <= edge, "{}: {} in flight, {} by Little's law", flow.name, flow.in_flight, flow.little);
 }
 
-/// The slots of each direction are those of the window, but for what was booked across its edges: a packet, an ordered set, and DLLPs.
+/// The slots of each direction are those of the window, but for what was booked across its edges: a packet, an ordered
+/// set, and DLLPs.
 fn slots(plan: &Plan, simulation: &Simulation) {
     for (hop, link) in plan.directions().zip(&simulation.links) {
         let of = plan.link(hop.link);
@@ -143,8 +148,8 @@ fn slots(plan: &Plan, simulation: &Simulation) {
     }
 }
 
-/// What holds besides when the window begins at time 0, with nothing in flight: nobody gets more than the estimate's bound for it, but for what its
-/// limits let through at once. Gives how many flows this says something about.
+/// What holds besides when the window begins at time 0, with nothing in flight: nobody gets more than the estimate's
+/// bound for it, but for what its limits let through at once. Gives how many flows this says something about.
 pub fn check_whole(plan: &Plan, simulation: &Simulation, report: &Report) -> u32 {
     assert_eq!(simulation.warmup, 0.0);
     let mut told = 0;
@@ -178,10 +183,10 @@ pub fn check_whole(plan: &Plan, simulation: &Simulation, report: &Report) -> u32
     told
 }
 
-/// Payload that a flow may have got beyond its bound when a run ends that began with nothing in flight. Its bound is the least of what several
-/// mechanisms allow; each holds on the average over whole rounds, and is ahead by what a round gives before it is over. Which of them the bound is from is
-/// not known here, so the largest counts. `delivered` is payload that has come, be its operation done or not; of a flow that alternates, half of both
-/// ways added.
+/// Payload that a flow may have got beyond its bound when a run ends that began with nothing in flight. Its bound is
+/// the least of what several mechanisms allow; each holds on the average over whole rounds, and is ahead by what a
+/// round gives before it is over. Which of them the bound is from is not known here, so the largest counts. `delivered`
+/// is payload that has come, be its operation done or not; of a flow that alternates, half of both ways added.
 fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     const AT: Corner = Corner::Typical;
     let size = flow.size.typical.0 as f64;
@@ -201,7 +206,8 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
         }
     }
     if flow.reads() {
-        // A tag's round is over when an internal bus has carried the data, and after its pause. With batches all requests of one count together.
+        // A tag's round is over when an internal bus has carried the data, and after its pause. With batches all
+        // requests of one count together.
         let asking = plan.asking(AT, flow);
         most = most.max(asking.engines as f64 * asking.tags as f64 * request);
     }
@@ -211,7 +217,8 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     }
     for &hop in &flow.route {
         for (way, class) in [(hop, Class::Posted), (hop, Class::NonPosted), (hop.reversed(), Class::Completion)] {
-            // What has passed gives its credits back later: all headers may be out, each of a whole TLP, or all data. The estimate knows stated ones only.
+            // What has passed gives its credits back later: all headers may be out, each of a whole TLP, or all data.
+            // The estimate knows stated ones only.
             let keys = &plan.part(plan.arrives(way)).keys;
             let (headers, data) = stated(keys, class);
             let each = if class == Class::NonPosted { request } else { payload };
@@ -229,8 +236,8 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     }
     // Of one that alternates, an operation more of the kind that is not held up.
     let ahead = if flow.reads() && flow.writes() { size / 2.0 } else { 0.0 };
-    // Wires: short TLPs at the end of an operation cost more than those before, and are counted on average; DLLPs for the last TLPs go out later; and
-    // so does the ordered set that is due next. A TLP for each, and the set.
+    // Wires: short TLPs at the end of an operation cost more than those before, and are counted on average; DLLPs for
+    // the last TLPs go out later; and so does the ordered set that is due next. A TLP for each, and the set.
     let sets = flow.route.iter().map(|h| 16.0 * plan.link(h.link).speed.typical.lanes.count() as f64);
     most + ahead + 2.0 * one.max(payload) + sets.fold(0.0, f64::max)
 }

@@ -1,8 +1,8 @@
-//! From any bytes to the text of a scenario that is nearly always valid: trees below up to four root complexes, switches in any depth,
-//! devices with any engines, tags, credits and ranges, crosslinks, and flows of every kind.
+//! From any bytes to the text of a scenario that is nearly always valid: trees below up to four root complexes,
+//! switches in any depth, devices with any engines, tags, credits and ranges, crosslinks, and flows of every kind.
 //!
-//! Each byte decides one thing, and a byte that is not there decides for the plainest; so fewer and smaller bytes make a simpler scenario,
-//! which is what a shrinker looks for.
+//! Each byte decides one thing, and a byte that is not there decides for the plainest; so fewer and smaller bytes make
+//! a simpler scenario, which is what a shrinker looks for.
 
 use std::fmt::Write;
 

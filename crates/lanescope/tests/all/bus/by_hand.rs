@@ -38,7 +38,8 @@ fn latency(s: &Simulation) -> f64 {
 
 #[test]
 fn a_write_of_64_bytes_over_pci() {
-    // Two clocks from REQ# to the address, then address, 16 data phases: a fast target takes the first word in the clock behind the address.
+    // Two clocks from REQ# to the address, then address, 16 data phases: a fast target takes the first word in the
+    // clock behind the address.
     let s = alone("pci 33.33 32-bit", "", "write", "64 B");
     within(1e-3, latency(&s), 19.0 * 30e-9);
     // End to end: 1 + 16 + 1 clocks for 64 B, and not one of them idle.
@@ -60,7 +61,8 @@ fn a_write_of_4_kib_over_pci_x_133() {
 
 #[test]
 fn the_moments_are_whole_counts_of_clocks() {
-    // 1000 writes end at clock 4 + 516 x n - 1: none of them a femtosecond off, which the fingerprint of a longer run would show.
+    // 1000 writes end at clock 4 + 516 x n - 1: none of them a femtosecond off, which the fingerprint of a longer run
+    // would show.
     let text = bus("pci-x 133 64-bit", "", &dma("write", "4 KiB", "\"saturate\"", false));
     let plan = super::planned(&text, &["run.for=3.8700001 ms", "run.warmup=0 s"]);
     let s = simulate_by(&plan, u64::MAX);
@@ -72,7 +74,8 @@ fn the_moments_are_whole_counts_of_clocks() {
 
 #[test]
 fn a_split_read() {
-    // Arbitration 4, request 5 and its idle clock beside the delay of 60, arbitration 4, three clocks before the data, 512.
+    // Arbitration 4, request 5 and its idle clock beside the delay of 60, arbitration 4, three clocks before the data,
+    // 512.
     let s = alone("pci-x 133 64-bit", "read_byte_count = \"4 KiB\"", "read", "4 KiB");
     within(1e-3, latency(&s), (4 + 5 + 60 + 4 + 515) as f64 * 7.5e-9);
     within(1e-9, simulated(&s, "dma").latency_first.expect("a read"), (4 + 5 + 60 + 4 + 4) as f64 * 7.5e-9);
@@ -85,7 +88,8 @@ fn a_split_read() {
     within(1e-3, c.requests as f64, 6.0 * reads);
     within(1e-3, c.idle[Idle::Bridge as usize] as f64, 59.0 * reads);
     within(1e-3, c.idle[Idle::Arbitration as usize] as f64, 7.0 * reads);
-    // With two splits the delay of one is filled by the data of the other, and the latency timer cuts what somebody waits for.
+    // With two splits the delay of one is filled by the data of the other, and the latency timer cuts what somebody
+    // waits for.
     let s = simulate(&text, &["run.for=50 ms", "parts.nic.splits=2"]);
     assert!(simulated(&s, "dma").rate.mean > 4096.0 * 8.0 / (560.0 * 7.5e-9), "{}", simulated(&s, "dma").rate.mean);
 }
@@ -104,8 +108,9 @@ fn a_short_read_of_pci_waits_on_the_bus() {
 fn a_long_read_of_pci_is_retried_until_the_data_are_there() {
     let text = bus("pci 33.33 32-bit", "", &dma("read", "64 B", "\"saturate\"", false));
     let s = simulate(&text, &["run.for=20 ms", "parts.bridge.prefetch=64 B"]);
-    // A retry is address, STOP#, FRAME# off: three clocks, then four until the next address. The data are ready at 3 + 60, the tenth address comes at 9 x 7 = 63:
-    // nine retries. Then address, turn-around, 16 data phases, idle: 82 clocks.
+    // A retry is address, STOP#, FRAME# off: three clocks, then four until the next address. The data are ready at 3 +
+    // 60, the tenth address comes at 9 x 7 = 63: nine retries. Then address, turn-around, 16 data phases, idle: 82
+    // clocks.
     within(2e-4, simulated(&s, "dma").rate.mean, 64.0 * 8.0 / (82.0 * 30e-9));
     let c = &s.links[0].slots;
     within(1e-3, c.retries as f64, (9 * 4) as f64 * c.data_tlps as f64);

@@ -13,7 +13,8 @@ use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
-/// Nobody gets more than the bound, but for what a limit lets through at once. Gives how many flows this says something about.
+/// Nobody gets more than the bound, but for what a limit lets through at once. Gives how many flows this says something
+/// about.
 fn bounded(plan: &Plan, s: &Simulation, report: &Report) -> u32 {
     let mut told = 0;
     for (flow, answer) in s.flows.iter().zip(&report.flows) {

@@ -1,4 +1,5 @@
-//! Where nothing queues, or everybody does the same, the closed form and the simulation take the same time; else a note says why not.
+//! Where nothing queues, or everybody does the same, the closed form and the simulation take the same time; else a note
+//! says why not.
 
 use super::simulate_by;
 use crate::common::choices::{Choices, runner};

@@ -1,6 +1,7 @@
 //! Messages over InfiniBand worked out by hand, to the femtosecond.
 //!
-//! A byte of SDR 4X takes 1 ns. Around a packet's payload are start, LRH, BTH, ICRC, VCRC and end: 1 + 8 + 12 + 4 + 2 + 1 = 28 B.
+//! A byte of SDR 4X takes 1 ns. Around a packet's payload are start, LRH, BTH, ICRC, VCRC and end: 1 + 8 + 12 + 4 + 2 +
+//! 1 = 28 B.
 
 use super::{BARE, VERBS, latency, one, simulate, wire};
 use lanescope::result::Idle;
@@ -69,8 +70,8 @@ fn what_an_adapter_takes() {
     // Of three packets each way takes its time for one after the other, beside the wire.
     let s = simulate(&pair(keys, SDR, &one("5000 B")), &[]);
     assert_eq!(latency(&s), (100 + 210 + 7 + 5000 + 3 * 28 + 30 + 7 + 190) * NS);
-    // Engines slower than the wire set the pace, 3 us a packet: the second comes in after two of them and 2076 ns, when the other engine is through with the first; the third,
-    // shorter, waits for that engine.
+    // Engines slower than the wire set the pace, 3 us a packet: the second comes in after two of them and 2076 ns, when
+    // the other engine is through with the first; the third, shorter, waits for that engine.
     let s = simulate(&pair(keys, SDR, &one("5000 B")), &["parts.node.packet_time=3 us"]);
     assert_eq!(latency(&s), (100 + 210 + 2 * 3000 + 2076 + 30 + 2 * 3000 + 190) * NS);
     // Messages take the engine one after the other.
@@ -103,7 +104,8 @@ fn a_message_of_several_packets() {
 
 #[test]
 fn an_rdma_write_says_where_to() {
-    // Request and answer of 64 B, then data with RETH in the first and 4 B in the last packet: two packets of 2048 and 952 B.
+    // Request and answer of 64 B, then data with RETH in the first and 4 B in the last packet: two packets of 2048 and
+    // 952 B.
     let flow = "do = \"mpi\"\neager = \"0 B\"\nprogram = \"if rank == 0 { send 3000 B to 1 } else { recv from 0 }\"\n";
     let s = simulate(&pair(BARE, SDR, flow), &[]);
     let w = wire(&s, "cable", "node.1").slots;
@@ -117,7 +119,8 @@ fn credit_is_told_by_the_quarter() {
     let s = simulate(&pair(BARE, SDR, &one("64 KiB")), &[]);
     let back = wire(&s, "cable", "node.0").slots;
     assert_eq!((back.controls, back.update_fc, back.acks), (8, 64, 32));
-    // 8 KiB are 128 blocks: each packet passes 32. Three packets go at once, the fourth with the first's credit: without waiting for it.
+    // 8 KiB are 128 blocks: each packet passes 32. Three packets go at once, the fourth with the first's credit:
+    // without waiting for it.
     let s = simulate(&pair(BARE, SDR, &one("64 KiB")), &["parts.node.receive_buffer=8 KiB"]);
     assert_eq!(wire(&s, "cable", "node.0").slots.controls, 32);
     assert_eq!(latency(&s), (65_536 + 32 * 28 + 30) * NS);
@@ -171,9 +174,11 @@ fn at(fs: u64) -> u64 {
     fs.div_ceil(7_500_000)
 }
 
-/// A write of 64 B after idleness: four clocks from REQ# to the address, address, attributes, response, eight data phases.
+/// A write of 64 B after idleness: four clocks from REQ# to the address, address, attributes, response, eight data
+/// phases.
 const WRITE: u64 = 4 + 3 + 8;
-/// A split read of 64 B: the request's five clocks, the delay, the way to the completion's address and its three clocks, eight data phases.
+/// A split read of 64 B: the request's five clocks, the delay, the way to the completion's address and its three
+/// clocks, eight data phases.
 const READ: u64 = 4 + 5 + 60 + 4 + 3 + 8;
 
 #[test]
@@ -185,7 +190,8 @@ fn a_message_from_memory_to_memory_clock_by_clock() {
     // Data are written, and the completion right behind: an idle clock, and no arbitration that anybody sees.
     let done = at(there) + WRITE + 1 + 3 + 8;
     assert_eq!(latency(&s), clock(done));
-    // On the sender's bus: the doorbell, two requests and their completions, and the completion queue's entry once the acknowledgement is there.
+    // On the sender's bus: the doorbell, two requests and their completions, and the completion queue's entry once the
+    // acknowledgement is there.
     let bus = |name: &str| s.links.iter().find(|l| l.name == name).expect("a bus").slots;
     let (a, b) = (bus("bus0"), bus("bus1"));
     assert_eq!((a.tlps, a.payload, a.address), (6, 1 + 8 + 8 + 8, 4 * 3));

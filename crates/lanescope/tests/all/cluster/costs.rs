@@ -20,7 +20,8 @@ fn two(benchmark: &str, sizes: &str) -> String {
 
 #[test]
 fn half_a_round_trip_takes_what_it_does_on_todays_machines() {
-    // Open MPI 4 over EDR, osu_latency (gist.github.com/jfgrimm/3af692a5475bdd4ed836b5a18197a209, 2021). Of two other tables of the time one has 1.2 us for 8 B.
+    // Open MPI 4 over EDR, osu_latency (gist.github.com/jfgrimm/3af692a5475bdd4ed836b5a18197a209, 2021). Of two other
+    // tables of the time one has 1.2 us for 8 B.
     let published = [(8, 0.90e-6), (4096, 3.28e-6), (8192, 4.79e-6)];
     let text = two("osu_latency", "\"8 B\", \"4096 B\", \"8192 B\"");
     let report = run(&text, &[]);

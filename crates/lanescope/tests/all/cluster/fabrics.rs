@@ -61,7 +61,8 @@ fn simulate_plain(text: &str) -> f64 {
 
 #[test]
 fn an_incast_holds_up_what_stands_behind() {
-    // 0, 1 and 2 send to 3, each gets a third; 0 sends packet by packet as much to 4, whose link has room: but its packets stand behind the others in the same buffers.
+    // 0, 1 and 2 send to 3, each gets a third; 0 sends packet by packet as much to 4, whose link has room: but its
+    // packets stand behind the others in the same buffers.
     let text = "repeat 8 { repeat 128 { if rank == 0 { isend 2 KiB to 3; isend 2 KiB to 4 } else if rank < 3 { isend 2 KiB to 3 } \
         else if rank == 3 { irecv from 0; irecv from 1; irecv from 2 } else { irecv from 0 } }; waitall }";
     let text = star(5, BARE, &program("job", "[\"node.*\"]", "", text));
@@ -88,14 +89,16 @@ fn lanes_share_a_wire_and_nothing_else() {
         let flows = program("a", "[\"node.0\", \"node.1\"]", "", send) + &program("b", second, "lane = 1\n", send);
         star(3, keys, &flows).replace(SDR, "infiniband = \"sdr 4x\"\nlanes = 2")
     };
-    // Adapters of the first node alternate between two messages only packet by packet of different lanes: here both of one port, in order.
+    // Adapters of the first node alternate between two messages only packet by packet of different lanes: here both of
+    // one port, in order.
     let s = simulate(&lanes(BARE, "[\"node.2\", \"node.1\"]"), &[]);
     // Two senders, one receiver: turns between lanes, half each.
     let each = 8e9 * 2048.0 / 2076.0 / 2.0;
     for name in ["a", "b"] {
         within(0.01, rate(&s, name), each);
     }
-    // Lane 0 has no credit where the receiver's bus is slow; lane 1, to another, goes on beside it through the same switch.
+    // Lane 0 has no credit where the receiver's bus is slow; lane 1, to another, goes on beside it through the same
+    // switch.
     let slow =
         "[parts.host]\nis = \"root-complex\"\n[links.slot]\nbetween = [\"host\", \"node.1\"]\npcie = \"gen1 x1\"\n";
     for (lane, fast) in [(0, false), (1, true)] {
@@ -132,7 +135,8 @@ fn ring(switches: u32, further: u32) -> String {
 
 #[test]
 fn a_ring_of_switches_deadlocks_and_says_so() {
-    // Of five, the way to the one after next is the same way round for all: each buffer fills with what wants on into the next.
+    // Of five, the way to the one after next is the same way round for all: each buffer fills with what wants on into
+    // the next.
     let plan = planned(&ring(5, 2), &[]);
     let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("a run");
     while run.advance(u64::MAX) != Step::Done {}

@@ -1,4 +1,5 @@
-//! Laws of the estimate on random clusters: nothing better makes a program slower, and nothing that has a capacity is asked for more.
+//! Laws of the estimate on random clusters: nothing better makes a program slower, and nothing that has a capacity is
+//! asked for more.
 
 use crate::common::choices::runner;
 use crate::common::grow::cluster::grow;
@@ -10,7 +11,8 @@ use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
 
-/// Keys of a node, of a link of InfiniBand, of Ethernet, of a bus, of a switch, with two values each, the better one last.
+/// Keys of a node, of a link of InfiniBand, of Ethernet, of a bus, of a switch, with two values each, the better one
+/// last.
 const BETTER: [(&str, &str, &str, &str); 14] = [
     ("parts.n0", "work_time", "2 us", "10 ns"),
     ("parts.n1", "send_latency", "600 ns", "10 ns"),
@@ -28,8 +30,9 @@ const BETTER: [(&str, &str, &str, &str); 14] = [
     ("parts.s0", "latency", "2 us", "10 ns"),
 ];
 
-/// No bound falls, whatever the program. Where messages meet, a time may rise: one that comes earlier is served earlier, and delays what others wait for
-/// (Graham, SIAM J. Appl. Math. 17, 1969). One message at a time meets none, and is never slower.
+/// No bound falls, whatever the program. Where messages meet, a time may rise: one that comes earlier is served
+/// earlier, and delays what others wait for (Graham, SIAM J. Appl. Math. 17, 1969). One message at a time meets none,
+/// and is never slower.
 #[test]
 fn nothing_better_lowers_a_bound_or_slows_a_message_down() {
     let (compared, worst) = (Cell::new(0), Cell::new(0.0f64));

@@ -1,4 +1,5 @@
-//! Clusters in a run: channel adapters over InfiniBand and Ethernet, against hand-worked moments, the estimate, and the laws that every run keeps.
+//! Clusters in a run: channel adapters over InfiniBand and Ethernet, against hand-worked moments, the estimate, and the
+//! laws that every run keeps.
 
 mod agree;
 mod by_hand;
@@ -43,7 +44,8 @@ fn check(plan: &Plan, s: &Simulation) {
     let buses = plan.buses.buses.len();
     let first_bus = s.links.len() - 2 * plan.cluster.links.len() - buses;
     for (i, link) in s.links.iter().enumerate() {
-        // A packet that ends behind the last delivery is booked whole; a bus that rests books its idle clocks when it wakes.
+        // A packet that ends behind the last delivery is booked whole; a bus that rests books its idle clocks when it
+        // wakes.
         let per_slot = if (first_bus..first_bus + buses).contains(&i) {
             1.0 / plan.buses.buses[i - first_bus].speed.typical.hertz()
         } else {

@@ -35,7 +35,8 @@ fn hosted(nodes: u32, keys: &str, bus: &str, link: &str, flow: &str) -> String {
 
 #[test]
 fn one_packet_by_hand() {
-    // 64 B: Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4: 126 B and a preamble of 8, at 0.8 ns each, twice; the cables' 50 ns, and the switch's 400 ns.
+    // 64 B: Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4: 126 B and a preamble of 8, at 0.8 ns each, twice; the cables'
+    // 50 ns, and the switch's 400 ns.
     let text = star(2, BARE, "ethernet = \"10 Gb/s\"\ndelay = \"50 ns\"", &one("64 B"));
     let frame = 18 + 28 + 12 + 64 + 4;
     let s = simulate(&text, &[]);
@@ -75,7 +76,8 @@ fn the_empty_message_is_padded() {
 
 #[test]
 fn what_was_arranged_is_written() {
-    // Behind a request and its answer, 64 B each, come 3000 B as an RDMA write with immediate data: RETH with the first, 4 B with the last.
+    // Behind a request and its answer, 64 B each, come 3000 B as an RDMA write with immediate data: RETH with the
+    // first, 4 B with the last.
     let flow = "do = \"mpi\"\neager = \"0 B\"\nprogram = \"if rank == 0 { send 3000 B to 1 } else { recv from 0 }\"\n";
     let s = simulate(&star(2, BARE, "ethernet = \"10 Gb/s\"", flow), &[]);
     let w = wire(&s, "cable.0", "sw").slots;
@@ -237,7 +239,8 @@ fn a_paused_priority_leaves_others_alone() {
 
 #[test]
 fn messages_and_frames_of_one_station_take_turns() {
-    // Both fill the buffers of one adapter whenever they can; 1024 B of a message are a frame of 1106 B on the wire, 1500 B one of 1538 B.
+    // Both fill the buffers of one adapter whenever they can; 1024 B of a message are a frame of 1106 B on the wire,
+    // 1500 B one of 1538 B.
     let text = star(3, "", "ethernet = \"10 Gb/s\"", &one("16 MiB"))
         .replace("[\"node.*\"]", "[\"node.0\", \"node.1\"]")
         + "[flows.plain]\nfrom = \"node.0\"\nto = \"node.2\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \"saturate\"\n";

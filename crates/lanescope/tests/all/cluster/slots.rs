@@ -74,7 +74,8 @@ fn the_element_that_is_named_is_the_busiest() {
                 assert!(most < 0.9, "{by:?}, but a link is {most} busy");
                 return;
             };
-            // Of several that are alike any may be named: those that do the same work differ by DLLPs and requests, some per cent of the slots.
+            // Of several that are alike any may be named: those that do the same work differ by DLLPs and requests,
+            // some per cent of the slots.
             assert!(busy(named) >= most - 0.05, "{by:?} is {} busy, the busiest {most}", busy(named));
         };
         std::panic::catch_unwind(check).map_err(|_| TestCaseError::fail(format!("another is busier:\n{text}")))

@@ -123,7 +123,8 @@ fn spine(plan: &Plan, pair: [u32; 2]) -> u32 {
     node
 }
 
-/// Of n trials that succeed with chance p, so many lie within four and a half standard deviations: once in 150,000 they do not.
+/// Of n trials that succeed with chance p, so many lie within four and a half standard deviations: once in 150,000 they
+/// do not.
 fn likely(found: usize, n: usize, p: f64) {
     let (mean, deviation) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
     assert!((found as f64 - mean).abs() <= 4.5 * deviation, "{found} of {n}, {mean} expected");
@@ -133,7 +134,8 @@ fn likely(found: usize, n: usize, p: f64) {
 fn connections_collide_as_often_as_chance_has_it() {
     for spines in [2, 3, 4] {
         let plan = fabric(spines, 7);
-        // Queue pairs: rank 0 … 63 on the first node of one leaf, 128 … 191 on the first of the other; two of one pair of nodes meet by chance.
+        // Queue pairs: rank 0 … 63 on the first node of one leaf, 128 … 191 on the first of the other; two of one pair
+        // of nodes meet by chance.
         let met = (0..64).filter(|i| spine(&plan, [*i, 128 + i]) == spine(&plan, [*i, 128 + (i + 1) % 64])).count();
         likely(met, 64, 1.0 / f64::from(spines));
         // The same two connections under other seeds.
@@ -146,7 +148,8 @@ fn connections_collide_as_often_as_chance_has_it() {
     }
 }
 
-/// One connection keeps to one way, so its packets stay in order; another seed may take another, and `destination` always takes the same.
+/// One connection keeps to one way, so its packets stay in order; another seed may take another, and `destination`
+/// always takes the same.
 #[test]
 fn a_connection_keeps_its_way_and_a_seed_may_change_it() {
     let ways: BTreeSet<u32> = (0..32).map(|seed| spine(&fabric(4, seed), [0, 128])).collect();
@@ -163,7 +166,8 @@ fn a_connection_keeps_its_way_and_a_seed_may_change_it() {
             let (pairs, more) = job.job.connections(8);
             assert!(!more && pairs.len() == 2, "{pairs:?}");
             let together = spine(&plan, pairs[0]) == spine(&plan, pairs[1]);
-            // Two connections from one leaf to another: on one spine they share its wires, else each has its own line rate.
+            // Two connections from one leaf to another: on one spine they share its wires, else each has its own line
+            // rate.
             let report = run(&text, &sets);
             let seen = simulate_by(&plan, u64::MAX);
             let program = seen.flows[0].program.as_ref().expect("a program");

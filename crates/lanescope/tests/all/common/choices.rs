@@ -7,8 +7,9 @@ use std::hash::{BuildHasher, RandomState};
 /// Fixed cases of a law. LANESCOPE_CASES sets another number.
 const CASES: u64 = 50;
 
-/// How many cases of a law are the same in every run, how many are fresh, and the seed of those. LANESCOPE_FRESH asks for so many fresh ones, which `make
-/// fresh` does; LANESCOPE_SEED repeats those of a run that failed; with PROPTEST_CASES there are so many fresh ones and no others.
+/// How many cases of a law are the same in every run, how many are fresh, and the seed of those. LANESCOPE_FRESH asks
+/// for so many fresh ones, which `make fresh` does; LANESCOPE_SEED repeats those of a run that failed; with
+/// PROPTEST_CASES there are so many fresh ones and no others.
 pub(crate) fn cases() -> (u64, u64, u64) {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let seed = number("LANESCOPE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0));

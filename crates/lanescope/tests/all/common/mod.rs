@@ -101,7 +101,8 @@ pub(crate) fn within(share: f64, a: f64, b: f64) {
     assert!((a - b).abs() <= share * b.abs(), "{a} is not {b}: off by {:.5}", a / b - 1.0);
 }
 
-/// A test that watches the memory of its process needs one to itself: whether this is that process. If not, the test of this path has been run in one.
+/// A test that watches the memory of its process needs one to itself: whether this is that process. If not, the test of
+/// this path has been run in one.
 pub(crate) fn alone(test: &str) -> bool {
     if std::env::var_os("LANESCOPE_ALONE").is_some() {
         return true;

@@ -1,4 +1,5 @@
-//! Where nothing queues, or everybody does the same, share and simulation agree; else a note says by what mechanism not, and the simulation's counts show it.
+//! Where nothing queues, or everybody does the same, share and simulation agree; else a note says by what mechanism
+//! not, and the simulation's counts show it.
 
 use super::{plan, simulate_by};
 use crate::common::choices::{Choices, runner};

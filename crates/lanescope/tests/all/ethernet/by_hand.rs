@@ -113,7 +113,8 @@ fn a_saturated_link_carries_1500_of_1538() {
     assert_eq!(idle, (1526 * BYTE + 500 * NS) / BYTE);
 }
 
-/// A MAC that holds one frame, and an adapter that holds one: whatever looks at the station meanwhile, the second follows the first.
+/// A MAC that holds one frame, and an adapter that holds one: whatever looks at the station meanwhile, the second
+/// follows the first.
 #[test]
 fn small_buffers_let_frames_follow_one_another() {
     let s = simulate(TWO, &["parts.a.mac_buffer=1518 B", "parts.a.nic_buffer=1518 B", "flows.f.load=saturate"]);

@@ -57,8 +57,9 @@ fn leaves(sets: &[&str], seed: u64) -> Simulation {
     simulate_by(&plan.expect("a plan"), seed, u64::MAX)
 }
 
-/// Up and down without circles: loss-free flow control loses nothing, and never ends in a knot. But a switch that pauses all its neighbours for all of its
-/// memory needs no circle: two full of frames for each other wait for each other, and both are said.
+/// Up and down without circles: loss-free flow control loses nothing, and never ends in a knot. But a switch that
+/// pauses all its neighbours for all of its memory needs no circle: two full of frames for each other wait for each
+/// other, and both are said.
 #[test]
 fn fabrics_under_flow_control_lose_nothing() {
     let mut knots = 0;

@@ -82,7 +82,8 @@ fn grants_lose_nothing() {
     nothing_is_lost(&star(8, "credits", "64 KiB"), &["flows.f.load={ share = \"95 %\", burst = 200 }"], 20);
 }
 
-/// Every mechanism against the very memory that the plan says it needs, with thresholds stated: one byte less and the plan warns.
+/// Every mechanism against the very memory that the plan says it needs, with thresholds stated: one byte less and the
+/// plan warns.
 #[test]
 fn the_memory_that_a_plan_asks_for_is_enough() {
     for control in ["pause", "pfc", "voq", "credits"] {

@@ -4,7 +4,8 @@ use super::by_hand::{BYTE, NS};
 use super::{captured, dropped, simulate};
 use lanescope::result::{Crossed, Crossing, Idle};
 
-/// Two senders into one sink, who want more than their lines carry from the first moment on; saturating ones would begin at moments of their own. 1482 B make 1508 B with the preamble, 1520 slots: 1206.4 and 1216 ns.
+/// Two senders into one sink, who want more than their lines carry from the first moment on; saturating ones would
+/// begin at moments of their own. 1482 B make 1508 B with the preamble, 1520 slots: 1206.4 and 1216 ns.
 const MERGE: &str = r#"
 [parts.a]
 is = "station"
@@ -65,8 +66,8 @@ fn began(crossed: &[Crossed], down: bool) -> Vec<(u64, Option<u16>)> {
     crossed.iter().filter(|c| c.down == down).map(|c| (c.at - 8 * BYTE, quanta(&c.what))).collect()
 }
 
-/// Frames come in pairs at `first` and every slot after. One goes out of each pair: 2, 3, 4, 5 stand there at the first four pairs, and the fourth's second
-/// makes 7500 B of more than 6000.
+/// Frames come in pairs at `first` and every slot after. One goes out of each pair: 2, 3, 4, 5 stand there at the first
+/// four pairs, and the fourth's second makes 7500 B of more than 6000.
 #[test]
 fn a_pause_frame_stops_and_xon_starts() {
     let (s, a) = captured(MERGE, &[], "a");
@@ -102,7 +103,8 @@ fn short_pauses_are_said_again() {
     let (s, a) = captured(MERGE, &sets, "a");
     let xoff = FRAME + 100 * NS + 3 * SLOT;
     let fifth = xoff + SLOT + PAUSE_SLOT;
-    // The sink's wire has a pause frame behind each data frame, and once two: the sixth refresh comes while one goes out (7514.4 within 7453.6 to 7520.8 ns).
+    // The sink's wire has a pause frame behind each data frame, and once two: the sixth refresh comes while one goes
+    // out (7514.4 within 7453.6 to 7520.8 ns).
     let due = fifth + 4 * (SLOT + PAUSE_SLOT) + PAUSE_SLOT + FRAME;
     let said: Vec<(u64, Option<u16>)> = (0..16).map(|n| (xoff + n * 512 * NS, Some(20))).collect();
     // The sixteenth is on the wire when the memory falls below the threshold, at 12644 ns.
@@ -144,7 +146,8 @@ fn obedient(crossed: &[Crossed], response: u64, delay: u64, end: u64) -> Vec<u64
     all
 }
 
-/// The way back is busy with frames, so that pause frames come late and lapse: the station sends in between, just as they say.
+/// The way back is busy with frames, so that pause frames come late and lapse: the station sends in between, just as
+/// they say.
 #[test]
 fn a_station_obeys_whatever_pause_frames_say() {
     let back = format!(

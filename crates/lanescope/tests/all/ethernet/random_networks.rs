@@ -94,7 +94,8 @@ fn the_laws_hold_on_random_networks() {
     assert!(safe > simulated / 10 && lossy > simulated / 10, "{safe} and {lossy} of {simulated}");
 }
 
-/// Behind a warm-up a flow may bring in no more than its bound and what was on its way when the window opened: that is counted in a run that ends there.
+/// Behind a warm-up a flow may bring in no more than its bound and what was on its way when the window opened: that is
+/// counted in a run that ends there.
 #[test]
 fn no_flow_exceeds_its_bound_behind_a_warm_up() {
     let compared = Cell::new(0);

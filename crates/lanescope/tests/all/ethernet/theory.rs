@@ -45,8 +45,9 @@ fn carried(s: &Simulation, sinks: usize) -> f64 {
     s.flows[0].rate.mean / 10e9 * 1520.0 / 1482.0 / sinks as f64
 }
 
-/// Head-of-line blocking of saturated inputs: 0.75 for two ports, 0.6553 for four, 0.6184 for eight, toward 2 - sqrt(2) for many (Karol, Hluchyj and Morgan
-/// 1987, table I). What finds no room behind the head is lost, and does not matter to the heads.
+/// Head-of-line blocking of saturated inputs: 0.75 for two ports, 0.6553 for four, 0.6184 for eight, toward 2 - sqrt(2)
+/// for many (Karol, Hluchyj and Morgan 1987, table I). What finds no room behind the head is lost, and does not matter
+/// to the heads.
 #[test]
 fn heads_of_line_block_inputs_as_karol_and_others_found() {
     for (n, theory) in [(2, 0.75), (4, 0.6553), (8, 0.6184)] {

@@ -1,5 +1,6 @@
-//! Every key counts: for each key of the language there is a scenario in which changing it changes the answer of each method, or that method's report
-//! says that it does not model it. `rows.txt` has a line for each; a key without one fails the test.
+//! Every key counts: for each key of the language there is a scenario in which changing it changes the answer of each
+//! method, or that method's report says that it does not model it. `rows.txt` has a line for each; a key without one
+//! fails the test.
 
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
@@ -83,8 +84,8 @@ impl Resolver for Here {
     }
 }
 
-/// What answers are made of: every number with its way there. Not in it are names, words about the question (what, speed), where a run came from (seed,
-/// fingerprint, events), and what was measured.
+/// What answers are made of: every number with its way there. Not in it are names, words about the question (what,
+/// speed), where a run came from (seed, fingerprint, events), and what was measured.
 fn numbers(of: &Value, way: &str, all: &mut BTreeMap<String, f64>) {
     const NOT: [&str; 12] = [
         "schema",
@@ -297,7 +298,8 @@ fn what_tells_changes_nothing() {
     }
 }
 
-/// The schema of reports says which version it is: whoever changes a field, its meaning or its words gives it a new number.
+/// The schema of reports says which version it is: whoever changes a field, its meaning or its words gives it a new
+/// number.
 #[test]
 fn the_schema_of_reports_has_a_number() {
     let now = serde_json::json!({

@@ -16,8 +16,8 @@ pub(super) fn stored(t: u64, bytes: u64) -> u64 {
     lane_0(t) + (bytes + 20 * bytes.div_ceil(128)) * NS + NS + 100 * NS
 }
 
-/// DMA that reads host memory: requests of 20 B for 512 B each, one behind the other; the first is answered after 400 ns, and completions of 128 B with
-/// 20 B around them follow one another.
+/// DMA that reads host memory: requests of 20 B for 512 B each, one behind the other; the first is answered after 400
+/// ns, and completions of 128 B with 20 B around them follow one another.
 pub(super) fn read(t: u64, bytes: u64) -> u64 {
     let first = lane_0(t) + (20 + 1 + 400) * NS;
     lane_0(first) + (bytes + 20 * bytes.div_ceil(128)) * NS + NS
@@ -71,7 +71,8 @@ fn the_command_is_processed_at_10_509_ns() {
 #[test]
 fn one_read_of_a_ram_disk() {
     let s = simulate(&text("size = \"2 KiB\", read = \"100 %\""), &[]);
-    // FCP_CMND: 36 B around 32 B. 20 us in the target. FCP_DATA: 36 B around 2048 B; FCP_RSP behind it comes in while the data go to memory.
+    // FCP_CMND: 36 B around 32 B. 20 us in the target. FCP_DATA: 36 B around 2048 B; FCP_RSP behind it comes in while
+    // the data go to memory.
     let (command, _) = frame(PROCESSED, 68);
     let (data, end) = frame(command + 20 * US, 2084);
     assert!(time(end + 24 + 60) + 25 * NS < stored(data, 2048));

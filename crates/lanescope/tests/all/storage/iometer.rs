@@ -73,7 +73,8 @@ fn a_share_of_the_ios_is_random() {
         let access = format!("{{ size = \"64 KiB\", random = \"{percent} %\" }}");
         done(&simulate(&disk(&access, "outstanding = 4", "8 s"), &[])) / 8.0
     };
-    // 64 KiB take 1.024 ms; a random one 1 ms of seek and half a turn besides, and where the I/O before was random and this one is not, it follows.
+    // 64 KiB take 1.024 ms; a random one 1 ms of seek and half a turn besides, and where the I/O before was random and
+    // this one is not, it follows.
     let (sequential, random) = (1.024e-3, 1.024e-3 + 1e-3 + 3e-3);
     within(0.01, rate(0), 1.0 / sequential);
     within(0.03, rate(100), 1.0 / random);
@@ -115,7 +116,8 @@ fn a_pause_stands_before_each_burst() {
     for (outstanding, burst) in [(1, 1), (1, 5), (8, 1), (8, 5), (3, 20)] {
         let access = format!("{{ size = \"512 B\", delay = \"10 ms\", burst = {burst} }}");
         let s = simulate(&run(&access, &format!("outstanding = {outstanding}"), "1 s"), &[]);
-        // The pause begins when the next may go: at once with several outstanding, after the last one of the burst with one.
+        // The pause begins when the next may go: at once with several outstanding, after the last one of the burst with
+        // one.
         let one = simulated(&s, "io").latency.mean;
         let cycle = if outstanding == 1 { 10e-3 + burst as f64 * one } else { 10e-3 };
         let most = (1.0 / cycle).floor() * burst as f64;

@@ -20,9 +20,9 @@ use std::cell::{Cell, RefCell};
 /// How unlikely it is that what is drawn goes beyond its slack: e to the minus this, 1e-9.
 const RARE: f64 = 20.7;
 
-/// Bytes that caches of a volume let its throughput be ahead of what is behind them, within a window: what a disk had read ahead when it opened, what a
-/// cache holds that has not gone further when it closes. A disk's cache is a time of its heads, so many bytes at the rate of one zone, and more at that of a
-/// faster one.
+/// Bytes that caches of a volume let its throughput be ahead of what is behind them, within a window: what a disk had
+/// read ahead when it opened, what a cache holds that has not gone further when it closes. A disk's cache is a time of
+/// its heads, so many bytes at the rate of one zone, and more at that of a faster one.
 fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
     let reads = flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
     let writes = flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
@@ -69,12 +69,14 @@ fn kinds(lines: &[Line]) -> Vec<Line> {
 
 /// The most bytes that a group of flows may move in a window by its bound.
 ///
-/// On each resource, what I/Os cost whose data move in the window fits into it, but for what an I/O had cost before the window opened and what one will cost
-/// when it is closed: for each place of the outstanding, that of one I/O, where all are alike, and of two where they are not. A cost `c` of a kind is worth
-/// `B c` bytes at the bound `B`; since a flow of that kind alone has the bound `B_k <= b_k / c`, these are at most `B b_k / B_k`.
+/// On each resource, what I/Os cost whose data move in the window fits into it, but for what an I/O had cost before the
+/// window opened and what one will cost when it is closed: for each place of the outstanding, that of one I/O, where
+/// all are alike, and of two where they are not. A cost `c` of a kind is worth `B c` bytes at the bound `B`; since a
+/// flow of that kind alone has the bound `B_k <= b_k / c`, these are at most `B b_k / B_k`.
 ///
-/// What is drawn (lines, directions) is like the mean but for chance: the sum of `b - B c` over the I/Os is a martingale with steps in `[-B c, b]`, so by
-/// Azuma and Hoeffding it is beyond `sqrt(n RARE / 2)` times their width with the probability of `e^-RARE`. A burst is drawn at once.
+/// What is drawn (lines, directions) is like the mean but for chance: the sum of `b - B c` over the I/Os is a
+/// martingale with steps in `[-B c, b]`, so by Azuma and Hoeffding it is beyond `sqrt(n RARE / 2)` times their width
+/// with the probability of `e^-RARE`. A burst is drawn at once.
 fn most(plan: &Plan, members: &[usize], bound: f64, window: f64, done: f64) -> (f64, f64) {
     let storage = &plan.storage;
     let first = &storage.flows[members[0]];
@@ -174,7 +176,8 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
     let mut later = plan.clone();
     later.stop.warmup = plan.stop.length.map(|l| Time::from_fs(l.fs() / 4));
     bounded(&later, &simulate_by(&later, 1, u64::MAX), &report);
-    // What left the disks and RAM disks has come: payload of the wires is that of the I/Os, where each goes to one target.
+    // What left the disks and RAM disks has come: payload of the wires is that of the I/Os, where each goes to one
+    // target.
     if storage.arrays.is_empty() {
         let wired: f64 = wires(plan, &whole).iter().map(|l| l.slots.payload as f64).sum();
         let rates = whole.flows.iter().filter(|f| f.ios.is_some()).flat_map(|f| &f.each);
@@ -216,7 +219,8 @@ fn the_laws_hold_on_random_storage() {
     assert!(held > simulated / 8, "{held} of {simulated} held to a bound");
 }
 
-/// Scenarios whose simulation went beyond the bound, or whose I/Os were nobody's while they waited for the processor: as they were found.
+/// Scenarios whose simulation went beyond the bound, or whose I/Os were nobody's while they waited for the processor:
+/// as they were found.
 #[test]
 fn what_broke_a_law_keeps_it() {
     let cases = [

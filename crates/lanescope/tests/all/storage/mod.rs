@@ -78,7 +78,8 @@ fn fs(seconds: f64) -> u64 {
     (seconds * 1e15).round() as u64
 }
 
-/// What is counted of a table of I/Os: no I/O that was under way when the window opened, each in one bin, and Little's law.
+/// What is counted of a table of I/Os: no I/O that was under way when the window opened, each in one bin, and Little's
+/// law.
 fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f64), outstanding: f64, silent: f64) {
     let seen = &times.seen;
     common::within(1e-12, seen.time, window);
@@ -126,14 +127,15 @@ fn wires<'a>(plan: &Plan, s: &'a Simulation) -> &'a [SimulatedLink] {
     &s.links[2 * plan.links.len()..]
 }
 
-/// What every run keeps: each slot of each wire is accounted for, Little's law, no more outstanding than asked for, stages that add up. `silent` is for how
-/// long, at its end, no operation of each flow had been done.
+/// What every run keeps: each slot of each wire is accounted for, Little's law, no more outstanding than asked for,
+/// stages that add up. `silent` is for how long, at its end, no operation of each flow had been done.
 fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
     let silent = |i: usize| silent.get(i).copied().unwrap_or(0.0);
     common::laws::check(plan, s, &(0..s.flows.len()).map(silent).collect::<Vec<_>>());
     for (link, wire) in wires(plan, s).iter().zip(plan.storage.wires()) {
         let whole = (link.coded / 8.0 * s.window).round() as u64;
-        // What an end of the window cuts is counted whole, where it begins: a frame with the R_RDYs behind it, or a connection.
+        // What an end of the window cuts is counted whole, where it begins: a frame with the R_RDYs behind it, or a
+        // connection.
         let longest = match &wire.transport.medium {
             Medium::Serial { keys, credit } => {
                 let answers = keys.typical().answers(1, 1) * credit[0].max(credit[1]) as u64;
@@ -150,14 +152,16 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         let times = flow.ios.as_ref().expect("a flow of I/Os");
         let outstanding: f64 = members.iter().map(|m| plan.storage.flows[*m].outstanding.typical.get() as f64).sum();
         assert!(flow.in_flight <= outstanding * (1.0 + 1e-9), "{}: {} in flight", flow.name, flow.in_flight);
-        // A program that neither pauses nor keeps to a rate wants the next I/O when one is done: every place belongs to an I/O at every moment.
+        // A program that neither pauses nor keeps to a rate wants the next I/O when one is done: every place belongs to
+        // an I/O at every moment.
         let closed = members.iter().map(|m| &plan.storage.flows[*m]).all(|f| {
             let pauses = f.lines.iter().any(|l| l.delay.fs() > 0);
             let connects = plan.storage.pair(f).is_some_and(|p| p.connections.is_some());
             f.rate.is_none() && !pauses && !connects
         });
         if closed {
-            // Workers of several stations begin at phases, drawn out of the time that 64 KiB of their longest message take the wire.
+            // Workers of several stations begin at phases, drawn out of the time that 64 KiB of their longest message
+            // take the wire.
             let phase = members.iter().map(|m| &plan.storage.flows[*m]).filter_map(|f| {
                 let pair = plan.storage.pair(f)?;
                 let longest = f.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0).min(1 << 16);

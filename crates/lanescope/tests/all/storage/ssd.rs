@@ -30,8 +30,8 @@ fn text(access: &str, length: &str) -> String {
     format!("{HOST}{DRIVE}access = {access}\n[run]\nfor = \"{length}\"\nwarmup = \"0 s\"\n")
 }
 
-/// When a frame that is ready at `t`, behind a connection that is opened for it, is in whole: OPEN, DONE and CLOSE are 56 B; 1 us is 300 slots
-/// of 10/3 ns; 2 m are 10 ns. And the slot behind it.
+/// When a frame that is ready at `t`, behind a connection that is opened for it, is in whole: OPEN, DONE and CLOSE are
+/// 56 B; 1 us is 300 slots of 10/3 ns; 2 m are 10 ns. And the slot behind it.
 fn opened(t: u64, bytes: u64) -> (u64, u64) {
     let slot = (t as u128 * 3).div_ceil(10 * NS as u128) as u64;
     let end = slot + 56 + 300 + bytes;
@@ -65,7 +65,8 @@ fn one_read() {
 fn one_write() {
     let s = simulate(&text("{ size = \"1 KiB\", read = \"0 %\" }", "400 us"), &[]);
     let (command, _) = opened(PROCESSED, 64);
-    // XFER_RDY: 36 B around 12. Data from memory, one frame; taken in at 100 MB/s, programmed. RESPONSE: 36 B around 24.
+    // XFER_RDY: 36 B around 12. Data from memory, one frame; taken in at 100 MB/s, programmed. RESPONSE: 36 B around
+    // 24.
     let (ready, _) = opened(command + 5 * US, 48);
     let (data, _) = opened(read(ready, 1024), 1060);
     let (answered, _) = opened(data + 10_240 * NS + 300 * US, 60);

@@ -56,7 +56,8 @@ fc = "4GFC"
 
 #[test]
 fn random_ios_of_a_disk() {
-    // Seeks by the square root of the distance up to a third, straight from there; distances between two places have density 2 (1 - x).
+    // Seeks by the square root of the distance up to a third, straight from there; distances between two places have
+    // density 2 (1 - x).
     let seek = |x: f64| {
         if x < 1.0 / 3.0 { 0.4 + 3.2 * (3.0 * x).sqrt() } else { 3.6 + 4.4 * (x - 1.0 / 3.0) * 1.5 }
     };

@@ -109,7 +109,8 @@ fn a_request_and_its_reply() {
 #[test]
 fn both_ends_on_one_switch() {
     let s = simulate(&switched(), &[]);
-    // The first frame is whole in the switch, and 400 ns later on its way; the second waits until it and the gap are through.
+    // The first frame is whole in the switch, and 400 ns later on its way; the second waits until it and the gap are
+    // through.
     let first = 1526 * BYTE + 100 * NS + 400 * NS;
     let by_hand = HOST + first + (1538 + 606) * BYTE + 100 * NS;
     let c = only(&s);
@@ -291,7 +292,8 @@ fn what_can_be_wrong() {
     has(&wrong(&(host.to_owned() + &text).replacen("to = \"b\"", "to = \"host\"", 1), &[]), &["host is", "station"]);
 }
 
-/// Some access specifications, some stations, some ways between them: no pair exceeds its bound, and what every run keeps holds.
+/// Some access specifications, some stations, some ways between them: no pair exceeds its bound, and what every run
+/// keeps holds.
 #[test]
 fn laws_of_random_transactions() {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

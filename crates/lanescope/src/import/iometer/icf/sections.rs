@@ -649,7 +649,8 @@ impl<'t> Reader<'_, 't> {
 
     /// Names that stand for something elsewhere in the file.
     pub(super) fn names(&mut self, setup: &mut super::Setup) {
-        // Up to 1998-05-21 the only specification had no name of its own: it is the one that workers call by a name nobody has.
+        // Up to 1998-05-21 the only specification had no name of its own: it is the one that workers call by a name
+        // nobody has.
         if let Some(i) = setup.specs.iter().position(|s| s.name.is_empty()) {
             let assigned = setup.managers.iter().flat_map(|m| &m.workers).flat_map(|w| w.specs.iter().flatten());
             let unknown = assigned.map(|(name, _)| name).find(|n| setup.specs.iter().all(|s| s.name != **n));

@@ -13,7 +13,8 @@ const WIDE: &str = "============================================================
 /// What a field of a number is filled to.
 const WIDTH: usize = 11;
 
-/// The text of a set-up. What cannot stand in such a line (breaks, a leading ', commas in names of specifications) is taken out of names.
+/// The text of a set-up. What cannot stand in such a line (breaks, a leading ', commas in names of specifications) is
+/// taken out of names.
 pub fn write(setup: &Setup) -> String {
     let mut out = String::new();
     let _ = text(setup, &mut out);

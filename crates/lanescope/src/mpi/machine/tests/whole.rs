@@ -55,7 +55,8 @@ impl Dice {
     }
 }
 
-/// A program that cannot lock: messages are begun in a random order, receives in another, and all are waited for at the end of each round.
+/// A program that cannot lock: messages are begun in a random order, receives in another, and all are waited for at the
+/// end of each round.
 fn random(dice: &mut Dice, ranks: u32) -> Job {
     let mut bodies: Vec<Vec<Step>> = vec![Vec::new(); ranks as usize];
     for _ in 0..1 + dice.below(4) {
@@ -106,7 +107,8 @@ fn random_programs_end_and_lose_nothing() {
 
 #[test]
 fn no_rank_is_faster_than_its_own_work() {
-    // Overheads, copies and computing of a rank are a lower bound of its end; with a carrier that takes no time and one rank they are its end.
+    // Overheads, copies and computing of a rank are a lower bound of its end; with a carrier that takes no time and one
+    // rank they are its end.
     let text = "repeat 5 { compute 3 ps; sendrecv 500 B to (rank + 1) % ranks from (rank + ranks - 1) % ranks }";
     let r = run(text, 5).done();
     for rank in 0..5 {

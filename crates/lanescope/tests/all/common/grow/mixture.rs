@@ -1,5 +1,5 @@
-//! Random mixtures of technologies below one root complex: DMA engines, a storage adapter with its targets, and a channel adapter of a small cluster
-//! share its memory, perhaps a switch, and the links between.
+//! Random mixtures of technologies below one root complex: DMA engines, a storage adapter with its targets, and a
+//! channel adapter of a small cluster share its memory, perhaps a switch, and the links between.
 
 use super::Choices;
 
