@@ -168,15 +168,15 @@ fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let ran = cluster::ran(plan);
-    let [slower, typical, faster] =
-        [Corner::Slower, Corner::Typical, Corner::Faster].map(|c| outcome(plan, c, &cluster::demands(&ran, c)));
-    let jobs = cluster::demands(&ran, Corner::Typical);
+    let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
+    let jobs = corners.map(|c| cluster::demands(&ran, c));
+    let [slower, typical, faster] = [0, 1, 2].map(|i| outcome(plan, corners[i], &jobs[i]));
     let groups = plan.groups();
     let flows: Vec<FlowReport> = groups
         .iter()
         .enumerate()
         // Each lift answers the whole plan once more, and nobody reads a thousand of them.
-        .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], (i < 64).then_some(&jobs[..])))
+        .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], (i < 64).then_some(&jobs[1][..])))
         .collect();
     let total = total(plan, [&slower, &typical, &faster]);
     let switches: Vec<SwitchReport> = plan

@@ -120,9 +120,9 @@ fn lone(bytes: &[u8]) -> String {
 }
 
 /// Where one flow is alone nothing queues but for itself, and share and simulation agree to 2 %; the load is in flight
-/// as Little has it. The estimate knows no DLLP that goes before the one packet for which all wait: of short operations
-/// on a narrow link that is some percent. Tags of a batch and short operations that wait for each other differ by up to
-/// a tenth in one case of ten. The report says so.
+/// as Little has it. The estimate knows no DLLP that goes before the one packet for which all wait, which is
+/// some percent of short operations on a narrow link. Of 1,500 random flows 41 got more than 2 % less, at worst 27 %;
+/// the report has a note on each.
 #[test]
 fn a_lone_flow_gets_its_share() {
     let (closed, seen, noted, worst) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0.0_f64));

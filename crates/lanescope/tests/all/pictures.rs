@@ -243,7 +243,7 @@ fn hold(plan: &Plan, report: &Report) {
 }
 
 fn law(grow: impl Fn(&[u8]) -> String, most: usize) {
-    let result = runner(Config { cases: 64, ..Config::default() }).run(&vec(any::<u8>(), 0..most), |bytes| {
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..most), |bytes| {
         let text = grow(&bytes);
         let (Some(plan), diagnostics) = common::plan(&text, &[]) else { return Ok(()) };
         std::panic::catch_unwind(|| hold(&plan, &answered(&plan, &diagnostics)))

@@ -1,6 +1,6 @@
 //! The simulator against queueing theory and against packets worked out by hand.
 
-use crate::common::{planned, simulate, simulate_by, simulated, toward, within};
+use crate::common::{in_own_process, planned, simulate, simulate_by, simulated, toward, within};
 use lanescope::result::Simulation;
 use lanescope::sim::exponential;
 use lanescope::sim::kernel::{Agenda, NEVER, World};
@@ -461,13 +461,7 @@ fn memory_does_not_grow() {
         return;
     }
     let child = |length: &str| -> [u64; 2] {
-        let exe = std::env::current_exe().expect("a test has a file");
-        let output = std::process::Command::new(exe)
-            .args(["--exact", "theory::memory_does_not_grow", "--nocapture"])
-            .env(LENGTH, length)
-            .output()
-            .expect("it runs once, so it runs twice");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = in_own_process("theory::memory_does_not_grow", LENGTH, length);
         let after = |word: &str| {
             let rest = text.split(word).nth(1).unwrap_or_else(|| panic!("{text}"));
             rest.split_whitespace().next().and_then(|n| n.parse().ok()).expect("a number")

@@ -98,7 +98,7 @@ fn the_laws_hold_on_random_buses() {
 /// Flows of a bus, and an adapter's I/Os on it: the estimate divides its clocks among both, and no more than there are.
 #[test]
 fn flows_and_adapters_share_the_clocks() {
-    let mut runner = runner(Config { cases: 64, ..Config::default() });
+    let mut runner = runner(Config::default());
     let (refused, full) = (Cell::new(0), Cell::new(0));
     let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
         let mut text = grow(&bytes);

@@ -69,7 +69,7 @@ fn expected(plan: &Plan, pairs: &HashMap<[u32; 2], u64>) -> HashMap<(String, Str
 
 #[test]
 fn packets_go_the_way_that_is_printed() {
-    let result = runner(Config { cases: 60, ..Config::default() }).run(&vec(any::<u8>(), 8..80), |bytes| {
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 8..80), |bytes| {
         let (text, pairs) = grow(&bytes);
         let plan = planned(&text, &[]);
         let (job, network) = (&plan.cluster.jobs[0], &plan.network);

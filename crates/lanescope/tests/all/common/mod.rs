@@ -107,9 +107,15 @@ pub(crate) fn alone(test: &str) -> bool {
     if std::env::var_os("LANESCOPE_ALONE").is_some() {
         return true;
     }
-    let mut own = std::process::Command::new(std::env::current_exe().expect("this program"));
-    let output = own.args(["--exact", test, "--nocapture"]).env("LANESCOPE_ALONE", "1").output().expect("it runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    in_own_process(test, "LANESCOPE_ALONE", "1");
     false
+}
+
+/// Runs the test of this path in a process of its own, which a variable tells so, and gives what it prints.
+pub(crate) fn in_own_process(test: &str, variable: &str, value: &str) -> String {
+    let mut own = std::process::Command::new(std::env::current_exe().expect("this program"));
+    let output = own.args(["--exact", test, "--nocapture"]).env(variable, value).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
 }

@@ -247,7 +247,7 @@ fn what_broke_a_law_keeps_it() {
 /// One worker with one I/O outstanding at one target: nothing queues, and share and simulation are the same.
 #[test]
 fn share_and_simulation_agree_where_nothing_queues() {
-    let mut runner = runner(Config { cases: 48, max_shrink_iters: 100, ..Config::default() });
+    let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
     let (worst, wrong) = (Cell::new(0.0_f64), RefCell::new(Vec::new()));
     let result = runner.run(&vec(any::<u8>(), 40..80), |bytes| {
         let mut c = Choices(bytes.iter());
@@ -382,7 +382,7 @@ fn better_is_never_less() {
         "flows.f0.complete_time=0 s",
         "flows.f0.rate=4000000",
     ];
-    let mut runner = runner(Config { cases: 64, max_shrink_iters: 200, ..Config::default() });
+    let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
     let (compared, wrong) = (Cell::new(0), RefCell::new(std::collections::BTreeMap::new()));
     let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
         let text = grow(&bytes);
