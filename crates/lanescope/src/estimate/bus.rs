@@ -524,14 +524,14 @@ fn at(outcomes: [&Outcome; 3], value: impl Fn(&Outcome) -> f64) -> Ranged {
 
 /// What some flows together cannot exceed, bits per second.
 fn most(outcome: &Outcome, members: &[usize]) -> f64 {
-    bound(&outcome.resources, members, |u| u.weight, |_, capacity| capacity) * 8.0
+    bound(&outcome.resources, members, |u| u.weight, |_, capacity| capacity, |_| 0) * 8.0
 }
 
 /// The same of the bus's clocks alone.
 fn most_clocks(outcome: &Outcome, members: &[usize]) -> f64 {
     let clocks: Vec<Resource<Key>> =
         outcome.resources.iter().filter(|r| matches!(r.key, Key::Clocks(_))).cloned().collect();
-    bound(&clocks, members, |u| u.weight, |_, capacity| capacity) * 8.0
+    bound(&clocks, members, |u| u.weight, |_, capacity| capacity, |_| 0) * 8.0
 }
 
 fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport {

@@ -22,6 +22,10 @@
 //! fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as many turns. Rates are
 //! then fixed from the least to the greatest.
 
+mod turns;
+
+use turns::{Node, beside, ready, tree, turns};
+
 /// What one flow asks of one resource, per payload byte.
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
@@ -112,77 +116,6 @@ pub(crate) struct Filled {
     pub(crate) settled: bool,
 }
 
-/// A node of an arbitration tree: a port, or at the leaves a flow (an index into the resource's uses).
-enum Node {
-    Port(Vec<Node>),
-    Leaf(usize),
-}
-
-fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node {
-    let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
-    let mut nodes = Vec::new();
-    for &m in members {
-        match paths[m].get(depth) {
-            None => nodes.push(Node::Leaf(m)),
-            Some(port) => match ports.iter_mut().find(|(p, _)| p == port) {
-                Some((_, list)) => list.push(m),
-                None => ports.push((*port, vec![m])),
-            },
-        }
-    }
-    nodes.extend(ports.into_iter().map(|(_, list)| tree(paths, &list, depth + 1)));
-    // A port with a single thing behind it is that thing.
-    if nodes.len() == 1 { nodes.remove(0) } else { Node::Port(nodes) }
-}
-
-/// A tree made ready for one division: what is asked for below each node, the modest first.
-struct Asked {
-    packets: f64,
-    leaf: Option<usize>,
-    below: Vec<Asked>,
-}
-
-fn ready(node: &Node, packets: &[f64]) -> Asked {
-    let (leaf, mut below) = match node {
-        Node::Leaf(m) => (Some(*m), Vec::new()),
-        Node::Port(nodes) => (None, nodes.iter().map(|n| ready(n, packets)).collect()),
-    };
-    below.sort_by(|a: &Asked, b: &Asked| a.packets.total_cmp(&b.packets));
-    let sum = leaf.map_or_else(|| below.iter().map(|n| n.packets).sum(), |m| packets[m]);
-    Asked { packets: sum, leaf, below }
-}
-
-/// Gives `amount` packets to a node, in turns.
-fn give(node: &Asked, amount: f64, given: &mut [f64]) {
-    if let Some(m) = node.leaf {
-        given[m] = amount.min(node.packets);
-        return;
-    }
-    let (mut left, mut n) = (amount, node.below.len());
-    for below in &node.below {
-        let turn = (left / n as f64).min(below.packets);
-        give(below, turn, given);
-        left -= turn;
-        n -= 1;
-    }
-}
-
-/// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node beside
-/// the way to it gets as much as the node on that way. Gives what the node gets, if the leaf is below it.
-fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
-    if node.leaf == Some(leaf) {
-        given[leaf] = mine;
-        return Some(mine);
-    }
-    let (at, turn) = node.below.iter().enumerate().find_map(|(i, n)| Some((i, beside(n, leaf, mine, given)?)))?;
-    let mut all = turn;
-    for (_, other) in node.below.iter().enumerate().filter(|(i, _)| *i != at) {
-        give(other, turn, given);
-        all += turn.min(other.packets);
-    }
-    Some(all)
-}
-
 /// Passes of the filling, each with the load of DLLPs that the one before gave; they settle in about five.
 const PASSES: usize = 64;
 /// Rounds in which queues hold back one another's flows, whenever rates were fixed.
@@ -210,41 +143,10 @@ pub(crate) fn fill<K, Q>(
     path: impl Fn(usize, usize) -> Vec<u64>,
 ) -> Filled {
     let filling = Filling::new(resources, queues, caps, &path);
-    let (mut dllps, mut before) = (vec![0.0; filling.tight.len()], None::<(Vec<f64>, Vec<f64>)>);
-    let mut settled = false;
-    let mut shares = Vec::new();
-    for pass in 0..PASSES {
-        shares = filling.pass(&dllps);
-        let gave = filling.dllps(&shares);
-        let mut binds = vec![false; resources.len()];
-        shares.iter().filter_map(|s| s.by).for_each(|r| binds[r] = true);
-        settled = filling.tight.iter().enumerate().all(|(t, tight)| {
-            let capacity = resources[tight.resource].capacity;
-            // As much as was left out; or more, and all fits; or less, and nobody was held back for it.
-            let off = gave[t] - dllps[t];
-            off.abs() <= NOISE * 1e-2 * capacity
-                || if off > 0.0 { filling.fits(t, &shares) } else { !binds[tight.resource] }
-        });
-        if settled {
-            break;
-        }
-        // A straight line through the last two passes; later half a step at a time.
-        let next: Vec<f64> = (0..dllps.len())
-            .map(|t| {
-                let capacity = resources[filling.tight[t].resource].capacity;
-                let guess = match &before {
-                    Some((x, y)) if pass < 12 && (dllps[t] - x[t]).abs() > 1e-15 * capacity => {
-                        let slope = ((gave[t] - y[t]) / (dllps[t] - x[t])).clamp(-1.0, 0.5);
-                        (gave[t] - slope * dllps[t]) / (1.0 - slope)
-                    }
-                    Some(_) if pass >= 12 => dllps[t] + (gave[t] - dllps[t]) / (2.0 + (pass - 12) as f64 / 8.0),
-                    _ => gave[t],
-                };
-                guess.clamp(0.0, capacity)
-            })
-            .collect();
-        before = Some((std::mem::replace(&mut dllps, next), gave));
-    }
+    let mut shares: Vec<Share> = filling.alone.iter().map(|&(rate, by)| Share { rate, by, behind: None }).collect();
+    let mut dllps = vec![0.0; filling.tight.len()];
+    let mut p = filling.start();
+    let settled = filling.groups.iter().filter(|g| !g.settle(&filling, &mut dllps, &mut p, &mut shares)).count() == 0;
     let scaled = filling.project(&mut shares);
     // Who gets all that he asks for is held back by nothing, even where the last slot is his.
     for (share, cap) in shares.iter_mut().zip(caps).filter(|(s, c)| c.is_finite() && s.rate >= **c * (1.0 - 1e-9)) {
@@ -264,6 +166,62 @@ struct Tight {
     dllps: bool,
 }
 
+/// Flows that meet, directly or by others, where something may hold them back; nothing of one group depends on another.
+#[derive(Default)]
+struct Group {
+    flows: Vec<usize>,
+    /// Places in `tight`.
+    tight: Vec<usize>,
+    queues: Vec<usize>,
+}
+
+impl Group {
+    /// Passes until the load of DLLPs is the one that it was done with. Gives whether it came to that.
+    fn settle<K, Q, P: Fn(usize, usize) -> Vec<u64>>(
+        &self,
+        filling: &Filling<K, Q, P>,
+        dllps: &mut [f64],
+        p: &mut Pass,
+        shares: &mut [Share],
+    ) -> bool {
+        let mut before = None::<(Vec<f64>, Vec<f64>)>;
+        for pass in 0..PASSES {
+            filling.pass(self, dllps, p, shares);
+            let gave: Vec<f64> = self.tight.iter().map(|&t| filling.dllps(t, shares)).collect();
+            let settled = self.tight.iter().zip(&gave).all(|(&t, gave)| {
+                let resource = filling.tight[t].resource;
+                // As much as was left out; or more, and all fits; or less, and nobody was held back for it.
+                let off = gave - dllps[t];
+                off.abs() <= NOISE * 1e-2 * filling.resources[resource].capacity
+                    || if off > 0.0 {
+                        filling.fits(t, shares)
+                    } else {
+                        self.flows.iter().all(|&f| shares[f].by != Some(resource))
+                    }
+            });
+            if settled {
+                return true;
+            }
+            // A straight line through the last two passes; later half a step at a time.
+            let mine: Vec<f64> = self.tight.iter().map(|&t| dllps[t]).collect();
+            for (i, &t) in self.tight.iter().enumerate() {
+                let capacity = filling.resources[filling.tight[t].resource].capacity;
+                let guess = match &before {
+                    Some((x, y)) if pass < 12 && (mine[i] - x[i]).abs() > 1e-15 * capacity => {
+                        let slope = ((gave[i] - y[i]) / (mine[i] - x[i])).clamp(-1.0, 0.5);
+                        (gave[i] - slope * mine[i]) / (1.0 - slope)
+                    }
+                    Some(_) if pass >= 12 => mine[i] + (gave[i] - mine[i]) / (2.0 + (pass - 12) as f64 / 8.0),
+                    _ => gave[i],
+                };
+                dllps[t] = guess.clamp(0.0, capacity);
+            }
+            before = Some((mine, gave));
+        }
+        false
+    }
+}
+
 /// What does not change from pass to pass.
 struct Filling<'a, K, Q, P> {
     resources: &'a [Resource<K>],
@@ -277,6 +235,55 @@ struct Filling<'a, K, Q, P> {
     /// Trees of queues, and the queues of each flow: (queue, place in its waits).
     trees: Vec<Node>,
     in_buffers: Vec<Vec<(usize, usize)>>,
+    /// Those of several flows; a flow in none gets what it can have alone.
+    groups: Vec<Group>,
+}
+
+/// Flows that meet at a resource that may be tight, or in a queue.
+fn groups<K, Q>(resources: &[Resource<K>], queues: &[Queue<Q>], flows: usize, tight: &[Tight]) -> Vec<Group> {
+    let mut parent: Vec<usize> = (0..flows).collect();
+    fn root(parent: &mut [usize], mut f: usize) -> usize {
+        while parent[f] != f {
+            parent[f] = parent[parent[f]];
+            f = parent[f];
+        }
+        f
+    }
+    let join = |parent: &mut Vec<usize>, a: usize, b: usize| {
+        let (a, b) = (root(parent, a), root(parent, b));
+        parent[a.max(b)] = a.min(b);
+    };
+    for t in tight {
+        let uses = &resources[t.resource].uses;
+        uses.iter().for_each(|u| join(&mut parent, uses[0].flow, u.flow));
+    }
+    for q in queues.iter().filter(|q| !q.waits.is_empty()) {
+        q.waits.iter().for_each(|w| join(&mut parent, q.waits[0].flow, w.flow));
+    }
+    let mut place = vec![usize::MAX; flows];
+    let mut groups: Vec<Group> = Vec::new();
+    let mut of = |f: usize, parent: &mut Vec<usize>, groups: &mut Vec<Group>| {
+        let root = root(parent, f);
+        if place[root] == usize::MAX {
+            place[root] = groups.len();
+            groups.push(Group::default());
+        }
+        place[root]
+    };
+    for f in 0..flows {
+        let g = of(f, &mut parent, &mut groups);
+        groups[g].flows.push(f);
+    }
+    for (t, tight) in tight.iter().enumerate() {
+        let g = of(resources[tight.resource].uses[0].flow, &mut parent, &mut groups);
+        groups[g].tight.push(t);
+    }
+    for (q, queue) in queues.iter().enumerate().filter(|(_, q)| !q.waits.is_empty()) {
+        let g = of(queue.waits[0].flow, &mut parent, &mut groups);
+        groups[g].queues.push(q);
+    }
+    groups.retain(|g| g.flows.len() > 1);
+    groups
 }
 
 /// A rate that is fixed now: what binds it, and the queue in which it stands behind others.
@@ -303,6 +310,10 @@ struct Pass {
     rate: Vec<Option<f64>>,
     /// By queue, those whose rate was fixed by something beyond it (places in its waits), with what that was.
     waiting: Vec<Vec<(usize, usize)>>,
+    /// What each flow may have by all its resources.
+    offer: Vec<f64>,
+    /// Where a flow is among those that are fixed in a round.
+    among: Vec<usize>,
 }
 
 impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
@@ -341,16 +352,14 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             let paths: Vec<_> = queue.waits.iter().map(|w| path(w.flow, w.hops)).collect();
             trees.push(tree(&paths, &(0..paths.len()).collect::<Vec<_>>(), 0));
         }
-        Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers }
+        let groups = groups(resources, queues, caps.len(), &tight);
+        Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers, groups }
     }
 
-    /// The DLLPs of those that send nothing else, at each resource that may be tight.
-    fn dllps(&self, shares: &[Share]) -> Vec<f64> {
-        let only = |t: &Tight| {
-            let uses = self.resources[t.resource].uses.iter().filter(|u| u.weight == 0.0);
-            if t.dllps { uses.map(|u| u.first * shares[u.flow].rate).sum() } else { 0.0 }
-        };
-        self.tight.iter().map(only).collect()
+    /// The DLLPs of those that send nothing else, at a resource that may be tight.
+    fn dllps(&self, t: usize, shares: &[Share]) -> f64 {
+        let uses = self.resources[self.tight[t].resource].uses.iter().filter(|u| u.weight == 0.0);
+        if self.tight[t].dllps { uses.map(|u| u.first * shares[u.flow].rate).sum() } else { 0.0 }
     }
 
     /// Whether a resource carries all of it.
@@ -375,92 +384,109 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
         scale.into_iter().fold(1.0, f64::min)
     }
 
-    /// Rates of all, with so many units of DLLPs taken off at each resource.
-    fn pass(&self, dllps: &[f64]) -> Vec<Share> {
-        let flows = self.alone.len();
+    /// Room for passes.
+    fn start(&self) -> Pass {
         let entries = self.tight.last().map_or(0, |t| t.first + self.uses(t).len());
-        let mut p = Pass {
+        let flows = self.alone.len();
+        Pass {
             most: self.alone.iter().map(|a| a.0).collect(),
             held: self.alone.iter().map(|a| (a.1, None)).collect(),
             gives: vec![f64::INFINITY; entries],
             upper: vec![f64::INFINITY; entries],
             stale: vec![true; self.tight.len()],
-            open: self.tight.iter().map(|t| self.uses(t).iter().filter(|u| u.weight > 0.0).count()).collect(),
+            open: vec![0; self.tight.len()],
             rate: vec![None; flows],
             waiting: vec![Vec::new(); self.queues.len()],
-        };
-        let mut shares = vec![Share { rate: 0.0, by: None, behind: None }; flows];
-        let mut left: Vec<usize> = (0..flows).collect();
-        let mut offer = vec![0.0; flows];
+            offer: vec![0.0; flows],
+            among: vec![usize::MAX; flows],
+        }
+    }
+
+    /// Forgets the last pass of a group.
+    fn reset(&self, group: &Group, p: &mut Pass) {
+        for &f in &group.flows {
+            (p.most[f], p.held[f]) = (self.alone[f].0, (self.alone[f].1, None));
+            (p.rate[f], p.offer[f], p.among[f]) = (None, 0.0, usize::MAX);
+        }
+        for &t in &group.tight {
+            let uses = self.uses(&self.tight[t]);
+            p.open[t] = uses.iter().filter(|u| u.weight > 0.0).count();
+            let first = self.tight[t].first;
+            p.gives[first..first + uses.len()].fill(f64::INFINITY);
+        }
+        self.forget_upper(group, p);
+        group.queues.iter().for_each(|&q| p.waiting[q].clear());
+    }
+
+    /// What resources give at most is to be found again.
+    fn forget_upper(&self, group: &Group, p: &mut Pass) {
+        for &t in &group.tight {
+            let Tight { first, .. } = self.tight[t];
+            p.upper[first..first + self.uses(&self.tight[t]).len()].fill(f64::INFINITY);
+            p.stale[t] = true;
+        }
+    }
+
+    /// Rates of a group, with so many units of DLLPs taken off at each resource.
+    fn pass(&self, group: &Group, dllps: &[f64], p: &mut Pass, shares: &mut [Share]) {
+        self.reset(group, p);
+        let mut left = group.flows.clone();
         let mut full: Vec<usize> = Vec::new();
         let (mut given, mut closer) = (Vec::new(), 0);
-        // Where a flow is among those that are fixed in a round.
-        let mut among = vec![usize::MAX; flows];
         while !left.is_empty() {
-            for (t, tight) in self.tight.iter().enumerate() {
+            for &t in &group.tight {
                 if std::mem::take(&mut p.stale[t]) && p.open[t] > 0 {
-                    self.divide(t, dllps[t], &p, &p.upper, true, &mut given);
-                    p.gives[tight.first..tight.first + given.len()].copy_from_slice(&given);
+                    self.divide(t, dllps[t], p, &p.upper, true, &mut given);
+                    let first = self.tight[t].first;
+                    p.gives[first..first + given.len()].copy_from_slice(&given);
                 }
             }
             for &f in &left {
                 let gives = self.of_flow[f].iter().map(|&(t, u)| p.gives[self.tight[t].first + u]);
-                offer[f] = gives.fold(p.most[f], f64::min);
+                p.offer[f] = gives.fold(p.most[f], f64::min);
             }
-            // How far all offers may grow before something is full; 1 where something is.
             full.clear();
-            let mut grow = f64::INFINITY;
-            for (t, tight) in self.tight.iter().enumerate().filter(|(t, _)| p.open[*t] > 0) {
-                let (mut taken, mut asks) = (0.0, 0.0);
-                for u in self.uses(tight).iter().filter(|u| u.weight > 0.0) {
-                    match p.rate[u.flow] {
-                        Some(rate) => taken += u.whole() * rate,
-                        None => asks += u.whole() * offer[u.flow],
-                    }
-                }
-                let capacity = self.resources[tight.resource].capacity;
-                let room = (capacity - dllps[t] - taken).max(0.0);
-                grow = grow.min(if asks > 0.0 { room / asks } else { 1.0 });
-                if asks >= room - NOISE * capacity {
-                    full.push(t);
-                }
-            }
-            let has_all = |offer: &[f64], f: usize, p: &Pass| offer[f] >= p.most[f] * (1.0 - NOISE);
-            if full.is_empty() && !left.iter().any(|&f| has_all(&offer, f, &p)) {
+            full.extend(group.tight.iter().filter(|&&t| p.open[t] > 0 && self.filled(t, dllps[t], p)));
+            let has_all = |f: usize, p: &Pass| p.offer[f] >= p.most[f] * (1.0 - NOISE);
+            if full.is_empty() && !left.iter().any(|&f| has_all(f, p)) {
                 if closer < CLOSER {
                     // If others take no more than they are offered elsewhere: so much at most. And if they take that:
                     // so much at least.
-                    let mut upper = vec![f64::INFINITY; p.gives.len()];
-                    for (t, tight) in self.tight.iter().enumerate().filter(|(t, _)| p.open[*t] > 0) {
-                        self.divide(t, dllps[t], &p, &p.gives, false, &mut given);
-                        upper[tight.first..tight.first + given.len()].copy_from_slice(&given);
-                        p.stale[t] = true;
+                    let mut upper = Vec::new();
+                    for &t in group.tight.iter().filter(|&&t| p.open[t] > 0) {
+                        self.divide(t, dllps[t], p, &p.gives, false, &mut given);
+                        upper.push((t, given.clone()));
                     }
-                    (p.upper, closer) = (upper, closer + 1);
+                    self.forget_upper(group, p);
+                    for (t, given) in upper {
+                        let first = self.tight[t].first;
+                        p.upper[first..first + given.len()].copy_from_slice(&given);
+                    }
+                    closer += 1;
                     continue;
                 }
-                let reach = left.iter().map(|&f| p.most[f] / offer[f]).fold(grow, f64::min).max(1.0);
-                left.iter().for_each(|&f| offer[f] *= reach);
-                full.extend((0..self.tight.len()).filter(|&t| p.open[t] > 0 && self.filled(t, dllps[t], &offer, &p)));
+                self.rise(group, &left, dllps, p);
+                full.extend(group.tight.iter().filter(|&&t| p.open[t] > 0 && self.filled(t, dllps[t], p)));
             }
             // Behind queues the least come first, as they hold back others.
             let mut limit = f64::INFINITY;
             let level = |t: usize, p: &Pass| {
                 let open = self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0 && p.rate[u.flow].is_none());
-                open.map(|u| offer[u.flow]).fold(0.0, f64::max)
+                open.map(|u| p.offer[u.flow]).fold(0.0, f64::max)
             };
             if !self.queues.is_empty() {
-                let of_full = full.iter().map(|&t| level(t, &p));
-                let of_flows = left.iter().filter(|&&f| has_all(&offer, f, &p)).map(|&f| offer[f]);
+                let of_full = full.iter().map(|&t| level(t, p));
+                let of_flows = left.iter().filter(|&&f| has_all(f, p)).map(|&f| p.offer[f]);
                 limit = of_full.chain(of_flows).fold(f64::INFINITY, f64::min) * (1.0 + 1e-9);
             }
             let mut fixed: Vec<Fixed> = Vec::new();
-            for &t in full.iter().filter(|&&t| level(t, &p) <= limit) {
+            full.retain(|&t| level(t, p) <= limit);
+            for &t in &full {
                 let by = Some(self.tight[t].resource);
                 for u in self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0 && p.rate[u.flow].is_none()) {
-                    match fixed.get_mut(among[u.flow]) {
+                    match fixed.get_mut(p.among[u.flow]) {
                         None => {
-                            among[u.flow] = fixed.len();
+                            p.among[u.flow] = fixed.len();
                             fixed.push(Fixed { flow: u.flow, by, behind: None });
                         }
                         // What more flows share is what a person would look at first.
@@ -469,23 +495,23 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                     }
                 }
             }
-            for &f in left.iter().filter(|&&f| has_all(&offer, f, &p) && offer[f] <= limit) {
-                if among[f] == usize::MAX {
+            for &f in left.iter().filter(|&&f| has_all(f, p) && p.offer[f] <= limit) {
+                if p.among[f] == usize::MAX {
                     fixed.push(Fixed { flow: f, by: p.held[f].0, behind: p.held[f].1 });
                 }
             }
             debug_assert!(!fixed.is_empty(), "a round fixes no flow");
             closer = 0;
             for &Fixed { flow: f, by, behind } in &fixed {
-                p.rate[f] = Some(offer[f]);
-                shares[f] = Share { rate: offer[f], by, behind };
+                p.rate[f] = Some(p.offer[f]);
+                shares[f] = Share { rate: p.offer[f], by, behind };
                 for &(t, u) in &self.of_flow[f] {
                     p.stale[t] = true;
                     p.open[t] -= usize::from(self.uses(&self.tight[t])[u].weight > 0.0);
                 }
             }
             if !self.queues.is_empty() {
-                self.hold_up(&fixed, &mut p);
+                self.hold_up(group, &fixed, p);
             }
             let before = left.len();
             left.retain(|&f| p.rate[f].is_none());
@@ -493,7 +519,34 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                 break;
             }
         }
-        shares
+    }
+
+    /// Nothing is full, and nobody has all that he can: the least offers rise together, each to its turn of the next
+    /// greater one, until something is full or somebody has all.
+    fn rise(&self, group: &Group, left: &[usize], dllps: &[f64], p: &mut Pass) {
+        let mut steps: Vec<f64> = left.iter().map(|&f| p.offer[f]).collect();
+        steps.sort_by(f64::total_cmp);
+        let most = left.iter().map(|&f| p.most[f]).fold(f64::INFINITY, f64::min);
+        // How far a resource lets all go that are below a level: a load in straight pieces between the offers.
+        let mut level = most;
+        for &t in group.tight.iter().filter(|&&t| p.open[t] > 0) {
+            let uses: Vec<_> = self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0).collect();
+            let room = self.resources[self.tight[t].resource].capacity - dllps[t];
+            let load = |level: f64| -> f64 {
+                uses.iter().map(|u| u.whole() * p.rate[u.flow].unwrap_or(p.offer[u.flow].max(level))).sum()
+            };
+            if load(level) <= room {
+                continue;
+            }
+            let above = steps.partition_point(|&s| s < level && load(s) <= room);
+            let from = steps[above.saturating_sub(1)];
+            let slope: f64 =
+                (uses.iter().filter(|u| p.rate[u.flow].is_none() && p.offer[u.flow] <= from)).map(|u| u.whole()).sum();
+            if slope > 0.0 {
+                level = level.min(from + ((room - load(from)) / slope).max(0.0));
+            }
+        }
+        left.iter().for_each(|&f| p.offer[f] = p.offer[f].max(level));
     }
 
     fn uses(&self, tight: &Tight) -> &'a [Use] {
@@ -505,15 +558,15 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
     }
 
     /// Whether the offers fill a resource.
-    fn filled(&self, t: usize, dllps: f64, offer: &[f64], p: &Pass) -> bool {
+    fn filled(&self, t: usize, dllps: f64, p: &Pass) -> bool {
         let uses = self.uses(&self.tight[t]).iter().filter(|u| u.weight > 0.0);
-        let load: f64 = uses.map(|u| u.whole() * p.rate[u.flow].unwrap_or(offer[u.flow])).sum();
+        let load: f64 = uses.map(|u| u.whole() * p.rate[u.flow].unwrap_or(p.offer[u.flow])).sum();
         load >= (self.resources[self.tight[t].resource].capacity) * (1.0 - NOISE) - dllps
     }
 
     /// Rates were fixed by resources: in the queues before those, others get no more turns than the flows that wait
     /// there.
-    fn hold_up(&self, fixed: &[Fixed], p: &mut Pass) {
+    fn hold_up(&self, group: &Group, fixed: &[Fixed], p: &mut Pass) {
         let mut filled: Vec<(usize, usize)> = Vec::new();
         for &Fixed { flow, by, behind } in fixed {
             let Some(by) = by else { continue };
@@ -560,8 +613,7 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                 break;
             }
             // Who is held back leaves more to others.
-            p.upper.fill(f64::INFINITY);
-            p.stale.fill(true);
+            self.forget_upper(group, p);
         }
     }
 
@@ -614,32 +666,6 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             }
         }
     }
-}
-
-/// Divides `left` units by turns; bytes per second for each use.
-fn turns(uses: &[Use], tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
-    let packets: Vec<f64> =
-        uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
-    let mut given = vec![0.0; uses.len()];
-    let units = |given: &[f64]| {
-        uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.whole()).sum::<f64>()
-    };
-    // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the number
-    // that fills the capacity by false position, halving where that does not halve.
-    let asked = ready(tree, &packets);
-    let (mut low, mut high) = (0.0, asked.packets);
-    let (mut at_low, mut at_high) = (-left, units(&packets) - left);
-    for i in 0..80 {
-        let straight = low - at_low * (high - low) / (at_high - at_low);
-        let guess = if i % 4 == 3 || !straight.is_finite() { 0.5 * (low + high) } else { straight };
-        give(&asked, guess, &mut given);
-        let over = units(&given) - left;
-        if over.abs() <= left * 1e-13 || high - low <= high * 1e-15 {
-            break;
-        }
-        if over > 0.0 { (high, at_high) = (guess, over) } else { (low, at_low) = (guess, over) }
-    }
-    uses.iter().zip(given).map(|(u, g)| if u.weight > 0.0 { g / u.packets } else { f64::INFINITY }).collect()
 }
 
 #[cfg(test)]

@@ -41,16 +41,20 @@ pub(super) fn ask(k: &Ssd, corner: Corner, target: u32, kind: Kind, count: f64, 
     }
 }
 
-/// Seconds of a byte of data on a link.
-fn per_byte(link: &Serial) -> f64 {
-    link.bytes(Unit::Data(link.frame as u32)) as f64 / link.frame.max(1) as f64 / link.rate.bytes()
+/// Seconds of a byte of data on a link, of so many that follow one another: in their frames, with the gaps between.
+fn per_byte(link: &Serial, bytes: f64) -> f64 {
+    let (frame, bytes) = (link.frame.max(1), (bytes.round() as u64).max(1));
+    let (full, rest) = (bytes / frame, bytes % frame);
+    let one = |n: u64| if n > 0 { link.bytes(Unit::Data(n as u32)) } else { 0 };
+    let gaps = (bytes.div_ceil(frame) - 1) * link.gap(0, 0);
+    (full * one(frame) + one(rest) + gaps) as f64 / bytes as f64 / link.rate.bytes()
 }
 
 /// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from
 /// its first data on the link until its status may go; `pace`: seconds that something else on the way takes for a byte,
 /// at least. The mean over where it may begin in a page, or the least.
 pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
-    let wire = per_byte(link).max(pace);
+    let wire = per_byte(link, kind.bytes).max(pace);
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
     let page = k.page.typical.f64();
     if !kind.read {

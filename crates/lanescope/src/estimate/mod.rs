@@ -7,6 +7,7 @@
 mod array;
 mod bus;
 mod cluster;
+mod cover;
 mod fill;
 mod flash;
 mod latency;
@@ -37,6 +38,7 @@ use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use crate::units::Rate;
+use cover::Cover;
 use fill::{Filled, Queue, Resource, Share, fill};
 use queues::{Line, queues};
 use requester::operation;
@@ -139,6 +141,15 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
     Outcome { wires, resources, queues, shares, settled, divided, charged, on_buses }
 }
 
+/// Programs beside the streams of an Ethernet: what they ask, and how far they come.
+fn on_ethernet(jobs: &[cluster::Demand], progress: &[(f64, Option<Binding>)]) -> Vec<network::Beside> {
+    let one = |(job, came): (&cluster::Demand, &(f64, _))| network::Beside {
+        wires: job.on_ethernet().collect(),
+        progress: came.0,
+    };
+    jobs.iter().zip(progress).map(one).collect()
+}
+
 /// How much of something with a capacity the shares take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
@@ -153,9 +164,10 @@ pub struct Load {
 /// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines,
 /// memories, credits, clocks of buses. None is above its capacity, but for a float's noise.
 pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
-    let o = outcome(plan, corner, &cluster::demands(&cluster::ran(plan), corner));
+    let demands = cluster::demands(&cluster::ran(plan), corner);
+    let o = outcome(plan, corner, &demands);
     let mut all = loads_of(&o.resources, &o.divided);
-    all.extend(network::loads(plan));
+    all.extend(network::loads(plan, &on_ethernet(&demands, &o.progress(plan))));
     all.extend(bus::loads(plan, corner, &o.on_buses));
     all
 }
@@ -190,10 +202,18 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         })
         .collect();
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
-    let mut ethernet = network::answer(plan);
+    let mut progress = [&slower, &typical, &faster].map(|o| o.progress(plan));
+    let mut ethernet = network::answer(plan, &on_ethernet(&jobs[1], &progress[1]));
+    for of_corner in &mut progress {
+        for (came, held) in of_corner.iter_mut().zip(&ethernet.held) {
+            if let Some((left, by)) = held.as_ref().filter(|h| h.0 < came.0) {
+                *came = (*left, Some(by.clone()));
+            }
+        }
+    }
     transact::on_links(plan, &typical, &mut ethernet.links);
     let bus = bus::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
-    let cluster = cluster::answer(plan, &ran, [&slower, &typical, &faster].map(|o| o.progress(plan)));
+    let cluster = cluster::answer(plan, &ran, progress);
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
@@ -328,7 +348,7 @@ fn held_against(
 
 /// The bound of one flow by itself, bits per second.
 fn alone(outcome: &Outcome, flow: usize) -> f64 {
-    bound(&outcome.resources, &[flow], |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0
+    bound(&outcome.resources, &[flow], |u| u.weight + u.first_least, |_, capacity| capacity, class) * 8.0
 }
 
 /// Unloaded times of the slowest of some flows, in seconds.
@@ -410,21 +430,30 @@ fn typically_bound(shares: &[Share], members: &[usize]) -> usize {
 
 /// The bound of some flows together at each corner, bits per second.
 fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged {
-    let at = |o: &Outcome| bound(&o.resources, members, |u| u.weight + u.first_least, |_, capacity| capacity) * 8.0;
+    let weight = |u: &fill::Use| u.weight + u.first_least;
+    let at = |o: &Outcome| bound(&o.resources, members, weight, |_, capacity| capacity, class) * 8.0;
     Ranged { typical: at(typical), slower: at(slower), faster: at(faster) }
 }
 
-/// The most that all members together can get: members are covered by the resources that limit them most, shared ones
-/// once. Valid as a bound for any cover, because each resource limits the sum over those it covers.
+/// Links one way lie side by side, and what is not a link.
+fn class(key: Key) -> u32 {
+    match key {
+        Key::Wire(hop) if hop.direction == Direction::Up => 0,
+        Key::Wire(_) => 1,
+        _ => 2,
+    }
+}
+
+/// The most that all members together can get.
 fn bound<K: Copy>(
     resources: &[Resource<K>],
     members: &[usize],
     weight: impl Fn(&fill::Use) -> f64,
     capacity: impl Fn(K, f64) -> f64,
+    class: impl Fn(K) -> u32,
 ) -> f64 {
     let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, f64::INFINITY)).collect();
-    // (what the covered may have in all, whom it covers)
-    let mut covers: Vec<(f64, Vec<usize>)> = Vec::new();
+    let mut covers: Vec<Cover> = Vec::new();
     for r in resources {
         let capacity = capacity(r.key, r.capacity);
         let mine: Vec<_> = r.uses.iter().filter(|u| alone.contains_key(&u.flow) && weight(u) > 0.0).collect();
@@ -434,30 +463,12 @@ fn bound<K: Copy>(
             }
         }
         // Only packets make a resource a limit of the sum: DLLPs alone would stretch it far beyond.
-        let mine: Vec<_> = mine.into_iter().filter(|u| u.weight > 0.0).collect();
-        if mine.len() > 1 {
-            let least = mine.iter().map(|u| weight(u)).fold(f64::INFINITY, f64::min);
-            covers.push((capacity / least, mine.iter().map(|u| u.flow).collect()));
+        let who: Vec<_> = mine.into_iter().filter(|u| u.weight > 0.0).map(|u| (u.flow, weight(u))).collect();
+        if who.len() > 1 {
+            covers.push(Cover { capacity, who, class: class(r.key) });
         }
     }
-    cover(alone, covers)
-}
-
-/// The most that all can get: each what it can have alone, and those below a cover no more than that together. The
-/// tightest covers first, nobody twice.
-fn cover(mut alone: BTreeMap<usize, f64>, mut covers: Vec<(f64, Vec<usize>)>) -> f64 {
-    covers.sort_by(|a, b| (a.0 / a.1.len() as f64).total_cmp(&(b.0 / b.1.len() as f64)));
-    let mut sum = 0.0;
-    for (most, who) in covers {
-        let left: Vec<usize> = who.into_iter().filter(|w| alone.contains_key(w)).collect();
-        if left.iter().map(|w| alone[w]).sum::<f64>() > most {
-            sum += most;
-            left.iter().for_each(|w| {
-                alone.remove(w);
-            });
-        }
-    }
-    sum + alone.values().sum::<f64>()
+    cover::most(&alone, &covers)
 }
 
 /// What binds the members other than the element that was named, each once; at most 64.
@@ -491,6 +502,7 @@ fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize])
             }
             _ => capacity,
         },
+        class,
     )
 }
 

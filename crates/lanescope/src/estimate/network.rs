@@ -9,8 +9,9 @@
 mod latency;
 mod ways;
 
+use super::cover::{self, Cover};
 use super::fill::{Resource, Share, Use, shares};
-use super::{cover, held_against, others, typically_bound};
+use super::{held_against, others, typically_bound};
 use crate::plan::Plan;
 use crate::plan::network::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
@@ -25,6 +26,8 @@ pub(super) struct Answer {
     pub(super) total: Option<Total>,
     pub(super) links: Vec<LinkReport>,
     pub(super) switches: Vec<SwitchReport>,
+    /// How far programs come that streams hold back, and where.
+    pub(super) held: Vec<Option<(f64, Binding)>>,
 }
 
 /// A float's noise: a wire that carries just all of what is asked of it holds nobody back.
@@ -39,11 +42,21 @@ struct Outcome<'a> {
     resources: Vec<Resource<u32>>,
     /// The resources of each stream.
     of_stream: Vec<Vec<usize>>,
+    /// Of streams; behind them the progress of programs.
     shares: Vec<Share>,
 }
 
-fn outcome(network: &Network) -> Outcome<'_> {
+/// What a program asks of the wires: at its full progress, and how far it would come if these wires did not hold it
+/// back.
+pub(super) struct Beside {
+    /// Wires, and for what part of the time it has each in use.
+    pub(super) wires: Vec<(u32, f64)>,
+    pub(super) progress: f64,
+}
+
+fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
     let mut asked = asked(network);
+    asked.extend(programs.iter().map(|p| ways::program(network, &p.wires, p.progress)));
     let (mut resources, mut shares) = filled(network, &asked);
     if let Some(lanes) = ways::lanes(network, &asked) {
         let (streams, lanes): (Vec<usize>, Vec<Asked>) = lanes.into_iter().unzip();
@@ -91,17 +104,26 @@ fn filled(network: &Network, asked: &[Asked]) -> (Vec<Resource<u32>>, Vec<Share>
 }
 
 /// What the shares take of the wires that can bind.
-pub(super) fn loads(plan: &Plan) -> Vec<super::Load> {
-    let o = outcome(&plan.network);
+pub(super) fn loads(plan: &Plan, programs: &[Beside]) -> Vec<super::Load> {
+    let o = outcome(&plan.network, programs);
     super::loads_of(&o.resources, &o.shares)
 }
 
-/// Answers the Ethernet side of a plan.
-pub(super) fn answer(plan: &Plan) -> Answer {
+/// Answers the Ethernet side of a plan, with programs beside its streams.
+pub(super) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
     let network = &*plan.network;
-    let outcome = outcome(network);
+    let outcome = outcome(network, programs);
     let groups = network.groups();
+    let held = |i: usize| {
+        let (stream, share) = (network.streams.len() + i, outcome.shares[network.streams.len() + i]);
+        share.by.map(|r| {
+            let element = network.wire_name(outcome.resources[r].key);
+            let evidence = "100 % of its slots taken, by streams too".to_owned();
+            (outcome.shares[stream].rate, Binding { element, resource: "slots".into(), evidence })
+        })
+    };
     Answer {
+        held: (0..programs.len()).map(held).collect(),
         flows: groups.iter().map(|members| outcome.flow(members)).collect(),
         total: outcome.total(),
         links: outcome.links(),
@@ -167,7 +189,7 @@ fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
                 if r != usize::MAX {
                     comes[r].push(rate);
                     // The wires of several destinations are not one behind the other.
-                    rate *= if a.single { through[r] } else { 1.0 };
+                    rate *= if a.single && a.own != ways::NO_WIRE { through[r] } else { 1.0 };
                 }
             }
         }
@@ -241,18 +263,17 @@ impl Outcome<'_> {
     }
 
     fn total(&self) -> Option<Total> {
-        let members: Vec<usize> = (0..self.asked.len()).collect();
+        let members: Vec<usize> = (0..self.network.streams.len()).collect();
         if members.is_empty() {
             return None;
         }
-        let share = same(self.shares.iter().map(|s| s.rate).sum::<f64>() * 8.0);
+        let share = same(members.iter().map(|&m| self.shares[m].rate).sum::<f64>() * 8.0);
         let bound = self.bound(&members) * 8.0;
         let bound_by = self.binding(typically_bound(&self.shares, &members));
         Some(Total { share, both_ways: share, bound: same(bound), framing_limit: bound, bound_by })
     }
 
-    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them, each
-    /// once, the tightest first; and nothing is delivered but over the wires to the destinations. A stream with several
+    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them; and nothing is delivered but over the wires to the destinations. A stream with several
     /// destinations need not keep to its proportions here (what is dropped on one way does not hold up the others), so
     /// only its own wire covers it.
     fn bound(&self, members: &[usize]) -> f64 {
@@ -273,12 +294,16 @@ impl Outcome<'_> {
             capacity(self.network, own) * least(m)
         };
         let lightest = |who: &mut dyn Iterator<Item = usize>| who.map(weight).fold(f64::INFINITY, f64::min);
-        let covers: Vec<(f64, Vec<usize>)> = together
-            .into_iter()
+        let covers: Vec<Cover> = (together.into_iter())
             .filter(|(_, who)| who.len() > 1)
-            .map(|(r, who)| (self.resources[r].capacity / lightest(&mut who.iter().copied()), who))
+            .map(|(r, who)| Cover {
+                capacity: self.resources[r].capacity,
+                who: who.iter().map(|&m| (m, weight(m))).collect(),
+                // Wires of stations first, then those to them.
+                class: self.resources[r].key % 2,
+            })
             .collect();
-        let sum = cover(alone, covers);
+        let sum = cover::most(&alone, &covers);
         let ends: BTreeSet<u32> = members.iter().flat_map(|&m| self.asked[m].last.iter().copied()).collect();
         let delivered: f64 = ends.into_iter().map(|w| capacity(self.network, w)).sum();
         sum.min(delivered / lightest(&mut members.iter().copied()))
@@ -304,7 +329,7 @@ impl Outcome<'_> {
         let network = self.network;
         let mut ledgers = vec![Ledger::default(); 2 * network.links.len()];
         let mut frames = vec![0.0; ledgers.len()];
-        for (a, share) in self.asked.iter().zip(&self.shares) {
+        for (a, share) in self.asked.iter().zip(&self.shares).take(network.streams.len()) {
             for &(wire, part) in &a.wires {
                 let (ledger, bytes) = (&mut ledgers[wire as usize], share.rate * part);
                 ledger.payload += bytes * 8.0;

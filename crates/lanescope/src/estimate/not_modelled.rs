@@ -121,9 +121,7 @@ pub static NOT_MODELLED: &[Gap] = &[
     // Transactions: messages have no places on a disk.
     Gap::always("transact", "access.random", "placement", "messages have no offsets"),
     Gap::always("transact", "access.align", "placement", "messages have no offsets"),
-    // Clusters: messages are trains of packets that take turns, and credit is there when it is asked for.
-    Gap::always("channel-adapter", "receive_buffer", "credit", "messages are carried as if credit never ran short"),
-    Gap::always("infiniband-switch", "buffer", "credit", "messages are carried as if credit never ran short"),
+    // Clusters: messages are trains of packets that take turns, and have the credit of one message by itself.
     Gap::always("infiniband", "lanes", "virtual-lanes", "messages take turns on a wire, whatever their lane"),
     Gap::always("mpi", "lane", "virtual-lanes", "messages take turns on a wire, whatever their lane"),
     Gap::always(

@@ -64,6 +64,13 @@ pub const BLOCK: u64 = 64;
 /// Blocks that a receiver may promise to a virtual lane at once: half of what a counter of 12 bits tells apart (IBA
 /// 7.9.4).
 pub const MOST_BLOCKS: u64 = 2048;
+/// Blocks that must be free again in a buffer of so many before its receiver says so: a quarter of it, or as many as
+/// still leave room for the largest packet. The standard leaves it open; chosen, so that flow control packets are few.
+pub const fn blocks_told(whole: u64, largest: u64) -> u64 {
+    let (quarter, room) = (whole / 4, (whole + 1).saturating_sub(largest));
+    let least = if quarter < room { quarter } else { room };
+    if least == 0 { 1 } else { least }
+}
 /// Virtual lanes for data: 0 to 14 (IBA 7.6). Lane 15 is for management, without flow control.
 pub const DATA_LANES: u64 = 15;
 

@@ -103,14 +103,10 @@ impl Source {
 
     /// Operations that have arrived by `now` and have not begun.
     pub(super) fn backlog(&self, now: u64) -> u64 {
-        let Source::Open(arrivals) = self else { return 0 };
-        let mut ahead = arrivals.clone();
-        let mut n = 0;
-        while ahead.next <= now && n < COUNTED {
-            ahead.advance();
-            n += 1;
+        match self {
+            Source::Open(arrivals) => arrivals.due(now),
+            _ => 0,
         }
-        n
     }
 }
 
@@ -139,6 +135,16 @@ impl Arrivals {
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// How many have come by `now`, and none of them has been taken.
+    pub(super) fn due(&self, now: u64) -> u64 {
+        let (mut ahead, mut n) = (self.clone(), 0);
+        while ahead.next <= now && n < COUNTED {
+            ahead.advance();
+            n += 1;
+        }
+        n
     }
 
     /// The one after it is next.

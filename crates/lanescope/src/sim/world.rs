@@ -238,7 +238,7 @@ impl Sides {
     pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
         let mut all = self.pcie.backlogs(now);
         all.extend(self.ethernet.backlogs(now));
-        all.extend(self.storage.tallies().map(|_| 0));
+        all.extend(self.storage.backlogs(now));
         all.extend(self.bus.backlogs(now));
         all.extend(self.cluster.tallies().map(|_| 0));
         all

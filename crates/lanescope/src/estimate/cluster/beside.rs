@@ -34,6 +34,16 @@ impl Demand {
     }
 }
 
+impl Demand {
+    /// Wires of Ethernet, and for what part of the time they are in use.
+    pub(in crate::estimate) fn on_ethernet(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.used.iter().filter_map(|(named, part)| match named {
+            Named::Frame(wire) if *part > 0.0 => Some((*wire, *part)),
+            _ => None,
+        })
+    }
+}
+
 /// Demands of all programs at a corner; at the typical values where a corner was not asked for.
 pub(in crate::estimate) fn demands(ran: &[Ran], corner: Corner) -> Vec<Demand> {
     ran.iter().map(|r| r.at(corner).demand.clone()).collect()

@@ -11,15 +11,18 @@ use super::super::fill::Resource;
 use super::super::resources::Key;
 use super::super::{alone, binding, bus, latency, outcome};
 use crate::mpi::{Post, What};
+use crate::plan::cluster::blocks;
 use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
 use crate::plan::{Dma, Flow, Plan, Way};
 use crate::protocol::ethernet;
-use crate::protocol::infiniband::{LRH, Operation, Packet, Position, START, Service};
+use crate::protocol::infiniband::{
+    BLOCK, FLOW_CONTROL_WIRE, LRH, MOST_BLOCKS, Operation, Packet, Position, START, Service, blocks_told,
+};
 use crate::result::Binding;
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::Forwarding;
 use crate::scenario::quantity::Corner;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// Femtoseconds in a second.
 const SECOND: f64 = 1e15;
@@ -76,6 +79,81 @@ struct Hop {
     latency: f64,
     /// Bytes behind a packet in which the wire rests.
     gap: f64,
+    /// Blocks of credit for the buffer at its end; without limit on Ethernet.
+    credit: Option<u64>,
+}
+
+impl Hop {
+    /// How far apart packets of so many bytes start at least, of so many blocks (the largest of the program `largest`),
+    /// where each takes so long from its start until its place in the buffer is free: the window that credit is.
+    fn paced(&self, blocks: u64, largest: u64, until_free: f64) -> f64 {
+        let Some(whole) = self.credit else { return 0.0 };
+        let usable = whole - (blocks_told(whole, largest) - 1).min(whole.saturating_sub(blocks));
+        let window = (usable / blocks.max(1)).max(1);
+        (until_free + FLOW_CONTROL_WIRE as f64 * self.byte + self.delay) / window as f64
+    }
+}
+
+/// Pauses of a timeline that are remembered.
+const PAUSES: usize = 16;
+
+/// When something that carries one packet at a time is taken, fs. Messages are carried one after the other, each along
+/// its whole way, so that one that is carried later may come somewhere earlier: it finds the pauses that others left.
+#[derive(Clone, Debug, Default)]
+struct Timeline {
+    /// From when on nothing takes it.
+    free: f64,
+    /// The last times before that in which nothing takes it, in order.
+    pauses: VecDeque<(f64, f64)>,
+}
+
+impl Timeline {
+    /// Takes it for so long from `at` on, in pauses and then at the end; gives when that ends. Who finds a pause that is
+    /// too short goes on in the next.
+    fn book(&mut self, at: f64, time: f64) -> f64 {
+        let (mut end, mut left) = (at, time);
+        if time <= 0.0 {
+            let within = self.pauses.iter().any(|p| p.0 <= at && at <= p.1);
+            return if within {
+                at
+            } else {
+                at.max(self.pauses.iter().map(|p| p.0).find(|p| *p > at).unwrap_or(self.free))
+            };
+        }
+        let mut i = self.pauses.partition_point(|p| p.1 <= at);
+        while i < self.pauses.len() && left > 0.0 {
+            let (from, until) = self.pauses[i];
+            let start = from.max(at);
+            end = until.min(start + left);
+            left -= end - start;
+            match (start > from, end < until) {
+                (true, true) => {
+                    self.pauses[i].1 = start;
+                    self.pauses.insert(i + 1, (end, until));
+                    i += 1;
+                }
+                (true, false) => self.pauses[i].1 = start,
+                (false, true) => self.pauses[i].0 = end,
+                (false, false) => {
+                    self.pauses.remove(i);
+                    continue;
+                }
+            }
+            i += 1;
+        }
+        if left > 0.0 {
+            if at > self.free {
+                self.pauses.push_back((self.free, at));
+                self.free = at;
+            }
+            self.free += left;
+            end = self.free;
+        }
+        while self.pauses.len() > PAUSES {
+            self.pauses.pop_front();
+        }
+        end
+    }
 }
 
 /// All that carries messages, with the time from which each is free.
@@ -83,9 +161,9 @@ pub(super) struct Carrier<'a> {
     plan: &'a Plan,
     corner: Corner,
     sides: Vec<Side>,
-    free: Vec<f64>,
+    free: Vec<Timeline>,
     /// The same of packets that are messages by themselves.
-    lone: Vec<f64>,
+    lone: Vec<Timeline>,
     /// How long each has been in use, fs.
     pub(super) used: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
@@ -160,8 +238,8 @@ impl<'a> Carrier<'a> {
             plan,
             corner,
             sides,
-            free: vec![0.0; names.len()],
-            lone: vec![0.0; names.len()],
+            free: vec![Timeline::default(); names.len()],
+            lone: vec![Timeline::default(); names.len()],
             used: vec![0.0; names.len()],
             carried: vec![(0.0, 0.0); buses],
             names,
@@ -271,18 +349,23 @@ impl<'a> Carrier<'a> {
                 let byte = network.link(wire).rate.typical.byte_fs() as f64;
                 let delay = network.delay(wire, corner).fs() as f64;
                 let gap = ethernet::GAP as f64;
-                self.hops.push(Hop { timeline: first + wire as usize, byte, delay, head, latency, gap });
+                self.hops.push(Hop { timeline: first + wire as usize, byte, delay, head, latency, gap, credit: None });
             }
             return;
         }
         for wire in cluster.path(from, to) {
-            let (head, latency) = match cluster.switch_of(cluster.arrives(wire)) {
-                Some(s) => (Some((START + LRH) as f64), cluster.switches[s].keys.latency.at(corner).fs() as f64),
-                None => (None, 0.0),
+            let arrives = cluster.arrives(wire);
+            let (head, latency, buffer) = match cluster.switch_of(arrives) {
+                Some(s) => {
+                    let k = &cluster.switches[s].keys;
+                    (Some((START + LRH) as f64), k.latency.at(corner).fs() as f64, k.buffer.at(corner).0)
+                }
+                None => (None, 0.0, cluster.adapter_of(arrives.0).keys.receive_buffer.at(corner).0),
             };
             let byte = SECOND / cluster.link(wire).rate.typical.data_rate().bytes();
             let delay = cluster.delay(wire, corner).fs() as f64;
-            self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency, gap: 0.0 });
+            let credit = Some((buffer / BLOCK).clamp(1, MOST_BLOCKS));
+            self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency, gap: 0.0, credit });
         }
     }
 
@@ -344,19 +427,35 @@ impl<'a> Carrier<'a> {
         let ack = Packet::ack(Service::Rc).wire(if ethernet { ROCE } else { INFINIBAND }) as f64;
         let hops = std::mem::take(&mut self.hops);
         let mut back = 0.0;
+        let receive = other.receive_latency.at(corner).fs() as f64;
+        let landing = other.packet_time.at(corner).fs() as f64 + receive;
+        let landing = |leg: Leg| landing + leg.alone;
+        let [land_full, land_last] = match target.hosted {
+            true => [train.full, train.last].map(|n| landing(self.leg(to, false, n))),
+            false => [landing(Leg::default()); 2],
+        };
         for (i, hop) in hops.iter().enumerate() {
             let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
-            let total = (train.n - 1.0) * full + last;
+            self.used[hop.timeline] += (train.n - 1.0) * full + last;
+            // A packet's place in the next buffer is free when its end has left that.
+            let paced = |size: f64, payload: u64, land: f64| {
+                let through = match hops.get(i + 1) {
+                    Some(next) => (hop.head.unwrap_or(0.0) * hop.byte + size / hop.byte * next.byte).max(size),
+                    None => size + land,
+                };
+                size.max(hop.paced(blocks(payload), blocks(mtu), through + hop.delay + hop.latency))
+            };
+            let pace = paced(full, train.full, land_full);
+            let total = (train.n - 1.0) * pace + if many { last } else { paced(last, train.last, land_last) };
             let free = self.book(hop.timeline, when.first, total, !many);
-            self.used[hop.timeline] += total;
             if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
                 *packets += train.n;
                 *payload += post.bytes as f64;
             }
             // As in `stage`: one packet waits for those before it, trains take turns.
             let begin = if many { when.first } else { free - total };
-            let before = begin + (train.n - 1.0) * full;
+            let before = begin + (train.n - 2.0) * pace + full;
             let full_end = if many { before.max(when.full + full).max(free - last) } else { begin + last };
             let end = if many { (full_end + last).max(when.last + last) } else { full_end };
             let ahead = hop.head.map(|h| h * hop.byte);
@@ -406,20 +505,14 @@ impl<'a> Carrier<'a> {
     /// Books a train, or a packet alone: when it is through, if nothing but others like it holds it up. A packet alone
     /// comes between those of trains, and waits for its like only; trains wait for all.
     fn book(&mut self, timeline: usize, at: f64, time: f64, alone: bool) -> f64 {
-        self.free[timeline] = self.free[timeline].max(at) + time;
-        if !alone {
-            return self.free[timeline];
-        }
-        self.lone[timeline] = self.lone[timeline].max(at) + time;
-        self.lone[timeline]
+        let end = self.free[timeline].book(at, time);
+        if alone { self.lone[timeline].book(at, time) } else { end }
     }
 
     /// Something that takes one at a time.
     fn take(&mut self, timeline: usize, at: f64, time: f64) -> f64 {
-        let end = at.max(self.free[timeline]) + time;
-        self.free[timeline] = end;
         self.used[timeline] += time;
-        end
+        self.free[timeline].book(at, time)
     }
 
     /// A train through a stage: when its packets leave. Trains that meet here take turns, so none waits for another's
@@ -427,7 +520,7 @@ impl<'a> Carrier<'a> {
     fn stage(&mut self, track: Track, when: When, train: &Train, full: Leg, last: Leg) -> When {
         let Track { shared: bus, own, against } = track;
         let (rest, more) = (train.n - 1.0, train.n > 1.0);
-        let crowded = against != own && self.free[against] > when.first;
+        let crowded = against != own && self.free[against].free > when.first;
         let [full_shared, last_shared] = [full, last].map(|l| if crowded { l.crowded } else { l.shared });
         let [shared, pace] = [rest * full_shared + last_shared, rest * full.next + last.next];
         let busy = self.book(bus, when.first, shared, !more);

@@ -211,7 +211,9 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
             (false, false) => Some(format!("it comes to a standstill: {}", machine.waiting().join("; "))),
         }
     });
-    let time = machine.time() as f64;
+    // What carries one packet at a time carries all of them within the program's time; trains that overlap, and short
+    // transfers that take no place of their own on a timeline, do not see to that by themselves.
+    let time = carrier.used.iter().fold(machine.time() as f64, |time, used| time.max(*used));
     let share = |used: f64| if time > 0.0 { used / time } else { 0.0 };
     let busiest = (carrier.names.iter().zip(&carrier.used)).max_by(|a, b| a.1.total_cmp(b.1));
     let busiest = busiest.map(|(name, used)| (*name, share(*used)));
@@ -280,7 +282,8 @@ fn flow(plan: &Plan, job: &JobFlow, ran: &Ran, progress: [f64; 3], held: Option<
             .enumerate()
             .map(|(i, (o, progress))| {
                 let mut report = ProgramReport::of(&job.name, &job.job, &o.machine);
-                report.stretch(progress);
+                let alone = o.machine.time() as f64 / 1e15;
+                report.stretch(if o.time > alone { progress * alone / o.time } else { progress });
                 if i > 0 {
                     report.accounts.clear();
                 }

@@ -89,6 +89,21 @@ pub(super) struct Asked {
     pub(super) latency: [u128; 3],
 }
 
+/// Where there is no wire.
+pub(super) const NO_WIRE: u32 = u32::MAX;
+/// Bytes of a program's frame in a station's turn: of the usual Ethernet, as programs send the rest of theirs in as many
+/// turns.
+const TURN: f64 = 1538.0;
+
+/// A program as a stream whose unit is its progress.
+pub(super) fn program(network: &Network, wires: &[(u32, f64)], progress: f64) -> Asked {
+    let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (w, part * capacity(network, w))).collect();
+    let most = wires.iter().map(|w| w.1).fold(TURN, f64::max);
+    let frames = Frames { message: TURN / most, least: 1.0, ..Frames::default() };
+    let (last, own) = (Vec::new(), NO_WIRE);
+    Asked { frames, wires, last, own, line: 1.0, wants: progress, single: true, bound: 1.0, latency: [0; 3] }
+}
+
 /// Bytes per second of a wire.
 pub(super) fn capacity(network: &Network, wire: u32) -> f64 {
     network.link(wire).rate.typical.rate().bytes()
@@ -133,6 +148,7 @@ pub(super) fn lanes(network: &Network, asked: &[Asked]) -> Option<Vec<(usize, As
             all.push((index, lane));
         }
     }
+    all.extend(asked.iter().cloned().enumerate().skip(network.streams.len()));
     Some(all)
 }
 

@@ -9,7 +9,7 @@
 
 use super::super::clock::Clock;
 use super::super::kernel::NEVER;
-use crate::protocol::infiniband::{BLOCK, FLOW_CONTROL_WIRE};
+use crate::protocol::infiniband::{BLOCK, FLOW_CONTROL_WIRE, MOST_BLOCKS, blocks_told};
 use crate::result::{Idle, SlotCounts};
 use std::collections::VecDeque;
 
@@ -188,8 +188,8 @@ const HEAD: u64 = crate::protocol::infiniband::START + crate::protocol::infiniba
 impl Wire {
     /// A wire at a rate, to a buffer of so many bytes for each lane; the largest packet takes so many blocks.
     pub(super) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64, most: u64) -> Wire {
-        let whole = (buffer / BLOCK).min(crate::protocol::infiniband::MOST_BLOCKS) as u32;
-        let tells = (whole / 4).min((whole + 1).saturating_sub(most as u32)).max(1);
+        let whole = (buffer / BLOCK).min(MOST_BLOCKS) as u32;
+        let tells = blocks_told(whole as u64, most) as u32;
         Wire {
             clock,
             delay,

@@ -465,6 +465,11 @@ impl Fabric {
         self.flows.iter().map(|f| f.tally)
     }
 
+    /// I/Os of each flow that have come by its rate and have not begun.
+    pub(super) fn backlogs(&self, now: u64) -> impl Iterator<Item = u64> {
+        self.flows.iter().map(move |f| f.backlog(now))
+    }
+
     pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
         self.flows.iter().map(|f| (f.print, f.tally.done))
     }

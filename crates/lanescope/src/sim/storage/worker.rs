@@ -101,6 +101,11 @@ impl FlowState {
         }
     }
 
+    /// I/Os that have come by its rate and have not begun.
+    pub(super) fn backlog(&self, now: u64) -> u64 {
+        self.due.as_ref().map_or(0, |due| due.due(now))
+    }
+
     /// Whether it writes at all.
     pub(super) fn writes(&self) -> bool {
         self.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0)

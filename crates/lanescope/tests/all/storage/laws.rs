@@ -130,14 +130,20 @@ fn in_pieces(plan: &Plan) -> (Simulation, Vec<f64>) {
     }
 }
 
-/// No flow moves more in a window than its bound, but for what [`most`] says. Gives whether the bounds say much.
-fn bounded(plan: &Plan, whole: &Simulation, report: &Report) -> bool {
+/// No flow moves more in a window than its bound, but for what [`most`] says, and for those of its I/Os that had come
+/// by their rate before the window opened and waited: so many, of each flow. Gives whether the bounds say much.
+fn bounded(plan: &Plan, whole: &Simulation, report: &Report, waited: &[u64]) -> bool {
     let storage = &plan.storage;
     let mut held = true;
-    for (flow, members) in whole.flows[whole.flows.len() - storage.groups().len()..].iter().zip(storage.groups()) {
+    let groups = storage.groups();
+    let flows = &whole.flows[whole.flows.len() - groups.len()..];
+    for ((flow, members), waited) in flows.iter().zip(groups).zip(waited) {
         let answer = report.flows.iter().find(|f| f.name == flow.name).expect("it is estimated");
         let (bytes, done) = (flow.each.iter().sum::<f64>() * whole.window / 8.0, flow.operations as f64);
         let (most, slack) = most(plan, &members, answer.bound.typical, whole.window, done);
+        let lines = &storage.flows[members[0]].lines;
+        let largest = lines.iter().map(|l| l.size.0 + l.reply.0).max().unwrap_or(0) as f64;
+        let (most, slack) = (most + *waited as f64 * largest, slack + *waited as f64 * largest);
         assert!(
             bytes <= most * (1.0 + 1e-6),
             "{}: {bytes} B, with a bound of {} B and {slack} B beside it",
@@ -171,11 +177,17 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
         assert!(done <= bytes * (1.0 + 1e-9), "{done} I/Os of at least 1 B done, {bytes} B moved");
         assert!(bytes <= (done + open) * largest * (1.0 + 1e-9), "{bytes} B in {done} I/Os of at most {largest} B");
     }
-    let held = bounded(plan, &whole, &report);
-    // A window that opens while I/Os are under way may count what was done for them before.
-    let mut later = plan.clone();
-    later.stop.warmup = plan.stop.length.map(|l| Time::from_fs(l.fs() / 4));
-    bounded(&later, &simulate_by(&later, 1, u64::MAX), &report);
+    let backlogs = |s: &Simulation| -> Vec<u64> {
+        s.flows[s.flows.len() - storage.groups().len()..].iter().map(|f| f.backlog).collect()
+    };
+    let held = bounded(plan, &whole, &report, &vec![0; storage.groups().len()]);
+    // A window that opens while I/Os are under way may count what was done for them before. How many wait when it
+    // opens a run says that ends there.
+    let (mut until, mut later) = (plan.clone(), plan.clone());
+    let opens = plan.stop.length.map(|l| Time::from_fs(l.fs() / 4));
+    (until.stop.length, later.stop.warmup) = (opens, opens);
+    let waited = backlogs(&simulate_by(&until, 1, u64::MAX));
+    bounded(&later, &simulate_by(&later, 1, u64::MAX), &report, &waited);
     // What left the disks and RAM disks has come: payload of the wires is that of the I/Os, where each goes to one
     // target.
     if storage.arrays.is_empty() {

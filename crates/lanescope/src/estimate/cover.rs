@@ -1,0 +1,134 @@
+//! What several flows can have together at most.
+//!
+//! Each resource limits the sum over those that use it, so any way to cover the flows with resources gives a bound. The
+//! best cover depends on the values, and a bound that goes from one cover to another may fall where something gets
+//! better. Here covers depend on the structure alone (who uses what): small sets first, and a larger one over those of
+//! them that lie within it, once with the resources of each class in front; the least of these is the bound. Each is
+//! made of sums and minima of what resources carry, so it never falls where one carries more.
+
+use std::collections::BTreeMap;
+
+/// A resource, as a limit of a sum.
+pub(super) struct Cover {
+    /// Units per second.
+    pub(super) capacity: f64,
+    /// Flows, and the units that a byte of each takes at least.
+    pub(super) who: Vec<(usize, f64)>,
+    /// Resources that are likely to cover the flows side by side, e.g. all links one way.
+    pub(super) class: u32,
+}
+
+/// Flows that are covered together.
+#[derive(Clone)]
+struct Part {
+    members: Vec<usize>,
+    /// The most that they can have, and the fewest units of the resource at hand that a byte of them takes.
+    most: f64,
+    lightest: f64,
+}
+
+/// The most that all can get, each alone no more than this.
+pub(super) fn most(alone: &BTreeMap<usize, f64>, covers: &[Cover]) -> f64 {
+    let mut classes: Vec<u32> = covers.iter().map(|c| c.class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let one = |first: u32| {
+        let mut order: Vec<&Cover> = covers.iter().collect();
+        order.sort_by_key(|c| (c.who.len(), c.class != first, c.class));
+        along(alone, &order)
+    };
+    classes.into_iter().map(one).fold(alone.values().sum(), f64::min)
+}
+
+/// The same with covers in an order.
+fn along(alone: &BTreeMap<usize, f64>, order: &[&Cover]) -> f64 {
+    let mut parts: Vec<Option<Part>> =
+        alone.iter().map(|(&m, &most)| Some(Part { members: vec![m], most, lightest: f64::INFINITY })).collect();
+    let mut part_of: BTreeMap<usize, usize> = alone.keys().enumerate().map(|(i, &m)| (m, i)).collect();
+    for cover in order {
+        // How many of each part it covers, and what they take at least.
+        let mut within: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+        for &(m, weight) in &cover.who {
+            if let Some(&part) = part_of.get(&m) {
+                let (n, least) = within.entry(part).or_insert((0, f64::INFINITY));
+                (*n, *least) = (*n + 1, least.min(weight));
+            }
+        }
+        let mut inside: Vec<Part> = Vec::new();
+        for (i, (n, least)) in within {
+            if parts[i].as_ref().is_some_and(|p| p.members.len() == n) {
+                inside.extend(parts[i].take().map(|p| Part { lightest: least, ..p }));
+            }
+        }
+        if inside.is_empty() {
+            continue;
+        }
+        // The lightest first: nobody gets more bytes out of the same units.
+        inside.sort_by(|a, b| a.lightest.total_cmp(&b.lightest));
+        let (mut room, mut most, mut members) = (cover.capacity, 0.0, Vec::new());
+        for part in inside {
+            let got = part.most.min(room / part.lightest);
+            (most, room) = (most + got, (room - got * part.lightest).max(0.0));
+            members.extend(part.members);
+        }
+        members.iter().for_each(|m| {
+            part_of.insert(*m, parts.len());
+        });
+        parts.push(Some(Part { members, most, lightest: f64::INFINITY }));
+    }
+    parts.into_iter().flatten().map(|p| p.most).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn covers(sets: &[(f64, Vec<usize>, u32)]) -> Vec<Cover> {
+        let one = |(capacity, who, class): &(f64, Vec<usize>, u32)| Cover {
+            capacity: *capacity,
+            who: who.iter().map(|&m| (m, 1.0 + m as f64 / 8.0)).collect(),
+            class: *class,
+        };
+        sets.iter().map(one).collect()
+    }
+
+    #[test]
+    fn sources_and_destinations_of_all_to_all() {
+        // Four stations; flow 4 a + b goes from a to b; each link carries 3 one way.
+        let flows: Vec<usize> = (0..4).flat_map(|a| (0..4).filter(move |b| *b != a).map(move |b| 4 * a + b)).collect();
+        let alone = flows.iter().map(|&f| (f, 3.0)).collect();
+        let link = |s: usize, out: bool| {
+            let who = flows.iter().filter(|f| s == if out { *f / 4 } else { *f % 4 }).map(|&f| (f, 1.0)).collect();
+            Cover { capacity: 3.0, who, class: u32::from(out) }
+        };
+        let covers: Vec<Cover> = (0..4).flat_map(|s| [link(s, true), link(s, false)]).collect();
+        assert_eq!(most(&alone, &covers), 12.0);
+    }
+
+    proptest! {
+        /// No division that fits everywhere exceeds it, and it falls nowhere when something carries more.
+        #[test]
+        fn holds_every_division_and_never_falls(
+            sets in prop::collection::vec((1.0..9.0f64, prop::collection::btree_set(0..8usize, 1..8), 0..3u32), 1..8),
+            rates in prop::collection::vec(0.0..5.0f64, 8),
+            (which, more) in (0..8usize, 0.0..9.0f64),
+        ) {
+            let mut sets: Vec<_> = sets.into_iter().map(|(c, s, k)| (c, s.into_iter().collect::<Vec<_>>(), k)).collect();
+            let alone: BTreeMap<usize, f64> = (0..8).map(|f| (f, 4.0)).collect();
+            let before = most(&alone, &covers(&sets));
+            // Scaled down until everything carries it.
+            let mut rates: Vec<f64> = rates.iter().map(|r| r.min(4.0)).collect();
+            for c in covers(&sets) {
+                let load: f64 = c.who.iter().map(|(m, w)| rates[*m] * w).sum();
+                if load > c.capacity {
+                    c.who.iter().for_each(|(m, _)| rates[*m] *= c.capacity / load);
+                }
+            }
+            prop_assert!(rates.iter().sum::<f64>() <= before * (1.0 + 1e-12));
+            let which = which % sets.len();
+            sets[which].0 += more;
+            prop_assert!(most(&alone, &covers(&sets)) >= before * (1.0 - 1e-12));
+        }
+    }
+}
