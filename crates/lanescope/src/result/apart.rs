@@ -51,7 +51,11 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         let (loaded, unloaded) = (s.latency.mean, f.latency.typical);
         let longer = loaded / unloaded - 1.0;
         let explains = longer > -0.5 * off && longer < -3.0 * off;
-        let (mechanism, why) = if explains && (alone || mechanism == "bunching") {
+        // What idles for want of credit for a small part of what the flow lacks holds it up less than what it waits for.
+        let minor = mechanism == "head-of-line-blocking"
+            && longer > -0.5 * off
+            && starved(&s.bound_by.element, simulation) < off.abs() / 4.0;
+        let (mechanism, why) = if explains && (alone || mechanism == "bunching") || minor {
             let [loaded, unloaded] = [loaded, unloaded].map(human_time);
             let why = match alone {
                 true => "its operations wait for each other and for what links send of their own",
@@ -66,6 +70,15 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         all.push(note(&f.name, mechanism, off, why));
     }
     all
+}
+
+/// For what part of its time a link was idle for want of credit.
+fn starved(element: &str, simulation: &Simulation) -> f64 {
+    let named = simulation.links.iter().find(|l| super::way(&l.name, &l.to) == element);
+    named.map_or(0.0, |l| {
+        let idle = Idle::ALL.into_iter().zip(l.slots.idle).filter(|(c, _)| c.is_credit());
+        idle.map(|(_, n)| n).sum::<u64>() as f64 / l.slots.total().max(1) as f64
+    })
 }
 
 fn note(flow: &str, mechanism: &str, off: f64, why: String) -> Note {

@@ -57,7 +57,9 @@ fn loads(report: &Report, method: Method) -> HashMap<(&str, &str), f64> {
         _ => (report.links.iter())
             .map(|l| {
                 let coded = l.ledger.raw - l.ledger.line_coding;
-                ((l.name.as_str(), l.to.as_str()), ((coded - l.ledger.idle) / coded).max(0.0))
+                // A difference of large numbers: what is below a float's noise is nothing.
+                let taken = ((coded - l.ledger.idle) / coded).max(0.0);
+                ((l.name.as_str(), l.to.as_str()), if taken > 1e-12 { taken } else { 0.0 })
             })
             .collect(),
     }

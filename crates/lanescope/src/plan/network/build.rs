@@ -532,7 +532,7 @@ fn expand(
         };
         match problem {
             Some(what) => {
-                diagnostics.push(Diagnostic::error(span, what));
+                diagnostics.push(Diagnostic::error(span, what).hint("name stations: from and to are their names"));
                 None
             }
             None => Some((all, address.many)),

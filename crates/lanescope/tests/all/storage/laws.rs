@@ -256,7 +256,9 @@ fn what_broke_a_law_keeps_it() {
     }
 }
 
-/// One worker with one I/O outstanding at one target: nothing queues, and share and simulation are the same.
+/// One worker with one I/O outstanding at one target: nothing queues, and share and simulation are the same; or a note
+/// says why not. The estimate knows no DLLP that goes before the one packet for which all wait: some percent of short
+/// I/Os on a narrow slot.
 #[test]
 fn share_and_simulation_agree_where_nothing_queues() {
     let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
@@ -311,12 +313,18 @@ fn share_and_simulation_agree_where_nothing_queues() {
         let (plan, d) = plan(&text, &[]);
         let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
         let s = simulate_by(&plan, 1, u64::MAX);
-        let share = estimate(&plan, &d).flows[0].share.typical;
+        let report = estimate(&plan, &d);
+        let share = report.flows[0].share.typical;
         let off = share / s.flows[0].rate.mean - 1.0;
         worst.set(worst.get().max(off.abs()));
         // The window may cut off one I/O.
         let edge = 1.0 / (s.flows[0].operations as f64 + 1.0);
-        if off.abs() > 0.02 + edge {
+        let said = || {
+            let notes = report.clone().with(s.clone()).notes;
+            notes.iter().any(|n| n.element == "flows.f" && n.mechanism == "latency-under-load")
+        };
+        let narrow = text.contains("gen1 x1");
+        if off.abs() > 0.02 + edge && !(narrow && off < 0.04 && said()) {
             wrong.borrow_mut().push(format!("{share} and {}: {off}\n{text}", s.flows[0].rate.mean));
         }
         Ok(())
