@@ -131,7 +131,7 @@ struct Simulate {
     /// Simulate so long, e.g. "50 ms" (the same as --set run.for=…)
     #[arg(long = "for", value_name = "TIME")]
     length: Option<String>,
-    /// Or until the means are this tight, e.g. "±0.5 %"
+    /// Or until the 95 % confidence intervals of the means are this narrow, e.g. "±0.5 %"
     #[arg(long, value_name = "PERCENT", conflicts_with = "length")]
     until: Option<String>,
     /// Or the whole of run.max_time, however tight the means are before its end, and however many packets that takes

@@ -63,7 +63,7 @@ fn read_and_plan(bencher: divan::Bencher, devices: usize) {
     bencher.bench(|| plan(&text));
 }
 
-/// Plan to report: three corners, lifting, every link's ledger. Each device writes.
+/// Plan to report: three corners, upgrade, every link's ledger. Each device writes.
 #[divan::bench(args = [10, 50, 500])]
 fn estimate_writes(bencher: divan::Bencher, devices: usize) {
     let text = server(devices);

@@ -3,37 +3,23 @@
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
 //! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in an
 //! order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library,
-//! study); each uses only rooms before it, and a test checks.
+//! study, api); each uses only rooms before it, and a test checks.
+//!
+//! [`api`] has the four steps of an answer. Three examples, each of which runs as a test:
 //!
 //! ```
-//! use lanescope::diagnostic::Diagnostics;
-//! use lanescope::library::Library;
-//! use lanescope::scenario::{Included, tree::Author};
+#![doc = include_str!("../examples/estimate.rs")]
+//! ```
 //!
-//! let text = r#"
-//!     [parts.host]
-//!     is = "root-complex"
-//!     [parts.card]
-//!     is = "endpoint"
-//!     [links.slot]
-//!     between = ["host", "card"]
-//!     pcie = "gen3 x8"
-//!     mps = "256 B"
-//!     [flows.capture]
-//!     from = "card"
-//!     to = "host.memory"
-//!     do = "write"
-//!     size = "4 KiB"
-//! "#;
-//! let scenario = Included { name: "capture.toml".into(), text: text.into(), author: Author::User };
-//! let mut diagnostics = Diagnostics::default();
-//! let plan = lanescope::plan(&mut diagnostics, scenario, &[], &Library).expect("a scenario without mistakes");
-//! let report = lanescope::estimate::estimate(&plan, &diagnostics);
-//! assert_eq!(report.flows[0].bound_by.element, "links.slot toward host");
-//! // 63.02 Gb/s after line coding, 256 of 280 B of each TLP, one block of 375 an ordered set.
-//! assert!((report.flows[0].share.typical / 57.46e9 - 1.0).abs() < 1e-3);
+//! ```
+#![doc = include_str!("../examples/simulate.rs")]
+//! ```
+//!
+//! ```
+#![doc = include_str!("../examples/sweep.rs")]
 //! ```
 
+pub mod api;
 pub mod diagnostic;
 pub mod estimate;
 pub mod import;

@@ -68,8 +68,8 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
 
 /// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun 26.7.5, exact where it is poor).
 pub(crate) fn student(freedom: f64) -> f64 {
-    const FEW: [f64; 5] = [12.706, 4.303, 3.182, 2.776, 2.571];
-    if let Some(&t) = FEW.get((freedom as usize).wrapping_sub(1)) {
+    const STUDENT_T: [f64; 5] = [12.706, 4.303, 3.182, 2.776, 2.571];
+    if let Some(&t) = STUDENT_T.get((freedom as usize).wrapping_sub(1)) {
         return t;
     }
     let x = 1.959964f64;

@@ -107,9 +107,9 @@ pub(crate) fn check(a: &Scenario) -> u8 {
                     + plan.storage.transports.len()
                     + cluster.links.len(),
                 // What adapters move for the I/Os is no flow that anybody wrote.
-                plan.flows.iter().filter(|f| !f.is_fed()).count()
+                plan.flows.iter().filter(|f| !f.is_externally_driven()).count()
                     + network.streams.len()
-                    + plan.buses.flows.iter().filter(|f| !f.is_fed()).count()
+                    + plan.buses.flows.iter().filter(|f| !f.is_externally_driven()).count()
                     + plan.storage.flows.len()
                     + cluster.jobs.len()
             ));
@@ -128,9 +128,9 @@ fn alone(plan: &Plan) -> usize {
 
 /// The settings of a plan as its author thinks of it: an adapter once, without the DMA that it does for its I/Os.
 fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
-    let fed = plan.flows.iter().filter(|f| f.is_fed()).map(|f| &f.name);
+    let fed = plan.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name);
     let fed: HashSet<String> = fed
-        .chain(plan.buses.flows.iter().filter(|f| f.is_fed()).map(|f| &f.name))
+        .chain(plan.buses.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name))
         .map(|name| format!("flows.{name}"))
         .collect();
     let mut all: Vec<(String, Vec<Setting>)> = Vec::new();
@@ -190,14 +190,14 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
     let settings = stated(&plan);
     let streams = plan.network.streams.iter().enumerate();
     let streams = streams.map(|(i, s)| (format!("flows.{}", s.name), plan.network.route_text(i)));
-    let buses = plan.buses.flows.iter().filter(|f| !f.is_fed());
+    let buses = plan.buses.flows.iter().filter(|f| !f.is_externally_driven());
     let buses = buses.map(|f| (format!("flows.{}", f.name), plan.buses.route_text(f)));
     let ios = plan.storage.flows.iter();
     let ios = ios.map(|f| (format!("flows.{}", f.name), format!("{}: {}", plan.storage.route_text(f), f.about)));
     let routes: Vec<(String, String)> = plan
         .flows
         .iter()
-        .filter(|f| !f.is_fed())
+        .filter(|f| !f.is_externally_driven())
         .map(|f| (format!("flows.{}", f.name), plan.route_text(f)))
         .chain(streams)
         .chain(buses)
@@ -285,7 +285,7 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
         Err(code) => return code,
     };
     if a.full {
-        plan.stop = plan.stop.whole();
+        plan.limits = plan.limits.whole();
     }
     let mut report = estimate(&plan, &diagnostics);
     let (form, planned, finished) = (answered.clone(), plan.clone(), report.clone());
@@ -352,9 +352,9 @@ fn verdict(report: &Report) -> u8 {
     let moves = |f: &FlowReport| f.share.typical > 0.0 || f.programs.first().is_some_and(done);
     let fine = report.flows.iter().all(|f| f.verdict == Verdict::Stable && moves(f));
     let simulated = report.simulation.as_ref().is_none_or(|s| {
-        let stuck = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. });
+        let blocked = matches!(s.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Fault { .. });
         let moves = |f: &SimulatedFlow| f.rate.mean > 0.0 || f.program.as_ref().is_some_and(done);
-        !stuck && s.flows.iter().all(|f| !f.unstable && moves(f))
+        !blocked && s.flows.iter().all(|f| !f.unstable && moves(f))
     });
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
 }
@@ -424,7 +424,7 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
             let report = estimate(&p, &diagnostics);
             // A point that cannot be simulated has its estimate.
             let simulation =
-                simulated.then(|| simulate::quietly(&p, p.stop.seed, &mut Diagnostics::default())).flatten();
+                simulated.then(|| simulate::quietly(&p, p.limits.seed, &mut Diagnostics::default())).flatten();
             simulation.into_iter().fold(report, Report::with)
         });
         report.ok_or(diagnostics)

@@ -195,13 +195,13 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let scenario = Scenario { file: a.on.machine.clone(), sets: a.on.how.sets.clone(), json: a.json, csv: false };
     let (mut plan, mut diagnostics) = super::answer::load(&scenario).map_err(|_| None)?;
     if a.on.how.full {
-        plan.stop = plan.stop.whole();
+        plan.limits = plan.limits.whole();
     }
-    plan.stop.seed = a.on.how.seed.unwrap_or(plan.stop.seed);
+    plan.limits.seed = a.on.how.seed.unwrap_or(plan.limits.seed);
     let chosen = chosen(&plan, a.flow.as_deref())?;
     let mut report = estimate(&plan, &diagnostics);
     if !a.on.how.estimate {
-        match simulate::quietly(&plan, plan.stop.seed, &mut diagnostics) {
+        match simulate::quietly(&plan, plan.limits.seed, &mut diagnostics) {
             Some(simulation) => report = report.with(simulation),
             None => simulate::not_simulated(&diagnostics),
         }

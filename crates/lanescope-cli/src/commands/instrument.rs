@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::estimate::estimate;
 use lanescope::import::{Machine, Test};
-use lanescope::plan::{Plan, Stop};
+use lanescope::plan::{Plan, RunLimits};
 use lanescope::result::{Report, Simulation};
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
@@ -104,10 +104,10 @@ impl On {
         let mut plan = lanescope::plan(diagnostics, included, &self.how.sets, &Files)?;
         if self.how.full {
             // An instrument counts from the end of its ramp; without one, from the start.
-            plan.stop = Stop { warmup: plan.stop.warmup.or(Some(Time::ZERO)), ..plan.stop.whole() };
+            plan.limits = RunLimits { warmup: plan.limits.warmup.or(Some(Time::ZERO)), ..plan.limits.whole() };
         }
         if let Some(seed) = self.how.seed {
-            plan.stop.seed = seed;
+            plan.limits.seed = seed;
         }
         Some(plan)
     }
@@ -141,7 +141,7 @@ impl On {
             plans.into_par_iter().enumerate().for_each_with(send, |send: &mut Sender<_>, (i, (plan, diagnostics))| {
                 // What a signal has cut short before it began has nothing to show.
                 if !interrupt::stopped() {
-                    let run = |plan: &Plan, d: &mut Diagnostics| quietly(plan, plan.stop.seed, d);
+                    let run = |plan: &Plan, d: &mut Diagnostics| quietly(plan, plan.limits.seed, d);
                     let _ = send.send((i, on.answer(plan, diagnostics, run)));
                 }
             });

@@ -299,7 +299,7 @@ fn line(setup: &Setup, test: &IometerTest, index: usize, report: &Report, width:
 /// Why a test ended before its time.
 fn ended(plan: &Plan, report: &Report) -> Option<String> {
     let s = report.simulation.as_ref()?;
-    let asked = plan.stop.length.map(|t| t.seconds());
+    let asked = plan.limits.length.map(|t| t.seconds());
     match (&s.ending, asked) {
         (Ending::Length | Ending::TimeCap | Ending::Tight | Ending::Stopped, _) => None,
         (Ending::PacketCap, Some(asked)) => Some(format!(
@@ -357,7 +357,7 @@ impl Series {
         plan: &Plan,
         diagnostics: &mut Diagnostics,
     ) -> Watched {
-        let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else {
+        let Some(mut run) = Run::new(plan, plan.limits.seed as u64, diagnostics) else {
             return Watched { simulation: None, enough: false };
         };
         run.sample_every(self.step);

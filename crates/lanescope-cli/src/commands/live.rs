@@ -234,7 +234,7 @@ impl Live {
         plan: &Plan,
         diagnostics: &mut Diagnostics,
     ) -> Watched {
-        let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else {
+        let Some(mut run) = Run::new(plan, plan.limits.seed as u64, diagnostics) else {
             return Watched { simulation: None, enough: false };
         };
         self.view.title = name;

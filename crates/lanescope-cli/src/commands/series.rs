@@ -72,7 +72,8 @@ impl Series {
         for (i, wire) in plan.storage.wires().enumerate() {
             let path = match wire.transport.medium {
                 Medium::Serial { .. } => format!("links.{} toward {}", wire.transport.name, wire.to),
-                Medium::Scsi { .. } => format!("links.{}", wire.transport.name),
+                // A bus has one queue for both ways.
+                _ => format!("links.{}", wire.transport.name),
             };
             head.extend(["utilisation", "queued", "queued_bytes"].map(|c| format!("{path}.{c}")));
             // Slots of either are bytes after line coding.

@@ -49,7 +49,7 @@ pub(crate) fn simulate(
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Simulation>, String> {
     let link = a.pcap.as_ref().map(|_| capture::link(plan, a.pcap_link.as_deref())).transpose()?;
-    let Some(mut run) = Run::new(plan, plan.stop.seed as u64, diagnostics) else { return Ok(None) };
+    let Some(mut run) = Run::new(plan, plan.limits.seed as u64, diagnostics) else { return Ok(None) };
     let mut series = None;
     if let (Some(file), Some(step)) = (&a.series, &a.step) {
         let step = Time::parse(step).ok().filter(|t| *t > Time::ZERO);
@@ -64,7 +64,7 @@ pub(crate) fn simulate(
     let recording = a.trace.as_ref().map(|file| Recording::create(file, a.trace_events, &mut run)).transpose()?;
     announce(plan, estimate);
     if let Some(n) = a.seeds {
-        let one = |i| quietly(plan, plan.stop.seed.wrapping_add(i), &mut Diagnostics::default());
+        let one = |i| quietly(plan, plan.limits.seed.wrapping_add(i), &mut Diagnostics::default());
         return Ok(over_seeds((0..n).into_par_iter().filter_map(one).collect()));
     }
     let bar = bar();
@@ -107,9 +107,9 @@ pub(crate) fn simulate(
 /// Says what a long run will cost, and which cap will end it early.
 fn announce(plan: &Plan, estimate: &Report) {
     let rate: f64 = estimate.links.iter().map(|l| l.tlps).sum();
-    let Some(length) = plan.stop.length else { return };
+    let Some(length) = plan.limits.length else { return };
     let packets = rate * length.seconds();
-    let most = plan.stop.max_packets as f64;
+    let most = plan.limits.max_packets as f64;
     if packets > most * 1.05 {
         eprintln!(
             "note: run.for = {length} is about {} million packets on links, {} s of work; run.max_packets ends it after {} million",

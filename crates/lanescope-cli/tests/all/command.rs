@@ -212,7 +212,7 @@ fn a_newcomer_starts_from_a_file() {
     );
     let (text, _) = out(&["run", &file, "--all-links"], 0);
     for word in
-        ["I/Os", "at work", "a frame of 2048 B", "R_RDY", "ultra320 SCSI, shared by all on it", "a connection of"]
+        ["I/Os", "busiest", "a frame of 2048 B", "R_RDY", "ultra320 SCSI, shared by all on it", "a connection of"]
     {
         assert!(text.contains(word), "{word}: {text}");
     }

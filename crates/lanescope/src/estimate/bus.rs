@@ -7,7 +7,7 @@
 
 use super::fill::{Resource, Share, Use, shares};
 use super::{bound, held_against, others, timetable, typically_bound};
-use crate::plan::bus::{BusFlow, Buses, Manner};
+use crate::plan::bus::{BusFlow, Buses, TransactionTiming};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Note, Ranged, Total, Verdict};
@@ -132,7 +132,7 @@ fn busy(p: Phases) -> f64 {
 }
 
 /// One write. `cut`: others wait, so the latency timer ends its bursts.
-fn write(m: &Manner, size: u64, cut: bool) -> Cost {
+fn write(m: &TransactionTiming, size: u64, cut: bool) -> Cost {
     let mut cost = Cost::default();
     let (most, sent_away) = m.write;
     let whole = most.min(size);
@@ -152,7 +152,7 @@ fn write(m: &Manner, size: u64, cut: bool) -> Cost {
 }
 
 /// One read. `cut` as before; `least`: the fewest retries.
-fn read(m: &Manner, size: u64, cut: bool, least: bool) -> Cost {
+fn read(m: &TransactionTiming, size: u64, cut: bool, least: bool) -> Cost {
     let arbitration = m.speed.arbitration() as f64;
     let mut cost = Cost::default();
     let (most, sent_away) = m.read;
@@ -214,7 +214,7 @@ fn read(m: &Manner, size: u64, cut: bool, least: bool) -> Cost {
 
 /// What a flow asks for, per operation; reads and writes of an alternating flow added.
 struct Asked {
-    manner: Manner,
+    timing: TransactionTiming,
     size: f64,
     least: Cost,
     usual: Cost,
@@ -223,14 +223,14 @@ struct Asked {
 }
 
 fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
-    let m = buses.manner(flow.device, corner);
+    let m = buses.timing(flow.device, corner);
     let size = flow.size.typical.0;
     let bus = buses.devices[flow.device as usize].bus;
     // Others that may want the bus while it is used: other devices, adapters among them, and the bridge with data.
     let on_it = || buses.flows.iter().filter(|f| buses.devices[f.device as usize].bus == bus);
     let devices = on_it().any(|f| f.device != flow.device);
     // An adapter's own DMA is in what others see of it, not in what it sees itself: it reads and writes in turn.
-    let other = |f: &&BusFlow| !f.is_fed() || f.device != flow.device;
+    let other = |f: &&BusFlow| !f.is_externally_driven() || f.device != flow.device;
     let bridge = m.speed.is_x() && on_it().filter(other).any(|f| f.reads());
     let writes = on_it().filter(other).any(|f| f.writes());
     let costs = |share: bool| {
@@ -251,11 +251,11 @@ fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
         let data = m.data(bytes.min(m.completion));
         (one, one - busy(m.data(bytes)) + data.before_data() as f64 + 1.0)
     });
-    Asked { size: size as f64, least: costs(false), usual: costs(true), manner: m, trip }
+    Asked { size: size as f64, least: costs(false), usual: costs(true), timing: m, trip }
 }
 
 /// What another side's DMA asks of a bus, per byte.
-pub(super) struct Fed {
+pub(super) struct ExternalLoad {
     /// The bus, and its clocks per second.
     pub(super) bus: u32,
     pub(super) hertz: f64,
@@ -272,17 +272,17 @@ pub(super) struct Fed {
 }
 
 /// What the DMA of a flow costs.
-pub(super) fn fed(buses: &Buses, flow: u32, corner: Corner) -> Fed {
+pub(super) fn external_load(buses: &Buses, flow: u32, corner: Corner) -> ExternalLoad {
     let f = &buses.flows[flow as usize];
     let a = asked(buses, f, corner);
-    let hertz = a.manner.speed.hertz();
-    Fed {
+    let hertz = a.timing.speed.hertz();
+    ExternalLoad {
         bus: buses.devices[f.device as usize].bus,
         hertz,
         least: a.least.bus() / a.size,
         more: (a.usual.bus() - a.least.bus()).max(0.0) / a.size,
         device: f.device,
-        splits: a.manner.splits as f64 * hertz,
+        splits: a.timing.splits as f64 * hertz,
         held: a.least.held / a.size,
         own: a.least.device / a.size,
     }
@@ -302,7 +302,7 @@ pub(super) struct Transfer {
 /// What a transfer of so many bytes takes.
 pub(super) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
     let f = &buses.flows[flow as usize];
-    let m = buses.manner(f.device, corner);
+    let m = buses.timing(f.device, corner);
     let cost = |cut: bool| if f.reads() { read(&m, bytes, cut, true) } else { write(&m, bytes, cut) };
     let (least, cut) = (cost(false), cost(true));
     let next = least.bus().max(least.device).max(least.held / m.splits as f64);
@@ -313,7 +313,7 @@ pub(super) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> 
 
 /// A write of the host's processor to a device, seconds.
 pub(super) fn programmed(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
-    let m = buses.manner(buses.flows[flow as usize].device, corner);
+    let m = buses.timing(buses.flows[flow as usize].device, corner);
     let p = m.programmed(bytes);
     (m.speed.arbitration() as f64 + busy(p)) / m.speed.hertz()
 }
@@ -329,7 +329,7 @@ struct Outcome {
 
 /// `moved` is what other sides want of the buses: flows, and bytes per second.
 fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
-    let own = buses.flows.iter().take_while(|f| !f.is_fed()).count();
+    let own = buses.flows.iter().take_while(|f| !f.is_externally_driven()).count();
     let flows: Vec<&BusFlow> =
         buses.flows[..own].iter().chain(moved.iter().map(|(f, _)| &buses.flows[*f as usize])).collect();
     let mut asked: Vec<Asked> = flows.iter().map(|f| asked(buses, f, corner)).collect();
@@ -340,7 +340,7 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
     };
     for (i, (f, a)) in flows.iter().zip(&asked).enumerate() {
         let device = &buses.devices[f.device as usize];
-        let (k, hertz, size) = (&device.keys, a.manner.speed.hertz(), a.size);
+        let (k, hertz, size) = (&device.keys, a.timing.speed.hertz(), a.size);
         let used = |weight: f64, more: f64| Use {
             flow: i,
             weight: weight / size,
@@ -350,10 +350,10 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
             hops: 0,
         };
         put(Key::Clocks(device.bus), hertz, used(a.least.bus(), a.usual.bus()));
-        if a.manner.speed.standard() != Standard::Isa {
+        if a.timing.speed.standard() != Standard::Isa {
             put(Key::Device(f.device), hertz, used(a.least.device, a.usual.device));
             if f.reads() {
-                put(Key::Splits(f.device), a.manner.splits as f64 * hertz, used(a.least.held, a.usual.held));
+                put(Key::Splits(f.device), a.timing.splits as f64 * hertz, used(a.least.held, a.usual.held));
             }
         }
         let ways = if f.reads() && f.writes() { 2.0 } else { 1.0 };
@@ -387,7 +387,7 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
         .chain(moved.iter().map(|(_, rate)| *rate))
         .collect();
     // Masters take turns: devices with what they write, and the bridge with what all of them read by splits.
-    let master = |flow: usize| match asked[flow].manner.speed.is_x() && flows[flow].op.typical == Do::Read {
+    let master = |flow: usize| match asked[flow].timing.speed.is_x() && flows[flow].op.typical == Do::Read {
         true => vec![u64::MAX],
         false => vec![flows[flow].device as u64],
     };
@@ -460,7 +460,9 @@ pub(super) fn notes(plan: &Plan) -> Vec<Note> {
     let buses = &*plan.buses;
     let mut notes = Vec::new();
     for (i, bus) in buses.buses.iter().enumerate() {
-        let on_it = || buses.flows.iter().filter(|f| !f.is_fed() && buses.devices[f.device as usize].bus == i as u32);
+        let on_it = || {
+            buses.flows.iter().filter(|f| !f.is_externally_driven() && buses.devices[f.device as usize].bus == i as u32)
+        };
         let several = on_it().count() > 1 || on_it().any(|f| f.reads() && f.writes());
         if !several || timetable::covers(buses, i as u32) {
             continue;
@@ -539,7 +541,7 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
     let typical = outcomes[1];
     let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
     let slowest = |o: &Outcome, clocks: &dyn Fn(&Asked) -> f64| {
-        members.iter().map(|&i| clocks(&o.asked[i]) / o.asked[i].manner.speed.hertz()).fold(0.0, f64::max)
+        members.iter().map(|&i| clocks(&o.asked[i]) / o.asked[i].timing.speed.hertz()).fold(0.0, f64::max)
     };
     let ways = if first.op.typical == Do::Alternate { 2.0 } else { 1.0 };
     let wanted = |i: &usize| match buses.flows[*i].program {
@@ -569,7 +571,7 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
         round_trip: reads.then(|| at(outcomes, |o| slowest(o, &|a| a.trip.map_or(0.0, |t| t.0)))),
         bound_by,
         bound_also,
-        lifting: None,
+        upgrade: None,
         measured,
         verdict: if members.iter().any(short) { Verdict::Unstable } else { Verdict::Stable },
         excess: Excess::Source,
@@ -607,15 +609,15 @@ fn binding(buses: &Buses, outcome: &Outcome, flow: usize) -> Binding {
             (format!("links.{}", buses.buses[bus as usize].name), "clocks", text)
         }
         Some(Key::Device(device)) => {
-            let clocks = outcome.asked[flow].manner.turnaround;
+            let clocks = outcome.asked[flow].timing.turnaround;
             (part(device), "turn-around", format!("{clocks} clocks between its transactions"))
         }
         Some(Key::Splits(device)) => {
             let a = &outcome.asked[flow];
-            let trip = a.trip.map_or(0.0, |t| t.0) / a.manner.speed.hertz();
-            let what = if a.manner.speed.is_x() { "splits" } else { "delayed read" };
+            let trip = a.trip.map_or(0.0, |t| t.0) / a.timing.speed.hertz();
+            let what = if a.timing.speed.is_x() { "splits" } else { "delayed read" };
             let text =
-                format!("{} {what} of {} B, {} each, unloaded", a.manner.splits, a.manner.read.0, human_time(trip));
+                format!("{} {what} of {} B, {} each, unloaded", a.timing.splits, a.timing.read.0, human_time(trip));
             (part(device), "reads outstanding", text)
         }
         Some(Key::Rate(device, name)) => (part(device), "engine", format!("its {name}")),

@@ -11,7 +11,6 @@ mod cover;
 mod fill;
 mod flash;
 mod latency;
-mod lift;
 mod network;
 mod not_modelled;
 mod queues;
@@ -21,10 +20,11 @@ mod storage;
 mod timetable;
 mod transact;
 mod unloaded;
+mod upgrade;
 pub mod wire;
 
-pub use lift::{Need, Step, need};
 pub use not_modelled::NOT_MODELLED;
+pub use upgrade::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
 use crate::plan::Dma;
@@ -85,7 +85,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
         .map(|f| match f.program {
             Program::Open { rate, .. } => rate.bytes(),
             // Charged to the I/Os behind it.
-            Program::Fed => 0.0,
+            Program::ExternallyDriven => 0.0,
             _ => f64::INFINITY,
         })
         .chain(plan.storage.flows.iter().map(|f| match plan.storage.pair(f).and_then(|p| p.connections) {
@@ -294,10 +294,10 @@ fn flow_report(
     let main = typically_bound(&typical.shares, members);
     let bound_by = binding(plan, typical, main);
     let bound_also = others(members.iter().map(|&i| element(plan, typical, i)), &bound_by.element);
-    let lifting = typical.shares[main]
+    let upgrade = typical.shares[main]
         .by
         .zip(lifted)
-        .and_then(|(r, jobs)| lift::lifting(plan, name, typical.resources[r].key, jobs));
+        .and_then(|(r, jobs)| upgrade::upgrade(plan, name, typical.resources[r].key, jobs));
     let measured = flow.measured.map(|m| held_against(m, &each, members, bound_all, |i| alone(faster, i)));
     FlowReport {
         name: name.to_owned(),
@@ -319,7 +319,7 @@ fn flow_report(
         round_trip,
         bound_by,
         bound_also,
-        lifting,
+        upgrade,
         measured,
         verdict: if unstable { Verdict::Unstable } else { Verdict::Stable },
         excess: if open { Excess::Queue } else { Excess::Source },
@@ -379,7 +379,8 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
 /// All flows together.
 fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total> {
     let ios = plan.flows.len()..plan.flows.len() + plan.storage.flows.len();
-    let members: Vec<usize> = (0..plan.flows.len()).filter(|&i| !plan.flows[i].is_fed()).chain(ios).collect();
+    let members: Vec<usize> =
+        (0..plan.flows.len()).filter(|&i| !plan.flows[i].is_externally_driven()).chain(ios).collect();
     if members.is_empty() {
         return None;
     }

@@ -7,7 +7,7 @@
 //! by itself.
 
 mod latency;
-mod ways;
+mod path_loads;
 
 use super::cover::{self, Cover};
 use super::fill::{Resource, Share, Use, shares};
@@ -17,8 +17,8 @@ use crate::plan::network::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
 use crate::scenario::keys::{CongestionControl, FlowControl};
 pub(super) use latency::message;
+use path_loads::{Asked, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
-use ways::{Asked, asked, capacity};
 
 /// The Ethernet side of a report.
 pub(super) struct Answer {
@@ -56,9 +56,9 @@ pub(super) struct Beside {
 
 fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
     let mut asked = asked(network);
-    asked.extend(programs.iter().map(|p| ways::program(network, &p.wires, p.progress)));
+    asked.extend(programs.iter().map(|p| path_loads::program(network, &p.wires, p.progress)));
     let (mut resources, mut shares) = filled(network, &asked);
-    if let Some(lanes) = ways::lanes(network, &asked) {
+    if let Some(lanes) = path_loads::lanes(network, &asked) {
         let (streams, lanes): (Vec<usize>, Vec<Asked>) = lanes.into_iter().unzip();
         let (apart, rates) = filled(network, &lanes);
         // Streams with the proportions that came out, and what binds the lane that gets least of what it wants.
@@ -189,7 +189,7 @@ fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
                 if r != usize::MAX {
                     comes[r].push(rate);
                     // The wires of several destinations are not one behind the other.
-                    rate *= if a.single && a.own != ways::NO_WIRE { through[r] } else { 1.0 };
+                    rate *= if a.single && a.own != path_loads::NO_WIRE { through[r] } else { 1.0 };
                 }
             }
         }
@@ -244,7 +244,7 @@ impl Outcome<'_> {
             round_trip: None,
             bound_by,
             bound_also,
-            lifting: None,
+            upgrade: None,
             measured,
             verdict: if members.iter().any(|&i| short(i)) { Verdict::Unstable } else { Verdict::Stable },
             excess: self.excess(main),

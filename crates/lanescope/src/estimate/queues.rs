@@ -32,7 +32,7 @@ const COMPLETIONS: usize = 1 << 16;
 /// All queues in which flows stand that wait for different things.
 pub(super) fn queues(plan: &Plan, corner: Corner, wires: &Wires, resources: &[Resource<Key>]) -> Vec<Queue<Line>> {
     let alike = |a: &Flow, b: &Flow| a.route == b.route && a.op.typical == b.op.typical && a.place == b.place;
-    let mut own = plan.flows.iter().filter(|f| !f.is_fed());
+    let mut own = plan.flows.iter().filter(|f| !f.is_externally_driven());
     let Some(first) = own.next() else { return Vec::new() };
     // The commonest of plans: all flows go the same way.
     if own.all(|f| alike(f, first)) {
@@ -51,7 +51,7 @@ pub(super) fn queues(plan: &Plan, corner: Corner, wires: &Wires, resources: &[Re
         queue.room = queue.room.max(room);
         queue.waits.push(wait);
     };
-    for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_fed()) {
+    for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_externally_driven()) {
         let tlps = |hop: Hop| {
             let found = wires.get(&hop).and_then(|l| l.iter().find(|(f, _)| *f == index));
             found.map_or((0.0, 0.0), |(_, s)| (s.tlps, s.data_tlps))

@@ -91,9 +91,9 @@ pub(super) struct Charged {
 
 /// Seconds that a bus is held for one command with so many bytes at one target.
 fn held(medium: &Medium, read: bool, bytes: f64) -> f64 {
-    let Medium::Scsi { keys, habits } = medium else { return 0.0 };
+    let Medium::Scsi { keys, policy } = medium else { return 0.0 };
     let way = if read { scsi::Direction::In } else { scsi::Direction::Out };
-    scsi::io(keys.scsi.typical.0, habits, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
+    scsi::io(keys.scsi.typical.0, policy, way, bytes.round() as u64, keys.burst.typical.0).total().seconds()
 }
 
 /// Seconds of a disk's heads for a command. At least its transfer in the fastest zone of the range: the heads may stand
@@ -216,7 +216,7 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
     }
     if let Some(Dma::Bus { read: reads, write: writes }) = own.map(|a| a.dma) {
         for (flow, moved) in [(reads, read), (writes, write)].into_iter().filter(|(_, moved)| *moved > 0.0) {
-            let fed = bus::fed(&plan.buses, flow, corner);
+            let fed = bus::external_load(&plan.buses, flow, corner);
             let more = if ends == Ends::Least { 0.0 } else { fed.more };
             add(Part::Clocks(fed.bus), fed.hertz, moved * (fed.least + more));
             add(Part::Device(fed.device), fed.hertz, moved * fed.own);
@@ -519,7 +519,7 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
             "100 % of its clocks taken".into(),
         ),
         Part::Splits(d) => {
-            let m = plan.buses.manner(d, Corner::Typical);
+            let m = plan.buses.timing(d, Corner::Typical);
             let what = if m.speed.is_x() { "splits" } else { "delayed read" };
             let device = format!("parts.{}", plan.buses.devices[d as usize].name);
             (device, "reads outstanding".into(), format!("{} {what} of {} B", m.splits, m.read.0))
@@ -592,7 +592,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         round_trip: None,
         bound_by,
         bound_also,
-        lifting: None,
+        upgrade: None,
         measured,
         excess: Excess::Source,
         programs: Vec::new(),
@@ -715,7 +715,7 @@ pub(super) fn beside(
     filled: impl Fn(&[f64]) -> Filled,
 ) -> Option<Filled> {
     let first = plan.flows.len();
-    if plan.buses.flows.first().is_none_or(|f| f.is_fed()) {
+    if plan.buses.flows.first().is_none_or(|f| f.is_externally_driven()) {
         return None;
     }
     let got = bus::beside(plan, corner, &on_buses(plan, charged, shares));
@@ -724,7 +724,7 @@ pub(super) fn beside(
     let mut held = Vec::new();
     for (i, both) in (0..plan.storage.flows.len()).filter(on_bus).zip(got.chunks(2)) {
         let (flow, part) = (first + i, both.iter().map(|b| b.0).fold(1.0, f64::min));
-        let mut own = plan.buses.flows.iter().take_while(|f| !f.is_fed());
+        let mut own = plan.buses.flows.iter().take_while(|f| !f.is_externally_driven());
         if !own.any(|f| plan.buses.devices[f.device as usize].bus == both[0].1) {
             continue;
         }

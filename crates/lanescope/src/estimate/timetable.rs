@@ -7,13 +7,13 @@
 //! Rates are those of that period; where none is found within [`MOST`] transactions, those of the operations in the
 //! last two thirds.
 //!
-//! The rules are those of `protocol/pci` and `plan::bus::Manner`; masters take turns as ARCHITECTURE.md says. Only
+//! The rules are those of `protocol/pci` and `plan::bus::TransactionTiming`; masters take turns as ARCHITECTURE.md says. Only
 //! flows that saturate or keep operations outstanding have a timetable, and only where no other side's DMA is on the
 //! bus ([`covers`]).
 
 use super::bus::Cost;
 use crate::plan::Program;
-use crate::plan::bus::{Buses, Manner};
+use crate::plan::bus::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::scenario::quantity::Corner;
 use std::collections::VecDeque;
@@ -129,7 +129,7 @@ impl Gate {
 }
 
 struct Device {
-    manner: Manner,
+    timing: TransactionTiming,
     flows: Vec<usize>,
     turn: usize,
     next: u64,
@@ -210,7 +210,7 @@ impl Table {
                 Some(Gate { per_byte, at: 0, reads, writes })
             });
             Device {
-                manner: buses.manner(*d, corner),
+                timing: buses.timing(*d, corner),
                 flows: (0..flows.len()).filter(|i| buses.flows[flows[*i].index].device == *d).collect(),
                 turn: 0,
                 next: 0,
@@ -294,7 +294,7 @@ impl Table {
             let delayed = d.delayed.map_or([u64::MAX; 4], |x| [x.flow as u64, x.bytes, ahead(x.ready), ahead(x.at)]);
             s.extend(delayed);
             // A split that came free decides for as long as arbitration and a pause take.
-            let freed = (d.freed + self.arbitration.max(d.manner.turnaround)).saturating_sub(now);
+            let freed = (d.freed + self.arbitration.max(d.timing.turnaround)).saturating_sub(now);
             s.extend([d.turn as u64, ahead(d.next), u64::from(d.splits), freed]);
             s.extend(d.gates.iter().map(|g| g.at.saturating_sub((now.max(1) - 1) * PARTS as u64)));
         }
@@ -366,20 +366,20 @@ impl Table {
             if !op.begun {
                 later(&mut w, op.born);
             }
-            if op.read && d.manner.speed.is_x() {
+            if op.read && d.timing.speed.is_x() {
                 w.kind = Kind::Request;
-                if d.splits >= d.manner.splits {
+                if d.splits >= d.timing.splits {
                     continue;
                 }
                 if d.freed > 0 {
                     later(&mut w, d.freed);
-                    if d.freed + d.manner.turnaround > w.start {
-                        (w.start, w.asks) = (d.freed + d.manner.turnaround, NEVER);
+                    if d.freed + d.timing.turnaround > w.start {
+                        (w.start, w.asks) = (d.freed + d.timing.turnaround, NEVER);
                         hidden = w.start;
                     }
                 }
             } else if op.read {
-                w.kind = if d.manner.waited { Kind::Data } else { Kind::Retry };
+                w.kind = if d.timing.waited { Kind::Data } else { Kind::Retry };
                 match d.delayed {
                     Some(delayed) if delayed.flow != flow => continue,
                     Some(delayed) => {
@@ -445,7 +445,7 @@ impl Table {
                     continue;
                 }
                 let device = if kind == Kind::Completion { self.answers[0].device } else { master - 1 };
-                let speed = self.devices[device].manner.speed;
+                let speed = self.devices[device].timing.speed;
                 let cut = speed.cut(p, bytes, self.clock - clock);
                 if cut < bytes {
                     if kind == Kind::Write {
@@ -470,7 +470,7 @@ impl Table {
     fn begin(&mut self, master: usize, kind: Kind, flow: usize) -> (u64, Phases, u64, bool) {
         if kind == Kind::Completion {
             let a = self.answers[0];
-            let m = &self.devices[a.device].manner;
+            let m = &self.devices[a.device].timing;
             let bytes = a.left.min(m.completion);
             return (bytes, m.data(bytes), m.timers[1], false);
         }
@@ -485,7 +485,7 @@ impl Table {
         let now = self.clock;
         let d = &mut self.devices[master - 1];
         d.turn = (d.flows.iter().position(|x| *x == flow).unwrap_or(0) + 1) % d.flows.len();
-        let m = &d.manner;
+        let m = &d.timing;
         let (most, ends) = if kind == Kind::Write { m.write } else { m.read };
         let bytes = d.delayed.filter(|_| kind != Kind::Write).map_or(left.min(most), |delayed| delayed.bytes);
         let sent_away = ends && left > bytes;
@@ -522,7 +522,7 @@ impl Table {
             a.left -= bytes;
             if a.left == 0 {
                 let d = &mut self.devices[a.device];
-                if d.splits == d.manner.splits {
+                if d.splits == d.timing.splits {
                     d.freed = end;
                 }
                 d.splits -= 1;
@@ -531,7 +531,7 @@ impl Table {
             return self.came(flow, bytes);
         }
         let d = &mut self.devices[master - 1];
-        let m = d.manner;
+        let m = d.timing;
         d.next = end + if away { m.again() } else { m.turnaround };
         self.flows[flow].cost.device += (d.next - start) as f64;
         match kind {

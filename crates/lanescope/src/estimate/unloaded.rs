@@ -166,18 +166,18 @@ impl One<'_> {
         let Target { device, transport, .. } = &self.storage().targets[target as usize];
         match &self.storage().transports[*transport as usize].medium {
             Medium::Serial { keys, .. } => self.serial(own, device, &keys.at(self.corner), k, bytes, other),
-            Medium::Scsi { keys, habits } => {
+            Medium::Scsi { keys, policy } => {
                 let (scsi, most) = (keys.scsi.typical.0, keys.burst.at(self.corner).0.max(1));
                 let held = |x: scsi::Held| x.total().seconds();
-                let begin = held(scsi::command(scsi, habits));
+                let begin = held(scsi::command(scsi, policy));
                 let Media { wait, hand, rate, taken, early } = self.media(device, k, bytes);
                 let size = bytes.round() as u64;
                 let way = if k.read { scsi::Direction::In } else { scsi::Direction::Out };
                 let (full, rest) = ((size - 1) / most, (size - 1) % most + 1);
-                let alone = habits.status_alone || !k.read && !early;
-                let each = held(scsi::burst(scsi, habits, way, most, false));
-                let last = held(scsi::burst(scsi, habits, way, rest, !alone));
-                let status = if alone { held(scsi::status(scsi, habits)) } else { 0.0 };
+                let alone = policy.status_alone || !k.read && !early;
+                let each = held(scsi::burst(scsi, policy, way, most, false));
+                let last = held(scsi::burst(scsi, policy, way, rest, !alone));
+                let status = if alone { held(scsi::status(scsi, policy)) } else { 0.0 };
                 if k.read {
                     // Bursts go as their data come from the media.
                     let ready = |n: f64| (n - hand).max(0.0) / rate;

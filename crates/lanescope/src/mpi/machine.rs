@@ -13,12 +13,12 @@
 //! clear to send) and is then written where it belongs. Order is MPI's (MPI-3.1,
 //! 3.5): of two messages that match a receive, the one that was sent first is taken; of two receives that match a message, the one that was posted first.
 
+mod blocked;
 mod exchange;
 mod graph;
 mod log;
 mod program;
 mod rows;
-mod stuck;
 
 use super::collective::Call;
 use super::op::{Body, Collective, Job, Op, Step};

@@ -94,7 +94,7 @@ pub(super) fn done_by(ios: &SimulatedIos) -> [Ios; 2] {
     })
 }
 
-/// What a table of flows came to; none where it is no table of I/Os.
+/// What a flow group came to; none where it is no table of I/Os.
 pub fn came(plan: &Plan, report: &Report, name: &str) -> Option<Came> {
     let at = report.flows.iter().position(|f| f.name == name)?;
     let flow = &report.flows[at];

@@ -48,14 +48,14 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
 /// What the answers take no account of, and what else is to be said about them.
 fn remarks(out: &mut String, report: &Report, paint: Paint) {
     // What many things state alike is one line.
-    let mut told: Vec<(&NotModelled, Vec<&str>)> = Vec::new();
+    let mut left_out: Vec<(&NotModelled, Vec<&str>)> = Vec::new();
     for n in &report.not_modelled {
-        match told.iter_mut().find(|(t, _)| t.methods == n.methods && t.why == n.why) {
+        match left_out.iter_mut().find(|(t, _)| t.methods == n.methods && t.why == n.why) {
             Some((_, keys)) => keys.push(&n.key),
-            None => told.push((n, vec![&n.key])),
+            None => left_out.push((n, vec![&n.key])),
         }
     }
-    for (n, keys) in &told {
+    for (n, keys) in &left_out {
         let by: Vec<&str> = n.methods.iter().map(|m| if m == "simulate" { "simulation" } else { "estimate" }).collect();
         let rest = keys.len().saturating_sub(3);
         let keys = keys.iter().take(3).copied().collect::<Vec<_>>().join(", ");
@@ -66,7 +66,7 @@ fn remarks(out: &mut String, report: &Report, paint: Paint) {
     for n in &report.notes {
         let _ = writeln!(out, "{}note:{} {}: {}", paint.faint, paint.off, n.element, n.text);
     }
-    if !told.is_empty() || !report.notes.is_empty() {
+    if !left_out.is_empty() || !report.notes.is_empty() {
         out.push('\n');
     }
 }
@@ -209,8 +209,8 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     let off = s.rate.mean / f.share.typical - 1.0;
     if off.abs() > AGREE && s.operations >= ENOUGH {
         let why = match off < 0.0 {
-            true => "queueing or blocking is at work",
-            false => "what is shared goes other ways than by turns",
+            true => "queueing or blocking holds it back",
+            false => "sharing differs from round robin",
         };
         let _ = writeln!(out, "             {:+.1} % against the share: {why}; {}", off * 100.0, binding(&s.bound_by));
     }
@@ -304,19 +304,19 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
         [one, rest @ ..] => format!("; likewise {one} and {} more", rest.len()),
     };
     let _ = writeln!(out, "  bound by   {}{}{also}{}", paint.accent, binding(&f.bound_by), paint.off);
-    if let Some(l) = &f.lifting {
+    if let Some(l) = &f.upgrade {
         let gain = l.share / f.share.typical - 1.0;
         let then = binding(&l.then);
         let change = if l.fits { l.change.clone() } else { format!("{} (other parts)", l.change) };
         if gain > 1e-3 {
             let _ = writeln!(
                 out,
-                "  lifting    {change} gives {} (+{} %), then {then}",
+                "  upgrade    {change} would give {} (+{} %), then {then}",
                 amounts(&l.each),
                 digits(gain * 100.0)
             );
         } else {
-            let _ = writeln!(out, "  lifting    {change} alone gives nothing: {then}");
+            let _ = writeln!(out, "  upgrade    {change} alone would give nothing: {then}");
         }
     }
     let first = f.latency_first.map_or(String::new(), |l| format!("{} to the first data, ", human_time(l.typical)));

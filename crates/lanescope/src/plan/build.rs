@@ -2,7 +2,7 @@
 
 use super::address::{self, Directory, Wanted};
 use super::route::{DEPTH, Map};
-use super::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, Stop, check};
+use super::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, RunLimits, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::protocol::pcie::{self, PayloadSize};
 use crate::scenario::keys::{self, Load};
@@ -93,7 +93,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         let d = Diagnostic::warning(until.span, "run.until says nothing beside run.for: the run is as long as that");
         diagnostics.push(d.hint("leave run.for out for a run that ends when its means are tight"));
     }
-    let stop = Stop {
+    let limits = RunLimits {
         until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
         length: scenario.run.r#for.as_ref().map(|q| q.typical),
         warmup: scenario.run.warmup.as_ref().map(|q| q.typical),
@@ -117,7 +117,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         buses: Arc::new(buses),
         storage: Arc::new(storage),
         cluster: Arc::new(cluster),
-        stop,
+        limits,
         stated: Arc::new(scenario.stated.clone()),
         fingerprint: String::new(),
     };

@@ -82,8 +82,8 @@ impl BusFlow {
     }
 
     /// Whether it is what another side asks for; such flows stand behind all others, and in no table.
-    pub fn is_fed(&self) -> bool {
-        matches!(self.program, Program::Fed)
+    pub fn is_externally_driven(&self) -> bool {
+        matches!(self.program, Program::ExternallyDriven)
     }
 }
 
@@ -107,7 +107,7 @@ const POSTED: u64 = 128;
 
 /// The rules of one device's transactions, at a corner: what protocol, device and bridge make of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct TransactionTiming {
     /// The bus.
     pub speed: Speed,
     /// Bytes of a write, and whether the bridge then sends it away.
@@ -131,7 +131,7 @@ pub struct Manner {
     dual: bool,
 }
 
-impl Manner {
+impl TransactionTiming {
     /// A write.
     pub fn write(&self, bytes: u64) -> Phases {
         self.speed.write(bytes, self.claims[1], self.waits, self.dual)
@@ -184,7 +184,7 @@ impl Buses {
     }
 
     /// The rules of a device's transactions.
-    pub fn manner(&self, device: u32, corner: Corner) -> Manner {
+    pub fn timing(&self, device: u32, corner: Corner) -> TransactionTiming {
         let d = &self.devices[device as usize];
         let bus = &self.buses[d.bus as usize];
         let (k, b, speed) = (&d.keys, &self.bridges[bus.bridge as usize].keys, bus.speed.typical);
@@ -201,7 +201,7 @@ impl Buses {
         } else {
             (burst.min(prefetch).min(most), burst > prefetch.min(most))
         };
-        Manner {
+        TransactionTiming {
             speed,
             write: (burst.min(most), burst > most),
             read,
@@ -238,7 +238,7 @@ impl Buses {
 
     /// Indices of the flows of each table, in order; without what other sides ask for.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        super::facts::tables(self.flows.iter().take_while(|f| !f.is_fed()).map(|f| f.group.as_str()))
+        super::derived::tables(self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()))
     }
 
     /// Every value of every thing, with its origin.

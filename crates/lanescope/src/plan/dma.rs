@@ -1,7 +1,7 @@
 //! How an adapter reaches its host's memory, and the host its adapter: flows of PCIe or of a shared bus that another
 //! side feeds, transfer by transfer.
 //!
-//! They stand behind all other flows, in no table, with the program [`Program::Fed`].
+//! They stand behind all other flows, in no table, with the program [`Program::ExternallyDriven`].
 
 use super::bus::{BusFlow, Buses};
 use super::route::Map;
@@ -15,6 +15,7 @@ use crate::units::Bytes;
 
 /// The two flows by which an adapter moves data over its host's bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Dma {
     /// Over PCIe.
     Pcie {
@@ -34,7 +35,8 @@ pub enum Dma {
 
 /// One flow of a host's side that another side feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+#[non_exhaustive]
+pub enum DmaPath {
     /// Over PCIe.
     Pcie(FlowId),
     /// Over a shared bus, by the number of its flow.
@@ -43,10 +45,10 @@ pub enum Way {
 
 impl Dma {
     /// Its reads, and its writes.
-    pub fn ways(self) -> [Way; 2] {
+    pub fn paths(self) -> [DmaPath; 2] {
         match self {
-            Dma::Pcie { read, write } => [read, write].map(Way::Pcie),
-            Dma::Bus { read, write } => [read, write].map(Way::Bus),
+            Dma::Pcie { read, write } => [read, write].map(DmaPath::Pcie),
+            Dma::Bus { read, write } => [read, write].map(DmaPath::Bus),
         }
     }
 }
@@ -102,7 +104,7 @@ pub(super) fn of(
 }
 
 /// The way of a processor's own writes to an adapter that [`of`] has found a host for.
-pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buses: &mut Buses) -> Option<Way> {
+pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buses: &mut Buses) -> Option<DmaPath> {
     let Engine { name, piece, why, .. } = *engine;
     let mut quiet = Diagnostics::default();
     if let Some((device, root)) = root(&mut quiet, host, name, Span::default()) {
@@ -111,11 +113,11 @@ pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buse
         flow.group.clone_from(&flow.name);
         flow.place = Place::Device;
         flows.push(flow);
-        return Some(Way::Pcie(FlowId(flows.len() as u32 - 1)));
+        return Some(DmaPath::Pcie(FlowId(flows.len() as u32 - 1)));
     }
     let device = buses.device(name)?;
     buses.flows.push(bus_fed(format!("the host writes {name}"), device, Do::Write, piece, why, true));
-    Some(Way::Bus(buses.flows.len() as u32 - 1))
+    Some(DmaPath::Bus(buses.flows.len() as u32 - 1))
 }
 
 /// An adapter among the parts of PCIe, and the root complex above it.
@@ -147,7 +149,7 @@ fn fed(host: &Host, engine: &Engine, source: PartId, target: PartId) -> Option<F
         size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
         header: header.clone(),
         load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
-        program: Program::Fed,
+        program: Program::ExternallyDriven,
         route,
         payload: payload.unwrap_or_else(unknown),
         measured: None,
@@ -163,7 +165,7 @@ fn bus_fed(name: String, device: u32, op: Do, piece: Bytes, why: &'static str, f
         op: Quantity::derived(op, Origin::Assumed, Confidence::Exact, why),
         size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
         load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
-        program: Program::Fed,
+        program: Program::ExternallyDriven,
         measured: None,
     }
 }

@@ -10,8 +10,8 @@ mod build;
 pub mod bus;
 pub(crate) mod check;
 pub mod cluster;
+mod derived;
 mod dma;
-mod facts;
 mod jobs;
 pub mod network;
 mod route;
@@ -22,8 +22,8 @@ pub use build::build;
 pub(crate) use build::port_limits;
 pub use bus::Buses;
 pub use cluster::Cluster;
-pub use dma::{Dma, Way};
-pub use facts::{Asking, Buffer};
+pub use derived::{Asking, Buffer};
+pub use dma::{Dma, DmaPath};
 pub use network::Network;
 pub use storage::Storage;
 
@@ -69,7 +69,7 @@ pub struct Plan {
     /// Channel adapters, InfiniBand, and what ranks run.
     pub cluster: Arc<Cluster>,
     /// When a simulation ends.
-    pub stop: Stop,
+    pub limits: RunLimits,
     /// Every key that the scenario states: of those that a method does not model, its report speaks.
     pub stated: Arc<Vec<Stated>>,
     /// A hash of everything that can change an answer, stable across machines and versions of the compiler.
@@ -78,7 +78,7 @@ pub struct Plan {
 
 /// When a simulation ends. The estimate has no use for it.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct RunLimits {
     /// Half width of the intervals of the means, as a share.
     pub until: Percent,
     /// Simulated time, when it was fixed.
@@ -93,10 +93,10 @@ pub struct Stop {
     pub seed: u32,
 }
 
-impl Stop {
+impl RunLimits {
     /// The same, but for as long as a run may be: tight or not, and however many packets that takes.
-    pub fn whole(&self) -> Stop {
-        Stop { length: Some(self.length.unwrap_or(self.max_time)), max_packets: u64::MAX, ..self.clone() }
+    pub fn whole(&self) -> RunLimits {
+        RunLimits { length: Some(self.length.unwrap_or(self.max_time)), max_packets: u64::MAX, ..self.clone() }
     }
 }
 
@@ -221,6 +221,7 @@ pub enum Place {
 /// What a requester does.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Program {
     /// As much as it can.
     Saturating,
@@ -241,7 +242,7 @@ pub enum Program {
         round_trip: Option<Time>,
     },
     /// What an adapter's other side asks for, transfer by transfer: the DMA of its I/Os.
-    Fed,
+    ExternallyDriven,
 }
 
 /// Traffic from one requester to one target.
@@ -429,8 +430,8 @@ impl Flow {
     }
 
     /// Whether it is an adapter's DMA; such flows stand behind all others.
-    pub fn is_fed(&self) -> bool {
-        matches!(self.program, Program::Fed)
+    pub fn is_externally_driven(&self) -> bool {
+        matches!(self.program, Program::ExternallyDriven)
     }
 
     /// Whether it writes at all.

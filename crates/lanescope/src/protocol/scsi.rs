@@ -3,7 +3,7 @@
 //! References: SPI-2 to SPI-5 (INCITS 302, 336, 362, 367) and SCSI-2 (X3.131-1994). Delays are those of the table "SCSI
 //! bus control timing values" (SPI-3 and SPI-4, clause 9). They are minima, and the rule book takes them as they stand:
 //! a bus is never faster. What a device takes of its own accord (an answer to selection, a byte by asynchronous
-//! handshake) is no number of a standard; it stands in [`Habits`].
+//! handshake) is no number of a standard; it stands in [`BusPolicy`].
 
 use crate::units::{Bytes, Rate, Time};
 
@@ -131,7 +131,7 @@ pub enum Direction {
 
 /// How initiator and target use their bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Habits {
+pub struct BusPolicy {
     /// One byte of a message, command or status, by asynchronous handshake.
     pub byte: Time,
     /// How long a selected device takes to answer, beyond the delays of the standard; within [`SELECTION_ABORT_NS`].
@@ -150,13 +150,13 @@ pub struct Habits {
     pub quick: bool,
 }
 
-impl Habits {
+impl BusPolicy {
     /// Those usual on a bus: tags, disconnects, status with the last burst; information units and QAS where data are
     /// paced. A byte takes 200 ns, and the response 1 us, so that a selection takes 1.58 us: assumed, near what the T10
     /// reflector reckoned with on 23 May 1995 (5 MB/s and 1.6 us).
-    pub fn of(bus: &Bus) -> Habits {
+    pub fn of(bus: &Bus) -> BusPolicy {
         let paced = bus.clocking == Clocking::Paced;
-        Habits {
+        BusPolicy {
             byte: Time::from_fs(200 * NS),
             response: Time::from_fs(1_000 * NS),
             cdb: 10,
@@ -235,7 +235,7 @@ impl Held {
 /// A connection that is being walked through, phase by phase.
 struct Walk<'a> {
     bus: &'a Bus,
-    habits: &'a Habits,
+    policy: &'a BusPolicy,
     held: Held,
     /// Who drove the data lines last.
     driven: Direction,
@@ -243,14 +243,14 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Wins the bus; an initiator selects (`Out`) or a target reselects (`In`).
-    fn connect<'a>(bus: &'a Bus, habits: &'a Habits, driven: Direction) -> Walk<'a> {
+    fn connect<'a>(bus: &'a Bus, policy: &'a BusPolicy, driven: Direction) -> Walk<'a> {
         let held = Held {
             connections: 1,
-            arbitration: habits.arbitration(),
-            selection: habits.selection(),
+            arbitration: policy.arbitration(),
+            selection: policy.selection(),
             ..Held::default()
         };
-        Walk { bus, habits, held, driven }
+        Walk { bus, policy, held, driven }
     }
 
     fn control(&mut self, fs: u64) {
@@ -268,7 +268,7 @@ impl Walk<'_> {
     /// Bytes by handshake in a phase of their own.
     fn handshake(&mut self, to: Direction, bytes: u64) {
         self.phase(to);
-        self.control(self.habits.byte.fs().saturating_mul(bytes));
+        self.control(self.policy.byte.fs().saturating_mul(bytes));
     }
 
     /// Information units with their CRC, in the phase that there is.
@@ -278,33 +278,33 @@ impl Walk<'_> {
 
     /// IDENTIFY and the queue tag.
     fn identify(&mut self, to: Direction) {
-        self.handshake(to, if self.habits.tagged { 3 } else { 1 });
+        self.handshake(to, if self.policy.tagged { 3 } else { 1 });
     }
 
     fn command(&mut self) {
-        if self.habits.packetized {
+        if self.policy.packetized {
             self.phase(Direction::Out);
             self.units(L_Q + COMMAND_UNIT);
         } else {
             self.identify(Direction::Out);
-            self.handshake(Direction::Out, self.habits.cdb);
+            self.handshake(Direction::Out, self.policy.cdb);
         }
     }
 
     /// IDENTIFY after reselection; information units need none.
     fn back(&mut self) {
-        if !self.habits.packetized {
+        if !self.policy.packetized {
             self.identify(Direction::In);
         }
     }
 
     fn data(&mut self, direction: Direction, bytes: u64) {
-        if self.habits.packetized {
+        if self.policy.packetized {
             self.phase(Direction::In);
             self.units(L_Q);
         }
         // A read's data follow their L_Q in the same phase.
-        if !self.habits.packetized || direction == Direction::Out {
+        if !self.policy.packetized || direction == Direction::Out {
             self.phase(direction);
         }
         let alone = self.bus.peak().time(Bytes(bytes));
@@ -315,7 +315,7 @@ impl Walk<'_> {
 
     /// Status GOOD and COMMAND COMPLETE; as information unit an L_Q alone (SPI-4: its data length is 0).
     fn status(&mut self, after_data_in: bool) {
-        if self.habits.packetized {
+        if self.policy.packetized {
             if !after_data_in {
                 self.phase(Direction::In);
             }
@@ -329,11 +329,11 @@ impl Walk<'_> {
     /// Leaves the bus for others, with so many bytes of messages; information units just end, or QAS REQUEST passes the
     /// bus on.
     fn leave(mut self, messages: u64) -> Held {
-        if !self.habits.packetized {
+        if !self.policy.packetized {
             if messages > 0 {
                 self.handshake(Direction::In, messages);
             }
-        } else if self.habits.quick {
+        } else if self.policy.quick {
             self.handshake(Direction::In, 1);
         }
         self.held
@@ -341,16 +341,16 @@ impl Walk<'_> {
 }
 
 /// The connection that brings a command, up to DISCONNECT.
-pub fn command(bus: &Bus, habits: &Habits) -> Held {
-    let mut walk = Walk::connect(bus, habits, Direction::Out);
+pub fn command(bus: &Bus, policy: &BusPolicy) -> Held {
+    let mut walk = Walk::connect(bus, policy, Direction::Out);
     walk.command();
     walk.leave(1)
 }
 
 /// The connection of one burst: reselection, data, and either SAVE DATA POINTER and DISCONNECT or, with `status`, the
 /// end of the command.
-pub fn burst(bus: &Bus, habits: &Habits, direction: Direction, bytes: u64, status: bool) -> Held {
-    let mut walk = Walk::connect(bus, habits, Direction::In);
+pub fn burst(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, status: bool) -> Held {
+    let mut walk = Walk::connect(bus, policy, Direction::In);
     walk.back();
     walk.data(direction, bytes);
     if status {
@@ -360,8 +360,8 @@ pub fn burst(bus: &Bus, habits: &Habits, direction: Direction, bytes: u64, statu
 }
 
 /// The connection that brings status alone.
-pub fn status(bus: &Bus, habits: &Habits) -> Held {
-    let mut walk = Walk::connect(bus, habits, Direction::In);
+pub fn status(bus: &Bus, policy: &BusPolicy) -> Held {
+    let mut walk = Walk::connect(bus, policy, Direction::In);
     walk.back();
     walk.status(false);
     walk.leave(0)
@@ -369,9 +369,9 @@ pub fn status(bus: &Bus, habits: &Habits) -> Held {
 
 /// One command with so many bytes of data in bursts of at most `most` bytes (0: all at once). Between the connections
 /// the bus is free for others.
-pub fn io(bus: &Bus, habits: &Habits, direction: Direction, bytes: u64, most: u64) -> Held {
-    if !habits.disconnects {
-        let mut walk = Walk::connect(bus, habits, Direction::Out);
+pub fn io(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, most: u64) -> Held {
+    if !policy.disconnects {
+        let mut walk = Walk::connect(bus, policy, Direction::Out);
         walk.command();
         if bytes > 0 {
             walk.data(direction, bytes);
@@ -380,19 +380,19 @@ pub fn io(bus: &Bus, habits: &Habits, direction: Direction, bytes: u64, most: u6
         return walk.leave(0);
     }
     let most = if most == 0 { bytes } else { most };
-    let mut held = command(bus, habits);
-    let alone = habits.status_alone || bytes == 0;
+    let mut held = command(bus, policy);
+    let alone = policy.status_alone || bytes == 0;
     if bytes > 0 {
         let before = bytes.div_ceil(most) - 1;
-        held = held.and(burst(bus, habits, direction, most, false).times(before)).and(burst(
+        held = held.and(burst(bus, policy, direction, most, false).times(before)).and(burst(
             bus,
-            habits,
+            policy,
             direction,
             bytes - before * most,
             !alone,
         ));
     }
-    if alone { held.and(status(bus, habits)) } else { held }
+    if alone { held.and(status(bus, policy)) } else { held }
 }
 
 #[cfg(test)]
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn a_read_on_ultra2_by_hand() {
         let bus = named("ultra2");
-        let h = Habits::of(bus);
+        let h = BusPolicy::of(bus);
         // 400 + 800 + 2400 + 800 + 400, and 90 + 400 + 1000 + 90.
         assert_eq!((ns(h.arbitration()), ns(h.selection())), (4800.0, 1580.0));
         // IDENTIFY and tag, 10 bytes of command, and DISCONNECT after the lines have turned.
@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn bursts_of_a_write_by_hand() {
         let bus = named("ultra160");
-        let h = Habits { status_alone: true, ..Habits::of(bus) };
+        let h = BusPolicy { status_alone: true, ..BusPolicy::of(bus) };
         let all = io(bus, &h, Direction::Out, 10_000, 4096);
         // Command, three bursts, status.
         assert_eq!((all.connections, ns(all.data)), (5, 62_500.0));
@@ -453,7 +453,7 @@ mod tests {
     #[test]
     fn information_units_by_hand() {
         let bus = named("ultra320");
-        let h = Habits::of(bus);
+        let h = BusPolicy::of(bus);
         assert_eq!(ns(h.arbitration()), 1200.0);
         // 48 B of information units are 150 ns; QAS REQUEST follows, turned in.
         assert_eq!(ns(command(bus, &h).control), 400.0 + 150.0 + 800.0 + 200.0);
@@ -464,20 +464,20 @@ mod tests {
         let write = burst(bus, &h, Direction::Out, 4096, true);
         assert_eq!(ns(write.control), 400.0 + 75.0 + 400.0 + 12.5 + 800.0 + 75.0 + 400.0 + 200.0);
         // Without QAS a connection just ends.
-        let slow = Habits { quick: false, ..h };
+        let slow = BusPolicy { quick: false, ..h };
         assert_eq!(ns(command(bus, &slow).total()), 4800.0 + 1580.0 + 550.0);
     }
 
     #[test]
     fn without_disconnect_there_is_one_connection() {
         let bus = named("fast");
-        let h = Habits { disconnects: false, tagged: false, ..Habits::of(bus) };
+        let h = BusPolicy { disconnects: false, tagged: false, ..BusPolicy::of(bus) };
         let all = io(bus, &h, Direction::In, 512, 64);
         assert_eq!((all.connections, ns(all.data)), (1, 51_200.0));
         // IDENTIFY, command, turned in for data, status, COMMAND COMPLETE.
         assert_eq!(ns(all.control), 600.0 + 2400.0 + 800.0 + 600.0 + 600.0);
         assert_eq!(io(bus, &h, Direction::In, 0, 0).data, Time::ZERO);
-        let h = Habits::of(bus);
+        let h = BusPolicy::of(bus);
         assert_eq!(io(bus, &h, Direction::Out, 0, 0).connections, 2);
         // The most that numbers can say does not overflow.
         assert!(io(bus, &h, Direction::In, 1 << 60, 1).total() <= Time::MAX);

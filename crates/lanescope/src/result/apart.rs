@@ -31,7 +31,7 @@ fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// A note for each table of flows whose share and simulated rate differ by more than either method can be trusted to.
+/// A note for each flow group whose share and simulated rate differ by more than either method can be trusted to.
 pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
     let mut all = Vec::new();
     for (f, s) in report.flows.iter().zip(&simulation.flows) {

@@ -86,7 +86,7 @@ impl IoSeen {
     }
 }
 
-/// Latencies of one direction of a table of flows: (at most this many ns, how many I/Os), ascending; bins are at most 1/128 of their value wide, or 1 ns.
+/// Latencies of one direction of a flow group: (at most this many ns, how many I/Os), ascending; bins are at most 1/128 of their value wide, or 1 ns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies(pub Vec<(u64, u64)>);
 

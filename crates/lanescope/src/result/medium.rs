@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What a link is, as the plan knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Medium {
     /// PCI Express.
     Pcie,

@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Report {
     pub title: String,
     /// What made this report.
     pub provenance: Provenance,
-    /// One per table of flows.
+    /// One per flow group.
     pub flows: Vec<FlowReport>,
     /// All flows together; `None` when there are none.
     pub total: Option<Total>,
@@ -147,7 +147,7 @@ impl Ranged {
     }
 }
 
-/// One table of flows.
+/// One flow group.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct FlowReport {
     /// Its name.
@@ -178,8 +178,8 @@ pub struct FlowReport {
     pub bound_by: Binding,
     /// Elements that bind other instances, where they differ; at most 64.
     pub bound_also: Vec<String>,
-    /// What lifting that would give; of the first 64 tables of flows.
-    pub lifting: Option<Lifting>,
+    /// What the next step up of what binds would give; of the first 64 flow groups.
+    pub upgrade: Option<Upgrade>,
     /// What the user measured, held against the answer.
     pub measured: Option<Measured>,
     /// Whether the load can be carried at all.
@@ -220,7 +220,7 @@ pub struct Binding {
 
 /// What a change of the binding element would give.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
-pub struct Lifting {
+pub struct Upgrade {
     /// The change, as `path=value` where a scenario can say it.
     pub change: String,
     /// Whether the parts as described allow it; else they must change too.
@@ -247,6 +247,7 @@ pub struct Measured {
 /// Whether a flow's load can be carried.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// It has an answer.
     Stable,
@@ -268,6 +269,7 @@ impl Verdict {
 /// What becomes of the part of a load that cannot be carried.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Excess {
     /// A queue before what binds grows.
     #[default]

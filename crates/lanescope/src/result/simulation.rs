@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Why a slot was idle: what held when the idleness began. The later ones take precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Idle {
     /// Nothing to send.
     #[default]
@@ -233,6 +234,7 @@ impl Interval {
 /// Why a simulation ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "ending")]
+#[non_exhaustive]
 pub enum Ending {
     /// It goes on.
     Running,
@@ -308,7 +310,7 @@ pub struct Simulation {
     pub events: u64,
     /// Intervals of the means asked for, as a share; `None` when the length was asked for.
     pub until: Option<f64>,
-    /// One per table of flows, in the order of the report.
+    /// One per flow group, in the order of the report.
     pub flows: Vec<SimulatedFlow>,
     /// All flows together, bits per second, with reads and writes of alternating flows added.
     pub both_ways: Interval,
@@ -327,7 +329,7 @@ pub struct Simulation {
     pub notes: Vec<Note>,
 }
 
-/// One table of flows, simulated. Rates are payload bits per second, times are seconds.
+/// One flow group, simulated. Rates are payload bits per second, times are seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedFlow {
     /// Its name.
@@ -384,7 +386,7 @@ pub const STAGES: [&str; 6] = [
     "host, completing",
 ];
 
-/// The I/Os of a table of flows in the measured time.
+/// The I/Os of a flow group in the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedIos {
     /// I/Os done per second, all instances.
@@ -401,7 +403,7 @@ pub struct SimulatedIos {
     pub latencies: [Latencies; 2],
 }
 
-/// The frames of a table of flows in the measured time.
+/// The frames of a flow group in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedFrames {
     /// Bits per second delivered, from destination address to FCS, all instances.
@@ -430,7 +432,7 @@ pub struct SimulatedFrames {
     pub transit_max: f64,
 }
 
-/// A table of flows over several seeds: means of independent runs. Maxima and tail percentiles have their intervals only from here.
+/// A flow group over several seeds: means of independent runs. Maxima and tail percentiles have their intervals only from here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverSeeds {
     /// How many.

@@ -672,7 +672,7 @@ table! {
 table! {
     /// How long to simulate.
     RunKeys, RUN, "run" {
-        /// Stop when the means are this tight.
+        /// Stop when the 95 % confidence intervals of the means are this narrow.
         until: opt Percent, One;
         /// Or simulate this long, after the warm-up.
         r#for: opt Time, One;

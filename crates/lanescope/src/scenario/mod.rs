@@ -32,6 +32,7 @@ use tree::{Author, Node, Set, Table, Value};
 pub const MAX_THINGS: usize = 10_000;
 
 /// A text that another text names: a library device, a platform, a user's own file.
+#[derive(Clone, Debug)]
 pub struct Included {
     /// What to call it in messages.
     pub name: String,
@@ -138,6 +139,7 @@ pub struct Part<K = PartKeys> {
 
 /// The keys of one part of Ethernet.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum NodeKeys {
     /// A station.
     Station(Station),
@@ -166,6 +168,7 @@ impl NodeKeys {
 /// The keys of one part of a shared bus.
 #[allow(clippy::large_enum_variant, reason = "there are as many of the small kind as of buses")]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum BusKeys {
     /// The bridge to memory.
     Bridge(HostBridge),
@@ -194,6 +197,7 @@ impl BusKeys {
 /// The keys of one part of storage.
 #[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum StoreKeys {
     /// A host adapter; its DMA engines are an endpoint of the same name.
     Adapter(HostAdapter),
@@ -234,6 +238,7 @@ impl StoreKeys {
 /// The keys of one part of a cluster's fabric.
 #[allow(clippy::large_enum_variant, reason = "there are more of the large kind")]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum FabricKeys {
     /// A channel adapter; its DMA engines are a device of the same name, its port on Ethernet a station.
     Adapter(ChannelAdapter),
@@ -262,6 +267,7 @@ impl FabricKeys {
 /// The keys of one part of PCIe.
 #[allow(clippy::large_enum_variant, reason = "a plan has few parts, and all of them in one list")]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum PartKeys {
     /// A root complex.
     RootComplex(RootComplex),

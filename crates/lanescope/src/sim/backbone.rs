@@ -407,7 +407,7 @@ impl Backbone {
     }
 
     /// How long it may hold a packet while all is well: all that fits into its ports' buffers, one after the other.
-    pub(super) fn patience(&self) -> u64 {
+    pub(super) fn stall_timeout(&self) -> u64 {
         let all = self.plan.write(1 << 16).clocks + self.plan.write(1 << 16).transactions * self.plan.arbitration;
         let clocks = (all + self.plan.answer(1 << 16).clocks).saturating_mul(self.ports.len() as u64);
         let memory = self.memory.iter().copied().max().unwrap_or(0);

@@ -45,10 +45,10 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones
         };
     };
     // A packet of this flow that waits for room on its way, there or back, holds up those behind it.
-    let stuck = |s: &SlotCounts| -> u64 {
+    let blocked = |s: &SlotCounts| -> u64 {
         Idle::ALL.into_iter().zip(s.idle).filter(|(c, _)| c.is_credit()).map(|(_, n)| n).sum()
     };
-    let part = |s: &SlotCounts| stuck(s) as f64 / s.total().max(1) as f64;
+    let part = |s: &SlotCounts| blocked(s) as f64 / s.total().max(1) as f64;
     let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
     let held = ways.max_by(|a, b| part(of(*a)).total_cmp(&part(of(*b)))).filter(|h| *h != first && part(of(*h)) > 0.1);
     if let Some(hop) = held {

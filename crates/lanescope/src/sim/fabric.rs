@@ -56,7 +56,7 @@ pub(super) struct FlowState {
     pub(super) there: u32,
     pub(super) back: u32,
     pub(super) answer: Answer,
-    /// Its table of flows.
+    /// Its flow group.
     pub(super) group: u32,
     /// Of a closed load: the pause after each operation, and when the next ones may begin.
     think: Option<u64>,
@@ -65,7 +65,7 @@ pub(super) struct FlowState {
     writing: Option<VecDeque<u32>>,
     pub(super) tally: Tally,
     /// A hash of the moments at which its operations were done.
-    pub(super) print: u64,
+    pub(super) fingerprint: u64,
 }
 
 impl FlowState {
@@ -101,7 +101,7 @@ pub(super) struct Net {
     /// The wires of each flow, there and back.
     pub(super) paths: Vec<u32>,
     pub(super) flows: Vec<FlowState>,
-    /// Latencies of operations in picoseconds, by table of flows.
+    /// Latencies of operations in picoseconds, by flow group.
     pub(super) latencies: Vec<Histogram<u64>>,
     /// Transfers of another side that are done: flow, token, moment.
     pub(super) done: Vec<(u32, u32, u64)>,
@@ -140,7 +140,7 @@ impl Net {
     pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64, token: Option<u32>) -> Option<u64> {
         let f = &mut self.flows[flow as usize];
         f.tally.finish(born, done);
-        f.print = tally::print(f.print, born, done);
+        f.fingerprint = tally::fingerprint(f.fingerprint, born, done);
         if let Some(writing) = &mut f.writing {
             if let Some(token) = token.or_else(|| writing.pop_front()) {
                 self.done.push((flow, token, done));
@@ -216,7 +216,7 @@ impl Fabric {
     pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
         let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::histogram()).collect());
         let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
-        // The members of a table stand in a row; behind them is what other sides ask for.
+        // The members of a table stand in a row; behind them is what other system ask for.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
         let tables = tables.chain(std::iter::repeat(u32::MAX));
         for (flow, group) in plan.flows.iter().zip(tables) {
@@ -228,10 +228,10 @@ impl Fabric {
                 Program::Closed { think, .. } => Some(think.fs()),
                 _ => None,
             };
-            let print = group as u64 + 1;
+            let fingerprint = group as u64 + 1;
             let (again, tally, answer) = (VecDeque::new(), Tally::default(), answer(plan, flow));
-            let writing = flow.is_fed().then(VecDeque::new);
-            net.flows.push(FlowState { there, back, answer, group, think, again, writing, tally, print });
+            let writing = flow.is_externally_driven().then(VecDeque::new);
+            net.flows.push(FlowState { there, back, answer, group, think, again, writing, tally, fingerprint });
         }
         let forks = forks(&net);
         let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
@@ -298,7 +298,7 @@ impl Fabric {
             for stream in &mut terminal.ports[port].requester.streams {
                 match &mut stream.source {
                     Source::Saturating { from } | Source::Closed { from, .. } => *from = at,
-                    Source::Open(_) | Source::Fed(_) => {}
+                    Source::Open(_) | Source::ExternallyDriven(_) => {}
                 }
             }
         }
@@ -322,7 +322,7 @@ impl Fabric {
         let at = wire.next_at.max(transfer.born);
         let Part::Terminal(terminal) = &mut self.parts[wire.from as usize] else { return };
         if let Some(stream) = terminal.ports[port].requester.streams.iter_mut().find(|s| s.flow == flow)
-            && let Source::Fed(transfers) = &mut stream.source
+            && let Source::ExternallyDriven(transfers) = &mut stream.source
         {
             transfers.push_back(transfer);
             agenda.by(tx, at);
@@ -375,7 +375,7 @@ impl Fabric {
                     Source::Open(Arrivals::new(Pace::new(rate.scaled(both, 1)), size, random))
                 }
                 Program::Closed { outstanding, .. } => Source::Closed { first: outstanding, from: 0 },
-                Program::Fed => Source::Fed(VecDeque::new()),
+                Program::ExternallyDriven => Source::ExternallyDriven(VecDeque::new()),
             },
             current: None,
             was_read: false,
@@ -586,12 +586,12 @@ impl Fabric {
 
     /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one
     /// after the other, and than any latency of a completer.
-    pub(super) fn patience(&self) -> u64 {
+    pub(super) fn stall_timeout(&self) -> u64 {
         let drain = |w: &Wire| w.clock.span(1 << 16).saturating_add(w.delay.saturating_mul(2));
         let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
         let answers = self.parts.iter().map(|p| match p {
             Part::Terminal(t) => {
-                let backbone = t.backbone.as_ref().map_or(0, |b| b.patience());
+                let backbone = t.backbone.as_ref().map_or(0, |b| b.stall_timeout());
                 t.completer.longest().saturating_add(t.write_latency).saturating_add(backbone)
             }
             Part::Switch(_) => 0,

@@ -25,14 +25,14 @@ const FIRST_SHIFT: u32 = 20;
 const SHIFTS: std::ops::RangeInclusive<u32> = 12..=50;
 /// The width is looked at after so many events. A bucket of few moments costs more than it sorts; one of many costs
 /// more to put moments into.
-const LOOK: u64 = if cfg!(test) { 64 } else { 1 << 13 };
-const FEW: u64 = 3;
+const RESIZE_INTERVAL: u64 = if cfg!(test) { 64 } else { 1 << 13 };
+const MIN_MOMENTS: u64 = 3;
 /// A batch with no more than so many entries left takes in another where it belongs.
-const SHORT: usize = 16;
-const USED: usize = 64;
+const SHORT_BATCH: usize = 16;
+const KEPT_CAPACITY: usize = 64;
 /// Moments beyond the ring that no slot has any more: so many, and as many as there are slots, may stay there.
-const SPARE: usize = 64;
-const MANY: u64 = 12;
+const STALE_ALLOWED: usize = 64;
+const MAX_MOMENTS: u64 = 12;
 
 /// A moment of a slot; of equal moments the lower slot comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,7 +130,7 @@ impl Agenda {
             crowded: 0,
             outer: 0,
             beyond: 0,
-            look: LOOK,
+            look: RESIZE_INTERVAL,
         }
     }
 
@@ -216,9 +216,9 @@ impl Agenda {
         } else if bucket <= self.now {
             let entry = Entry { at, slot };
             let left = self.batch.len() - self.next;
-            if left <= SHORT {
+            if left <= SHORT_BATCH {
                 // What is used up goes, since a bucket of few slots may be wide enough never to end.
-                if self.next >= USED {
+                if self.next >= KEPT_CAPACITY {
                     self.batch.drain(..self.next);
                     self.next = 0;
                 }
@@ -231,7 +231,7 @@ impl Agenda {
         } else {
             self.beyond += 1;
             self.far.push(Reverse(Entry { at, slot }));
-            if self.far.len() > 2 * self.slots.len() + SPARE {
+            if self.far.len() > 2 * self.slots.len() + STALE_ALLOWED {
                 self.sift();
             }
         }
@@ -327,17 +327,18 @@ impl Agenda {
     #[cold]
     fn fit(&mut self, earliest: u64) {
         let turns = self.turns.max(1);
-        let (moments, sorted, often) = (self.moments / turns, self.sorted / turns, LOOK / 4);
+        let (moments, sorted, often) = (self.moments / turns, self.sorted / turns, RESIZE_INTERVAL / 4);
         let crowded = self.crowded > often;
         // Few slots that come again and again in a bucket are a short list, and cost least where it never ends. Sorting
         // many moments costs less than a heap of most of them, up to a point. Events of one moment stay together
         // however narrow a bucket is, but what they set should lie in another. The halves and doubles here keep the
         // width from swinging: what lies beyond the ring lies in its outer half when buckets are twice as wide.
-        let wider = LOOK / turns < FEW || !crowded && (sorted < FEW || moments < 4 * MANY && self.beyond > often);
-        let many = crowded && moments > 1 || sorted >= MANY && moments >= MANY;
-        let narrower = many && (moments >= 8 * MANY || self.outer <= often);
+        let wider = RESIZE_INTERVAL / turns < MIN_MOMENTS
+            || !crowded && (sorted < MIN_MOMENTS || moments < 4 * MAX_MOMENTS && self.beyond > often);
+        let many = crowded && moments > 1 || sorted >= MAX_MOMENTS && moments >= MAX_MOMENTS;
+        let narrower = many && (moments >= 8 * MAX_MOMENTS || self.outer <= often);
         let shift = if wider { self.shift + 1 } else { self.shift - u32::from(narrower) };
-        self.look = self.events + LOOK;
+        self.look = self.events + RESIZE_INTERVAL;
         (self.turns, self.sorted, self.moments, self.crowded, self.outer, self.beyond) = (0, 0, 0, 0, 0, 0);
         if shift == self.shift || !SHIFTS.contains(&shift) {
             return;
@@ -645,7 +646,11 @@ mod tests {
         let mut both = Both::new(2, 1, 1 << 20);
         (both.ours.steady, both.theirs.steady) = (true, true);
         both.run(NEVER, 20_000);
-        assert!(both.agenda.shift > 30 && both.agenda.batch.len() <= USED + SHORT, "{}", both.agenda.batch.len());
+        assert!(
+            both.agenda.shift > 30 && both.agenda.batch.len() <= KEPT_CAPACITY + SHORT_BATCH,
+            "{}",
+            both.agenda.batch.len()
+        );
     }
 
     /// Slots that are moved about far away, for ever.
@@ -663,7 +668,7 @@ mod tests {
         let mut agenda = Agenda::new(10);
         agenda.set(0, 0);
         agenda.run(&mut Timers(10), NEVER, 100_000);
-        assert!(agenda.far.len() <= 2 * 10 + SPARE && agenda.far.capacity() < 1000, "{}", agenda.far.len());
+        assert!(agenda.far.len() <= 2 * 10 + STALE_ALLOWED && agenda.far.capacity() < 1000, "{}", agenda.far.len());
     }
 
     /// Everything happens at once, and wakes another at once.

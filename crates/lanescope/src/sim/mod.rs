@@ -5,7 +5,7 @@
 //! Parts, one per file: `wire` (a direction of a link with credits, DLLPs and ledger), `switch`, `terminal` (root
 //! complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet`,
 //! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count,
-//! `knots` knows deadlocks, `binding` what binds.
+//! `deadlock` knows deadlocks, `binding` what binds.
 
 mod backbone;
 mod binding;
@@ -13,10 +13,10 @@ mod bus;
 mod clock;
 mod cluster;
 mod completer;
+mod deadlock;
 mod ethernet;
 mod fabric;
 pub mod kernel;
-mod knots;
 mod not_modelled;
 mod report;
 mod requester;
@@ -48,7 +48,7 @@ use crate::units::Time;
 use kernel::{Agenda, Pause};
 use tally::Tally;
 use trace::Trace;
-use world::Sides;
+use world::System;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
 const MOST_IN_FLIGHT: u64 = 1 << 22;
@@ -68,7 +68,7 @@ const MOST_AT_ONCE: u64 = 1 << 22;
 const WARMUP_BATCHES: usize = 64;
 /// Warm-ups are given up, and taken as they are, after so many doublings.
 const WARMUP_DOUBLINGS: u32 = 8;
-/// Operations of each table of flows that a mean is taken of, at least.
+/// Operations of each flow group that a mean is taken of, at least.
 const LEAST_OPERATIONS: u64 = 50;
 /// The part of the arrivals that must stay behind, of so many operations, before a run is ended for it: a queue near
 /// its capacity may grow for long and then stop.
@@ -77,7 +77,7 @@ const LONG_ENOUGH: u64 = 10_000;
 /// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
 const LEAST_BATCH: u64 = 2_000_000_000;
 
-/// What happened to one table of flows in one batch.
+/// What happened to one flow group in one batch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     bytes: u64,
@@ -132,9 +132,9 @@ pub enum Step {
 pub struct Run {
     plan: Plan,
     seed: u64,
-    sides: Sides,
+    system: System,
     agenda: Agenda,
-    /// The members of each table of flows: PCIe's, then Ethernet's, then those of I/Os, then those of buses.
+    /// The members of each flow group: PCIe's, then Ethernet's, then those of I/Os, then those of buses.
     groups: Vec<Vec<usize>>,
     /// How many tables are PCIe's, how many are PCIe's and Ethernet's, and how many are not a bus's.
     tables: usize,
@@ -172,7 +172,7 @@ pub struct Run {
     /// When somebody asked for an update last, and the counts and work of then.
     at_update: Update,
     backbones_at_window: Vec<[BusClocks; 2]>,
-    /// By table of flows.
+    /// By flow group.
     batches: Vec<Vec<Batch>>,
     /// Payload slots, by wire.
     wire_batches: Vec<Vec<u64>>,
@@ -181,7 +181,7 @@ pub struct Run {
     grew: bool,
     ending: Ending,
     /// The longest time that a packet may be blocked by ordinary traffic, fs.
-    patience: u64,
+    stall_timeout: u64,
     last_delivery: (u64, u64),
     step: Option<u64>,
     next_sample: u64,
@@ -200,15 +200,15 @@ fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
             );
         }
     }
-    if plan.stop.length == Some(Time::ZERO) || plan.stop.max_time == Time::ZERO {
+    if plan.limits.length == Some(Time::ZERO) || plan.limits.max_time == Time::ZERO {
         fine = false;
         diagnostics.push(
             Diagnostic::error(None, "a simulation of no time has no answer")
                 .hint("run.for and run.max_time are above 0 s"),
         );
     }
-    let length = plan.stop.length.unwrap_or(plan.stop.max_time).fs();
-    let warmup = plan.stop.warmup.map_or(plan.stop.length.map_or(0, |l| l.fs() / 10), |w| w.fs());
+    let length = plan.limits.length.unwrap_or(plan.limits.max_time).fs();
+    let warmup = plan.limits.warmup.map_or(plan.limits.length.map_or(0, |l| l.fs() / 10), |w| w.fs());
     if !plan.network.streams.is_empty() && length.saturating_add(warmup) > LONGEST_ETHERNET {
         fine = false;
         diagnostics.push(
@@ -290,7 +290,7 @@ fn under_way(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         };
         // Credits go round in both delays, and buffers are twice that (see `Plan::buffer`).
         all += packets * (4.0 * link.delay.typical.seconds() + 2.0 * latency.seconds());
-        if all.min(plan.stop.max_packets as f64) > MOST_IN_FLIGHT as f64 {
+        if all.min(plan.limits.max_packets as f64) > MOST_IN_FLIGHT as f64 {
             let longest = if link.delay.typical > latency { link.delay.span } else { span };
             let what = format!("links.{} holds more than {MOST_IN_FLIGHT} packets on their way", link.name);
             let hint = "latency x rate: write a shorter delay or latency, or less in run.max_packets";
@@ -308,7 +308,7 @@ impl Run {
             return None;
         }
         let mut groups = plan.groups();
-        let (sides, agenda) = Sides::build(plan, &groups, seed);
+        let (system, agenda) = System::build(plan, &groups, seed);
         let tables = groups.len();
         let mut flows = plan.flows.len();
         let behind = |all: Vec<Vec<usize>>, first: usize| {
@@ -325,7 +325,7 @@ impl Run {
         let before_jobs = groups.len();
         groups.extend((0..plan.cluster.jobs.len()).map(|job| vec![flows + job]));
         flows += plan.cluster.jobs.len();
-        let stop = &plan.stop;
+        let stop = &plan.limits;
         let (warmup, last) = match stop.length {
             Some(length) => {
                 let warmup = stop.warmup.map_or(length.fs() / 10, |w| w.fs());
@@ -359,16 +359,16 @@ impl Run {
             at_update: Update::default(),
             backbones_at_window: Vec::new(),
             batches: vec![Vec::new(); groups.len()],
-            wire_batches: vec![Vec::new(); sides.wires()],
-            payload_at_batch: vec![0; sides.wires()],
+            wire_batches: vec![Vec::new(); system.wires()],
+            payload_at_batch: vec![0; system.wires()],
             grew: false,
             ending: Ending::Running,
-            patience: sides.patience(),
+            stall_timeout: system.stall_timeout(),
             last_delivery: (0, 0),
             step: None,
             next_sample: kernel::NEVER,
             plan: plan.clone(),
-            sides,
+            system,
             tables,
             frames,
             before_buses,
@@ -396,26 +396,26 @@ impl Run {
 
     /// Takes down what crosses an Ethernet link from now on, by its number; [`Run::crossed`] gives it.
     pub fn capture(&mut self, link: usize) {
-        self.sides.ethernet.capture(link as u32);
+        self.system.ethernet.capture(link as u32);
     }
 
     /// What crossed the captured link since the last time, in order of time. It grows until it is taken.
     pub fn crossed(&mut self) -> Vec<Crossed> {
-        self.sides.ethernet.crossed()
+        self.system.ethernet.crossed()
     }
 
     /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has
     /// begun.
     pub fn record(&mut self, most_events: usize) {
-        let trace = Trace::new(&self.plan, &self.sides, most_events, self.now);
+        let trace = Trace::new(&self.plan, &self.system, most_events, self.now);
         self.agenda.trace = Some(Box::new(trace));
-        self.sides.record(true);
+        self.system.record(true);
     }
 
     /// What was taken down, if anything was to be; nothing is from then on.
     pub fn timeline(&mut self) -> Option<Timeline> {
         let trace = self.agenda.trace.take()?;
-        self.sides.record(false);
+        self.system.record(false);
         Some(trace.finish(self.now.max(self.agenda.past())))
     }
 
@@ -437,15 +437,15 @@ impl Run {
                 continue;
             }
             // Looks are at the same events however a run is cut in pieces.
-            match self.agenda.run(&mut self.sides, until, budget.min(self.next_look - self.agenda.events())) {
+            match self.agenda.run(&mut self.system, until, budget.min(self.next_look - self.agenda.events())) {
                 Pause::Budget => continue,
                 Pause::Silent => {
                     if self.finished() {
                         continue;
                     }
-                    // Time goes on although nothing happens; but if packets are stuck it need not.
+                    // Time goes on although nothing happens; but if packets are blocked it need not.
                     self.now = until;
-                    if !self.knot(true) && self.step.is_none() {
+                    if !self.deadlock(true) && self.step.is_none() {
                         // Closed loads with a pause, or an open one, would still have timers: so all work is done.
                         self.end(Ending::Silent);
                     }
@@ -468,12 +468,12 @@ impl Run {
                 if self.phase != Phase::Done && self.spent() {
                     self.end(Ending::PacketCap);
                 }
-                if self.phase != Phase::Done && self.sides.ethernet.is_full() {
+                if self.phase != Phase::Done && self.system.ethernet.is_full() {
                     self.end(Ending::Unstable);
                 }
             }
             if self.phase != Phase::Done && self.now >= self.last {
-                self.end(if self.plan.stop.length.is_some() { Ending::Length } else { Ending::TimeCap });
+                self.end(if self.plan.limits.length.is_some() { Ending::Length } else { Ending::TimeCap });
             }
             if let Some(step) = self.step
                 && self.now >= self.next_sample
@@ -487,14 +487,14 @@ impl Run {
 
     /// Whether there have been as many packets as may be; four steps of a program are work like one.
     fn spent(&self) -> bool {
-        self.packets().max(self.sides.cluster.steps() / 4) >= self.plan.stop.max_packets
+        self.packets().max(self.system.cluster.steps() / 4) >= self.plan.limits.max_packets
     }
 
     /// Looks, every so many events, whether the run may go on: it has packets left, and time goes on. Ends it where
     /// not.
     fn look(&mut self) -> bool {
         let events = self.agenda.events();
-        self.next_look = events + (self.plan.stop.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK);
+        self.next_look = events + (self.plan.limits.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK);
         let moment = self.agenda.past();
         if moment != self.still.0 {
             self.still = (moment, events);
@@ -503,7 +503,7 @@ impl Run {
             () if self.spent() => Ending::PacketCap,
             () if events - self.still.1 > self.most_at_once => {
                 let at = crate::units::human_time(moment as f64 / 1e15);
-                let mut waiting = self.sides.waiting(&self.plan);
+                let mut waiting = self.system.waiting(&self.plan);
                 waiting.insert(0, format!("time stands still at {at}: {} events at one moment", self.most_at_once));
                 Ending::Stall { waiting }
             }
@@ -516,12 +516,12 @@ impl Run {
 
     /// Ends a run whose programs have ended, or have failed.
     fn finished(&mut self) -> bool {
-        if let Some(what) = self.sides.fault() {
+        if let Some(what) = self.system.fault() {
             self.now = self.now.max(self.agenda.past());
             self.end(Ending::Fault { what });
             return true;
         }
-        let Some(at) = self.sides.cluster.ended().filter(|_| self.plan.stop.length.is_none()) else { return false };
+        let Some(at) = self.system.cluster.ended().filter(|_| self.plan.limits.length.is_none()) else { return false };
         self.now = self.now.max(at).max(self.agenda.past());
         self.end(Ending::Finished);
         true
@@ -530,9 +530,9 @@ impl Run {
     fn end(&mut self, ending: Ending) {
         if self.window == 0 && matches!(self.phase, Phase::Warmup { .. }) {
             // Stopped while it warmed up: what there is counts.
-            self.counts_at_window = vec![SlotCounts::default(); self.sides.wires()];
+            self.counts_at_window = vec![SlotCounts::default(); self.system.wires()];
         }
-        self.sides.settle(self.now);
+        self.system.settle(self.now);
         self.ending = ending;
         self.phase = Phase::Done;
     }
@@ -553,13 +553,13 @@ impl Run {
 
     /// The share of the work that is done, as far as one can tell: of the simulated time, or of the packets.
     pub fn progress(&self) -> f64 {
-        let packets = self.packets() as f64 / self.plan.stop.max_packets as f64;
+        let packets = self.packets() as f64 / self.plan.limits.max_packets as f64;
         (self.now as f64 / self.last as f64).max(packets).min(1.0)
     }
 
     /// TLPs and frames carried over links so far.
     pub fn packets(&self) -> u64 {
-        self.sides.packets()
+        self.system.packets()
     }
 
     /// Events of the kernel so far.
@@ -573,38 +573,38 @@ impl Run {
     }
 
     fn tallies(&self) -> Vec<Tally> {
-        self.sides.tallies(self.now)
+        self.system.tallies(self.now)
     }
 
     fn open_window(&mut self) {
         self.phase = Phase::Measure;
         self.window = self.now;
-        self.sides.settle(self.now);
+        self.system.settle(self.now);
         self.at_window = self.tallies();
         self.at_batch = self.at_window.clone();
-        self.counts_at_window = self.sides.counts();
-        self.carried_at_window = self.sides.carried(self.now);
-        self.drops_at_window = self.sides.ethernet.stored(self.now);
+        self.counts_at_window = self.system.counts();
+        self.carried_at_window = self.system.carried(self.now);
+        self.drops_at_window = self.system.ethernet.stored(self.now);
         self.pauses_at_window = self.pauses();
         self.moved_at_window = self.moved();
-        self.stages_at_window = self.sides.storage.stages().copied().collect();
-        self.worked_at_window = self.sides.storage.worked(self.now);
+        self.stages_at_window = self.system.storage.stages().copied().collect();
+        self.worked_at_window = self.system.storage.worked(self.now);
         self.at_update = Update::default();
-        self.backbones_at_window = self.sides.pcie.backbones();
-        self.sides.forget(self.now);
+        self.backbones_at_window = self.system.pcie.backbones();
+        self.system.forget(self.now);
         self.batches.iter_mut().for_each(Vec::clear);
         self.wire_batches.iter_mut().for_each(Vec::clear);
         self.payload_at_batch = self.counts_at_window.iter().map(|c| c.payload).collect();
-        if self.plan.stop.warmup.is_some() || self.plan.stop.length.is_some() {
+        if self.plan.limits.warmup.is_some() || self.plan.limits.length.is_some() {
             let whole = self.last - self.now;
-            self.batch = if self.plan.stop.length.is_some() { (whole / 32).max(1) } else { LEAST_BATCH };
+            self.batch = if self.plan.limits.length.is_some() { (whole / 32).max(1) } else { LEAST_BATCH };
         }
         self.batch_end = self.now.saturating_add(self.batch);
     }
 
     fn end_batch(&mut self) {
         let tallies = self.tallies();
-        let backlogs = self.sides.backlogs(self.now);
+        let backlogs = self.system.backlogs(self.now);
         for (group, members) in self.groups.iter().enumerate() {
             let mut batch = Batch::default();
             for &m in members {
@@ -619,26 +619,26 @@ impl Run {
             self.batches[group].push(batch);
         }
         self.at_batch = tallies;
-        for (i, counts) in self.sides.counts().into_iter().enumerate() {
+        for (i, counts) in self.system.counts().into_iter().enumerate() {
             let payload = counts.payload;
             self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
         }
         self.batch_end = self.batch_end.saturating_add(self.batch);
-        if self.knot(false) {
+        if self.deadlock(false) {
             return;
         }
         let n = self.batches.first().map_or(0, Vec::len);
         match self.phase {
-            Phase::Warmup { .. } if self.plan.stop.warmup.is_some() || self.plan.stop.length.is_some() => {
+            Phase::Warmup { .. } if self.plan.limits.warmup.is_some() || self.plan.limits.length.is_some() => {
                 self.open_window()
             }
-            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS && self.sides.settled() => self.open_window(),
+            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS && self.system.settled() => self.open_window(),
             Phase::Warmup { doublings } if n >= WARMUP_BATCHES => {
                 let settled = self.batches.iter().all(|b| {
                     let rates: Vec<f64> = b.iter().map(|b| b.bytes as f64).collect();
                     stats::warmup(&rates) < n / 2 && rates.iter().any(|r| *r > 0.0)
                 });
-                if settled && self.sides.settled() {
+                if settled && self.system.settled() {
                     self.open_window();
                 } else {
                     self.join();
@@ -646,7 +646,7 @@ impl Run {
                 }
             }
             Phase::Measure => {
-                if self.plan.stop.length.is_none()
+                if self.plan.limits.length.is_none()
                     && self.before_jobs == self.groups.len()
                     && [32, 40, 48, 56, 64].contains(&n)
                     && self.tight()
@@ -654,7 +654,7 @@ impl Run {
                     self.end(Ending::Tight);
                 } else if n >= stats::MOST {
                     // A backlog that grew over two windows, the second twice as long, will not stop growing.
-                    let grows = self.plan.stop.length.is_none() && self.backlog_grows();
+                    let grows = self.plan.limits.length.is_none() && self.backlog_grows();
                     if grows && self.grew {
                         self.end(Ending::Unstable);
                         return;
@@ -683,7 +683,7 @@ impl Run {
     }
 
     fn tight(&self) -> bool {
-        let until = self.plan.stop.until.0;
+        let until = self.plan.limits.until.0;
         (0..self.groups.len()).all(|g| {
             let (rate, latency) = (self.rate(g), self.latency(g));
             let done: u64 = self.batches[g].iter().map(|b| b.done).sum();
@@ -711,7 +711,7 @@ impl Run {
 
     /// Payload that each bus has carried, bytes.
     fn moved(&self) -> Vec<u64> {
-        (0..self.sides.bus.wires()).map(|b| self.sides.bus.carried(b)).collect()
+        (0..self.system.bus.wires()).map(|b| self.system.bus.carried(b)).collect()
     }
 
     /// The streams of a table of Ethernet's, by their numbers.
@@ -735,12 +735,12 @@ impl Run {
 
     /// Pause frames that each wire of Ethernet has carried: with a time, without.
     fn pauses(&self) -> Vec<(u64, u64)> {
-        (0..self.sides.ethernet.wires()).map(|on| self.sides.ethernet.pauses(on)).collect()
+        (0..self.system.ethernet.wires()).map(|on| self.system.ethernet.pauses(on)).collect()
     }
 
     /// Looks for packets that wait for one another, and for a run that delivers nothing. Ends it, and says so.
-    fn knot(&mut self, silent: bool) -> bool {
-        if let Some(circle) = self.sides.deadlock(&self.plan, self.now, self.patience, silent) {
+    fn deadlock(&mut self, silent: bool) -> bool {
+        if let Some(circle) = self.system.deadlock(&self.plan, self.now, self.stall_timeout, silent) {
             self.end(Ending::Deadlock { circle });
             return true;
         }
@@ -748,10 +748,10 @@ impl Run {
         if delivered != self.last_delivery.0 {
             self.last_delivery = (delivered, self.now);
         }
-        if !silent && self.now.saturating_sub(self.last_delivery.1) <= self.patience.saturating_mul(100) {
+        if !silent && self.now.saturating_sub(self.last_delivery.1) <= self.stall_timeout.saturating_mul(100) {
             return false;
         }
-        let waiting = self.sides.waiting(&self.plan);
+        let waiting = self.system.waiting(&self.plan);
         if !waiting.is_empty() {
             self.end(Ending::Stall { waiting });
             return true;

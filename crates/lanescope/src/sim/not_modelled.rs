@@ -30,7 +30,7 @@ pub static NOT_MODELLED: &[Gap] = &[
 
 fn fixed(plan: &Plan, _: &Stated) -> bool {
     // With ranks it says when repetitions are steady.
-    plan.stop.length.is_some() && plan.cluster.jobs.is_empty()
+    plan.limits.length.is_some() && plan.cluster.jobs.is_empty()
 }
 
 /// Of what the scenario of a plan states.

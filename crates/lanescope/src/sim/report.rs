@@ -22,9 +22,9 @@ const SECOND: f64 = 1e15;
 /// that does not.
 const BEHIND: f64 = 2e-3;
 
-/// What the reports of all tables of flows are made of.
+/// What the reports of all flow groups are made of.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct Counters<'a> {
     tallies: &'a [Tally],
     /// Of each flow, and of each stream.
     backlogs: &'a [u64],
@@ -80,7 +80,7 @@ impl Run {
         self.batches[group].iter().map(value).collect()
     }
 
-    /// Payload of a table of flows, bytes per fs, both ways added. Batches that keep step with a load all look alike,
+    /// Payload of a flow group, bytes per fs, both ways added. Batches that keep step with a load all look alike,
     /// so the interval is never narrower than one operation of each member, which an end of the window may have cut.
     fn rate_both(&self, group: usize) -> Interval {
         let bytes = self.batch_values(group, |b| b.bytes as f64);
@@ -103,7 +103,7 @@ impl Run {
         Interval { half: seen.half.map(|h| h.max(cut)), ..seen }
     }
 
-    /// Payload of a table of flows, bytes per fs; per direction where it alternates.
+    /// Payload of a flow group, bytes per fs; per direction where it alternates.
     pub(super) fn rate(&self, group: usize) -> Interval {
         self.rate_both(group).times(if self.alternates(group) { 0.5 } else { 1.0 })
     }
@@ -119,7 +119,7 @@ impl Run {
         let plan = &self.plan;
         let window = self.window_fs();
         let tallies = self.tallies();
-        let counts = self.sides.counts();
+        let counts = self.system.counts();
         let link = |i: usize, name: &str, (from, to): (&str, &str), medium: Medium, coded: f64, pauses: (u64, u64)| {
             let slots = counts[i].since(self.counts_at_window.get(i).unwrap_or(&SlotCounts::default()));
             let whole = slots.total().max(1) as f64;
@@ -185,7 +185,7 @@ impl Run {
             )
         }));
         let before = |i: usize| self.drops_at_window.get(i).copied().unwrap_or_default();
-        let stored = self.sides.ethernet.stored(self.now);
+        let stored = self.system.ethernet.stored(self.now);
         let memories: Vec<SimulatedMemory> = network
             .switches()
             .zip(&stored)
@@ -202,9 +202,9 @@ impl Run {
             })
             .collect();
         let backbones = self.backbones();
-        let backlogs = self.sides.backlogs(self.now);
-        let in_flight = self.sides.ethernet.in_flight();
-        let seen = Seen {
+        let backlogs = self.system.backlogs(self.now);
+        let in_flight = self.system.ethernet.in_flight();
+        let seen = Counters {
             tallies: &tallies,
             backlogs: &backlogs,
             in_flight: &in_flight,
@@ -219,7 +219,7 @@ impl Run {
         let ethernet = network.switches().zip(&memories).map(|((_, node, _), memory)| (&node.name, Some(*memory)));
         let switches = pcie
             .chain(ethernet)
-            .zip(self.sides.carried(self.now))
+            .zip(self.system.carried(self.now))
             .enumerate()
             .map(|(i, ((name, memory), (count, sum, most)))| {
                 let (before, sum_before, _) = self.carried_at_window.get(i).copied().unwrap_or_default();
@@ -234,20 +234,21 @@ impl Run {
                 }
             })
             .collect();
-        let fold =
-            |h: u64, (print, done): (u64, u64)| (h ^ print).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ done;
-        let print = self.sides.prints().fold(self.seed, fold);
+        let fold = |h: u64, (fingerprint, done): (u64, u64)| {
+            (h ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ done
+        };
+        let fingerprint = self.system.fingerprints().fold(self.seed, fold);
         let ethernet = &links[2 * plan.links.len()..][..2 * network.links.len()];
         let notes = super::ethernet::victims(network, ethernet);
         Simulation {
             seed: self.seed,
-            fingerprint: format!("{print:016x}"),
+            fingerprint: format!("{fingerprint:016x}"),
             ending: self.ending.clone(),
             warmup: self.window as f64 / SECOND,
             window: window / SECOND,
             packets: self.packets(),
             events: self.events(),
-            until: plan.stop.length.is_none().then_some(plan.stop.until.0),
+            until: plan.limits.length.is_none().then_some(plan.limits.until.0),
             flows,
             both_ways,
             links,
@@ -268,7 +269,7 @@ impl Run {
             let name = self.plan.part(id).name.clone();
             SimulatedBackbone { name, clock: planned.clocks_per_second(), width: planned.width, request, completion }
         };
-        planned.zip(self.sides.pcie.backbones()).enumerate().map(one).collect()
+        planned.zip(self.system.pcie.backbones()).enumerate().map(one).collect()
     }
 
     /// Both ways added, bytes per fs: of the batches, or where there are none yet, of all that there is. A program
@@ -286,8 +287,8 @@ impl Run {
         matches!(self.phase, super::Phase::Warmup { .. })
     }
 
-    fn flow(&self, group: usize, seen: &Seen) -> SimulatedFlow {
-        let Seen { tallies, backlogs, links, backbones, memories, .. } = *seen;
+    fn flow(&self, group: usize, seen: &Counters) -> SimulatedFlow {
+        let Counters { tallies, backlogs, links, backbones, memories, .. } = *seen;
         let members = &self.groups[group];
         let plan = &self.plan;
         let ways = if self.alternates(group) { 0.5 } else { 1.0 };
@@ -315,7 +316,7 @@ impl Run {
         // Ranks say what they will send before its moment: where a run is cut off there, such a message counts as less
         // than none.
         let in_flight = in_flight.max(0.0);
-        let histogram = self.sides.latencies(group);
+        let histogram = self.system.latencies(group);
         let frames = self.streams(group).map(|streams| (self.frames(group, &streams, seen), streams));
         let ios = self.ios_of(group).map(|flows| (self.io_times(group, &flows, done), flows));
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
@@ -350,7 +351,7 @@ impl Run {
             frames: frames.as_ref().map(|(frames, _)| *frames),
             bound_by: match (&frames, &ios, &of_bus) {
                 _ if job.is_some() => {
-                    let accounts: Vec<_> = self.sides.cluster.accounts(job.unwrap_or(0)).collect();
+                    let accounts: Vec<_> = self.system.cluster.accounts(job.unwrap_or(0)).collect();
                     binding::job(plan, job.unwrap_or(0), &accounts, links)
                 }
                 (Some((f, s)), ..) => binding::stream(&plan.network, s, &links[2 * plan.links.len()..], f, memories),
@@ -362,12 +363,12 @@ impl Run {
                 _ => binding::flow(plan, FlowId(members[0] as u32), links, backbones),
             },
             ios: ios.map(|(times, _)| times),
-            program: job.map(|j| self.sides.cluster.program(j)),
+            program: job.map(|j| self.system.cluster.program(j)),
             over_seeds: None,
         }
     }
 
-    /// Whether a table of flows gets less than it asks for, by more than chance. `rate` is what it gets, bits per
+    /// Whether a flow group gets less than it asks for, by more than chance. `rate` is what it gets, bits per
     /// second.
     ///
     /// What was asked for in the window was delivered, is under way, was lost, or stands in a backlog. At a load that
@@ -431,13 +432,13 @@ impl Run {
     fn io_times(&self, group: usize, flows: &[usize], done: u64) -> SimulatedIos {
         let window = self.window_fs().max(1.0);
         let mut stages = [0.0; 6];
-        let all: Vec<_> = self.sides.storage.stages().collect();
+        let all: Vec<_> = self.system.storage.stages().collect();
         for &i in flows {
             let (now, before) = (all[i], self.stages_at_window.get(i).copied().unwrap_or_default());
             stages.iter_mut().enumerate().for_each(|(k, s)| *s += (now.0[k] - before.0[k]) as f64);
         }
         let names = self.plan.storage.workers_and_parts();
-        let worked = self.sides.storage.worked(self.now);
+        let worked = self.system.storage.worked(self.now);
         let taking_part = self.plan.storage.taking_part(flows);
         let mut busy: Vec<(String, f64)> = (names.into_iter().zip(worked).enumerate())
             .filter(|(i, _)| taking_part[*i])
@@ -454,7 +455,7 @@ impl Run {
             stages: stages.map(|s| s / done.max(1) as f64 / SECOND),
             busy,
             seen: self.seen(flows.iter().copied()),
-            latencies: self.sides.storage.latencies()[group - self.frames].each_ref().map(count::latencies),
+            latencies: self.system.storage.latencies()[group - self.frames].each_ref().map(count::latencies),
         }
     }
 
@@ -475,7 +476,7 @@ impl Run {
         let latest = IoSeen {
             time: all.time - before.time,
             counts: counts
-                .map(|(i, (c, then))| self.sides.storage.update(i, then).told(&c.flow, c.worker, &c.target))
+                .map(|(i, (c, then))| self.system.storage.update(i, then).report(&c.flow, c.worker, &c.target))
                 .collect(),
             busy: all.busy.iter().zip(&before.busy).map(|(now, then)| now - then).collect(),
         };
@@ -492,11 +493,11 @@ impl Run {
         let counts: Vec<IoCounts> = flows
             .map(|i| {
                 let flow = &storage.flows[i];
-                self.sides.storage.counts_of(i).told(&flow.name, flow.worker, storage.volume_name(flow.volume))
+                self.system.storage.counts_of(i).report(&flow.name, flow.worker, storage.volume_name(flow.volume))
             })
             .collect();
         let (first, last) = (counts.first().map_or(0, |c| c.worker), counts.last().map_or(0, |c| c.worker));
-        let worked = self.sides.storage.workers_worked(now).enumerate();
+        let worked = self.system.storage.workers_worked(now).enumerate();
         let busy = worked.skip(first as usize).take((last + 1 - first) as usize).map(|(i, now)| {
             let before = self.worked_at_window.get(i).copied().unwrap_or(0);
             now.saturating_sub(before) as f64 / SECOND
@@ -504,9 +505,9 @@ impl Run {
         IoSeen { time: (now - self.window) as f64 / SECOND, busy: busy.collect(), counts }
     }
 
-    /// What Ethernet counts of a table of flows.
-    fn frames(&self, group: usize, streams: &[usize], seen: &Seen) -> SimulatedFrames {
-        let histogram = self.sides.transits(group - self.tables);
+    /// What Ethernet counts of a flow group.
+    fn frames(&self, group: usize, streams: &[usize], seen: &Counters) -> SimulatedFrames {
+        let histogram = self.system.transits(group - self.tables);
         let window = self.window_fs().max(1.0);
         let since = |f: fn(&Tally) -> u128| -> u128 {
             self.groups[group].iter().map(|&m| f(&seen.tallies[m]) - f(&self.at_window[m])).sum()
@@ -536,22 +537,22 @@ impl Run {
 
     /// The values of a time series at the present moment; everything before has happened.
     pub fn sample(&self) -> Sample {
-        let (net, ethernet) = (&self.sides.pcie.net, &self.sides.ethernet);
+        let (net, ethernet) = (&self.system.pcie.net, &self.system.ethernet);
         let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
-        held.extend(self.sides.storage.held());
-        held.extend((0..self.sides.bus.wires()).map(|bus| self.sides.bus.held(bus)));
-        held.extend((0..self.sides.cluster.wires()).map(|on| self.sides.cluster.held(on)));
+        held.extend(self.system.storage.held());
+        held.extend((0..self.system.bus.wires()).map(|bus| self.system.bus.held(bus)));
+        held.extend((0..self.system.cluster.wires()).map(|on| self.system.cluster.held(on)));
         let mut credits: Vec<_> = net.wires.iter().map(|w| Class::ALL.map(|c| w.left(c).0)).collect();
-        credits.resize(self.sides.wires(), [None; 3]);
+        credits.resize(self.system.wires(), [None; 3]);
         let tallies = self.tallies();
         Sample {
             time: self.time(),
             delivered: tallies.iter().map(|t| t.bytes).collect(),
             begun: tallies.iter().map(|t| t.begun).collect(),
             done: tallies.iter().map(|t| t.done).collect(),
-            backlog: self.sides.backlogs(self.now),
-            busy: self.sides.counts().iter().map(SlotCounts::busy).collect(),
+            backlog: self.system.backlogs(self.now),
+            busy: self.system.counts().iter().map(SlotCounts::busy).collect(),
             queued: held.iter().map(|h| h.0).collect(),
             queued_bytes: held.iter().map(|h| h.1).collect(),
             credits,

@@ -36,7 +36,7 @@ pub(super) enum Source {
     /// One for each that is done. Its first ones begin at one moment.
     Closed { first: u32, from: u64 },
     /// What another side has asked for, in order.
-    Fed(VecDeque<Transfer>),
+    ExternallyDriven(VecDeque<Transfer>),
 }
 
 /// DMA that another side asks for.
@@ -66,7 +66,7 @@ impl Source {
                 *first -= 1;
                 Next::Now(*from)
             }
-            Source::Fed(transfers) => transfers.front().map_or(Next::At(NEVER), |t| Next::Now(t.born)),
+            Source::ExternallyDriven(transfers) => transfers.front().map_or(Next::At(NEVER), |t| Next::Now(t.born)),
             Source::Closed { .. } => match again.front().copied() {
                 Some(at) if at <= now => {
                     again.pop_front();
@@ -80,7 +80,7 @@ impl Source {
     /// Takes the next transfer of another side; of all other sources `None`.
     pub(super) fn transfer(&mut self) -> Option<Transfer> {
         match self {
-            Source::Fed(transfers) => transfers.pop_front(),
+            Source::ExternallyDriven(transfers) => transfers.pop_front(),
             _ => None,
         }
     }

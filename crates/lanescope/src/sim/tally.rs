@@ -55,8 +55,8 @@ impl Tally {
 /// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here
 /// is not that of time.
 #[inline]
-pub(super) fn print(print: u64, born: u64, done: u64) -> u64 {
-    print.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done)
+pub(super) fn fingerprint(fingerprint: u64, born: u64, done: u64) -> u64 {
+    fingerprint.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done)
 }
 
 /// Three significant digits; it grows as it is used.

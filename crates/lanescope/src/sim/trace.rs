@@ -5,7 +5,7 @@
 //! bus is known by its slot of the agenda, a packet by its place. What must be remembered to draw arrows (which slice a
 //! packet was last in) is kept here, so that packets do not grow.
 
-use super::cluster::Seen;
+use super::cluster::ClusterTrace;
 use super::fabric::{Fabric, wire_of};
 use super::wire::Tlp;
 use crate::plan::Plan;
@@ -54,7 +54,7 @@ pub(super) struct Framed {
 struct Account {
     counter: CounterId,
     left: u64,
-    told: bool,
+    written: bool,
 }
 
 /// A wire's or bus's row.
@@ -63,7 +63,7 @@ struct Row {
     track: TrackId,
     /// Packets begin here: nothing goes before.
     first: bool,
-    /// What waits there, and how much was told last.
+    /// What waits there, and how much was written last.
     queue: Option<(CounterId, u64)>,
     /// `None`: infinite.
     credits: Vec<Option<Account>>,
@@ -110,12 +110,12 @@ pub(super) struct Trace {
     /// By link of storage, both ways.
     transports: Vec<TrackId>,
     /// Of ranks and adapters.
-    pub(super) cluster: Seen,
+    pub(super) cluster: ClusterTrace,
 }
 
 impl Trace {
     /// Rows for all that a plan has, from a moment on.
-    pub(super) fn new(plan: &Plan, sides: &super::world::Sides, most_events: usize, now: u64) -> Trace {
+    pub(super) fn new(plan: &Plan, system: &super::world::System, most_events: usize, now: u64) -> Trace {
         let mut line = Timeline::new(&plan.title, most_events);
         let mut name = |text: &str| line.name(text);
         let args = Args {
@@ -136,7 +136,7 @@ impl Trace {
         let streams = plan.network.streams.iter().map(|s| name(&s.name)).collect();
         let moves = plan.buses.flows.iter();
         let transactions = moves.map(|f| TRANSACTIONS.map(|kind| name(&format!("{}: {kind}", f.name)))).collect();
-        let cluster = Seen::new(&plan.cluster, &mut line);
+        let cluster = ClusterTrace::new(&plan.cluster, &mut line);
         let mut trace = Trace {
             args,
             begin: now,
@@ -157,8 +157,8 @@ impl Trace {
             cluster,
             line,
         };
-        sides.cluster.rows(&mut trace);
-        for (on, slot) in sides.ethernet.slots_of_wires().enumerate() {
+        system.cluster.rows(&mut trace);
+        for (on, slot) in system.ethernet.slots_of_wires().enumerate() {
             let network = &plan.network;
             let first = network.station(network.leaves(on as u32)).is_some();
             let name = network.wire_name(on as u32);
@@ -171,8 +171,8 @@ impl Trace {
             let counter = trace.line.counter("Ethernet", &format!("parts.{}: memory in use", node.name), "B");
             trace.memories.push(counter);
         }
-        trace.pcie(plan, &sides.pcie);
-        for (bus, slot) in plan.buses.buses.iter().zip(sides.bus.slots_of_buses()) {
+        trace.pcie(plan, &system.pcie);
+        for (bus, slot) in plan.buses.buses.iter().zip(system.bus.slots_of_buses()) {
             trace.row("buses", &format!("links.{}", bus.name), slot, true);
         }
         for wire in plan.storage.wires() {
@@ -230,8 +230,8 @@ impl Trace {
     /// So much waits at a wire from a moment on.
     #[cold]
     pub(super) fn waits(&mut self, slot: u32, at: u64, n: u64) {
-        if let Some(Some(Row { queue: Some((counter, told)), .. })) = self.rows.get_mut(slot as usize)
-            && std::mem::replace(told, n) != n
+        if let Some(Some(Row { queue: Some((counter, written)), .. })) = self.rows.get_mut(slot as usize)
+            && std::mem::replace(written, n) != n
         {
             self.line.sample(*counter, at, n);
         }
@@ -239,8 +239,11 @@ impl Trace {
 
     /// One more account of credit of a wire.
     pub(super) fn credit(&mut self, group: &str, name: &str, unit: &str, slot: u32, left: Option<u32>) {
-        let account =
-            left.map(|left| Account { counter: self.line.counter(group, name, unit), left: left as u64, told: false });
+        let account = left.map(|left| Account {
+            counter: self.line.counter(group, name, unit),
+            left: left as u64,
+            written: false,
+        });
         if let Some(Some(row)) = self.rows.get_mut(slot as usize) {
             row.credits.push(account);
         }
@@ -276,7 +279,7 @@ impl Trace {
         let Some(Some(row)) = self.rows.get_mut(slot as usize) else { return };
         row.settle(&mut self.line, at);
         if let Some(Some(a)) = row.credits.get_mut(account) {
-            if !std::mem::replace(&mut a.told, true) {
+            if !std::mem::replace(&mut a.written, true) {
                 self.line.sample(a.counter, self.begin, a.left);
             }
             a.left = a.left.saturating_sub(n as u64);

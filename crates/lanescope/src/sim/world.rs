@@ -1,22 +1,22 @@
-//! All sides of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
+//! All system of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
 //!
 //! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses, then the
 //! programs of ranks; wires likewise. Storage and channel adapters ask PCIe and buses for DMA, and hear when it is
 //! done.
 
-use super::ethernet::News;
+use super::ethernet::StationEvent;
 use super::fabric::{Fabric, Part};
 use super::kernel::{Agenda, World};
 use super::source::Transfer;
 use super::tally::Tally;
-use super::{bus, cluster, ethernet, knots, storage};
-use crate::plan::{Plan, Way};
+use super::{bus, cluster, deadlock, ethernet, storage};
+use crate::plan::{DmaPath, Plan};
 use crate::result::SlotCounts;
 use hdrhistogram::Histogram;
 
 /// What the kernel runs.
 #[derive(Clone, Debug)]
-pub(super) struct Sides {
+pub(super) struct System {
     pub(super) pcie: Fabric,
     pub(super) ethernet: ethernet::Fabric,
     pub(super) storage: storage::Fabric,
@@ -28,7 +28,7 @@ pub(super) struct Sides {
     done: Vec<(u32, u32, u64)>,
 }
 
-impl World for Sides {
+impl World for System {
     #[inline]
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
         if slot < self.split[0] {
@@ -41,12 +41,12 @@ impl World for Sides {
         } else if slot == self.storage.slot {
             self.storage.on(now);
             self.ask(agenda);
-            if !self.storage.told().is_empty() {
+            if !self.storage.commands().is_empty() {
                 self.exchange(now, agenda);
             }
         } else {
             self.ethernet.on(slot, now, agenda);
-            if self.ethernet.has_news() {
+            if self.ethernet.has_events() {
                 self.exchange(now, agenda);
             }
         }
@@ -58,16 +58,16 @@ impl World for Sides {
 
 /// Asks hosts' buses for DMA.
 #[inline]
-fn feed(asked: &mut Vec<(Way, Transfer)>, pcie: &mut Fabric, bus: &mut bus::Fabric, agenda: &mut Agenda) {
+fn feed(asked: &mut Vec<(DmaPath, Transfer)>, pcie: &mut Fabric, bus: &mut bus::Fabric, agenda: &mut Agenda) {
     for (way, transfer) in asked.drain(..) {
         match way {
-            Way::Pcie(flow) => pcie.feed(flow.0, transfer, agenda),
-            Way::Bus(flow) => bus.feed(flow, transfer, agenda),
+            DmaPath::Pcie(flow) => pcie.feed(flow.0, transfer, agenda),
+            DmaPath::Bus(flow) => bus.feed(flow, transfer, agenda),
         }
     }
 }
 
-impl Sides {
+impl System {
     /// Asks the hosts' buses for what storage wants of them.
     fn ask(&mut self, agenda: &mut Agenda) {
         feed(self.storage.asked(), &mut self.pcie, &mut self.bus, agenda);
@@ -87,7 +87,7 @@ impl Sides {
     /// their hosts' buses.
     #[inline]
     fn exchange(&mut self, now: u64, agenda: &mut Agenda) {
-        while !self.cluster.told().is_empty() || !self.storage.told().is_empty() || self.ethernet.has_news() {
+        while !self.cluster.commands().is_empty() || !self.storage.commands().is_empty() || self.ethernet.has_events() {
             self.pass_on(now, agenda);
         }
         feed(self.cluster.asked(), &mut self.pcie, &mut self.bus, agenda);
@@ -95,28 +95,28 @@ impl Sides {
 
     /// One round between adapters and stations, in order.
     fn pass_on(&mut self, now: u64, agenda: &mut Agenda) {
-        let mut told = std::mem::take(self.cluster.told());
-        for (station, what) in told.drain(..) {
-            self.ethernet.told(station, what, now, agenda);
+        let mut commands = std::mem::take(self.cluster.commands());
+        for (station, what) in commands.drain(..) {
+            self.ethernet.command(station, what, now, agenda);
         }
         // What they answer comes behind it.
-        *self.cluster.told() = told;
-        let mut told = std::mem::take(self.storage.told());
-        for (station, what) in told.drain(..) {
-            self.ethernet.told(station, what, now, agenda);
+        *self.cluster.commands() = commands;
+        let mut commands = std::mem::take(self.storage.commands());
+        for (station, what) in commands.drain(..) {
+            self.ethernet.command(station, what, now, agenda);
         }
-        *self.storage.told() = told;
-        let mut news = std::mem::take(self.ethernet.news());
-        for one in news.drain(..) {
-            let (News::Left(packet) | News::Came(packet)) = one;
+        *self.storage.commands() = commands;
+        let mut events = std::mem::take(self.ethernet.events());
+        for one in events.drain(..) {
+            let (StationEvent::Left(packet) | StationEvent::Came(packet)) = one;
             if packet & storage::TALK == 0 {
-                self.cluster.hears(one, now, agenda);
+                self.cluster.on_station_event(one, now, agenda);
             } else {
-                self.storage.hears(one, now);
+                self.storage.on_station_event(one, now);
                 agenda.set(self.storage.slot, self.storage.next());
             }
         }
-        *self.ethernet.news() = news;
+        *self.ethernet.events() = events;
     }
 
     /// What ended a program before its time.
@@ -147,7 +147,7 @@ impl Sides {
     }
 
     /// Wires a plan; everything begins at time 0.
-    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Sides, Agenda) {
+    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (System, Agenda) {
         let (mut pcie, split) = Fabric::build(plan, groups, seed);
         let (ethernet, slots, begin) = ethernet::Fabric::build(plan, seed, split);
         let last = split as usize + slots;
@@ -161,7 +161,7 @@ impl Sides {
         begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
         agenda.set(storage.slot, storage.next());
         agenda.set(cluster.slot, 0);
-        (Sides { pcie, ethernet, storage, bus, cluster, split: [split, behind, own], done: Vec::new() }, agenda)
+        (System { pcie, ethernet, storage, bus, cluster, split: [split, behind, own], done: Vec::new() }, agenda)
     }
 
     pub(super) fn wires(&self) -> usize {
@@ -194,14 +194,14 @@ impl Sides {
     }
 
     /// Hashes of what each flow has done when.
-    pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
-        let pcie = self.pcie.net.flows.iter().map(|f| (f.print, f.tally.done));
-        let ethernet = self.ethernet.streams().iter().map(|s| (s.print, s.tally.done));
-        let buses = self.bus.flows().iter().map(|f| (f.print, f.tally.done));
-        pcie.chain(ethernet).chain(self.storage.prints()).chain(buses).chain(self.cluster.prints())
+    pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
+        let pcie = self.pcie.net.flows.iter().map(|f| (f.fingerprint, f.tally.done));
+        let ethernet = self.ethernet.streams().iter().map(|s| (s.fingerprint, s.tally.done));
+        let buses = self.bus.flows().iter().map(|f| (f.fingerprint, f.tally.done));
+        pcie.chain(ethernet).chain(self.storage.fingerprints()).chain(buses).chain(self.cluster.fingerprints())
     }
 
-    /// Latencies of operations, ps, of a table of flows.
+    /// Latencies of operations, ps, of a flow group.
     pub(super) fn latencies(&self, group: usize) -> &Histogram<u64> {
         let (pcie, ethernet) = (&self.pcie.net.latencies, self.ethernet.latencies());
         let behind = self.bus.latencies().iter().chain(self.cluster.latencies());
@@ -258,22 +258,22 @@ impl Sides {
         self.storage.settled()
     }
 
-    pub(super) fn patience(&self) -> u64 {
-        let packets = self.pcie.patience().max(self.ethernet.patience());
-        packets.max(self.storage.patience()).max(self.bus.patience()).max(self.cluster.patience())
+    pub(super) fn stall_timeout(&self) -> u64 {
+        let packets = self.pcie.stall_timeout().max(self.ethernet.stall_timeout());
+        packets.max(self.storage.stall_timeout()).max(self.bus.stall_timeout()).max(self.cluster.stall_timeout())
     }
 
-    /// A circle of wires that wait for one another for longer than `patience`.
-    pub(super) fn deadlock(&self, plan: &Plan, now: u64, patience: u64, silent: bool) -> Option<Vec<String>> {
-        let before = if silent { now.max(1) } else { now.saturating_sub(patience) };
-        knots::deadlock(plan, &self.pcie, before, silent)
+    /// A circle of wires that wait for one another for longer than `stall_timeout`.
+    pub(super) fn deadlock(&self, plan: &Plan, now: u64, stall_timeout: u64, silent: bool) -> Option<Vec<String>> {
+        let before = if silent { now.max(1) } else { now.saturating_sub(stall_timeout) };
+        deadlock::deadlock(plan, &self.pcie, before, silent)
             .or_else(|| ethernet::deadlock(&self.ethernet, now, before))
             .or_else(|| cluster::deadlock(&self.cluster, before))
     }
 
     /// Transmitters that wait, and for what.
     pub(super) fn waiting(&self, plan: &Plan) -> Vec<String> {
-        let mut all = knots::waiting(plan, &self.pcie);
+        let mut all = deadlock::waiting(plan, &self.pcie);
         all.extend(ethernet::waiting(&self.ethernet));
         all.extend(self.cluster.waiting());
         all

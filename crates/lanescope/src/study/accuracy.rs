@@ -86,19 +86,19 @@ pub struct Predictions {
 }
 
 /// What was said at a time, with its interval.
-type Told = (Said, Option<(f64, f64)>);
+type Answered = (Said, Option<(f64, f64)>);
 
 /// One prediction and its truth.
 struct Case<'a> {
     study: &'a str,
     row: &'a Answer,
     truth: f64,
-    blind: Option<Told>,
-    now: Told,
+    blind: Option<Answered>,
+    now: Answered,
 }
 
 impl Predictions {
-    fn of<'a>(cases: impl Iterator<Item = (&'a Case<'a>, &'a Told)>, long: bool) -> Predictions {
+    fn of<'a>(cases: impl Iterator<Item = (&'a Case<'a>, &'a Answered)>, long: bool) -> Predictions {
         let (mut estimate, mut simulate) = (Vec::new(), Vec::new());
         let mut p = Predictions::default();
         let mut studies: BTreeMap<&str, Held> = BTreeMap::new();

@@ -378,7 +378,7 @@ impl Study {
     pub fn simulated(&self, scenario: &str, set: &[String]) -> Result<Report, Error> {
         let (plan, mut diagnostics) = self.plan(scenario, set)?;
         let report = estimate(&plan, &diagnostics);
-        let Some(mut run) = Run::new(&plan, plan.stop.seed as u64, &mut diagnostics) else {
+        let Some(mut run) = Run::new(&plan, plan.limits.seed as u64, &mut diagnostics) else {
             return Err(diagnostics.to_string());
         };
         while run.advance(u64::MAX) != Step::Done {}

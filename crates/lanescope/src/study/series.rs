@@ -22,7 +22,7 @@ pub struct Lowest {
 }
 
 /// What a sample says about a flow or a switch.
-enum Seen {
+enum Metric {
     /// Bytes delivered since time 0, of some flows.
     Delivered(Vec<usize>),
     /// Bytes that have been asked for and not delivered, of some flows.
@@ -31,17 +31,17 @@ enum Seen {
     Memory(usize),
 }
 
-impl Seen {
-    fn of(plan: &Plan, metric: &str) -> Result<Seen, Error> {
+impl Metric {
+    fn of(plan: &Plan, metric: &str) -> Result<Metric, Error> {
         let none = || format!("{metric} cannot be seen against time");
         let (place, last) = metric.rsplit_once('.').ok_or_else(none)?;
         let flows = |name: &str| Some(plan.members(name)).filter(|m| !m.is_empty());
         let seen = match (place.split_once('.'), last) {
             (Some(("switches", name)), "memory") => {
-                plan.network.switches().position(|(_, node, _)| node.name == name).map(Seen::Memory)
+                plan.network.switches().position(|(_, node, _)| node.name == name).map(Metric::Memory)
             }
-            (Some(("flows", name)), "share") => flows(name).map(Seen::Delivered),
-            (Some(("flows", name)), "waiting") => flows(name).map(Seen::Waiting),
+            (Some(("flows", name)), "share") => flows(name).map(Metric::Delivered),
+            (Some(("flows", name)), "waiting") => flows(name).map(Metric::Waiting),
             _ => None,
         };
         seen.ok_or_else(none)
@@ -50,9 +50,9 @@ impl Seen {
     /// Bytes.
     fn bytes(&self, plan: &Plan, sample: &Sample) -> f64 {
         match self {
-            Seen::Memory(switch) => sample.memory[*switch] as f64,
-            Seen::Delivered(flows) => flows.iter().map(|&f| sample.delivered[f] as f64).sum(),
-            Seen::Waiting(flows) => {
+            Metric::Memory(switch) => sample.memory[*switch] as f64,
+            Metric::Delivered(flows) => flows.iter().map(|&f| sample.delivered[f] as f64).sum(),
+            Metric::Waiting(flows) => {
                 let asked = |f: usize| (sample.begun[f] + sample.backlog[f]) as f64 * plan.flows[f].size.typical.f64();
                 flows.iter().map(|&f| asked(f) - sample.delivered[f] as f64).sum()
             }
@@ -63,7 +63,7 @@ impl Seen {
     fn shown(&self, plan: &Plan, before: &Sample, now: &Sample) -> f64 {
         let bytes = self.bytes(plan, now);
         match self {
-            Seen::Delivered(_) => (bytes - self.bytes(plan, before)) * 8.0 / (now.time - before.time),
+            Metric::Delivered(_) => (bytes - self.bytes(plan, before)) * 8.0 / (now.time - before.time),
             _ => bytes,
         }
     }
@@ -73,7 +73,7 @@ impl Study {
     /// Samples of a scenario each so often from its beginning, at most so many.
     fn samples(&self, scenario: &str, set: &[String], step: Time, most: usize) -> Result<(Plan, Vec<Sample>), Error> {
         let (plan, mut diagnostics) = self.plan(scenario, set)?;
-        let Some(mut run) = Run::new(&plan, plan.stop.seed as u64, &mut diagnostics) else {
+        let Some(mut run) = Run::new(&plan, plan.limits.seed as u64, &mut diagnostics) else {
             return Err(diagnostics.to_string());
         };
         run.sample_every(step);
@@ -92,7 +92,7 @@ impl Study {
     pub(super) fn over_time(&self, figure: &Figure, line: &Line, set: &[String]) -> Result<Vec<(f64, f64)>, Error> {
         let step = Time::parse(&figure.step).map_err(|_| format!("figure {}: step is no time", figure.file))?;
         let (plan, samples) = self.samples(&line.scenario, set, step, figure.points)?;
-        let seen = Seen::of(&plan, &line.metric).map_err(|e| format!("figure {}: {e}", figure.file))?;
+        let seen = Metric::of(&plan, &line.metric).map_err(|e| format!("figure {}: {e}", figure.file))?;
         let at = |pair: &[Sample]| {
             let value = in_unit(seen.shown(&plan, &pair[0], &pair[1]), &figure.unit).unwrap_or(f64::NAN);
             (pair[1].time * 1e6, value)
@@ -122,7 +122,7 @@ impl Study {
         let other: Vec<String> = set.iter().chain(&lowest.against).cloned().collect();
         let undisturbed = self.simulated(scenario, &other)?.simulated(metric)?;
         let (plan, samples) = self.samples(scenario, set, step, usize::MAX)?;
-        let seen = Seen::of(&plan, metric)?;
+        let seen = Metric::of(&plan, metric)?;
         let warm = report.simulation.as_ref().map_or(0.0, |s| s.warmup);
         let settled: Vec<&Sample> = samples.iter().skip_while(|s| s.time < warm).collect();
         let rates = settled.windows(STEPS + 1).map(|w| seen.shown(&plan, w[0], w[STEPS]));

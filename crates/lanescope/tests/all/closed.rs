@@ -140,7 +140,7 @@ fn a_lone_flow_gets_its_share() {
         let operations = many * plan.flows[0].size.typical.f64() * 8.0 / told.share.typical;
         let length = Time::from_fs((operations.clamp(100e-6, 0.1) * 1e15) as u64);
         let mut plan = plan;
-        (plan.stop.length, plan.stop.warmup) = (Some(length), Some(Time::from_fs(length.fs() / 10)));
+        (plan.limits.length, plan.limits.warmup) = (Some(length), Some(Time::from_fs(length.fs() / 10)));
         let simulation = simulate_by(&plan, 1, 1 << 20);
         laws::check(&plan, &simulation, &[0.0]);
         let rate = simulated(&simulation, "x").rate.mean;

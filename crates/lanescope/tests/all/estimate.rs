@@ -196,9 +196,9 @@ fn the_inverse_finds_each_single_change() {
 }
 
 #[test]
-fn lifting_says_what_a_step_gives_and_what_binds_then() {
+fn an_upgrade_says_what_a_step_gives_and_what_binds_then() {
     let r = run(ONE, &["flows.dma.do=read", "parts.card.tags=1"]);
-    let l = flow(&r, "dma").lifting.clone().expect("tags can be doubled");
+    let l = flow(&r, "dma").upgrade.clone().expect("tags can be doubled");
     assert_eq!(l.change, "parts.card.tags=2");
     near(l.share, 2.0 * 512.0 / 748e-9 * 8.0);
     assert_eq!(l.then.element, "parts.card");
@@ -267,10 +267,10 @@ size = "256 B"
     let expected = 2.0 * 256.0 * 8.0 / (1000e-9 + 288.0 / 7.8769e9);
     assert!((f.share.typical / expected - 1.0).abs() < 1e-3, "{} {expected}", f.share.typical);
     assert_eq!(f.bound_by.resource, "replay buffer");
-    let lifting = f.lifting.as_ref().expect("a lift");
+    let upgrade = f.upgrade.as_ref().expect("a lift");
     assert!(
-        lifting.change.starts_with("parts.nic.replay_buffer=") && lifting.share > 1.9 * f.share.typical,
-        "{lifting:?}"
+        upgrade.change.starts_with("parts.nic.replay_buffer=") && upgrade.share > 1.9 * f.share.typical,
+        "{upgrade:?}"
     );
 }
 

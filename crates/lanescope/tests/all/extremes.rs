@@ -555,7 +555,7 @@ fn simulate(plan: &Plan, report: Report) -> Result<Option<(Report, String)>, Str
         }
     }
     // A packet is on several links: the cap is kept to what one look at it lets pass.
-    let most = plan.stop.max_packets.max(PACKETS);
+    let most = plan.limits.max_packets.max(PACKETS);
     if run.packets() > most + most / 16 + 4096 {
         return Err(format!("{} packets past a cap of {most}", run.packets()));
     }

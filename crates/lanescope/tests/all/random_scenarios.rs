@@ -55,7 +55,7 @@ fn the_laws_hold_on_random_trees() {
             if !invariants::in_order(flow) {
                 one_more(&seen.out_of_order);
             }
-            if flow.lifting.as_ref().is_some_and(|l| l.share < flow.share.typical * (1.0 - 1e-6)) {
+            if flow.upgrade.as_ref().is_some_and(|l| l.share < flow.share.typical * (1.0 - 1e-6)) {
                 one_more(&seen.lifted_down);
             }
         }
@@ -87,9 +87,9 @@ fn simulable(text: &str) -> String {
 /// flow were done that one may be older.
 fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
     let mut plan = plan.clone();
-    plan.stop.max_packets = 10_000;
-    plan.stop.max_time = Time::parse("5 ms").expect("a time");
-    plan.stop.warmup = Some(Time::ZERO);
+    plan.limits.max_packets = 10_000;
+    plan.limits.max_time = Time::parse("5 ms").expect("a time");
+    plan.limits.warmup = Some(Time::ZERO);
     let mut run = Run::new(&plan, 1, &mut Diagnostics::default())?;
     // Of each flow, how many operations had been done when.
     let mut all: Vec<Vec<(u64, f64)>> = vec![vec![(0, 0.0)]; run.snapshot().flows.len()];

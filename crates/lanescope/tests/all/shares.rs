@@ -150,7 +150,7 @@ fn other_technologies_fit() {
 /// A run that is long enough for means, and no longer than a test may be.
 fn simulated(plan: &Plan) -> Simulation {
     let mut plan = plan.clone();
-    plan.stop.max_packets = 150_000;
+    plan.limits.max_packets = 150_000;
     let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("this can be simulated");
     while run.advance(1 << 20) != Step::Done {}
     run.snapshot()

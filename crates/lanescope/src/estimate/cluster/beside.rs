@@ -10,7 +10,7 @@ use super::super::fill::{Resource, Share, Use};
 use super::super::resources::Key;
 use super::super::{bus, storage};
 use super::{Named, Ran};
-use crate::plan::{Plan, Way};
+use crate::plan::{DmaPath, Plan};
 use crate::result::Binding;
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(in crate::estimate) struct Demand {
     /// Bytes of DMA, by way.
-    pub(super) moved: Vec<(Way, f64)>,
+    pub(super) moved: Vec<(DmaPath, f64)>,
     /// For what part of the time it has things in use that carry one packet at a time, in the order of those of a plan.
     pub(super) used: Vec<(Named, f64)>,
 }
@@ -28,8 +28,8 @@ impl Demand {
     /// Bytes per second of the flows of PCIe that its adapters move.
     pub(in crate::estimate) fn on_pcie(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.moved.iter().filter_map(|(way, rate)| match way {
-            Way::Pcie(flow) => Some((flow.0 as usize, *rate)),
-            Way::Bus(_) => None,
+            DmaPath::Pcie(flow) => Some((flow.0 as usize, *rate)),
+            DmaPath::Bus(_) => None,
         })
     }
 }
@@ -66,7 +66,7 @@ pub(in crate::estimate) fn charge(
     let mut behind: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
     for (job, demand) in jobs.iter().enumerate() {
         for (way, rate) in &demand.moved {
-            if let Way::Pcie(flow) = way {
+            if let DmaPath::Pcie(flow) = way {
                 behind.entry(flow.0 as usize).or_default().push((first + job, *rate));
             }
         }
@@ -116,9 +116,11 @@ pub(in crate::estimate) fn charge(
 
 /// Clocks of a bus that a program asks for a second.
 fn clocks(plan: &Plan, corner: Corner, bus: u32, demand: &Demand) -> f64 {
-    let of = |(way, rate): &(Way, f64)| match way {
-        Way::Bus(flow) => Some((bus::fed(&plan.buses, *flow, corner), *rate)).filter(|(fed, _)| fed.bus == bus),
-        Way::Pcie(_) => None,
+    let of = |(way, rate): &(DmaPath, f64)| match way {
+        DmaPath::Bus(flow) => {
+            Some((bus::external_load(&plan.buses, *flow, corner), *rate)).filter(|(fed, _)| fed.bus == bus)
+        }
+        DmaPath::Pcie(_) => None,
     };
     demand.moved.iter().filter_map(of).map(|(fed, rate)| rate * (fed.least + fed.more)).sum()
 }
@@ -128,7 +130,7 @@ pub(in crate::estimate) fn on_buses(jobs: &[Demand], progress: &[Share]) -> Vec<
     let mut all = Vec::new();
     for (job, (demand, share)) in jobs.iter().zip(progress).enumerate() {
         for (way, rate) in &demand.moved {
-            if let Way::Bus(flow) = way {
+            if let DmaPath::Bus(flow) = way {
                 all.push((job, (*flow, rate * share.rate)));
             }
         }
@@ -148,10 +150,10 @@ pub(in crate::estimate) fn beside(
     let mut held = vec![None; jobs.len()];
     let mine = on_buses(jobs, progress);
     let own = |bus: u32| {
-        let mut flows = plan.buses.flows.iter().take_while(|f| !f.is_fed());
+        let mut flows = plan.buses.flows.iter().take_while(|f| !f.is_externally_driven());
         flows.any(|f| plan.buses.devices[f.device as usize].bus == bus)
     };
-    if mine.is_empty() || plan.buses.flows.first().is_none_or(|f| f.is_fed()) {
+    if mine.is_empty() || plan.buses.flows.first().is_none_or(|f| f.is_externally_driven()) {
         return held;
     }
     let moved: Vec<(u32, f64)> = ios.iter().copied().chain(mine.iter().map(|m| m.1)).collect();

@@ -13,7 +13,7 @@ use super::super::{alone, binding, bus, latency, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::cluster::blocks;
 use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
-use crate::plan::{Dma, Flow, Plan, Way};
+use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
     BLOCK, FLOW_CONTROL_WIRE, LRH, MOST_BLOCKS, Operation, Packet, Position, START, Service, blocks_told,
@@ -319,10 +319,10 @@ impl<'a> Carrier<'a> {
         }
         let time = match self.adapter(adapter).host.as_ref().map(|h| h.doorbell) {
             None => 0.0,
-            Some(Way::Pcie(flow)) => {
+            Some(DmaPath::Pcie(flow)) => {
                 latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e6
             }
-            Some(Way::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
+            Some(DmaPath::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
         };
         self.bells.insert((class, bytes), time);
         time

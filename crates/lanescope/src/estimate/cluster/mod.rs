@@ -167,7 +167,7 @@ impl Answer {
 fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let cluster = &plan.cluster;
     let node_of = job.ranks.iter().map(|e| cluster.endpoints[*e as usize].adapter).collect();
-    let steady = job.keys.steady.typical.then_some(plan.stop.until.0);
+    let steady = job.keys.steady.typical.then_some(plan.limits.until.0);
     let ahead = job.job.messages(steady.is_some(), MOST_MESSAGES);
     let mut machine = Machine::new(job.job.clone(), job.costs(corner), Placement { node_of }, steady);
     let mut carrier = Carrier::new(plan, corner);
@@ -204,8 +204,8 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let many = (ahead > MOST_MESSAGES)
         .then(|| format!("it sends more than {MOST_MESSAGES} messages, too many for an estimate: take fewer ranks"));
     let trouble = many.or_else(|| machine.fault()).or_else(|| {
-        let stuck = machine.steps() > MOST_STEPS;
-        match (machine.is_done(), stuck) {
+        let blocked = machine.steps() > MOST_STEPS;
+        match (machine.is_done(), blocked) {
             (true, _) => None,
             (false, true) => Some("it has too many steps for an estimate".into()),
             (false, false) => Some(format!("it comes to a standstill: {}", machine.waiting().join("; "))),
@@ -230,7 +230,7 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let mut moved = Vec::new();
     for (adapter, bytes) in cluster.adapters.iter().zip(&carrier.moved) {
         let Some(host) = &adapter.host else { continue };
-        let [read, write] = host.dma.ways();
+        let [read, write] = host.dma.paths();
         let ways = [read, write, host.doorbell].into_iter().zip(bytes).filter(|(_, bytes)| **bytes > 0.0);
         moved.extend(ways.map(|(way, bytes)| (way, a_second(*bytes))));
     }
@@ -273,7 +273,7 @@ fn flow(plan: &Plan, job: &JobFlow, ran: &Ran, progress: [f64; 3], held: Option<
         round_trip: None,
         bound_by: held.unwrap_or_else(|| binding(plan, job, typical)),
         bound_also: Vec::new(),
-        lifting: None,
+        upgrade: None,
         measured: None,
         verdict: Verdict::Stable,
         excess: Excess::Source,

@@ -119,14 +119,14 @@ const BURSTS: [u64; 11] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 
 /// A way of asking: everything but the size.
 #[derive(Clone, Copy)]
-struct Manner {
+struct TransactionTiming {
     speed: Speed,
     decode: Decode,
     delay: u64,
     dual: bool,
 }
 
-impl Manner {
+impl TransactionTiming {
     /// PCI's target waits on the bus for what comes within its time.
     fn waited(self) -> bool {
         let first = self.speed.read(0, self.decode, self.delay, self.dual).before_data();
@@ -211,19 +211,19 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     };
     let delay = read(diagnostics, (&q.delay, "delay", Wait::UNITS, "60 clocks"), parse);
     let (speed, burst, decode, delay) = (speed?, burst?, decode?, delay?);
-    let manner = Manner { speed, decode, delay: delay.clocks(speed), dual: q.dual };
+    let timing = TransactionTiming { speed, decode, delay: delay.clocks(speed), dual: q.dual };
     Some(Answer {
         bus: speed.to_string(),
         clock: speed.hertz(),
         peak: speed.peak().bits(),
         burst,
         write: speed.write(burst, decode, 0, q.dual).into(),
-        request: manner.request().into(),
-        data: manner.data(burst).into(),
-        delay: manner.delay,
-        waited: manner.waited(),
-        rates: manner.point(burst),
-        curve: BURSTS.map(|b| manner.point(b)).to_vec(),
+        request: timing.request().into(),
+        data: timing.data(burst).into(),
+        delay: timing.delay,
+        waited: timing.waited(),
+        rates: timing.point(burst),
+        curve: BURSTS.map(|b| timing.point(b)).to_vec(),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::protocol::scsi::{BUSES, Bus, Clocking, Direction, Habits, Held, SELECTION_ABORT_NS, command, io};
+use crate::protocol::scsi::{BUSES, Bus, BusPolicy, Clocking, Direction, Held, SELECTION_ABORT_NS, command, io};
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -188,8 +188,8 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         time(&q.response, "answer to selection (SPI-4: selection abort time)", "1 us", SELECTION_ABORT_NS * 1_000_000);
     let (bus, bytes, most, byte, response) = (bus?, bytes?, most?, byte?, response?);
 
-    let usual = Habits::of(bus);
-    let habits = Habits {
+    let usual = BusPolicy::of(bus);
+    let policy = BusPolicy {
         byte: byte.unwrap_or(usual.byte),
         response: response.unwrap_or(usual.response),
         tagged: !q.untagged,
@@ -199,13 +199,13 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         quick: usual.quick || q.quick,
         ..usual
     };
-    if habits.packetized && !bus.can_packetize() {
+    if policy.packetized && !bus.can_packetize() {
         let list = BUSES.iter().filter(|b| b.can_packetize()).map(|b| b.name).collect::<Vec<_>>().join(", ");
         let what = format!("{} has no information units", bus.name);
         diagnostics.push(Diagnostic::error(None, what).hint(format!("they need double transition: {list} (SPI-3)")));
         return None;
     }
-    if habits.quick && !habits.packetized {
+    if policy.quick && !policy.packetized {
         let what = format!("quick arbitration on {} needs information units", bus.name);
         let hint = match bus.clocking {
             Clocking::Single => "there are none below ultra160",
@@ -215,7 +215,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         return None;
     }
     let direction = if q.write { Direction::Out } else { Direction::In };
-    let of = |size: u64, most: u64| io(bus, &habits, direction, size, most);
+    let of = |size: u64, most: u64| io(bus, &policy, direction, size, most);
     let held = of(bytes, most);
     let Point { per_second, payload, efficiency, .. } = point(bytes, held);
     // Without a burst each size of the curve goes in one.
@@ -227,12 +227,12 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         period: bus.period().seconds(),
         peak: bus.peak().bits(),
         write: q.write,
-        packetized: habits.packetized,
-        quick: habits.quick,
+        packetized: policy.packetized,
+        quick: policy.quick,
         size: bytes,
         burst: most,
         held: Split::of(held),
-        command: habits.disconnects.then(|| command(bus, &habits).total().seconds()),
+        command: policy.disconnects.then(|| command(bus, &policy).total().seconds()),
         per_second,
         payload,
         efficiency,

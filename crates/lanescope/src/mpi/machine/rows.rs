@@ -40,7 +40,7 @@ impl Row {
 
 /// Times of repetitions, as the deciding rank sees them.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct RepetitionTimes {
     count: u64,
     mean: f64,
     squares: f64,
@@ -48,7 +48,7 @@ struct Seen {
     last: [f64; 6],
 }
 
-impl Seen {
+impl RepetitionTimes {
     fn add(&mut self, time: f64) {
         self.count += 1;
         let off = time - self.mean;
@@ -89,7 +89,7 @@ struct Section {
     limit: u64,
     /// The most that any rank has begun.
     begun: u64,
-    seen: Seen,
+    repetitions: RepetitionTimes,
 }
 
 #[derive(Clone, Debug)]
@@ -101,8 +101,13 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(job: &Job, steady: Option<f64>) -> Rows {
-        let fresh =
-            |_: &_| Section { rows: Vec::new(), decides: NONE, limit: u64::MAX, begun: 0, seen: Seen::default() };
+        let fresh = |_: &_| Section {
+            rows: Vec::new(),
+            decides: NONE,
+            limit: u64::MAX,
+            begun: 0,
+            repetitions: RepetitionTimes::default(),
+        };
         let mut sections: Vec<Section> = job.sections.iter().map(fresh).collect();
         let mut before: Option<&Body> = None;
         for (r, body) in job.bodies.iter().enumerate() {
@@ -128,7 +133,7 @@ impl Rows {
 
     pub(super) fn half(&self, section: u32) -> Option<f64> {
         let s = self.sections.get(section as usize)?;
-        (s.limit != u64::MAX).then(|| s.seen.half()).filter(|h| h.is_finite())
+        (s.limit != u64::MAX).then(|| s.repetitions.half()).filter(|h| h.is_finite())
     }
 
     /// A rank comes to a section; false: there is none of this number.
@@ -163,8 +168,8 @@ impl Rows {
             && (rank, row.entered) == (s.decides, 1)
             && s.limit == u64::MAX
         {
-            s.seen.add(time as f64);
-            if s.seen.steady(tolerance) {
+            s.repetitions.add(time as f64);
+            if s.repetitions.steady(tolerance) {
                 s.limit = s.begun;
             }
         }

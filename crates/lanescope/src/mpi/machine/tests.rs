@@ -1,6 +1,6 @@
 //! Runs worked out by hand, over a carrier with LogGP's latency and gap: to the femtosecond.
 
-mod stuck;
+mod blocked;
 mod whole;
 
 use super::*;

@@ -34,7 +34,7 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
         if storage.flows.is_empty() {
             return Err(format!("{name}: there is no flow of I/Os (do = \"io\")"));
         }
-        let others = plan.flows.iter().filter(|f| !matches!(f.program, crate::plan::Program::Fed)).count();
+        let others = plan.flows.iter().filter(|f| !matches!(f.program, crate::plan::Program::ExternallyDriven)).count();
         let ranks = plan.cluster.jobs.len();
         if others + ranks + plan.network.streams.len() > 0 {
             return Err(format!("{name}: there are flows that are no I/Os; Iometer has nothing for them"));
@@ -81,8 +81,8 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
             specs.push((spec, Place::default()));
             worker.specs = Some(specs);
         }
-        let time = plan.stop.length.unwrap_or(plan.stop.max_time).fs().div_ceil(SECOND) as u32;
-        let ramp_up = plan.stop.warmup.map_or(0, |w| w.fs().div_ceil(SECOND) as u32);
+        let time = plan.limits.length.unwrap_or(plan.limits.max_time).fs().div_ceil(SECOND) as u32;
+        let ramp_up = plan.limits.warmup.map_or(0, |w| w.fs().div_ceil(SECOND) as u32);
         let test = setup.test.get_or_insert_with(|| TestSetup {
             description: name.clone(),
             run_time: [time / 3600, time / 60 % 60, time % 60],

@@ -16,7 +16,7 @@ const WIDE: usize = 16;
 /// No box is lower than this.
 const DEEP: usize = 16;
 /// When there are so many boxes, whatever is below the others becomes a rest.
-const MANY: usize = 240;
+const MAX_CELLS: usize = 240;
 /// A picture with more boxes, more crosslinks, or more other lines that cross those between rows, is folded further.
 const ROOMY: (usize, usize, usize) = (80, 16, 2);
 /// No more lines across than this are drawn.
@@ -193,7 +193,7 @@ impl<'a, 'b> Tree<'a, 'b> {
             }
         }
         boxes.sort_by_key(|b| (self.first(b[0]), b[0]));
-        let room = if depth >= DEEP || fold.cells.len() + boxes.len().min(WIDE) > MANY { 1 } else { WIDE };
+        let room = if depth >= DEEP || fold.cells.len() + boxes.len().min(WIDE) > MAX_CELLS { 1 } else { WIDE };
         let rest: Vec<usize> =
             if boxes.len() > room { boxes.drain(room - 1..).flatten().collect() } else { Vec::new() };
         // A single box at the limit stays, and what is below it does not.

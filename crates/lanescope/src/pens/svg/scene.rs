@@ -5,7 +5,7 @@
 //! its row there: fabrics have their spines on top, trees their roots.
 
 use crate::plan::storage::{Device, Medium, Volume};
-use crate::plan::{Plan, Way};
+use crate::plan::{DmaPath, Plan};
 use crate::scenario::keys::PartKind;
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -57,7 +57,7 @@ pub(super) struct Scene<'a> {
     pub(super) wires: Vec<Wire<'a>>,
     /// Of each node: what joins it to which other.
     pub(super) joints: Vec<Vec<(Joint, usize)>>,
-    /// Of each node: the tables of flows that begin (even) and end (odd) there.
+    /// Of each node: the flow groups that begin (even) and end (odd) there.
     pub(super) roles: Vec<Vec<usize>>,
     /// Nodes by their name.
     pub(super) place: HashMap<&'a str, usize>,
@@ -237,15 +237,15 @@ impl<'a> Scene<'a> {
 
     /// Marks what channel adapters reach their hosts over.
     fn fed(&mut self, plan: &Plan) {
-        let ways = plan.cluster.adapters.iter().filter_map(|a| a.host.as_ref()).flat_map(|h| h.dma.ways());
+        let ways = plan.cluster.adapters.iter().filter_map(|a| a.host.as_ref()).flat_map(|h| h.dma.paths());
         let mut names: HashSet<&str> = HashSet::new();
         for way in ways {
             match way {
-                Way::Pcie(f) => {
+                DmaPath::Pcie(f) => {
                     let route = &plan.flows[f.0 as usize].route;
                     names.extend(route.iter().map(|hop| plan.link(hop.link).name.as_str()));
                 }
-                Way::Bus(f) => {
+                DmaPath::Bus(f) => {
                     names.insert(&plan.buses.of(&plan.buses.flows[f as usize]).0.name);
                 }
             }
@@ -253,7 +253,7 @@ impl<'a> Scene<'a> {
         self.wires.iter_mut().for_each(|w| w.fed = names.contains(w.name));
     }
 
-    /// Which tables of flows begin and end at each node: parts that do different things are not alike.
+    /// Which flow groups begin and end at each node: parts that do different things are not alike.
     fn roles(&mut self, plan: &'a Plan) {
         self.roles = vec![Vec::new(); self.nodes.len()];
         let mut tables: HashMap<&str, usize> = HashMap::new();
@@ -266,7 +266,7 @@ impl<'a> Scene<'a> {
                 scene.roles[at].push(role);
             }
         };
-        for f in plan.flows.iter().filter(|f| !f.is_fed()) {
+        for f in plan.flows.iter().filter(|f| !f.is_externally_driven()) {
             add(self, &f.group, &plan.part(f.source).name, 0);
             add(self, &f.group, &plan.part(f.target).name, 1);
         }
@@ -280,7 +280,7 @@ impl<'a> Scene<'a> {
                 add(self, &s.group, &network.node(*target).name, 1);
             }
         }
-        for f in plan.buses.flows.iter().filter(|f| !f.is_fed()) {
+        for f in plan.buses.flows.iter().filter(|f| !f.is_externally_driven()) {
             add(self, &f.group, &plan.buses.devices[f.device as usize].name, usize::from(f.from_bridge));
         }
         let storage = &plan.storage;

@@ -18,6 +18,6 @@ pub(super) fn ios(out: &mut String, ios: &SimulatedIos, paint: Paint) {
     let busiest: Vec<String> =
         ios.busy.iter().take(BUSIEST).map(|(name, share)| format!("{name} {} %", digits(100.0 * share))).collect();
     if !busiest.is_empty() {
-        let _ = writeln!(out, "  {}at work    {}{}", paint.faint, busiest.join(", "), paint.off);
+        let _ = writeln!(out, "  {}busiest    {}{}", paint.faint, busiest.join(", "), paint.off);
     }
 }

@@ -64,7 +64,7 @@ fn text(message: &[(u64, Field)], field: u64) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct Slice {
     pub(super) row: String,
     pub(super) name: String,
     pub(super) begin: u64,
@@ -77,7 +77,7 @@ pub(super) struct Seen {
 pub(super) struct Trace {
     /// (path, rank) by row.
     pub(super) rows: BTreeMap<u64, (String, u64)>,
-    pub(super) slices: Vec<Seen>,
+    pub(super) slices: Vec<Slice>,
     /// Indexes of slices.
     pub(super) flows: Vec<(usize, usize)>,
     pub(super) samples: Vec<(String, u64, i64)>,
@@ -129,7 +129,7 @@ pub(super) fn read(file: &[u8]) -> Trace {
             let args = bodies(&event, 4).iter().map(arg).collect();
             let name = words[&numbers(&event, 10)[0]].clone();
             let index = trace.slices.len();
-            trace.slices.push(Seen { row: path, name, begin: at, end: at, depth: stack.len(), args });
+            trace.slices.push(Slice { row: path, name, begin: at, end: at, depth: stack.len(), args });
             if kind == BEGIN {
                 stack.push(index);
             }

@@ -11,7 +11,7 @@ pub(super) use build::build;
 pub use roce::Pausing;
 
 use super::network::{Network, NodeId, Routes};
-use super::{Dma, Way};
+use super::{Dma, DmaPath};
 use crate::mpi::{Costs, Job};
 use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
@@ -81,7 +81,7 @@ pub struct HostSide {
     /// Its own reads and writes.
     pub dma: Dma,
     /// The processor's writes to it.
-    pub doorbell: Way,
+    pub doorbell: DmaPath,
     /// The host.
     pub name: String,
 }

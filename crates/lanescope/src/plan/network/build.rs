@@ -511,7 +511,7 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
     }
 }
 
-/// Expands one table of flows.
+/// Expands one flow group.
 fn expand(
     diagnostics: &mut Diagnostics,
     directory: &Directory<NodeKeys>,

@@ -293,7 +293,7 @@ impl Network {
 
     /// Indices of the streams of each table, in order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        super::facts::tables(self.streams.iter().map(|s| s.group.as_str()))
+        super::derived::tables(self.streams.iter().map(|s| s.group.as_str()))
     }
 
     /// Time of flight of a link at a corner.

@@ -279,7 +279,7 @@ fn parallel(
     }
     let transport = storage.transports.len() as u32;
     targets.iter().for_each(|t| plug(diagnostics, storage, *t, transport, span));
-    let medium = Medium::Scsi { keys: k.clone(), habits: scsi::Habits::of(k.scsi.typical.0) };
+    let medium = Medium::Scsi { keys: k.clone(), policy: scsi::BusPolicy::of(k.scsi.typical.0) };
     let name = link.name.clone();
     storage.transports.push(Transport { name: name.clone(), group: name, adapter, targets, medium });
 }

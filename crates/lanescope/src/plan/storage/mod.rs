@@ -2,7 +2,7 @@
 //!
 //! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a link of Fibre Channel or SAS, or
 //! a SCSI bus) to a target, and back. Its data cross the host's own bus as DMA: two flows of that bus for each adapter,
-//! one that reads host memory and one that writes it, with the program [`Program::Fed`](super::Program::Fed). A
+//! one that reads host memory and one that writes it, with the program [`Program::ExternallyDriven`](super::Program::ExternallyDriven). A
 //! *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for workers of
 //! stations that exchange messages.
 
@@ -116,6 +116,7 @@ pub struct Transport {
 
 /// What a transport is.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Medium {
     /// A serial link between two ports: Fibre Channel or SAS.
     Serial {
@@ -129,7 +130,7 @@ pub enum Medium {
         /// Its values.
         keys: ScsiLink,
         /// How it is used.
-        habits: scsi::Habits,
+        policy: scsi::BusPolicy,
     },
 }
 
@@ -264,7 +265,7 @@ impl Storage {
 
     /// Indices of the flows of each table, in order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        super::facts::tables(self.flows.iter().map(|f| f.group.as_str()))
+        super::derived::tables(self.flows.iter().map(|f| f.group.as_str()))
     }
 
     /// `host → hba.0 → lun.0`.

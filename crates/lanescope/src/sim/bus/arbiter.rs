@@ -5,7 +5,7 @@
 //! and from which it asks: between the two lies what arbitration takes.
 
 use super::{Net, Ticks};
-use crate::plan::bus::{Buses, Manner};
+use crate::plan::bus::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::quantity::Corner;
@@ -101,7 +101,7 @@ impl Gate {
 
 #[derive(Clone, Debug)]
 struct Device {
-    manner: Manner,
+    timing: TransactionTiming,
     flows: Vec<usize>,
     /// The flow that comes first when it next chooses.
     turn: usize,
@@ -150,7 +150,7 @@ impl Bus {
             };
             let gates = [gate(&k.rate, true, true), gate(&k.read_rate, true, false), gate(&k.write_rate, false, true)];
             Device {
-                manner: plan.manner(d, corner),
+                timing: plan.timing(d, corner),
                 flows: flows_of(d, false).collect(),
                 turn: 0,
                 next: 0,
@@ -286,20 +286,20 @@ impl Bus {
             if !op.started && !op.endless {
                 later(&mut want, ticks.clock(op.born), Idle::NothingToSend);
             }
-            if op.read && d.manner.speed.is_x() {
+            if op.read && d.timing.speed.is_x() {
                 want.kind = Kind::Request;
-                if d.splits >= d.manner.splits {
+                if d.splits >= d.timing.splits {
                     continue;
                 }
                 if d.freed > 0 {
                     later(&mut want, d.freed, Idle::Bridge);
-                    if d.freed + d.manner.turnaround > want.start {
-                        (want.start, want.asks) = (d.freed + d.manner.turnaround, 0);
+                    if d.freed + d.timing.turnaround > want.start {
+                        (want.start, want.asks) = (d.freed + d.timing.turnaround, 0);
                         want.cause = Idle::TurnAround;
                     }
                 }
             } else if op.read {
-                want.kind = if d.manner.waited { Kind::Data } else { Kind::Retry };
+                want.kind = if d.timing.waited { Kind::Data } else { Kind::Retry };
                 match d.delayed {
                     Some(delayed) if delayed.flow != flow => continue,
                     Some(delayed) => {
@@ -340,13 +340,13 @@ impl Bus {
         let (bytes, phases, timer, sent_away);
         if kind == Kind::Completion {
             let Some(answer) = self.answers.front() else { return };
-            let m = &self.devices[answer.device].manner;
+            let m = &self.devices[answer.device].timing;
             bytes = answer.left.min(m.completion);
             (phases, timer, sent_away) = (m.data(bytes), m.timers[1], false);
         } else if kind == Kind::Programmed {
             net.start(flow, at);
             let device = self.programmed.iter().find(|(f, _)| *f == flow).map_or(0, |(_, d)| *d);
-            let m = &self.devices[device].manner;
+            let m = &self.devices[device].timing;
             bytes = net.flows[flow].current.map_or(0, |op| op.left).min(m.write.0);
             (phases, timer, sent_away) = (m.programmed(bytes), NEVER / 2, false);
         } else {
@@ -354,7 +354,7 @@ impl Bus {
             let d = &mut self.devices[master - 1];
             d.turn = (d.flows.iter().position(|f| *f == flow).unwrap_or(0) + 1) % d.flows.len();
             let left = net.flows[flow].current.map_or(0, |op| op.left);
-            let m = &d.manner;
+            let m = &d.timing;
             let (most, ends) = if kind == Kind::Write { m.write } else { m.read };
             bytes = d.delayed.filter(|_| kind != Kind::Write).map_or(left.min(most), |delayed| delayed.bytes);
             timer = m.timers[0];
@@ -403,12 +403,12 @@ impl Bus {
         if asks > clock {
             return active.end.min(asks);
         }
-        let manner = match active.kind {
-            Kind::Completion => self.answers.front().map(|a| &self.devices[a.device].manner),
-            _ => Some(&self.devices[active.master - 1].manner),
+        let timing = match active.kind {
+            Kind::Completion => self.answers.front().map(|a| &self.devices[a.device].timing),
+            _ => Some(&self.devices[active.master - 1].timing),
         };
-        let Some(manner) = manner.copied() else { return active.end };
-        let bytes = manner.speed.cut(active.phases, active.bytes, clock - active.start);
+        let Some(timing) = timing.copied() else { return active.end };
+        let bytes = timing.speed.cut(active.phases, active.bytes, clock - active.start);
         let mut a = active;
         a.cut = true;
         if bytes < active.bytes {
@@ -420,7 +420,7 @@ impl Bus {
                 }
             }
             // The initiator ends it: what the bridge would have added does not come.
-            (a.phases.data, a.phases.end, a.sent_away) = (manner.speed.data(bytes), 0, false);
+            (a.phases.data, a.phases.end, a.sent_away) = (timing.speed.data(bytes), 0, false);
             a.end = a.start + a.phases.total() - a.phases.turnaround;
         }
         self.active = Some(a);
@@ -454,7 +454,7 @@ impl Bus {
                 self.answers.pop_front();
                 let d = &mut self.devices[device];
                 // Who waited for it asks again now, and begins when it is ready to.
-                if d.splits == d.manner.splits {
+                if d.splits == d.timing.splits {
                     d.freed = a.end;
                 }
                 d.splits -= 1;
@@ -470,7 +470,7 @@ impl Bus {
             return;
         }
         let d = &mut self.devices[a.master - 1];
-        let m = d.manner;
+        let m = d.timing;
         d.next = a.end + if a.sent_away { m.again() } else { m.turnaround };
         match a.kind {
             Kind::Write => {

@@ -78,7 +78,7 @@ struct Read {
 #[derive(Clone, Debug)]
 pub(super) struct FlowState {
     pub(super) tally: Tally,
-    pub(super) print: u64,
+    pub(super) fingerprint: u64,
     group: u32,
     bus: u32,
     source: Source,
@@ -168,8 +168,8 @@ impl Net {
     fn finished(&mut self, flow: usize, born: u64, token: u32, now: u64) {
         let f = &mut self.flows[flow];
         f.tally.finish(born, now);
-        f.print = tally::print(f.print, born, now);
-        if matches!(f.source, Source::Fed(_)) {
+        f.fingerprint = tally::fingerprint(f.fingerprint, born, now);
+        if matches!(f.source, Source::ExternallyDriven(_)) {
             self.done.push((flow as u32, token, now));
             return;
         }
@@ -215,11 +215,11 @@ impl Fabric {
                 Program::Closed { outstanding, think, .. } => {
                     (Source::Closed { first: outstanding, from: 0 }, Some(think.fs()))
                 }
-                Program::Fed => (Source::Fed(VecDeque::new()), None),
+                Program::ExternallyDriven => (Source::ExternallyDriven(VecDeque::new()), None),
             };
             FlowState {
                 tally: Tally::default(),
-                print: group as u64 + 1,
+                fingerprint: group as u64 + 1,
                 group,
                 bus: plan.devices[f.device as usize].bus,
                 source,
@@ -247,7 +247,7 @@ impl Fabric {
     pub(super) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
         let f = &mut self.net.flows[flow as usize];
         let bus = f.bus;
-        if let Source::Fed(transfers) = &mut f.source {
+        if let Source::ExternallyDriven(transfers) = &mut f.source {
             transfers.push_back(transfer);
             let ticks = self.buses[bus as usize].ticks;
             agenda.by(self.base + bus, ticks.time(ticks.clock(transfer.born)));
@@ -338,7 +338,7 @@ impl Fabric {
     }
 
     /// The longest that somebody may wait for ordinary traffic, fs.
-    pub(super) fn patience(&self) -> u64 {
+    pub(super) fn stall_timeout(&self) -> u64 {
         let longest = |b: &Bus| b.ticks.time(4096) * (1 + b.masters() as u64);
         100 * self.buses.iter().map(longest).max().unwrap_or(0)
     }
@@ -364,7 +364,7 @@ mod tests {
         let included = Included { name: "t.toml".into(), text: TEXT.into(), author: Author::User };
         let plan = crate::plan(&mut d, included, &[], &Library).expect("a plan");
         let mut buses = (*plan.buses).clone();
-        buses.flows.iter_mut().for_each(|f: &mut BusFlow| f.program = Program::Fed);
+        buses.flows.iter_mut().for_each(|f: &mut BusFlow| f.program = Program::ExternallyDriven);
         assert!(buses.groups().is_empty(), "they are in no table");
         let (mut fabric, slots) = Fabric::build(&buses, 1, 0);
         let mut agenda = Agenda::new(slots);

@@ -5,14 +5,14 @@
 //! data are in host memory, so a slow bus takes the credit away; the last one is acknowledged, and a completion is
 //! written behind the data. On Ethernet the port's station does what a wire does otherwise.
 
-use super::super::ethernet::{Load, Told};
+use super::super::ethernet::{Load, StationCommand};
 use super::super::kernel::Agenda;
 use super::super::source::Transfer;
-use super::seen::Act;
+use super::trace::Act;
 use super::wire::{NONE, Packet, Why};
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
-use crate::plan::Way;
+use crate::plan::DmaPath;
 use crate::plan::network::NodeId;
 use crate::protocol::infiniband::{BLOCK, END, START};
 use std::collections::VecDeque;
@@ -36,9 +36,9 @@ pub(super) enum Job {
 /// How an adapter reaches its host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ways {
-    pub(super) read: Way,
-    pub(super) write: Way,
-    pub(super) bell: Way,
+    pub(super) read: DmaPath,
+    pub(super) write: DmaPath,
+    pub(super) bell: DmaPath,
 }
 
 /// An adapter; times in fs.
@@ -76,7 +76,7 @@ pub(super) struct Port {
     /// The wire that leaves it; [`NONE`] where it is a station of Ethernet.
     pub(super) wire: u32,
     station: Option<NodeId>,
-    /// What the station was told of its waiting for its host.
+    /// What the station was commands of its waiting for its host.
     said: bool,
     /// Messages that are not taken apart yet: connections take turns, a packet each.
     connections: Vec<Connection>,
@@ -171,7 +171,7 @@ impl Message {
 pub(super) type Overheads = [[[u32; 2]; 2]; 2];
 
 impl Fabric {
-    fn ask(&mut self, way: Way, bytes: u64, job: Job, now: u64) {
+    fn ask(&mut self, way: DmaPath, bytes: u64, job: Job, now: u64) {
         let token = self.jobs.add(job) | OWN;
         self.asked.push((way, Transfer { bytes, token, born: now }));
     }
@@ -242,7 +242,7 @@ impl Fabric {
             None => {
                 let fetches = p.fetches();
                 if let Some(station) = p.station.filter(|_| std::mem::replace(&mut p.said, fetches) != fetches) {
-                    self.told.push((station, Told::Fetches(fetches)));
+                    self.commands.push((station, StationCommand::Fetches(fetches)));
                 }
             }
         }
@@ -255,7 +255,8 @@ impl Fabric {
             if p.ack { w.queue_first(id, &mut self.packets) } else { w.queue(id, &mut self.packets) }
         } else if let (Some(station), Some(to)) = (port.station, self.ports[p.to as usize].station) {
             let Packet { bytes: client, payload, lane: class, way, ack, .. } = *p;
-            self.told.push((station, Told::Frame(Load { packet: id, to, way, client, payload, class, ack })));
+            self.commands
+                .push((station, StationCommand::Frame(Load { packet: id, to, way, client, payload, class, ack })));
         }
     }
 
@@ -264,7 +265,7 @@ impl Fabric {
         if p.held != NONE {
             self.release(p.held, p.lane, p.blocks, now, agenda);
         } else if let Some(station) = self.ports[p.to as usize].station.filter(|_| !p.ack) {
-            self.told.push((station, Told::Frees(p.lane, p.bytes)));
+            self.commands.push((station, StationCommand::Frees(p.lane, p.bytes)));
         }
     }
 
@@ -398,7 +399,7 @@ impl Fabric {
         a.inward = a.inward.max(now) + a.packet;
         let at = a.inward + a.receive;
         if let Some(station) = self.ports[to as usize].station {
-            self.told.push((station, Told::Holds(p.lane, p.bytes)));
+            self.commands.push((station, StationCommand::Holds(p.lane, p.bytes)));
         }
         if at > now {
             self.plan_at(at, Event::Accept(id));

@@ -35,11 +35,11 @@ impl Fabric {
             ports,
             messages: Slab::new(),
             jobs: Slab::new(),
-            runs: (plan.jobs.iter().zip(1..)).map(|(job, n)| run(plan, network, job, n, all.stop.until.0)).collect(),
+            runs: (plan.jobs.iter().zip(1..)).map(|(job, n)| run(plan, network, job, n, all.limits.until.0)).collect(),
             heap: BinaryHeap::new(),
             planned: 0,
             asked: Vec::new(),
-            told: Vec::new(),
+            commands: Vec::new(),
             posts: Vec::new(),
             overheads: [|p: Packet| p.wire(INFINIBAND), |p: Packet| p.client_data(ROCE)].map(overheads),
             acks: [Packet::ack(Service::Rc).wire(INFINIBAND), Packet::ack(Service::Rc).client_data(ROCE)]
@@ -93,7 +93,7 @@ fn wire(plan: &Cluster, on: u32) -> Wire {
 fn adapter(plan: &cluster::Adapter) -> Adapter {
     let k = &plan.keys;
     let host = plan.host.as_ref().map(|side| {
-        let [read, write] = side.dma.ways();
+        let [read, write] = side.dma.paths();
         Ways { read, write, bell: side.doorbell }
     });
     Adapter {
@@ -125,7 +125,7 @@ fn run(plan: &Cluster, network: &Network, job: &cluster::JobFlow, n: u64, steady
         mtu: job.mtu as u32,
         lane: if on_ethernet { class } else { lane },
         tally: Tally::default(),
-        print: n,
+        fingerprint: n,
         latencies: tally::histogram(),
     }
 }

@@ -1,38 +1,38 @@
 //! Clusters in a run: ranks, channel adapters, and the InfiniBand between them, on the agenda of all sides.
 //!
-//! Ranks are a [`Machine`] for each job: it says which messages are handed to adapters, and hears which have left and
+//! Ranks are a [`Machine`] for each job: it says which messages are handed to adapters, and on_station_event which have left and
 //! come. An adapter (`adapter`) takes a message apart into packets, moving its data over its host's bus where it has
 //! one: what it asks for goes out through [`Fabric::asked`] and comes back through [`Fabric::done`], so bus and fabric
 //! hold one another up. A port that is a station of Ethernet hands its packets there and gets those that come
-//! ([`Fabric::told`], [`Fabric::hears`]). Wires (`wire`) and switches have slots of the agenda of their own; what
+//! ([`Fabric::commands`], [`Fabric::on_station_event`]). Wires (`wire`) and switches have slots of the agenda of their own; what
 //! adapters and ranks wait for stands in one heap behind one slot.
 
 mod adapter;
 mod build;
-mod knots;
-mod seen;
+mod deadlock;
+mod trace;
 mod wire;
 
-use super::ethernet::{News, Told};
+use super::ethernet::{StationCommand, StationEvent};
 use super::kernel::{Agenda, NEVER};
 use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::mpi::{Account, Machine, Post};
-use crate::plan::Way;
+use crate::plan::DmaPath;
 use crate::plan::cluster::Cluster;
 use crate::plan::network::{Network, NodeId};
 use crate::result::{ProgramReport, SlotCounts};
 use crate::tools::Slab;
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
-use seen::Act;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use trace::Act;
 use wire::{Arena, NONE, Why, Wire};
 
-pub(super) use knots::deadlock;
-pub(super) use seen::Seen;
+pub(super) use deadlock::deadlock;
+pub(super) use trace::ClusterTrace;
 
 /// Tokens of a cluster's DMA have this bit.
 pub(super) const OWN: u32 = 1 << 31;
@@ -79,7 +79,7 @@ struct Run {
     /// Its virtual lane, or its class on Ethernet.
     lane: u8,
     tally: Tally,
-    print: u64,
+    fingerprint: u64,
     latencies: Histogram<u64>,
 }
 
@@ -97,9 +97,9 @@ pub(super) struct Fabric {
     runs: Vec<Run>,
     heap: BinaryHeap<Reverse<Planned>>,
     planned: u64,
-    asked: Vec<(Way, Transfer)>,
+    asked: Vec<(DmaPath, Transfer)>,
     /// What ports tell their stations.
-    told: Vec<(NodeId, Told)>,
+    commands: Vec<(NodeId, StationCommand)>,
     posts: Vec<Post>,
     /// Bytes around a packet's data, and of an acknowledgement: of InfiniBand on a wire, of RoCE of client data.
     overheads: [Overheads; 2],
@@ -207,7 +207,7 @@ impl Fabric {
         if arrived {
             r.tally.bytes += bytes;
             r.tally.finish(born, now);
-            r.print = tally::print(r.print, born, now);
+            r.fingerprint = tally::fingerprint(r.fingerprint, born, now);
             let _ = r.latencies.record((now - born) / 1000);
             r.machine.arrived(token, now, &mut posts);
         } else {
@@ -295,25 +295,25 @@ impl Fabric {
     #[inline]
     fn release(&mut self, on: u32, lane: u8, blocks: u16, now: u64, agenda: &mut Agenda) {
         let Some(blocks) = self.wires[on as usize].release(lane, blocks) else { return };
-        let at = self.wires[(on ^ 1) as usize].tell(now);
-        self.seen(Act::Told(on, lane, blocks, at), now, agenda);
+        let at = self.wires[(on ^ 1) as usize].send_credit(now);
+        self.seen(Act::Credit(on, lane, blocks, at), now, agenda);
         let w = &mut self.wires[on as usize];
-        if w.told(at, lane, blocks) {
+        if w.credit_sent(at, lane, blocks) {
             agenda.by(w.tx, at);
         }
     }
 
     /// What ports tell their stations on Ethernet.
     #[inline]
-    pub(super) fn told(&mut self) -> &mut Vec<(NodeId, Told)> {
-        &mut self.told
+    pub(super) fn commands(&mut self) -> &mut Vec<(NodeId, StationCommand)> {
+        &mut self.commands
     }
 
     /// A station tells something.
-    pub(super) fn hears(&mut self, news: News, now: u64, agenda: &mut Agenda) {
-        match news {
-            News::Came(id) => self.receive(NONE, id, now, agenda),
-            News::Left(id) => {
+    pub(super) fn on_station_event(&mut self, event: StationEvent, now: u64, agenda: &mut Agenda) {
+        match event {
+            StationEvent::Came(id) => self.receive(NONE, id, now, agenda),
+            StationEvent::Left(id) => {
                 let p = &self.packets.all[id as usize];
                 let (payload, port) = (p.payload as u64, self.messages.all[p.message as usize].from);
                 self.ports[port as usize].asked -= payload;
@@ -324,7 +324,7 @@ impl Fabric {
     }
 
     /// What adapters want of their hosts' buses: taken out.
-    pub(super) fn asked(&mut self) -> &mut Vec<(Way, Transfer)> {
+    pub(super) fn asked(&mut self) -> &mut Vec<(DmaPath, Transfer)> {
         &mut self.asked
     }
 
@@ -362,8 +362,8 @@ impl Fabric {
         self.runs.iter().map(|r| r.tally)
     }
 
-    pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.runs.iter().map(|r| (r.print, r.tally.done))
+    pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.runs.iter().map(|r| (r.fingerprint, r.tally.done))
     }
 
     pub(super) fn latencies(&self) -> impl Iterator<Item = &Histogram<u64>> {
@@ -400,10 +400,10 @@ impl Fabric {
             return Vec::new();
         }
         if self.packets.used > 0 {
-            return knots::waiting(self);
+            return deadlock::waiting(self);
         }
-        let stuck = self.runs.iter().filter(|r| !r.machine.is_done());
-        stuck.flat_map(|r| r.machine.waiting()).collect()
+        let blocked = self.runs.iter().filter(|r| !r.machine.is_done());
+        blocked.flat_map(|r| r.machine.waiting()).collect()
     }
 
     /// What a program has come to.
@@ -423,7 +423,7 @@ impl Fabric {
     }
 
     /// The longest that a packet may be blocked by ordinary traffic, fs.
-    pub(super) fn patience(&self) -> u64 {
+    pub(super) fn stall_timeout(&self) -> u64 {
         let longest = crate::protocol::infiniband::Mtu::ALL[4].bytes() + 128;
         let hops = self.wires.iter().map(|w| w.span(longest)).max().unwrap_or(0);
         // Through the buffers of many neighbours.
@@ -449,7 +449,7 @@ mod tests {
         let mut run = Run::new(&plan, 1, &mut d).expect("a run");
         let mut most = 0;
         while run.advance(1) != Step::Done {
-            for w in &run.sides.cluster.wires {
+            for w in &run.system.cluster.wires {
                 let (used, whole) = w.buffer(1);
                 assert!(used <= whole);
                 assert_eq!(w.buffer(0).0, 0, "another lane's");
@@ -458,6 +458,6 @@ mod tests {
         }
         assert!(most > 90, "{most} % in use at most");
         // All is free again, but for what is not worth telling.
-        assert!(run.sides.cluster.wires.iter().all(|w| w.buffer(1).0 == 0));
+        assert!(run.system.cluster.wires.iter().all(|w| w.buffer(1).0 == 0));
     }
 }

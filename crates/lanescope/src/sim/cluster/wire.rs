@@ -3,7 +3,7 @@
 //!
 //! A packet is sent when the receiver's buffer of its lane has room for it (IBA 1.2, 7.9: blocks of 64 B). The port
 //! that begins to send announces the packet to the far end at once. A buffer's blocks are free when the last byte has
-//! left it; the receiver tells so in flow-control packets, which go between packets of the way back and are booked
+//! left it; the receiver credit_step so in flow-control packets, which go between packets of the way back and are booked
 //! there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest would
 //! hold no packet.
 
@@ -136,7 +136,7 @@ struct Lane {
     /// he is.
     whole: u32,
     freed: u32,
-    tells: u32,
+    credit_step: u32,
 }
 
 /// Why a wire is idle; an index of its accounts.
@@ -189,7 +189,7 @@ impl Wire {
     /// A wire at a rate, to a buffer of so many bytes for each lane; the largest packet takes so many blocks.
     pub(super) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64, most: u64) -> Wire {
         let whole = (buffer / BLOCK).min(MOST_BLOCKS) as u32;
-        let tells = blocks_told(whole as u64, most) as u32;
+        let credit_step = blocks_told(whole as u64, most) as u32;
         Wire {
             clock,
             delay,
@@ -203,7 +203,7 @@ impl Wire {
             to_switch: NONE,
             latency,
             flight: List::EMPTY,
-            lanes: vec![Lane { queue: List::EMPTY, credit: whole, whole, freed: 0, tells }; lanes as usize],
+            lanes: vec![Lane { queue: List::EMPTY, credit: whole, whole, freed: 0, credit_step }; lanes as usize],
             turn: 0,
             waiting: 0,
             starved: NEVER,
@@ -324,11 +324,11 @@ impl Wire {
     pub(super) fn release(&mut self, lane: u8, blocks: u16) -> Option<u32> {
         let l = &mut self.lanes[lane as usize];
         l.freed += blocks as u32;
-        (l.freed >= l.tells).then(|| std::mem::take(&mut l.freed))
+        (l.freed >= l.credit_step).then(|| std::mem::take(&mut l.freed))
     }
 
     /// A flow-control packet goes out on this wire as soon as it can. When it has come.
-    pub(super) fn tell(&mut self, now: u64) -> u64 {
+    pub(super) fn send_credit(&mut self, now: u64) -> u64 {
         let start = self.begin(now);
         self.booked = start + FLOW_CONTROL_WIRE;
         self.free = self.clock.time(self.booked);
@@ -338,7 +338,7 @@ impl Wire {
     }
 
     /// It will come with blocks for a lane. Whether somebody waits for them.
-    pub(super) fn told(&mut self, at: u64, lane: u8, blocks: u32) -> bool {
+    pub(super) fn credit_sent(&mut self, at: u64, lane: u8, blocks: u32) -> bool {
         self.returning.push_back((at, lane, blocks));
         self.starved != NEVER
     }

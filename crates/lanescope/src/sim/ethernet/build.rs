@@ -23,7 +23,7 @@ impl Fabric {
         let groups = network.groups();
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
         let streams =
-            tables.map(|group| StreamState { tally: Tally::default(), print: group as u64 + 1, group }).collect();
+            tables.map(|group| StreamState { tally: Tally::default(), fingerprint: group as u64 + 1, group }).collect();
         let mut net = Net {
             frames: Arena::default(),
             wires,
@@ -32,7 +32,7 @@ impl Fabric {
             transits: groups.iter().map(|_| histogram()).collect(),
             network: network.clone(),
             capture: None,
-            news: Vec::new(),
+            events: Vec::new(),
             lost: 0,
         };
         let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);

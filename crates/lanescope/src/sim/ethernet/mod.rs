@@ -7,8 +7,8 @@
 //! born, `rates` is DCQCN, `roce` joins stations to channel adapters.
 
 mod build;
+mod deadlock;
 mod frames;
-mod knots;
 mod rates;
 mod roce;
 mod source;
@@ -16,8 +16,8 @@ mod station;
 mod switch;
 mod victims;
 
-pub(super) use knots::{deadlock, waiting};
-pub(super) use roce::{Load, News, Told};
+pub(super) use deadlock::{deadlock, waiting};
+pub(super) use roce::{Load, StationCommand, StationEvent};
 pub(super) use victims::victims;
 
 use super::kernel::{Agenda, NEVER, World};
@@ -230,7 +230,7 @@ impl Wire {
 #[derive(Clone, Debug)]
 pub(super) struct StreamState {
     pub(super) tally: Tally,
-    pub(super) print: u64,
+    pub(super) fingerprint: u64,
     group: u32,
 }
 
@@ -249,13 +249,13 @@ struct Net {
     frames: Arena,
     wires: Vec<Wire>,
     streams: Vec<StreamState>,
-    /// Latencies of messages from their birth, and from leaving the application, ps, by table of flows.
+    /// Latencies of messages from their birth, and from leaving the application, ps, by flow group.
     latencies: Vec<Histogram<u64>>,
     transits: Vec<Histogram<u64>>,
     network: Arc<Network>,
     capture: Option<Capture>,
     /// For channel adapters; how many of their frames were lost.
-    news: Vec<News>,
+    events: Vec<StationEvent>,
     lost: u64,
 }
 
@@ -268,7 +268,7 @@ impl Net {
     }
 
     /// The same of local control frames.
-    fn told(&mut self, on: u32, slot: u32, agenda: &mut Agenda) -> Option<u32> {
+    fn control_arrived(&mut self, on: u32, slot: u32, agenda: &mut Agenda) -> Option<u32> {
         let w = &mut self.wires[on as usize];
         w.local.next(slot, &self.frames, agenda)
     }
@@ -414,7 +414,7 @@ impl Net {
         if f.last {
             stream.tally.finish(f.born, now);
             stream.tally.transit += (now - f.left) as u128;
-            stream.print = tally::print(stream.print, f.born, now);
+            stream.fingerprint = tally::fingerprint(stream.fingerprint, f.born, now);
             let group = stream.group as usize;
             let _ = self.latencies[group].record((now - f.born) / 1000);
             let _ = self.transits[group].record((now - f.left) / 1000);
@@ -529,12 +529,12 @@ impl World for Fabric {
                 station.pull(now, net, agenda);
             }
             Signal::TellSwitch(on, switch) => {
-                if let Some(id) = net.told(on, slot, agenda) {
+                if let Some(id) = net.control_arrived(on, slot, agenda) {
                     self.switches[switch as usize].obey(on ^ 1, id, now, net, agenda);
                 }
             }
             Signal::TellStation(on, station) => {
-                if let Some(id) = net.told(on, slot, agenda) {
+                if let Some(id) = net.control_arrived(on, slot, agenda) {
                     self.stations[station as usize].obey(id, now, net, agenda);
                 }
             }
@@ -666,7 +666,7 @@ impl Fabric {
     }
 
     /// The longest that a frame may be blocked by ordinary traffic, fs.
-    pub(super) fn patience(&self) -> u64 {
+    pub(super) fn stall_timeout(&self) -> u64 {
         let longest = wire(self.net.network.longest_frame());
         let hops = self.net.wires.iter().map(|w| longest * w.byte + 2 * w.delay).max().unwrap_or(0);
         // Through a full memory on the slowest wire.

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 /// What an adapter tells its station.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sim) enum Told {
+pub(in crate::sim) enum StationCommand {
     Frame(Load),
     /// Bytes of client data of one class that came are held until they are in host memory; they no longer are.
     Holds(u8, u32),
@@ -41,7 +41,7 @@ pub(in crate::sim) struct Load {
 
 /// What adapters hear.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sim) enum News {
+pub(in crate::sim) enum StationEvent {
     /// A packet with data has left the adapter for its MAC.
     Left(u32),
     /// A packet has come.
@@ -92,25 +92,25 @@ impl Adapter {
 impl Fabric {
     /// Stations may have something to tell their adapters.
     #[inline]
-    pub(in crate::sim) fn has_news(&self) -> bool {
-        !self.net.news.is_empty()
+    pub(in crate::sim) fn has_events(&self) -> bool {
+        !self.net.events.is_empty()
     }
 
     /// What they have.
-    pub(in crate::sim) fn news(&mut self) -> &mut Vec<News> {
-        &mut self.net.news
+    pub(in crate::sim) fn events(&mut self) -> &mut Vec<StationEvent> {
+        &mut self.net.events
     }
 
     /// An adapter tells its station something.
-    pub(in crate::sim) fn told(&mut self, station: NodeId, what: Told, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn command(&mut self, station: NodeId, what: StationCommand, now: u64, agenda: &mut Agenda) {
         let number = self.net.network.routes.number(station);
         let net = &mut self.net;
         let s = &mut self.stations[number as usize];
         match what {
-            Told::Frame(load) => s.load(load, net),
-            Told::Holds(class, client) => s.holds_more(class, frame(client as u64), now, net),
-            Told::Frees(class, client) => s.holds_less(class, frame(client as u64), now, net),
-            Told::Fetches(fetches) => {
+            StationCommand::Frame(load) => s.load(load, net),
+            StationCommand::Holds(class, client) => s.holds_more(class, frame(client as u64), now, net),
+            StationCommand::Frees(class, client) => s.holds_less(class, frame(client as u64), now, net),
+            StationCommand::Fetches(fetches) => {
                 if let Some(a) = &mut s.adapter {
                     a.fetches = fetches;
                 }
@@ -171,7 +171,7 @@ impl Station {
                 }
                 list.pop_front();
                 adapter.first = false;
-                net.news.push(News::Left(made.lane));
+                net.events.push(StationEvent::Left(made.lane));
                 self.put(which, made, net);
             }
         }

@@ -6,7 +6,7 @@
 //! A pause holds up what is in the MAC; a stopped destination, a missing grant or a rate limit hold up a lane.
 
 use super::rates::{Constants, Limit};
-use super::roce::{Adapter, News};
+use super::roce::{Adapter, StationEvent};
 use super::source::Source;
 use super::{Frame, Kind, List, NONE, Net, Why};
 use crate::protocol::ethernet::{frame, wire};
@@ -594,7 +594,7 @@ impl Station {
         if f.kind == Kind::Data {
             if f.stream == NONE {
                 net.frames.drop(id);
-                net.news.push(News::Came(f.lane));
+                net.events.push(StationEvent::Came(f.lane));
                 return;
             }
             net.deliver(id, now);

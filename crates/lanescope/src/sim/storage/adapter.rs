@@ -5,14 +5,14 @@ use super::super::source::Transfer;
 use super::scsi::Phase;
 use super::ssd::Progress;
 use super::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
-use crate::plan::Way;
+use crate::plan::DmaPath;
 use crate::plan::storage::{self, Unit, Volume};
 
 /// An adapter's own parts.
 #[derive(Clone, Debug)]
 pub(super) struct Adapter {
     /// Reads of host memory, and writes.
-    ways: [Way; 2],
+    ways: [DmaPath; 2],
     /// Its processor, its cache memory, and what works out parity.
     pub(super) processor: Server,
     pub(super) memory: Server,
@@ -26,7 +26,7 @@ impl Adapter {
     pub(super) fn new(adapter: &storage::Adapter) -> Adapter {
         let k = &adapter.keys;
         Adapter {
-            ways: adapter.dma.ways(),
+            ways: adapter.dma.paths(),
             processor: Server::default(),
             memory: Server::new(k.memory_bandwidth.as_ref().map(|q| q.typical)),
             parity: Server::new(k.xor_rate.as_ref().map(|q| q.typical)),

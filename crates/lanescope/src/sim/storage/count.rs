@@ -122,7 +122,7 @@ impl Counts {
     }
 
     /// As results have them: of this flow, worker and target.
-    pub(in crate::sim) fn told(&self, flow: &str, worker: u32, target: &str) -> IoCounts {
+    pub(in crate::sim) fn report(&self, flow: &str, worker: u32, target: &str) -> IoCounts {
         let side = |way: usize| IoSide {
             bytes: self.bytes[way],
             times: self.times[way].times(),
@@ -159,7 +159,7 @@ impl Edges {
     }
 }
 
-/// Bits of a latency in ns that are told apart; with the 3 digits of the histogram behind it, a bin is less than 1/128
+/// Bits of a latency in ns that are counts apart; with the 3 digits of the histogram behind it, a bin is less than 1/128
 /// of its value wide.
 const BITS: u32 = 8;
 
@@ -202,29 +202,29 @@ mod tests {
         c.add(true, 4096, (0, 0, 3000 * US), &edges);
         c.add(true, 512, (0, 0, 1000 * US), &edges);
         c.add(false, 100, (0, 0, 40 * US), &edges);
-        let told = c.told("io", 0, "disk");
-        let t = told.reads.times;
-        assert_eq!((told.reads.bytes, t.count, t.sum, t.min, t.max), (4608, 2, 4e-3, 1e-3, 3e-3));
+        let counts = c.report("io", 0, "disk");
+        let t = counts.reads.times;
+        assert_eq!((counts.reads.bytes, t.count, t.sum, t.min, t.max), (4608, 2, 4e-3, 1e-3, 3e-3));
         // 9 and 1 ms².
         assert!((t.squares - 10e-6).abs() < 1e-18, "{}", t.squares);
-        assert_eq!((told.writes.bytes, told.writes.times.min, told.ios()), (100, 40e-6, 3));
+        assert_eq!((counts.writes.bytes, counts.writes.times.min, counts.ios()), (100, 40e-6, 3));
         let mut bins = [0; 21];
         (bins[0], bins[5], bins[6]) = (1, 1, 1);
-        assert_eq!(told.bins, bins);
+        assert_eq!(counts.bins, bins);
     }
 
     #[test]
     fn an_update_has_what_came_since_the_last_one() {
         let (mut c, mut before, edges) = (Counts::new(), Counts::new(), Edges::new());
         c.add(true, 4096, (0, 0, 3000 * US), &edges);
-        assert_eq!(c.update(&mut before).told("io", 0, "disk"), c.told("io", 0, "disk"));
+        assert_eq!(c.update(&mut before).report("io", 0, "disk"), c.report("io", 0, "disk"));
         c.add(true, 512, (0, 0, 1000 * US), &edges);
         c.add(true, 512, (0, 0, 2000 * US), &edges);
-        let latest = c.update(&mut before).told("io", 0, "disk");
+        let latest = c.update(&mut before).report("io", 0, "disk");
         assert_eq!((latest.reads.bytes, latest.reads.times.count, latest.bins.iter().sum::<u64>()), (1024, 2, 2));
         assert!((latest.reads.times.max - 2e-3).abs() < 1e-15 && (latest.reads.times.mean() - 1.5e-3).abs() < 1e-15);
-        assert_eq!(c.told("io", 0, "disk").reads.times.max, 3e-3, "the whole is as it was");
-        let nothing = c.update(&mut before).told("io", 0, "disk");
+        assert_eq!(c.report("io", 0, "disk").reads.times.max, 3e-3, "the whole is as it was");
+        let nothing = c.update(&mut before).report("io", 0, "disk");
         assert_eq!((nothing.ios(), nothing.reads.times.max), (0, 0.0));
     }
 

@@ -17,13 +17,13 @@ mod talk;
 mod worker;
 
 use super::clock::Pace;
-use super::ethernet::Told;
+use super::ethernet::StationCommand;
 use super::kernel::NEVER;
 use super::source::Transfer;
 use super::tally::{self, Tally};
 use crate::plan::network::NodeId;
 use crate::plan::storage::{self, Medium, Unit, Volume};
-use crate::plan::{Plan, Way};
+use crate::plan::{DmaPath, Plan};
 use crate::result::SlotCounts;
 use crate::tools::Slab;
 use adapter::Adapter;
@@ -251,18 +251,18 @@ pub(super) struct Fabric {
     links: Vec<Link>,
     targets: Vec<Target>,
     arrays: Vec<Array>,
-    /// Pairs of stations, and what those are to be told.
+    /// Pairs of stations, and what those are to be commands.
     talks: Vec<Talk>,
-    told: Vec<(NodeId, Told)>,
-    /// By table of flows, from the call of the worker: of reads, and of writes.
+    commands: Vec<(NodeId, StationCommand)>,
+    /// By flow group, from the call of the worker: of reads, and of writes.
     latencies: Vec<[Histogram<u64>; 2]>,
-    /// By table of flows, from the moment at which the program wanted them.
+    /// By flow group, from the moment at which the program wanted them.
     whole: Vec<Histogram<u64>>,
     /// Since when I/Os are counted for instruments: those that begin then or later.
     counting: u64,
     edges: Edges,
     /// DMA to be asked of the hosts' buses: (by which way, what).
-    asked: Vec<(Way, Transfer)>,
+    asked: Vec<(DmaPath, Transfer)>,
     /// What transports carried, for a trace: link, way, what, when, bytes.
     seen: Option<Vec<Carried>>,
 }
@@ -307,7 +307,7 @@ impl Fabric {
             .map(|t| {
                 let room = storage.adapters[t.adapter as usize].keys.port_buffer.typical.0;
                 match (&t.medium, serial::Link::new(t, room)) {
-                    (Medium::Scsi { keys, habits }, _) => Link::Scsi(Box::new(scsi::Bus::new(keys, *habits))),
+                    (Medium::Scsi { keys, policy }, _) => Link::Scsi(Box::new(scsi::Bus::new(keys, *policy))),
                     (_, Some(link)) => Link::Serial(Box::new(link)),
                     _ => unreachable!("a link that is no bus is serial"),
                 }
@@ -347,7 +347,7 @@ impl Fabric {
             targets,
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
             talks: Vec::new(),
-            told: Vec::new(),
+            commands: Vec::new(),
             latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
             whole: groups.iter().map(|_| tally::histogram()).collect(),
             counting: 0,
@@ -409,7 +409,7 @@ impl Fabric {
     }
 
     /// What is to be asked of the hosts' buses: taken out.
-    pub(super) fn asked(&mut self) -> &mut Vec<(Way, Transfer)> {
+    pub(super) fn asked(&mut self) -> &mut Vec<(DmaPath, Transfer)> {
         &mut self.asked
     }
 
@@ -470,16 +470,16 @@ impl Fabric {
         self.flows.iter().map(move |f| f.backlog(now))
     }
 
-    pub(super) fn prints(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.flows.iter().map(|f| (f.print, f.tally.done))
+    pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.flows.iter().map(|f| (f.fingerprint, f.tally.done))
     }
 
-    /// Of each table of flows: latencies of its reads and of its writes as instruments see them, from the call, ps.
+    /// Of each flow group: latencies of its reads and of its writes as instruments see them, from the call, ps.
     pub(super) fn latencies(&self) -> &[[Histogram<u64>; 2]] {
         &self.latencies
     }
 
-    /// Of each table of flows: latencies from the moment at which the program wanted them, ps.
+    /// Of each flow group: latencies from the moment at which the program wanted them, ps.
     pub(super) fn whole(&self) -> &[Histogram<u64>] {
         &self.whole
     }
@@ -522,7 +522,7 @@ impl Fabric {
         self.counting = now;
     }
 
-    pub(super) fn patience(&self) -> u64 {
+    pub(super) fn stall_timeout(&self) -> u64 {
         if self.is_empty() { 0 } else { PATIENCE }
     }
 

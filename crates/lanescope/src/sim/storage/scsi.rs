@@ -5,7 +5,7 @@
 
 use super::super::clock::Clock;
 use super::{Event, Fabric, Job, Link, Owner};
-use crate::protocol::scsi::{self, Direction, Habits, Held};
+use crate::protocol::scsi::{self, BusPolicy, Direction, Held};
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::keys::ScsiLink;
 use std::collections::VecDeque;
@@ -33,7 +33,7 @@ struct Connection {
 #[derive(Clone, Debug)]
 pub(super) struct Bus {
     bus: &'static scsi::Bus,
-    habits: Habits,
+    policy: BusPolicy,
     burst: u64,
     clock: Clock,
     /// The first slot (a byte's time at the full rate) that is not accounted for.
@@ -44,11 +44,11 @@ pub(super) struct Bus {
 }
 
 impl Bus {
-    pub(super) fn new(keys: &ScsiLink, habits: Habits) -> Bus {
+    pub(super) fn new(keys: &ScsiLink, policy: BusPolicy) -> Bus {
         let bus = keys.scsi.typical.0;
         Bus {
             bus,
-            habits,
+            policy,
             burst: keys.burst.typical.0,
             clock: Clock::new(bus.peak()),
             next: 0,
@@ -123,14 +123,14 @@ impl Fabric {
             Phase::Data => "data out",
         };
         let (held, bytes, status) = match t.phase {
-            Phase::Command => (scsi::command(b.bus, &b.habits), 0, false),
-            Phase::Status => (scsi::status(b.bus, &b.habits), 0, true),
+            Phase::Command => (scsi::command(b.bus, &b.policy), 0, false),
+            Phase::Status => (scsi::status(b.bus, &b.policy), 0, true),
             Phase::Data => {
                 let bytes = (t.size - t.sent).min(b.burst);
                 let last = t.sent + bytes == t.size;
-                let status = last && !b.habits.status_alone && (t.read || t.service.early || t.service.end <= now);
+                let status = last && !b.policy.status_alone && (t.read || t.service.early || t.service.end <= now);
                 let way = if t.read { Direction::In } else { Direction::Out };
-                (scsi::burst(b.bus, &b.habits, way, bytes, status), bytes, status)
+                (scsi::burst(b.bus, &b.policy, way, bytes, status), bytes, status)
             }
         };
         b.settle(now);

@@ -5,7 +5,7 @@
 //! has come when its last segment has: acknowledgements are not sent. Where connections are counted, the other end
 //! opens one before the first transaction and closes it behind the last (`protocol::tcp`).
 
-use super::super::ethernet::{Load, News, Told};
+use super::super::ethernet::{Load, StationCommand, StationEvent};
 use super::super::fabric::random;
 use super::{Fabric, Io, Volume};
 use crate::plan::Plan;
@@ -97,7 +97,7 @@ impl Talk {
     }
 
     /// A segment with so much payload from an end.
-    fn segment(&self, number: u32, from: usize, payload: u64) -> (NodeId, Told) {
+    fn segment(&self, number: u32, from: usize, payload: u64) -> (NodeId, StationCommand) {
         let client = (payload + HEADERS) as u32;
         let load = Load {
             packet: TALK | number,
@@ -108,11 +108,11 @@ impl Talk {
             class: self.class,
             ack: false,
         };
-        (self.ends[from], Told::Frame(load))
+        (self.ends[from], StationCommand::Frame(load))
     }
 
     /// Gives the adapter one more segment of the message, if there is one.
-    fn feed(&mut self, number: u32) -> Option<(NodeId, Told)> {
+    fn feed(&mut self, number: u32) -> Option<(NodeId, StationCommand)> {
         let payload = self.rest.min(self.segment);
         (payload > 0).then(|| {
             self.rest -= payload;
@@ -122,24 +122,24 @@ impl Talk {
     }
 
     /// The segments that may go: up to the next from the other side.
-    fn exchange(&mut self, number: u32, told: &mut Vec<(NodeId, Told)>) {
+    fn exchange(&mut self, number: u32, commands: &mut Vec<(NodeId, StationCommand)>) {
         let Some(&way) = self.steps.get(self.sent) else { return };
         while self.steps.get(self.sent) == Some(&way) {
             self.sent += 1;
-            told.push(self.segment(number, usize::from(way), 0));
+            commands.push(self.segment(number, usize::from(way), 0));
         }
     }
 
-    fn begin(&mut self, steps: &'static [bool], number: u32, told: &mut Vec<(NodeId, Told)>) {
+    fn begin(&mut self, steps: &'static [bool], number: u32, commands: &mut Vec<(NodeId, StationCommand)>) {
         (self.steps, self.sent, self.come) = (steps, 0, 0);
-        self.exchange(number, told);
+        self.exchange(number, commands);
     }
 }
 
 impl Fabric {
-    /// What stations are to be told.
-    pub(in crate::sim) fn told(&mut self) -> &mut Vec<(NodeId, Told)> {
-        &mut self.told
+    /// What stations are to be commands.
+    pub(in crate::sim) fn commands(&mut self) -> &mut Vec<(NodeId, StationCommand)> {
+        &mut self.commands
     }
 
     /// The pair of a flow, if it is one of stations.
@@ -160,7 +160,7 @@ impl Fabric {
             opens = Some(number);
         }
         match opens {
-            Some(number) => self.talks[number as usize].begin(&OPEN, number, &mut self.told),
+            Some(number) => self.talks[number as usize].begin(&OPEN, number, &mut self.commands),
             None => self.issue(flow, line, what, None, now),
         }
     }
@@ -175,7 +175,7 @@ impl Fabric {
             closes = (talk.left == 0).then_some(number);
         }
         match closes {
-            Some(number) => self.talks[number as usize].begin(&CLOSE, number, &mut self.told),
+            Some(number) => self.talks[number as usize].begin(&CLOSE, number, &mut self.commands),
             None => self.free(flow, now),
         }
     }
@@ -188,18 +188,18 @@ impl Fabric {
         let talk = &mut self.talks[number as usize];
         (talk.io, talk.from, talk.rest, talk.out) = (io, usize::from(read), size, 0);
         for _ in 0..AHEAD {
-            self.told.extend(talk.feed(number));
+            self.commands.extend(talk.feed(number));
         }
     }
 
     /// A station tells something of a segment: the adapter has taken it in, or it has come.
-    pub(in crate::sim) fn hears(&mut self, news: News, now: u64) {
-        let (News::Left(id) | News::Came(id)) = news;
+    pub(in crate::sim) fn on_station_event(&mut self, event: StationEvent, now: u64) {
+        let (StationEvent::Left(id) | StationEvent::Came(id)) = event;
         let number = id & !TALK;
         let talk = &mut self.talks[number as usize];
-        match news {
-            News::Left(_) => self.told.extend(talk.feed(number)),
-            News::Came(_) if talk.steps.is_empty() => {
+        match event {
+            StationEvent::Left(_) => self.commands.extend(talk.feed(number)),
+            StationEvent::Came(_) if talk.steps.is_empty() => {
                 talk.out -= 1;
                 if talk.out == 0 && talk.rest == 0 {
                     let io = talk.io;
@@ -208,11 +208,11 @@ impl Fabric {
                     self.answered(io, now);
                 }
             }
-            News::Came(_) => {
+            StationEvent::Came(_) => {
                 talk.come += 1;
                 if talk.come < talk.steps.len() {
                     if talk.come == talk.sent {
-                        talk.exchange(number, &mut self.told);
+                        talk.exchange(number, &mut self.commands);
                     }
                     return;
                 }
@@ -221,7 +221,7 @@ impl Fabric {
                 let (flow, began) = (talk.flow, talk.began);
                 match (talk.open, talk.wanted.take()) {
                     (true, Some((line, what))) => self.issue(flow, line, what, None, now),
-                    (true, None) => talk.begin(&CLOSE, number, &mut self.told),
+                    (true, None) => talk.begin(&CLOSE, number, &mut self.commands),
                     (false, _) => {
                         if began >= self.counting {
                             self.flows[flow as usize].counts.connections.add(now - began);

@@ -61,7 +61,7 @@ pub(super) struct FlowState {
     due: Option<Arrivals>,
     timer: u64,
     pub(super) tally: Tally,
-    pub(super) print: u64,
+    pub(super) fingerprint: u64,
     pub(super) counts: Counts,
     pub(super) stages: Stages,
 }
@@ -95,7 +95,7 @@ impl FlowState {
             due,
             timer: 0,
             tally: Tally::default(),
-            print: group as u64 + 1,
+            fingerprint: group as u64 + 1,
             counts: Counts::new(),
             stages: Stages::default(),
         }
@@ -247,7 +247,7 @@ impl Fabric {
         let f = &mut self.flows[io.flow as usize];
         let born = io.marks[0];
         f.tally.finish(born, now);
-        f.print = tally::print(f.print, born, now);
+        f.fingerprint = tally::fingerprint(f.fingerprint, born, now);
         f.stages.add(&io.marks, now);
         if io.called >= self.counting {
             f.counts.add(io.read, io.size, (born, io.called, now), &self.edges);

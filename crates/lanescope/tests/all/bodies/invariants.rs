@@ -59,7 +59,7 @@ fn flow_law(plan: &Plan, flow: &FlowReport) {
     finite(&format!("{name}: framing limit"), &[flow.framing_limit]);
     finite(&format!("{name}: wanted"), &flow.wanted_each);
     finite(&format!("{name}: each"), &flow.each);
-    finite(&format!("{name}: lifting"), &[flow.lifting.as_ref().map_or(0.0, |l| l.share)]);
+    finite(&format!("{name}: upgrade"), &[flow.upgrade.as_ref().map_or(0.0, |l| l.share)]);
     if let Some(m) = &flow.measured {
         assert!(m.each.is_finite() && m.unexplained.iter().all(|u| u.is_finite()), "{name}: {m:?}");
     }
@@ -117,6 +117,7 @@ pub fn alone(plan: &Plan, diagnostics: &Diagnostics) {
             }
             PartKeys::Endpoint(k) => pin(&mut k.max_read_request),
             PartKeys::Switch(_) => {}
+            other => panic!("a part that no law knows: {other:?}"),
         }
     }
     let parts = Arc::new(parts);

@@ -161,13 +161,13 @@ fn walk(text: &str, sets: &[String], simulated: bool) -> bool {
 fn simulate(mut plan: Plan, report: Report) {
     const PACKETS: u64 = 2_000;
     const EVENTS: u64 = 2_000_000;
-    let stop = &mut plan.stop;
+    let stop = &mut plan.limits;
     stop.max_packets = stop.max_packets.min(PACKETS);
     stop.max_time = stop.max_time.min(Time::from_fs(1_000_000_000_000));
     stop.length = stop.length.map(|l| l.min(stop.max_time));
     stop.warmup = stop.warmup.map(|w| w.min(stop.max_time));
     let mut reasons = Diagnostics::default();
-    let Some(mut run) = Run::new(&plan, plan.stop.seed as u64, &mut reasons) else {
+    let Some(mut run) = Run::new(&plan, plan.limits.seed as u64, &mut reasons) else {
         assert!(reasons.has_errors(), "refused without a reason");
         return;
     };

@@ -258,6 +258,7 @@ fn stated(keys: &PartKeys, class: Class) -> (Option<u32>, Option<u32>) {
         (PartKeys::RootComplex(k), _) => of!(k),
         (PartKeys::Switch(k), _) => of!(k),
         (PartKeys::Endpoint(k), _) => of!(k),
+        (other, _) => panic!("a part that no law knows: {other:?}"),
     };
     (headers.as_ref().map(|q| q.typical), data.as_ref().map(|q| q.typical))
 }
@@ -267,6 +268,7 @@ fn replay(keys: &PartKeys) -> Option<u64> {
         PartKeys::RootComplex(k) => &k.replay_buffer,
         PartKeys::Switch(k) => &k.replay_buffer,
         PartKeys::Endpoint(k) => &k.replay_buffer,
+        other => panic!("a part that no law knows: {other:?}"),
     };
     buffer.as_ref().map(|q| q.typical.0)
 }

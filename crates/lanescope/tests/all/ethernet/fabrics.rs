@@ -57,12 +57,12 @@ fn leaves(sets: &[&str], seed: u64) -> Simulation {
     simulate_by(&plan.expect("a plan"), seed, u64::MAX)
 }
 
-/// Up and down without circles: loss-free flow control loses nothing, and never ends in a knot. But a switch that
+/// Up and down without circles: loss-free flow control loses nothing, and never ends in a deadlock. But a switch that
 /// pauses all its neighbours for all of its memory needs no circle: two full of frames for each other wait for each
 /// other, and both are said.
 #[test]
 fn fabrics_under_flow_control_lose_nothing() {
-    let mut knots = 0;
+    let mut deadlocks = 0;
     for (control, memory) in [("pause", "100 kB"), ("pfc", "100 kB"), ("credits", "100 kB")] {
         let (control, memory) = (format!("flow_control={control}"), format!("memory={memory}"));
         let of = |part: &str| [format!("parts.{part}.{control}"), format!("parts.{part}.{memory}")];
@@ -70,7 +70,7 @@ fn fabrics_under_flow_control_lose_nothing() {
             assert_eq!(dropped(s), 0, "{control}");
             match &s.ending {
                 Ending::Deadlock { circle } if control.ends_with("pause") => {
-                    knots += 1;
+                    deadlocks += 1;
                     assert!(circle.len() >= 2, "{circle:?}");
                 }
                 ending => assert_eq!(*ending, Ending::Length, "{control}"),
@@ -90,8 +90,8 @@ fn fabrics_under_flow_control_lose_nothing() {
             assert!(s.links.iter().map(|l| l.slots.controls).sum::<u64>() > 10);
         }
     }
-    println!("{knots} of 40 runs with pauses end in a knot");
-    assert!(knots > 0);
+    println!("{deadlocks} of 40 runs with pauses end in a deadlock");
+    assert!(deadlocks > 0);
 }
 
 /// Incast over several switches, saturating.

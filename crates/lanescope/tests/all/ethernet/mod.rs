@@ -29,13 +29,13 @@ fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
 
 fn simulate(text: &str, sets: &[&str]) -> Simulation {
     let plan = planned(text, sets);
-    simulate_by(&plan, plan.stop.seed as u64, u64::MAX)
+    simulate_by(&plan, plan.limits.seed as u64, u64::MAX)
 }
 
 /// The same, with what crosses a link.
 fn captured(text: &str, sets: &[&str], link: &str) -> (Simulation, Vec<Crossed>) {
     let plan = planned(text, sets);
-    let mut run = Run::new(&plan, plan.stop.seed as u64, &mut Diagnostics::default()).expect("a run");
+    let mut run = Run::new(&plan, plan.limits.seed as u64, &mut Diagnostics::default()).expect("a run");
     run.capture(plan.network.links.iter().position(|l| l.name == link).expect("the link is there"));
     while run.advance(u64::MAX) != Step::Done {}
     let s = run.snapshot();

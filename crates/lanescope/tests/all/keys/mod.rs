@@ -90,7 +90,7 @@ fn numbers(of: &Value, way: &str, all: &mut BTreeMap<String, f64>) {
     const NOT: [&str; 12] = [
         "schema",
         "provenance",
-        "lifting",
+        "upgrade",
         "measured",
         "warnings",
         "not_modelled",
@@ -145,7 +145,7 @@ fn answer(row: &Row, value: &str, method: &str) -> Answer {
         numbers(&serde_json::to_value(&report).expect("JSON"), "", &mut all);
         return Answer::Numbers(all, report.not_modelled);
     }
-    let Some(mut run) = Run::new(&plan, u64::from(plan.stop.seed), &mut d) else {
+    let Some(mut run) = Run::new(&plan, u64::from(plan.limits.seed), &mut d) else {
         return Answer::Refusal(d.to_string());
     };
     while run.advance(1 << 20) != Step::Done {}

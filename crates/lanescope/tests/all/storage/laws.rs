@@ -184,8 +184,8 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
     // A window that opens while I/Os are under way may count what was done for them before. How many wait when it
     // opens a run says that ends there.
     let (mut until, mut later) = (plan.clone(), plan.clone());
-    let opens = plan.stop.length.map(|l| Time::from_fs(l.fs() / 4));
-    (until.stop.length, later.stop.warmup) = (opens, opens);
+    let opens = plan.limits.length.map(|l| Time::from_fs(l.fs() / 4));
+    (until.limits.length, later.limits.warmup) = (opens, opens);
     let waited = backlogs(&simulate_by(&until, 1, u64::MAX));
     bounded(&later, &simulate_by(&later, 1, u64::MAX), &report, &waited);
     // What left the disks and RAM disks has come: payload of the wires is that of the I/Os, where each goes to one

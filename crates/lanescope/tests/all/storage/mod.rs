@@ -63,7 +63,7 @@ complete_time = "10 us"
 /// Simulates a text that must be right, and checks what every run keeps.
 fn simulate(text: &str, sets: &[&str]) -> Simulation {
     let plan = planned(text, sets);
-    let s = simulate_by(&plan, plan.stop.seed as u64, u64::MAX);
+    let s = simulate_by(&plan, plan.limits.seed as u64, u64::MAX);
     check(&plan, &s, &[]);
     s
 }
@@ -142,6 +142,7 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
                 2148 + 24 + keys.typical().opening() + answers.max(8 * credit[0].max(credit[1]) as u64)
             }
             Medium::Scsi { keys, .. } => (keys.burst.typical.0 as f64 * 1.01 + link.coded / 8.0 * 40e-6) as u64,
+            other => panic!("a medium that no law knows: {other:?}"),
         };
         let total = link.slots.total();
         assert!(total.abs_diff(whole) <= longest, "{} to {}: {total} slots of {whole}", link.name, link.to);

@@ -5,7 +5,7 @@
 //! one virtual lane, can fill all buffers of the circle.
 
 use super::{Fabric, NONE};
-use crate::sim::knots::circle;
+use crate::sim::deadlock::circle;
 
 /// A circle of wires that wait for one another, if there is one: without credit since before a moment.
 pub(in crate::sim) fn deadlock(fabric: &Fabric, before: u64) -> Option<Vec<String>> {

@@ -6,7 +6,7 @@
 
 use super::Fabric;
 use super::station::Station;
-use crate::sim::knots::circle;
+use crate::sim::deadlock::circle;
 use std::collections::BTreeSet;
 
 /// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which

@@ -1,11 +1,11 @@
-//! The inverse questions: what would lifting the binding element give, and what would carry a wanted rate.
+//! The inverse questions: what would an upgrade of the binding element give, and what would carry a wanted rate.
 
 use super::cluster::{Demand, demands, ran};
 use super::resources::{Ceiling, Key};
 use super::{binding, ceiling_words, credit_name, memory_words, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
-use crate::result::{Binding, Lifting};
+use crate::result::{Binding, Upgrade};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::{Corner, Every, Quantity, Shape};
@@ -24,10 +24,10 @@ fn share(plan: &Plan, group: &str, jobs: &[Demand]) -> (Vec<f64>, Binding) {
 }
 
 /// The next better thing in place of the one that binds.
-pub(super) fn lifting(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Option<Lifting> {
+pub(super) fn upgrade(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Option<Upgrade> {
     let (better, change, fits) = improve(plan, key)?;
     let (each, then) = share(&better, group, jobs);
-    Some(Lifting { change, fits, share: each.iter().sum(), each, then })
+    Some(Upgrade { change, fits, share: each.iter().sum(), each, then })
 }
 
 /// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow

@@ -29,7 +29,7 @@ pub(super) enum Act {
     /// Something has come to the queue of a wire.
     Queued(u32),
     /// A flow-control packet tells the sender of this wire of so many blocks of a lane; when it has come.
-    Told(u32, u8, u32, u64),
+    Credit(u32, u8, u32, u64),
     /// It has come to its adapter.
     Came(u32),
     /// Its data may go to host memory, and are there.
@@ -107,7 +107,7 @@ struct Words {
 
 /// Everything that is remembered of ranks and adapters.
 #[derive(Clone, Debug)]
-pub(in crate::sim) struct Seen {
+pub(in crate::sim) struct ClusterTrace {
     words: Words,
     programs: Vec<Program>,
     adapters: Vec<Rows>,
@@ -116,8 +116,8 @@ pub(in crate::sim) struct Seen {
     serial: u64,
 }
 
-impl Seen {
-    pub(in crate::sim) fn new(plan: &Cluster, line: &mut Timeline) -> Seen {
+impl ClusterTrace {
+    pub(in crate::sim) fn new(plan: &Cluster, line: &mut Timeline) -> ClusterTrace {
         let programs = plan.jobs.iter().map(|job| {
             let group = if plan.jobs.len() == 1 { "ranks".to_owned() } else { format!("ranks of flows.{}", job.name) };
             let rank = |rank| Rank { track: line.track(&group, &format!("rank {rank}")), open: Vec::new() };
@@ -155,7 +155,7 @@ impl Seen {
             completion: name("completion"),
             wire: ["SEND", "RDMA WRITE", "ack", "flow control"].map(&mut name),
         };
-        Seen { words, programs, adapters, packets: Vec::new(), serial: 0 }
+        ClusterTrace { words, programs, adapters, packets: Vec::new(), serial: 0 }
     }
 
     /// What is open ends.
@@ -180,7 +180,7 @@ impl Seen {
     /// What a rank did.
     fn logged(&mut self, run: usize, logged: Logged, line: &mut Timeline, args: &Args) {
         let w = self.words;
-        let row = |s: &Seen, rank: u32| s.programs[run].ranks[rank as usize].track;
+        let row = |s: &ClusterTrace, rank: u32| s.programs[run].ranks[rank as usize].track;
         match logged {
             Logged::Spent { rank, on, begin, end } => {
                 let name = match on {
@@ -303,7 +303,7 @@ impl Fabric {
                 let wire = &self.wires[on as usize];
                 return trace.waits(wire.tx, now, wire.waiting as u64);
             }
-            Act::Told(on, lane, blocks, at) => {
+            Act::Credit(on, lane, blocks, at) => {
                 let back = &self.wires[(on ^ 1) as usize];
                 let (begin, end) = back.last(FLOW_CONTROL_WIRE);
                 trace.carried(back.tx, w.wire[3], begin, end, &[(trace.args.blocks, blocks as u64)]);

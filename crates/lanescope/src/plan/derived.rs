@@ -163,7 +163,7 @@ impl Plan {
     /// Indices of the flows of each table, in order; the members of one stand in a row. An adapter's DMA is part of its
     /// I/Os, and in no table.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        tables(self.flows.iter().take_while(|f| !f.is_fed()).map(|f| f.group.as_str()))
+        tables(self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()))
     }
 
     /// Indices of the flows of one table.
