@@ -4,32 +4,22 @@
 //! it. The *share*: fair filling of the same resources by their arbitration trees (`fill`). Both are functions of what
 //! a payload byte costs everywhere (`resources`), evaluated at the typical values and at the two corners of the ranges.
 
-mod array;
-mod bus;
-mod cluster;
-mod cover;
-mod fill;
-mod flash;
-mod latency;
-mod network;
+mod core;
+mod ethernet;
+mod infiniband;
 mod not_modelled;
-mod queues;
-mod requester;
-mod resources;
+mod pci;
+mod pcie;
 mod storage;
-mod timetable;
-mod transact;
-mod unloaded;
-mod upgrade;
 pub mod wire;
 
 pub use not_modelled::NOT_MODELLED;
-pub use upgrade::{Need, Step, need};
+pub use pcie::upgrade::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
 use crate::plan::Dma;
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
-use crate::protocol::pcie::{self, Class};
+use crate::protocol::pcie::{self as protocol, Class};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Medium, Note, Provenance, Ranged, Report, SCHEMA,
     SwitchReport, Total, Verdict,
@@ -38,11 +28,12 @@ use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use crate::units::Rate;
-use cover::Cover;
-use fill::{Filled, Queue, Resource, Share, fill};
-use queues::{Line, queues};
-use requester::operation;
-use resources::{Ceiling, Key, Wires, path, resources, wires};
+use core::cover::{self, Cover};
+use core::elements::{Ceiling, Key, Named, Part};
+use core::fill::{self, Filled, Queue, Resource, Share, fill};
+use pcie::queues::{Line, queues};
+use pcie::requester::operation;
+use pcie::resources::{Wires, path, resources, wires};
 use std::collections::BTreeMap;
 
 /// Everything at one corner.
@@ -75,12 +66,12 @@ impl Outcome {
 }
 
 /// `jobs` is what programs ask for.
-fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
+fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome {
     let wires = wires(plan, corner);
     let mut resources = resources(plan, corner, &wires);
     let charged = storage::charge(plan, corner, &mut resources);
     let first = plan.flows.len() + plan.storage.flows.len();
-    cluster::charge(plan, corner, first, jobs, &mut resources);
+    infiniband::charge(plan, corner, first, jobs, &mut resources);
     let mut caps: Vec<f64> = (plan.flows.iter())
         .map(|f| match f.program {
             Program::Open { rate, .. } => rate.bytes(),
@@ -108,7 +99,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
         (shares, settled) = (beside.shares, beside.settled);
     }
     let ios = storage::on_buses(plan, &charged, &shares);
-    let held = cluster::beside(plan, corner, jobs, &shares[first..], &ios);
+    let held = infiniband::beside(plan, corner, jobs, &shares[first..], &ios);
     if held.iter().flatten().any(|(left, _)| *left < 1.0 - 1e-9) {
         for (cap, (left, _)) in caps[first..].iter_mut().zip(&held).filter_map(|(cap, h)| Some((cap, (*h)?))) {
             *cap = cap.min(left);
@@ -117,14 +108,14 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
         for (job, (left, bus)) in held.iter().enumerate().filter_map(|(i, h)| Some((i, (*h)?))) {
             // Nothing of the filling binds it, but the flows of its bus.
             if shares[first + job].by.is_none() && left < 1.0 - 1e-9 {
-                let key = Key::Carries(cluster::Named::Bus(bus));
+                let key = Key::Carries(Named::Bus(bus));
                 resources.push(Resource { key, capacity: left, uses: Vec::new() });
                 shares[first + job].by = Some(resources.len() - 1);
             }
         }
     }
     let mut on_buses = storage::on_buses(plan, &charged, &shares);
-    on_buses.extend(cluster::on_buses(jobs, &shares[first..]).into_iter().map(|m| m.1));
+    on_buses.extend(infiniband::on_buses(jobs, &shares[first..]).into_iter().map(|m| m.1));
     let divided = shares.clone();
     for (i, (flow, d)) in plan.storage.flows.iter().zip(&charged).enumerate() {
         let rate = shares[plan.flows.len() + i].rate;
@@ -142,8 +133,8 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[cluster::Demand]) -> Outcome {
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.
-fn on_ethernet(jobs: &[cluster::Demand], progress: &[(f64, Option<Binding>)]) -> Vec<network::Beside> {
-    let one = |(job, came): (&cluster::Demand, &(f64, _))| network::Beside {
+fn on_ethernet(jobs: &[infiniband::Demand], progress: &[(f64, Option<Binding>)]) -> Vec<ethernet::Beside> {
+    let one = |(job, came): (&infiniband::Demand, &(f64, _))| ethernet::Beside {
         wires: job.on_ethernet().collect(),
         progress: came.0,
     };
@@ -164,11 +155,11 @@ pub struct Load {
 /// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines,
 /// memories, credits, clocks of buses. None is above its capacity, but for a float's noise.
 pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
-    let demands = cluster::demands(&cluster::ran(plan), corner);
+    let demands = infiniband::demands(&infiniband::ran(plan), corner);
     let o = outcome(plan, corner, &demands);
     let mut all = loads_of(&o.resources, &o.divided);
-    all.extend(network::loads(plan, &on_ethernet(&demands, &o.progress(plan))));
-    all.extend(bus::loads(plan, corner, &o.on_buses));
+    all.extend(ethernet::loads(plan, &on_ethernet(&demands, &o.progress(plan))));
+    all.extend(pci::loads(plan, corner, &o.on_buses));
     all
 }
 
@@ -179,9 +170,9 @@ fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> 
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
-    let ran = cluster::ran(plan);
+    let ran = infiniband::ran(plan);
     let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
-    let jobs = corners.map(|c| cluster::demands(&ran, c));
+    let jobs = corners.map(|c| infiniband::demands(&ran, c));
     let [slower, typical, faster] = [0, 1, 2].map(|i| outcome(plan, corners[i], &jobs[i]));
     let groups = plan.groups();
     let flows: Vec<FlowReport> = groups
@@ -203,7 +194,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         .collect();
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let mut progress = [&slower, &typical, &faster].map(|o| o.progress(plan));
-    let mut ethernet = network::answer(plan, &on_ethernet(&jobs[1], &progress[1]));
+    let mut ethernet = ethernet::answer(plan, &on_ethernet(&jobs[1], &progress[1]));
     for of_corner in &mut progress {
         for (came, held) in of_corner.iter_mut().zip(&ethernet.held) {
             if let Some((left, by)) = held.as_ref().filter(|h| h.0 < came.0) {
@@ -211,9 +202,9 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             }
         }
     }
-    transact::on_links(plan, &typical, &mut ethernet.links);
-    let bus = bus::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
-    let cluster = cluster::answer(plan, &ran, progress);
+    storage::transact::on_links(plan, &typical, &mut ethernet.links);
+    let bus = pci::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
+    let cluster = infiniband::answer(plan, &ran, progress);
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
@@ -248,7 +239,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         not_modelled: not_modelled::of(plan),
         notes: (unsettled(&typical).into_iter())
             .chain(storage::notes(plan, &typical))
-            .chain(bus::notes(plan))
+            .chain(pci::notes(plan))
             .collect(),
         simulation: None,
     }
@@ -272,7 +263,7 @@ fn flow_report(
     plan: &Plan,
     members: &[usize],
     [slower, typical, faster]: [&Outcome; 3],
-    lifted: Option<&[cluster::Demand]>,
+    lifted: Option<&[infiniband::Demand]>,
 ) -> FlowReport {
     let flow = &plan.flows[members[0]];
     let name = flow.group.as_str();
@@ -297,7 +288,7 @@ fn flow_report(
     let upgrade = typical.shares[main]
         .by
         .zip(lifted)
-        .and_then(|(r, jobs)| upgrade::upgrade(plan, name, typical.resources[r].key, jobs));
+        .and_then(|(r, jobs)| pcie::upgrade::upgrade(plan, name, typical.resources[r].key, jobs));
     let measured = flow.measured.map(|m| held_against(m, &each, members, bound_all, |i| alone(faster, i)));
     FlowReport {
         name: name.to_owned(),
@@ -368,7 +359,7 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
         worst.operation = worst.operation.max(operation(plan, corner, flow) * 1e-9);
         if flow.reads() {
             let request = plan.request_size(corner, flow);
-            let read = latency::read(plan, corner, flow, flow.size.at(corner).0.min(request), request);
+            let read = pcie::latency::read(plan, corner, flow, flow.size.at(corner).0.min(request), request);
             worst.first = worst.first.max(read.first * 1e-9);
             worst.request = worst.request.max(read.last * 1e-9);
         }
@@ -485,11 +476,7 @@ fn others(elements: impl Iterator<Item = String>, named: &str) -> Vec<String> {
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
     let wire = |key: Key| {
-        matches!(
-            key,
-            Key::Wire(_)
-                | Key::Storage(storage::Part::Transport(..) | storage::Part::Clocks(_) | storage::Part::Ethernet(_))
-        )
+        matches!(key, Key::Wire(_) | Key::Storage(Part::Transport(..) | Part::Clocks(_) | Part::Ethernet(_)))
     };
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(
@@ -533,7 +520,7 @@ fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
         Some(Key::PortReads(hop) | Key::Loads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
         Some(Key::Outstanding(i) | Key::InTurn(i)) => format!("flows.{}", plan.flows[i].name),
         Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
-        Some(Key::Carries(named)) => cluster::words(plan, named).0,
+        Some(Key::Carries(named)) => infiniband::words(plan, named).0,
         None => match plan.flows.get(flow) {
             Some(f) => format!("flows.{}", f.name),
             None => format!("flows.{}", plan.storage.flows[flow - plan.flows.len()].group),
@@ -547,14 +534,14 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
         let line = outcome.queues[q].key;
         let full = if matches!(line, Line::Tags(_)) { "all held by reads" } else { "its buffer is full of packets" };
         let evidence = format!("{full} that wait for {}", culprit(plan, outcome, flow));
-        return Binding { element: element(plan, outcome, flow), resource: queues::words(line).into(), evidence };
+        return Binding { element: element(plan, outcome, flow), resource: pcie::queues::words(line).into(), evidence };
     }
     let resource = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
     let capacity = resource.map_or(0.0, |r| r.capacity);
     let (what, evidence) = match resource.map(|r| r.key) {
         None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
         Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
-        Some(Key::Carries(named)) => return cluster::shared(plan, named),
+        Some(Key::Carries(named)) => return infiniband::shared(plan, named),
         Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
         Some(Key::Tags(id)) => ("read requests in flight".into(), tags_text(plan, id, flow)),
         Some(Key::Engine(_, ceiling)) => {
@@ -604,7 +591,7 @@ fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
         After::Request => request,
         After::Batch => request.saturating_mul(k.tags.typical.get() as u64),
     };
-    let time = crate::units::human_time(latency::read(plan, Corner::Typical, f, all, request).last * 1e-9);
+    let time = crate::units::human_time(pcie::latency::read(plan, Corner::Typical, f, all, request).last * 1e-9);
     let pause = match k.turnaround.typical.fs() {
         0 => String::new(),
         _ => format!(" + {} turn-around", k.turnaround.typical),
@@ -681,8 +668,8 @@ fn ledger(plan: &Plan, outcome: &Outcome, corner: Corner, hop: Hop) -> (Ledger, 
     let mut ledger = Ledger {
         raw,
         line_coding: raw - coded,
-        ordered_sets: coded * pcie::ordered_set_share(speed.generation, interval),
-        flits: coded * pcie::flit_overhead(speed.generation),
+        ordered_sets: coded * protocol::ordered_set_share(speed.generation, interval),
+        flits: coded * protocol::flit_overhead(speed.generation),
         ..Ledger::default()
     };
     let (mut tlps, mut data_tlps) = (0.0, 0.0);

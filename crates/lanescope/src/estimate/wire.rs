@@ -136,7 +136,7 @@ fn scenario(q: &Question, size: Bytes, mps: PayloadSize, dllps: bool) -> String 
 fn run(diagnostics: &mut Diagnostics, text: String) -> Option<Report> {
     let included = Included { name: "wire".into(), text, author: Author::User };
     let plan = crate::plan(diagnostics, included, &[], &Nothing)?;
-    Some(super::estimate(&plan, diagnostics))
+    Some(crate::estimate::estimate(&plan, diagnostics))
 }
 
 /// Answers; what is wrong with the question is in `diagnostics`.

@@ -1,8 +1,8 @@
 //! What one Ethernet link carries, by size of frame, and what its pauses cost. One direction; both are alike and do not
 //! load one another.
 
-use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::estimate::wire::read::read;
 use crate::protocol::ethernet::{
     self, FCS, GAP, HEADER, LineRate, MOST_DATA, MOST_QUANTA, PREAMBLE, flight, frame, headroom, padding,
 };

@@ -1,8 +1,8 @@
 //! What one Fibre Channel link carries, by size of frame, the credits that a distance asks for, and what SCSI commands
 //! cost. Both directions are alike.
 
-use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::estimate::wire::read::read;
 use crate::protocol::ethernet::flight;
 use crate::protocol::fibre_channel::{
     self, Exchange, FRAMING, GAP, LineRate, Loop, MOST_FIELD, MOST_OPTIONAL, WORD, fill, frame,

@@ -5,8 +5,8 @@
 //! that the specification allows. What a queue pair, an adapter or a bus behind it may add is not in it. On InfiniBand
 //! each direction has flow control packets of one virtual lane, as rarely as they may be.
 
-use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
+use crate::estimate::wire::read::read;
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{Carrier, LineRate, MOST_MESSAGE, Message, Mtu, Operation, Packet, Service};
 use crate::units::{Bytes, Rate};

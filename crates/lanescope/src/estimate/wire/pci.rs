@@ -1,8 +1,8 @@
 //! What one burst takes of a parallel bus, by hand: clocks by phase, and the rate of bursts that lie end to end. All
 //! masters and both directions share it.
 
-use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::estimate::wire::read::read;
 use crate::protocol::pci::{BUSES, Bus, Decode, INITIAL_LATENCY, Phases, Speed, Standard, Wait};
 use crate::units::{Bytes, UnitError};
 use schemars::JsonSchema;

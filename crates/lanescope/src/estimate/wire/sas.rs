@@ -1,8 +1,8 @@
 //! What one SAS link carries: frames, what SCSI commands cost it, and payload by the size of frames. Both directions
 //! are alike.
 
-use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::estimate::wire::read::read;
 use crate::protocol::sas::{self, Exchange, LineRate, MOST_UNIT};
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;

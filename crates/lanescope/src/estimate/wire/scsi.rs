@@ -1,8 +1,8 @@
 //! What one parallel SCSI bus carries, by size of transfer, and how long a command holds it. Everyone on the bus shares
 //! it.
 
-use super::read::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::estimate::wire::read::read;
 use crate::protocol::scsi::{BUSES, Bus, BusPolicy, Clocking, Direction, Held, SELECTION_ABORT_NS, command, io};
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;

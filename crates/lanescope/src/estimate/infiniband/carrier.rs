@@ -7,9 +7,11 @@
 //! the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A
 //! shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
 
-use super::super::fill::Resource;
-use super::super::resources::Key;
-use super::super::{alone, binding, bus, latency, outcome};
+use crate::estimate::core::elements::{Key, Named};
+use crate::estimate::core::fill::Resource;
+use crate::estimate::pci;
+use crate::estimate::pcie::latency;
+use crate::estimate::{alone, binding, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::cluster::blocks;
 use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
@@ -157,7 +159,7 @@ impl Timeline {
 }
 
 /// All that carries messages, with the time from which each is free.
-pub(super) struct Carrier<'a> {
+pub(in crate::estimate) struct Carrier<'a> {
     plan: &'a Plan,
     corner: Corner,
     sides: Vec<Side>,
@@ -165,41 +167,25 @@ pub(super) struct Carrier<'a> {
     /// The same of packets that are messages by themselves.
     lone: Vec<Timeline>,
     /// How long each has been in use, fs.
-    pub(super) used: Vec<f64>,
+    pub(in crate::estimate) used: Vec<f64>,
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
-    pub(super) carried: Vec<(f64, f64)>,
+    pub(in crate::estimate) carried: Vec<(f64, f64)>,
     /// What a person calls each.
-    pub(super) names: Vec<Named>,
+    pub(in crate::estimate) names: Vec<Named>,
     legs: HashMap<(u32, bool, u64), Leg>,
     bells: HashMap<(u32, u64), f64>,
     /// By class: payload per fs of reads, and of writes, on PCIe.
     rates: Vec<[f64; 2]>,
     members: Vec<u32>,
     /// By adapter: bytes that it has read and written by DMA, and that its host has written to it.
-    pub(super) moved: Vec<[f64; 3]>,
+    pub(in crate::estimate) moved: Vec<[f64; 3]>,
     hops: Vec<Hop>,
     /// When the last of the messages in order has come, by its ends; kept once there are any of several packets.
     came: HashMap<[u32; 2], f64>,
 }
 
-/// A timeline's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::estimate) enum Named {
-    /// A wire of InfiniBand, of Ethernet.
-    Wire(u32),
-    Frame(u32),
-    /// A shared bus.
-    Bus(u32),
-    /// Reads, and writes, of an adapter over PCIe.
-    Reads(u32),
-    Writes(u32),
-    /// An adapter's engine: work requests, packets.
-    Work(u32),
-    Packets(u32),
-}
-
 impl<'a> Carrier<'a> {
-    pub(super) fn new(plan: &'a Plan, corner: Corner) -> Carrier<'a> {
+    pub(in crate::estimate) fn new(plan: &'a Plan, corner: Corner) -> Carrier<'a> {
         let cluster = &*plan.cluster;
         let mut names: Vec<Named> = (0..2 * cluster.links.len() as u32).map(Named::Wire).collect();
         names.extend((0..2 * plan.network.links.len() as u32).map(Named::Frame));
@@ -286,7 +272,7 @@ impl<'a> Carrier<'a> {
             _ if bytes == 0 => Leg::default(),
             None => Leg::default(),
             Some(Dma::Bus { read: reads, write }) => {
-                let t = bus::transfer(&self.plan.buses, if read { reads } else { write }, self.corner, bytes);
+                let t = pci::transfer(&self.plan.buses, if read { reads } else { write }, self.corner, bytes);
                 let [alone, shared, crowded, next] = [t.alone, t.bus, t.crowded, t.next].map(|s| s * SECOND);
                 Leg { alone, shared, crowded, next }
             }
@@ -322,7 +308,7 @@ impl<'a> Carrier<'a> {
             Some(DmaPath::Pcie(flow)) => {
                 latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e6
             }
-            Some(DmaPath::Bus(flow)) => bus::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
+            Some(DmaPath::Bus(flow)) => pci::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
         };
         self.bells.insert((class, bytes), time);
         time
@@ -371,7 +357,7 @@ impl<'a> Carrier<'a> {
 
     /// Carries a message: when it is in the target's memory with its completion, and when the sender's completion is in
     /// his, fs.
-    pub(super) fn carry(&mut self, post: &Post, job: &JobFlow) -> (u64, u64) {
+    pub(in crate::estimate) fn carry(&mut self, post: &Post, job: &JobFlow) -> (u64, u64) {
         let (ranks, mtu) = ([post.from, post.to], job.mtu);
         let endpoints = ranks.map(|r| job.ranks[r as usize]);
         let cluster: &Cluster = &self.plan.cluster;
@@ -542,7 +528,7 @@ impl<'a> Carrier<'a> {
     /// What holds an adapter's reads or writes over PCIe up, of which one takes its data along at so many bytes a
     /// second: what it reads ahead, or the element of the way to its host that carries least. `None` without such a
     /// way.
-    pub(super) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
+    pub(in crate::estimate) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
         let a = self.adapter(adapter);
         let Some(Dma::Pcie { read: reads, write }) = a.host.as_ref().map(|h| h.dma) else { return None };
         let flow = if read { reads } else { write }.0 as usize;
@@ -569,7 +555,7 @@ impl<'a> Carrier<'a> {
 
     /// The most that an adapter can send or receive, payload bytes per second, each way by itself: its wires and its
     /// host.
-    pub(super) fn most(&mut self, endpoint: u32, mtu: u64) -> f64 {
+    pub(in crate::estimate) fn most(&mut self, endpoint: u32, mtu: u64) -> f64 {
         let cluster = &self.plan.cluster;
         let e = &cluster.endpoints[endpoint as usize];
         let packet =

@@ -4,8 +4,8 @@
 //! At least, what a cache may gather goes to the disks in whole stripes, and of what may be written again while it
 //! waits nothing goes there at all.
 
-use super::storage::{Kind, SECTOR};
-use super::unloaded::Ends;
+use crate::estimate::storage::unloaded::Ends;
+use crate::estimate::storage::{Kind, SECTOR};
 use crate::plan::storage::{Array, IoFlow, Storage};
 use crate::scenario::keys::{Level, Line, WHOLE, WritePolicy};
 
@@ -31,15 +31,15 @@ fn kept(storage: &Storage, flow: &IoFlow, a: &Array) -> f64 {
 
 /// What a byte of an array's I/O becomes: bytes read from disks and written to them, passages through the adapter's
 /// memory and its parity engine.
-pub(super) struct Passages {
-    pub(super) reads: f64,
-    pub(super) writes: f64,
-    pub(super) memory: f64,
-    pub(super) parity: f64,
+pub(in crate::estimate) struct Passages {
+    pub(in crate::estimate) reads: f64,
+    pub(in crate::estimate) writes: f64,
+    pub(in crate::estimate) memory: f64,
+    pub(in crate::estimate) parity: f64,
 }
 
 /// Those of a kind of I/O: at least, and usually.
-pub(super) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow, a: &Array, k: Kind) -> Passages {
+pub(in crate::estimate) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow, a: &Array, k: Kind) -> Passages {
     let (strip, level, data) = (a.keys.strip.typical.f64(), a.keys.level.typical, a.data_disks() as f64);
     let back = storage.adapters[a.adapter as usize].keys.write_policy.typical == WritePolicy::WriteBack;
     let of = |reads, writes, memory, parity| Passages { reads, writes, memory, parity };

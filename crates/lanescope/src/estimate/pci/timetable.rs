@@ -11,7 +11,7 @@
 //! flows that saturate or keep operations outstanding have a timetable, and only where no other side's DMA is on the
 //! bus ([`covers`]).
 
-use super::bus::Cost;
+use crate::estimate::pci::Cost;
 use crate::plan::Program;
 use crate::plan::bus::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
@@ -28,7 +28,7 @@ const PARTS: f64 = 4096.0;
 const NEVER: u64 = u64::MAX / 4;
 
 /// Whether a bus has a timetable: all its flows always ask, or ask again when they are done.
-pub(super) fn covers(buses: &Buses, bus: u32) -> bool {
+pub(in crate::estimate) fn covers(buses: &Buses, bus: u32) -> bool {
     let mut on_it = buses.flows.iter().filter(|f| buses.devices[f.device as usize].bus == bus).peekable();
     on_it.peek().is_some()
         && on_it.all(|f| match f.program {
@@ -40,10 +40,10 @@ pub(super) fn covers(buses: &Buses, bus: u32) -> bool {
 
 /// What a flow comes to: its index, payload bytes per second (of one that alternates, each way), and clocks of an
 /// operation by what they are.
-pub(super) struct Row {
-    pub(super) flow: usize,
-    pub(super) rate: f64,
-    pub(super) cost: Cost,
+pub(in crate::estimate) struct Row {
+    pub(in crate::estimate) flow: usize,
+    pub(in crate::estimate) rate: f64,
+    pub(in crate::estimate) cost: Cost,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +162,7 @@ struct Mark {
 }
 
 /// The timetable of a bus that has one.
-pub(super) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<Row> {
+pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<Row> {
     let mut table = Table::new(buses, bus, corner);
     let hertz = buses.buses[bus as usize].speed.typical.hertz();
     let [from, to] = table.follow();

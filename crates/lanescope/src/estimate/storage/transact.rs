@@ -5,9 +5,9 @@
 //! pairs share are divided like all resources of I/Os. Streams of frames on the same wires are answered by themselves:
 //! neither side of the estimate knows of the other.
 
-use super::Outcome;
-use super::network::message;
-use super::storage::{Kind, Part, kinds};
+use crate::estimate::Outcome;
+use crate::estimate::ethernet::message;
+use crate::estimate::storage::{Kind, Part, kinds};
 use crate::plan::Plan;
 use crate::plan::storage::{IoFlow, Pair};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, MIN_FRAME, PREAMBLE};
@@ -61,7 +61,7 @@ fn loads(plan: &Plan, pair: &Pair, kinds: &[Kind]) -> BTreeMap<u32, Load> {
 }
 
 /// Resources and what they are asked for a transaction: (what, bytes per second, bytes).
-pub(super) fn wires(plan: &Plan, pair: &Pair, kinds: &[Kind]) -> impl Iterator<Item = (Part, f64, f64)> {
+pub(in crate::estimate) fn wires(plan: &Plan, pair: &Pair, kinds: &[Kind]) -> impl Iterator<Item = (Part, f64, f64)> {
     let network = plan.network.clone();
     loads(plan, pair, kinds)
         .into_iter()
@@ -76,13 +76,13 @@ fn crosses(plan: &Plan, corner: Corner, pair: &Pair, read: bool, bytes: u64) -> 
 }
 
 /// Unloaded time of an I/O, s.
-pub(super) fn time(plan: &Plan, corner: Corner, flow: &IoFlow, pair: &Pair, k: Kind) -> f64 {
+pub(in crate::estimate) fn time(plan: &Plan, corner: Corner, flow: &IoFlow, pair: &Pair, k: Kind) -> f64 {
     let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
     host + crosses(plan, corner, pair, k.read, k.bytes.round() as u64)
 }
 
 /// Time of connections for each transaction, s: what is opened and closed, unloaded.
-pub(super) fn connecting(plan: &Plan, corner: Corner, pair: &Pair) -> f64 {
+pub(in crate::estimate) fn connecting(plan: &Plan, corner: Corner, pair: &Pair) -> f64 {
     let part = connections(pair);
     if part == 0.0 {
         return 0.0;
@@ -101,7 +101,7 @@ pub(super) fn connecting(plan: &Plan, corner: Corner, pair: &Pair) -> f64 {
 
 /// Adds what transactions put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in
 /// order.
-pub(super) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut [LinkReport]) {
+pub(in crate::estimate) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut [LinkReport]) {
     let first = plan.flows.len();
     for (i, flow) in plan.storage.flows.iter().enumerate() {
         let Some(pair) = plan.storage.pair(flow) else { continue };

@@ -8,8 +8,9 @@
 //!
 //! A load that waits for what it has sent fills a buffer only if it has more outstanding than that holds.
 
-use super::fill::{Queue, Resource, Wait};
-use super::resources::{Key, Wires};
+use crate::estimate::core::elements::Key;
+use crate::estimate::core::fill::{Queue, Resource, Wait};
+use crate::estimate::pcie::resources::Wires;
 use crate::plan::{Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{Class, DATA_CREDIT};
 use crate::scenario::PartKeys;
@@ -30,7 +31,12 @@ pub(crate) enum Line {
 const COMPLETIONS: usize = 1 << 16;
 
 /// All queues in which flows stand that wait for different things.
-pub(super) fn queues(plan: &Plan, corner: Corner, wires: &Wires, resources: &[Resource<Key>]) -> Vec<Queue<Line>> {
+pub(in crate::estimate) fn queues(
+    plan: &Plan,
+    corner: Corner,
+    wires: &Wires,
+    resources: &[Resource<Key>],
+) -> Vec<Queue<Line>> {
     let alike = |a: &Flow, b: &Flow| a.route == b.route && a.op.typical == b.op.typical && a.place == b.place;
     let mut own = plan.flows.iter().filter(|f| !f.is_externally_driven());
     let Some(first) = own.next() else { return Vec::new() };
@@ -125,7 +131,7 @@ pub(super) fn queues(plan: &Plan, corner: Corner, wires: &Wires, resources: &[Re
 }
 
 /// What a person calls what a queue has too little of.
-pub(super) fn words(line: Line) -> &'static str {
+pub(in crate::estimate) fn words(line: Line) -> &'static str {
     match line {
         Line::Port(_, Class::Completion) => "completion credits",
         Line::Port(..) => "posted credits",

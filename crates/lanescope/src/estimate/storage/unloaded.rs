@@ -6,8 +6,11 @@
 //! *least*, which no I/O can beat (heads are where they should be, data are read ahead, pages lie on different
 //! channels, pieces of an array are cut so that they help most), for bounds; and *usual*, for shares.
 
-use super::storage::{Kind, media_rate, positioning, range};
-use super::{bus, flash, latency, transact};
+use crate::estimate::pci;
+use crate::estimate::pcie::latency;
+use crate::estimate::storage::flash;
+use crate::estimate::storage::transact;
+use crate::estimate::storage::{Kind, media_rate, positioning, range};
 use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek};
 use crate::plan::{Dma, Plan};
 use crate::protocol::scsi;
@@ -19,7 +22,7 @@ const PIECE: u64 = 64 << 10;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
+pub(in crate::estimate) enum Ends {
     /// What no I/O can beat.
     Least,
     /// What is expected of one.
@@ -65,13 +68,13 @@ fn tandem(start: f64, opening: f64, stages: &[[Stage; 2]], full: u64, rest: bool
 }
 
 /// What an I/O meets: its plan, corner and flow, the DMA of its adapter, and which of the two times is asked for.
-pub(super) struct One<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) corner: Corner,
-    pub(super) flow: &'a IoFlow,
+pub(in crate::estimate) struct One<'a> {
+    pub(in crate::estimate) plan: &'a Plan,
+    pub(in crate::estimate) corner: Corner,
+    pub(in crate::estimate) flow: &'a IoFlow,
     /// Seconds of a byte of DMA on the host's PCIe: of reads, of writes.
-    pub(super) paces: [f64; 2],
-    pub(super) ends: Ends,
+    pub(in crate::estimate) paces: [f64; 2],
+    pub(in crate::estimate) ends: Ends,
 }
 
 /// Where data of a target come from or go to.
@@ -95,7 +98,7 @@ impl One<'_> {
     }
 
     /// The time of a command, seconds.
-    pub(super) fn time(&self, k: Kind) -> f64 {
+    pub(in crate::estimate) fn time(&self, k: Kind) -> f64 {
         let storage = self.storage();
         let own = match (storage.adapter(self.flow), storage.pair(self.flow)) {
             (Some(own), _) => own,
@@ -121,7 +124,7 @@ impl One<'_> {
     }
 
     /// The time of a command at its target: for so long it is one of those that the adapter may have there.
-    pub(super) fn at_target(&self, own: &Adapter, target: u32, k: Kind) -> f64 {
+    pub(in crate::estimate) fn at_target(&self, own: &Adapter, target: u32, k: Kind) -> f64 {
         self.target(own, target, k, k.bytes, Other::Host)
     }
 
@@ -154,7 +157,7 @@ impl One<'_> {
                 (pace * bytes as f64, alone * 1e-9)
             }
             Dma::Bus { read, write } => {
-                let t = bus::transfer(&self.plan.buses, if reads { read } else { write }, self.corner, bytes);
+                let t = pci::transfer(&self.plan.buses, if reads { read } else { write }, self.corner, bytes);
                 (if self.least() { t.bus } else { t.next }, t.alone)
             }
         }
@@ -340,18 +343,18 @@ struct Media {
 }
 
 /// One turn of a disk, seconds.
-pub(super) fn turn(k: &Disk, corner: Corner) -> f64 {
+pub(in crate::estimate) fn turn(k: &Disk, corner: Corner) -> f64 {
     60.0 / k.rpm.at(corner).get() as f64
 }
 
 /// The fastest media rate in a range, bytes per second: rates fall or rise evenly from one end to the other.
-pub(super) fn fastest(k: &Disk, corner: Corner, (start, range): (f64, f64)) -> f64 {
+pub(in crate::estimate) fn fastest(k: &Disk, corner: Corner, (start, range): (f64, f64)) -> f64 {
     media_rate(k, corner, start).max(media_rate(k, corner, start + range))
 }
 
 /// What a sequential flow of a disk leaves out between two of its I/Os, seconds of the heads: passed over while reading
 /// ahead, or left and come to again, whichever is sooner.
-pub(super) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
+pub(in crate::estimate) fn left_out(k: &Disk, corner: Corner, read: bool, gap: f64, rate: f64) -> f64 {
     if gap <= 0.0 {
         return 0.0;
     }

@@ -45,7 +45,7 @@ pub(crate) struct Use {
 
 impl Use {
     /// Packets and DLLPs together.
-    pub(super) fn whole(&self) -> f64 {
+    pub(in crate::estimate) fn whole(&self) -> f64 {
         self.weight + self.first
     }
 }

@@ -5,8 +5,10 @@
 //! also charges what others cause: bursts cut by the latency timer where somebody else waits, and the retries of a
 //! device that has the bus to itself.
 
-use super::fill::{Resource, Share, Use, shares};
-use super::{bound, held_against, others, timetable, typically_bound};
+mod timetable;
+
+use crate::estimate::core::fill::{Resource, Share, Use, shares};
+use crate::estimate::{bound, held_against, others, typically_bound};
 use crate::plan::bus::{BusFlow, Buses, TransactionTiming};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
@@ -16,10 +18,10 @@ use crate::scenario::quantity::{Corner, Shape};
 use crate::units::human_time;
 
 /// The buses' side of a report.
-pub(super) struct Answer {
-    pub(super) flows: Vec<FlowReport>,
-    pub(super) total: Option<Total>,
-    pub(super) links: Vec<LinkReport>,
+pub(in crate::estimate) struct Answer {
+    pub(in crate::estimate) flows: Vec<FlowReport>,
+    pub(in crate::estimate) total: Option<Total>,
+    pub(in crate::estimate) links: Vec<LinkReport>,
 }
 
 /// A float's noise.
@@ -42,7 +44,7 @@ enum Key {
 
 /// Clocks of one operation on the bus, by what they are.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cost {
+pub(in crate::estimate) struct Cost {
     data: f64,
     address: f64,
     waits: f64,
@@ -53,7 +55,7 @@ pub(super) struct Cost {
     bursts: f64,
     transactions: f64,
     /// Clocks of the device itself, its pauses included.
-    pub(super) device: f64,
+    pub(in crate::estimate) device: f64,
     /// Clocks that its splits are held, added.
     held: f64,
     /// From the first address phase to the last data, alone.
@@ -66,7 +68,7 @@ impl Cost {
     }
 
     /// Transactions with data.
-    pub(super) fn burst(&mut self, p: Phases, n: f64) {
+    pub(in crate::estimate) fn burst(&mut self, p: Phases, n: f64) {
         self.data += n * p.data as f64;
         self.address += n * p.overhead() as f64;
         self.waits += n * p.waits as f64;
@@ -76,13 +78,13 @@ impl Cost {
     }
 
     /// Split requests.
-    pub(super) fn asked(&mut self, p: Phases, n: f64) {
+    pub(in crate::estimate) fn asked(&mut self, p: Phases, n: f64) {
         self.requests += n * p.total() as f64;
         self.transactions += n;
     }
 
     /// Reads that are sent away.
-    pub(super) fn in_vain(&mut self, p: Phases, n: f64) {
+    pub(in crate::estimate) fn in_vain(&mut self, p: Phases, n: f64) {
         self.retries += n * p.total() as f64;
         self.transactions += n;
     }
@@ -111,12 +113,12 @@ impl Cost {
     }
 
     /// What has come since another count.
-    pub(super) fn minus(self, o: Cost) -> Cost {
+    pub(in crate::estimate) fn minus(self, o: Cost) -> Cost {
         self.with(o, |a, b| a - b)
     }
 
     /// So many times as much.
-    pub(super) fn times(self, n: f64) -> Cost {
+    pub(in crate::estimate) fn times(self, n: f64) -> Cost {
         self.with(self, |a, _| a * n)
     }
 }
@@ -255,24 +257,24 @@ fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
 }
 
 /// What another side's DMA asks of a bus, per byte.
-pub(super) struct ExternalLoad {
+pub(in crate::estimate) struct ExternalLoad {
     /// The bus, and its clocks per second.
-    pub(super) bus: u32,
-    pub(super) hertz: f64,
+    pub(in crate::estimate) bus: u32,
+    pub(in crate::estimate) hertz: f64,
     /// Its clocks, the fewest, and what comes to that usually.
-    pub(super) least: f64,
-    pub(super) more: f64,
+    pub(in crate::estimate) least: f64,
+    pub(in crate::estimate) more: f64,
     /// The device, its split transactions (or its one delayed read) in clocks, and the clocks that they are held; none
     /// of writes.
-    pub(super) device: u32,
-    pub(super) splits: f64,
-    pub(super) held: f64,
+    pub(in crate::estimate) device: u32,
+    pub(in crate::estimate) splits: f64,
+    pub(in crate::estimate) held: f64,
     /// The device's own clocks, pauses included.
-    pub(super) own: f64,
+    pub(in crate::estimate) own: f64,
 }
 
 /// What the DMA of a flow costs.
-pub(super) fn external_load(buses: &Buses, flow: u32, corner: Corner) -> ExternalLoad {
+pub(in crate::estimate) fn external_load(buses: &Buses, flow: u32, corner: Corner) -> ExternalLoad {
     let f = &buses.flows[flow as usize];
     let a = asked(buses, f, corner);
     let hertz = a.timing.speed.hertz();
@@ -289,18 +291,18 @@ pub(super) fn external_load(buses: &Buses, flow: u32, corner: Corner) -> Externa
 }
 
 /// One transfer of an adapter's DMA in a row of them, seconds.
-pub(super) struct Transfer {
+pub(in crate::estimate) struct Transfer {
     /// By itself, from the moment at which it is asked for to its last data.
-    pub(super) alone: f64,
+    pub(in crate::estimate) alone: f64,
     /// Of the bus; and where something else wants it at the same time, whose turn the latency timer gives it.
-    pub(super) bus: f64,
-    pub(super) crowded: f64,
+    pub(in crate::estimate) bus: f64,
+    pub(in crate::estimate) crowded: f64,
     /// From one's last data to the next one's.
-    pub(super) next: f64,
+    pub(in crate::estimate) next: f64,
 }
 
 /// What a transfer of so many bytes takes.
-pub(super) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
+pub(in crate::estimate) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> Transfer {
     let f = &buses.flows[flow as usize];
     let m = buses.timing(f.device, corner);
     let cost = |cut: bool| if f.reads() { read(&m, bytes, cut, true) } else { write(&m, bytes, cut) };
@@ -312,7 +314,7 @@ pub(super) fn transfer(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> 
 }
 
 /// A write of the host's processor to a device, seconds.
-pub(super) fn programmed(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
+pub(in crate::estimate) fn programmed(buses: &Buses, flow: u32, corner: Corner, bytes: u64) -> f64 {
     let m = buses.timing(buses.flows[flow as usize].device, corner);
     let p = m.programmed(bytes);
     (m.speed.arbitration() as f64 + busy(p)) / m.speed.hertz()
@@ -450,13 +452,13 @@ fn timed(
 }
 
 /// What the shares take of clocks, engines and reads outstanding, with what other sides move.
-pub(super) fn loads(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<super::Load> {
+pub(in crate::estimate) fn loads(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<crate::estimate::Load> {
     let o = outcome(&plan.buses, corner, moved);
-    super::loads_of(&o.resources, &o.shares)
+    crate::estimate::loads_of(&o.resources, &o.shares)
 }
 
 /// What the simulation sees on a bus and the estimate does not, by its mechanism.
-pub(super) fn notes(plan: &Plan) -> Vec<Note> {
+pub(in crate::estimate) fn notes(plan: &Plan) -> Vec<Note> {
     let buses = &*plan.buses;
     let mut notes = Vec::new();
     for (i, bus) in buses.buses.iter().enumerate() {
@@ -489,7 +491,7 @@ pub(super) fn notes(plan: &Plan) -> Vec<Note> {
 }
 
 /// Of what other sides want of the buses, the part that each gets beside the flows there, and the bus that it is on.
-pub(super) fn beside(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<(f64, u32)> {
+pub(in crate::estimate) fn beside(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<(f64, u32)> {
     let buses = &*plan.buses;
     let outcome = outcome(buses, corner, moved);
     (moved.iter().zip(&outcome.shares[outcome.own..]))
@@ -502,7 +504,7 @@ pub(super) fn beside(plan: &Plan, corner: Corner, moved: &[(u32, f64)]) -> Vec<(
 
 /// Answers the buses' side of a plan; `moved` is what other sides ask for at each corner: flows and their bytes per
 /// second.
-pub(super) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Answer {
+pub(in crate::estimate) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Answer {
     let buses = &*plan.buses;
     if buses.is_empty() {
         return Answer { flows: Vec::new(), total: None, links: Vec::new() };

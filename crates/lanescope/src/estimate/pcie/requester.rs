@@ -7,13 +7,32 @@
 //! such waits that goes on by so many operations, and takes so long, is a limit: no load gets further in less
 //! (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
 
-use super::latency::{self, Train};
-use super::resources::{Ceiling, Key, Turns};
+use crate::estimate::core::elements::{Ceiling, Key};
+use crate::estimate::pcie::latency::{self, Train};
 use crate::plan::{Asking, Flow, Hop, Plan, Program};
 use crate::protocol::pcie;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
+
+/// What a requester sends for each payload byte: read requests, and TLPs with the data of writes. It takes its turns by
+/// these.
+pub(in crate::estimate) struct Turns {
+    pub(in crate::estimate) reads: f64,
+    pub(in crate::estimate) writes: f64,
+}
+
+impl Turns {
+    /// Those of a flow.
+    pub(in crate::estimate) fn of(plan: &Plan, corner: Corner, flow: &Flow) -> Turns {
+        let size = flow.size.at(corner).0;
+        let each = |does: bool, piece: u64| if does { size.div_ceil(piece) as f64 / size as f64 } else { 0.0 };
+        Turns {
+            reads: each(flow.reads(), plan.request_size(corner, flow)),
+            writes: each(flow.writes(), flow.payload.at(corner).bytes()),
+        }
+    }
+}
 
 /// Unloaded time of one operation of a flow, ns; the mean of a read and a write for a flow that alternates.
 pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
@@ -176,7 +195,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// What the requester of a flow and its load allow: resources by their key, capacity, what a payload byte takes, and by
 /// how many TLPs.
-pub(super) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64, f64)) {
+pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64, f64)) {
     let flow = &plan.flows[index];
     let size = flow.size.at(corner).f64();
     let turns = Turns::of(plan, corner, flow);

@@ -6,10 +6,10 @@
 //! of the time for which it has something in use is what it asks of that. Where the filling leaves it less, all of it
 //! takes so much longer.
 
-use super::super::fill::{Resource, Share, Use};
-use super::super::resources::Key;
-use super::super::{bus, storage};
-use super::{Named, Ran};
+use crate::estimate::core::elements::{Key, Named, OWN, Part};
+use crate::estimate::core::fill::{Resource, Share, Use};
+use crate::estimate::infiniband::Ran;
+use crate::estimate::pci;
 use crate::plan::{DmaPath, Plan};
 use crate::result::Binding;
 use crate::scenario::quantity::Corner;
@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(in crate::estimate) struct Demand {
     /// Bytes of DMA, by way.
-    pub(super) moved: Vec<(DmaPath, f64)>,
+    pub(in crate::estimate) moved: Vec<(DmaPath, f64)>,
     /// For what part of the time it has things in use that carry one packet at a time, in the order of those of a plan.
-    pub(super) used: Vec<(Named, f64)>,
+    pub(in crate::estimate) used: Vec<(Named, f64)>,
 }
 
 impl Demand {
@@ -51,7 +51,7 @@ pub(in crate::estimate) fn demands(ran: &[Ran], corner: Corner) -> Vec<Demand> {
 
 /// A use of a program by itself: it takes turns with whatever else is there.
 fn used(flow: usize, weight: f64) -> Use {
-    Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, hops: storage::OWN }
+    Use { flow, weight, packets: weight, first: 0.0, first_least: 0.0, hops: OWN }
 }
 
 /// Charges the DMA of channel adapters to the programs behind it, of which the first is the flow `first`; and adds what
@@ -88,8 +88,8 @@ pub(in crate::estimate) fn charge(
     // Transactions and I/Os have resources for the wires and the clocks that they use.
     for r in resources.iter_mut() {
         let (capacity, part) = match r.key {
-            Key::Storage(storage::Part::Ethernet(wire)) => (r.capacity, Named::Frame(wire)),
-            Key::Storage(storage::Part::Clocks(bus)) => (0.0, Named::Bus(bus)),
+            Key::Storage(Part::Ethernet(wire)) => (r.capacity, Named::Frame(wire)),
+            Key::Storage(Part::Clocks(bus)) => (0.0, Named::Bus(bus)),
             _ => continue,
         };
         for (job, demand) in jobs.iter().enumerate() {
@@ -118,7 +118,7 @@ pub(in crate::estimate) fn charge(
 fn clocks(plan: &Plan, corner: Corner, bus: u32, demand: &Demand) -> f64 {
     let of = |(way, rate): &(DmaPath, f64)| match way {
         DmaPath::Bus(flow) => {
-            Some((bus::external_load(&plan.buses, *flow, corner), *rate)).filter(|(fed, _)| fed.bus == bus)
+            Some((pci::external_load(&plan.buses, *flow, corner), *rate)).filter(|(fed, _)| fed.bus == bus)
         }
         DmaPath::Pcie(_) => None,
     };
@@ -157,7 +157,7 @@ pub(in crate::estimate) fn beside(
         return held;
     }
     let moved: Vec<(u32, f64)> = ios.iter().copied().chain(mine.iter().map(|m| m.1)).collect();
-    let got = bus::beside(plan, corner, &moved);
+    let got = pci::beside(plan, corner, &moved);
     for ((job, _), (part, bus)) in mine.iter().zip(&got[ios.len()..]).filter(|(_, (_, bus))| own(*bus)) {
         let left = part * progress[*job].rate;
         if held[*job].is_none_or(|(least, _)| left < least) {

@@ -9,13 +9,13 @@
 use std::collections::BTreeMap;
 
 /// A resource, as a limit of a sum.
-pub(super) struct Cover {
+pub(in crate::estimate) struct Cover {
     /// Units per second.
-    pub(super) capacity: f64,
+    pub(in crate::estimate) capacity: f64,
     /// Flows, and the units that a byte of each takes at least.
-    pub(super) who: Vec<(usize, f64)>,
+    pub(in crate::estimate) who: Vec<(usize, f64)>,
     /// Resources that are likely to cover the flows side by side, e.g. all links one way.
-    pub(super) class: u32,
+    pub(in crate::estimate) class: u32,
 }
 
 /// Flows that are covered together.
@@ -28,7 +28,7 @@ struct Part {
 }
 
 /// The most that all can get, each alone no more than this.
-pub(super) fn most(alone: &BTreeMap<usize, f64>, covers: &[Cover]) -> f64 {
+pub(in crate::estimate) fn most(alone: &BTreeMap<usize, f64>, covers: &[Cover]) -> f64 {
     let mut classes: Vec<u32> = covers.iter().map(|c| c.class).collect();
     classes.sort_unstable();
     classes.dedup();

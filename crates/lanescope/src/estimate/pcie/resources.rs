@@ -1,70 +1,16 @@
 //! What flows ask of links, engines, root complexes and switch cores, per payload byte.
 
-use super::fill::{Resource, Use};
-use super::{latency, requester};
+use crate::estimate::core::elements::Key;
+use crate::estimate::core::fill::{Resource, Use};
+use crate::estimate::pcie::latency;
+use crate::estimate::pcie::requester;
 use crate::plan::check::{credits, replay_buffer};
-use crate::plan::{Direction, Flow, Hop, PartId, Plan};
+use crate::plan::{Direction, Flow, Hop, Plan};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Core, Do};
 use crate::scenario::quantity::Corner;
 use std::collections::BTreeMap;
-
-/// What a resource is. The order breaks ties in reports: links before engines before the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
-    /// Slots of one direction of a link.
-    Wire(Hop),
-    /// Tags of an endpoint.
-    Tags(PartId),
-    /// An endpoint's ceilings and pauses.
-    Engine(PartId, Ceiling),
-    /// Reads that a root complex works on at once.
-    ReadsInFlight(PartId),
-    /// A root complex's memory: reads and writes added, or only what a flow does to it.
-    Memory(PartId, Do),
-    /// The bus of a root complex's backbone that carries writes and read requests.
-    RequestBus(PartId),
-    /// Its bus that carries what was read.
-    CompletionBus(PartId),
-    /// Reads that it works on at once for the port at the upper end of a hop.
-    PortReads(Hop),
-    /// A switch's shared core.
-    Core(PartId),
-    /// Credits of a class at the receiver of a hop; header credits when `true`.
-    Credits(Hop, Class, bool),
-    /// The replay buffer of a hop's transmitter.
-    Replay(Hop),
-    /// A closed load's operations in flight.
-    Outstanding(usize),
-    /// The order of an alternating flow's operations: a write waits for the requests of the read before it to be out.
-    InTurn(usize),
-    /// Loads that a processor keeps in flight through a root port.
-    Loads(Hop),
-    /// Something of storage.
-    Storage(super::storage::Part),
-    /// Something that carries the messages of several programs.
-    Carries(super::cluster::Named),
-}
-
-/// Which of an endpoint's own limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ceiling {
-    /// `rate`, reads and writes added.
-    Both,
-    /// `read_rate`.
-    Read,
-    /// `bus_rate`.
-    Bus,
-    /// `write_rate`.
-    Write,
-    /// `read_interval`.
-    ReadInterval,
-    /// `write_interval`.
-    WriteInterval,
-    /// `write_gap` and the wire time of each TLP.
-    WriteGap,
-}
 
 /// Slots that a flow takes of one direction of a link, per payload byte of the flow, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -190,25 +136,6 @@ pub(crate) fn path(flow: &Flow, hops: usize) -> Vec<u64> {
     path
 }
 
-/// What a requester sends for each payload byte: read requests, and TLPs with the data of writes. It takes its turns by
-/// these.
-pub(super) struct Turns {
-    pub(super) reads: f64,
-    pub(super) writes: f64,
-}
-
-impl Turns {
-    /// Those of a flow.
-    pub(super) fn of(plan: &Plan, corner: Corner, flow: &Flow) -> Turns {
-        let size = flow.size.at(corner).0;
-        let each = |does: bool, piece: u64| if does { size.div_ceil(piece) as f64 / size as f64 } else { 0.0 };
-        Turns {
-            reads: each(flow.reads(), plan.request_size(corner, flow)),
-            writes: each(flow.writes(), flow.payload.at(corner).bytes()),
-        }
-    }
-}
-
 /// Everything that has a capacity, and what each flow asks of it.
 pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
@@ -263,7 +190,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             hops,
         };
         let end = flow.route.len();
-        let turns = Turns::of(plan, corner, flow);
+        let turns = requester::Turns::of(plan, corner, flow);
         requester::limits(plan, corner, index, &mut |key, capacity, weight, packets| {
             add(key, capacity, plain(weight, packets, 0));
         });

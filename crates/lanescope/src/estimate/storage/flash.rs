@@ -7,7 +7,7 @@
 //! of a constant service), all of one kind and pages anywhere; writes share programs by halves: while one half of those
 //! outstanding is programmed, the other waits. Not in it: mixes of kinds.
 
-use super::storage::{Kind, Part};
+use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::Ssd;
 use crate::scenario::quantity::Corner;
@@ -23,7 +23,14 @@ fn pages(k: &Ssd, bytes: f64) -> f64 {
 }
 
 /// What `count` commands ask of the drive of a number.
-pub(super) fn ask(k: &Ssd, corner: Corner, target: u32, kind: Kind, count: f64, add: &mut dyn FnMut(Part, f64, f64)) {
+pub(in crate::estimate) fn ask(
+    k: &Ssd,
+    corner: Corner,
+    target: u32,
+    kind: Kind,
+    count: f64,
+    add: &mut dyn FnMut(Part, f64, f64),
+) {
     let n = |q: u32| q as f64;
     add(Part::Controller(target), 1.0, count * k.command_time.at(corner).seconds());
     if let Some(rate) = &k.rate {
@@ -53,7 +60,7 @@ fn per_byte(link: &Serial, bytes: f64) -> f64 {
 /// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from
 /// its first data on the link until its status may go; `pace`: seconds that something else on the way takes for a byte,
 /// at least. The mean over where it may begin in a page, or the least.
-pub(super) fn alone(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
+pub(in crate::estimate) fn alone(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
     let wire = per_byte(link, kind.bytes).max(pace);
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
     let page = k.page.typical.f64();
@@ -102,7 +109,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// Seconds of one of `n` commands that are outstanding, when it would take so long by itself.
-pub(super) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, alone: f64) -> f64 {
+pub(in crate::estimate) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, alone: f64) -> f64 {
     let count = pages(k, kind.bytes);
     if !kind.read {
         if k.write_cache.typical {

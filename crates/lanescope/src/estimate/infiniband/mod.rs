@@ -6,6 +6,7 @@
 mod beside;
 mod carrier;
 
+use crate::estimate::core::elements::Named;
 use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::cluster::JobFlow;
@@ -15,9 +16,8 @@ use crate::result::{
 };
 use crate::scenario::quantity::Corner;
 use crate::units::digits;
-pub(super) use beside::{Demand, beside, binding as shared, charge, demands, on_buses, words};
+pub(in crate::estimate) use beside::{Demand, beside, binding as shared, charge, demands, on_buses, words};
 use carrier::Carrier;
-pub(super) use carrier::Named;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,10 +29,10 @@ const MOST_MESSAGES: u64 = 16_000_000;
 const FEW_STEPS: u64 = 4_000_000;
 
 /// The clusters' side of a report.
-pub(super) struct Answer {
-    pub(super) flows: Vec<FlowReport>,
-    pub(super) links: Vec<LinkReport>,
-    pub(super) warnings: Vec<String>,
+pub(in crate::estimate) struct Answer {
+    pub(in crate::estimate) flows: Vec<FlowReport>,
+    pub(in crate::estimate) links: Vec<LinkReport>,
+    pub(in crate::estimate) warnings: Vec<String>,
     /// What wires of Ethernet carry.
     frames: Vec<Carried>,
 }
@@ -48,7 +48,7 @@ struct Carried {
 }
 
 /// A program at the corners of its values; those of a long one were not asked for.
-pub(super) struct Ran {
+pub(in crate::estimate) struct Ran {
     typical: Outcome,
     corners: Option<[Outcome; 2]>,
 }
@@ -85,7 +85,7 @@ struct Outcome {
 }
 
 /// Runs the programs of a plan, each as if it were alone.
-pub(super) fn ran(plan: &Plan) -> Vec<Ran> {
+pub(in crate::estimate) fn ran(plan: &Plan) -> Vec<Ran> {
     let one = |job: &JobFlow| {
         let typical = run(plan, job, Corner::Typical);
         let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
@@ -97,7 +97,7 @@ pub(super) fn ran(plan: &Plan) -> Vec<Ran> {
 
 /// Answers the clusters' side of a plan: programs that ran alone, and how far beside the others each comes in the time
 /// that it would take alone, with what holds it back; at the slower, the typical and the faster corner.
-pub(super) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Binding>)>; 3]) -> Answer {
+pub(in crate::estimate) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Binding>)>; 3]) -> Answer {
     let cluster = &plan.cluster;
     let mut wires = vec![Carried::default(); 2 * (cluster.links.len() + plan.network.links.len())];
     let mut answer = Answer { flows: Vec::new(), links: Vec::new(), warnings: Vec::new(), frames: Vec::new() };
@@ -146,7 +146,7 @@ pub(super) fn answer(plan: &Plan, ran: &[Ran], progress: [Vec<(f64, Option<Bindi
 impl Answer {
     /// Adds what programs put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in
     /// order.
-    pub(super) fn on_links(&self, links: &mut [LinkReport]) {
+    pub(in crate::estimate) fn on_links(&self, links: &mut [LinkReport]) {
         for (link, Carried { used, packets, payload }) in links.iter_mut().zip(self.frames.iter().copied()) {
             let ledger = &mut link.ledger;
             let used = used * ledger.coded();

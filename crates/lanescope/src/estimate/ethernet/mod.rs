@@ -9,25 +9,25 @@
 mod latency;
 mod path_loads;
 
-use super::cover::{self, Cover};
-use super::fill::{Resource, Share, Use, shares};
-use super::{held_against, others, typically_bound};
+use crate::estimate::core::cover::{self, Cover};
+use crate::estimate::core::fill::{Resource, Share, Use, shares};
+use crate::estimate::{held_against, others, typically_bound};
 use crate::plan::Plan;
 use crate::plan::network::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
 use crate::scenario::keys::{CongestionControl, FlowControl};
-pub(super) use latency::message;
+pub(in crate::estimate) use latency::message;
 use path_loads::{Asked, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The Ethernet side of a report.
-pub(super) struct Answer {
-    pub(super) flows: Vec<FlowReport>,
-    pub(super) total: Option<Total>,
-    pub(super) links: Vec<LinkReport>,
-    pub(super) switches: Vec<SwitchReport>,
+pub(in crate::estimate) struct Answer {
+    pub(in crate::estimate) flows: Vec<FlowReport>,
+    pub(in crate::estimate) total: Option<Total>,
+    pub(in crate::estimate) links: Vec<LinkReport>,
+    pub(in crate::estimate) switches: Vec<SwitchReport>,
     /// How far programs come that streams hold back, and where.
-    pub(super) held: Vec<Option<(f64, Binding)>>,
+    pub(in crate::estimate) held: Vec<Option<(f64, Binding)>>,
 }
 
 /// A float's noise: a wire that carries just all of what is asked of it holds nobody back.
@@ -48,10 +48,10 @@ struct Outcome<'a> {
 
 /// What a program asks of the wires: at its full progress, and how far it would come if these wires did not hold it
 /// back.
-pub(super) struct Beside {
+pub(in crate::estimate) struct Beside {
     /// Wires, and for what part of the time it has each in use.
-    pub(super) wires: Vec<(u32, f64)>,
-    pub(super) progress: f64,
+    pub(in crate::estimate) wires: Vec<(u32, f64)>,
+    pub(in crate::estimate) progress: f64,
 }
 
 fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
@@ -104,13 +104,13 @@ fn filled(network: &Network, asked: &[Asked]) -> (Vec<Resource<u32>>, Vec<Share>
 }
 
 /// What the shares take of the wires that can bind.
-pub(super) fn loads(plan: &Plan, programs: &[Beside]) -> Vec<super::Load> {
+pub(in crate::estimate) fn loads(plan: &Plan, programs: &[Beside]) -> Vec<crate::estimate::Load> {
     let o = outcome(&plan.network, programs);
-    super::loads_of(&o.resources, &o.shares)
+    crate::estimate::loads_of(&o.resources, &o.shares)
 }
 
 /// Answers the Ethernet side of a plan, with programs beside its streams.
-pub(super) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
+pub(in crate::estimate) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
     let network = &*plan.network;
     let outcome = outcome(network, programs);
     let groups = network.groups();
@@ -131,7 +131,7 @@ pub(super) fn answer(plan: &Plan, programs: &[Beside]) -> Answer {
             .switches()
             .map(|(_, node, k)| SwitchReport {
                 name: node.name.clone(),
-                latency: super::ranged(|c| k.latency.at(c).seconds()),
+                latency: crate::estimate::ranged(|c| k.latency.at(c).seconds()),
             })
             .collect(),
     }

@@ -1,6 +1,6 @@
 //! What streams ask of the wires of an Ethernet, per payload byte.
 
-use super::latency;
+use crate::estimate::ethernet::latency;
 use crate::plan::Network;
 use crate::plan::network::{NodeId, Pick, Stream};
 use crate::protocol::ethernet::{self, padding};
@@ -11,19 +11,19 @@ use crate::scenario::quantity::Corner;
 const MOST_PAIRS: usize = 1 << 20;
 
 /// The corners in the order of [`Asked::latency`].
-pub(super) const CORNERS: [Corner; 3] = [Corner::Slower, Corner::Typical, Corner::Faster];
+pub(in crate::estimate) const CORNERS: [Corner; 3] = [Corner::Slower, Corner::Typical, Corner::Faster];
 
 /// The frames of a stream, per payload byte.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Frames {
+pub(in crate::estimate) struct Frames {
     /// Frames (not bytes).
-    pub(super) count: f64,
+    pub(in crate::estimate) count: f64,
     /// Headers, FCS and padding.
-    pub(super) framing: f64,
+    pub(in crate::estimate) framing: f64,
     /// Preambles and gaps.
-    pub(super) gap: f64,
+    pub(in crate::estimate) gap: f64,
     /// Payload of a message (in all, not per byte), the mean.
-    pub(super) message: f64,
+    pub(in crate::estimate) message: f64,
     /// Bytes of the wire, of the message that takes the fewest.
     least: f64,
 }
@@ -62,41 +62,41 @@ impl Frames {
     }
 
     /// Bytes of the wire.
-    pub(super) fn wire(&self) -> f64 {
+    pub(in crate::estimate) fn wire(&self) -> f64 {
         1.0 + self.framing + self.gap
     }
 }
 
 /// One stream.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(in crate::estimate) struct Asked {
     /// Its frames.
-    pub(super) frames: Frames,
+    pub(in crate::estimate) frames: Frames,
     /// The wires that it takes, with the part of its payload; in their order where there is one way.
-    pub(super) wires: Vec<(u32, f64)>,
+    pub(in crate::estimate) wires: Vec<(u32, f64)>,
     /// The wires that lead to its destinations.
-    pub(super) last: Vec<u32>,
+    pub(in crate::estimate) last: Vec<u32>,
     /// Its own link's way out, and payload bytes per second that it carries.
-    pub(super) own: u32,
-    pub(super) line: f64,
+    pub(in crate::estimate) own: u32,
+    pub(in crate::estimate) line: f64,
     /// Payload bytes per second that it wants; infinite of one that always has something.
-    pub(super) wants: f64,
+    pub(in crate::estimate) wants: f64,
     /// Whether it has one destination, so that its wires are one behind the other.
-    pub(super) single: bool,
+    pub(in crate::estimate) single: bool,
     /// Payload bytes per second that it cannot exceed, whatever the others do.
-    pub(super) bound: f64,
+    pub(in crate::estimate) bound: f64,
     /// Unloaded femtoseconds of one message to the farthest of its destinations, by corner.
-    pub(super) latency: [u128; 3],
+    pub(in crate::estimate) latency: [u128; 3],
 }
 
 /// Where there is no wire.
-pub(super) const NO_WIRE: u32 = u32::MAX;
+pub(in crate::estimate) const NO_WIRE: u32 = u32::MAX;
 /// Bytes of a program's frame in a station's turn: of the usual Ethernet, as programs send the rest of theirs in as many
 /// turns.
 const TURN: f64 = 1538.0;
 
 /// A program as a stream whose unit is its progress.
-pub(super) fn program(network: &Network, wires: &[(u32, f64)], progress: f64) -> Asked {
+pub(in crate::estimate) fn program(network: &Network, wires: &[(u32, f64)], progress: f64) -> Asked {
     let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (w, part * capacity(network, w))).collect();
     let most = wires.iter().map(|w| w.1).fold(TURN, f64::max);
     let frames = Frames { message: TURN / most, least: 1.0, ..Frames::default() };
@@ -105,12 +105,12 @@ pub(super) fn program(network: &Network, wires: &[(u32, f64)], progress: f64) ->
 }
 
 /// Bytes per second of a wire.
-pub(super) fn capacity(network: &Network, wire: u32) -> f64 {
+pub(in crate::estimate) fn capacity(network: &Network, wire: u32) -> f64 {
     network.link(wire).rate.typical.rate().bytes()
 }
 
 /// What every stream asks.
-pub(super) fn asked(network: &Network) -> Vec<Asked> {
+pub(in crate::estimate) fn asked(network: &Network) -> Vec<Asked> {
     let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();
     let most = if pairs > MOST_PAIRS { (MOST_PAIRS / network.streams.len()).max(1) } else { usize::MAX };
     let mut parts = vec![0.0; 2 * network.links.len()];
@@ -119,7 +119,7 @@ pub(super) fn asked(network: &Network) -> Vec<Asked> {
 
 /// Destinations of several streams that are looked at one by one, at most; where there are more, each stream keeps its
 /// proportions.
-pub(super) const MOST_LANES: usize = 1 << 12;
+pub(in crate::estimate) const MOST_LANES: usize = 1 << 12;
 
 /// Streams whose destinations do not wait for one another, taken apart: each destination with the stream that it is of.
 /// Where nothing stops the source it sends to all in its proportions, and what is dropped on one way holds up no other;
@@ -127,7 +127,7 @@ pub(super) const MOST_LANES: usize = 1 << 12;
 /// others. `None` where a source keeps to its proportions: what cannot get to one destination stands before what is for
 /// others; and so do those that need grants, since destinations give them in turns and what is granted to slow ways
 /// holds back the rest.
-pub(super) fn lanes(network: &Network, asked: &[Asked]) -> Option<Vec<(usize, Asked)>> {
+pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<Vec<(usize, Asked)>> {
     let control = network.flow_control();
     let pairs: usize = network.streams.iter().map(|s| s.targets.len()).sum();
     let apart = matches!(control, FlowControl::None | FlowControl::Voq);

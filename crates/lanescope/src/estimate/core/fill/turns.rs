@@ -4,16 +4,16 @@
 //! it. Capacities are in units (slots, tags, clocks), turns in packets; the number of turns that fills a capacity is
 //! found by false position, since units rise with turns in straight pieces.
 
-use super::Use;
+use crate::estimate::core::fill::Use;
 
 /// A node of an arbitration tree: a port, or at the leaves a flow (an index into the resource's uses).
-pub(super) enum Node {
+pub(in crate::estimate) enum Node {
     Port(Vec<Node>),
     Leaf(usize),
 }
 
 /// The tree of some members, by the ports that their packets came through from such a depth on.
-pub(super) fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node {
+pub(in crate::estimate) fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node {
     let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
     let mut nodes = Vec::new();
     for &m in members {
@@ -31,14 +31,14 @@ pub(super) fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node 
 }
 
 /// A tree made ready for one division: what is asked for below each node, the modest first.
-pub(super) struct Asked {
+pub(in crate::estimate) struct Asked {
     packets: f64,
     leaf: Option<usize>,
     below: Vec<Asked>,
 }
 
 /// A tree made ready, where each leaf asks for so many packets.
-pub(super) fn ready(node: &Node, packets: &[f64]) -> Asked {
+pub(in crate::estimate) fn ready(node: &Node, packets: &[f64]) -> Asked {
     let (leaf, mut below) = match node {
         Node::Leaf(m) => (Some(*m), Vec::new()),
         Node::Port(nodes) => (None, nodes.iter().map(|n| ready(n, packets)).collect()),
@@ -65,7 +65,7 @@ fn give(node: &Asked, amount: f64, given: &mut [f64]) {
 
 /// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node beside
 /// the way to it gets as much as the node on that way. Gives what the node gets, if the leaf is below it.
-pub(super) fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
+pub(in crate::estimate) fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
     if node.leaf == Some(leaf) {
         given[leaf] = mine;
         return Some(mine);
@@ -80,7 +80,7 @@ pub(super) fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) ->
 }
 
 /// Divides `left` units by turns; bytes per second for each use.
-pub(super) fn turns(uses: &[Use], tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
+pub(in crate::estimate) fn turns(uses: &[Use], tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
     let packets: Vec<f64> =
         uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
     let mut given = vec![0.0; uses.len()];

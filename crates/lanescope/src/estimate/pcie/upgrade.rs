@@ -1,8 +1,8 @@
 //! The inverse questions: what would an upgrade of the binding element give, and what would carry a wanted rate.
 
-use super::cluster::{Demand, demands, ran};
-use super::resources::{Ceiling, Key};
-use super::{binding, ceiling_words, credit_name, memory_words, outcome};
+use crate::estimate::core::elements::{Ceiling, Key};
+use crate::estimate::infiniband::{Demand, demands, ran};
+use crate::estimate::{binding, ceiling_words, credit_name, memory_words, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
@@ -19,12 +19,12 @@ use std::sync::Arc;
 fn share(plan: &Plan, group: &str, jobs: &[Demand]) -> (Vec<f64>, Binding) {
     let o = outcome(plan, Corner::Typical, jobs);
     let members = plan.members(group);
-    let main = super::typically_bound(&o.shares, &members);
+    let main = crate::estimate::typically_bound(&o.shares, &members);
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, &o, main))
 }
 
 /// The next better thing in place of the one that binds.
-pub(super) fn upgrade(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Option<Upgrade> {
+pub(in crate::estimate) fn upgrade(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Option<Upgrade> {
     let (better, change, fits) = improve(plan, key)?;
     let (each, then) = share(&better, group, jobs);
     Some(Upgrade { change, fits, share: each.iter().sum(), each, then })
@@ -324,7 +324,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         let mut at = plan.clone();
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical, &jobs);
-            let main = super::typically_bound(&o.shares, &members);
+            let main = crate::estimate::typically_bound(&o.shares, &members);
             let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
                 break;
             };

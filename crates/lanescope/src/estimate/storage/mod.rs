@@ -10,11 +10,16 @@
 //! Not in it: queueing for heads and buses, reads and writes that come in bunches, read-ahead that runs dry. A
 //! sequential flow is taken at the rate of the zone in which its range begins.
 
-use super::array::{Passages, passages};
-use super::fill::{Filled, Resource, Share, Use};
-use super::resources::{Key, path};
-use super::unloaded::{Ends, One, fastest, left_out, turn};
-use super::{Outcome, bus, flash, others, ranged, transact, typically_bound};
+mod array;
+mod flash;
+pub(in crate::estimate) mod transact;
+mod unloaded;
+
+use crate::estimate::core::elements::{Key, OWN, Part};
+use crate::estimate::core::fill::{Filled, Resource, Share, Use};
+use crate::estimate::pci;
+use crate::estimate::pcie::resources::path;
+use crate::estimate::{Outcome, others, ranged, typically_bound};
 use crate::plan::Dma;
 use crate::plan::Plan;
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
@@ -23,51 +28,9 @@ use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Note, Range
 use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE, WritePolicy};
 use crate::scenario::quantity::Corner;
 use crate::units::human_time;
+use array::{Passages, passages};
 use std::collections::BTreeMap;
-
-/// What a resource of storage is. The order breaks ties in reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
-    /// Slots of a transport toward its target (`false`) or back; of a bus always `false`.
-    Transport(u32, bool),
-    /// A target: its rate, or its heads.
-    Target(u32),
-    /// Channels of a solid-state drive.
-    Channels(u32),
-    /// Its dies, as they sense pages.
-    Dies(u32),
-    /// Its stripes in programming.
-    Stripes(u32),
-    /// Its controller.
-    Controller(u32),
-    /// An adapter's cache memory.
-    Cache(u32),
-    /// An adapter's parity engine.
-    Parity(u32),
-    /// An adapter's processor.
-    Processor(u32),
-    /// A worker's processor.
-    Worker(u32),
-    /// Clocks of a shared bus.
-    Clocks(u32),
-    /// A device's reads outstanding on a shared bus.
-    Splits(u32),
-    /// A device's own clocks on a shared bus.
-    Device(u32),
-    /// Commands that a target may have.
-    Queue(u32),
-    /// I/Os outstanding of a flow.
-    Outstanding(u32),
-    /// The pauses of a flow before its bursts, one after the other however many are outstanding.
-    Pause(u32),
-    /// The rate that a flow keeps to.
-    Rate(u32),
-    /// Slots of an Ethernet's wire, for transactions.
-    Ethernet(u32),
-}
-
-/// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
-pub(super) const OWN: usize = usize::MAX;
+use unloaded::{Ends, One, fastest, left_out, turn};
 
 /// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.
 #[derive(Clone, Debug, Default)]
@@ -81,10 +44,10 @@ struct Demand {
 
 /// What a flow of I/Os comes to beside its resources.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Charged {
+pub(in crate::estimate) struct Charged {
     /// Bytes of host memory that its DMA reads, and writes, per payload byte.
-    pub(super) read: f64,
-    pub(super) write: f64,
+    pub(in crate::estimate) read: f64,
+    pub(in crate::estimate) write: f64,
     /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
     time: f64,
 }
@@ -114,7 +77,7 @@ fn heads(k: &Disk, corner: Corner, ends: Ends, (start, range): (f64, f64), kind:
 }
 
 /// The media rate of the zone of a byte, bytes per second. Zones are of equal size, and their rates fall evenly.
-pub(super) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
+pub(in crate::estimate) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
     let zones = f64::from(zones(k));
     let zone = (at * zones / k.capacity.typical.f64()).floor().clamp(0.0, zones - 1.0);
     let (outer, inner) = (k.outer_rate.at(corner).bytes(), k.inner_rate.at(corner).bytes());
@@ -123,7 +86,7 @@ pub(super) fn media_rate(k: &Disk, corner: Corner, at: f64) -> f64 {
 
 /// A mean seek between two random places of a range, from behind the one to the beginning of the other, and half a
 /// turn. Within a track nothing moves.
-pub(super) fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
+pub(in crate::estimate) fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), bytes: f64) -> f64 {
     let turn = turn(k, corner);
     let (track, room) = (media_rate(k, corner, start) * turn, (range - bytes).max(0.0));
     let seeks = [&k.track_seek, &k.average_seek, &k.full_seek].map(|s| s.at(corner).seconds());
@@ -141,7 +104,7 @@ pub(super) fn positioning(k: &Disk, corner: Corner, (start, range): (f64, f64), 
 const STEPS: u32 = 256;
 
 /// Bytes of each disk that a flow uses: the first of them, and how many.
-pub(super) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
+pub(in crate::estimate) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
     let disks = match flow.volume {
         Volume::Target(_) | Volume::Station(_) => 1,
         Volume::Array(a) => storage.arrays[a as usize].data_disks(),
@@ -152,21 +115,21 @@ pub(super) fn range(storage: &Storage, flow: &IoFlow) -> (f64, f64) {
 /// One kind of command of a flow: how many there are per I/O, their bytes, whether they read, and how many begin
 /// anywhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
-    pub(super) count: f64,
-    pub(super) bytes: f64,
-    pub(super) read: bool,
-    pub(super) random: f64,
+pub(in crate::estimate) struct Kind {
+    pub(in crate::estimate) count: f64,
+    pub(in crate::estimate) bytes: f64,
+    pub(in crate::estimate) read: bool,
+    pub(in crate::estimate) random: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
-    pub(super) swept: f64,
+    pub(in crate::estimate) swept: f64,
     /// Offsets are multiples of this: an alignment, or how far a sequential flow goes on.
-    pub(super) step: u64,
+    pub(in crate::estimate) step: u64,
 }
 
 /// Bytes of a sector, which offsets are multiples of.
-pub(super) const SECTOR: u64 = 512;
+pub(in crate::estimate) const SECTOR: u64 = 512;
 
-pub(super) fn kinds(lines: &[Line]) -> Vec<Kind> {
+pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
     let part = |n: u32| n as f64 / WHOLE as f64;
     let mut all = Vec::new();
     for l in lines {
@@ -216,7 +179,7 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
     }
     if let Some(Dma::Bus { read: reads, write: writes }) = own.map(|a| a.dma) {
         for (flow, moved) in [(reads, read), (writes, write)].into_iter().filter(|(_, moved)| *moved > 0.0) {
-            let fed = bus::external_load(&plan.buses, flow, corner);
+            let fed = pci::external_load(&plan.buses, flow, corner);
             let more = if ends == Ends::Least { 0.0 } else { fed.more };
             add(Part::Clocks(fed.bus), fed.hertz, moved * (fed.least + more));
             add(Part::Device(fed.device), fed.hertz, moved * fed.own);
@@ -320,7 +283,7 @@ fn array(
 
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind
 /// those of PCIe.
-pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<Charged> {
+pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<Charged> {
     let storage = &*plan.storage;
     if storage.is_empty() {
         return Vec::new();
@@ -425,7 +388,7 @@ pub(super) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<K
 }
 
 /// What a flow asks for by itself, bytes per second: what is drawn so often on average.
-pub(super) fn wish(flow: &IoFlow) -> f64 {
+pub(in crate::estimate) fn wish(flow: &IoFlow) -> f64 {
     match (&flow.rate, flow.arrivals) {
         (Some(rate), Arrivals::Poisson) => f64::from(rate.typical.get()) * flow.mix().bytes,
         _ => f64::INFINITY,
@@ -478,7 +441,7 @@ fn queued(storage: &Storage, corner: Corner, flow: &IoFlow, k: Kind, alone: f64)
 }
 
 /// What a part is called, and what of it is used.
-pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
+pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
     let s = &*plan.storage;
     let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
     let target = |t: u32| format!("parts.{}", s.targets[t as usize].name);
@@ -548,7 +511,7 @@ pub(super) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, 
 }
 
 /// The reports of the tables of I/Os.
-pub(super) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<FlowReport> {
+pub(in crate::estimate) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<FlowReport> {
     let first = plan.flows.len();
     plan.storage
         .groups()
@@ -565,16 +528,18 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
     let flow = |i: usize| &plan.storage.flows[i - first];
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
     let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
-    let bound = super::bounds(members, [slower, typical, faster]);
+    let bound = crate::estimate::bounds(members, [slower, typical, faster]);
     let main = typically_bound(&typical.shares, members);
-    let bound_by = super::binding(plan, typical, main);
-    let bound_also = others(members.iter().map(|&i| super::element(plan, typical, i)), &bound_by.element);
+    let bound_by = crate::estimate::binding(plan, typical, main);
+    let bound_also = others(members.iter().map(|&i| crate::estimate::element(plan, typical, i)), &bound_by.element);
     let of = flow(members[0]);
     let time = |o: &Outcome| {
         let slowest = members.iter().map(|&i| o.charged[i - first].time).fold(0.0, f64::max);
         slowest / of.lines.iter().map(ops).sum::<f64>()
     };
-    let measured = of.measured.map(|m| super::held_against(m, &each, members, bound, |i| super::alone(faster, i)));
+    let measured = of
+        .measured
+        .map(|m| crate::estimate::held_against(m, &each, members, bound, |i| crate::estimate::alone(faster, i)));
     let wanted = members.iter().map(|&i| flow(i).wanted()).collect::<Option<Vec<f64>>>().unwrap_or_default();
     FlowReport {
         name: of.group.clone(),
@@ -586,7 +551,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         bound,
         share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
         each,
-        framing_limit: super::bound_of_framing(plan, &typical.resources, members) * 8.0,
+        framing_limit: crate::estimate::bound_of_framing(plan, &typical.resources, members) * 8.0,
         latency_first: None,
         latency: Ranged { slower: time(slower), typical: time(typical), faster: time(faster) },
         round_trip: None,
@@ -611,7 +576,7 @@ fn ops(line: &Line) -> f64 {
 }
 
 /// The transports at the estimated load.
-pub(super) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
+pub(in crate::estimate) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
     let storage = &*plan.storage;
     let first = plan.flows.len();
     storage
@@ -678,7 +643,7 @@ fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
 
 /// The place of a flow's packets in the arbitration trees of PCIe: behind its adapter's port, beside the other flows
 /// there.
-pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
+pub(in crate::estimate) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
     if hops == OWN {
         return vec![flow as u64];
     }
@@ -691,7 +656,7 @@ pub(super) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64> {
 
 /// What I/Os ask of shared buses at their shares: flows and their bytes per second, those of each flow of I/Os side by
 /// side.
-pub(super) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[Share]) -> Vec<(u32, f64)> {
+pub(in crate::estimate) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[Share]) -> Vec<(u32, f64)> {
     let storage = &*plan.storage;
     let mut moved = Vec::new();
     for (i, (f, d)) in storage.flows.iter().zip(charged).enumerate() {
@@ -705,7 +670,7 @@ pub(super) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[Share]) -> Ve
 
 /// Divides buses between I/Os and the flows there: what the buses' own division leaves to an I/O's DMA is the most that
 /// the I/O may have, and what it leaves over goes to others. None where no bus has both.
-pub(super) fn beside(
+pub(in crate::estimate) fn beside(
     plan: &Plan,
     corner: Corner,
     resources: &[Resource<Key>],
@@ -718,7 +683,7 @@ pub(super) fn beside(
     if plan.buses.flows.first().is_none_or(|f| f.is_externally_driven()) {
         return None;
     }
-    let got = bus::beside(plan, corner, &on_buses(plan, charged, shares));
+    let got = pci::beside(plan, corner, &on_buses(plan, charged, shares));
     let on_bus =
         |i: &usize| matches!(plan.storage.adapter(&plan.storage.flows[*i]).map(|a| a.dma), Some(Dma::Bus { .. }));
     let mut held = Vec::new();
@@ -747,7 +712,7 @@ pub(super) fn beside(
 }
 
 /// What the simulation sees in a table of I/Os and the estimate does not, by its mechanism.
-pub(super) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
+pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
     let (first, storage) = (plan.flows.len(), &*plan.storage);
     let mut notes = Vec::new();
     for members in storage.groups() {
@@ -782,7 +747,7 @@ pub(super) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
 }
 
 /// What binds a flow of I/Os.
-pub(super) fn binding(plan: &Plan, part: Part, capacity: f64) -> Binding {
+pub(in crate::estimate) fn binding(plan: &Plan, part: Part, capacity: f64) -> Binding {
     let (element, resource, evidence) = words(plan, part, capacity);
     Binding { element, resource, evidence }
 }
