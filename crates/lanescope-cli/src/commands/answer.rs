@@ -11,7 +11,7 @@ use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::svg::Method;
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
-use lanescope::plan::cluster::JobFlow;
+use lanescope::plan::infiniband::JobFlow;
 use lanescope::result::{Ending, FlowReport, ProgramReport, Report, SimulatedFlow, Verdict};
 use lanescope::scenario::Included;
 use lanescope::scenario::keys::Setting;

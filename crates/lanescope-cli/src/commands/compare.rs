@@ -18,7 +18,7 @@ use lanescope::mpi::benchmark::Version;
 use lanescope::pens::compare::{Comparison, compare, points, text};
 use lanescope::pens::instrument;
 use lanescope::plan::Plan;
-use lanescope::plan::cluster::JobFlow;
+use lanescope::plan::infiniband::JobFlow;
 use lanescope::result::{Binding, ProgramReport, Report};
 use serde::Serialize;
 use std::path::Path;

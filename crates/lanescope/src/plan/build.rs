@@ -1,9 +1,10 @@
 //! From a scenario to a plan: wire the ports, find the routes, fill what depends on neighbours.
 
-use super::address::{self, Directory, Wanted};
-use super::route::{DEPTH, Map};
-use super::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, RunLimits, check};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::core::address::{self, Directory, Wanted};
+use crate::plan::pcie::check;
+use crate::plan::pcie::route::{DEPTH, Map};
+use crate::plan::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, RunLimits};
 use crate::protocol::pcie::{self, PayloadSize};
 use crate::scenario::keys::{self, Load};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
@@ -83,12 +84,12 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             return None;
         }
     }
-    let host = super::dma::Host { parts: &parts, links: &links, map: &map };
-    let network = super::network::build(diagnostics, scenario);
-    let mut buses = super::bus::build(diagnostics, scenario);
-    let mut storage = super::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
-    super::storage::transactions(diagnostics, scenario, &network, &mut storage);
-    let cluster = super::cluster::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
+    let host = crate::plan::core::dma::Host { parts: &parts, links: &links, map: &map };
+    let network = crate::plan::ethernet::build(diagnostics, scenario);
+    let mut buses = crate::plan::pci::build(diagnostics, scenario);
+    let mut storage = crate::plan::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
+    crate::plan::storage::transactions(diagnostics, scenario, &network, &mut storage);
+    let cluster = crate::plan::infiniband::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
     if let (Some(until), Some(_)) = (&scenario.run.until, &scenario.run.r#for) {
         let d = Diagnostic::warning(until.span, "run.until says nothing beside run.for: the run is as long as that");
         diagnostics.push(d.hint("leave run.for out for a run that ends when its means are tight"));
@@ -437,7 +438,7 @@ fn expand_flow(
             );
             return;
         };
-        let through = |h: &super::Hop| links[h.link.0 as usize].ends[h.direction.to()].part;
+        let through = |h: &crate::plan::Hop| links[h.link.0 as usize].ends[h.direction.to()].part;
         let inner = &route[..route.len().saturating_sub(1)];
         if let Some(root) =
             inner.iter().map(through).find(|p| matches!(parts[p.0 as usize].keys, PartKeys::RootComplex(_)))

@@ -4,27 +4,22 @@
 //! plan` shows them). Building is in three files: `build` expands names and wires ports, `route` finds ways, `check`
 //! holds numbers against each other.
 
-mod address;
-mod backbone;
 mod build;
-pub mod bus;
-pub(crate) mod check;
-pub mod cluster;
-mod derived;
-mod dma;
-mod jobs;
-pub mod network;
-mod route;
+mod core;
+pub mod ethernet;
+pub mod infiniband;
+pub mod pci;
+pub mod pcie;
 pub mod storage;
 
-pub use backbone::{Backbone, Crossing, Taken};
 pub use build::build;
 pub(crate) use build::port_limits;
-pub use bus::Buses;
-pub use cluster::Cluster;
-pub use derived::{Asking, Buffer};
-pub use dma::{Dma, DmaPath};
-pub use network::Network;
+pub use core::dma::{Dma, DmaPath};
+pub use ethernet::Network;
+pub use infiniband::Cluster;
+pub use pci::Buses;
+pub use pcie::backbone::{Backbone, Crossing, Taken};
+pub use pcie::derived::{Asking, Buffer};
 pub use storage::Storage;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
@@ -300,7 +295,7 @@ impl Plan {
     /// What instruments find on it: hosts with their volumes, and stations.
     pub fn machine(&self) -> crate::import::Machine {
         let stations =
-            (0..self.network.nodes.len() as u32).filter(|n| self.network.station(network::NodeId(*n)).is_some());
+            (0..self.network.nodes.len() as u32).filter(|n| self.network.station(ethernet::NodeId(*n)).is_some());
         let stations = stations.map(|n| self.network.nodes[n as usize].name.clone()).collect();
         crate::import::Machine { hosts: self.storage.hosts(), stations }
     }

@@ -2,8 +2,8 @@
 
 use crate::mpi::Account;
 use crate::plan::Dma;
-use crate::plan::bus::{BusFlow, Buses};
-use crate::plan::network::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::pci::{BusFlow, Buses};
 use crate::plan::{Flow, FlowId, Hop, Plan};
 use crate::result::{
     Binding, BusIdle, Idle, STAGES, SimulatedBackbone, SimulatedFrames, SimulatedIos, SimulatedLink, SimulatedMemory,

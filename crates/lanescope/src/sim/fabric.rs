@@ -10,7 +10,7 @@ use super::switch::Switch;
 use super::tally::{self, Tally};
 use super::terminal::Terminal;
 use super::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
-use crate::plan::check::replay_buffer;
+use crate::plan::pcie::check::replay_buffer;
 use crate::plan::{Asking, Flow, Hop, LinkId, PartId, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::result::BusClocks;

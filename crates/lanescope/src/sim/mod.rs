@@ -36,7 +36,7 @@ pub use source::exponential;
 pub use stats::mean as mean_of;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::plan::bus::BusFlow;
+use crate::plan::pci::BusFlow;
 use crate::plan::{Hop, Plan, Program};
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;

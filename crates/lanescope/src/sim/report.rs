@@ -3,7 +3,7 @@
 use super::storage::count;
 use super::tally::Tally;
 use super::{Run, binding, stats};
-use crate::plan::bus::BusFlow;
+use crate::plan::pci::BusFlow;
 use crate::plan::{Backbone, FlowId, PartId, Program};
 use crate::protocol::pcie::Class;
 use crate::result::{

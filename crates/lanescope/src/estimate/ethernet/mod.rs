@@ -13,7 +13,7 @@ use crate::estimate::core::cover::{self, Cover};
 use crate::estimate::core::fill::{Resource, Share, Use, shares};
 use crate::estimate::{held_against, others, typically_bound};
 use crate::plan::Plan;
-use crate::plan::network::Network;
+use crate::plan::ethernet::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
 use crate::scenario::keys::{CongestionControl, FlowControl};
 pub(in crate::estimate) use latency::message;

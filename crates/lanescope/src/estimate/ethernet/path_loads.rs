@@ -2,7 +2,7 @@
 
 use crate::estimate::ethernet::latency;
 use crate::plan::Network;
-use crate::plan::network::{NodeId, Pick, Stream};
+use crate::plan::ethernet::{NodeId, Pick, Stream};
 use crate::protocol::ethernet::{self, padding};
 use crate::scenario::keys::FlowControl;
 use crate::scenario::quantity::Corner;

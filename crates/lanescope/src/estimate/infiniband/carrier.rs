@@ -13,8 +13,8 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency;
 use crate::estimate::{alone, binding, outcome};
 use crate::mpi::{Post, What};
-use crate::plan::cluster::blocks;
-use crate::plan::cluster::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
+use crate::plan::infiniband::blocks;
+use crate::plan::infiniband::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{

@@ -9,7 +9,7 @@ mod carrier;
 use crate::estimate::core::elements::Named;
 use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
-use crate::plan::cluster::JobFlow;
+use crate::plan::infiniband::JobFlow;
 use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Medium, ProgramReport, Ranged, Verdict, computing, time_share,

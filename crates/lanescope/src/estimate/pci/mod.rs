@@ -9,7 +9,7 @@ mod timetable;
 
 use crate::estimate::core::fill::{Resource, Share, Use, shares};
 use crate::estimate::{bound, held_against, others, typically_bound};
-use crate::plan::bus::{BusFlow, Buses, TransactionTiming};
+use crate::plan::pci::{BusFlow, Buses, TransactionTiming};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Note, Ranged, Total, Verdict};

@@ -13,7 +13,7 @@
 
 use crate::estimate::pci::Cost;
 use crate::plan::Program;
-use crate::plan::bus::{Buses, TransactionTiming};
+use crate::plan::pci::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::scenario::quantity::Corner;
 use std::collections::VecDeque;

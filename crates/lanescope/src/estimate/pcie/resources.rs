@@ -4,7 +4,7 @@ use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
-use crate::plan::check::{credits, replay_buffer};
+use crate::plan::pcie::check::{credits, replay_buffer};
 use crate::plan::{Direction, Flow, Hop, Plan};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;

@@ -1,10 +1,10 @@
 //! From a scenario's adapters, targets, arrays and flows of I/Os to [`Storage`].
 
-use super::{Adapter, Array, Device, IoFlow, Medium, SerialKeys, Storage, Target, Transport, Volume};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::plan::address::{self, Address, Directory};
-use crate::plan::bus::Buses;
-use crate::plan::dma::{self, Engine, Host};
+use crate::plan::core::address::{self, Address, Directory};
+use crate::plan::core::dma::{self, Engine, Host};
+use crate::plan::pci::Buses;
+use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, SerialKeys, Storage, Target, Transport, Volume};
 use crate::plan::{Flow, PartId};
 use crate::protocol::scsi;
 use crate::scenario::keys::{self, FileTest, Level, Line, WHOLE};

@@ -2,7 +2,7 @@
 //!
 //! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a link of Fibre Channel or SAS, or
 //! a SCSI bus) to a target, and back. Its data cross the host's own bus as DMA: two flows of that bus for each adapter,
-//! one that reads host memory and one that writes it, with the program [`Program::ExternallyDriven`](super::Program::ExternallyDriven). A
+//! one that reads host memory and one that writes it, with the program [`Program::ExternallyDriven`](crate::plan::Program::ExternallyDriven). A
 //! *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for workers of
 //! stations that exchange messages.
 
@@ -14,9 +14,9 @@ pub(super) use build::build;
 pub use serial::{Exchange, Serial, SerialKeys, Unit};
 pub(super) use transact::{build as transactions, carried};
 
-use super::Dma;
-use super::network::{Network, NodeId};
 use crate::import;
+use crate::plan::Dma;
+use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::scsi;
 use crate::scenario::keys::{self, Disk, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, Ssd, WHOLE};
 use crate::scenario::quantity::Quantity;
@@ -265,7 +265,7 @@ impl Storage {
 
     /// Indices of the flows of each table, in order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        super::derived::tables(self.flows.iter().map(|f| f.group.as_str()))
+        crate::plan::core::groups::groups(self.flows.iter().map(|f| f.group.as_str()))
     }
 
     /// `host → hba.0 → lun.0`.

@@ -4,10 +4,10 @@
 //! next, so both issue each I/O and complete it, and the one that sends sends. One I/O of a pair is under way at a time
 //! (Iometer User's Guide 1.1.0: network workers have one outstanding).
 
-use super::{IoFlow, Pair, Storage, Volume};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::plan::address::{Address, Directory};
-use crate::plan::network::{Network, NodeId};
+use crate::plan::core::address::{Address, Directory};
+use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::storage::{IoFlow, Pair, Storage, Volume};
 use crate::protocol::{ethernet, tcp};
 use crate::scenario::keys::{Arrivals, FlowControl, Transact};
 use crate::scenario::quantity::{Confidence, Name, Origin, Quantity, Shape};

@@ -5,7 +5,7 @@
 //! and from which it asks: between the two lies what arbitration takes.
 
 use super::{Net, Ticks};
-use crate::plan::bus::{Buses, TransactionTiming};
+use crate::plan::pci::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::quantity::Corner;

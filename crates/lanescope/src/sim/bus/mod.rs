@@ -12,7 +12,7 @@ use super::kernel::{Agenda, NEVER, World};
 use super::source::{self, Arrivals, Next, Source, Transfer};
 use super::tally::{self, Tally};
 use crate::plan::Program;
-use crate::plan::bus::Buses;
+use crate::plan::pci::Buses;
 use crate::result::SlotCounts;
 use crate::scenario::quantity::Corner;
 use crate::tools::Slab;
@@ -349,7 +349,7 @@ mod tests {
     use super::*;
     use crate::diagnostic::Diagnostics;
     use crate::library::Library;
-    use crate::plan::bus::BusFlow;
+    use crate::plan::pci::BusFlow;
     use crate::scenario::{Included, tree::Author};
 
     const TEXT: &str = "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"60 clocks\"\ndecode = \"fast\"\n\

@@ -13,7 +13,7 @@ use super::wire::{NONE, Packet, Why};
 use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
 use crate::plan::DmaPath;
-use crate::plan::network::NodeId;
+use crate::plan::ethernet::NodeId;
 use crate::protocol::infiniband::{BLOCK, END, START};
 use std::collections::VecDeque;
 

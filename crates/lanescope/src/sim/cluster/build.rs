@@ -5,8 +5,8 @@ use super::wire::{Arena, NONE, Wire};
 use super::{Fabric, Run, Signal};
 use crate::mpi::{Machine, Placement};
 use crate::plan::Plan;
-use crate::plan::cluster::{self, Cluster, INFINIBAND, ROCE};
-use crate::plan::network::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::infiniband::{self, Cluster, INFINIBAND, ROCE};
 use crate::protocol::infiniband::{Operation, Packet, Position, Service};
 use crate::scenario::quantity::Corner;
 use crate::sim::clock::Clock;
@@ -83,14 +83,14 @@ fn wire(plan: &Cluster, on: u32) -> Wire {
     };
     let clock = Clock::new(link.rate.typical.data_rate());
     let delay = plan.delay(on, Corner::Typical).fs();
-    let most = plan.jobs.iter().map(|j| cluster::blocks(j.mtu)).max().unwrap_or(1);
+    let most = plan.jobs.iter().map(|j| infiniband::blocks(j.mtu)).max().unwrap_or(1);
     let mut wire = Wire::new(clock, delay, latency, link.lanes.typical.get(), buffer, most);
     let node = |n: NodeId| n.0;
     (wire.from, wire.to, wire.to_switch) = (node(from), node(to), to_switch);
     wire
 }
 
-fn adapter(plan: &cluster::Adapter) -> Adapter {
+fn adapter(plan: &infiniband::Adapter) -> Adapter {
     let k = &plan.keys;
     let host = plan.host.as_ref().map(|side| {
         let [read, write] = side.dma.paths();
@@ -113,7 +113,7 @@ fn adapter(plan: &cluster::Adapter) -> Adapter {
     }
 }
 
-fn run(plan: &Cluster, network: &Network, job: &cluster::JobFlow, n: u64, steady: f64) -> Run {
+fn run(plan: &Cluster, network: &Network, job: &infiniband::JobFlow, n: u64, steady: f64) -> Run {
     let on_ethernet = job.ranks.first().is_some_and(|e| plan.endpoints[*e as usize].station.is_some());
     let lane = job.keys.lane.typical as u8;
     let class = network.classes.iter().position(|c| *c == lane).unwrap_or(0) as u8;

@@ -7,7 +7,7 @@
 use super::Fabric;
 use super::adapter::Job;
 use crate::mpi::{Called, Logged, Mail, Spending};
-use crate::plan::cluster::Cluster;
+use crate::plan::infiniband::Cluster;
 use crate::protocol::infiniband::FLOW_CONTROL_WIRE;
 use crate::result::timeline::{NameId, SliceId, Timeline, TrackId};
 use crate::sim::kernel::Agenda;

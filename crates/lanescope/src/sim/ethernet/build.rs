@@ -6,7 +6,7 @@ use super::station::{Grants, Lane, Lanes, Sender, Station, Target};
 use super::switch::{Parts, Switch};
 use super::{Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, StreamState, Why, Wire};
 use crate::plan::Plan;
-use crate::plan::network::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
@@ -96,7 +96,7 @@ impl Fabric {
         phases(network, &mut stations, seed);
         for pair in &plan.storage.pairs {
             // What comes is taken at once: it stops nobody.
-            let never = crate::plan::cluster::Pausing { buffer: u64::MAX, high: u64::MAX, low: u64::MAX };
+            let never = crate::plan::infiniband::Pausing { buffer: u64::MAX, high: u64::MAX, low: u64::MAX };
             let pfc = network.flow_control() == FlowControl::Pfc;
             for end in pair.ends {
                 let station = &mut stations[network.routes.number(end) as usize];

@@ -23,7 +23,7 @@ pub(super) use victims::victims;
 use super::kernel::{Agenda, NEVER, World};
 use super::tally::{self, Tally};
 use super::trace::Framed;
-use crate::plan::network::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
 use frames::{Arena, Frame, Kind, List, NONE};

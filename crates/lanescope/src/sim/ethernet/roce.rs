@@ -7,8 +7,8 @@
 
 use super::station::{Lanes, Station};
 use super::{Fabric, Frame, Kind, NONE, Net};
-use crate::plan::cluster::Pausing;
-use crate::plan::network::NodeId;
+use crate::plan::ethernet::NodeId;
+use crate::plan::infiniband::Pausing;
 use crate::protocol::ethernet::{FCS, HEADER, MOST_QUANTA, QUANTUM_BITS, frame, padding};
 use crate::sim::kernel::{Agenda, NEVER};
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! When messages are born, and for whom.
 
-use crate::plan::network::{Network, Pick, Stream, Traced};
+use crate::plan::ethernet::{Network, Pick, Stream, Traced};
 use crate::scenario::keys::StreamLoad;
 use crate::sim::clock::Pace;
 use crate::sim::kernel::NEVER;

@@ -6,7 +6,7 @@
 //! falls below the low threshold is then one that others see.
 
 use super::{Kind, NONE, Net, Stored, Why};
-use crate::plan::network::{Buffering, NodeId};
+use crate::plan::ethernet::{Buffering, NodeId};
 use crate::protocol::ethernet::QUANTUM_BITS;
 use crate::scenario::keys::{Buffers, CongestionControl, FlowControl, Scheduling};
 use crate::sim::kernel::{Agenda, NEVER};

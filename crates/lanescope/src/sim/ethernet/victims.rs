@@ -5,7 +5,7 @@
 //! its wires out that were paused themselves, and on, until one was full or its receiver stopped it. A flow that
 //! crosses none of these is a victim.
 
-use crate::plan::network::Network;
+use crate::plan::ethernet::Network;
 use crate::result::{Idle, Note, SimulatedLink};
 use crate::sim::binding::stopper;
 use crate::units::digits;

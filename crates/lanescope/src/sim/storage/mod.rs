@@ -21,7 +21,7 @@ use super::ethernet::StationCommand;
 use super::kernel::NEVER;
 use super::source::Transfer;
 use super::tally::{self, Tally};
-use crate::plan::network::NodeId;
+use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{self, Medium, Unit, Volume};
 use crate::plan::{DmaPath, Plan};
 use crate::result::SlotCounts;

@@ -9,7 +9,7 @@ use super::super::ethernet::{Load, StationCommand, StationEvent};
 use super::super::fabric::random;
 use super::{Fabric, Io, Volume};
 use crate::plan::Plan;
-use crate::plan::network::NodeId;
+use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{IoFlow, Pair};
 use crate::protocol::tcp::{CLOSE, HEADERS, OPEN, wire};
 use rand_xoshiro::rand_core::Rng;

@@ -4,7 +4,7 @@ use super::simulate_by;
 use crate::common::choices::{Choices, runner};
 use crate::common::{planned, run};
 use lanescope::plan::Plan;
-use lanescope::plan::network::NodeId;
+use lanescope::plan::ethernet::NodeId;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};

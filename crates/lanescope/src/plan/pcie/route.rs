@@ -1,14 +1,14 @@
 //! Ways through the tree: up from the requester, down to the target; over a crosslink only where it says so.
 
-use super::{Direction, Hop, Link, LinkId, PartId};
+use crate::plan::{Direction, Hop, Link, LinkId, PartId};
 use std::collections::{HashSet, VecDeque};
 
 /// Levels of links below a root complex. A hierarchy has 256 buses, two for each switch on the way (PCI numbering);
 /// nobody builds half of it in a row.
-pub(super) const DEPTH: usize = 64;
+pub(in crate::plan) const DEPTH: usize = 64;
 
 /// The tree above each part, and the crosslinks.
-pub(super) struct Map {
+pub(in crate::plan) struct Map {
     /// The link up from each part, if any, and the part it leads to.
     up: Vec<Option<(LinkId, PartId)>>,
     /// Crosslinks, with the parts whose flows they carry.
@@ -18,7 +18,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    pub(super) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
+    pub(in crate::plan) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
         let mut map = Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts] };
         for (i, link) in links.iter().enumerate() {
             let id = LinkId(i as u32);
@@ -33,7 +33,7 @@ impl Map {
     }
 
     /// A link on a loop, if the way up from somewhere comes back.
-    pub(super) fn find_loop(&self) -> Option<LinkId> {
+    pub(in crate::plan) fn find_loop(&self) -> Option<LinkId> {
         let mut state = vec![0u8; self.up.len()]; // 0 new, 1 on this walk, 2 known to end
         for start in 0..self.up.len() {
             let mut walk = Vec::new();
@@ -58,13 +58,13 @@ impl Map {
     }
 
     /// A part that hangs deeper than so many links, and the link above it.
-    pub(super) fn too_deep(&self, most: usize) -> Option<LinkId> {
+    pub(in crate::plan) fn too_deep(&self, most: usize) -> Option<LinkId> {
         let deep = (0..self.up.len()).find(|&p| self.above(PartId(p as u32)).len() > most)?;
         self.up[deep].map(|u| u.0)
     }
 
     /// The part on top of the tree that a part hangs in.
-    pub(super) fn root(&self, part: PartId) -> PartId {
+    pub(in crate::plan) fn root(&self, part: PartId) -> PartId {
         self.above(part).last().copied().unwrap_or(part)
     }
 
@@ -81,7 +81,7 @@ impl Map {
     }
 
     /// The way from one part to another; crosslinks are used when they carry either. `None` when there is none.
-    pub(super) fn route(&self, links: &[Link], from: PartId, to: PartId) -> Option<Vec<Hop>> {
+    pub(in crate::plan) fn route(&self, links: &[Link], from: PartId, to: PartId) -> Option<Vec<Hop>> {
         let allowed: Vec<LinkId> =
             self.cross.iter().filter(|(_, who)| who.contains(&from) || who.contains(&to)).map(|(id, _)| *id).collect();
         if !allowed.is_empty() {

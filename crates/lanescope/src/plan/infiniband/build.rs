@@ -1,12 +1,12 @@
 //! From a scenario's channel adapters, switches, links and flows of ranks to [`Cluster`].
 
-use super::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, blocks, joined, roce};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::Flow;
-use crate::plan::address::{self, Directory};
-use crate::plan::bus::Buses;
-use crate::plan::dma::{self, Engine, Host};
-use crate::plan::network::{MOST_SWITCHES, Network, NodeId, Routes, Wired};
+use crate::plan::core::address::{self, Directory};
+use crate::plan::core::dma::{self, Engine, Host};
+use crate::plan::ethernet::{MOST_SWITCHES, Network, NodeId, Routes, Wired};
+use crate::plan::infiniband::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, blocks, joined, roce};
+use crate::plan::pci::Buses;
 use crate::protocol::ethernet::PRIORITIES;
 use crate::protocol::infiniband::{BLOCK, Mtu};
 use crate::scenario::keys::{self, MOST_LANES};
@@ -434,7 +434,7 @@ fn place(
         return None;
     }
     let mtu = mtu(diagnostics, cluster, network, first, span)?;
-    let job = crate::plan::jobs::job(diagnostics, scenario, flow, ranks.len() as u32)?;
+    let job = crate::plan::infiniband::jobs::job(diagnostics, scenario, flow, ranks.len() as u32)?;
     Some(JobFlow { name: flow.name.clone(), keys: k.clone(), job: Arc::new(job), ranks, mtu })
 }
 

@@ -1,13 +1,13 @@
 //! Names of parts and ports as a scenario writes them: `nic.*`, `sw.down.2`, `rc.0.memory`.
 
-use super::PartId;
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
+use crate::plan::PartId;
 use crate::scenario::keys::PartKind;
 use crate::scenario::{Part, PartKeys, Scenario};
 use std::collections::HashMap;
 
 /// The parts of a scenario by the name of their table, in the order of their instances.
-pub(super) struct Directory<'a, K = PartKeys> {
+pub(in crate::plan) struct Directory<'a, K = PartKeys> {
     parts: &'a [Part<K>],
     groups: HashMap<&'a str, Vec<PartId>>,
     /// Tables of parts that have no place here, with what they are.
@@ -17,15 +17,15 @@ pub(super) struct Directory<'a, K = PartKeys> {
 }
 
 /// Parts that an address names, and what follows their names (a port or a place).
-pub(super) struct Address {
-    pub(super) parts: Vec<PartId>,
-    pub(super) rest: String,
+pub(in crate::plan) struct Address {
+    pub(in crate::plan) parts: Vec<PartId>,
+    pub(in crate::plan) rest: String,
     /// Whether it was written with a star over instances.
-    pub(super) many: bool,
+    pub(in crate::plan) many: bool,
 }
 
 impl<'a, K> Directory<'a, K> {
-    pub(super) fn new(parts: &'a [Part<K>]) -> Self {
+    pub(in crate::plan) fn new(parts: &'a [Part<K>]) -> Self {
         let mut groups: HashMap<&str, Vec<PartId>> = HashMap::new();
         for (i, part) in parts.iter().enumerate() {
             groups.entry(&part.group).or_default().push(PartId(i as u32));
@@ -34,7 +34,7 @@ impl<'a, K> Directory<'a, K> {
     }
 
     /// With the names of all parts of a scenario, to say of one that is elsewhere what it is, and what is wanted here.
-    pub(super) fn among(mut self, scenario: &'a Scenario, hint: &'static str) -> Self {
+    pub(in crate::plan) fn among(mut self, scenario: &'a Scenario, hint: &'static str) -> Self {
         let pcie = scenario.parts.iter().map(|p| (p.group.as_str(), p.keys.kind()));
         let ethernet = scenario.nodes.iter().map(|p| (p.group.as_str(), p.keys.kind()));
         let buses = scenario.bus_parts.iter().map(|p| (p.group.as_str(), p.keys.kind()));
@@ -46,12 +46,12 @@ impl<'a, K> Directory<'a, K> {
         self
     }
 
-    pub(super) fn part(&self, id: PartId) -> &'a Part<K> {
+    pub(in crate::plan) fn part(&self, id: PartId) -> &'a Part<K> {
         &self.parts[id.0 as usize]
     }
 
     /// Splits `group[.instance|.*][.rest]`.
-    pub(super) fn find(&self, diagnostics: &mut Diagnostics, text: &str, span: Span) -> Option<Address> {
+    pub(in crate::plan) fn find(&self, diagnostics: &mut Diagnostics, text: &str, span: Span) -> Option<Address> {
         let (group, mut rest) = text.split_once('.').unwrap_or((text, ""));
         let Some(ids) = self.groups.get(group) else {
             if let Some(kind) = self.others.get(group) {
@@ -91,7 +91,7 @@ impl<'a, K> Directory<'a, K> {
 
 /// How many links join two sides of a `between`, each given by its name, its ports, and whether it holds as many links
 /// as the other side asks for.
-pub(super) fn pairs(
+pub(in crate::plan) fn pairs(
     diagnostics: &mut Diagnostics,
     span: Option<Span>,
     [(a, a_ports, a_open), (b, b_ports, b_open)]: [(&str, usize, bool); 2],
@@ -114,7 +114,7 @@ pub(super) fn pairs(
 
 /// A port as written: fixed, or any free one of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(in crate::plan) enum Wanted {
     /// This one.
     Fixed(String),
     /// The next free `down.N` or `port.N`.
@@ -122,7 +122,7 @@ pub(super) enum Wanted {
 }
 
 /// Reads the port part of an address for a kind of part.
-pub(super) fn port(diagnostics: &mut Diagnostics, part: &Part, rest: &str, span: Span) -> Option<Wanted> {
+pub(in crate::plan) fn port(diagnostics: &mut Diagnostics, part: &Part, rest: &str, span: Span) -> Option<Wanted> {
     let (kind, ports) = match &part.keys {
         PartKeys::Endpoint(_) if rest.is_empty() => return Some(Wanted::Fixed(String::new())),
         PartKeys::Endpoint(_) => {

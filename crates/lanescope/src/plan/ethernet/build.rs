@@ -1,10 +1,11 @@
 //! From a scenario's stations, switches, Ethernet links and flows of frames to a network.
 
-use super::routes::{MOST_SWITCHES, Routes, Wired};
-use super::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::plan::address::{self, Directory};
-use crate::plan::{cluster, storage};
+use crate::plan::core::address::{self, Directory};
+use crate::plan::ethernet::routes::{MOST_SWITCHES, Routes, Wired};
+use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
+use crate::plan::infiniband;
+use crate::plan::storage;
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
@@ -97,7 +98,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         })
         .collect();
     // Programs of ranks come later, but their frames are Ethernet's, too.
-    let (data, priorities) = cluster::roce::carried(scenario, &network);
+    let (data, priorities) = infiniband::roce::carried(scenario, &network);
     classes.extend(priorities);
     // So do transactions.
     let (data, best_effort) = storage::carried(scenario, &network, data);

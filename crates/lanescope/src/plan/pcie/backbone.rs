@@ -4,7 +4,7 @@
 //! what was read. Either carries transactions of at most a line. The estimate counts their clocks, the simulation books
 //! them.
 
-use super::{Flow, PartId, Plan};
+use crate::plan::{Flow, PartId, Plan};
 use crate::protocol::pcie;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::RootComplex;

@@ -5,14 +5,15 @@
 //! memory are flows of its host's side that it feeds, like those of storage.
 
 mod build;
-pub(super) mod roce;
+pub(in crate::plan) mod jobs;
+pub(in crate::plan) mod roce;
 
-pub(super) use build::build;
+pub(in crate::plan) use build::build;
 pub use roce::Pausing;
 
-use super::network::{Network, NodeId, Routes};
-use super::{Dma, DmaPath};
 use crate::mpi::{Costs, Job};
+use crate::plan::ethernet::{Network, NodeId, Routes};
+use crate::plan::{Dma, DmaPath};
 use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
@@ -268,7 +269,7 @@ impl Cluster {
     }
 
     /// Every value of every thing, with its origin.
-    pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+    pub(in crate::plan) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let adapters = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
         let switches = self.switches.iter().map(|s| (format!("parts.{}", s.name), s.keys.settings()));
         let links = self.links.iter().map(|l| {
@@ -285,7 +286,7 @@ impl Cluster {
     }
 
     /// Everything that can change an answer and is no setting.
-    pub(super) fn hash(&self, hash: &mut SipHasher13) {
+    pub(in crate::plan) fn hash(&self, hash: &mut SipHasher13) {
         for link in &self.links {
             link.ends.iter().for_each(|e| hash.write_u32(e.0));
         }

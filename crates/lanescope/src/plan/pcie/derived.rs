@@ -1,7 +1,8 @@
 //! What follows from a plan's values by itself, and every method needs: completion sizes, latencies of completers,
 //! buffers.
 
-use super::{Direction, Flow, Hop, Place, Plan, Program, check};
+use crate::plan::pcie::check;
+use crate::plan::{Direction, Flow, Hop, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do, RootComplex};
@@ -163,7 +164,9 @@ impl Plan {
     /// Indices of the flows of each table, in order; the members of one stand in a row. An adapter's DMA is part of its
     /// I/Os, and in no table.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        tables(self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()))
+        crate::plan::core::groups::groups(
+            self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()),
+        )
     }
 
     /// Indices of the flows of one table.
@@ -173,22 +176,9 @@ impl Plan {
 
     /// Both ways of a link.
     pub fn directions(&self) -> impl Iterator<Item = Hop> + use<> {
-        let ways =
-            |i| [Direction::Down, Direction::Up].map(|direction| Hop { link: super::LinkId(i as u32), direction });
+        let ways = |i| {
+            [Direction::Down, Direction::Up].map(|direction| Hop { link: crate::plan::LinkId(i as u32), direction })
+        };
         (0..self.links.len()).flat_map(ways)
     }
-}
-
-/// The places of things in a row that are from one table each, by the tables' names.
-pub(super) fn tables<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut last = None;
-    for (i, name) in names.enumerate() {
-        match groups.last_mut() {
-            Some(group) if last == Some(name) => group.push(i),
-            _ => groups.push(vec![i]),
-        }
-        last = Some(name);
-    }
-    groups
 }

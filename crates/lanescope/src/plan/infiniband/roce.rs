@@ -4,9 +4,9 @@
 //! and an adapter whose receive buffer fills up does so too. A program's virtual lane is the priority of its frames.
 //! Congestion control is that of Ethernet's own flows: marks do nothing to these.
 
-use super::{Cluster, ROCE, joined};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::plan::network::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::infiniband::{Cluster, ROCE, joined};
 use crate::protocol::ethernet::{self, PRIORITIES};
 use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, FlowControl};
@@ -27,21 +27,21 @@ pub struct Pausing {
 }
 
 /// MAC client data of the longest packet with so much payload.
-pub(super) fn client_data(payload: u64) -> u64 {
+pub(in crate::plan) fn client_data(payload: u64) -> u64 {
     let (operation, service, position) = (Operation::WriteImmediate, Service::Rc, Position::Only);
     Packet { operation, service, position, payload }.client_data(ROCE)
 }
 
 /// MAC client data of the largest frame that all links of a station's network carry; another network of the plan has
 /// its own.
-pub(super) fn room(network: &Network, station: NodeId) -> Option<Bytes> {
+pub(in crate::plan) fn room(network: &Network, station: NodeId) -> Option<Bytes> {
     let reached = joined(network.nodes.len(), network.links.iter().map(|l| l.ends), station);
     let mine = network.links.iter().filter(|l| reached[l.ends[0].0 as usize]);
     mine.map(|l| l.mtu.typical).min()
 }
 
 /// Payload of the largest packet that all links of a station's network carry.
-pub(super) fn mtu(network: &Network, station: NodeId) -> Option<u64> {
+pub(in crate::plan) fn mtu(network: &Network, station: NodeId) -> Option<u64> {
     let room = room(network, station)?.0;
     Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room)
 }
@@ -62,7 +62,7 @@ pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, 
 }
 
 /// Whether Ethernet loses none of a program's frames.
-pub(super) fn lossless(diagnostics: &mut Diagnostics, network: &Network, name: &str) -> bool {
+pub(in crate::plan) fn lossless(diagnostics: &mut Diagnostics, network: &Network, name: &str) -> bool {
     let control = network.flow_control();
     let Some((_, switch, k)) = network.switches().next() else { return true };
     if matches!(control, FlowControl::Pause | FlowControl::Pfc) {
@@ -77,7 +77,7 @@ pub(super) fn lossless(diagnostics: &mut Diagnostics, network: &Network, name: &
 }
 
 /// Gives every port on Ethernet its thresholds; buffers that nobody stated are made large enough.
-pub(super) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, network: &Network) {
+pub(in crate::plan) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, network: &Network) {
     let on_ethernet = |e: &u32| cluster.endpoints[*e as usize].station.is_some();
     let Some(job) = cluster.jobs.iter().find(|j| j.ranks.iter().any(on_ethernet)) else { return };
     let (frame, job) = (ethernet::frame(client_data(job.mtu)), job.name.clone());

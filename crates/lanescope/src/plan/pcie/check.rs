@@ -1,16 +1,16 @@
 //! Holding things against their neighbours: what cannot be is an error, what is legal but suspicious a warning.
 //! (Values that are wrong by themselves were refused when they were read.)
 
-use super::build::{PortLimits, port_limits};
-use super::{Flow, Hop, Link, Plan, Program};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::build::{PortLimits, port_limits};
+use crate::plan::{Flow, Hop, Link, Plan, Program};
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::quantity::Quantity;
 use crate::scenario::{PartKeys, Scenario};
 use crate::units::Bytes;
 
 /// Speeds, widths and payload sizes of links and parts.
-pub(super) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
+pub(in crate::plan) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
     for (link, span) in plan.links.iter().zip(spans) {
         let at = link.speed.span.unwrap_or(*span);
         let speed = link.speed.typical;
@@ -113,7 +113,7 @@ fn ordered_sets(diagnostics: &mut Diagnostics, link: &Link, at: Span) {
 const MOST_TAGS: u32 = 1 << 14;
 
 /// Tags that no device has.
-pub(super) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
+pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
     for part in plan.parts.iter() {
         let PartKeys::Endpoint(k) = &part.keys else { continue };
         for tags in [k.tags.slow, k.tags.typical, k.tags.fast].map(|t| t.get()) {
@@ -143,7 +143,7 @@ pub(super) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
 const SIZES: &str = "an operation moves 1 B to 1 TiB, for example size = \"4 KiB\"";
 
 /// Sizes, rates and buffers of flows.
-pub(super) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan) {
+pub(in crate::plan) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan) {
     for flow in plan.flows.iter() {
         let place = scenario.flows.iter().find(|f| f.name == flow.group).map(|f| f.span);
         let at = flow.size.span.or(place);

@@ -1,8 +1,8 @@
 //! What the memory of a switch allows: thresholds where nobody stated them, and whether its flow control is loss-free
 //! by construction.
 
-use super::{Network, NodeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet;
 use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Setting, Station};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
@@ -53,7 +53,7 @@ impl Network {
 
 impl Buffering {
     /// What a switch has, and what it would need.
-    pub(super) fn of(network: &Network, index: usize, k: &EthernetSwitch) -> Buffering {
+    pub(in crate::plan) fn of(network: &Network, index: usize, k: &EthernetSwitch) -> Buffering {
         let node = &network.nodes[index];
         let memory = k.memory.typical.0;
         let ports = node.ports.len().max(1) as u64;
@@ -118,7 +118,7 @@ impl Buffering {
     }
 
     /// Writes the values that were worked out where no key stated them.
-    pub(super) fn fill(&self, settings: &mut Vec<Setting>) {
+    pub(in crate::plan) fn fill(&self, settings: &mut Vec<Setting>) {
         let worked = |bytes: u64| {
             Quantity::derived(
                 Bytes(bytes),
@@ -143,7 +143,7 @@ impl Buffering {
 }
 
 /// Says of each kind of switch whether its flow control can lose frames, or come to a standstill.
-pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network) {
+pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
     let first = network.switches().next();
     if let (Some((_, node, k)), FlowControl::Pause, true) =
         (first, network.flow_control(), network.switches().count() > 1)

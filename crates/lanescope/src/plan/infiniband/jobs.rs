@@ -7,7 +7,7 @@ use crate::scenario::keys::{self, Sizes};
 use crate::scenario::{Named, Scenario};
 
 /// What the ranks of a flow run.
-pub(super) fn job(
+pub(in crate::plan) fn job(
     diagnostics: &mut Diagnostics,
     scenario: &Scenario,
     flow: &Named<keys::Mpi>,

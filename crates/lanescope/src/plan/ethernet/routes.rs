@@ -4,7 +4,7 @@
 //! short, a flow's number decides: each choice takes a digit of it, in the base of the number of choices, so that two
 //! choices on one way are independent.
 
-use super::NodeId;
+use crate::plan::ethernet::NodeId;
 use std::collections::{HashMap, VecDeque};
 
 /// Switches at most: the table has the square of this.

@@ -3,10 +3,10 @@
 //!
 //! They stand behind all other flows, in no table, with the program [`Program::ExternallyDriven`].
 
-use super::bus::{BusFlow, Buses};
-use super::route::Map;
-use super::{Flow, FlowId, Link, Part, PartId, Place, Program};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::pci::{BusFlow, Buses};
+use crate::plan::pcie::route::Map;
+use crate::plan::{Flow, FlowId, Link, Part, PartId, Place, Program};
 use crate::protocol::pcie::{Header, PayloadSize};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Do, Load};
@@ -54,24 +54,24 @@ impl Dma {
 }
 
 /// What of the host's side is already wired.
-pub(super) struct Host<'a> {
-    pub(super) parts: &'a [Part],
-    pub(super) links: &'a [Link],
-    pub(super) map: &'a Map,
+pub(in crate::plan) struct Host<'a> {
+    pub(in crate::plan) parts: &'a [Part],
+    pub(in crate::plan) links: &'a [Link],
+    pub(in crate::plan) map: &'a Map,
 }
 
 /// An adapter, as its host sees it.
-pub(super) struct Engine<'a> {
-    pub(super) name: &'a str,
-    pub(super) header: &'a Quantity<Header>,
+pub(in crate::plan) struct Engine<'a> {
+    pub(in crate::plan) name: &'a str,
+    pub(in crate::plan) header: &'a Quantity<Header>,
     /// What it moves at once, for the estimate.
-    pub(super) piece: Bytes,
+    pub(in crate::plan) piece: Bytes,
     /// Why it moves anything.
-    pub(super) why: &'static str,
+    pub(in crate::plan) why: &'static str,
 }
 
 /// An adapter's way to host memory, both ways, and its host.
-pub(super) fn of(
+pub(in crate::plan) fn of(
     diagnostics: &mut Diagnostics,
     host: &Host,
     engine: &Engine,
@@ -104,7 +104,12 @@ pub(super) fn of(
 }
 
 /// The way of a processor's own writes to an adapter that [`of`] has found a host for.
-pub(super) fn doorbell(host: &Host, engine: &Engine, flows: &mut Vec<Flow>, buses: &mut Buses) -> Option<DmaPath> {
+pub(in crate::plan) fn doorbell(
+    host: &Host,
+    engine: &Engine,
+    flows: &mut Vec<Flow>,
+    buses: &mut Buses,
+) -> Option<DmaPath> {
     let Engine { name, piece, why, .. } = *engine;
     let mut quiet = Diagnostics::default();
     if let Some((device, root)) = root(&mut quiet, host, name, Span::default()) {

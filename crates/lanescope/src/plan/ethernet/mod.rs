@@ -8,9 +8,9 @@ mod build;
 mod routes;
 
 pub use buffers::Buffering;
-pub(super) use build::build;
+pub(in crate::plan) use build::build;
 pub use routes::Routes;
-pub(super) use routes::{MOST_SWITCHES, Wired};
+pub(in crate::plan) use routes::{MOST_SWITCHES, Wired};
 
 use crate::protocol::ethernet::{self, LineRate};
 use crate::scenario::NodeKeys;
@@ -293,7 +293,7 @@ impl Network {
 
     /// Indices of the streams of each table, in order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        super::derived::tables(self.streams.iter().map(|s| s.group.as_str()))
+        crate::plan::core::groups::groups(self.streams.iter().map(|s| s.group.as_str()))
     }
 
     /// Time of flight of a link at a corner.
@@ -302,7 +302,7 @@ impl Network {
     }
 
     /// Every value of every thing, with its origin.
-    pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+    pub(in crate::plan) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let mut all = Vec::new();
         for (i, node) in self.nodes.iter().enumerate() {
             let kind = Quantity {
@@ -333,7 +333,7 @@ impl Network {
     }
 
     /// Everything that can change an answer and is no setting: who is wired to whom, and who sends where.
-    pub(super) fn hash(&self, hash: &mut impl Hasher) {
+    pub(in crate::plan) fn hash(&self, hash: &mut impl Hasher) {
         for link in &self.links {
             link.ends.iter().for_each(|e| hash.write_u32(e.0));
         }

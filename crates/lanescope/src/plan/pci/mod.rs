@@ -4,9 +4,9 @@
 //! no ways to find; what a flow's transactions look like follows from its device and its bridge, and both methods ask
 //! for it here.
 
-use super::address::Directory;
-use super::{PartId, Program};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::core::address::Directory;
+use crate::plan::{PartId, Program};
 use crate::protocol::pci::{ADB, Phases, Speed};
 use crate::scenario::keys::{self, Do, HostBridge, Load, PciDevice, Setting};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
@@ -238,11 +238,13 @@ impl Buses {
 
     /// Indices of the flows of each table, in order; without what other sides ask for.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        super::derived::tables(self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()))
+        crate::plan::core::groups::groups(
+            self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()),
+        )
     }
 
     /// Every value of every thing, with its origin.
-    pub(super) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+    pub(in crate::plan) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let part = |name: &str, keys: BusKeys| {
             let kind =
                 Quantity { default: false, ..Quantity::derived(keys.kind(), Origin::Stated, Confidence::Exact, "") };
@@ -262,7 +264,7 @@ impl Buses {
     }
 
     /// Everything that can change an answer and is no setting: who is on which bus, and whose flow it is.
-    pub(super) fn hash(&self, hash: &mut impl Hasher) {
+    pub(in crate::plan) fn hash(&self, hash: &mut impl Hasher) {
         self.buses.iter().for_each(|b| hash.write_u32(b.bridge));
         self.devices.iter().for_each(|d| hash.write_u32(d.bus));
         self.flows.iter().for_each(|f| hash.write_u32(f.device));
@@ -270,7 +272,7 @@ impl Buses {
 }
 
 /// Resolves and checks the shared buses of a scenario; problems go to `diagnostics`.
-pub(super) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Buses {
+pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Buses {
     let mut all = Buses::default();
     if scenario.bus_parts.is_empty() && scenario.buses.is_empty() {
         return all;
