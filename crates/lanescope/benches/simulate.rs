@@ -15,7 +15,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::library::Library;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
-use lanescope::sim::kernel::{Agenda, NEVER, World};
+use lanescope::sim::core::kernel::{Agenda, NEVER, World};
 use lanescope::sim::{Run, Step, exponential};
 use machine::{cpu, median, pin};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -22,7 +22,7 @@ const MOST_WAYS: usize = 4096;
 pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones: &[SimulatedBackbone]) -> Binding {
     let flow = &plan.flows[flow.0 as usize];
     let name = |hop: Hop| plan.direction_name(hop);
-    let of = |hop: Hop| &links[super::fabric::wire_of(hop) as usize].slots;
+    let of = |hop: Hop| &links[crate::sim::pcie::wire_of(hop) as usize].slots;
     let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
     let used = |s: &SlotCounts| s.busy() as f64 / s.total().max(1) as f64;
     let fullest = ways.max_by(|a, b| used(of(*a)).total_cmp(&used(of(*b))));

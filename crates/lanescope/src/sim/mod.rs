@@ -7,33 +7,22 @@
 //! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count,
 //! `deadlock` knows deadlocks, `binding` what binds.
 
-mod backbone;
 mod binding;
-mod bus;
-mod clock;
-mod cluster;
-mod completer;
-mod deadlock;
+pub mod core;
 mod ethernet;
-mod fabric;
-pub mod kernel;
+mod infiniband;
 mod not_modelled;
+mod pci;
+mod pcie;
 mod report;
-mod requester;
-mod source;
-mod stats;
 mod storage;
-mod switch;
-mod tally;
-mod terminal;
 mod trace;
-mod wire;
 mod world;
 
+pub use core::source::exponential;
+pub use core::stats::mean as mean_of;
 pub use not_modelled::NOT_MODELLED;
 pub use report::{Sample, over_seeds};
-pub use source::exponential;
-pub use stats::mean as mean_of;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::pci::BusFlow;
@@ -45,8 +34,9 @@ use crate::result::{BusClocks, Crossed, Ending, SlotCounts};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::units::Time;
-use kernel::{Agenda, Pause};
-use tally::Tally;
+use core::kernel::{self, Agenda, Pause};
+use core::stats;
+use core::tally::Tally;
 use trace::Trace;
 use world::System;
 

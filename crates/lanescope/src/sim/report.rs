@@ -1,8 +1,5 @@
 //! From a run's counts to what a person reads.
 
-use super::storage::count;
-use super::tally::Tally;
-use super::{Run, binding, stats};
 use crate::plan::pci::BusFlow;
 use crate::plan::{Backbone, FlowId, PartId, Program};
 use crate::protocol::pcie::Class;
@@ -13,6 +10,10 @@ use crate::result::{
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Buffers, StreamLoad};
 use crate::scenario::quantity::Corner;
+use crate::sim::core::stats;
+use crate::sim::core::tally::Tally;
+use crate::sim::storage::count;
+use crate::sim::{Run, binding};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -76,7 +77,7 @@ impl Run {
         (self.now - self.window) as f64
     }
 
-    fn batch_values(&self, group: usize, value: impl Fn(&super::Batch) -> f64) -> Vec<f64> {
+    fn batch_values(&self, group: usize, value: impl Fn(&crate::sim::Batch) -> f64) -> Vec<f64> {
         self.batches[group].iter().map(value).collect()
     }
 
@@ -239,7 +240,7 @@ impl Run {
         };
         let fingerprint = self.system.fingerprints().fold(self.seed, fold);
         let ethernet = &links[2 * plan.links.len()..][..2 * network.links.len()];
-        let notes = super::ethernet::victims(network, ethernet);
+        let notes = crate::sim::ethernet::victims(network, ethernet);
         Simulation {
             seed: self.seed,
             fingerprint: format!("{fingerprint:016x}"),
@@ -254,7 +255,7 @@ impl Run {
             links,
             switches,
             backbones,
-            not_modelled: super::not_modelled::of(plan),
+            not_modelled: crate::sim::not_modelled::of(plan),
             notes,
         }
     }
@@ -284,7 +285,7 @@ impl Run {
     }
 
     fn in_warmup(&self) -> bool {
-        matches!(self.phase, super::Phase::Warmup { .. })
+        matches!(self.phase, crate::sim::Phase::Warmup { .. })
     }
 
     fn flow(&self, group: usize, seen: &Counters) -> SimulatedFlow {
@@ -425,7 +426,7 @@ impl Run {
         let missing = offered - rate * window / 8.0 - held - chance;
         // Where a few are lost to bursts nothing grows, and the report counts them; where many are, the load is not
         // carried.
-        missing - lost > BEHIND * offered || missing > super::FAR_BEHIND * offered
+        missing - lost > BEHIND * offered || missing > crate::sim::FAR_BEHIND * offered
     }
 
     /// Where the time of a table's I/Os went, and what worked.
@@ -512,7 +513,7 @@ impl Run {
         let since = |f: fn(&Tally) -> u128| -> u128 {
             self.groups[group].iter().map(|&m| f(&seen.tallies[m]) - f(&self.at_window[m])).sum()
         };
-        let values = |f: fn(&super::Batch) -> f64| self.batch_values(group, f);
+        let values = |f: fn(&crate::sim::Batch) -> f64| self.batch_values(group, f);
         let batched = self.batches[group].len() >= 2 && !self.in_warmup();
         let times = vec![self.batch as f64; self.batches[group].len()];
         // As latency and rate are: of the batches, or where there are too few yet, of all that there is.
@@ -538,7 +539,7 @@ impl Run {
     /// The values of a time series at the present moment; everything before has happened.
     pub fn sample(&self) -> Sample {
         let (net, ethernet) = (&self.system.pcie.net, &self.system.ethernet);
-        let mut held: Vec<_> = net.wires.iter().map(super::wire::Wire::held).collect();
+        let mut held: Vec<_> = net.wires.iter().map(crate::sim::pcie::wire::Wire::held).collect();
         held.extend((0..ethernet.wires()).map(|on| ethernet.held(on)));
         held.extend(self.system.storage.held());
         held.extend((0..self.system.bus.wires()).map(|bus| self.system.bus.held(bus)));

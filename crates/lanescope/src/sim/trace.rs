@@ -5,12 +5,12 @@
 //! bus is known by its slot of the agenda, a packet by its place. What must be remembered to draw arrows (which slice a
 //! packet was last in) is kept here, so that packets do not grow.
 
-use super::cluster::ClusterTrace;
-use super::fabric::{Fabric, wire_of};
-use super::wire::Tlp;
 use crate::plan::Plan;
 use crate::protocol::pcie::Class;
 use crate::result::timeline::{CounterId, NameId, SliceId, Timeline, TrackId};
+use crate::sim::infiniband::ClusterTrace;
+use crate::sim::pcie::wire::Tlp;
+use crate::sim::pcie::{Fabric, wire_of};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Something that happened to a flow, in the words of its side.
@@ -115,7 +115,7 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Rows for all that a plan has, from a moment on.
-    pub(super) fn new(plan: &Plan, system: &super::world::System, most_events: usize, now: u64) -> Trace {
+    pub(super) fn new(plan: &Plan, system: &crate::sim::world::System, most_events: usize, now: u64) -> Trace {
         let mut line = Timeline::new(&plan.title, most_events);
         let mut name = |text: &str| line.name(text);
         let args = Args {
@@ -378,7 +378,7 @@ impl Trace {
 
     /// A frame or a connection of a storage transport.
     #[cold]
-    pub(super) fn transport(&mut self, (link, way, what, (begin, end), bytes): super::storage::Carried) {
+    pub(super) fn transport(&mut self, (link, way, what, (begin, end), bytes): crate::sim::storage::Carried) {
         if let Some(&row) = self.transports.get(2 * link as usize + way) {
             let name = self.line.name(what);
             self.line.slice(row, name, begin, end, &[(self.args.bytes, bytes)]);

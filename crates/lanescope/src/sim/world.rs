@@ -4,14 +4,17 @@
 //! programs of ranks; wires likewise. Storage and channel adapters ask PCIe and buses for DMA, and hear when it is
 //! done.
 
-use super::ethernet::StationEvent;
-use super::fabric::{Fabric, Part};
-use super::kernel::{Agenda, World};
-use super::source::Transfer;
-use super::tally::Tally;
-use super::{bus, cluster, deadlock, ethernet, storage};
 use crate::plan::{DmaPath, Plan};
 use crate::result::SlotCounts;
+use crate::sim::core::deadlock;
+use crate::sim::core::kernel::{Agenda, World};
+use crate::sim::core::source::Transfer;
+use crate::sim::core::tally::Tally;
+use crate::sim::ethernet::StationEvent;
+use crate::sim::infiniband;
+use crate::sim::pci;
+use crate::sim::pcie::{Fabric, Part};
+use crate::sim::{ethernet, storage};
 use hdrhistogram::Histogram;
 
 /// What the kernel runs.
@@ -20,8 +23,8 @@ pub(super) struct System {
     pub(super) pcie: Fabric,
     pub(super) ethernet: ethernet::Fabric,
     pub(super) storage: storage::Fabric,
-    pub(super) bus: bus::Fabric,
-    pub(super) cluster: cluster::Fabric,
+    pub(super) bus: pci::Fabric,
+    pub(super) cluster: infiniband::Fabric,
     /// The first slots of the agenda that are Ethernet's, the buses', and the clusters'.
     split: [u32; 3],
     /// Transfers that are done, on their way to who asked for them.
@@ -58,7 +61,7 @@ impl World for System {
 
 /// Asks hosts' buses for DMA.
 #[inline]
-fn feed(asked: &mut Vec<(DmaPath, Transfer)>, pcie: &mut Fabric, bus: &mut bus::Fabric, agenda: &mut Agenda) {
+fn feed(asked: &mut Vec<(DmaPath, Transfer)>, pcie: &mut Fabric, bus: &mut pci::Fabric, agenda: &mut Agenda) {
     for (way, transfer) in asked.drain(..) {
         match way {
             DmaPath::Pcie(flow) => pcie.feed(flow.0, transfer, agenda),
@@ -132,7 +135,7 @@ impl System {
         done.append(self.bus.done());
         let mut stored = false;
         for (_, token, at) in done.drain(..) {
-            if token & cluster::OWN == 0 {
+            if token & infiniband::OWN == 0 {
                 self.storage.done(token, at, now);
                 stored = true;
             } else {
@@ -153,9 +156,9 @@ impl System {
         let last = split as usize + slots;
         let storage = storage::Fabric::build(plan, seed, last as u32);
         let behind = last as u32 + 1;
-        let (bus, buses) = bus::Fabric::build(&plan.buses, seed, behind);
+        let (bus, buses) = pci::Fabric::build(&plan.buses, seed, behind);
         let own = behind + buses as u32;
-        let (cluster, fabric) = cluster::Fabric::build(plan, own);
+        let (cluster, fabric) = infiniband::Fabric::build(plan, own);
         let mut agenda = Agenda::new(own as usize + fabric);
         pcie.begin(&mut agenda);
         begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
@@ -268,7 +271,7 @@ impl System {
         let before = if silent { now.max(1) } else { now.saturating_sub(stall_timeout) };
         deadlock::deadlock(plan, &self.pcie, before, silent)
             .or_else(|| ethernet::deadlock(&self.ethernet, now, before))
-            .or_else(|| cluster::deadlock(&self.cluster, before))
+            .or_else(|| infiniband::deadlock(&self.cluster, before))
     }
 
     /// Transmitters that wait, and for what.

@@ -2,8 +2,8 @@
 
 use crate::common::{in_own_process, planned, simulate, simulate_by, simulated, toward, within};
 use lanescope::result::Simulation;
+use lanescope::sim::core::kernel::{Agenda, NEVER, World};
 use lanescope::sim::exponential;
-use lanescope::sim::kernel::{Agenda, NEVER, World};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::VecDeque;

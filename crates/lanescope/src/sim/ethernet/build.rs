@@ -1,17 +1,17 @@
 //! From a plan's network to stations, switches and wires.
 
-use super::rates::{Constants, Limit};
-use super::source::Source;
-use super::station::{Grants, Lane, Lanes, Sender, Station, Target};
-use super::switch::{Parts, Switch};
-use super::{Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, StreamState, Why, Wire};
 use crate::plan::Plan;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
-use crate::sim::fabric::random;
-use crate::sim::tally::{Tally, histogram};
+use crate::sim::core::tally::{Tally, histogram};
+use crate::sim::ethernet::rates::{Constants, Limit};
+use crate::sim::ethernet::source::Source;
+use crate::sim::ethernet::station::{Grants, Lane, Lanes, Sender, Station, Target};
+use crate::sim::ethernet::switch::{Parts, Switch};
+use crate::sim::ethernet::{Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, StreamState, Why, Wire};
+use crate::sim::pcie::random;
 use rand_xoshiro::rand_core::Rng;
 
 impl Fabric {

@@ -4,9 +4,9 @@
 //! are to leave. Ports that have been paused for longer than anything ordinary takes, and wait only for one another,
 //! will never send again: pauses are said again and again, so nothing falls silent.
 
-use super::Fabric;
-use super::station::Station;
-use crate::sim::deadlock::circle;
+use crate::sim::core::deadlock::circle;
+use crate::sim::ethernet::Fabric;
+use crate::sim::ethernet::station::Station;
 use std::collections::BTreeSet;
 
 /// For each wire whose transmitter has something to send and has been paused since before a moment: the wires on which
@@ -44,20 +44,20 @@ fn paused(fabric: &Fabric, now: u64, before: u64) -> Vec<Option<BTreeSet<u32>>> 
 
 /// Whether a transmitter has something to send that has been paused since before a moment, however often that was said
 /// again. A station that pauses waits for its host alone.
-fn blocked(fabric: &Fabric, w: &super::Wire, now: u64, before: u64) -> bool {
-    if w.to_switch == super::NONE {
+fn blocked(fabric: &Fabric, w: &crate::sim::ethernet::Wire, now: u64, before: u64) -> bool {
+    if w.to_switch == crate::sim::ethernet::NONE {
         return false;
     }
     let held = |c: usize| w.paused >> c & 1 == 1 && w.pauses[c].from <= before && now < w.pauses[c].until;
     w.paused != 0 && (0..w.queues.len()).any(|c| held(c) && (!w.queues[c].is_empty() || station_waits(fabric, w, c)))
 }
 
-fn station_waits(fabric: &Fabric, w: &super::Wire, class: usize) -> bool {
+fn station_waits(fabric: &Fabric, w: &crate::sim::ethernet::Wire, class: usize) -> bool {
     station(fabric, w).is_some_and(|s| s.holds(class, &fabric.net.frames))
 }
 
 /// The station that a wire leaves, if it is one. Stations stand in the order of nodes.
-fn station<'a>(fabric: &'a Fabric, w: &super::Wire) -> Option<&'a Station> {
+fn station<'a>(fabric: &'a Fabric, w: &crate::sim::ethernet::Wire) -> Option<&'a Station> {
     let at = fabric.stations.binary_search_by_key(&w.from, |s| s.node).ok()?;
     fabric.stations.get(at)
 }
@@ -72,13 +72,13 @@ pub(in crate::sim) fn deadlock(fabric: &Fabric, now: u64, before: u64) -> Option
 /// Transmitters that wait, and for what; at most 16.
 pub(in crate::sim) fn waiting(fabric: &Fabric) -> Vec<String> {
     let net = &fabric.net;
-    let held = |w: &super::Wire| match station(fabric, w) {
+    let held = |w: &crate::sim::ethernet::Wire| match station(fabric, w) {
         None => w.waiting > 0,
         Some(s) => s.is_held() || s.waiting(&net.frames).next().is_some(),
     };
     let waits = net.wires.iter().enumerate().filter(|(_, w)| held(w));
-    let name = |on: usize, w: &super::Wire| {
-        format!("{}: {}", net.network.wire_name(on as u32), super::WHY[w.why as usize].words())
+    let name = |on: usize, w: &crate::sim::ethernet::Wire| {
+        format!("{}: {}", net.network.wire_name(on as u32), crate::sim::ethernet::WHY[w.why as usize].words())
     };
     waits.take(16).map(|(i, w)| name(i, w)).collect()
 }

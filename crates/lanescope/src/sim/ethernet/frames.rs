@@ -2,7 +2,7 @@
 //!
 //! All frames of a run stand in one arena; a row of them (a queue, a wire's flight) is a list through it.
 
-use crate::sim::kernel::{Agenda, NEVER};
+use crate::sim::core::kernel::{Agenda, NEVER};
 
 /// No frame, no list.
 pub(super) const NONE: u32 = u32::MAX;

@@ -20,12 +20,12 @@ pub(super) use deadlock::{deadlock, waiting};
 pub(super) use roce::{Load, StationCommand, StationEvent};
 pub(super) use victims::victims;
 
-use super::kernel::{Agenda, NEVER, World};
-use super::tally::{self, Tally};
-use super::trace::Framed;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
+use crate::sim::core::kernel::{Agenda, NEVER, World};
+use crate::sim::core::tally::{self, Tally};
+use crate::sim::trace::Framed;
 use frames::{Arena, Frame, Kind, List, NONE};
 use hdrhistogram::Histogram;
 use station::Station;

@@ -5,12 +5,12 @@
 //! the adapter hears when one has entered. What has come stays counted until the adapter says that its data are in host
 //! memory.
 
-use super::station::{Lanes, Station};
-use super::{Fabric, Frame, Kind, NONE, Net};
 use crate::plan::ethernet::NodeId;
 use crate::plan::infiniband::Pausing;
 use crate::protocol::ethernet::{FCS, HEADER, MOST_QUANTA, QUANTUM_BITS, frame, padding};
-use crate::sim::kernel::{Agenda, NEVER};
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::ethernet::station::{Lanes, Station};
+use crate::sim::ethernet::{Fabric, Frame, Kind, NONE, Net};
 use std::collections::VecDeque;
 
 /// What an adapter tells its station.

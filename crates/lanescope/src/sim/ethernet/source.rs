@@ -2,9 +2,9 @@
 
 use crate::plan::ethernet::{Network, Pick, Stream, Traced};
 use crate::scenario::keys::StreamLoad;
-use crate::sim::clock::Pace;
-use crate::sim::kernel::NEVER;
-use crate::sim::source::exponential;
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::NEVER;
+use crate::sim::core::source::exponential;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::sync::Arc;

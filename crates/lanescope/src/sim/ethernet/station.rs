@@ -5,12 +5,12 @@
 //! is room for them. Otherwise they stand in lanes, one for each destination, and those lanes that may send take turns.
 //! A pause holds up what is in the MAC; a stopped destination, a missing grant or a rate limit hold up a lane.
 
-use super::rates::{Constants, Limit};
-use super::roce::{Adapter, StationEvent};
-use super::source::Source;
-use super::{Frame, Kind, List, NONE, Net, Why};
 use crate::protocol::ethernet::{frame, wire};
-use crate::sim::kernel::{Agenda, NEVER};
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::ethernet::rates::{Constants, Limit};
+use crate::sim::ethernet::roce::{Adapter, StationEvent};
+use crate::sim::ethernet::source::Source;
+use crate::sim::ethernet::{Frame, Kind, List, NONE, Net, Why};
 use std::collections::VecDeque;
 
 /// A stream at its source.
@@ -687,12 +687,12 @@ impl Station {
     }
 
     /// Whether frames of a class stand in the MAC.
-    pub(super) fn holds(&self, class: usize, frames: &super::Arena) -> bool {
+    pub(super) fn holds(&self, class: usize, frames: &crate::sim::ethernet::Arena) -> bool {
         self.inside.iter().any(|i| !i.mac.is_empty() && frames[i.mac.first].class as usize == class)
     }
 
     /// Frames in the buffers of adapter and MAC.
-    pub(super) fn waiting<'a>(&'a self, frames: &'a super::Arena) -> impl Iterator<Item = u32> + 'a {
+    pub(super) fn waiting<'a>(&'a self, frames: &'a crate::sim::ethernet::Arena) -> impl Iterator<Item = u32> + 'a {
         self.inside.iter().flat_map(|i| i.mac.iter(frames).chain(i.nic.iter(frames)))
     }
 

@@ -5,11 +5,11 @@
 //! switch next acts; only while somebody is stopped does a timer look at each, since the moment at which the memory
 //! falls below the low threshold is then one that others see.
 
-use super::{Kind, NONE, Net, Stored, Why};
 use crate::plan::ethernet::{Buffering, NodeId};
 use crate::protocol::ethernet::QUANTUM_BITS;
 use crate::scenario::keys::{Buffers, CongestionControl, FlowControl, Scheduling};
-use crate::sim::kernel::{Agenda, NEVER};
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::ethernet::{Kind, NONE, Net, Stored, Why};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;
@@ -456,7 +456,7 @@ impl Switch {
     }
 
     /// The wires that a frame which it stores holds up, as far as its accounts tell; for a look at who waits for whom.
-    pub(super) fn holds_up(&self, f: &super::Frame) -> &[(u32, u32)] {
+    pub(super) fn holds_up(&self, f: &crate::sim::ethernet::Frame) -> &[(u32, u32)] {
         match self.accounts.get(f.account as usize) {
             Some(a) if a.stopped => match self.control {
                 FlowControl::Pfc => {

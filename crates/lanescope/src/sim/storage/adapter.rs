@@ -1,12 +1,12 @@
 //! An adapter: it fetches commands, sends them on, moves data between its ports and host memory, and reports what is
 //! done.
 
-use super::super::source::Transfer;
-use super::scsi::Phase;
-use super::ssd::Progress;
-use super::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
 use crate::plan::DmaPath;
 use crate::plan::storage::{self, Unit, Volume};
+use crate::sim::core::source::Transfer;
+use crate::sim::storage::scsi::Phase;
+use crate::sim::storage::ssd::Progress;
+use crate::sim::storage::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
 
 /// An adapter's own parts.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@
 //! when the cache runs full the one that has waited longest goes, and its parity is made of the old data and the old
 //! parity, which are read first. Each passage of a byte into or out of the cache takes the adapter's memory once.
 
-use super::{Event, Fabric, Job, Owner};
 use crate::plan::storage::{self, Storage, Volume};
 use crate::scenario::keys::{Level, WritePolicy};
+use crate::sim::storage::{Event, Fabric, Job, Owner};
 use crate::tools::Slab;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -181,7 +181,7 @@ pub(in crate::sim) fn latencies(picoseconds: &Histogram<u64>) -> Latencies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::tally::histogram;
+    use crate::sim::core::tally::histogram;
 
     const US: u64 = 1_000_000_000;
 

@@ -5,9 +5,9 @@
 //! its cache goes; a writer is taken in so far ahead of the media; with a write cache, as soon as that holds no more
 //! than its bytes.
 
-use super::super::clock::Pace;
 use crate::plan::storage::{Device as Planned, Target, seek, zones};
 use crate::scenario::keys::Disk;
+use crate::sim::core::clock::Pace;
 use crate::units::{Rate, Time};
 use std::collections::VecDeque;
 

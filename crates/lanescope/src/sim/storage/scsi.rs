@@ -3,11 +3,11 @@
 //! A command comes in one connection; its data in bursts, each after a reselection of its own; its status with the last
 //! burst, or alone where a write waits for the media. Between connections the bus is free for others.
 
-use super::super::clock::Clock;
-use super::{Event, Fabric, Job, Link, Owner};
 use crate::protocol::scsi::{self, BusPolicy, Direction, Held};
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::keys::ScsiLink;
+use crate::sim::core::clock::Clock;
+use crate::sim::storage::{Event, Fabric, Job, Link, Owner};
 use std::collections::VecDeque;
 
 /// How far a command is.

@@ -6,11 +6,11 @@
 //! ACK and RRDY) rides between frames, or goes at once where nothing else does. On SAS a connection is opened for each
 //! command, each leave to send, and each run of one command's data, with the status behind a read's.
 
-use super::super::clock::Clock;
-use super::super::kernel::NEVER;
-use super::{Event, Fabric, Owner};
 use crate::plan::storage::{Medium, Serial, Transport, Unit};
 use crate::result::{Idle, SlotCounts};
+use crate::sim::core::clock::Clock;
+use crate::sim::core::kernel::NEVER;
+use crate::sim::storage::{Event, Fabric, Owner};
 use std::collections::VecDeque;
 
 fn step(link: &Serial, unit: Unit) -> &'static str {
@@ -138,7 +138,7 @@ impl Fabric {
 
     /// Sends a write's data: those of a stripe from the cache, others as they come from host memory.
     pub(super) fn data_out(&mut self, link: u32, task: u32, now: u64) {
-        let Some(l) = super::link_of(&mut self.links, link) else { return };
+        let Some(l) = crate::sim::storage::link_of(&mut self.links, link) else { return };
         l.lanes[0].data.push_back(task);
         let t = &mut self.tasks.all[task as usize];
         if let Owner::Stripe(..) = t.owner {
@@ -157,7 +157,7 @@ impl Fabric {
             let (Some(&task), frame) = (l.fetching.front(), l.serial.frame) else { return };
             let t = &mut self.tasks.all[task as usize];
             let bytes = (t.size - t.fetched).min(frame);
-            let Some(l) = super::link_of(&mut self.links, link) else { return };
+            let Some(l) = crate::sim::storage::link_of(&mut self.links, link) else { return };
             if l.used + bytes > l.room {
                 return;
             }
@@ -166,7 +166,7 @@ impl Fabric {
             if t.fetched == t.size {
                 l.fetching.pop_front();
             }
-            self.dma(super::Job::Out { task, bytes: bytes as u32 }, now);
+            self.dma(crate::sim::storage::Job::Out { task, bytes: bytes as u32 }, now);
         }
     }
 
@@ -223,7 +223,7 @@ impl Fabric {
             self.fetch(link, now);
         }
         let tasks = &mut self.tasks;
-        let Some(l) = super::link_of(&mut self.links, link) else { return };
+        let Some(l) = crate::sim::storage::link_of(&mut self.links, link) else { return };
         let serial = l.serial;
         let frame = serial.frame;
         let lane = &mut l.lanes[way];
@@ -286,7 +286,7 @@ impl Fabric {
                 }
                 self.seen(link, way, serial.steps()[4], (from, end), 0);
             }
-            let Some(l) = super::link_of(&mut self.links, link) else { return };
+            let Some(l) = crate::sim::storage::link_of(&mut self.links, link) else { return };
             if wake != NEVER && l.lanes[way].call(wake) {
                 self.plan_at(wake, Event::Lane(link, way as u8));
             }

@@ -6,9 +6,9 @@
 //! many pages as fit, takes their data in, and programs all of them at once. Data of writes are asked for while the
 //! buffer has room for them.
 
-use super::{Event, Fabric, Owner, Server};
 use crate::plan::storage::Unit;
 use crate::scenario::keys::Ssd as Keys;
+use crate::sim::storage::{Event, Fabric, Owner, Server};
 use std::collections::VecDeque;
 
 /// Pages of one read that are worked on at once: a mask of as many bits says which have come.

@@ -5,13 +5,13 @@
 //! has come when its last segment has: acknowledgements are not sent. Where connections are counted, the other end
 //! opens one before the first transaction and closes it behind the last (`protocol::tcp`).
 
-use super::super::ethernet::{Load, StationCommand, StationEvent};
-use super::super::fabric::random;
-use super::{Fabric, Io, Volume};
 use crate::plan::Plan;
 use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{IoFlow, Pair};
 use crate::protocol::tcp::{CLOSE, HEADERS, OPEN, wire};
+use crate::sim::ethernet::{Load, StationCommand, StationEvent};
+use crate::sim::pcie::random;
+use crate::sim::storage::{Fabric, Io, Volume};
 use rand_xoshiro::rand_core::Rng;
 use std::collections::BTreeMap;
 

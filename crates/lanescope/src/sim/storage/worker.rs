@@ -1,14 +1,14 @@
 //! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete
 //! them.
 
-use super::super::clock::Pace;
-use super::super::fabric::random;
-use super::super::source::Arrivals;
-use super::super::tally::{self, Tally};
-use super::count::Counts;
-use super::{Event, Fabric, Io};
 use crate::plan::storage::{IoFlow, Volume};
 use crate::scenario::keys::{self, Line, WHOLE};
+use crate::sim::core::clock::Pace;
+use crate::sim::core::source::Arrivals;
+use crate::sim::core::tally::{self, Tally};
+use crate::sim::pcie::random;
+use crate::sim::storage::count::Counts;
+use crate::sim::storage::{Event, Fabric, Io};
 use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;

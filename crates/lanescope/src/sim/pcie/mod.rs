@@ -1,15 +1,12 @@
 //! All parts of a plan, wired: what the kernel runs.
 
-use super::backbone::Backbone;
-use super::clock::{Clock, Pace};
-use super::completer::{Answer, Bandwidth, Completer};
-use super::kernel::{Agenda, World};
-use super::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
-use super::source::{self, Arrivals, Source, Transfer};
-use super::switch::Switch;
-use super::tally::{self, Tally};
-use super::terminal::Terminal;
-use super::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
+pub(in crate::sim) mod backbone;
+pub(in crate::sim) mod completer;
+pub(in crate::sim) mod requester;
+pub(in crate::sim) mod switch;
+pub(in crate::sim) mod terminal;
+pub(in crate::sim) mod wire;
+
 use crate::plan::pcie::check::replay_buffer;
 use crate::plan::{Asking, Flow, Hop, LinkId, PartId, Place, Plan, Program};
 use crate::protocol::pcie::{self, Class};
@@ -17,6 +14,16 @@ use crate::result::BusClocks;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Endpoint, Forwarding, Order};
 use crate::scenario::quantity::Corner;
+use crate::sim::core::clock::{Clock, Pace};
+use crate::sim::core::kernel::{Agenda, World};
+use crate::sim::core::source::{self, Arrivals, Source, Transfer};
+use crate::sim::core::tally::{self, Tally};
+use crate::sim::pcie::backbone::Backbone;
+use crate::sim::pcie::completer::{Answer, Bandwidth, Completer};
+use crate::sim::pcie::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
+use crate::sim::pcie::switch::Switch;
+use crate::sim::pcie::terminal::Terminal;
+use crate::sim::pcie::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use hdrhistogram::Histogram;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -39,7 +46,7 @@ enum Signal {
 
 /// When the part at the end of a wire may act on a TLP.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Reach {
+pub(in crate::sim) enum Reach {
     /// When it is in whole.
     End,
     /// So long after its first bit, if it can leave on a link that is not faster; else so that its tail does not
@@ -51,43 +58,43 @@ pub(super) enum Reach {
 
 /// A flow in a run.
 #[derive(Clone, Debug)]
-pub(super) struct FlowState {
+pub(in crate::sim) struct FlowState {
     /// Where its ways begin in the fabric's paths.
-    pub(super) there: u32,
-    pub(super) back: u32,
-    pub(super) answer: Answer,
+    pub(in crate::sim) there: u32,
+    pub(in crate::sim) back: u32,
+    pub(in crate::sim) answer: Answer,
     /// Its flow group.
-    pub(super) group: u32,
+    pub(in crate::sim) group: u32,
     /// Of a closed load: the pause after each operation, and when the next ones may begin.
     think: Option<u64>,
-    pub(super) again: VecDeque<u64>,
+    pub(in crate::sim) again: VecDeque<u64>,
     /// Of another side's writes: the tokens of those under way. Posted writes of a flow arrive in order.
     writing: Option<VecDeque<u32>>,
-    pub(super) tally: Tally,
+    pub(in crate::sim) tally: Tally,
     /// A hash of the moments at which its operations were done.
-    pub(super) fingerprint: u64,
+    pub(in crate::sim) fingerprint: u64,
 }
 
 impl FlowState {
     #[inline]
-    pub(super) fn started(&mut self, born: u64) {
+    pub(in crate::sim) fn started(&mut self, born: u64) {
         self.tally.start(born);
     }
 
     /// A write has begun.
     #[inline]
-    pub(super) fn wrote(&mut self, token: u32) {
+    pub(in crate::sim) fn wrote(&mut self, token: u32) {
         if let Some(tokens) = &mut self.writing {
             tokens.push_back(token);
         }
     }
 
     #[inline]
-    pub(super) fn received(&mut self, bytes: u64) {
+    pub(in crate::sim) fn received(&mut self, bytes: u64) {
         self.tally.bytes += bytes;
     }
 
-    pub(super) fn first_data(&mut self, after: u64) {
+    pub(in crate::sim) fn first_data(&mut self, after: u64) {
         self.tally.firsts += 1;
         self.tally.first_latency += after as u128;
     }
@@ -95,22 +102,22 @@ impl FlowState {
 
 /// What all parts share: wires, ways and flows.
 #[derive(Clone, Debug)]
-pub(super) struct Net {
+pub(in crate::sim) struct Net {
     /// Twice the link, plus 1 for the direction up.
-    pub(super) wires: Vec<Wire>,
+    pub(in crate::sim) wires: Vec<Wire>,
     /// The wires of each flow, there and back.
-    pub(super) paths: Vec<u32>,
-    pub(super) flows: Vec<FlowState>,
+    pub(in crate::sim) paths: Vec<u32>,
+    pub(in crate::sim) flows: Vec<FlowState>,
     /// Latencies of operations in picoseconds, by flow group.
-    pub(super) latencies: Vec<Histogram<u64>>,
+    pub(in crate::sim) latencies: Vec<Histogram<u64>>,
     /// Transfers of another side that are done: flow, token, moment.
-    pub(super) done: Vec<(u32, u32, u64)>,
+    pub(in crate::sim) done: Vec<(u32, u32, u64)>,
 }
 
 impl Net {
     /// Puts a TLP on a wire, and works out when the next part may act on it.
     #[inline]
-    pub(super) fn put(&mut self, wire: u32, tlp: Tlp, now: u64, agenda: &mut Agenda) -> u64 {
+    pub(in crate::sim) fn put(&mut self, wire: u32, tlp: Tlp, now: u64, agenda: &mut Agenda) -> u64 {
         let w = &self.wires[wire as usize];
         let reach = w.reach;
         let fastest = match reach {
@@ -137,7 +144,7 @@ impl Net {
 
     /// An operation is done; a read of another side knows its token, its writes come in order. Gives the moment from
     /// which a closed load goes on.
-    pub(super) fn finished(&mut self, flow: u32, born: u64, done: u64, token: Option<u32>) -> Option<u64> {
+    pub(in crate::sim) fn finished(&mut self, flow: u32, born: u64, done: u64, token: Option<u32>) -> Option<u64> {
         let f = &mut self.flows[flow as usize];
         f.tally.finish(born, done);
         f.fingerprint = tally::fingerprint(f.fingerprint, born, done);
@@ -159,16 +166,16 @@ impl Net {
 
 /// A part in a run.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(in crate::sim) enum Part {
     Terminal(Box<Terminal>),
     Switch(Box<Switch>),
 }
 
 /// All parts of a plan.
 #[derive(Clone, Debug)]
-pub(super) struct Fabric {
-    pub(super) parts: Vec<Part>,
-    pub(super) net: Net,
+pub(in crate::sim) struct Fabric {
+    pub(in crate::sim) parts: Vec<Part>,
+    pub(in crate::sim) net: Net,
     signals: Vec<Signal>,
 }
 
@@ -198,12 +205,12 @@ impl World for Fabric {
 }
 
 /// The wire of a hop.
-pub(super) fn wire_of(hop: Hop) -> u32 {
+pub(in crate::sim) fn wire_of(hop: Hop) -> u32 {
     2 * hop.link.0 + hop.direction as u32
 }
 
 /// A generator of its own for each name.
-pub(super) fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
+pub(in crate::sim) fn random(seed: u64, name: &str) -> Xoshiro256PlusPlus {
     let mut hash = SipHasher13::new_with_keys(seed, 0);
     hash.write(name.as_bytes());
     Xoshiro256PlusPlus::seed_from_u64(hash.finish())
@@ -213,7 +220,7 @@ const TYPICAL: Corner = Corner::Typical;
 
 impl Fabric {
     /// Wires a plan. Gives the number of its slots too.
-    pub(super) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
+    pub(in crate::sim) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
         let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::histogram()).collect());
         let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
         // The members of a table stand in a row; behind them is what other system ask for.
@@ -305,7 +312,7 @@ impl Fabric {
     }
 
     /// Sets what begins at time 0.
-    pub(super) fn begin(&mut self, agenda: &mut Agenda) {
+    pub(in crate::sim) fn begin(&mut self, agenda: &mut Agenda) {
         for part in &mut self.parts {
             let Part::Terminal(t) = part else { continue };
             for port in t.ports.iter_mut().filter(|p| !p.requester.streams.is_empty()) {
@@ -316,7 +323,7 @@ impl Fabric {
     }
 
     /// Another side asks for DMA; [`Net::done`] tells when it is over.
-    pub(super) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
+    pub(in crate::sim) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
         let wire = &self.net.wires[self.net.paths[self.net.flows[flow as usize].there as usize] as usize];
         let (port, tx) = (wire.port_from as usize, wire.tx);
         let at = wire.next_at.max(transfer.born);
@@ -330,7 +337,7 @@ impl Fabric {
     }
 
     /// The parts that have a backbone, and its slot.
-    pub(super) fn backbone_timers(&self) -> Vec<(usize, u32)> {
+    pub(in crate::sim) fn backbone_timers(&self) -> Vec<(usize, u32)> {
         let of = |(i, part): (usize, &Part)| match part {
             Part::Terminal(t) => Some((i, t.backbone.as_ref()?.timer())),
             Part::Switch(_) => None,
@@ -529,7 +536,7 @@ fn engine(r: &mut Requester, k: &Endpoint) {
 
 impl Part {
     /// Times through it, of a switch.
-    pub(super) fn transit(&self) -> Option<&super::switch::Transit> {
+    pub(in crate::sim) fn transit(&self) -> Option<&crate::sim::pcie::switch::Transit> {
         match self {
             Part::Switch(s) => Some(&s.transit),
             Part::Terminal(_) => None,
@@ -539,7 +546,7 @@ impl Part {
 
 impl Fabric {
     /// Accounts for idle wires up to a moment that everything has reached.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         self.net.wires.iter_mut().for_each(|w| w.settle(now));
         for part in &mut self.parts {
             if let Part::Terminal(t) = part
@@ -551,7 +558,7 @@ impl Fabric {
     }
 
     /// The ledgers of each backbone since time 0.
-    pub(super) fn backbones(&self) -> Vec<[BusClocks; 2]> {
+    pub(in crate::sim) fn backbones(&self) -> Vec<[BusClocks; 2]> {
         let terminals = self.parts.iter().filter_map(|p| match p {
             Part::Terminal(t) => t.backbone.as_ref(),
             Part::Switch(_) => None,
@@ -561,7 +568,7 @@ impl Fabric {
 
     /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the
     /// moment at which they are due.
-    pub(super) fn tallies(&self, now: u64) -> Vec<Tally> {
+    pub(in crate::sim) fn tallies(&self, now: u64) -> Vec<Tally> {
         let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally).collect();
         for part in &self.parts {
             let Part::Terminal(t) = part else { continue };
@@ -573,7 +580,7 @@ impl Fabric {
     }
 
     /// Operations of each flow that have arrived and not begun.
-    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
+    pub(in crate::sim) fn backlogs(&self, now: u64) -> Vec<u64> {
         let mut all = vec![0; self.net.flows.len()];
         for part in &self.parts {
             let Part::Terminal(t) = part else { continue };
@@ -586,7 +593,7 @@ impl Fabric {
 
     /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one
     /// after the other, and than any latency of a completer.
-    pub(super) fn stall_timeout(&self) -> u64 {
+    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
         let drain = |w: &Wire| w.clock.span(1 << 16).saturating_add(w.delay.saturating_mul(2));
         let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
         let answers = self.parts.iter().map(|p| match p {

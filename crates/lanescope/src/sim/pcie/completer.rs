@@ -4,11 +4,11 @@
 //! the place of its data), its data then come from the memory at the memory's rate, and its completions leave by the
 //! port that the request came in by.
 
-use super::clock::Pace;
-use super::fabric::Net;
-use super::kernel::{Agenda, NEVER};
-use super::wire::Tlp;
 use crate::protocol::pcie::{self, Class, Header};
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::pcie::Net;
+use crate::sim::pcie::wire::Tlp;
 use std::collections::VecDeque;
 
 /// Reads that one part holds at most, worked on or waiting for its port: more than any device has, and a bound on the
@@ -17,20 +17,20 @@ const HELD: u32 = 1 << 16;
 
 /// A read that is being answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
-    pub(super) flow: u32,
-    pub(super) tag: u32,
-    pub(super) left: u32,
+pub(in crate::sim) struct Job {
+    pub(in crate::sim) flow: u32,
+    pub(in crate::sim) tag: u32,
+    pub(in crate::sim) left: u32,
     /// Payload of each completion but the last.
-    pub(super) piece: u32,
+    pub(in crate::sim) piece: u32,
     ecrc: bool,
     /// The local port that it came in by.
-    pub(super) port: u16,
+    pub(in crate::sim) port: u16,
     ready: u64,
     /// Which of the latencies it has.
-    pub(super) place: usize,
+    pub(in crate::sim) place: usize,
     /// Whether the read is over with it; not, of a part of one.
-    pub(super) ends: bool,
+    pub(in crate::sim) ends: bool,
 }
 
 /// Who wants the memory.
@@ -51,7 +51,7 @@ struct Memory {
 
 /// What a part's memory carries.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Bandwidth {
+pub(in crate::sim) enum Bandwidth {
     /// Writes and reads added.
     Added(Pace),
     /// Writes, and reads, each by itself.
@@ -60,19 +60,19 @@ pub(super) enum Bandwidth {
 
 /// How a flow's reads are answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
+pub(in crate::sim) struct Answer {
     /// Completions of reads up to `large`, and of those above.
-    pub(super) piece: u32,
-    pub(super) large: u32,
-    pub(super) large_piece: u32,
-    pub(super) ecrc: bool,
+    pub(in crate::sim) piece: u32,
+    pub(in crate::sim) large: u32,
+    pub(in crate::sim) large_piece: u32,
+    pub(in crate::sim) ecrc: bool,
     /// Which of the latencies: an index into the completer's places.
-    pub(super) place: usize,
+    pub(in crate::sim) place: usize,
 }
 
 /// The answering side of a part.
 #[derive(Clone, Debug)]
-pub(super) struct Completer {
+pub(in crate::sim) struct Completer {
     /// From a request's last bit to its first data, by place, fs.
     latency: Vec<u64>,
     /// Reads that are worked on, by place, in order.
@@ -90,7 +90,7 @@ pub(super) struct Completer {
 }
 
 impl Completer {
-    pub(super) fn new(latency: Vec<u64>, most: Option<u32>, memory: Bandwidth) -> Completer {
+    pub(in crate::sim) fn new(latency: Vec<u64>, most: Option<u32>, memory: Bandwidth) -> Completer {
         let (paces, takes) = match memory {
             Bandwidth::Added(pace) => (vec![pace], [Some(0), Some(0)]),
             Bandwidth::Apart(write, read) => {
@@ -112,16 +112,23 @@ impl Completer {
     }
 
     /// Its longest latency, fs.
-    pub(super) fn longest(&self) -> u64 {
+    pub(in crate::sim) fn longest(&self) -> u64 {
         self.latency.iter().copied().max().unwrap_or(0)
     }
 
-    pub(super) fn wired(&mut self, timer: u32) {
+    pub(in crate::sim) fn wired(&mut self, timer: u32) {
         self.timer = timer;
     }
 
     /// A read request is here: takes it, or leaves it in its buffer. Says whether it was taken.
-    pub(super) fn request(&mut self, wire: u32, tlp: &Tlp, now: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
+    pub(in crate::sim) fn request(
+        &mut self,
+        wire: u32,
+        tlp: &Tlp,
+        now: u64,
+        net: &mut Net,
+        agenda: &mut Agenda,
+    ) -> bool {
         if self.in_work >= self.most || self.held >= HELD {
             self.refused.push_back(wire);
             return false;
@@ -136,7 +143,7 @@ impl Completer {
     }
 
     /// A write is here: whether the memory takes it now. If not, it will be called for.
-    pub(super) fn write(&mut self, wire: u32, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
+    pub(in crate::sim) fn write(&mut self, wire: u32, payload: u16, now: u64, agenda: &mut Agenda) -> bool {
         let Some(memory) = self.takes[0].map(|i| &mut self.memories[i]) else { return true };
         if memory.free > now || !memory.queue.is_empty() {
             memory.queue.push_back(Access::Write(wire));
@@ -149,7 +156,7 @@ impl Completer {
 
     /// Moves reads along whose time has come: into `jobs`, or writes that the memory takes into `writes` (the wire
     /// whose head it is).
-    pub(super) fn tick(
+    pub(in crate::sim) fn tick(
         &mut self,
         now: u64,
         jobs: &mut Vec<Job>,
@@ -196,7 +203,7 @@ impl Completer {
     }
 
     /// The last completion of a read has been sent.
-    pub(super) fn sent(&mut self, now: u64, net: &Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn sent(&mut self, now: u64, net: &Net, agenda: &mut Agenda) {
         self.held -= 1;
         self.accept_more(now, net, agenda);
     }
@@ -213,7 +220,7 @@ impl Completer {
 
 impl Job {
     /// What a read request asks for.
-    pub(super) fn of(wire: u32, tlp: &Tlp, net: &Net) -> Job {
+    pub(in crate::sim) fn of(wire: u32, tlp: &Tlp, net: &Net) -> Job {
         let answer = net.flows[tlp.flow as usize].answer;
         let asks = tlp.asks as u32;
         Job {
@@ -230,12 +237,12 @@ impl Job {
     }
 
     /// So many bytes of it, in one completion.
-    pub(super) fn part(&self, bytes: u32, ends: bool) -> Job {
+    pub(in crate::sim) fn part(&self, bytes: u32, ends: bool) -> Job {
         Job { left: bytes, piece: bytes, ends, ..*self }
     }
 
     /// The next completion, and whether it is the last.
-    pub(super) fn next(&self, net: &Net) -> Tlp {
+    pub(in crate::sim) fn next(&self, net: &Net) -> Tlp {
         let payload = self.left.min(self.piece);
         Tlp {
             head: 0,
@@ -253,7 +260,7 @@ impl Job {
         }
     }
 
-    pub(super) fn sent(&mut self, payload: u16) {
+    pub(in crate::sim) fn sent(&mut self, payload: u16) {
         self.left -= payload as u32;
     }
 }

@@ -7,14 +7,14 @@
 //! receive buffer until the last of its data has crossed; a read request leaves it when it is worked on, at most so
 //! many of a port at once. All of this has one slot of the agenda.
 
-use super::clock::Edges;
-use super::completer::Job;
-use super::fabric::Net;
-use super::kernel::{Agenda, NEVER};
-use super::wire::Tlp;
 use crate::plan::Backbone as Planned;
 use crate::protocol::pcie::Class;
 use crate::result::{BusClocks, BusIdle};
+use crate::sim::core::clock::Edges;
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::pcie::Net;
+use crate::sim::pcie::completer::Job;
+use crate::sim::pcie::wire::Tlp;
 use std::collections::VecDeque;
 
 /// Reads that a port holds at most where nothing else is said: a bound on the memory of a run.
@@ -146,7 +146,7 @@ struct Port {
 
 /// The backbone of one root complex.
 #[derive(Clone, Debug)]
-pub(super) struct Backbone {
+pub(in crate::sim) struct Backbone {
     edges: Edges,
     plan: Planned,
     latency: u64,
@@ -165,7 +165,7 @@ pub(super) struct Backbone {
 }
 
 impl Backbone {
-    pub(super) fn new(plan: Planned, memory: Vec<u64>, ports: usize) -> Backbone {
+    pub(in crate::sim) fn new(plan: Planned, memory: Vec<u64>, ports: usize) -> Backbone {
         Backbone {
             edges: Edges::new(plan.clock),
             latency: (plan.latency * 1e6).round() as u64,
@@ -182,16 +182,16 @@ impl Backbone {
         }
     }
 
-    pub(super) fn timer(&self) -> u32 {
+    pub(in crate::sim) fn timer(&self) -> u32 {
         self.timer
     }
 
-    pub(super) fn wired(&mut self, timer: u32) {
+    pub(in crate::sim) fn wired(&mut self, timer: u32) {
         self.timer = timer;
     }
 
     /// A write is whole at the head of its port's buffer, where it stays until it has crossed.
-    pub(super) fn write(&mut self, wire: u32, tlp: &Tlp, port: usize, agenda: &mut Agenda) {
+    pub(in crate::sim) fn write(&mut self, wire: u32, tlp: &Tlp, port: usize, agenda: &mut Agenda) {
         let p = &mut self.ports[port];
         p.wire = wire;
         // It may be known already from the moment when the one before it had crossed.
@@ -203,7 +203,7 @@ impl Backbone {
     }
 
     /// A read request is whole at the head of its port's buffer: whether it is taken.
-    pub(super) fn read(&mut self, wire: u32, job: Job, port: usize, now: u64, agenda: &mut Agenda) -> bool {
+    pub(in crate::sim) fn read(&mut self, wire: u32, job: Job, port: usize, now: u64, agenda: &mut Agenda) -> bool {
         let latency = self.latency;
         let p = &mut self.ports[port];
         p.wire = wire;
@@ -221,7 +221,7 @@ impl Backbone {
     }
 
     /// The last completion of a read leaves its port until a moment.
-    pub(super) fn leaves(&mut self, port: usize, until: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn leaves(&mut self, port: usize, until: u64, agenda: &mut Agenda) {
         self.ports[port].leaving.push_back(until);
         if self.ports[port].refused {
             agenda.by(self.timer, until);
@@ -237,7 +237,7 @@ impl Backbone {
 
     /// What has come to its end by now, and what may begin. Wires whose write has crossed go to `writes`, completions
     /// that are whole at their port to `jobs`.
-    pub(super) fn tick(
+    pub(in crate::sim) fn tick(
         &mut self,
         now: u64,
         jobs: &mut Vec<Job>,
@@ -396,18 +396,18 @@ impl Backbone {
         agenda.set(self.timer, at.min(leaving.min().unwrap_or(NEVER)));
     }
 
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         self.request.settle(&self.edges, now);
         self.completion.settle(&self.edges, now);
     }
 
     /// The ledgers of the two buses since time 0.
-    pub(super) fn counts(&self) -> [BusClocks; 2] {
+    pub(in crate::sim) fn counts(&self) -> [BusClocks; 2] {
         [self.request.counts, self.completion.counts]
     }
 
     /// How long it may hold a packet while all is well: all that fits into its ports' buffers, one after the other.
-    pub(super) fn stall_timeout(&self) -> u64 {
+    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
         let all = self.plan.write(1 << 16).clocks + self.plan.write(1 << 16).transactions * self.plan.arbitration;
         let clocks = (all + self.plan.answer(1 << 16).clocks).saturating_mul(self.ports.len() as u64);
         let memory = self.memory.iter().copied().max().unwrap_or(0);

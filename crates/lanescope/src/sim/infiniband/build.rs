@@ -1,17 +1,17 @@
 //! From a plan's clusters to adapters, wires and machines.
 
-use super::adapter::{Adapter, Overheads, Port, Ways};
-use super::wire::{Arena, NONE, Wire};
-use super::{Fabric, Run, Signal};
 use crate::mpi::{Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::{self, Cluster, INFINIBAND, ROCE};
 use crate::protocol::infiniband::{Operation, Packet, Position, Service};
 use crate::scenario::quantity::Corner;
-use crate::sim::clock::Clock;
-use crate::sim::kernel::NEVER;
-use crate::sim::tally::{self, Tally};
+use crate::sim::core::clock::Clock;
+use crate::sim::core::kernel::NEVER;
+use crate::sim::core::tally::{self, Tally};
+use crate::sim::infiniband::adapter::{Adapter, Overheads, Port, Ways};
+use crate::sim::infiniband::wire::{Arena, NONE, Wire};
+use crate::sim::infiniband::{Fabric, Run, Signal};
 use crate::tools::Slab;
 use std::collections::BinaryHeap;
 

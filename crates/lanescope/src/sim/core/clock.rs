@@ -11,7 +11,7 @@ const BYTE_FS: u128 = 8_000_000_000_000_000;
 
 /// Slots (bytes) of a wire, since time 0.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(in crate::sim) struct Clock {
     /// Femtoseconds per slot: `fs / slots`, in lowest terms.
     fs: u64,
     slots: u64,
@@ -21,14 +21,14 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(rate: Rate) -> Clock {
+    pub(in crate::sim) fn new(rate: Rate) -> Clock {
         let (fs, slots) = rate.slot_ratio();
         Clock { fs, slots, base: 0, base_fs: 0 }
     }
 
     /// When slot `n` begins: ceil(n / rate). `n` is not before the base, which follows the latest question.
     #[inline]
-    pub(super) fn time(&mut self, n: u64) -> u64 {
+    pub(in crate::sim) fn time(&mut self, n: u64) -> u64 {
         if n - self.base > 1 << 20 {
             let periods = (n - self.base) / self.slots;
             self.base += periods * self.slots;
@@ -39,7 +39,7 @@ impl Clock {
 
     /// The first slot that begins at `t` or later.
     #[inline]
-    pub(super) fn slot(&mut self, t: u64) -> u64 {
+    pub(in crate::sim) fn slot(&mut self, t: u64) -> u64 {
         self.follow(t);
         self.base + ((t - self.base_fs) * self.slots).div_ceil(self.fs)
     }
@@ -55,13 +55,13 @@ impl Clock {
     /// How long `n` slots take, rounded down: what goes on at the rate of a wire beside it must not fall behind by the
     /// rounding.
     #[inline]
-    pub(super) fn span_below(&self, n: u64) -> u64 {
+    pub(in crate::sim) fn span_below(&self, n: u64) -> u64 {
         round_down(n * self.fs, self.slots)
     }
 
     /// How long `n` slots take, at least: ceil(n / rate).
     #[inline]
-    pub(super) fn span(&self, n: u64) -> u64 {
+    pub(in crate::sim) fn span(&self, n: u64) -> u64 {
         round_up(n * self.fs, self.slots)
     }
 }
@@ -81,19 +81,19 @@ fn round_up(top: u64, bottom: u64) -> u64 {
 /// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a
 /// ratio.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(in crate::sim) struct Pace {
     fs: u128,
     slots: u128,
 }
 
 impl Pace {
-    pub(super) fn new(rate: Rate) -> Pace {
+    pub(in crate::sim) fn new(rate: Rate) -> Pace {
         let (fs, slots) = rate.slot_ratio();
         Pace { fs: fs as u128, slots: slots as u128 }
     }
 
     #[inline]
-    pub(super) fn span(&self, bytes: u64) -> u64 {
+    pub(in crate::sim) fn span(&self, bytes: u64) -> u64 {
         let top = bytes as u128 * self.fs;
         match u64::try_from(top) {
             Ok(top) => top.div_ceil(self.slots as u64),
@@ -104,7 +104,7 @@ impl Pace {
 
 /// The edges of a clock that is no wire's: clock `n` begins at ceil(n / frequency).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edges {
+pub(in crate::sim) struct Edges {
     hertz: u64,
 }
 
@@ -112,17 +112,17 @@ pub(super) struct Edges {
 const SECOND_FS: u128 = 1_000_000_000_000_000;
 
 impl Edges {
-    pub(super) fn new(frequency: Frequency) -> Edges {
+    pub(in crate::sim) fn new(frequency: Frequency) -> Edges {
         Edges { hertz: frequency.0.max(1) }
     }
 
     /// When clock `n` begins.
-    pub(super) fn moment(&self, n: u64) -> u64 {
+    pub(in crate::sim) fn moment(&self, n: u64) -> u64 {
         (n as u128 * SECOND_FS).div_ceil(self.hertz as u128).min(u64::MAX as u128 >> 1) as u64
     }
 
     /// The first clock that begins at `t` or later.
-    pub(super) fn clock(&self, t: u64) -> u64 {
+    pub(in crate::sim) fn clock(&self, t: u64) -> u64 {
         let n = (t as u128 * self.hertz as u128).div_ceil(SECOND_FS) as u64;
         // A moment is rounded up: the clock before may begin at t too.
         if n > 0 && self.moment(n - 1) >= t { n - 1 } else { n }

@@ -9,11 +9,11 @@ use crate::result::Interval;
 use crate::tools::student;
 
 /// Batches are joined when there are so many.
-pub(super) const MOST: usize = 64;
+pub(in crate::sim) const MOST: usize = 64;
 
 /// How many of the first values to leave out, so that the rest give the mean with the least standard error (MSER).
 /// Never more than half are proposed: the answer `n / 2` means that the values have not settled.
-pub(super) fn warmup(values: &[f64]) -> usize {
+pub(in crate::sim) fn warmup(values: &[f64]) -> usize {
     let n = values.len();
     let mut best = (f64::INFINITY, 0);
     let (mut sum, mut squares) = (0.0, 0.0);
@@ -37,7 +37,7 @@ pub(super) fn warmup(values: &[f64]) -> usize {
 
 /// A mean of ratios: the sum of `tops` over the sum of `bottoms`, with its interval. For a rate, the bottoms are times;
 /// for a mean latency, counts.
-pub(super) fn ratio(tops: &[f64], bottoms: &[f64]) -> Interval {
+pub(in crate::sim) fn ratio(tops: &[f64], bottoms: &[f64]) -> Interval {
     let mean = tops.iter().sum::<f64>() / bottoms.iter().sum::<f64>();
     if !mean.is_finite() {
         return Interval { mean: 0.0, half: None };
@@ -67,7 +67,7 @@ fn half_width(mean: f64, tops: &[f64], bottoms: &[f64]) -> f64 {
 }
 
 /// Joins neighbours.
-pub(super) fn join<T: Copy + std::ops::AddAssign>(values: &mut Vec<T>) {
+pub(in crate::sim) fn join<T: Copy + std::ops::AddAssign>(values: &mut Vec<T>) {
     for i in 0..values.len() / 2 {
         let mut pair = values[2 * i];
         pair += values[2 * i + 1];
@@ -78,7 +78,7 @@ pub(super) fn join<T: Copy + std::ops::AddAssign>(values: &mut Vec<T>) {
 
 /// Whether a backlog grows without end: its straight line over the window rises by more than its noise, and by at least
 /// a `part` of what came.
-pub(super) fn grows(backlogs: &[f64], arrived: f64, part: f64) -> bool {
+pub(in crate::sim) fn grows(backlogs: &[f64], arrived: f64, part: f64) -> bool {
     let n = backlogs.len() as f64;
     if n < 8.0 {
         return false;
@@ -100,7 +100,7 @@ pub(super) fn grows(backlogs: &[f64], arrived: f64, part: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::source::exponential;
+    use crate::sim::core::source::exponential;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 

@@ -5,21 +5,21 @@
 //! data are in host memory, so a slow bus takes the credit away; the last one is acknowledged, and a completion is
 //! written behind the data. On Ethernet the port's station does what a wire does otherwise.
 
-use super::super::ethernet::{Load, StationCommand};
-use super::super::kernel::Agenda;
-use super::super::source::Transfer;
-use super::trace::Act;
-use super::wire::{NONE, Packet, Why};
-use super::{Event, Fabric, OWN};
 use crate::mpi::{Post, What};
 use crate::plan::DmaPath;
 use crate::plan::ethernet::NodeId;
 use crate::protocol::infiniband::{BLOCK, END, START};
+use crate::sim::core::kernel::Agenda;
+use crate::sim::core::source::Transfer;
+use crate::sim::ethernet::{Load, StationCommand};
+use crate::sim::infiniband::trace::Act;
+use crate::sim::infiniband::wire::{NONE, Packet, Why};
+use crate::sim::infiniband::{Event, Fabric, OWN};
 use std::collections::VecDeque;
 
 /// What a transfer over the host's bus is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Job {
+pub(in crate::sim) enum Job {
     /// A doorbell, with descriptor and data where they come with it.
     Bell(u32),
     /// A work request's descriptor.
@@ -35,30 +35,30 @@ pub(super) enum Job {
 
 /// How an adapter reaches its host.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ways {
-    pub(super) read: DmaPath,
-    pub(super) write: DmaPath,
-    pub(super) bell: DmaPath,
+pub(in crate::sim) struct Ways {
+    pub(in crate::sim) read: DmaPath,
+    pub(in crate::sim) write: DmaPath,
+    pub(in crate::sim) bell: DmaPath,
 }
 
 /// An adapter; times in fs.
 #[derive(Clone, Debug)]
-pub(super) struct Adapter {
-    pub(super) host: Option<Ways>,
-    pub(super) work: u64,
-    pub(super) send: u64,
-    pub(super) receive: u64,
-    pub(super) packet: u64,
-    pub(super) bell: u64,
-    pub(super) descriptor: u64,
+pub(in crate::sim) struct Adapter {
+    pub(in crate::sim) host: Option<Ways>,
+    pub(in crate::sim) work: u64,
+    pub(in crate::sim) send: u64,
+    pub(in crate::sim) receive: u64,
+    pub(in crate::sim) packet: u64,
+    pub(in crate::sim) bell: u64,
+    pub(in crate::sim) descriptor: u64,
     /// Largest message that comes with the doorbell.
-    pub(super) inline: Option<u64>,
-    pub(super) completion: u64,
-    pub(super) ahead: u64,
+    pub(in crate::sim) inline: Option<u64>,
+    pub(in crate::sim) completion: u64,
+    pub(in crate::sim) ahead: u64,
     /// Until when its engines are busy: with work requests, with packets out and in.
-    pub(super) engine: u64,
-    pub(super) out: u64,
-    pub(super) inward: u64,
+    pub(in crate::sim) engine: u64,
+    pub(in crate::sim) out: u64,
+    pub(in crate::sim) inward: u64,
 }
 
 /// Messages to one endpoint, in order: a list through the messages.
@@ -71,10 +71,10 @@ struct Connection {
 
 /// A port of an adapter.
 #[derive(Clone, Debug)]
-pub(super) struct Port {
-    pub(super) adapter: u32,
+pub(in crate::sim) struct Port {
+    pub(in crate::sim) adapter: u32,
     /// The wire that leaves it; [`NONE`] where it is a station of Ethernet.
-    pub(super) wire: u32,
+    pub(in crate::sim) wire: u32,
     station: Option<NodeId>,
     /// What the station was commands of its waiting for its host.
     said: bool,
@@ -86,13 +86,13 @@ pub(super) struct Port {
     /// Whether the engine is at the first of them.
     going: bool,
     /// Payload asked for and not sent.
-    pub(super) asked: u64,
+    pub(in crate::sim) asked: u64,
     /// Messages whose doorbell or descriptor is on its way.
     opening: u32,
 }
 
 impl Port {
-    pub(super) fn new(adapter: u32, wire: u32, station: Option<NodeId>) -> Port {
+    pub(in crate::sim) fn new(adapter: u32, wire: u32, station: Option<NodeId>) -> Port {
         let (connections, pending) = (Vec::new(), VecDeque::new());
         Port { adapter, wire, station, said: false, connections, turn: 0, pending, going: false, asked: 0, opening: 0 }
     }
@@ -107,18 +107,18 @@ impl Port {
 
     /// Whether it waits for its host.
     #[inline]
-    pub(super) fn fetches(&self) -> bool {
+    pub(in crate::sim) fn fetches(&self) -> bool {
         self.opening > 0 || !self.pending.is_empty()
     }
 }
 
 /// A message between two adapters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Message {
-    pub(super) token: u32,
-    pub(super) run: u16,
+pub(in crate::sim) struct Message {
+    pub(in crate::sim) token: u32,
+    pub(in crate::sim) run: u16,
     /// What has come to its end: sending, receiving.
-    pub(super) ends: u8,
+    pub(in crate::sim) ends: u8,
     /// An RDMA write, with immediate data.
     write: bool,
     /// Its descriptor is there.
@@ -126,14 +126,14 @@ pub(super) struct Message {
     /// It came with its doorbell.
     inline: bool,
     begun: bool,
-    pub(super) from: u32,
-    pub(super) to: u32,
+    pub(in crate::sim) from: u32,
+    pub(in crate::sim) to: u32,
     /// What decides the way of its packets, and of its acknowledgement.
     ways: [u32; 2],
     /// The next one of its connection.
     next: u32,
-    pub(super) bytes: u64,
-    pub(super) born: u64,
+    pub(in crate::sim) bytes: u64,
+    pub(in crate::sim) born: u64,
     /// Not taken apart yet; not come; not in host memory.
     left: u64,
     out: u64,
@@ -141,11 +141,11 @@ pub(super) struct Message {
 }
 
 impl Message {
-    pub(super) fn is_write(&self) -> bool {
+    pub(in crate::sim) fn is_write(&self) -> bool {
         self.write
     }
 
-    pub(super) fn new(post: &Post, run: u16, [from, to]: [u32; 2], ways: [u32; 2]) -> Message {
+    pub(in crate::sim) fn new(post: &Post, run: u16, [from, to]: [u32; 2], ways: [u32; 2]) -> Message {
         Message {
             token: post.token,
             run,
@@ -168,7 +168,7 @@ impl Message {
 }
 
 /// Bytes of a packet around its data, by whether it is of a write, and the first and the last of its message.
-pub(super) type Overheads = [[[u32; 2]; 2]; 2];
+pub(in crate::sim) type Overheads = [[[u32; 2]; 2]; 2];
 
 impl Fabric {
     fn ask(&mut self, way: DmaPath, bytes: u64, job: Job, now: u64) {
@@ -177,7 +177,7 @@ impl Fabric {
     }
 
     /// The processor has handed a message to the adapter.
-    pub(super) fn posted(&mut self, message: u32, now: u64) {
+    pub(in crate::sim) fn posted(&mut self, message: u32, now: u64) {
         let m = &mut self.messages.all[message as usize];
         let port = &mut self.ports[m.from as usize];
         let a = &self.adapters[port.adapter as usize];
@@ -202,7 +202,7 @@ impl Fabric {
     }
 
     /// It has dealt with it.
-    pub(super) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
         self.seen(Act::Worked(message), now, agenda);
         let m = &self.messages.all[message as usize];
         let (from, to, inline) = (m.from, m.to, m.inline);
@@ -270,7 +270,7 @@ impl Fabric {
     }
 
     /// Takes messages apart as far as a port may read ahead.
-    pub(super) fn pump(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn pump(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
         let mut new = false;
         loop {
             let p = &self.ports[port as usize];
@@ -359,7 +359,7 @@ impl Fabric {
     }
 
     /// The engine is through with a packet.
-    pub(super) fn gone(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn gone(&mut self, port: u32, now: u64, agenda: &mut Agenda) {
         let p = &mut self.ports[port as usize];
         p.going = false;
         if let Some(id) = p.pending.pop_front() {
@@ -379,7 +379,7 @@ impl Fabric {
     }
 
     /// A packet has come in whole.
-    pub(super) fn receive(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn receive(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) {
         self.seen(Act::Came(id), now, agenda);
         let p = &mut self.packets.all[id as usize];
         p.held = on;
@@ -409,7 +409,7 @@ impl Fabric {
     }
 
     /// A packet's data may go to host memory.
-    pub(super) fn accept(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn accept(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
         self.seen(Act::Accepted(id), now, agenda);
         let p = self.packets.all[id as usize];
         let m = &mut self.messages.all[p.message as usize];
@@ -471,7 +471,7 @@ impl Fabric {
     }
 
     /// A transfer over the host's bus is done.
-    pub(super) fn over(&mut self, job: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn over(&mut self, job: u32, now: u64, agenda: &mut Agenda) {
         let job = self.jobs.remove(job);
         self.seen(Act::Over(job), now, agenda);
         match job {

@@ -4,13 +4,13 @@
 //! on, so arbitration costs clocks only on an idle bus. A master says from which clock its next transaction may begin,
 //! and from which it asks: between the two lies what arbitration takes.
 
-use super::{Net, Ticks};
 use crate::plan::pci::{Buses, TransactionTiming};
 use crate::protocol::pci::Phases;
 use crate::result::{Idle, SlotCounts};
 use crate::scenario::quantity::Corner;
-use crate::sim::clock::Pace;
-use crate::sim::kernel::{Agenda, NEVER};
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::pci::{Net, Ticks};
 use std::collections::VecDeque;
 
 /// What a transaction does.
@@ -116,11 +116,11 @@ struct Device {
 
 /// A bus with its masters: the bridge first, then the devices.
 #[derive(Clone, Debug)]
-pub(super) struct Bus {
-    pub(super) ticks: Ticks,
-    pub(super) counts: SlotCounts,
+pub(in crate::sim) struct Bus {
+    pub(in crate::sim) ticks: Ticks,
+    pub(in crate::sim) counts: SlotCounts,
     /// Payload, bytes.
-    pub(super) bytes: u64,
+    pub(in crate::sim) bytes: u64,
     arbitration: u64,
     devices: Vec<Device>,
     answers: VecDeque<Answer>,
@@ -136,7 +136,7 @@ pub(super) struct Bus {
 }
 
 impl Bus {
-    pub(super) fn new(plan: &Buses, index: usize, corner: Corner) -> Bus {
+    pub(in crate::sim) fn new(plan: &Buses, index: usize, corner: Corner) -> Bus {
         let bus = &plan.buses[index];
         let speed = bus.speed.typical;
         let flows_of = |d: u32, from_bridge: bool| {
@@ -178,16 +178,16 @@ impl Bus {
     }
 
     /// The bridge, and the devices.
-    pub(super) fn masters(&self) -> usize {
+    pub(in crate::sim) fn masters(&self) -> usize {
         1 + self.devices.len()
     }
 
-    pub(super) fn held(&self) -> (usize, u64) {
+    pub(in crate::sim) fn held(&self) -> (usize, u64) {
         (self.answers.len(), self.answers.iter().map(|a| a.left).sum())
     }
 
     /// Does what is due, and gives the moment of what comes next.
-    pub(super) fn act(&mut self, now: u64, net: &mut Net, own: (u32, &mut Agenda)) -> u64 {
+    pub(in crate::sim) fn act(&mut self, now: u64, net: &mut Net, own: (u32, &mut Agenda)) -> u64 {
         let clock = self.ticks.clock(now);
         loop {
             if let Some(active) = self.active {
@@ -517,7 +517,7 @@ impl Bus {
     }
 
     /// Writes down what lies before a moment; a transaction is written down when it ends.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         if self.active.is_none() {
             self.idle_until(self.ticks.past(now));
         }

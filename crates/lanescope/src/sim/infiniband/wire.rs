@@ -7,53 +7,53 @@
 //! there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest would
 //! hold no packet.
 
-use super::super::clock::Clock;
-use super::super::kernel::NEVER;
 use crate::protocol::infiniband::{BLOCK, FLOW_CONTROL_WIRE, MOST_BLOCKS, blocks_told};
 use crate::result::{Idle, SlotCounts};
+use crate::sim::core::clock::Clock;
+use crate::sim::core::kernel::NEVER;
 use std::collections::VecDeque;
 
-pub(super) const NONE: u32 = u32::MAX;
+pub(in crate::sim) const NONE: u32 = u32::MAX;
 
 /// A packet, at its place in the arena.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
+pub(in crate::sim) struct Packet {
     /// When the part at the end of its wire may act on it.
-    pub(super) at: u64,
-    pub(super) next: u32,
+    pub(in crate::sim) at: u64,
+    pub(in crate::sim) next: u32,
     /// The wire out of the switch that it is on its way to, and what decides further choices.
-    pub(super) out: u32,
-    pub(super) way: u32,
+    pub(in crate::sim) out: u32,
+    pub(in crate::sim) way: u32,
     /// The endpoint that it is for.
-    pub(super) to: u32,
-    pub(super) message: u32,
+    pub(in crate::sim) to: u32,
+    pub(in crate::sim) message: u32,
     /// Bytes that it takes of a wire, and data among them.
-    pub(super) bytes: u32,
-    pub(super) payload: u32,
+    pub(in crate::sim) bytes: u32,
+    pub(in crate::sim) payload: u32,
     /// The wire whose buffer holds it.
-    pub(super) held: u32,
-    pub(super) blocks: u16,
-    pub(super) lane: u8,
-    pub(super) ack: bool,
+    pub(in crate::sim) held: u32,
+    pub(in crate::sim) blocks: u16,
+    pub(in crate::sim) lane: u8,
+    pub(in crate::sim) ack: bool,
     /// Of an adapter's own: whether its data have come from host memory.
-    pub(super) ready: bool,
+    pub(in crate::sim) ready: bool,
 }
 
 /// All packets.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arena {
-    pub(super) all: Vec<Packet>,
+pub(in crate::sim) struct Arena {
+    pub(in crate::sim) all: Vec<Packet>,
     free: u32,
-    pub(super) used: usize,
+    pub(in crate::sim) used: usize,
 }
 
 impl Arena {
-    pub(super) fn new() -> Arena {
+    pub(in crate::sim) fn new() -> Arena {
         Arena { all: Vec::new(), free: NONE, used: 0 }
     }
 
     #[inline]
-    pub(super) fn put(&mut self, packet: Packet) -> u32 {
+    pub(in crate::sim) fn put(&mut self, packet: Packet) -> u32 {
         self.used += 1;
         if self.free == NONE {
             self.all.push(packet);
@@ -65,7 +65,7 @@ impl Arena {
     }
 
     #[inline]
-    pub(super) fn drop(&mut self, id: u32) {
+    pub(in crate::sim) fn drop(&mut self, id: u32) {
         self.used -= 1;
         self.all[id as usize].next = self.free;
         self.free = id;
@@ -74,22 +74,22 @@ impl Arena {
 
 /// A queue through the arena.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List {
-    pub(super) first: u32,
+pub(in crate::sim) struct List {
+    pub(in crate::sim) first: u32,
     last: u32,
 }
 
 impl List {
-    pub(super) const EMPTY: List = List { first: NONE, last: NONE };
+    pub(in crate::sim) const EMPTY: List = List { first: NONE, last: NONE };
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::sim) fn is_empty(&self) -> bool {
         self.first == NONE
     }
 
     /// Puts a packet last; whether it is the first, too.
     #[inline]
-    pub(super) fn push(&mut self, id: u32, packets: &mut Arena) -> bool {
+    pub(in crate::sim) fn push(&mut self, id: u32, packets: &mut Arena) -> bool {
         packets.all[id as usize].next = NONE;
         let was_empty = self.is_empty();
         if was_empty {
@@ -102,7 +102,7 @@ impl List {
     }
 
     /// Puts a packet first.
-    pub(super) fn push_front(&mut self, id: u32, packets: &mut Arena) {
+    pub(in crate::sim) fn push_front(&mut self, id: u32, packets: &mut Arena) {
         packets.all[id as usize].next = self.first;
         if self.is_empty() {
             self.last = id;
@@ -111,7 +111,7 @@ impl List {
     }
 
     #[inline]
-    pub(super) fn pop(&mut self, packets: &Arena) -> Option<u32> {
+    pub(in crate::sim) fn pop(&mut self, packets: &Arena) -> Option<u32> {
         let id = self.first;
         if id == NONE {
             return None;
@@ -141,7 +141,7 @@ struct Lane {
 
 /// Why a wire is idle; an index of its accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(in crate::sim) enum Why {
     Nothing,
     /// An adapter waits for data from host memory.
     Host,
@@ -152,34 +152,34 @@ const WHY: [Idle; 3] = [Idle::NothingToSend, Idle::Host, Idle::LaneCredits];
 
 /// A wire.
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
+pub(in crate::sim) struct Wire {
     clock: Clock,
     delay: u64,
     /// The first slot that is not booked, and when it begins.
     booked: u64,
-    pub(super) free: u64,
-    pub(super) why: Why,
+    pub(in crate::sim) free: u64,
+    pub(in crate::sim) why: Why,
     /// Slots of the agenda: arrivals at the far end, the transmitter here.
-    pub(super) arrive: u32,
-    pub(super) tx: u32,
+    pub(in crate::sim) arrive: u32,
+    pub(in crate::sim) tx: u32,
     /// The nodes at both ends; of the far end its number among the switches, or [`NONE`].
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) to_switch: u32,
+    pub(in crate::sim) from: u32,
+    pub(in crate::sim) to: u32,
+    pub(in crate::sim) to_switch: u32,
     /// From a header's last byte to the first out of the switch at the far end.
     latency: u64,
-    pub(super) flight: List,
+    pub(in crate::sim) flight: List,
     lanes: Vec<Lane>,
     turn: u8,
     /// Packets that wait.
-    pub(super) waiting: u32,
+    pub(in crate::sim) waiting: u32,
     /// Since when its head has had no credit.
-    pub(super) starved: u64,
+    pub(in crate::sim) starved: u64,
     /// Flow-control packets on their way here: when, lane, blocks.
     returning: VecDeque<(u64, u8, u32)>,
     /// What is being sent came in by this wire, whose buffer it leaves.
     leaving: (u32, u8, u16),
-    pub(super) counts: SlotCounts,
+    pub(in crate::sim) counts: SlotCounts,
 }
 
 /// Bytes until a switch knows where a packet goes: the start delimiter and LRH.
@@ -187,7 +187,7 @@ const HEAD: u64 = crate::protocol::infiniband::START + crate::protocol::infiniba
 
 impl Wire {
     /// A wire at a rate, to a buffer of so many bytes for each lane; the largest packet takes so many blocks.
-    pub(super) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64, most: u64) -> Wire {
+    pub(in crate::sim) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64, most: u64) -> Wire {
         let whole = (buffer / BLOCK).min(MOST_BLOCKS) as u32;
         let credit_step = blocks_told(whole as u64, most) as u32;
         Wire {
@@ -214,19 +214,19 @@ impl Wire {
     }
 
     /// How long so many bytes take.
-    pub(super) fn span(&self, bytes: u64) -> u64 {
+    pub(in crate::sim) fn span(&self, bytes: u64) -> u64 {
         self.clock.span(bytes)
     }
 
     #[inline]
-    pub(super) fn queue(&mut self, id: u32, packets: &mut Arena) {
+    pub(in crate::sim) fn queue(&mut self, id: u32, packets: &mut Arena) {
         let lane = packets.all[id as usize].lane as usize;
         self.lanes[lane].queue.push(id, packets);
         self.waiting += 1;
     }
 
     /// The same before all others of its lane: an adapter's acknowledgements.
-    pub(super) fn queue_first(&mut self, id: u32, packets: &mut Arena) {
+    pub(in crate::sim) fn queue_first(&mut self, id: u32, packets: &mut Arena) {
         let lane = packets.all[id as usize].lane as usize;
         self.lanes[lane].queue.push_front(id, packets);
         self.waiting += 1;
@@ -234,7 +234,7 @@ impl Wire {
 
     /// The packet that goes now, taken from its queue; else when to look again.
     #[inline]
-    pub(super) fn choose(&mut self, now: u64, packets: &Arena) -> Result<u32, u64> {
+    pub(in crate::sim) fn choose(&mut self, now: u64, packets: &Arena) -> Result<u32, u64> {
         while let Some(&(at, lane, blocks)) = self.returning.front() {
             if at > now {
                 break;
@@ -274,7 +274,7 @@ impl Wire {
     /// Books a packet; it may begin now. Gives the moments of its header's and its last byte at the far end, and of its
     /// last byte here.
     #[inline]
-    pub(super) fn send(&mut self, packet: &Packet, now: u64) -> (u64, u64) {
+    pub(in crate::sim) fn send(&mut self, packet: &Packet, now: u64) -> (u64, u64) {
         let start = self.begin(now);
         let end = start + packet.bytes as u64;
         let head = self.clock.time(start + HEAD) + self.delay;
@@ -296,39 +296,39 @@ impl Wire {
 
     /// When a switch lets a packet go on a wire that needs so long for it, whose header and last byte have come when.
     #[inline]
-    pub(super) fn forwards(&self, head: u64, tail: u64, onward: u64, own: u64) -> u64 {
+    pub(in crate::sim) fn forwards(&self, head: u64, tail: u64, onward: u64, own: u64) -> u64 {
         // A faster wire waits, so that it never runs dry.
         let ahead = if onward < own { (tail - onward).max(head) } else { head };
         ahead + self.latency
     }
 
     /// When what was booked last began and ends here, if it is of so many bytes.
-    pub(super) fn last(&self, bytes: u64) -> (u64, u64) {
+    pub(in crate::sim) fn last(&self, bytes: u64) -> (u64, u64) {
         (self.free - self.clock.span_below(bytes), self.free)
     }
 
     /// Blocks of credit that the sender has of a lane at the beginning.
-    pub(super) fn wholes(&self) -> impl Iterator<Item = u32> {
+    pub(in crate::sim) fn wholes(&self) -> impl Iterator<Item = u32> {
         self.lanes.iter().map(|l| l.whole)
     }
 
     /// What left with the packet before: the wire whose buffer it was in, its lane and blocks.
     #[inline]
-    pub(super) fn left(&mut self) -> Option<(u32, u8, u16)> {
+    pub(in crate::sim) fn left(&mut self) -> Option<(u32, u8, u16)> {
         let gone = std::mem::replace(&mut self.leaving, (NONE, 0, 0));
         (gone.0 != NONE).then_some(gone)
     }
 
     /// Blocks of the buffer at the far end are free. Whether the sender is to be told.
     #[inline]
-    pub(super) fn release(&mut self, lane: u8, blocks: u16) -> Option<u32> {
+    pub(in crate::sim) fn release(&mut self, lane: u8, blocks: u16) -> Option<u32> {
         let l = &mut self.lanes[lane as usize];
         l.freed += blocks as u32;
         (l.freed >= l.credit_step).then(|| std::mem::take(&mut l.freed))
     }
 
     /// A flow-control packet goes out on this wire as soon as it can. When it has come.
-    pub(super) fn send_credit(&mut self, now: u64) -> u64 {
+    pub(in crate::sim) fn send_credit(&mut self, now: u64) -> u64 {
         let start = self.begin(now);
         self.booked = start + FLOW_CONTROL_WIRE;
         self.free = self.clock.time(self.booked);
@@ -338,7 +338,7 @@ impl Wire {
     }
 
     /// It will come with blocks for a lane. Whether somebody waits for them.
-    pub(super) fn credit_sent(&mut self, at: u64, lane: u8, blocks: u32) -> bool {
+    pub(in crate::sim) fn credit_sent(&mut self, at: u64, lane: u8, blocks: u32) -> bool {
         self.returning.push_back((at, lane, blocks));
         self.starved != NEVER
     }
@@ -362,7 +362,7 @@ impl Wire {
 
     /// It is idle from now on for this reason.
     #[inline]
-    pub(super) fn idles(&mut self, now: u64, why: Why) {
+    pub(in crate::sim) fn idles(&mut self, now: u64, why: Why) {
         if self.why != why {
             if now > self.free {
                 self.rest(now);
@@ -372,7 +372,7 @@ impl Wire {
     }
 
     /// Writes idle slots down that are over.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         if now > self.free {
             let slot = self.clock.slot(now);
             // The slot that now lies in is not over.
@@ -385,19 +385,19 @@ impl Wire {
     }
 
     /// Packets that wait or are on their way, with their payload.
-    pub(super) fn held(&self, packets: &Arena) -> (usize, u64) {
+    pub(in crate::sim) fn held(&self, packets: &Arena) -> (usize, u64) {
         let lists = self.lanes.iter().map(|l| l.queue).chain([self.flight]);
         lists.flat_map(|l| l.iter(packets)).fold((0, 0), |(n, bytes), p| (n + 1, bytes + p.payload as u64))
     }
 
     /// The wires in whose buffers the packets stand that wait here.
-    pub(super) fn holders<'a>(&'a self, packets: &'a Arena) -> impl Iterator<Item = u32> + 'a {
+    pub(in crate::sim) fn holders<'a>(&'a self, packets: &'a Arena) -> impl Iterator<Item = u32> + 'a {
         self.lanes.iter().flat_map(|l| l.queue.iter(packets)).map(|p| p.held).filter(|held| *held != NONE)
     }
 
     /// Blocks in use of a lane's buffer at the far end, and all of them.
     #[cfg(test)]
-    pub(super) fn buffer(&self, lane: usize) -> (u32, u32) {
+    pub(in crate::sim) fn buffer(&self, lane: usize) -> (u32, u32) {
         let l = &self.lanes[lane];
         let returning: u32 = self.returning.iter().filter(|r| r.1 as usize == lane).map(|r| r.2).sum();
         (l.whole - l.credit - l.freed - returning, l.whole)

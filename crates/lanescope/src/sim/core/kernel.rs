@@ -8,7 +8,7 @@
 //! those are passed over. The width follows the load, so that a bucket holds a few moments and few lie beyond the ring;
 //! the order of events never depends on it.
 
-use super::trace::Trace;
+use crate::sim::trace::Trace;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -91,7 +91,7 @@ pub struct Agenda {
     again: u64,
     events: u64,
     /// What happened is told to it, where anybody wants to know.
-    pub(super) trace: Option<Box<Trace>>,
+    pub(in crate::sim) trace: Option<Box<Trace>>,
     /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event,
     /// later ones put into a long batch, into the outer half of the ring or beyond it, and beyond it; and the next
     /// look.

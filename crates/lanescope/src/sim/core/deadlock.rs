@@ -5,9 +5,9 @@
 //! have all been blocked for longer than anything ordinary takes, and each of which waits only for wires of the set,
 //! will never move again.
 
-use super::fabric::{Fabric, Part};
 use crate::plan::{Direction, Hop, LinkId, Plan};
 use crate::protocol::pcie::Class;
+use crate::sim::pcie::{Fabric, Part};
 
 /// `links.a toward sw.1`.
 fn name(plan: &Plan, wire: u32) -> String {
@@ -36,7 +36,7 @@ fn blocked(fabric: &Fabric, before: u64, silent: bool) -> Vec<Option<Vec<u32>>> 
 
 /// A circle among those that wait, if there is one; each waits for the next, and the last for the first. `None` is one
 /// that moves; a list, those that it waits for.
-pub(super) fn circle(mut waits: Vec<Option<Vec<u32>>>) -> Option<Vec<u32>> {
+pub(in crate::sim) fn circle(mut waits: Vec<Option<Vec<u32>>>) -> Option<Vec<u32>> {
     // Take out, again and again, whoever waits for a wire that moves: what is left waits only for itself.
     loop {
         let moves: Vec<usize> = (0..waits.len())
@@ -61,7 +61,7 @@ pub(super) fn circle(mut waits: Vec<Option<Vec<u32>>>) -> Option<Vec<u32>> {
 }
 
 /// A circle of wires that wait for one another, if there is one, with what each of them lacks.
-pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
+pub(in crate::sim) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
     let lack = |w: u32| {
         let wire = &fabric.net.wires[w as usize];
         let spent = Class::ALL.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
@@ -77,7 +77,7 @@ pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) 
 }
 
 /// Transmitters that wait, and for what; at most 16.
-pub(super) fn waiting(plan: &Plan, fabric: &Fabric) -> Vec<String> {
+pub(in crate::sim) fn waiting(plan: &Plan, fabric: &Fabric) -> Vec<String> {
     let waits = fabric.net.wires.iter().enumerate().filter(|(_, w)| w.waiting);
     waits.take(16).map(|(i, w)| format!("{}: {}", name(plan, i as u32), w.idle.words())).collect()
 }

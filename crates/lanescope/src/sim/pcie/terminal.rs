@@ -1,21 +1,21 @@
 //! The end of links: a root complex with its root ports, or a device with its one. It asks (requester) and answers
 //! (completer).
 
-use super::backbone::Backbone;
-use super::completer::{Completer, Job};
-use super::fabric::Net;
-use super::kernel::{Agenda, NEVER};
-use super::requester::Requester;
 use crate::protocol::pcie::{self, Class};
 use crate::result::Idle;
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::pcie::Net;
+use crate::sim::pcie::backbone::Backbone;
+use crate::sim::pcie::completer::{Completer, Job};
+use crate::sim::pcie::requester::Requester;
 use std::collections::VecDeque;
 
 /// A port: what it still has to answer, and what it asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Port {
+pub(in crate::sim) struct Port {
     /// The wire out.
-    pub(super) wire: u32,
-    pub(super) requester: Requester,
+    pub(in crate::sim) wire: u32,
+    pub(in crate::sim) requester: Requester,
     jobs: VecDeque<Job>,
     /// Whether the last TLP was a completion: the two take turns.
     answered: bool,
@@ -23,13 +23,13 @@ pub(super) struct Port {
 
 /// A root complex or a device.
 #[derive(Clone, Debug)]
-pub(super) struct Terminal {
-    pub(super) ports: Vec<Port>,
-    pub(super) completer: Completer,
+pub(in crate::sim) struct Terminal {
+    pub(in crate::sim) ports: Vec<Port>,
+    pub(in crate::sim) completer: Completer,
     /// Between the ports and memory, in place of the completer.
-    pub(super) backbone: Option<Box<Backbone>>,
+    pub(in crate::sim) backbone: Option<Box<Backbone>>,
     /// From a write's last bit to its being done, fs.
-    pub(super) write_latency: u64,
+    pub(in crate::sim) write_latency: u64,
     /// Slots of the agenda: the completer's, then one for each port's requester.
     timer: u32,
     ready: Vec<Job>,
@@ -37,7 +37,7 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new(wires: &[u32], completer: Completer, write_latency: u64) -> Terminal {
+    pub(in crate::sim) fn new(wires: &[u32], completer: Completer, write_latency: u64) -> Terminal {
         let port = |&wire: &u32| Port { wire, requester: Requester::new(), jobs: VecDeque::new(), answered: false };
         Terminal {
             ports: wires.iter().map(port).collect(),
@@ -50,7 +50,7 @@ impl Terminal {
         }
     }
 
-    pub(super) fn wired(&mut self, timer: u32) {
+    pub(in crate::sim) fn wired(&mut self, timer: u32) {
         self.timer = timer;
         self.completer.wired(timer);
         if let Some(backbone) = &mut self.backbone {
@@ -60,7 +60,7 @@ impl Terminal {
 
     /// The head of a class is here whole.
     #[inline]
-    pub(super) fn head(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn head(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let wire = &net.wires[id as usize];
         let slot = wire.rx + class as u32;
         let Some(tlp) = wire.queues[class as usize].front().copied() else {
@@ -129,7 +129,7 @@ impl Terminal {
     }
 
     /// A timer: 0 is the completer's, the others the requesters'.
-    pub(super) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         if let Some(port) = which.checked_sub(1) {
             let next = self.ports[port as usize].requester.tick(now, net);
             agenda.set(self.timer + which, next);
@@ -161,7 +161,7 @@ impl Terminal {
 
     /// The transmitter of a port may act.
     #[inline]
-    pub(super) fn free(&mut self, wire: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn free(&mut self, wire: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let port = net.wires[wire as usize].port_from as usize;
         self.transmit(port, now, net, agenda);
     }

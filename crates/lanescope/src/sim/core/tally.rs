@@ -4,48 +4,48 @@ use hdrhistogram::Histogram;
 
 /// Sums of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
+pub(in crate::sim) struct Tally {
     /// Payload delivered.
-    pub(super) bytes: u64,
+    pub(in crate::sim) bytes: u64,
     /// Operations begun, and the sum of their beginnings, fs.
-    pub(super) begun: u64,
-    pub(super) begun_sum: u128,
+    pub(in crate::sim) begun: u64,
+    pub(in crate::sim) begun_sum: u128,
     /// Operations done, the sum of their ends, and of their latencies, fs.
-    pub(super) done: u64,
-    pub(super) done_sum: u128,
-    pub(super) latency: u128,
+    pub(in crate::sim) done: u64,
+    pub(in crate::sim) done_sum: u128,
+    pub(in crate::sim) latency: u128,
     /// Reads whose first data have come, and the sum of the times to them, fs.
-    pub(super) firsts: u64,
-    pub(super) first_latency: u128,
+    pub(in crate::sim) firsts: u64,
+    pub(in crate::sim) first_latency: u128,
     /// Of frames: the sum of the times since they left the application, of operations done, fs.
-    pub(super) transit: u128,
+    pub(in crate::sim) transit: u128,
     /// Frames sent, and delivered, with their bytes from destination to FCS.
-    pub(super) sent: u64,
-    pub(super) frames: u64,
-    pub(super) frame_bytes: u64,
+    pub(in crate::sim) sent: u64,
+    pub(in crate::sim) frames: u64,
+    pub(in crate::sim) frame_bytes: u64,
     /// Frames that came marked, and notifications that were sent for them.
-    pub(super) marked: u64,
-    pub(super) notified: u64,
+    pub(in crate::sim) marked: u64,
+    pub(in crate::sim) notified: u64,
     /// Frames dropped.
-    pub(super) dropped: u64,
+    pub(in crate::sim) dropped: u64,
     /// Operations whose end was dropped, and the sum of the moments, fs.
-    pub(super) lost: u64,
-    pub(super) lost_sum: u128,
+    pub(in crate::sim) lost: u64,
+    pub(in crate::sim) lost_sum: u128,
     /// Operations of a closed load that are due and have not begun, at the moment of asking, and the sum of when they
     /// became due, fs.
-    pub(super) waiting: u64,
-    pub(super) waiting_sum: u128,
+    pub(in crate::sim) waiting: u64,
+    pub(in crate::sim) waiting_sum: u128,
 }
 
 impl Tally {
     #[inline]
-    pub(super) fn start(&mut self, born: u64) {
+    pub(in crate::sim) fn start(&mut self, born: u64) {
         self.begun += 1;
         self.begun_sum += born as u128;
     }
 
     #[inline]
-    pub(super) fn finish(&mut self, born: u64, done: u64) {
+    pub(in crate::sim) fn finish(&mut self, born: u64, done: u64) {
         self.done += 1;
         self.done_sum += done as u128;
         self.latency += (done - born) as u128;
@@ -55,12 +55,12 @@ impl Tally {
 /// A hash of the moments at which operations were done. A sum: operations end at different parts, so their order here
 /// is not that of time.
 #[inline]
-pub(super) fn fingerprint(fingerprint: u64, born: u64, done: u64) -> u64 {
+pub(in crate::sim) fn fingerprint(fingerprint: u64, born: u64, done: u64) -> u64 {
     fingerprint.wrapping_add((done ^ born.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ done)
 }
 
 /// Three significant digits; it grows as it is used.
-pub(super) fn histogram() -> Histogram<u64> {
+pub(in crate::sim) fn histogram() -> Histogram<u64> {
     let mut h = Histogram::new(3).unwrap_or_else(|e| unreachable!("three digits are allowed: {e}"));
     h.auto(true);
     h

@@ -13,15 +13,15 @@ mod deadlock;
 mod trace;
 mod wire;
 
-use super::ethernet::{StationCommand, StationEvent};
-use super::kernel::{Agenda, NEVER};
-use super::source::Transfer;
-use super::tally::{self, Tally};
 use crate::mpi::{Account, Machine, Post};
 use crate::plan::DmaPath;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::Cluster;
 use crate::result::{ProgramReport, SlotCounts};
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::core::source::Transfer;
+use crate::sim::core::tally::{self, Tally};
+use crate::sim::ethernet::{StationCommand, StationEvent};
 use crate::tools::Slab;
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
@@ -31,11 +31,11 @@ use std::sync::Arc;
 use trace::Act;
 use wire::{Arena, NONE, Why, Wire};
 
-pub(super) use deadlock::deadlock;
-pub(super) use trace::ClusterTrace;
+pub(in crate::sim) use deadlock::deadlock;
+pub(in crate::sim) use trace::ClusterTrace;
 
 /// Tokens of a cluster's DMA have this bit.
-pub(super) const OWN: u32 = 1 << 31;
+pub(in crate::sim) const OWN: u32 = 1 << 31;
 
 /// What happens at a moment of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +85,7 @@ struct Run {
 
 /// All clusters of a plan.
 #[derive(Clone, Debug)]
-pub(super) struct Fabric {
+pub(in crate::sim) struct Fabric {
     plan: Arc<Cluster>,
     network: Arc<Network>,
     packets: Arena,
@@ -107,7 +107,7 @@ pub(super) struct Fabric {
     signals: Vec<Signal>,
     /// Its first slot of the agenda, and that of the heap behind all wires.
     base: u32,
-    pub(super) slot: u32,
+    pub(in crate::sim) slot: u32,
     armed: u64,
 }
 
@@ -125,7 +125,7 @@ impl Fabric {
 
     /// The moment of a slot has come.
     #[inline]
-    pub(super) fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
         if slot == self.slot {
             self.armed = NEVER;
             agenda.set(slot, NEVER);
@@ -305,12 +305,12 @@ impl Fabric {
 
     /// What ports tell their stations on Ethernet.
     #[inline]
-    pub(super) fn commands(&mut self) -> &mut Vec<(NodeId, StationCommand)> {
+    pub(in crate::sim) fn commands(&mut self) -> &mut Vec<(NodeId, StationCommand)> {
         &mut self.commands
     }
 
     /// A station tells something.
-    pub(super) fn on_station_event(&mut self, event: StationEvent, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn on_station_event(&mut self, event: StationEvent, now: u64, agenda: &mut Agenda) {
         match event {
             StationEvent::Came(id) => self.receive(NONE, id, now, agenda),
             StationEvent::Left(id) => {
@@ -324,12 +324,12 @@ impl Fabric {
     }
 
     /// What adapters want of their hosts' buses: taken out.
-    pub(super) fn asked(&mut self) -> &mut Vec<(DmaPath, Transfer)> {
+    pub(in crate::sim) fn asked(&mut self) -> &mut Vec<(DmaPath, Transfer)> {
         &mut self.asked
     }
 
     /// DMA is done, now or at a moment to come.
-    pub(super) fn done(&mut self, token: u32, at: u64, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn done(&mut self, token: u32, at: u64, now: u64, agenda: &mut Agenda) {
         let job = token & !OWN;
         if at > now {
             self.plan_at(at, Event::Dma(job));
@@ -339,55 +339,55 @@ impl Fabric {
         self.arm(agenda);
     }
 
-    pub(super) fn wires(&self) -> usize {
+    pub(in crate::sim) fn wires(&self) -> usize {
         self.wires.len()
     }
 
     /// The ledger of every wire since time 0.
-    pub(super) fn counts(&self) -> impl Iterator<Item = SlotCounts> {
+    pub(in crate::sim) fn counts(&self) -> impl Iterator<Item = SlotCounts> {
         self.wires.iter().map(|w| w.counts)
     }
 
     /// Packets carried over links.
-    pub(super) fn packets(&self) -> u64 {
+    pub(in crate::sim) fn packets(&self) -> u64 {
         self.wires.iter().map(|w| w.counts.tlps).sum()
     }
 
     /// Steps of all programs so far: work beside that of packets.
-    pub(super) fn steps(&self) -> u64 {
+    pub(in crate::sim) fn steps(&self) -> u64 {
         self.runs.iter().map(|r| r.machine.steps()).sum()
     }
 
-    pub(super) fn tallies(&self) -> impl Iterator<Item = Tally> {
+    pub(in crate::sim) fn tallies(&self) -> impl Iterator<Item = Tally> {
         self.runs.iter().map(|r| r.tally)
     }
 
-    pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(in crate::sim) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
         self.runs.iter().map(|r| (r.fingerprint, r.tally.done))
     }
 
-    pub(super) fn latencies(&self) -> impl Iterator<Item = &Histogram<u64>> {
+    pub(in crate::sim) fn latencies(&self) -> impl Iterator<Item = &Histogram<u64>> {
         self.runs.iter().map(|r| &r.latencies)
     }
 
     /// Writes down what lies before a moment.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         self.wires.iter_mut().for_each(|w| w.settle(now));
     }
 
     /// Distributions are counted from now on.
-    pub(super) fn forget(&mut self) {
+    pub(in crate::sim) fn forget(&mut self) {
         self.runs.iter_mut().for_each(|r| r.latencies.reset());
     }
 
     /// When all ranks of all programs had ended; `None` while any goes on, or where there is no program.
-    pub(super) fn ended(&self) -> Option<u64> {
+    pub(in crate::sim) fn ended(&self) -> Option<u64> {
         let all = !self.runs.is_empty() && self.runs.iter().all(|r| r.machine.is_done());
         all.then(|| self.runs.iter().map(|r| r.machine.time()).max().unwrap_or(0))
     }
 
     /// What ended a program before its time.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub(in crate::sim) fn fault(&self) -> Option<String> {
         self.runs
             .iter()
             .zip(&self.plan.jobs)
@@ -395,7 +395,7 @@ impl Fabric {
     }
 
     /// Who waits for whom, where nothing will happen by itself any more.
-    pub(super) fn waiting(&self) -> Vec<String> {
+    pub(in crate::sim) fn waiting(&self) -> Vec<String> {
         if self.next() < NEVER || self.jobs.used() > 0 {
             return Vec::new();
         }
@@ -407,23 +407,23 @@ impl Fabric {
     }
 
     /// What a program has come to.
-    pub(super) fn program(&self, run: usize) -> ProgramReport {
+    pub(in crate::sim) fn program(&self, run: usize) -> ProgramReport {
         let job = &self.plan.jobs[run];
         ProgramReport::of(&job.name, &job.job, &self.runs[run].machine)
     }
 
     /// Where the time of each rank of a program went.
-    pub(super) fn accounts(&self, run: usize) -> impl Iterator<Item = Account> {
+    pub(in crate::sim) fn accounts(&self, run: usize) -> impl Iterator<Item = Account> {
         self.runs[run].machine.accounts()
     }
 
     /// Packets that wait at or are on their way over a wire, and their payload.
-    pub(super) fn held(&self, on: usize) -> (usize, u64) {
+    pub(in crate::sim) fn held(&self, on: usize) -> (usize, u64) {
         self.wires[on].held(&self.packets)
     }
 
     /// The longest that a packet may be blocked by ordinary traffic, fs.
-    pub(super) fn stall_timeout(&self) -> u64 {
+    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
         let longest = crate::protocol::infiniband::Mtu::ALL[4].bytes() + 128;
         let hops = self.wires.iter().map(|w| w.span(longest)).max().unwrap_or(0);
         // Through the buffers of many neighbours.

@@ -6,13 +6,13 @@
 //! time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet of the whole switch at a
 //! time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
-use super::clock::Pace;
-use super::fabric::Net;
-use super::kernel::{Agenda, NEVER};
-use super::wire::{Tlp, Wire};
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
 use crate::scenario::keys::{Arbitration, Core, Queues};
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::pcie::Net;
+use crate::sim::pcie::wire::{Tlp, Wire};
 use std::collections::VecDeque;
 
 /// No egress port.
@@ -20,10 +20,10 @@ const NONE: u16 = u16::MAX;
 
 /// Times through the switch, first bit in to first bit out, fs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Transit {
-    pub(super) count: u64,
-    pub(super) sum: u128,
-    pub(super) max: u64,
+pub(in crate::sim) struct Transit {
+    pub(in crate::sim) count: u64,
+    pub(in crate::sim) sum: u128,
+    pub(in crate::sim) max: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ struct Egress {
 
 /// A switch.
 #[derive(Clone, Debug)]
-pub(super) struct Switch {
+pub(in crate::sim) struct Switch {
     ins: Vec<Ingress>,
     outs: Vec<Egress>,
     arbitration: Arbitration,
@@ -62,12 +62,12 @@ pub(super) struct Switch {
     /// The ingress port that the shared core served last.
     core_turn: usize,
     timer: u32,
-    pub(super) transit: Transit,
+    pub(in crate::sim) transit: Transit,
 }
 
 impl Switch {
     /// `ports` as (wire in, wire out); `forks` says of each whether what comes in may leave by several ports.
-    pub(super) fn new(
+    pub(in crate::sim) fn new(
         ports: &[(u32, u32)],
         forks: &[bool],
         core: Core,
@@ -101,12 +101,12 @@ impl Switch {
         }
     }
 
-    pub(super) fn wired(&mut self, timer: u32) {
+    pub(in crate::sim) fn wired(&mut self, timer: u32) {
         self.timer = timer;
     }
 
     /// The head of a class has come in and is routed.
-    pub(super) fn head(&mut self, wire: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn head(&mut self, wire: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let (port, slot) = {
             let w = &net.wires[wire as usize];
             (w.port_to as usize, w.rx + class as u32)
@@ -136,13 +136,13 @@ impl Switch {
     }
 
     /// The shared core is free again.
-    pub(super) fn tick(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn tick(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
         agenda.set(self.timer, NEVER);
         self.serve_core(now, net, agenda);
     }
 
     /// The transmitter of an egress wire may act.
-    pub(super) fn free(&mut self, wire: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    pub(in crate::sim) fn free(&mut self, wire: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let w = &net.wires[wire as usize];
         let (out, slot) = (w.port_from as usize, w.tx);
         agenda.set(slot, NEVER);
@@ -395,7 +395,7 @@ impl Switch {
     }
 
     /// Blocked heads, for the search of deadlocks: (wire that it sits on, wire that it wants).
-    pub(super) fn blocked(&self, net: &Net) -> Vec<(u32, u32)> {
+    pub(in crate::sim) fn blocked(&self, net: &Net) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for ingress in &self.ins {
             for class in Class::ALL {

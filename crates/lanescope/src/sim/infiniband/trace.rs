@@ -4,18 +4,18 @@
 //! A thread is known by its message: run and token. Where it has come to is kept here: at the sender (handed over,
 //! doorbell, descriptor), at each packet, and at the receiver (packets taken in, data written, completion).
 
-use super::Fabric;
-use super::adapter::Job;
 use crate::mpi::{Called, Logged, Mail, Spending};
 use crate::plan::infiniband::Cluster;
 use crate::protocol::infiniband::FLOW_CONTROL_WIRE;
 use crate::result::timeline::{NameId, SliceId, Timeline, TrackId};
-use crate::sim::kernel::Agenda;
+use crate::sim::core::kernel::Agenda;
+use crate::sim::infiniband::Fabric;
+use crate::sim::infiniband::adapter::Job;
 use crate::sim::trace::{Args, Trace, put};
 
 /// What happens now, by place of message or packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Act {
+pub(in crate::sim) enum Act {
     /// Ranks may have done something.
     Ranks,
     /// The adapter has dealt with a work request.
@@ -280,7 +280,7 @@ impl Fabric {
 
     /// Tells the trace, if there is one.
     #[inline]
-    pub(super) fn seen(&mut self, act: Act, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn seen(&mut self, act: Act, now: u64, agenda: &mut Agenda) {
         if let Some(trace) = &mut agenda.trace {
             self.tell_trace(act, now, trace);
         }

@@ -2,8 +2,8 @@
 //!
 //! Arrivals are worked out when somebody is ready for them, so a load that no one can carry costs no memory.
 
-use super::clock::Pace;
-use super::kernel::NEVER;
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::NEVER;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ const COUNTED: u64 = 1 << 20;
 
 /// When the next operation of a flow may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(in crate::sim) enum Next {
     /// Now; it has waited since.
     Now(u64),
     /// Not before; [`NEVER`] until something else happens.
@@ -21,14 +21,14 @@ pub(super) enum Next {
 }
 
 /// Another operation of a closed load may begin at a moment; in order, for pauses may end before those of earlier ones.
-pub(super) fn again(moments: &mut VecDeque<u64>, at: u64) {
+pub(in crate::sim) fn again(moments: &mut VecDeque<u64>, at: u64) {
     let behind = moments.iter().rev().take_while(|a| **a > at).count();
     moments.insert(moments.len() - behind, at);
 }
 
 /// What makes operations begin.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(in crate::sim) enum Source {
     /// There is always one more, from a moment on.
     Saturating { from: u64 },
     /// So many come a second.
@@ -41,17 +41,17 @@ pub(super) enum Source {
 
 /// DMA that another side asks for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Transfer {
-    pub(super) bytes: u64,
+pub(in crate::sim) struct Transfer {
+    pub(in crate::sim) bytes: u64,
     /// By which it is known to who asked.
-    pub(super) token: u32,
+    pub(in crate::sim) token: u32,
     /// When it was asked for.
-    pub(super) born: u64,
+    pub(in crate::sim) born: u64,
 }
 
 impl Source {
     #[inline]
-    pub(super) fn next(&mut self, now: u64, again: &mut VecDeque<u64>) -> Next {
+    pub(in crate::sim) fn next(&mut self, now: u64, again: &mut VecDeque<u64>) -> Next {
         match self {
             Source::Saturating { from } if *from > now => Next::At(*from),
             Source::Saturating { .. } => Next::Now(now),
@@ -78,23 +78,23 @@ impl Source {
     }
 
     /// Takes the next transfer of another side; of all other sources `None`.
-    pub(super) fn transfer(&mut self) -> Option<Transfer> {
+    pub(in crate::sim) fn transfer(&mut self) -> Option<Transfer> {
         match self {
             Source::ExternallyDriven(transfers) => transfers.pop_front(),
             _ => None,
         }
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(in crate::sim) fn is_closed(&self) -> bool {
         matches!(self, Source::Closed { .. })
     }
 
-    pub(super) fn saturates(&self) -> bool {
+    pub(in crate::sim) fn saturates(&self) -> bool {
         matches!(self, Source::Saturating { .. })
     }
 
     /// Operations of a closed load that wait for their first turn, since it began.
-    pub(super) fn unasked(&self) -> (u32, u64) {
+    pub(in crate::sim) fn unasked(&self) -> (u32, u64) {
         match self {
             Source::Closed { first, from } => (*first, *from),
             _ => (0, 0),
@@ -102,7 +102,7 @@ impl Source {
     }
 
     /// Operations that have arrived by `now` and have not begun.
-    pub(super) fn backlog(&self, now: u64) -> u64 {
+    pub(in crate::sim) fn backlog(&self, now: u64) -> u64 {
         match self {
             Source::Open(arrivals) => arrivals.due(now),
             _ => 0,
@@ -112,7 +112,7 @@ impl Source {
 
 /// The arrivals of an open load: evenly spaced, or Poisson.
 #[derive(Clone, Debug)]
-pub(super) struct Arrivals {
+pub(in crate::sim) struct Arrivals {
     next: u64,
     n: u64,
     bytes: u64,
@@ -122,7 +122,7 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// One arrival for each `bytes` at a pace. With random numbers, the gaps are exponential with the same mean.
-    pub(super) fn new(pace: Pace, bytes: u64, random: Option<Xoshiro256PlusPlus>) -> Arrivals {
+    pub(in crate::sim) fn new(pace: Pace, bytes: u64, random: Option<Xoshiro256PlusPlus>) -> Arrivals {
         let mean = pace.span(bytes) as f64;
         let mut a = Arrivals { next: 0, n: 0, bytes, pace, random: random.map(|r| (r, mean)) };
         if a.random.is_some() {
@@ -133,12 +133,12 @@ impl Arrivals {
 
     /// When the next one comes.
     #[inline]
-    pub(super) fn next(&self) -> u64 {
+    pub(in crate::sim) fn next(&self) -> u64 {
         self.next
     }
 
     /// How many have come by `now`, and none of them has been taken.
-    pub(super) fn due(&self, now: u64) -> u64 {
+    pub(in crate::sim) fn due(&self, now: u64) -> u64 {
         let (mut ahead, mut n) = (self.clone(), 0);
         while ahead.next <= now && n < COUNTED {
             ahead.advance();
@@ -148,7 +148,7 @@ impl Arrivals {
     }
 
     /// The one after it is next.
-    pub(super) fn advance(&mut self) {
+    pub(in crate::sim) fn advance(&mut self) {
         self.next = match &mut self.random {
             Some((random, mean)) => self.next.saturating_add(exponential(random, *mean)),
             None => {

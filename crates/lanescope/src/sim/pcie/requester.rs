@@ -5,13 +5,13 @@
 //! moment to ask again. A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at
 //! random for each operation.
 
-use super::clock::Pace;
-use super::fabric::{FlowState, Net};
-use super::kernel::NEVER;
-use super::source::{Next, Source};
-use super::wire::Tlp;
 use crate::protocol::pcie::{self, Class, Header, SIZES};
 use crate::result::Idle;
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::NEVER;
+use crate::sim::core::source::{Next, Source};
+use crate::sim::pcie::wire::Tlp;
+use crate::sim::pcie::{FlowState, Net};
 use crate::tools::Slab;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -19,29 +19,29 @@ use std::collections::VecDeque;
 
 /// How a flow's operations look on the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
-    pub(super) reads: bool,
-    pub(super) writes: bool,
+pub(in crate::sim) struct Shape {
+    pub(in crate::sim) reads: bool,
+    pub(in crate::sim) writes: bool,
     /// Bytes of an operation.
-    pub(super) size: u64,
+    pub(in crate::sim) size: u64,
     /// Largest payload of a write TLP.
-    pub(super) payload: u64,
+    pub(in crate::sim) payload: u64,
     /// Largest read request.
-    pub(super) request: u64,
+    pub(in crate::sim) request: u64,
     /// Header of a request.
-    pub(super) header: Header,
-    pub(super) ecrc: bool,
+    pub(in crate::sim) header: Header,
+    pub(in crate::sim) ecrc: bool,
 }
 
 /// A flow, as its requester sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
-    pub(super) flow: u32,
-    pub(super) shape: Shape,
-    pub(super) source: Source,
-    pub(super) current: Option<Issue>,
+pub(in crate::sim) struct Stream {
+    pub(in crate::sim) flow: u32,
+    pub(in crate::sim) shape: Shape,
+    pub(in crate::sim) source: Source,
+    pub(in crate::sim) current: Option<Issue>,
     /// Whether the operation before was a read, of a flow that alternates.
-    pub(super) was_read: bool,
+    pub(in crate::sim) was_read: bool,
 }
 
 impl Stream {
@@ -57,7 +57,7 @@ impl Stream {
 
 /// An operation that is being issued.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Issue {
+pub(in crate::sim) struct Issue {
     read: bool,
     born: u64,
     left: u64,
@@ -69,8 +69,8 @@ pub(super) struct Issue {
 
 /// A rate that holds over any longer time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gate {
-    pub(super) pace: Pace,
+pub(in crate::sim) struct Gate {
+    pub(in crate::sim) pace: Pace,
     /// When all that has passed would be through at that rate.
     at: u64,
     /// How far what has passed may be ahead of the rate.
@@ -78,13 +78,13 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new(pace: Pace) -> Gate {
+    pub(in crate::sim) fn new(pace: Pace) -> Gate {
         Gate { pace, at: 0, ahead: 0 }
     }
 
     /// A gate for reads and writes together may be ahead by the largest read request that there is: an engine moves the
     /// data of both side by side, although they are issued one after the other.
-    pub(super) fn both(self) -> Gate {
+    pub(in crate::sim) fn both(self) -> Gate {
         Gate { ahead: self.pace.span(SIZES[5]), ..self }
     }
 
@@ -102,14 +102,14 @@ impl Gate {
 
 /// At most one start in so long.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interval {
-    pub(super) every: u64,
-    pub(super) at: u64,
+pub(in crate::sim) struct Interval {
+    pub(in crate::sim) every: u64,
+    pub(in crate::sim) at: u64,
 }
 
 /// Read requests that may be outstanding, and when a used one may be used again.
 #[derive(Clone, Debug)]
-pub(super) enum Tags {
+pub(in crate::sim) enum Tags {
     /// Until the first flow says how many.
     None,
     /// Each by itself: how many are free, and when those in turn-around will be.
@@ -120,7 +120,7 @@ pub(super) enum Tags {
 
 /// An engine that issues its tags as a batch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Engine {
+pub(in crate::sim) struct Engine {
     issued: u32,
     outstanding: u32,
     open_at: u64,
@@ -223,8 +223,8 @@ enum Finish {
 
 /// All that one port of a part asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Requester {
-    pub(super) streams: Vec<Stream>,
+pub(in crate::sim) struct Requester {
+    pub(in crate::sim) streams: Vec<Stream>,
     /// The flow whose turn it is.
     turn: usize,
     /// The read whose turn it is to take a tag, and the write whose turn it is to take posted credits: what is scarce
@@ -232,19 +232,19 @@ pub(super) struct Requester {
     /// kind would take it most often.
     turns: [usize; 2],
     /// Picks the flow of the next operation.
-    pub(super) random: Option<Xoshiro256PlusPlus>,
-    pub(super) tags: Tags,
-    pub(super) both: Option<Gate>,
-    pub(super) read: Option<Gate>,
-    pub(super) write: Option<Gate>,
-    pub(super) read_starts: Option<Interval>,
-    pub(super) write_starts: Option<Interval>,
-    pub(super) write_gap: u64,
+    pub(in crate::sim) random: Option<Xoshiro256PlusPlus>,
+    pub(in crate::sim) tags: Tags,
+    pub(in crate::sim) both: Option<Gate>,
+    pub(in crate::sim) read: Option<Gate>,
+    pub(in crate::sim) write: Option<Gate>,
+    pub(in crate::sim) read_starts: Option<Interval>,
+    pub(in crate::sim) write_starts: Option<Interval>,
+    pub(in crate::sim) write_gap: u64,
     gap_until: u64,
     /// The engine's own part of a read's latency.
-    pub(super) latency: u64,
+    pub(in crate::sim) latency: u64,
     /// Carries what was read to its place: its rate, and when it is free.
-    pub(super) bus: Option<Gate>,
+    pub(in crate::sim) bus: Option<Gate>,
     reads: Slab<Read>,
     ops: Slab<Op>,
     /// What will be done when, the earliest first.
@@ -252,7 +252,7 @@ pub(super) struct Requester {
 }
 
 impl Requester {
-    pub(super) fn new() -> Requester {
+    pub(in crate::sim) fn new() -> Requester {
         Requester {
             streams: Vec::new(),
             turn: 0,
@@ -275,7 +275,7 @@ impl Requester {
     }
 
     /// The next TLP for a free port; or why there is none, and when to ask again.
-    pub(super) fn pull(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+    pub(in crate::sim) fn pull(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         if self.random.is_some() {
             return self.pull_picked(wire, now, net);
         }
@@ -334,7 +334,7 @@ impl Requester {
 
     /// Of each flow with a closed load: operations that are due and have not begun, and the sum of when they became
     /// due.
-    pub(super) fn waiting(&self, now: u64, flows: &[FlowState]) -> impl Iterator<Item = (u32, u64, u128)> {
+    pub(in crate::sim) fn waiting(&self, now: u64, flows: &[FlowState]) -> impl Iterator<Item = (u32, u64, u128)> {
         self.streams.iter().map(move |s| {
             let (first, from) = s.source.unasked();
             let first = if from <= now { first as u64 } else { 0 };
@@ -349,7 +349,7 @@ impl Requester {
     }
 
     /// Draws the flow of the next operation.
-    pub(super) fn pick(&mut self) {
+    pub(in crate::sim) fn pick(&mut self) {
         if let Some(random) = &mut self.random {
             self.turn = (((random.next_u64() >> 32) * self.streams.len() as u64) >> 32) as usize;
         }
@@ -448,7 +448,7 @@ impl Requester {
 
     /// A write TLP went at `now`, and its last bit leaves at `end`. The gap follows the engine's own clock: what the
     /// wire adds by beginning on a whole symbol time is made up for with the next.
-    pub(super) fn wrote(&mut self, now: u64, end: u64) {
+    pub(in crate::sim) fn wrote(&mut self, now: u64, end: u64) {
         if self.write_gap > 0 {
             let period = (end - now).saturating_add(self.write_gap);
             self.gap_until = self.gap_until.max(now.saturating_sub(period)).saturating_add(period);
@@ -457,7 +457,7 @@ impl Requester {
 
     /// A completion has come in; `first_data` is when its first double word did. Gives the next moment at which
     /// something is finished, and whether something is at once.
-    pub(super) fn completion(&mut self, tlp: &Tlp, first_data: u64, now: u64, net: &mut Net) -> (u64, bool) {
+    pub(in crate::sim) fn completion(&mut self, tlp: &Tlp, first_data: u64, now: u64, net: &mut Net) -> (u64, bool) {
         let read = &mut self.reads.all[tlp.tag as usize];
         read.left -= tlp.payload as u32;
         let (left, read) = (read.left, *read);
@@ -497,7 +497,7 @@ impl Requester {
     }
 
     /// Finishes what is due; gives the next such moment.
-    pub(super) fn tick(&mut self, now: u64, net: &mut Net) -> u64 {
+    pub(in crate::sim) fn tick(&mut self, now: u64, net: &mut Net) -> u64 {
         while let Some((at, what)) = self.finishing.front().copied().filter(|f| f.0 <= now) {
             self.finishing.pop_front();
             self.finish(what, at, net);

@@ -6,15 +6,15 @@
 
 mod arbiter;
 
-use super::clock::Pace;
-use super::fabric::random;
-use super::kernel::{Agenda, NEVER, World};
-use super::source::{self, Arrivals, Next, Source, Transfer};
-use super::tally::{self, Tally};
 use crate::plan::Program;
 use crate::plan::pci::Buses;
 use crate::result::SlotCounts;
 use crate::scenario::quantity::Corner;
+use crate::sim::core::clock::Pace;
+use crate::sim::core::kernel::{Agenda, NEVER, World};
+use crate::sim::core::source::{self, Arrivals, Next, Source, Transfer};
+use crate::sim::core::tally::{self, Tally};
+use crate::sim::pcie::random;
 use crate::tools::Slab;
 use crate::units::{Rate, Time};
 use arbiter::Bus;
@@ -76,9 +76,9 @@ struct Read {
 
 /// What happens to one flow.
 #[derive(Clone, Debug)]
-pub(super) struct FlowState {
-    pub(super) tally: Tally,
-    pub(super) fingerprint: u64,
+pub(in crate::sim) struct FlowState {
+    pub(in crate::sim) tally: Tally,
+    pub(in crate::sim) fingerprint: u64,
     group: u32,
     bus: u32,
     source: Source,
@@ -182,7 +182,7 @@ impl Net {
 
 /// All shared buses of a plan.
 #[derive(Clone, Debug)]
-pub(super) struct Fabric {
+pub(in crate::sim) struct Fabric {
     net: Net,
     buses: Vec<Bus>,
     /// The first slot of the agenda that is a bus's; there is one each.
@@ -199,7 +199,7 @@ impl World for Fabric {
 
 impl Fabric {
     /// Wires the buses of a plan; their slots follow those that are there. Gives their number; all begin at time 0.
-    pub(super) fn build(plan: &Buses, seed: u64, base: u32) -> (Fabric, usize) {
+    pub(in crate::sim) fn build(plan: &Buses, seed: u64, base: u32) -> (Fabric, usize) {
         let groups = plan.groups();
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
         let tables = tables.chain(std::iter::repeat(u32::MAX));
@@ -244,7 +244,7 @@ impl Fabric {
     }
 
     /// Another side asks for DMA; [`Fabric::take_done`] tells when it is over.
-    pub(super) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
+    pub(in crate::sim) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
         let f = &mut self.net.flows[flow as usize];
         let bus = f.bus;
         if let Source::ExternallyDriven(transfers) = &mut f.source {
@@ -256,42 +256,42 @@ impl Fabric {
 
     /// Whether any transfer is done that nobody has been told of.
     #[inline]
-    pub(super) fn has_done(&self) -> bool {
+    pub(in crate::sim) fn has_done(&self) -> bool {
         !self.net.done.is_empty()
     }
 
     /// Transfers that are done and nobody has been told of: flow, token, moment. To be taken out.
-    pub(super) fn done(&mut self) -> &mut Vec<(u32, u32, u64)> {
+    pub(in crate::sim) fn done(&mut self) -> &mut Vec<(u32, u32, u64)> {
         &mut self.net.done
     }
 
-    pub(super) fn wires(&self) -> usize {
+    pub(in crate::sim) fn wires(&self) -> usize {
         self.buses.len()
     }
 
     /// The agenda's slot of each bus.
-    pub(super) fn slots_of_buses(&self) -> impl Iterator<Item = u32> {
+    pub(in crate::sim) fn slots_of_buses(&self) -> impl Iterator<Item = u32> {
         self.base..self.base + self.buses.len() as u32
     }
 
     /// The ledger of a bus since time 0.
-    pub(super) fn slots(&self, bus: usize) -> SlotCounts {
+    pub(in crate::sim) fn slots(&self, bus: usize) -> SlotCounts {
         self.buses[bus].counts
     }
 
     /// Payload that a bus has carried, bytes.
-    pub(super) fn carried(&self, bus: usize) -> u64 {
+    pub(in crate::sim) fn carried(&self, bus: usize) -> u64 {
         self.buses[bus].bytes
     }
 
     /// Transactions.
-    pub(super) fn packets(&self) -> u64 {
+    pub(in crate::sim) fn packets(&self) -> u64 {
         self.buses.iter().map(|b| b.counts.tlps).sum()
     }
 
     /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the
     /// moment at which they are due.
-    pub(super) fn tallies(&self, now: u64) -> impl Iterator<Item = Tally> {
+    pub(in crate::sim) fn tallies(&self, now: u64) -> impl Iterator<Item = Tally> {
         self.net.flows.iter().map(move |f| {
             let mut t = f.tally;
             if f.source.is_closed() {
@@ -308,37 +308,37 @@ impl Fabric {
     }
 
     /// The flows that are in tables.
-    pub(super) fn flows(&self) -> &[FlowState] {
+    pub(in crate::sim) fn flows(&self) -> &[FlowState] {
         &self.net.flows
     }
 
-    pub(super) fn latencies(&self) -> &[Histogram<u64>] {
+    pub(in crate::sim) fn latencies(&self) -> &[Histogram<u64>] {
         &self.net.latencies
     }
 
     /// Split completions that wait at the bridge, and their bytes.
-    pub(super) fn held(&self, bus: usize) -> (usize, u64) {
+    pub(in crate::sim) fn held(&self, bus: usize) -> (usize, u64) {
         self.buses[bus].held()
     }
 
     /// Distributions are counted from now on.
-    pub(super) fn forget(&mut self) {
+    pub(in crate::sim) fn forget(&mut self) {
         self.net.latencies.iter_mut().for_each(|h| h.reset());
     }
 
     /// Operations that have arrived and not begun, by flow.
-    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
+    pub(in crate::sim) fn backlogs(&self, now: u64) -> Vec<u64> {
         let waits = |f: &FlowState| f.current.is_some_and(|op| !op.started && !op.endless);
         self.net.flows.iter().map(|f| f.source.backlog(now) + u64::from(waits(f))).collect()
     }
 
     /// Writes down what lies before a moment.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         self.buses.iter_mut().for_each(|b| b.settle(now));
     }
 
     /// The longest that somebody may wait for ordinary traffic, fs.
-    pub(super) fn stall_timeout(&self) -> u64 {
+    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
         let longest = |b: &Bus| b.ticks.time(4096) * (1 + b.masters() as u64);
         100 * self.buses.iter().map(longest).max().unwrap_or(0)
     }

@@ -6,45 +6,45 @@
 //! its right place. Credits and Acks that come back are kept with their moment and applied when the transmitter looks;
 //! they wake it only if it waits for them.
 
-use super::clock::Clock;
-use super::fabric::Reach;
-use super::kernel::{Agenda, NEVER};
 use crate::protocol::pcie::{self, Class, Generation};
 use crate::result::{Idle, SlotCounts};
+use crate::sim::core::clock::Clock;
+use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::pcie::Reach;
 use std::collections::VecDeque;
 
 /// A TLP, from its first transmission on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tlp {
+pub(in crate::sim) struct Tlp {
     /// When its first bit reaches the end of this hop, fs.
-    pub(super) head: u64,
+    pub(in crate::sim) head: u64,
     /// When its last bit does.
-    pub(super) tail: u64,
+    pub(in crate::sim) tail: u64,
     /// When the part there may first act on it.
-    pub(super) ready: u64,
+    pub(in crate::sim) ready: u64,
     /// When the operation began that it belongs to.
-    pub(super) born: u64,
+    pub(in crate::sim) born: u64,
     /// Index into the fabric's paths: the wire that it is on.
-    pub(super) at: u32,
+    pub(in crate::sim) at: u32,
     /// The flow.
-    pub(super) flow: u32,
+    pub(in crate::sim) flow: u32,
     /// The requester's entry for the read that it belongs to.
-    pub(super) tag: u32,
+    pub(in crate::sim) tag: u32,
     /// Header, payload in whole double words, digest: its wire size without framing.
-    pub(super) body: u16,
+    pub(in crate::sim) body: u16,
     /// Payload; of a read request, 0.
-    pub(super) payload: u16,
+    pub(in crate::sim) payload: u16,
     /// Of a read request: bytes asked for.
-    pub(super) asks: u16,
+    pub(in crate::sim) asks: u16,
     /// Its class.
-    pub(super) class: Class,
+    pub(in crate::sim) class: Class,
     /// Whether it is the last of its operation (posted) or request (completion).
-    pub(super) last: bool,
+    pub(in crate::sim) last: bool,
 }
 
 /// Credits of one kind that a transmitter has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Credits {
+pub(in crate::sim) enum Credits {
     /// The receiver advertised infinite credits.
     Infinite,
     /// So many are left.
@@ -74,9 +74,9 @@ impl Credits {
 
 /// A class's account at the transmitter, and what the receiver knows to have room for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Account {
-    pub(super) headers: Credits,
-    pub(super) data: Credits,
+pub(in crate::sim) struct Account {
+    pub(in crate::sim) headers: Credits,
+    pub(in crate::sim) data: Credits,
 }
 
 /// Credits or replay space on their way back to the transmitter.
@@ -99,11 +99,11 @@ struct Replay {
 
 /// How a receiver gathers what it answers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Policy {
+pub(in crate::sim) struct Policy {
     /// After so many; `None` is never.
-    pub(super) every: Option<u32>,
+    pub(in crate::sim) every: Option<u32>,
     /// Or after so long since the first that waits, fs.
-    pub(super) limit: u64,
+    pub(in crate::sim) limit: u64,
 }
 
 /// Buffer space of one class that is free again and not yet reported.
@@ -130,7 +130,7 @@ struct Update {
 
 /// The regular SKP ordered sets of a direction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Skp {
+pub(in crate::sim) struct Skp {
     /// The slot at or after which the next one goes out.
     due: u64,
     every: u64,
@@ -138,55 +138,55 @@ pub(super) struct Skp {
 }
 
 /// What a direction of a link is made of.
-pub(super) struct WireSpec {
-    pub(super) clock: Clock,
-    pub(super) delay: u64,
-    pub(super) ends: (u32, u32),
-    pub(super) generation: Generation,
-    pub(super) lanes: u64,
-    pub(super) skp: Option<(u64, u64)>,
-    pub(super) accounts: [Account; 3],
-    pub(super) replay: Option<u32>,
-    pub(super) acks: Policy,
-    pub(super) updates: Policy,
+pub(in crate::sim) struct WireSpec {
+    pub(in crate::sim) clock: Clock,
+    pub(in crate::sim) delay: u64,
+    pub(in crate::sim) ends: (u32, u32),
+    pub(in crate::sim) generation: Generation,
+    pub(in crate::sim) lanes: u64,
+    pub(in crate::sim) skp: Option<(u64, u64)>,
+    pub(in crate::sim) accounts: [Account; 3],
+    pub(in crate::sim) replay: Option<u32>,
+    pub(in crate::sim) acks: Policy,
+    pub(in crate::sim) updates: Policy,
 }
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
-    pub(super) clock: Clock,
-    pub(super) delay: u64,
-    pub(super) from: u32,
-    pub(super) to: u32,
+pub(in crate::sim) struct Wire {
+    pub(in crate::sim) clock: Clock,
+    pub(in crate::sim) delay: u64,
+    pub(in crate::sim) from: u32,
+    pub(in crate::sim) to: u32,
     /// Slots of the agenda: the three heads and the data link layer at the receiver, and the transmitter.
-    pub(super) rx: u32,
-    pub(super) dl: u32,
-    pub(super) tx: u32,
+    pub(in crate::sim) rx: u32,
+    pub(in crate::sim) dl: u32,
+    pub(in crate::sim) tx: u32,
     /// The local port at either end.
-    pub(super) port_from: u16,
-    pub(super) port_to: u16,
+    pub(in crate::sim) port_from: u16,
+    pub(in crate::sim) port_to: u16,
     /// Place of its rate among all rates of the plan.
-    pub(super) rank: u32,
-    pub(super) reach: Reach,
-    pub(super) generation: Generation,
+    pub(in crate::sim) rank: u32,
+    pub(in crate::sim) reach: Reach,
+    pub(in crate::sim) generation: Generation,
     framing: u32,
     dllp: u32,
     lanes: u64,
     skp: Skp,
     /// The first slot that is not booked, and its moment.
     next: u64,
-    pub(super) next_at: u64,
+    pub(in crate::sim) next_at: u64,
     /// Why nothing was sent when the wire fell idle.
-    pub(super) idle: Idle,
+    pub(in crate::sim) idle: Idle,
     accounts: [Account; 3],
     replay: Option<Replay>,
     returns: VecDeque<Return>,
     /// The transmitter waits for something to come back.
-    pub(super) waiting: bool,
+    pub(in crate::sim) waiting: bool,
     /// Since when it has waited.
-    pub(super) blocked_since: u64,
+    pub(in crate::sim) blocked_since: u64,
     /// In flight or in the receiver's buffer, by class.
-    pub(super) queues: [VecDeque<Tlp>; 3],
+    pub(in crate::sim) queues: [VecDeque<Tlp>; 3],
     acks: Policy,
     unacked: u32,
     ack_deadline: u64,
@@ -194,11 +194,11 @@ pub(super) struct Wire {
     updates: Policy,
     freed: [Freed; 3],
     update_due: VecDeque<Update>,
-    pub(super) counts: SlotCounts,
+    pub(in crate::sim) counts: SlotCounts,
 }
 
 impl Wire {
-    pub(super) fn new(spec: WireSpec) -> Wire {
+    pub(in crate::sim) fn new(spec: WireSpec) -> Wire {
         let half = |c: Credits| match c {
             Credits::Infinite => u32::MAX,
             Credits::Left(n) => (n / 2).max(1),
@@ -251,7 +251,7 @@ impl Wire {
 
     /// Wire bytes of a TLP here.
     #[inline]
-    pub(super) fn bytes(&self, body: u16) -> u32 {
+    pub(in crate::sim) fn bytes(&self, body: u16) -> u32 {
         self.framing + body as u32
     }
 
@@ -305,7 +305,7 @@ impl Wire {
     }
 
     /// Accounts for idle slots up to a moment, so that the counts can be read.
-    pub(super) fn settle(&mut self, now: u64) {
+    pub(in crate::sim) fn settle(&mut self, now: u64) {
         if self.next_at < now {
             let begin = self.rest(now);
             self.next = begin;
@@ -315,7 +315,7 @@ impl Wire {
 
     /// Whether credits and replay space allow a TLP now; applies what has come back when they do not.
     #[inline]
-    pub(super) fn may_send(&mut self, class: Class, body: u16, payload: u16, now: u64) -> bool {
+    pub(in crate::sim) fn may_send(&mut self, class: Class, body: u16, payload: u16, now: u64) -> bool {
         if self.covers(class, body, payload) {
             return true;
         }
@@ -348,7 +348,7 @@ impl Wire {
     }
 
     /// Why a TLP could not go: credits of its class, or the retry buffer.
-    pub(super) fn lack(&self, class: Class, payload: u16) -> Idle {
+    pub(in crate::sim) fn lack(&self, class: Class, payload: u16) -> Idle {
         let account = &self.accounts[class as usize];
         if account.headers.covers(1) && account.data.covers(data_credits(payload)) {
             return Idle::ReplayBuffer;
@@ -361,7 +361,7 @@ impl Wire {
     }
 
     /// Waits for what is on its way back: wakes the transmitter then.
-    pub(super) fn wait(&mut self, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn wait(&mut self, now: u64, agenda: &mut Agenda) {
         if !self.waiting {
             self.waiting = true;
             self.blocked_since = now;
@@ -374,7 +374,7 @@ impl Wire {
     /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver. `ready` works out when
     /// the part there may act, from (head, tail). Gives the moment of its first bit at the transmitter.
     #[inline]
-    pub(super) fn send(
+    pub(in crate::sim) fn send(
         &mut self,
         mut tlp: Tlp,
         now: u64,
@@ -436,7 +436,7 @@ impl Wire {
 
     /// The receiver's buffer is free of a TLP from `since` on.
     #[inline]
-    pub(super) fn free(&mut self, class: Class, payload: u16, since: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn free(&mut self, class: Class, payload: u16, since: u64, agenda: &mut Agenda) {
         let account = &self.accounts[class as usize];
         if account.headers == Credits::Infinite && account.data == Credits::Infinite {
             return;
@@ -482,7 +482,7 @@ impl Wire {
     }
 
     /// The data link layer at the receiver: sends the DLLPs that are due over `back`, the other direction.
-    pub(super) fn answer(&mut self, back: &mut Wire, now: u64, agenda: &mut Agenda) {
+    pub(in crate::sim) fn answer(&mut self, back: &mut Wire, now: u64, agenda: &mut Agenda) {
         loop {
             let count = match self.ack_due.front() {
                 Some(&(at, count)) if at <= now => {
@@ -545,13 +545,13 @@ impl Wire {
     }
 
     /// TLPs in flight and in the receiver's buffer, and the payload in them.
-    pub(super) fn held(&self) -> (usize, u64) {
+    pub(in crate::sim) fn held(&self) -> (usize, u64) {
         let all = self.queues.iter().flatten();
         all.fold((0, 0), |(n, bytes), tlp| (n + 1, bytes + tlp.payload as u64))
     }
 
     /// Credits of a class that the transmitter has left: (headers, data), of finite accounts.
-    pub(super) fn left(&self, class: Class) -> (Option<u32>, Option<u32>) {
+    pub(in crate::sim) fn left(&self, class: Class) -> (Option<u32>, Option<u32>) {
         let left = |c: Credits| match c {
             Credits::Infinite => None,
             Credits::Left(n) => Some(n),

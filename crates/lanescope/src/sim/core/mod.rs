@@ -1,0 +1,9 @@
+//! What belongs to no technology: what happens next, clocks, sources of operations, tallies and their means, circles of
+//! what waits.
+
+pub(in crate::sim) mod clock;
+pub(in crate::sim) mod deadlock;
+pub mod kernel;
+pub(in crate::sim) mod source;
+pub(in crate::sim) mod stats;
+pub(in crate::sim) mod tally;
