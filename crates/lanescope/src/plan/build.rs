@@ -250,26 +250,9 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
     }
 }
 
-/// The most that a part's port can do, as far as it says.
-pub(crate) struct PortLimits<'a> {
-    pub(crate) lanes: Option<&'a Quantity<pcie::Lanes>>,
-    pub(crate) generation: Option<&'a Quantity<pcie::Generation>>,
-    pub(crate) max_payload: Option<&'a Quantity<PayloadSize>>,
-}
-
-/// Of a part.
-pub(crate) fn port_limits(keys: &PartKeys) -> PortLimits<'_> {
-    let (lanes, generation, max_payload) = match keys {
-        PartKeys::RootComplex(k) => (&k.lanes, &k.generation, &k.max_payload),
-        PartKeys::Switch(k) => (&k.lanes, &k.generation, &k.max_payload),
-        PartKeys::Endpoint(k) => (&k.lanes, &k.generation, &k.max_payload),
-    };
-    PortLimits { lanes: lanes.as_ref(), generation: generation.as_ref(), max_payload: max_payload.as_ref() }
-}
-
 fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) -> Link {
     let keys = &wire.from.keys;
-    let supported = wire.ends.each_ref().map(|(id, _)| port_limits(&directory.part(*id).keys).max_payload);
+    let supported = wire.ends.each_ref().map(|(id, _)| check::port_limits(&directory.part(*id).keys).max_payload);
     let least = supported.iter().flatten().min_by_key(|q| q.typical);
     let mps = match (&keys.mps, least) {
         (Some(mps), Some(least)) if mps.typical > least.typical => {
@@ -277,7 +260,7 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
                 .ends
                 .iter()
                 .map(|(id, _)| directory.part(*id))
-                .find(|p| port_limits(&p.keys).max_payload.is_some_and(|q| q.typical == least.typical));
+                .find(|p| check::port_limits(&p.keys).max_payload.is_some_and(|q| q.typical == least.typical));
             diagnostics.push(
                 Diagnostic::warning(mps.span, format!("links.{}: MPS {} is clamped to {} by {}", wire.name, mps.typical, least.typical, who.map_or("an end", |p| &p.name)))
                     .hint("a port that gets a larger payload than it supports answers with Malformed TLP, so firmware sets the least"),

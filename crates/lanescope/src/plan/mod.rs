@@ -13,12 +13,12 @@ pub mod pcie;
 pub mod storage;
 
 pub use build::build;
-pub(crate) use build::port_limits;
 pub use core::dma::{Dma, DmaPath};
 pub use ethernet::Network;
 pub use infiniband::Cluster;
 pub use pci::Buses;
 pub use pcie::backbone::{Backbone, Crossing, Taken};
+pub(crate) use pcie::check::port_limits;
 pub use pcie::derived::{Asking, Buffer};
 pub use storage::Storage;
 

@@ -37,7 +37,6 @@ use crate::units::Time;
 use core::kernel::{self, Agenda, Pause};
 use core::stats;
 use core::tally::Tally;
-use trace::Trace;
 use world::System;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
@@ -397,7 +396,7 @@ impl Run {
     /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has
     /// begun.
     pub fn record(&mut self, most_events: usize) {
-        let trace = Trace::new(&self.plan, &self.system, most_events, self.now);
+        let trace = trace::trace(&self.plan, &self.system, most_events, self.now);
         self.agenda.trace = Some(Box::new(trace));
         self.system.record(true);
     }

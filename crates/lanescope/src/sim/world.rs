@@ -6,13 +6,13 @@
 
 use crate::plan::{DmaPath, Plan};
 use crate::result::SlotCounts;
-use crate::sim::core::deadlock;
 use crate::sim::core::kernel::{Agenda, World};
 use crate::sim::core::source::Transfer;
 use crate::sim::core::tally::Tally;
 use crate::sim::ethernet::StationEvent;
 use crate::sim::infiniband;
 use crate::sim::pci;
+use crate::sim::pcie::deadlock;
 use crate::sim::pcie::{Fabric, Part};
 use crate::sim::{ethernet, storage};
 use hdrhistogram::Histogram;

@@ -41,7 +41,7 @@ fn read(svg: &str, method: Method) -> Document<'_> {
 
 /// A share of slots, as pictures print it: what is above 0 is not 0.
 fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.005 { "<1 %".into() } else { format!("{:.0} %", (share * 1e9).round() / 1e7) }
+    if share > 0.0 && share < 0.005 { "<1 %".into() } else { format!("{} %", ((share * 1e9).round() / 1e7).round()) }
 }
 
 /// The share of the slots taken, by method, link and receiving end: straight from the ledgers.

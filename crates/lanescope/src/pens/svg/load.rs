@@ -48,7 +48,7 @@ pub(super) struct Busy<'a> {
 
 /// A share of slots: what is above 0 never reads 0.
 pub(super) fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.005 { "<1 %".into() } else { format!("{:.0} %", (share * 1e9).round() / 1e7) }
+    if share > 0.0 && share < 0.005 { "<1 %".into() } else { format!("{} %", ((share * 1e9).round() / 1e7).round()) }
 }
 
 /// `97 %`, or `3–97 %` of several.

@@ -2,12 +2,28 @@
 //! (Values that are wrong by themselves were refused when they were read.)
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
-use crate::plan::build::{PortLimits, port_limits};
 use crate::plan::{Flow, Hop, Link, Plan, Program};
-use crate::protocol::pcie::{self, Class};
+use crate::protocol::pcie::{self, Class, PayloadSize};
 use crate::scenario::quantity::Quantity;
 use crate::scenario::{PartKeys, Scenario};
 use crate::units::Bytes;
+
+/// The most that a part's port can do, as far as it says.
+pub(crate) struct PortLimits<'a> {
+    pub(crate) lanes: Option<&'a Quantity<pcie::Lanes>>,
+    pub(crate) generation: Option<&'a Quantity<pcie::Generation>>,
+    pub(crate) max_payload: Option<&'a Quantity<PayloadSize>>,
+}
+
+/// Of a part.
+pub(crate) fn port_limits(keys: &PartKeys) -> PortLimits<'_> {
+    let (lanes, generation, max_payload) = match keys {
+        PartKeys::RootComplex(k) => (&k.lanes, &k.generation, &k.max_payload),
+        PartKeys::Switch(k) => (&k.lanes, &k.generation, &k.max_payload),
+        PartKeys::Endpoint(k) => (&k.lanes, &k.generation, &k.max_payload),
+    };
+    PortLimits { lanes: lanes.as_ref(), generation: generation.as_ref(), max_payload: max_payload.as_ref() }
+}
 
 /// Speeds, widths and payload sizes of links and parts.
 pub(in crate::plan) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {

@@ -8,7 +8,7 @@
 //! those are passed over. The width follows the load, so that a bucket holds a few moments and few lie beyond the ring;
 //! the order of events never depends on it.
 
-use crate::sim::trace::Trace;
+use crate::sim::core::recorder::Trace;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

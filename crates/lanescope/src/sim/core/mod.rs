@@ -4,6 +4,7 @@
 pub(in crate::sim) mod clock;
 pub(in crate::sim) mod deadlock;
 pub mod kernel;
+pub(in crate::sim) mod recorder;
 pub(in crate::sim) mod source;
 pub(in crate::sim) mod stats;
 pub(in crate::sim) mod tally;

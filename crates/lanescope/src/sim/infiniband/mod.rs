@@ -32,7 +32,6 @@ use trace::Act;
 use wire::{Arena, NONE, Why, Wire};
 
 pub(in crate::sim) use deadlock::deadlock;
-pub(in crate::sim) use trace::ClusterTrace;
 
 /// Tokens of a cluster's DMA have this bit.
 pub(in crate::sim) const OWN: u32 = 1 << 31;

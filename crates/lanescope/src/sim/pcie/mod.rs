@@ -2,6 +2,7 @@
 
 pub(in crate::sim) mod backbone;
 pub(in crate::sim) mod completer;
+pub(in crate::sim) mod deadlock;
 pub(in crate::sim) mod requester;
 pub(in crate::sim) mod switch;
 pub(in crate::sim) mod terminal;
@@ -137,7 +138,7 @@ impl Net {
         let begin = self.wires[wire as usize].send(tlp, now, ready, agenda);
         if let Some(trace) = &mut agenda.trace {
             let w = &self.wires[wire as usize];
-            trace.tlp(w.tx, &tlp, begin, w.next_at);
+            trace.tlp(w.tx, tlp.sent(), begin, w.next_at);
         }
         begin
     }

@@ -10,6 +10,7 @@ use crate::protocol::pcie::{self, Class, Generation};
 use crate::result::{Idle, SlotCounts};
 use crate::sim::core::clock::Clock;
 use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::core::recorder::SentTlp;
 use crate::sim::pcie::Reach;
 use std::collections::VecDeque;
 
@@ -40,6 +41,15 @@ pub(in crate::sim) struct Tlp {
     pub(in crate::sim) class: Class,
     /// Whether it is the last of its operation (posted) or request (completion).
     pub(in crate::sim) last: bool,
+}
+
+impl Tlp {
+    /// What a time line shows of it.
+    pub(in crate::sim) fn sent(&self) -> SentTlp {
+        let &Tlp { at, flow, tag, class, last, .. } = self;
+        let bytes = if class == Class::NonPosted { self.asks } else { self.payload };
+        SentTlp { class, flow, tag, bytes: bytes as u32, at, last }
+    }
 }
 
 /// Credits of one kind that a transmitter has left.

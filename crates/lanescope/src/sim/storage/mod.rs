@@ -22,6 +22,7 @@ use crate::plan::{DmaPath, Plan};
 use crate::result::SlotCounts;
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
+use crate::sim::core::recorder::Carried;
 use crate::sim::core::source::Transfer;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::ethernet::StationCommand;
@@ -266,9 +267,6 @@ pub(super) struct Fabric {
     /// What transports carried, for a trace: link, way, what, when, bytes.
     seen: Option<Vec<Carried>>,
 }
-
-/// Something that a transport carried: link and way, what, from when until when, bytes.
-pub(super) type Carried = (u32, usize, &'static str, (u64, u64), u64);
 
 /// How long nothing may happen to an I/O while all is well, fs.
 const PATIENCE: u64 = 10_000_000_000_000_000;
