@@ -14,6 +14,7 @@ mod machine;
 pub mod npb;
 mod op;
 pub mod text;
+mod traffic;
 
 pub use check::check;
 pub use machine::{Account, Called, Costs, Logged, MOST_RANKS, Machine, Mail, Placement, Post, Row, Spending, What};

@@ -7,6 +7,7 @@
 //! born, `rates` is DCQCN, `roce` joins stations to channel adapters.
 
 mod build;
+mod client;
 mod deadlock;
 mod frames;
 mod rates;
@@ -16,8 +17,8 @@ mod station;
 mod switch;
 mod victims;
 
+pub(super) use client::{Load, StationCommand, StationEvent};
 pub(super) use deadlock::{deadlock, waiting};
-pub(super) use roce::{Load, StationCommand, StationEvent};
 pub(super) use victims::victims;
 
 use crate::plan::ethernet::{Network, NodeId};

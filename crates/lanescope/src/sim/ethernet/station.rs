@@ -7,8 +7,8 @@
 
 use crate::protocol::ethernet::{frame, wire};
 use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::ethernet::client::{Adapter, StationEvent};
 use crate::sim::ethernet::rates::{Constants, Limit};
-use crate::sim::ethernet::roce::{Adapter, StationEvent};
 use crate::sim::ethernet::source::Source;
 use crate::sim::ethernet::{Frame, Kind, List, NONE, Net, Why};
 use std::collections::VecDeque;

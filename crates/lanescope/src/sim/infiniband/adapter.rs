@@ -12,10 +12,37 @@ use crate::protocol::infiniband::{BLOCK, END, START};
 use crate::sim::core::kernel::Agenda;
 use crate::sim::core::source::Transfer;
 use crate::sim::ethernet::{Load, StationCommand};
-use crate::sim::infiniband::trace::Act;
 use crate::sim::infiniband::wire::{NONE, Packet, Why};
 use crate::sim::infiniband::{Event, Fabric, OWN};
 use std::collections::VecDeque;
+
+/// What happens now, by place of message or packet.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) enum Act {
+    /// Ranks may have done something.
+    Ranks,
+    /// The adapter has dealt with a work request.
+    Worked(u32),
+    /// A packet is made: its data are asked for.
+    Made(u32),
+    /// The engine is through with it.
+    Gone(u32),
+    /// It is on a wire.
+    Carried(u32, u32),
+    /// Something has come to the queue of a wire.
+    Queued(u32),
+    /// A flow-control packet tells the sender of this wire of so many blocks of a lane; when it has come.
+    Credit(u32, u8, u32, u64),
+    /// It has come to its adapter.
+    Came(u32),
+    /// Its data may go to host memory, and are there.
+    Accepted(u32),
+    Placed(u32),
+    /// An acknowledgement is made.
+    Acked(u32),
+    /// A transfer over the host's bus is done.
+    Over(Job),
+}
 
 /// What a transfer over the host's bus is for.
 #[derive(Clone, Copy, Debug)]

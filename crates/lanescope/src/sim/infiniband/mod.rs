@@ -23,12 +23,12 @@ use crate::sim::core::source::Transfer;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::ethernet::{StationCommand, StationEvent};
 use crate::tools::Slab;
+use adapter::Act;
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use trace::Act;
 use wire::{Arena, NONE, Why, Wire};
 
 pub(in crate::sim) use deadlock::deadlock;
