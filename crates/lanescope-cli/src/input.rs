@@ -1,6 +1,9 @@
 //! Files and standard input, and the resolver that finds library devices and the user's own.
 
+use crate::{Scenario, WRONG, output};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::library::Library;
+use lanescope::plan::Plan;
 use lanescope::scenario::tree::{Author, MAX_TEXT};
 use lanescope::scenario::{Included, Resolver};
 use lanescope::units::Bytes;
@@ -83,4 +86,16 @@ impl Resolver for Files {
     fn names(&self) -> Vec<String> {
         Library.names()
     }
+}
+
+/// Reads and plans; says what is wrong on standard error.
+pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {
+    let included = scenario(&a.file).map_err(|e| {
+        output::error(&e);
+        WRONG
+    })?;
+    let mut diagnostics = Diagnostics::default();
+    let plan = lanescope::plan(&mut diagnostics, included, &a.sets, &Files);
+    output::diagnostics(&diagnostics);
+    plan.map(|p| (p, diagnostics)).ok_or(WRONG)
 }

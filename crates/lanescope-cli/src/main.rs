@@ -120,7 +120,7 @@ struct Answer {
     rows: bool,
     /// Print the tables of message programs as the instrument itself does, in the layout of its own or of this version; simulated values where there are any
     #[arg(long, value_name = "LAYOUT", num_args = 0..=1, require_equals = true, default_missing_value = "own", conflicts_with_all = ["csv", "vary"])]
-    table: Option<commands::compare::Layout>,
+    table: Option<commands::tables::Layout>,
 }
 
 /// A scenario to be simulated.

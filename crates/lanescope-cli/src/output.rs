@@ -125,3 +125,9 @@ pub(crate) fn pictures(dir: &Path, pictures: &[(String, String)]) -> Result<(), 
     }
     Ok(())
 }
+
+/// Says what is wrong, and that something is.
+pub(crate) fn wrong(what: &str) -> u8 {
+    error(what);
+    crate::WRONG
+}

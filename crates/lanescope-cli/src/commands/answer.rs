@@ -1,7 +1,7 @@
 //! `check`, `plan`, `estimate`, `simulate`, `run`: one scenario, or a grid of them.
 
 use super::simulate;
-use crate::input::{self, Files};
+use crate::input::{self, Files, load};
 use crate::vary::{self, Axis};
 use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, interrupt, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,18 +24,6 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-
-/// Reads and plans; says what is wrong on standard error.
-pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {
-    let included = input::scenario(&a.file).map_err(|e| {
-        output::error(&e);
-        WRONG
-    })?;
-    let mut diagnostics = Diagnostics::default();
-    let plan = lanescope::plan(&mut diagnostics, included, &a.sets, &Files);
-    output::diagnostics(&diagnostics);
-    plan.map(|p| (p, diagnostics)).ok_or(WRONG)
-}
 
 pub(crate) fn check(a: &Scenario) -> u8 {
     if a.json || a.csv {
@@ -317,7 +305,7 @@ fn answer(a: &Answer, plan: &Plan, report: &Report, methods: &[Method]) -> u8 {
     if a.scenario.json {
         output::json(report);
     } else if let Some(layout) = a.table {
-        match super::compare::tables(plan, report, layout) {
+        match super::tables::tables(plan, report, layout) {
             Ok(text) => output::print(&text),
             Err(e) => {
                 output::error(&e);

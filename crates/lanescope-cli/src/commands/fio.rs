@@ -1,6 +1,7 @@
 //! `fio`: a job file on a simulated machine, and its results in fio's own form.
 
 use super::instrument::{self, Answered, On};
+use crate::output::wrong;
 use crate::{ANSWERED, WRONG, input, output};
 use clap::{Args, ValueEnum};
 use lanescope::diagnostic::Diagnostics;
@@ -74,12 +75,6 @@ struct Line<'a> {
 
 pub(crate) fn main(a: &Fio) -> u8 {
     answer(a).unwrap_or_else(|code| code)
-}
-
-/// Says what is wrong, and that something is.
-pub(crate) fn wrong(what: &str) -> u8 {
-    output::error(what);
-    WRONG
 }
 
 /// Reads a job file; what it includes lies beside it.

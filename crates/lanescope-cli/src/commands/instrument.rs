@@ -74,7 +74,7 @@ impl On {
             // The flows that are overridden are those of the tests.
             let sets = self.how.sets.iter().filter(|s| !s.trim_start().starts_with("flows.")).cloned().collect();
             let scenario = Scenario { file: self.machine.clone(), sets, json: false, csv: false };
-            return super::answer::load(&scenario).map(|(plan, _)| plan.machine());
+            return crate::input::load(&scenario).map(|(plan, _)| plan.machine());
         }
         let mut diagnostics = Diagnostics::default();
         let plan = self.plan(&Test { title: self.machine.clone(), text: String::new() }, &mut diagnostics);

@@ -630,7 +630,7 @@ fn saved(a: &Iometer) -> Told<u8> {
 fn planned(a: &Iometer, file: &str, more: &[String]) -> Told<Plan> {
     let sets = a.how.sets.iter().chain(more).cloned().collect();
     let scenario = Scenario { file: file.to_owned(), sets, json: false, csv: false };
-    super::answer::load(&scenario).map(|(plan, _)| plan).map_err(|_| None)
+    crate::input::load(&scenario).map(|(plan, _)| plan).map_err(|_| None)
 }
 
 /// The one scenario once for each access specification of `--access`, which all its workers run.

@@ -1,7 +1,7 @@
 //! `iozone`: IOzone's ladders and its throughput mode on a simulated machine, and its own forms of results.
 
-use super::fio::wrong;
 use super::instrument::On;
+use crate::output::wrong;
 use crate::{ANSWERED, output};
 use clap::Args;
 use lanescope::import::iozone::{self, Block, COLUMNS, HEADS, Output, Row, Rung, Unit};

@@ -14,5 +14,6 @@ pub(crate) mod need;
 mod series;
 pub(crate) mod simulate;
 pub(crate) mod study;
+pub(crate) mod tables;
 mod trace;
 pub(crate) mod wire;

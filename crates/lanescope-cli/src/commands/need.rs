@@ -1,6 +1,6 @@
 //! `need`: what would carry a wanted rate.
 
-use super::answer::load;
+use crate::input::load;
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, output};
 use clap::Args;
 use lanescope::estimate::need;

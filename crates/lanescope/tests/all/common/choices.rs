@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestR
 use std::hash::{BuildHasher, RandomState};
 
 /// Fixed cases of a law. LANESCOPE_CASES sets another number.
-const CASES: u64 = 50;
+const CASES: u64 = 200;
 
 /// How many cases of a law are the same in every run, how many are fresh, and the seed of those. LANESCOPE_FRESH asks
 /// for so many fresh ones, which `make fresh` does; LANESCOPE_SEED repeats those of a run that failed; with
