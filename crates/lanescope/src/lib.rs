@@ -2,8 +2,8 @@
 //!
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
 //! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in an
-//! order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library,
-//! study); each uses only rooms before it, and a test checks.
+//! order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, explain, pens,
+//! library, study); each uses only rooms before it, and a test checks.
 //!
 //! ```
 //! use lanescope::diagnostic::Diagnostics;
@@ -36,6 +36,7 @@
 
 pub mod diagnostic;
 pub mod estimate;
+pub mod explain;
 pub mod import;
 pub mod library;
 pub mod mpi;

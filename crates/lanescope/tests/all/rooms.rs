@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms in their order. `estimate` and `sim` stand side by side: neither sees the other.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "units",
     "tools",
     "diagnostic",
@@ -16,6 +16,7 @@ const ROOMS: [&str; 14] = [
     "result",
     "estimate",
     "sim",
+    "explain",
     "pens",
     "library",
     "study",
