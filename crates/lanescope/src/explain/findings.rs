@@ -229,9 +229,12 @@ fn shared(seen: &Seen, all: &mut Vec<Finding>) {
     }
 }
 
+/// A device, what a larger MPS would give it, GB/s, and that MPS in bytes.
+type Clamped<'a> = (&'a Slot, f64, u32);
+
 fn payload(seen: &Seen, all: &mut Vec<Finding>) {
     // One finding for all devices that the same function clamps.
-    let mut clamped: BTreeMap<(Address, u32), Vec<(&Slot, f64, u32)>> = BTreeMap::new();
+    let mut clamped: BTreeMap<(Address, u32), Vec<Clamped>> = BTreeMap::new();
     for slot in seen.devices.iter().filter(|s| s.kind < Kind::Bridge) {
         let express = seen.host.functions.get(&slot.address).and_then(|f| f.express.as_ref());
         let own = express.and_then(|e| value(&e.mps_supported));

@@ -66,12 +66,11 @@ impl<'a> Space<'a> {
             differs.push("ids");
         }
         let header = self.byte(0x0e).unwrap_or(0) & 0x7f;
-        if header == 1 || header == 2 {
-            if let (Some(second), Some(last)) = (self.byte(0x19), self.byte(0x1a))
-                && put(&mut into.buses, (second, last), self.at).is_err()
-            {
-                differs.push("bus numbers");
-            }
+        if (header == 1 || header == 2)
+            && let (Some(second), Some(last)) = (self.byte(0x19), self.byte(0x1a))
+            && put(&mut into.buses, (second, last), self.at).is_err()
+        {
+            differs.push("bus numbers");
         }
         // Status register, bit 4: there is a list (PCI 3.0, 6.2.3).
         if self.word(6).is_some_and(|s| s & 0x10 != 0) {
@@ -162,7 +161,10 @@ impl<'a> Space<'a> {
             speed: before.speed.or(self.fact(link_sta.and_then(speed))),
             width: before.width.or(self.fact(link_sta.map(|l| (l >> 4 & 0x3f) as u8))),
             active: yes(before.active, link_sta.map(|l| l & 1 << 13 != 0)),
-            speed_target: before.speed_target.or(self.fact(link_ctl2.filter(|_| second).and_then(speed))),
+            // Hardwired to 0 in a component of 2.5 GT/s alone (2.0, 7.8.19).
+            speed_target: before
+                .speed_target
+                .or(self.fact(link_ctl2.filter(|_| second).and_then(|c| speed(if c & 0xf == 0 { 1 } else { c })))),
             speed_supported: before
                 .speed_supported
                 .or(self.fact(cap2.and_then(|c| speed(7_u32.checked_sub((c as u8 >> 1).leading_zeros())? + 1)))),

@@ -157,10 +157,8 @@ fn file(host: &mut Host, address: Address, rest: &[&str], bytes: &[u8], at: Plac
         ["aer_dev_correctable"] => counts(host, address, bytes, at),
         ["net" | "infiniband" | "block" | "nvme", name, ..] => {
             let name = clean(name);
-            if rest.len() == 3 && rest[2] == "speed" {
-                if let Ok(speed) = text.parse::<u64>() {
-                    function.net_speed.get_or_insert(Fact { value: speed, at });
-                }
+            if let (["speed"], Ok(speed)) = (&rest[2..], text.parse::<u64>()) {
+                function.net_speed.get_or_insert(Fact { value: speed, at });
             }
             device(function, name, at);
         }

@@ -185,8 +185,7 @@ fn xml_begins(line: &str) -> Option<usize> {
 /// How long an element is: to its end tag, or to a line that cannot be its own.
 fn xml_ends(text: &str, start: usize) -> usize {
     let end = if text[start..].starts_with("<system") { "</system>" } else { "</topology>" };
-    let mut lines = Lines { text, at: start, number: 0 };
-    while let Some((at, _, line)) = lines.next() {
+    for (at, _, line) in (Lines { text, at: start, number: 0 }) {
         if let Some(found) = line.find(end) {
             return at + found + end.len() - start;
         }
