@@ -386,7 +386,10 @@ fn pair(seen: &Seen, from: &Slot, to: &Slot) -> Option<Pair> {
     let at = |corner| seen.along(from, &links, Way::Write, corner);
     let [low, typical, high] = Corner::ALL.map(at);
     let bound = typical.or(high)?.1;
-    let mut write = Range { low: low.map(|l| l.0), typical: typical.map(|l| l.0), high: high.map(|l| l.0) };
+    // What an adapter sends on is bound by its ports.
+    let ports = [from.port, to.port].into_iter().flatten().fold(f64::INFINITY, f64::min);
+    let capped = |end: Option<(f64, usize)>| end.map(|l| l.0.min(ports));
+    let mut write = Range { low: capped(low), typical: capped(typical), high: capped(high) };
     let far = matches!((from.node, to.node), (Some(a), Some(b)) if a != b);
     let (way, through) = match (meeting.switch, meeting.redirect) {
         (Some(switch), None) => ("switch", format!("through the switch at {switch}")),
@@ -405,6 +408,7 @@ fn pair(seen: &Seen, from: &Slot, to: &Slot) -> Option<Pair> {
     }
     let bound_by = match way {
         "sockets" => "the link between the sockets, which no dump states".to_owned(),
+        _ if write.high.is_some_and(|h| h >= ports) => format!("network ports, {ports:.3} GB/s"),
         _ => seen.link_name(bound),
     };
     Some(Pair { from: from.id.clone(), to: to.id.clone(), way: way.into(), through, write, bound_by, direct })

@@ -76,10 +76,12 @@ impl Seen<'_> {
         [Way::Write, Way::Read].into_iter().filter_map(gain).fold(0.0, f64::max)
     }
 
-    /// Whether a function manages the drives beside it: an adapter among solid-state drives below one switch.
+    /// Whether a function only manages: an adapter among solid-state drives below one switch, or what is of no class
+    /// that moves data and was given one or two lanes.
     fn manages(&self, slot: &Slot) -> bool {
         if slot.kind == Kind::Other {
-            return true;
+            let own = slot.links.first().and_then(|l| self.beliefs[*l].lower_capable.or(self.beliefs[*l].capable));
+            return own.is_none_or(|s| s.lanes.count() < 4);
         }
         let switches = self.tree.path(slot.address).into_iter().filter(|a| self.in_switch(*a));
         let drive = |a: &Address| self.host.functions.get(a).is_some_and(|f| f.kind() == Kind::Drive);
@@ -203,9 +205,12 @@ fn shared(seen: &Seen, all: &mut Vec<Finding>) {
         if factor < 1.05 || narrower_above {
             continue;
         }
-        let shares = super::scenario::shares(seen, &slots, &[Way::Write], Corner::Typical);
-        let alone = wants.iter().copied().fold(0.0, f64::max);
-        let cost = rounded(alone - shares.map_or(alone / factor, |s| s.least).min(alone));
+        let Some(shares) = super::scenario::shares(seen, &slots, &[Way::Write], Corner::Typical) else { continue };
+        // Who loses most of what it gets alone.
+        let loss = |s: &Slot, alone: f64| alone - shares.each.get(&s.id).copied().unwrap_or(alone);
+        let losses = slots.iter().zip(&wants).map(|(s, w)| (loss(s, *w), s));
+        let Some((cost, loser)) = losses.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        let cost = rounded(cost);
         let sure = seen.beliefs[index].low.is_some();
         let taken = if sure { "" } else { "taken for " };
         all.push(Finding {
@@ -215,11 +220,12 @@ fn shared(seen: &Seen, all: &mut Vec<Finding>) {
             cost,
             text: format!(
                 "{} devices ({} to {}) share {taken}{}: together they could use {factor:.1} times what it carries; \
-                 all at once, the one that gets least loses {cost:.2} GB/s",
+                 all at once, {} loses {cost:.2} GB/s",
                 slots.len(),
                 slots[0].id,
                 slots[slots.len() - 1].id,
-                shown(uplink)
+                shown(uplink),
+                loser.id
             ),
             evidence: seen.evidence(index),
             cure: "spread the devices over more root ports, or do not load them all at once; transfers between them \
@@ -394,7 +400,10 @@ fn virtual_links(seen: &Seen, all: &mut Vec<Finding>) {
     }
     // Emulated ports above real devices, where the device itself is believed.
     let (Some(first), Some(last)) = (names.first(), names.last()) else { return };
-    let which = if names.len() == 1 { first.clone() } else { format!("{} links, {first} to {last}", names.len()) };
+    let which = match names.len() {
+        1 => format!("{first} is"),
+        n => format!("{n} links ({first} to {last}) are"),
+    };
     lines.truncate(8);
     all.push(Finding {
         kind: "virtual-links".into(),
@@ -402,8 +411,8 @@ fn virtual_links(seen: &Seen, all: &mut Vec<Finding>) {
         also: Vec::new(),
         cost: rounded(worst),
         text: format!(
-            "what is said of {which} is not what a wire does; a library that believes it plans around links that are \
-             not there, and collectives have run up to nine times slower for it"
+            "{which} not what the dump says; a library that believes it plans around links that are not there, and \
+             collectives have run up to nine times slower for it"
         ),
         evidence: lines,
         cure: "lanescope explain … --emit nccl-xml > topo.xml, then NCCL_TOPO_FILE=topo.xml".into(),

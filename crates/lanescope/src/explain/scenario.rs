@@ -24,6 +24,8 @@ pub(crate) struct Shares {
     pub(crate) least: f64,
     /// What binds that device.
     pub(crate) bound_by: String,
+    /// Of each device by its name in reports, GB/s.
+    pub(crate) each: BTreeMap<String, f64>,
 }
 
 struct Nothing;
@@ -189,7 +191,9 @@ pub(crate) fn shares(seen: &Seen, slots: &[&Slot], ways: &[Way], corner: Corner)
     }
     let total = by_device.values().map(|d| d.0).sum();
     let (_, (least, element)) = by_device.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    Some(Shares { total, least: *least, bound_by: named(seen, element) })
+    let (least, bound_by) = (*least, named(seen, element));
+    let each = by_device.iter().map(|(id, d)| ((*id).to_owned(), d.0)).collect();
+    Some(Shares { total, least, bound_by, each })
 }
 
 /// A scenario's element in words of the host.

@@ -46,6 +46,24 @@ pub fn text(report: &Explained, all: bool) -> String {
     out
 }
 
+/// A text on lines of so many columns, further ones below the first.
+fn wrap(text: &str, indent: usize) -> String {
+    const COLUMNS: usize = 120;
+    let (mut out, mut column) = (String::new(), indent);
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > indent && column + width > COLUMNS {
+            let _ = write!(out, "\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            out.push(' ');
+        }
+        out += word;
+        column += width + 1;
+    }
+    out
+}
+
 fn host(out: &mut String, report: &Explained) {
     let about = &report.host;
     let mut words = Vec::new();
@@ -109,7 +127,7 @@ fn findings(out: &mut String, report: &Explained, all: bool) {
     out.push_str("\nwhat it costs, GB/s\n");
     let most = if all { usize::MAX } else { MOST_LINES };
     for finding in report.findings.iter().take(most) {
-        let _ = writeln!(out, "  {:>6.2}  {}", finding.cost, finding.text);
+        let _ = writeln!(out, "  {:>6.2}  {}", finding.cost, wrap(&finding.text, 10));
         for line in finding.evidence.iter().take(if all { usize::MAX } else { 2 }) {
             let _ = writeln!(out, "          {line}");
         }
@@ -121,7 +139,7 @@ fn findings(out: &mut String, report: &Explained, all: bool) {
             };
             let _ = writeln!(out, "          the same of {others}");
         }
-        let _ = writeln!(out, "          cure: {}", finding.cure);
+        let _ = writeln!(out, "          cure: {}", wrap(&finding.cure, 16));
     }
     left(out, report.findings.len(), most);
 }

@@ -472,15 +472,23 @@ impl Function {
         self.express.as_ref().and_then(|e| value(&e.port))
     }
 
-    /// What to call it: the dump's name of it, or its ids, or its class.
+    /// What to call it: the dump's name of it, that of the PCI ID Repository, its ids, or its class.
     pub fn called(&self) -> String {
         match (&self.name, &self.ids, &self.class_name) {
             (Some(name), ..) => name.value.clone(),
-            (_, Some(ids), _) => format!("[{:04x}:{:04x}]", ids.value.0, ids.value.1),
+            (_, Some(ids), _) => {
+                listed(ids.value).unwrap_or_else(|| format!("[{:04x}:{:04x}]", ids.value.0, ids.value.1))
+            }
             (.., Some(class)) => class.value.clone(),
             _ => "not named".to_owned(),
         }
     }
+}
+
+/// The name of a vendor's device in the PCI ID Repository, as lspci would print it.
+fn listed((vendor, device): (u16, u16)) -> Option<String> {
+    let known = pci_ids::Device::from_vid_pid(vendor, device)?;
+    Some(super::clean(&format!("{} {}", known.vendor().name(), known.name())))
 }
 
 /// Reads `2.5GT/s`, `8.0 GT/s PCIe`, `16`; what is no rate of the specification is none.

@@ -312,7 +312,7 @@ fn what_is_unknown_names_its_command() {
 fn large(gpus: usize, others: usize) -> String {
     let mut text = String::new();
     let mut bus = 1;
-    let mut bridge = |text: &mut String, at: String, kind: &str, second: usize, last: usize| {
+    let bridge = |text: &mut String, at: String, kind: &str, second: usize, last: usize| {
         let _ = writeln!(
             text,
             "{at} PCI bridge: A B\n\tBus: primary=00, secondary={second:02x}, subordinate={last:02x}, sec-latency=0\n\
@@ -375,4 +375,15 @@ fn the_text_shows_what_the_report_holds() {
     assert!(all.lines().count() > text.lines().count());
     let empty = pens::explain::text(&explain(&host("nothing")), false);
     assert!(empty.contains("0 functions") && empty.contains("nothing found"), "{empty}");
+}
+
+/// An adapter that shares an uplink with a GPU: who loses is the one that is slowed, not the one that gets least.
+#[test]
+fn a_shared_uplink_costs_the_device_that_it_slows() {
+    let report = explained(&ours("oci-h100/H100-topology.xml"));
+    let shared = findings(&report, "shared-uplink");
+    // 54 GB/s alone; beside an adapter of 45 GB/s it gets half of 57.5.
+    assert!(shared[0].text.contains("gpu0 loses") && (24.0..27.0).contains(&shared[0].cost), "{shared:#?}");
+    let pair = report.pairs.iter().find(|p| p.from == "gpu0" && p.to == "nic0").expect("a pair");
+    assert!(pair.way == "switch" && pair.write.high == Some(45.0) && pair.bound_by.contains("ports"), "{pair:#?}");
 }

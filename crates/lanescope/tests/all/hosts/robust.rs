@@ -1,34 +1,19 @@
 //! Whatever is fed in, something comes out: no panic, no hang, no control character, bounded time and memory.
 
-use super::{dumps, explained, host, hosts, ours};
+use super::{dumps, explained, host, ours};
+use crate::bodies::hosts as bodies;
 use crate::common::choices::runner;
-use lanescope::explain::{explain, measured, nccl, scenario, thresholds};
 use lanescope::import::host::{Dump, read};
 use lanescope::pens;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Everything that can be made of a text.
+/// Everything that can be made of a text, printable.
 fn all_of(text: &str) -> String {
-    let mut out = String::new();
-    for host in hosts(&[text]) {
-        let report = explain(&host);
-        out += &pens::explain::text(&report, true);
-        out += &serde_json::to_string(&report).expect("JSON");
-        out += &nccl::emit(&host);
-        out += &scenario::emit(&host);
-        out += &thresholds::emit(&host);
-        out += &serde_json::to_string(&host).expect("JSON");
-    }
-    let _ = measured::read("x", text);
+    let (out, _) = bodies::all_of(text);
+    bodies::printable(&out);
     out
-}
-
-fn printable(name: &str, out: &str) {
-    let odd = out.chars().find(|c| c.is_control() && *c != '\n');
-    assert!(odd.is_none(), "{name}: {odd:?} is printed");
 }
 
 #[test]
@@ -42,7 +27,7 @@ fn a_dump_cut_anywhere_gives_what_can_be_read() {
                 end += 1;
             }
             let cut = &text[..end.min(text.len())];
-            printable(&name, &all_of(cut));
+            all_of(cut);
             let functions = host(cut).functions.len();
             assert!((before..=whole).contains(&functions), "{name}: {functions} of {whole} in {part}/8");
             before = functions;
@@ -85,10 +70,9 @@ fn indentation_lost_is_no_loss() {
 fn names_are_never_printed_with_control_characters() {
     let evil = "root@a\u{7}b:~# x\n01:00.0 Ethernet controller: A\u{1b}]0;owned\u{7}\u{202e}B\u{9b}31m C\n\tKernel driver in use: x\u{0}y\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 8GT/s, Width x4\n";
     let out = all_of(evil);
-    printable("evil", &out);
     assert!(!out.contains('\u{202e}'), "no turning of lines");
     let xml = "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\" vendor=\"&#27;[31m\" link_speed=\"\u{1b}\"><gpu dev=\"\u{7}\"/></pci></cpu></system>";
-    printable("xml", &all_of(xml));
+    all_of(xml);
 }
 
 #[test]
@@ -169,20 +153,13 @@ fn random_bytes_and_random_pieces_do_not_panic() {
     let junk = vec(any::<u8>(), 0..80).prop_map(|b| String::from_utf8_lossy(&b).into_owned());
     let texts = vec(prop_oneof![4 => piece, 1 => junk], 0..60).prop_map(|lines| lines.join("\n"));
     let law = |text: String| {
-        printable("pieces", &all_of(&text));
+        all_of(&text);
         Ok(())
     };
     runner(ProptestConfig::default()).run(&texts, law).expect("no panic");
     let bytes = vec(any::<u8>(), 0..4096);
     let law = |bytes: Vec<u8>| {
-        printable("bytes", &all_of(&String::from_utf8_lossy(&bytes)));
-        // The same bytes as configuration space.
-        let files = BTreeMap::from([
-            ("a/0000:00:01.0/config".to_owned(), bytes.clone()),
-            ("a/0000:00:01.0/0000:01:00.0/config".to_owned(), bytes),
-        ]);
-        let host = read(&[Dump::Files { name: "f".into(), files: &files }]).remove(0);
-        let _ = explain(&host);
+        bodies::host(&bytes);
         Ok(())
     };
     runner(ProptestConfig::default()).run(&bytes, law).expect("no panic");
@@ -192,7 +169,7 @@ fn random_bytes_and_random_pieces_do_not_panic() {
 #[test]
 fn a_tree_that_loops_ends() {
     let text = "00:01.0 PCI bridge: A\n\tBus: primary=00, secondary=01, subordinate=ff, sec-latency=0\n01:00.0 PCI bridge: A\n\tBus: primary=01, secondary=02, subordinate=02, sec-latency=0\n02:00.0 PCI bridge: A\n\tBus: primary=02, secondary=01, subordinate=01, sec-latency=0\n02:01.0 3D controller: NVIDIA X\n";
-    printable("loop", &all_of(text));
+    all_of(text);
     let xml = "<system><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\"><pci busid=\"0000:02:00.0\"><pci busid=\"0000:01:00.0\"><gpu/></pci></pci></pci></cpu></system>";
-    printable("loop", &all_of(xml));
+    all_of(xml);
 }
