@@ -109,6 +109,10 @@ pub(crate) fn unknown(seen: &Seen) -> Vec<Unknown> {
     if seen.host.nodes.is_empty() && !devices.is_empty() {
         say("how many NUMA nodes there are, and how far apart".to_owned(), "numactl -H");
     }
+    if seen.tree.links.is_empty() && virtual_machine(seen).is_some() {
+        let what = "what the devices of this virtual machine can carry: none hangs on a link that it shows";
+        say(what.to_owned(), "sudo lspci -vvv on the host beneath it, or the provider's limits");
+    }
     // Peers below one switch: does a port send them up?
     let mut open = false;
     for (n, a) in devices.iter().enumerate() {
@@ -132,7 +136,7 @@ pub(crate) fn unknown(seen: &Seen) -> Vec<Unknown> {
 /// Why a host is taken for a virtual machine.
 pub(crate) fn virtual_machine(seen: &Seen) -> Option<String> {
     if let Some(hypervisor) = &seen.host.hypervisor {
-        return Some(format!("it names the hypervisor {}", hypervisor.value));
+        return Some(format!("it runs under {}", hypervisor.value));
     }
     if let Some(made_up) = seen.host.functions.keys().find(|a| a.made_up()) {
         return Some(format!("{made_up} is nobody's address"));

@@ -229,6 +229,8 @@ struct Hypothesis {
     tags: Option<(f64, f64)>,
     /// Part of the rate that is left.
     part: f64,
+    /// Whether it can only be of two devices.
+    of_pairs: bool,
 }
 
 fn hypotheses(at: &str) -> Vec<Hypothesis> {
@@ -241,6 +243,7 @@ fn hypotheses(at: &str) -> Vec<Hypothesis> {
         sizes: |s| s,
         tags: None,
         part: 1.0,
+        of_pairs: false,
     };
     let mut all = Vec::new();
     for generation in Generation::ALL.into_iter().take(5) {
@@ -265,10 +268,8 @@ fn hypotheses(at: &str) -> Vec<Hypothesis> {
         ..base("the buffer is on the far node (some 0.7 of the near rate)".into(), numa)
     });
     let acs = "sudo lspci -vvv | grep ACSCtl";
-    all.push(Hypothesis {
-        part: 0.5,
-        ..base("ACS sends it up to the root and back, both ways on one link".into(), acs)
-    });
+    let redirected = base("ACS sends it up to the root and back, both ways on one link".into(), acs);
+    all.push(Hypothesis { part: 0.5, of_pairs: true, ..redirected });
     all
 }
 
@@ -295,7 +296,7 @@ fn candidates(seen: &Seen, low: &[(Placed, f64)]) -> Vec<Candidate> {
 }
 
 fn predicted(seen: &Seen, placed: &Placed, h: &Hypothesis) -> Option<f64> {
-    if h.tags.is_some() && placed.way == Way::Write {
+    if (h.tags.is_some() && placed.way == Way::Write) || (h.of_pairs && placed.to.is_none()) {
         return None;
     }
     let sizes = (h.sizes)(seen.sizes(placed.from, Corner::Typical));

@@ -7,7 +7,7 @@ use super::belief::Standing;
 use super::{Corner, Seen};
 use crate::import::host::function::Net;
 use crate::import::host::xml::escape;
-use crate::import::host::{Address, Function, Host, Kind, gigatransfers, value};
+use crate::import::host::{Address, Dump, Function, Host, Kind, gigatransfers, read, value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -36,8 +36,24 @@ fn set(list: &mut Vec<(String, String)>, name: &str, value: String) {
     }
 }
 
-/// Writes the file.
+/// Corrections that follow from corrections, at most: files of several hosts in one contradict themselves.
+const MOST_ROUNDS: usize = 12;
+
+/// Writes the file, so that reading it changes nothing.
 pub fn emit(host: &Host) -> String {
+    let mut text = write(host);
+    for _ in 0..MOST_ROUNDS {
+        let dump = Dump::Text { name: "written".into(), text: &text };
+        let again = read(&[dump]).first().map(write).unwrap_or_default();
+        if again == text {
+            break;
+        }
+        text = again;
+    }
+    text
+}
+
+fn write(host: &Host) -> String {
     let seen = Seen::of(host);
     let from_file = host.functions.values().any(|f| f.nccl.as_ref().is_some_and(|n| !n.attributes.is_empty()));
     let kept: Vec<Address> = match from_file {

@@ -47,6 +47,7 @@ struct Draft<'a> {
     links: String,
     flows: String,
     roots: BTreeMap<String, u64>,
+    root_of: BTreeMap<usize, String>,
     written: BTreeSet<usize>,
     ports: BTreeMap<usize, usize>,
     comments: bool,
@@ -61,6 +62,7 @@ impl<'a> Draft<'a> {
             links: String::new(),
             flows: String::new(),
             roots: BTreeMap::new(),
+            root_of: BTreeMap::new(),
             written: BTreeSet::new(),
             ports: BTreeMap::new(),
             comments,
@@ -78,6 +80,15 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// The root complex of a device: that of its node, and one for all behind the same root port.
+    fn root(&mut self, slot: &Slot) -> String {
+        let name = slot.node.map_or_else(|| "host".to_owned(), |n| format!("node{n}"));
+        match slot.links.last() {
+            Some(top) => self.root_of.entry(*top).or_insert(name).clone(),
+            None => name,
+        }
+    }
+
     /// Adds a device with the links above it; whether all of them have a speed.
     fn device(&mut self, slot: &Slot) -> bool {
         if slot.links.is_empty() || slot.links.iter().any(|l| self.speed(*l).is_none()) {
@@ -87,7 +98,7 @@ impl<'a> Draft<'a> {
         let corner = self.corner;
         let engine = |range: Range| range.at(corner).or(range.typical).or(range.high).map(|r| r * 8.0);
         let sizes = self.seen.sizes(slot, corner);
-        let root = slot.node.map_or_else(|| "host".to_owned(), |n| format!("node{n}"));
+        let root = self.root(slot);
         let completion = self.roots.entry(root.clone()).or_insert(sizes.completion);
         *completion = sizes.completion.min(*completion);
         if self.comments {
@@ -101,33 +112,40 @@ impl<'a> Draft<'a> {
                 let _ = writeln!(self.parts, "{key} = \"{gigabits:.3} Gb/s\"");
             }
         }
-        // From the device up; each link that leads to further ones ends in a switch.
         let mut below = slot.id.clone();
+        // A switch may be a device too: its function beside the upstream port gets a way of its own inside.
+        let inside = |l: &usize| self.seen.devices.iter().any(|s| s.links.iter().skip(1).any(|o| o == l));
+        if let Some(own) = slot.links.first().copied().filter(|l| inside(l)) {
+            let port = self.port(own);
+            self.link(own, &format!("{own}i"), &port, &below, sizes.mps);
+            below = format!("sw{own}.up");
+        }
+        // From the device up; each link that leads to further ones ends in a switch.
         for (n, link) in slot.links.iter().enumerate() {
             if !self.written.insert(*link) {
                 break;
             }
-            let above = slot.links.get(n + 1);
-            let end = match above {
-                Some(above) => {
-                    let port = self.ports.entry(*above).or_default();
-                    *port += 1;
-                    format!("sw{above}.down.{}", *port - 1)
-                }
-                None => root.clone(),
-            };
-            self.link(*link, &end, &below, sizes.mps);
+            let above = slot.links.get(n + 1).copied();
+            let end = above.map_or_else(|| root.clone(), |above| self.port(above));
+            self.link(*link, &link.to_string(), &end, &below, sizes.mps);
             if let Some(above) = above {
-                if !self.written.contains(above) {
-                    let _ = write!(self.parts, "\n[parts.sw{above}]\nis = \"switch\"\n");
-                }
                 below = format!("sw{above}.up");
             }
         }
         true
     }
 
-    fn link(&mut self, link: usize, above: &str, below: &str, mps: u64) {
+    /// The next port of the switch at the lower end of a link.
+    fn port(&mut self, link: usize) -> String {
+        if !self.ports.contains_key(&link) {
+            let _ = write!(self.parts, "\n[parts.sw{link}]\nis = \"switch\"\n");
+        }
+        let port = self.ports.entry(link).or_default();
+        *port += 1;
+        format!("sw{link}.down.{}", *port - 1)
+    }
+
+    fn link(&mut self, link: usize, name: &str, above: &str, below: &str, mps: u64) {
         let Some(speed) = self.speed(link) else { return };
         if self.comments {
             let belief = &self.seen.beliefs[link];
@@ -147,12 +165,12 @@ impl<'a> Draft<'a> {
         }
         let _ = write!(
             self.links,
-            "\n[links.l{link}]\nbetween = [\"{above}\", \"{below}\"]\npcie = \"{speed}\"\nmps = \"{mps} B\"\n"
+            "\n[links.l{name}]\nbetween = [\"{above}\", \"{below}\"]\npcie = \"{speed}\"\nmps = \"{mps} B\"\n"
         );
     }
 
     fn flow(&mut self, slot: &Slot, way: Way) {
-        let root = slot.node.map_or_else(|| "host".to_owned(), |n| format!("node{n}"));
+        let root = self.root(slot);
         let (word, suffix) = if way == Way::Write { ("write", "w") } else { ("read", "r") };
         let _ = write!(
             self.flows,
@@ -198,7 +216,8 @@ pub(crate) fn shares(seen: &Seen, slots: &[&Slot], ways: &[Way], corner: Corner)
 
 /// A scenario's element in words of the host.
 fn named(seen: &Seen, element: &str) -> String {
-    let link = element.strip_prefix("links.l").and_then(|e| e.split(' ').next()?.parse::<usize>().ok());
+    let link =
+        element.strip_prefix("links.l").and_then(|e| e.split(' ').next()?.trim_end_matches('i').parse::<usize>().ok());
     if let Some(link) = link.filter(|l| *l < seen.tree.links.len()) {
         return seen.link_name(link);
     }

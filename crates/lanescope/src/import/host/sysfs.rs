@@ -65,7 +65,7 @@ fn processor(host: &mut Host, bytes: &[u8], at: Place) {
             "cpu family" => family = family.or(rest.parse::<u32>().ok()),
             "model" => model = model.or(rest.parse::<u32>().ok()),
             "flags" if rest.split(' ').any(|f| f == "hypervisor") => {
-                host.hypervisor.get_or_insert(Fact { value: "of CPUID's flag".into(), at });
+                host.hypervisor.get_or_insert(Fact { value: "a hypervisor (CPUID)".into(), at });
             }
             _ => {}
         }

@@ -374,7 +374,7 @@ fn the_text_shows_what_the_report_holds() {
     let all = pens::explain::text(&report, true);
     assert!(all.lines().count() > text.lines().count());
     let empty = pens::explain::text(&explain(&host("nothing")), false);
-    assert!(empty.contains("0 functions") && empty.contains("nothing found"), "{empty}");
+    assert!(empty.contains("0 functions") && empty.contains("no PCI Express link"), "{empty}");
 }
 
 /// An adapter that shares an uplink with a GPU: who loses is the one that is slowed, not the one that gets least.
@@ -386,4 +386,14 @@ fn a_shared_uplink_costs_the_device_that_it_slows() {
     assert!(shared[0].text.contains("gpu0 loses") && (24.0..27.0).contains(&shared[0].cost), "{shared:#?}");
     let pair = report.pairs.iter().find(|p| p.from == "gpu0" && p.to == "nic0").expect("a pair");
     assert!(pair.way == "switch" && pair.write.high == Some(45.0) && pair.bound_by.contains("ports"), "{pair:#?}");
+}
+
+/// A virtual machine with nothing but paravirtual devices on its root bus says so, and what would say more.
+#[test]
+fn a_machine_without_links_says_what_it_is() {
+    let text = "00:03.0 Ethernet controller [0200]: Red Hat, Inc. Virtio network device [1af4:1000]\n";
+    let report = explained(text);
+    assert!(report.links.is_empty() && report.devices.is_empty());
+    assert!(report.host.virtual_machine.as_ref().is_some_and(|v| v.contains("Virtio")), "{:?}", report.host);
+    assert!(report.unknown.iter().any(|u| u.what.contains("virtual machine") && u.command.contains("beneath")));
 }

@@ -147,8 +147,12 @@ fn fifty_megabytes_are_bounded() {
 
 #[test]
 fn random_bytes_and_random_pieces_do_not_panic() {
-    let pieces: Vec<String> =
-        dumps().iter().flat_map(|(_, text)| text.lines().step_by(37).map(str::to_owned).collect::<Vec<_>>()).collect();
+    // Stretches of real dumps, in any order and mixture.
+    let chunks = |text: &str| {
+        let lines: Vec<&str> = text.lines().collect();
+        lines.chunks(11).step_by(3).map(|c| c.join("\n")).collect::<Vec<_>>()
+    };
+    let pieces: Vec<String> = dumps().iter().flat_map(|(_, text)| chunks(text)).collect();
     let piece = (0..pieces.len()).prop_map(move |n| pieces[n].clone());
     let junk = vec(any::<u8>(), 0..80).prop_map(|b| String::from_utf8_lossy(&b).into_owned());
     let texts = vec(prop_oneof![4 => piece, 1 => junk], 0..60).prop_map(|lines| lines.join("\n"));
