@@ -4,9 +4,13 @@ mod gather;
 
 use crate::{ANSWERED, NO_VALUE, WRONG, input, output};
 use clap::{Args, Subcommand, ValueEnum};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::explain::{self, measured};
 use lanescope::import::host::{self, Dump, Host};
+use lanescope::library::Library;
 use lanescope::pens;
+use lanescope::scenario::Included;
+use lanescope::scenario::tree::Author;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +37,7 @@ pub(crate) struct Explain {
     /// Dumps of one host: lspci -vvv, lspci -tv, lspci -xxxx, NCCL or hwloc XML, nvidia-smi topo -m, numactl -H, lscpu, a kernel log, a copied sysfs folder, or - for standard input; with anything around them. Without one, this host
     #[arg(value_name = "DUMP")]
     dumps: Vec<String>,
-    /// What was measured there: matrices of nvbandwidth or p2pBandwidthLatencyTest, JSON of fio, tables of perftest, or CSV of name and GB/s (may be repeated)
+    /// What was measured there: matrices of nvbandwidth, p2pBandwidthLatencyTest or rocm-bandwidth-test, JSON of fio, tables of perftest, or CSV of name and GB/s (may be repeated)
     #[arg(long, value_name = "FILE")]
     measured: Vec<String>,
     /// Leave nothing out: every link, pair and line of evidence
@@ -42,6 +46,9 @@ pub(crate) struct Explain {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Write a picture of its links to this folder, with the load of all devices writing to memory at once
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
     /// Print it in a form for another program
     #[arg(long, value_name = "FORM", conflicts_with = "json")]
     emit: Option<Emit>,
@@ -103,8 +110,22 @@ fn run(a: &Explain) -> Result<u8, String> {
         let texts: Vec<String> = reports.iter().map(|r| pens::explain::text(r, a.all)).collect();
         output::print(&texts.join("\n"));
     }
+    if let Some(dir) = &a.svg {
+        output::pictures(dir, &[("host".into(), picture(first)?)])?;
+    }
     let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty());
     Ok(if nothing { NO_VALUE } else { ANSWERED })
+}
+
+/// The links of a host, drawn as those of a scenario are.
+fn picture(host: &Host) -> Result<String, String> {
+    let text = explain::scenario::emit(host);
+    let mut diagnostics = Diagnostics::default();
+    let included = Included { name: "host".into(), text, author: Author::User };
+    let plan = lanescope::plan(&mut diagnostics, included, &[], &Library);
+    let plan = plan.ok_or("--svg: no device is behind a link whose speed is known")?;
+    let report = lanescope::estimate::estimate(&plan, &diagnostics);
+    Ok(pens::svg::topology(&plan, &report, pens::svg::Method::Estimate))
 }
 
 fn read(file: &str) -> Result<String, String> {

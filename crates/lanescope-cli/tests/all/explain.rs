@@ -82,6 +82,23 @@ fn measured_numbers_are_judged() {
 }
 
 #[test]
+fn a_host_is_drawn() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = dir.path().join("pictures");
+    let folder = to.to_string_lossy().into_owned();
+    out(&["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--svg", &folder], 0);
+    let text = std::fs::read_to_string(to.join("host.svg")).expect("a picture");
+    assert!(text.starts_with("<svg") && text.contains("gpu15"), "all sixteen GPUs");
+    wrong_after(&["explain", &fixture("azure/ncv4-topo.xml"), "--svg", &folder], "whose speed is known");
+}
+
+/// What is answered in part, and then refused.
+fn wrong_after(args: &[&str], words: &str) {
+    let (_, error) = out(args, 2);
+    assert!(error.contains(words), "{args:?}: {error}");
+}
+
+#[test]
 fn what_is_no_dump_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("no.txt").to_string_lossy().into_owned();

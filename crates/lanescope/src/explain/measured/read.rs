@@ -1,4 +1,5 @@
-//! What instruments print, as numbers in GB/s: nvbandwidth, p2pBandwidthLatencyTest, fio, perftest, CSV.
+//! What instruments print, as numbers in GB/s: nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, fio,
+//! perftest, CSV.
 
 use crate::explain::Way;
 use serde_json::Value;
@@ -61,6 +62,8 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Measurement>, String> {
         json(trimmed)?
     } else if text.contains("memcpy") || text.contains("P2P=") {
         matrices(text)
+    } else if text.contains("copy peak bandwidth") {
+        rocm(text)
     } else if text.contains("#bytes") {
         perftest(text)
     } else {
@@ -73,7 +76,7 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Measurement>, String> {
         row.file.clone_from(&file);
     }
     if rows.is_empty() {
-        let forms = "nvbandwidth, p2pBandwidthLatencyTest, fio --output-format=json, perftest, or lines of name,GB/s";
+        let forms = "nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, fio --output-format=json, perftest, or lines of name,GB/s";
         return Err(format!("no measured number was found; it reads {forms}"));
     }
     Ok(rows)
@@ -136,6 +139,37 @@ fn matrices(text: &str) -> Vec<Measurement> {
                 continue;
             }
             rows.push(row(format!("{test} {from},{to}"), target, rate));
+        }
+    }
+    rows
+}
+
+/// rocm-bandwidth-test: matrices over processors and GPUs, which a list before them tells apart.
+fn rocm(text: &str) -> Vec<Measurement> {
+    let mut rows = Vec::new();
+    let (mut processors, mut both, mut columns) = (0, false, 0);
+    for line in text.lines() {
+        let line = line.trim();
+        if let Some((_, kind)) = line.split_once("Device Type:") {
+            processors += usize::from(kind.trim() == "CPU");
+        } else if line.contains("copy peak bandwidth GB/s") {
+            (both, columns) = (line.starts_with("Bidirectional"), 0);
+        } else if let Some(names) = line.strip_prefix("D/D") {
+            columns = names.split_ascii_whitespace().count();
+        } else if let Some((from, values)) = line.split_once(' ')
+            && let Ok(from) = from.parse::<usize>()
+        {
+            for (to, value) in values.split_ascii_whitespace().take(columns).enumerate() {
+                let Ok(rate) = value.parse::<f64>() else { continue };
+                // One way of both is not told apart: only copies of one direction are placed.
+                let target = match (from.checked_sub(processors), to.checked_sub(processors)) {
+                    (None, Some(gpu)) if !both => Target::ToDevice(gpu),
+                    (Some(gpu), None) if !both => Target::FromDevice(gpu),
+                    (Some(from), Some(to)) if from != to => Target::Peers { from, to, both },
+                    _ => continue,
+                };
+                rows.push(row(format!("rocm-bandwidth-test {from},{to}"), target, rate));
+            }
         }
     }
     rows
@@ -253,6 +287,21 @@ mod tests {
         let rows = read("p", text).expect("rows");
         assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [25.1, 26.0]);
         assert_eq!(rows[0].target, Target::Peers { from: 0, to: 1, both: false });
+    }
+
+    #[test]
+    fn processors_and_gpus_are_told_apart() {
+        let text = "Device Index: 0\nDevice Type: CPU\nDevice Index: 1\nDevice Type: GPU\nDevice Index: 2\nDevice Type: GPU\n\nUnidirectional copy peak bandwidth GB/s\n\nD/D 0 1 2\n0 N/A 26.5 26.4\n1 28.3 900.1 25.0\n2 28.2 24.9 901\n";
+        let rows = read("r", text).expect("rows");
+        let expected = [
+            (Target::ToDevice(0), 26.5),
+            (Target::ToDevice(1), 26.4),
+            (Target::FromDevice(0), 28.3),
+            (Target::Peers { from: 0, to: 1, both: false }, 25.0),
+            (Target::FromDevice(1), 28.2),
+            (Target::Peers { from: 1, to: 0, both: false }, 24.9),
+        ];
+        assert_eq!(rows.into_iter().map(|r| (r.target, r.rate)).collect::<Vec<_>>(), expected);
     }
 
     #[test]

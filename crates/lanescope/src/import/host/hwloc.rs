@@ -1,7 +1,8 @@
 //! hwloc's XML, version 2 and what is alike in version 1: nodes, bridges with their buses, functions, their devices.
 //!
-//! `pci_link_speed` is GB/s of one direction after coding, by hwloc's arithmetic of the time; it is a claim like NCCL's,
-//! and 0 where hwloc was not allowed to know. A function's node is the only one of the object that it hangs below.
+//! `pci_link_speed` is GB/s of one direction after coding, by hwloc's arithmetic of the time; it is a claim like
+//! NCCL's, and 0 where hwloc was not allowed to know. A function's node is the only one of the object that it hangs
+//! below.
 
 use super::function::{Address, Fact};
 use super::nccl::device;

@@ -1,4 +1,5 @@
-//! A text is cut into the forms that stand in it, line by line: prompts, markup, other texts and other hosts between them.
+//! A text is cut into the forms that stand in it, line by line: prompts, markup, other texts and other hosts between
+//! them.
 
 use super::lspci::{self, header};
 use super::{Fact, hwloc, nccl};
