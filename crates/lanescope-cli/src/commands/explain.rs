@@ -113,7 +113,7 @@ fn run(a: &Explain) -> Result<u8, String> {
     if let Some(dir) = &a.svg {
         output::pictures(dir, &[("host".into(), picture(first)?)])?;
     }
-    let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty());
+    let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty() && r.pairs.is_empty());
     Ok(if nothing { NO_VALUE } else { ANSWERED })
 }
 

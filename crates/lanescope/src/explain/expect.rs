@@ -340,13 +340,55 @@ pub(crate) fn pairs(seen: &Seen) -> Vec<Pair> {
     let mut lines = Vec::new();
     for (n, from) in gpus.iter().enumerate() {
         for to in gpus[n + 1..].iter().copied().chain(of(Kind::Nic)) {
-            if lines.len() == MOST_PAIRS {
-                return lines;
+            if lines.len() < MOST_PAIRS {
+                lines.extend(pair(seen, from, to));
             }
-            lines.extend(pair(seen, from, to));
         }
     }
+    related(seen, &mut lines);
     lines
+}
+
+/// What `nvidia-smi topo -m` says of pairs: direct links, and the ways of devices that no other dump shows.
+fn related(seen: &Seen, lines: &mut Vec<Pair>) {
+    let mut ids: BTreeMap<&str, &str> = BTreeMap::new();
+    for slot in &seen.devices {
+        for function in slot.functions.iter().filter_map(|a| seen.host.functions.get(a)) {
+            ids.extend(function.devices.iter().map(|d| (d.value.as_str(), slot.id.as_str())));
+        }
+    }
+    for relation in &seen.host.relations {
+        let of = |name: &str| ids.get(name).copied();
+        let direct = relation.way.strip_prefix("NV").map(|n| format!("NVLink x{n}"));
+        if let (Some(a), Some(b)) = (of(&relation.from), of(&relation.to)) {
+            let ends = |p: &&mut Pair| (p.from == a && p.to == b) || (p.from == b && p.to == a);
+            if let (Some(direct), Some(line)) = (direct, lines.iter_mut().find(ends)) {
+                line.direct.get_or_insert(direct);
+            }
+            continue;
+        }
+        if lines.len() >= MOST_PAIRS {
+            return;
+        }
+        // The legend of nvidia-smi topo -m.
+        let (way, through) = match relation.way.as_str() {
+            "PIX" => ("switch", "through one PCI Express bridge"),
+            "PXB" => ("switch", "through several PCI Express bridges"),
+            "PHB" => ("root", "through the root complex"),
+            "NODE" => ("root", "through two root complexes of one NUMA node"),
+            "SYS" | "SOC" => ("sockets", "through the root complexes of two NUMA nodes"),
+            _ => ("direct", "over direct links"),
+        };
+        lines.push(Pair {
+            from: relation.from.clone(),
+            to: relation.to.clone(),
+            way: way.to_owned(),
+            through: format!("{through} ({})", relation.way),
+            write: Range::default(),
+            bound_by: "links that this dump does not show".to_owned(),
+            direct,
+        });
+    }
 }
 
 /// Where two ways meet: below a switch, or not.

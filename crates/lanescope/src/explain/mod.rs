@@ -1,6 +1,6 @@
 //! A real host explained: its links as they are, what its devices should reach, what holds them back, what it costs.
 //!
-//! The walk: a [`Host`](crate::import::host::Host) that dumps told → its tree of links → what of them is believed →
+//! The walk: a [`Host`] that dumps told → its tree of links → what of them is believed →
 //! rates by the protocol calculator → [`Explained`], types only, printed by pens. Loads of several devices at once are
 //! an ordinary scenario that the estimate answers. What a dump leaves open is a range, and the report names the command
 //! that narrows it.
@@ -196,7 +196,7 @@ pub struct Pair {
     pub from: String,
     /// To whom.
     pub to: String,
-    /// `switch`, `root`, `redirected`, `sockets`.
+    /// `switch`, `root`, `redirected`, `sockets`, `direct`.
     pub way: String,
     /// In words.
     pub through: String,

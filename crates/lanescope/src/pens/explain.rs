@@ -121,7 +121,7 @@ fn left(out: &mut String, count: usize, shown: usize) {
 
 fn findings(out: &mut String, report: &Explained, all: bool) {
     if report.findings.is_empty() {
-        out.push_str(match report.links.is_empty() {
+        out.push_str(match report.links.is_empty() && report.pairs.is_empty() {
             true => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
             false => "\nnothing found that holds a device back\n",
         });

@@ -145,9 +145,10 @@ fn line_of(hosts: &mut Vec<Host>, state: &mut State, line: &str, at: Place) {
         state.tree.line(host, line, at);
         return;
     }
-    let read = state.lspci.line(host, line, at)
-        || state.matrix.line(host, line, at)
+    // Rows of tables first: below a function's flags a line could else be taken for more of them.
+    let read = state.matrix.line(host, line, at)
         || matrix::smi(host, line, at)
+        || state.lspci.line(host, line, at)
         || state.system.line(host, line, at)
         || (!state.lspci.is_open() && loose_acs(host, line, at));
     if !read {

@@ -397,3 +397,24 @@ fn a_machine_without_links_says_what_it_is() {
     assert!(report.host.virtual_machine.as_ref().is_some_and(|v| v.contains("Virtio")), "{:?}", report.host);
     assert!(report.unknown.iter().any(|u| u.what.contains("virtual machine") && u.command.contains("beneath")));
 }
+
+/// A matrix of ways alone says how devices reach each other, and of GPUs that other dumps show which are joined.
+#[test]
+fn a_matrix_alone_gives_ways() {
+    if let Some(text) = topology("nvidia-smi-topo-m-dgx-a100.txt") {
+        let report = explained(&text);
+        let pair = |a: &str, b: &str| report.pairs.iter().find(|p| p.from == a && p.to == b).expect("a pair").clone();
+        assert_eq!(report.pairs.len(), 190);
+        assert_eq!(pair("GPU0", "GPU1").direct.as_deref(), Some("NVLink x12"));
+        let near = pair("GPU0", "mlx5_0");
+        assert!(near.way == "switch" && near.write.high.is_none() && near.through.contains("PXB"), "{near:?}");
+        assert_eq!(pair("GPU0", "mlx5_2").way, "sockets");
+    }
+    let text = switch("-", "")
+        + "|   0  NVIDIA X   Off | 00000000:03:00.0 Off | 0 |\n|   1  NVIDIA X   Off | 00000000:04:00.0 Off | 0 |\n\
+           \tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV4\t0-7\nGPU1\tNV4\t X \t0-7\n";
+    let report = explained(&text);
+    assert_eq!(report.pairs.len(), 1, "{:#?}", report.pairs);
+    assert_eq!(report.pairs[0].direct.as_deref(), Some("NVLink x4"));
+    assert!(report.pairs[0].write.low.is_some(), "the way over PCI Express is known too");
+}
