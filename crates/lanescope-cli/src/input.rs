@@ -36,6 +36,31 @@ pub(crate) fn limited_path(path: &Path, most: usize, what: &str) -> Result<Strin
     limited(file, &shown.to_string(), most, what)
 }
 
+/// Reads a text of at most `most` bytes of any encoding, or standard input; what is no UTF-8 is replaced.
+pub(crate) fn lossy(file: &str, most: usize, what: &str) -> Result<String, String> {
+    let (name, bytes) = if file == "-" {
+        ("standard input".to_owned(), bytes(std::io::stdin().lock(), most))
+    } else {
+        let path = Path::new(file);
+        let opened = File::open(path).map_err(|e| format!("{file}: {}", reason(&e)))?;
+        if opened.metadata().is_ok_and(|m| m.is_dir()) {
+            return Err(format!("{file} is a folder"));
+        }
+        (file.to_owned(), bytes(opened, most))
+    };
+    let bytes = bytes.map_err(|e| format!("{name}: {}", reason(&e)))?;
+    if bytes.len() > most {
+        return Err(format!("{name} is longer than {}, and so is no file of {what}", Bytes(most as u64)));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn bytes(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Bytes of a trace at most: a million lines and more.
 const MAX_TRACE: usize = 64 << 20;
 

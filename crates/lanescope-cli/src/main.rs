@@ -53,6 +53,8 @@ enum Command {
     /// Published systems, reproduced
     #[command(subcommand)]
     Study(commands::study::Study),
+    /// A real host out of its dumps: links as they are, what to expect, what holds it back
+    Explain(commands::explain::Explain),
     /// Protocol calculator: what a link carries
     #[command(subcommand)]
     Wire(commands::wire::Wire),
@@ -176,6 +178,7 @@ fn main() -> ExitCode {
         Command::Simulate(a) => commands::answer::run(&a, true),
         Command::Run(a) => commands::answer::run(&a, false),
         Command::Study(a) => commands::study::main(&a),
+        Command::Explain(a) => commands::explain::main(&a),
         Command::Wire(a) => commands::wire::main(&a),
         Command::Need(a) => commands::need::main(&a),
         Command::Compare(a) => commands::compare::main(&a),

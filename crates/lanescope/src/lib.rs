@@ -2,8 +2,8 @@
 //!
 //! A pure laboratory: text in, report out. It opens no file or socket, reads no clock, starts no thread. The walk:
 //! `scenario text → Scenario → Plan → estimate, simulate → Report → text | json | csv | svg`. The rooms stand in an
-//! order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, pens, library,
-//! study, api); each uses only rooms before it, and a test checks.
+//! order (units, tools, diagnostic, protocol, scenario, mpi, import, plan, result, estimate, sim, explain, pens,
+//! library, study, api); each uses only rooms before it, and a test checks.
 //!
 //! [`api`] has the four steps of an answer. Three examples, each of which runs as a test:
 //!
@@ -22,6 +22,7 @@
 pub mod api;
 pub mod diagnostic;
 pub mod estimate;
+pub mod explain;
 pub mod import;
 pub mod library;
 pub mod mpi;

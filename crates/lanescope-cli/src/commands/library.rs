@@ -67,6 +67,8 @@ enum Of {
     Scenario,
     /// What `run --json` prints
     Report,
+    /// What `explain --json` prints
+    Explained,
 }
 
 pub(crate) fn platform(a: &Platform) -> u8 {
@@ -140,8 +142,9 @@ pub(crate) fn schema(a: &Schema) -> u8 {
         (Of::Scenario, true) => output::print(&scenario::schema::text()),
         (Of::Scenario, false) => output::json(&scenario::schema::json_schema()),
         (Of::Report, false) => output::json(&lanescope::result::json_schema()),
-        (Of::Report, true) => {
-            output::error("the report's schema is JSON only");
+        (Of::Explained, false) => output::json(&lanescope::explain::json_schema()),
+        (Of::Report | Of::Explained, true) => {
+            output::error("the schema of reports is JSON only");
             return WRONG;
         }
     }

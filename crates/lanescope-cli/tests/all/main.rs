@@ -3,6 +3,7 @@
 mod cluster;
 mod command;
 mod common;
+mod explain;
 mod infiniband;
 mod instruments;
 mod iometer;

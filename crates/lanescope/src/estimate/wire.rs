@@ -195,6 +195,37 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     })
 }
 
+/// What one link carries with nothing else on it, bits per second of payload one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carried {
+    /// Writes in TLPs of the MPS.
+    pub write: f64,
+    /// Reads, in completions of a size.
+    pub read: f64,
+}
+
+/// What a link carries of long transfers one way: writes in TLPs of `mps`, reads in requests of `request` answered in
+/// completions of `completion`; 64-bit addresses, DLLPs as [`wire`] has them by default.
+pub fn carried(speed: Speed, mps: PayloadSize, request: PayloadSize, completion: Bytes) -> Option<Carried> {
+    let question = Question {
+        speed: speed.to_string(),
+        payload: Bytes(mps.bytes()).to_string(),
+        header: "4DW".into(),
+        ecrc: false,
+        ack_every: "4".into(),
+        update_fc_every: "4".into(),
+        completion: completion.to_string(),
+        request: Bytes(request.bytes()).to_string(),
+        ordered_sets: true,
+        both_ways: false,
+    };
+    let mut diagnostics = Diagnostics::default();
+    let text = scenario(&question, Bytes(4096), mps, true);
+    let share = |r: &Report| r.flows.first().map_or(0.0, |f| f.share.typical);
+    let read = run(&mut diagnostics, text.replace("do = \"write\"", "do = \"read\""))?;
+    Some(Carried { write: share(&run(&mut diagnostics, text)?), read: share(&read) })
+}
+
 fn parse_speed(text: &str) -> Option<Speed> {
     let (g, l) = text.split_once(' ')?;
     Some(Speed {

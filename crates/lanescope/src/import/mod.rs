@@ -1,10 +1,11 @@
-//! Other people's formats: traces of programs, and the tables that instruments print.
+//! Other people's formats: traces of programs, the tables that instruments print, and dumps of hosts.
 //!
 //! Every reader takes a text that a [`Diagnostics`] already holds and gives what it found, or nothing and at least one
 //! error. A reader stops after [`MOST_MESSAGES`] messages: what comes then is of another format.
 
 pub mod fio;
 pub mod goal;
+pub mod host;
 pub mod imb;
 pub mod iometer;
 pub mod iozone;

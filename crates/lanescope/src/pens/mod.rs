@@ -4,6 +4,7 @@
 pub mod chart;
 pub mod compare;
 pub mod diff;
+pub mod explain;
 pub mod fio;
 pub mod instrument;
 pub mod iometer;

@@ -14,6 +14,7 @@ mod estimate;
 mod ethernet;
 mod extremes;
 mod fio;
+mod hosts;
 mod iometer;
 mod iozone;
 mod keys;

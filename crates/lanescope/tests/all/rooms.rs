@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 
 /// The rooms in their order. `estimate` and `sim` stand side by side: neither sees the other.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
     "units",
     "tools",
     "diagnostic",
@@ -18,6 +18,7 @@ const ROOMS: [&str; 15] = [
     "result",
     "estimate",
     "sim",
+    "explain",
     "pens",
     "library",
     "study",

@@ -7,6 +7,7 @@
 // Each user of this file takes what it needs, from a crate of its own.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod hosts;
 pub mod instruments;
 pub mod invariants;
 pub mod jobs;
@@ -31,7 +32,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 15] = [
+pub const TARGETS: [(&str, Body); 16] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -45,6 +46,7 @@ pub const TARGETS: [(&str, Body); 15] = [
     ("fio_job", jobs::fio_job),
     ("fio_json", jobs::fio_json),
     ("iozone", jobs::iozone),
+    ("host", hosts::host),
     ("icf", instruments::icf),
     ("iometer_csv", instruments::iometer_csv),
 ];

@@ -1,0 +1,205 @@
+//! `explain`: a real host out of its dumps, or this one; what it should reach, and what holds it back.
+
+mod gather;
+
+use crate::{ANSWERED, NO_VALUE, WRONG, input, output};
+use clap::{Args, Subcommand, ValueEnum};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::explain::{self, measured};
+use lanescope::import::host::{self, Dump, Host};
+use lanescope::library::Library;
+use lanescope::pens;
+use lanescope::scenario::Included;
+use lanescope::scenario::tree::Author;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a dump at most.
+const MAX_DUMP: usize = 64 << 20;
+
+/// A form for another program.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Emit {
+    /// NCCL's and RCCL's topology file, with links as they are believed to be
+    NcclXml,
+    /// A scenario of this program, to go on with
+    Scenario,
+    /// A table for health checks: device, test, lowest acceptable, reason
+    Thresholds,
+}
+
+/// A real host: its links as they are, what its devices should reach, what holds them back.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Explain {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Dumps of one host: lspci -vvv, lspci -tv, lspci -xxxx, NCCL or hwloc XML, nvidia-smi topo -m, numactl -H, lscpu, a kernel log, a copied sysfs folder, or - for standard input; with anything around them. Without one, this host
+    #[arg(value_name = "DUMP")]
+    dumps: Vec<String>,
+    /// What was measured there: matrices of nvbandwidth, p2pBandwidthLatencyTest or rocm-bandwidth-test, JSON of fio, tables of perftest, or CSV of name and GB/s (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    measured: Vec<String>,
+    /// Leave nothing out: every link, pair and line of evidence
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a picture of its links to this folder, with the load of all devices writing to memory at once
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Print it in a form for another program
+    #[arg(long, value_name = "FORM", conflicts_with = "json")]
+    emit: Option<Emit>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Gather what explain reads from this host into a folder, for another person to explain elsewhere; only reads
+    Record {
+        /// The folder; it is made
+        dir: PathBuf,
+    },
+}
+
+pub(crate) fn main(a: &Explain) -> u8 {
+    match run(a) {
+        Ok(code) => code,
+        Err(message) => {
+            output::error(&message);
+            WRONG
+        }
+    }
+}
+
+fn run(a: &Explain) -> Result<u8, String> {
+    if let Some(Command::Record { dir }) = &a.command {
+        return record(dir);
+    }
+    let hosts = hosts(&a.dumps)?;
+    let measured = a.measured.iter().map(|f| read(f).map(|text| (f.clone(), text))).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = hosts.first().filter(|h| !h.is_empty()) else {
+        let what = "nothing in these dumps is of a form that explain reads";
+        return Err(format!("{what}; it reads lspci -vvv, NCCL and hwloc XML and others: lanescope explain --help"));
+    };
+    if hosts.len() > 1 && (a.emit.is_some() || !measured.is_empty()) {
+        return Err("the dumps are of several hosts: give those of one".into());
+    }
+    if let Some(form) = a.emit {
+        output::print(&match form {
+            Emit::NcclXml => explain::nccl::emit(first),
+            Emit::Scenario => explain::scenario::emit(first),
+            Emit::Thresholds => explain::thresholds::emit(first),
+        });
+        return Ok(ANSWERED);
+    }
+    let mut reports: Vec<_> = hosts.iter().map(explain::explain).collect();
+    for (name, text) in &measured {
+        let rows = measured::read(name, text).map_err(|e| format!("{name}: {e}"))?;
+        if let (Some(report), Some(host)) = (reports.first_mut(), hosts.first()) {
+            measured::compare(host, report, rows);
+        }
+    }
+    if a.json {
+        match reports.as_slice() {
+            [one] => output::json(one),
+            several => output::json(&several),
+        }
+    } else {
+        let texts: Vec<String> = reports.iter().map(|r| pens::explain::text(r, a.all)).collect();
+        output::print(&texts.join("\n"));
+    }
+    if let Some(dir) = &a.svg {
+        output::pictures(dir, &[("host".into(), picture(first)?)])?;
+    }
+    let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty() && r.pairs.is_empty());
+    Ok(if nothing { NO_VALUE } else { ANSWERED })
+}
+
+/// The links of a host, drawn as those of a scenario are.
+fn picture(host: &Host) -> Result<String, String> {
+    let text = explain::scenario::emit(host);
+    let mut diagnostics = Diagnostics::default();
+    let included = Included { name: "host".into(), text, author: Author::User };
+    let plan = lanescope::plan(&mut diagnostics, included, &[], &Library);
+    let plan = plan.ok_or("--svg: no device is behind a link whose speed is known")?;
+    let report = lanescope::estimate::estimate(&plan, &diagnostics);
+    Ok(pens::svg::topology(&plan, &report, pens::svg::Method::Estimate))
+}
+
+fn read(file: &str) -> Result<String, String> {
+    input::lossy(file, MAX_DUMP, "a dump")
+}
+
+/// What was read of the arguments: texts, and folders of files.
+enum Source {
+    Text(String, String),
+    Files(String, BTreeMap<String, Vec<u8>>),
+}
+
+fn hosts(dumps: &[String]) -> Result<Vec<Host>, String> {
+    let mut sources = Vec::new();
+    if dumps.is_empty() {
+        let files = gather::this_host(Path::new("/"));
+        if files.is_empty() {
+            return Err("this host has no /sys/bus/pci; give a dump: lspci -vvv > dump.txt".into());
+        }
+        sources.push(Source::Files("this host".into(), files));
+    }
+    for dump in dumps {
+        let path = Path::new(dump);
+        if !path.is_dir() {
+            sources.push(Source::Text(dump.clone(), read(dump)?));
+            continue;
+        }
+        // A folder: texts at its top, and files of sysfs below.
+        let mut files = gather::folder(path)?;
+        let texts: Vec<String> = files.keys().filter(|k| !k.contains('/')).cloned().collect();
+        for name in texts {
+            if let Some(bytes) = files.remove(&name) {
+                sources.push(Source::Text(format!("{dump}/{name}"), String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        if !files.is_empty() {
+            sources.push(Source::Files(dump.clone(), files));
+        }
+    }
+    let dumps: Vec<Dump> = sources
+        .iter()
+        .map(|s| match s {
+            Source::Text(name, text) => Dump::Text { name: name.clone(), text },
+            Source::Files(name, files) => Dump::Files { name: name.clone(), files },
+        })
+        .collect();
+    Ok(host::read(&dumps))
+}
+
+fn record(dir: &Path) -> Result<u8, String> {
+    let wrote = |path: &Path, bytes: &[u8]| -> Result<(), String> {
+        let failed = |e: std::io::Error| format!("{}: {e}", path.display());
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        std::fs::write(path, bytes).map_err(failed)
+    };
+    let files = gather::this_host(Path::new("/"));
+    for (name, bytes) in &files {
+        wrote(&dir.join(name), bytes)?;
+    }
+    let mut said = vec![format!("{} files of sysfs", files.len())];
+    for (name, text) in gather::commands() {
+        wrote(&dir.join(&name), &text)?;
+        said.push(name);
+    }
+    if files.is_empty() && said.len() == 1 {
+        return Err("there is nothing to record: no /sys/bus/pci, and none of the commands".into());
+    }
+    let short = files.iter().any(|(name, bytes)| name.ends_with("/config") && bytes.len() <= 64);
+    let mut text = format!("recorded in {}: {}\n", dir.display(), said.join(", "));
+    if short {
+        text += "as root it would hold all of configuration space too: MPS, MRRS, ACS and what both ends can do\n";
+    }
+    output::print(&text);
+    Ok(ANSWERED)
+}

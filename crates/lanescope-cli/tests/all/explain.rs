@@ -1,0 +1,140 @@
+//! `explain` as a person meets it: pastes, folders, this host, and forms for other programs.
+
+use crate::common::{lanescope, out, wrong};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lanescope/tests/fixtures/hosts").join(name);
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_paste_is_answered_from_a_file_and_from_standard_input() {
+    let file = fixture("epyc-4gpu-e12/host.md");
+    let (text, _) = out(&["explain", &file], 0);
+    for words in
+        ["what it costs, GB/s", "alone, GB/s", "peer to peer", "links", "not in the dumps", "idle at 2.5 GT/s x16"]
+    {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+    let paste = std::fs::read(&file).expect("the fixture");
+    let output = lanescope(&["explain", "-"]).write_stdin(paste).output().expect("it runs");
+    let piped = String::from_utf8_lossy(&output.stdout).into_owned();
+    // But for the name of the dump the same.
+    assert_eq!(piped.replace("  -: ", "  X: ").replace(" -:", " X:"), text.replace(&file, "X"));
+    assert!(out(&["explain", &file, "--all"], 0).0.lines().count() > text.lines().count());
+}
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let (schema, _) = out(&["schema", "explained"], 0);
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let (json, _) = out(&["explain", &fixture("oci-h100/H100-topology.xml"), "--json"], 0);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let errors: Vec<_> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(json["devices"].as_array().map(Vec::len), Some(16));
+    wrong(&["schema", "explained", "--text"], &["JSON only"]);
+}
+
+#[test]
+fn several_dumps_are_one_host() {
+    let dumps =
+        ["sys-lspci.txt", "sys-numactl.txt", "sys-lstopo.txt"].map(|f| fixture(&format!("pcie-bench-t430/{f}")));
+    let (text, _) = out(&["explain", &dumps[0], &dumps[1], &dumps[2]], 0);
+    assert!(text.contains("2 NUMA nodes") && text.contains("numactl") && text.contains("lstopo"), "{text}");
+    // The folder that they lie in says the same.
+    let folder = fixture("pcie-bench-t430");
+    assert!(out(&["explain", &folder], 0).0.contains("2 NUMA nodes"));
+}
+
+#[test]
+fn what_is_emitted_is_read_again() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name).to_string_lossy().into_owned();
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    let (xml, _) = out(&["explain", &fixture("oci-h100/H100-topology.xml"), "--emit", "nccl-xml"], 0);
+    let (again, _) = out(&["explain", &write("topo.xml", &xml), "--emit", "nccl-xml"], 0);
+    assert_eq!(xml, again);
+    for dump in ["epyc-4gpu-e12/host.md", "pcie-bench-t430/sys-lspci.txt", "hwloc/hwloc-nvidiaDGX2.xml"] {
+        let (scenario, _) = out(&["explain", &fixture(dump), "--emit", "scenario"], 0);
+        let (_, said) = out(&["check", &write("host.toml", &scenario)], 0);
+        assert!(!said.contains("error"), "{dump}: {said}");
+    }
+    let (table, _) = out(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--emit", "thresholds"], 0);
+    assert!(table.starts_with("device,address,test,") && table.contains("gpu3,0000:e1:00.0,host to device copy,"));
+}
+
+#[test]
+fn measured_numbers_are_judged() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("bw.csv").to_string_lossy().into_owned();
+    std::fs::write(&file, "gpu0 to memory,13.4\ngpu1 to memory,27.0\n").expect("written");
+    let (text, _) = out(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--measured", &file], 0);
+    assert!(text.contains("what would explain the low rows") && text.contains("8 GT/s under load"), "{text}");
+    std::fs::write(&file, "nothing here").expect("written");
+    wrong(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--measured", &file], &["no measured number"]);
+}
+
+#[test]
+fn a_host_is_drawn() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let to = dir.path().join("pictures");
+    let folder = to.to_string_lossy().into_owned();
+    out(&["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--svg", &folder], 0);
+    let text = std::fs::read_to_string(to.join("host.svg")).expect("a picture");
+    assert!(text.starts_with("<svg") && text.contains("gpu15"), "all sixteen GPUs");
+    wrong_after(&["explain", &fixture("azure/ncv4-topo.xml"), "--svg", &folder], "whose speed is known");
+}
+
+/// What is answered in part, and then refused.
+fn wrong_after(args: &[&str], words: &str) {
+    let (_, error) = out(args, 2);
+    assert!(error.contains(words), "{args:?}: {error}");
+}
+
+#[test]
+fn what_is_no_dump_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("no.txt").to_string_lossy().into_owned();
+    std::fs::write(&file, "hello\n").expect("written");
+    wrong(&["explain", &file], &["nothing in these dumps"]);
+    wrong(&["explain", &format!("{file}x")], &["no such file"]);
+    // Bytes of no text are read all the same.
+    std::fs::write(&file, [b"01:00.0 Ethernet controller: A \xff\xfe B\n".as_slice(), &[0, 159, 146, 150]].concat())
+        .expect("written");
+    out(&["explain", &file], 1);
+    let two = "root@a:~# lspci\n00:00.0 Host bridge: A\nroot@b:~# lspci\n00:00.0 Host bridge: B\n";
+    std::fs::write(&file, two).expect("written");
+    wrong(&["explain", &file, "--emit", "scenario"], &["several hosts"]);
+}
+
+/// This very machine: whatever it is, there is an answer or a reason, and a recording says the same.
+#[test]
+fn this_host_is_explained_and_recorded() {
+    if !Path::new("/sys/bus/pci/devices").exists() {
+        wrong(&["explain"], &["no /sys/bus/pci"]);
+        return;
+    }
+    let output = lanescope(&["explain", "--json"]).output().expect("it runs");
+    assert!(matches!(output.status.code(), Some(0..=2)), "{output:?}");
+    if output.status.code() == Some(2) {
+        return;
+    }
+    let direct: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(direct["host"]["functions"].as_u64() > Some(0));
+    let dir = tempfile::tempdir().expect("a folder");
+    let to: PathBuf = dir.path().join("record");
+    let folder = to.to_string_lossy().into_owned();
+    let (said, _) = out(&["explain", "record", &folder], 0);
+    assert!(said.contains("files of sysfs"), "{said}");
+    let output = lanescope(&["explain", &folder, "--json"]).output().expect("it runs");
+    let recorded: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(recorded["host"]["functions"], direct["host"]["functions"]);
+    assert_eq!(recorded["links"], direct["links"]);
+}

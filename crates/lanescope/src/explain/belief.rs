@@ -1,0 +1,324 @@
+//! What a link runs at, as far as a dump can be believed.
+//!
+//! Three speeds stand in a dump: what each end can do (LnkCap), what was negotiated (LnkSta), and what power saving
+//! shows at the moment: links of idle GPUs fall to 2.5 GT/s and rise again under load. A wire has one speed and one
+//! width, so two ends that say different things are no wire: an emulated port, or a made-up one. XML files claim what
+//! somebody wrote into them. The target speed (LnkCtl2) is a wish, and counts for nothing.
+
+use super::tree::{Link, Role, Tree};
+use crate::import::host::{Address, Function, Host, Kind, Place, gigatransfers, value};
+use crate::protocol::pcie::{Generation, Lanes, Speed};
+
+/// How a link stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Standing {
+    /// It runs at what both ends can do.
+    Full,
+    /// It runs at what its lesser end can do.
+    Lesser,
+    /// It runs below what both ends can do.
+    Down,
+    /// It idles below what both ends can do, to save power.
+    Idle,
+    /// Nothing is at its other end, or it is not trained.
+    Empty,
+    /// What the dump says of it is not believed; the words say why.
+    Virtual(String),
+    /// The dump does not say enough; the words say what is missing.
+    Unknown(String),
+}
+
+/// What a link runs at: a range where the dump leaves one. A low end of `None` is not known at all.
+#[derive(Clone, Debug)]
+pub(crate) struct Belief {
+    /// How it stands.
+    pub(crate) standing: Standing,
+    /// At least.
+    pub(crate) low: Option<Speed>,
+    /// Most likely.
+    pub(crate) typical: Option<Speed>,
+    /// At most.
+    pub(crate) high: Option<Speed>,
+    /// What both ends can do.
+    pub(crate) capable: Option<Speed>,
+    /// What the port above can do.
+    pub(crate) upper_capable: Option<Speed>,
+    /// What the device below can do.
+    pub(crate) lower_capable: Option<Speed>,
+    /// What the dump shows as negotiated.
+    pub(crate) negotiated: Option<Speed>,
+    /// Where it says so.
+    pub(crate) at: Option<Place>,
+}
+
+/// A speed of a generation and a width, where both are known and legal.
+fn speed(generation: Option<Generation>, width: Option<u8>) -> Option<Speed> {
+    Some(Speed { generation: generation?, lanes: Lanes::new(u64::from(width?))? })
+}
+
+/// `16 GT/s x16`.
+pub(crate) fn shown(speed: Speed) -> String {
+    format!("{} GT/s x{}", gigatransfers(speed.generation), speed.lanes.count())
+}
+
+/// The lesser of each: what a link of two ends can do.
+fn both(a: Option<Speed>, b: Option<Speed>) -> Option<Speed> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Speed { generation: a.generation.min(b.generation), lanes: a.lanes.min(b.lanes) }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Payload aside, which of two is slower.
+pub(crate) fn slower(a: Speed, b: Speed) -> Speed {
+    if a.coded() <= b.coded() { a } else { b }
+}
+
+fn capability(f: &Function) -> Option<Speed> {
+    let e = f.express.as_ref()?;
+    speed(value(&e.speed_capable), value(&e.width_capable))
+}
+
+fn status(f: &Function) -> Option<Speed> {
+    let e = f.express.as_ref()?;
+    speed(value(&e.speed), value(&e.width))
+}
+
+/// Ports that a hypervisor emulates, by vendor (PCI-SIG's list: Red Hat and QEMU, VMware, Microsoft, Parallels, Xen) or
+/// name.
+fn emulated(f: &Function) -> bool {
+    let vendor = value(&f.ids).map(|i| i.0);
+    let name = f.name.as_ref().map_or("", |n| n.value.as_str());
+    matches!(vendor, Some(0x1b36 | 0x1af4 | 0x15ad | 0x1414 | 0x1ab8 | 0x5853))
+        || ["QEMU", "Red Hat", "VMware", "Microsoft", "Parallels", "XenSource"].iter().any(|n| name.contains(n))
+}
+
+/// Devices whose generation is known by their ids: those that virtual machines' files misstate. NVIDIA's product
+/// briefs: P100, V100 and T4 are PCIe 3.0, A100 and A10 are 4.0, H100 is 5.0.
+const DEVICES: &[(u16, u16, Generation)] = &[
+    (0x10de, 0x15f7, Generation::Gen3),
+    (0x10de, 0x15f8, Generation::Gen3),
+    (0x10de, 0x15f9, Generation::Gen3),
+    (0x10de, 0x1db1, Generation::Gen3),
+    (0x10de, 0x1db4, Generation::Gen3),
+    (0x10de, 0x1db5, Generation::Gen3),
+    (0x10de, 0x1db6, Generation::Gen3),
+    (0x10de, 0x1eb8, Generation::Gen3),
+    (0x10de, 0x20b0, Generation::Gen4),
+    (0x10de, 0x20b2, Generation::Gen4),
+    (0x10de, 0x20b5, Generation::Gen4),
+    (0x10de, 0x2237, Generation::Gen4),
+    (0x10de, 0x2330, Generation::Gen5),
+    (0x10de, 0x2331, Generation::Gen5),
+];
+
+/// What a processor's root ports can do, by CPUID family and model: vendors' product pages. Intel's Sandy Bridge to
+/// Cascade Lake servers are PCIe 3.0, Ice Lake 4.0, Sapphire and Emerald Rapids 5.0; AMD's Naples is 3.0, Rome and
+/// Milan are 4.0, Genoa is 5.0.
+fn of_processor(host: &Host) -> Option<Generation> {
+    Some(match value(&host.family)? {
+        (6, 45 | 62 | 63 | 79 | 85 | 86) => Generation::Gen3,
+        (6, 106 | 108) => Generation::Gen4,
+        (6, 143 | 207) => Generation::Gen5,
+        (23, 1) => Generation::Gen3,
+        (23, 49) | (25, 1) => Generation::Gen4,
+        (25, 17) => Generation::Gen5,
+        _ => return None,
+    })
+}
+
+/// Speeds of about so many GB/s one way after coding, the widest first. hwloc multiplied by other factors in its time:
+/// 0.8 of 0.8 for 8b/10b, and 128/130 for 5 GT/s.
+fn of_gigabytes(gigabytes: f64) -> Option<Speed> {
+    let lanes = [16_u64, 8, 4, 2, 1, 12, 32];
+    let close = |a: f64| (a / gigabytes - 1.0).abs() < 0.004;
+    let all = || lanes.iter().flat_map(|l| Generation::ALL.into_iter().map(move |g| (g, *l)));
+    let speed = |(generation, l): (Generation, u64)| Some(Speed { generation, lanes: Lanes::new(l)? });
+    let exact = all().find(|(g, l)| speed((*g, *l)).is_some_and(|s| close(s.coded().bytes() / 1e9)));
+    let of_its_time = || {
+        all().find(|(g, l)| {
+            let raw = gigatransfers(*g) * *l as f64 / 8.0;
+            *g <= Generation::Gen2 && (close(raw * 0.64) || close(raw * 128.0 / 130.0))
+        })
+    };
+    exact.or_else(of_its_time).and_then(speed)
+}
+
+/// Whether all that is behind a link is one GPU, with its audio function and the ports inside its package: links that
+/// idle.
+fn idles(host: &Host, tree: &Tree, link: &Link) -> bool {
+    let gpu = |a: &Address| host.functions.get(a).is_some_and(|f| f.kind() == Kind::Gpu);
+    if link.functions.iter().any(gpu) {
+        return true;
+    }
+    let ends = tree.ends_below(link.lower);
+    tree.role(link.lower) != Role::End
+        && ends.iter().filter(|a| gpu(a)).count() == 1
+        && ends.iter().all(|a| {
+            host.functions.get(a).is_some_and(|f| f.kind() == Kind::Gpu || value(&f.class).is_some_and(|c| c >> 8 != 1))
+        })
+}
+
+/// What a link runs at.
+pub(crate) fn believe(host: &Host, tree: &Tree, link: &Link) -> Belief {
+    let lower = host.functions.get(&link.lower);
+    let upper = link.upper.and_then(|u| host.functions.get(&u));
+    let (Some(lower), upper) = (lower, upper.filter(|_| link.upper.is_some_and(|u| tree.role(u) == Role::Down))) else {
+        return nothing("it is not in the dump");
+    };
+    let read = |f: &Function| f.express.as_ref().is_some_and(|e| e.speed_capable.is_some() || e.width.is_some());
+    let emulated_above = upper.is_some_and(emulated);
+    let with_registers = read(lower) || (upper.is_some_and(read) && !emulated_above);
+    if with_registers {
+        return registers(host, tree, link, lower, upper);
+    }
+    let claims = lower.claim.speed.is_some() || lower.claim.gigabytes.is_some() || lower.claim.empty;
+    if claims || upper.is_some_and(|u| u.claim.gigabytes.is_some()) {
+        return claim(host, tree, link, lower, upper);
+    }
+    if emulated_above {
+        let why = "the port above is emulated, and the device shows no link of its own";
+        return Belief { standing: Standing::Virtual(why.into()), ..nothing("") };
+    }
+    let why = match &lower.denied {
+        Some(_) => "its capabilities could not be read without root",
+        None => "the dump has no link registers",
+    };
+    nothing(why)
+}
+
+fn nothing(why: &str) -> Belief {
+    Belief {
+        standing: Standing::Unknown(why.into()),
+        low: None,
+        typical: None,
+        high: None,
+        capable: None,
+        upper_capable: None,
+        lower_capable: None,
+        negotiated: None,
+        at: None,
+    }
+}
+
+fn registers(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<&Function>) -> Belief {
+    let emulated_above = upper.is_some_and(emulated);
+    // An emulated port's registers are constants of a program.
+    let upper = upper.filter(|_| !emulated_above);
+    let (above, below) = (upper.and_then(capability), capability(lower));
+    let capable = both(above, below);
+    let width = |f: &Function| f.express.as_ref().and_then(|e| value(&e.width));
+    let place = |f: &Function| f.express.as_ref().and_then(|e| e.speed.as_ref().map(|s| s.at));
+    let base = Belief {
+        standing: Standing::Full,
+        low: None,
+        typical: None,
+        high: capable,
+        capable,
+        upper_capable: above,
+        lower_capable: below,
+        negotiated: status(lower).or_else(|| upper.and_then(status)),
+        at: place(lower).or_else(|| upper.and_then(place)),
+    };
+    if width(lower) == Some(0) || (width(lower).is_none() && upper.and_then(width) == Some(0)) {
+        return Belief { standing: Standing::Empty, high: None, ..base };
+    }
+    let (Some(now), Some(capable)) = (base.negotiated, capable) else {
+        let why = "LnkCap or LnkSta is missing at both ends".to_owned();
+        return match base.negotiated {
+            Some(now) => Belief { low: Some(now), typical: Some(now), high: Some(now), ..base },
+            None => Belief { standing: Standing::Unknown(why), typical: base.capable, ..base },
+        };
+    };
+    if now.generation > capable.generation || now.lanes > capable.lanes {
+        let why = format!("it claims {}, and its ends can do {}", shown(now), shown(capable));
+        return Belief { standing: Standing::Virtual(why), typical: Some(capable), ..base };
+    }
+    let at_rest = idles(host, tree, link);
+    if let Some(other) = upper.and_then(status)
+        && other != now
+    {
+        // Two reads of a link that rises and falls are two moments; its width is one.
+        if !(at_rest && other.lanes == now.lanes) {
+            let why = format!("its ends say {} and {}: no wire has two", shown(other), shown(now));
+            let typical = slower(other, now);
+            let high = if typical == now { other } else { now };
+            let belief = Belief { low: Some(typical), typical: Some(typical), high: Some(high), ..base };
+            return Belief { standing: Standing::Virtual(why), ..belief };
+        }
+    }
+    if emulated_above {
+        let why = format!("the port above is emulated; the device itself shows {}", shown(now));
+        let rest = at_rest && now.lanes == capable.lanes;
+        let speed = Some(if rest { capable } else { now });
+        return Belief { standing: Standing::Virtual(why), low: speed, typical: speed, high: speed, ..base };
+    }
+    if now == capable {
+        let full = above.is_none() || below.is_none() || above == below;
+        let standing = if full { Standing::Full } else { Standing::Lesser };
+        return Belief { standing, low: Some(now), typical: Some(now), high: Some(now), ..base };
+    }
+    if at_rest && now.lanes == capable.lanes {
+        let up = Some(capable);
+        return Belief { standing: Standing::Idle, low: up, typical: up, high: up, ..base };
+    }
+    Belief { standing: Standing::Down, low: Some(now), typical: Some(now), high: Some(now), ..base }
+}
+
+fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<&Function>) -> Belief {
+    let of_hwloc = |f: &Function| f.claim.gigabytes.as_ref().and_then(|g| of_gigabytes(g.value));
+    let claimed = speed(value(&lower.claim.speed), value(&lower.claim.width)).or_else(|| of_hwloc(lower));
+    let above = upper.and_then(of_hwloc);
+    let said = lower.claim.speed.as_ref().map(|f| f.at);
+    let at = said.or_else(|| lower.claim.gigabytes.as_ref().map(|f| f.at));
+    let base = Belief { negotiated: claimed.or(above), at, ..nothing("the file leaves its speed empty") };
+    let Some(now) = claimed.or(above) else {
+        return match upper.is_none() && lower.claim.gigabytes.is_some() {
+            true => nothing("its rate is none that a link has"),
+            false => base,
+        };
+    };
+    let doubt = |why: String, low, typical, high| Belief {
+        standing: Standing::Virtual(why),
+        low,
+        typical,
+        high,
+        ..base.clone()
+    };
+    if link.lower.made_up() {
+        let why = format!("{} is nobody's address: the file's author put a bridge there", link.lower);
+        return doubt(why, None, None, None);
+    }
+    if let Some(above) = above.filter(|a| *a != now) {
+        let (slow, fast) = (slower(now, above), if slower(now, above) == now { above } else { now });
+        let why = format!("its ends say {} and {}: no wire has two", shown(above), shown(now));
+        return doubt(why, Some(slow), Some(slow), Some(fast));
+    }
+    let most = value(&lower.ids).and_then(|i| DEVICES.iter().find(|d| (d.0, d.1) == i)).map(|d| (d.2, "the device"));
+    let below_processor = tree.parent(link.lower).is_none();
+    let processor = of_processor(host).filter(|_| below_processor).map(|g| (g, "the processor"));
+    let least = [most, processor].into_iter().flatten().min_by_key(|(g, _)| *g);
+    if let Some((most, whose)) = least.filter(|(g, _)| now.generation > *g) {
+        let real = Speed { generation: most, ..now };
+        let why = format!("it claims {}, and {whose} can do {} GT/s", shown(now), gigatransfers(most));
+        return doubt(why, None, Some(real), Some(real));
+    }
+    // A switch whose way up is claimed slower than what hangs below it.
+    let claim_of = |a: &Address| host.functions.get(a).and_then(|f| f.claim.speed.as_ref().map(|s| s.value));
+    let fastest_below = tree.children(link.lower).iter().filter_map(claim_of).max();
+    if let Some(below) = fastest_below.filter(|b| *b > now.generation) {
+        let why = format!("it claims {} above {} GT/s", shown(now), gigatransfers(below));
+        let fast = Speed { generation: below, ..now };
+        let cap = most.map_or(fast, |(g, _)| Speed { generation: below.min(g), ..now });
+        // 2.5 and 5 GT/s above faster links are what switches show of their inside.
+        let low = (now.generation >= Generation::Gen3).then_some(now);
+        return doubt(why, low, Some(if low.is_some() { now } else { cap }), Some(cap));
+    }
+    let claimed_above = tree.parent(link.lower).and_then(|p| claim_of(&p));
+    if let Some(bridge) = claimed_above.filter(|b| *b < now.generation && *b >= Generation::Gen3) {
+        let why = format!("it claims {} below a switch of {} GT/s", shown(now), gigatransfers(bridge));
+        let slow = Speed { generation: bridge, ..now };
+        return doubt(why, Some(slow), Some(slow), Some(now));
+    }
+    Belief { standing: Standing::Full, low: Some(now), typical: Some(now), high: Some(now), ..base }
+}

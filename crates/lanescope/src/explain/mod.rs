@@ -1,0 +1,298 @@
+//! A real host explained: its links as they are, what its devices should reach, what holds them back, what it costs.
+//!
+//! The walk: a [`Host`] that dumps told → its tree of links → what of them is believed →
+//! rates by the protocol calculator → [`Explained`], types only, printed by pens. Loads of several devices at once are
+//! an ordinary scenario that the estimate answers. What a dump leaves open is a range, and the report names the command
+//! that narrows it.
+
+mod belief;
+mod expect;
+mod findings;
+mod links;
+pub mod measured;
+pub mod nccl;
+mod rate;
+pub mod scenario;
+pub mod thresholds;
+mod tree;
+
+pub use rate::{Range, Way};
+
+use crate::import::host::{Host, Remark};
+use belief::Belief;
+use rate::{Corner, Rates};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tree::Tree;
+
+/// Number of the form of [`Explained`] as JSON.
+pub const SCHEMA: u32 = 1;
+
+/// A host with its tree and what is believed of its links: what the parts of a report work on.
+pub(crate) struct Seen<'a> {
+    pub(crate) host: &'a Host,
+    pub(crate) tree: Tree,
+    pub(crate) beliefs: Vec<Belief>,
+    pub(crate) devices: Vec<expect::Slot>,
+    pub(crate) rates: Rates,
+}
+
+impl<'a> Seen<'a> {
+    pub(crate) fn of(host: &'a Host) -> Seen<'a> {
+        let tree = Tree::of(host);
+        let beliefs = tree.links.iter().map(|l| belief::believe(host, &tree, l)).collect();
+        let mut seen = Seen { host, tree, beliefs, devices: Vec::new(), rates: Rates::default() };
+        seen.devices = expect::slots(&seen);
+        seen
+    }
+}
+
+/// What is said of a host.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    /// Number of this form.
+    pub schema: u32,
+    /// The host itself.
+    pub host: About,
+    /// Every link, as it is.
+    pub links: Vec<LinkLine>,
+    /// Every device behind a link, with what it should reach.
+    pub devices: Vec<Device>,
+    /// All devices of a class at once.
+    pub together: Vec<Together>,
+    /// Pairs of devices, peer to peer.
+    pub pairs: Vec<Pair>,
+    /// What holds the host back, the costliest first.
+    pub findings: Vec<Finding>,
+    /// What the dumps do not say, and what would.
+    pub unknown: Vec<Unknown>,
+    /// Where dumps contradict each other, and what could not be read.
+    pub notes: Vec<String>,
+    /// What was measured, beside what was expected.
+    pub measured: Vec<measured::Row>,
+    /// What would explain the measured numbers, the best fit first.
+    pub candidates: Vec<measured::Candidate>,
+}
+
+/// The host itself.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct About {
+    /// Its name in a prompt.
+    pub name: Option<String>,
+    /// Processor.
+    pub processor: Option<String>,
+    /// Sockets.
+    pub sockets: Option<u32>,
+    /// NUMA nodes.
+    pub nodes: Option<usize>,
+    /// Why it is taken for a virtual machine, if it is.
+    pub virtual_machine: Option<String>,
+    /// Functions in the dumps.
+    pub functions: usize,
+    /// Dumps with the forms found in them.
+    pub dumps: Vec<String>,
+}
+
+/// One link.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LinkLine {
+    /// The port nearer to the root complex; absent where the dump does not list it.
+    pub upper: Option<String>,
+    /// The first function at the other end.
+    pub lower: String,
+    /// What that is.
+    pub name: String,
+    /// How the link stands: `full`, `lesser`, `down`, `idle`, `empty`, `virtual`, `unknown`.
+    pub standing: String,
+    /// What both ends can do, e.g. `16 GT/s x16`.
+    pub capable: Option<String>,
+    /// What the port above can do.
+    pub upper_capable: Option<String>,
+    /// What the device can do.
+    pub lower_capable: Option<String>,
+    /// What the dump shows.
+    pub shown: Option<String>,
+    /// What it is taken for under load.
+    pub taken: Option<String>,
+    /// Why, where that is not what the dump shows.
+    pub why: Option<String>,
+    /// Max_Payload_Size in force over the way to the root complex, bytes.
+    pub mps: Option<u32>,
+    /// The function that allows no more, where the device could send more.
+    pub mps_clamped_by: Option<String>,
+    /// Max_Read_Request_Size, bytes.
+    pub mrrs: Option<u32>,
+    /// Relaxed Ordering enabled.
+    pub relaxed_ordering: Option<bool>,
+    /// Extended tags enabled.
+    pub extended_tags: Option<bool>,
+    /// ACS P2P Request Redirect at the port above.
+    pub acs_redirect: Option<bool>,
+    /// IOMMU group.
+    pub iommu_group: Option<u32>,
+    /// NUMA node.
+    pub node: Option<u32>,
+    /// Bridges above this link: how deep it is drawn.
+    pub depth: usize,
+    /// Where the dump says so.
+    pub evidence: Option<String>,
+}
+
+/// A device and what it should reach.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Device {
+    /// Its name in this report: `gpu0`.
+    pub id: String,
+    /// Its address.
+    pub address: String,
+    /// What it is.
+    pub name: String,
+    /// `gpu`, `nic`, `drive`, `storage`, `other`.
+    pub kind: String,
+    /// Names of its operating-system devices.
+    pub devices: Vec<String>,
+    /// NUMA node.
+    pub node: Option<u32>,
+    /// Into host memory: the device writes.
+    pub to_memory: Expected,
+    /// Out of host memory: the device reads.
+    pub from_memory: Expected,
+    /// Unloaded latency of a read of 64 B from host memory, ns.
+    pub read_latency_ns: Range,
+}
+
+/// An expected number.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Expected {
+    /// GB/s.
+    pub rate: Range,
+    /// What binds it.
+    pub bound_by: String,
+    /// The cheapest change that lifts it, and to how much.
+    pub lift: Option<String>,
+}
+
+/// All devices of a class at once.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Together {
+    /// Which class.
+    pub class: String,
+    /// How many.
+    pub devices: usize,
+    /// `to memory`, `from memory`, `both ways`.
+    pub way: String,
+    /// All together, GB/s.
+    pub total: Range,
+    /// The one that gets least, GB/s.
+    pub least: Range,
+    /// What binds that one.
+    pub bound_by: String,
+}
+
+/// Two devices, peer to peer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Pair {
+    /// Who writes.
+    pub from: String,
+    /// To whom.
+    pub to: String,
+    /// `switch`, `root`, `redirected`, `sockets`, `direct`.
+    pub way: String,
+    /// In words.
+    pub through: String,
+    /// Writes, GB/s.
+    pub write: Range,
+    /// What binds them.
+    pub bound_by: String,
+    /// NVLink or xGMI between them: copies do not cross PCI Express.
+    pub direct: Option<String>,
+}
+
+/// Something that costs, or may.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Finding {
+    /// What it is about: `trained-down`, `narrow-slot`, `shared-uplink`, …
+    pub kind: String,
+    /// Which device or link.
+    pub at: String,
+    /// Others of which the same is to be said.
+    pub also: Vec<String>,
+    /// What it costs a device, GB/s.
+    pub cost: f64,
+    /// In one sentence.
+    pub text: String,
+    /// The dump's lines.
+    pub evidence: Vec<String>,
+    /// What to do.
+    pub cure: String,
+}
+
+/// What no dump says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unknown {
+    /// What.
+    pub what: String,
+    /// The command that says it.
+    pub command: String,
+}
+
+/// Explains a host.
+pub fn explain(host: &Host) -> Explained {
+    let seen = Seen::of(host);
+    let devices = expect::devices(&seen);
+    Explained {
+        schema: SCHEMA,
+        host: about(&seen),
+        links: links::lines(&seen),
+        together: expect::together(&seen),
+        pairs: expect::pairs(&seen),
+        findings: findings::of(&seen),
+        unknown: links::unknown(&seen),
+        notes: notes(host),
+        measured: Vec::new(),
+        candidates: Vec::new(),
+        devices,
+    }
+}
+
+/// The JSON Schema of [`Explained`].
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(Explained).to_value()
+}
+
+fn about(seen: &Seen) -> About {
+    let host = seen.host;
+    About {
+        name: host.name.as_ref().map(|n| n.value.clone()),
+        processor: host.processor.as_ref().map(|n| n.value.clone()),
+        sockets: host.sockets.as_ref().map(|n| n.value),
+        nodes: (!host.nodes.is_empty()).then_some(host.nodes.len()),
+        virtual_machine: links::virtual_machine(seen),
+        functions: host.functions.len(),
+        dumps: host
+            .dumps
+            .iter()
+            .map(|d| {
+                let forms = d.forms.iter().filter_map(|f| serde_json::to_value(f).ok()?.as_str().map(str::to_owned));
+                let forms: Vec<String> = forms.collect();
+                match forms.is_empty() {
+                    true => format!("{}: nothing that is known", d.name),
+                    false => format!("{}: {}", d.name, forms.join(", ")),
+                }
+            })
+            .collect(),
+    }
+}
+
+fn notes(host: &Host) -> Vec<String> {
+    let word = |r: Remark| match r {
+        Remark::Contradiction => "contradiction",
+        Remark::Skipped => "left out",
+    };
+    let mut notes: Vec<String> =
+        host.notes.iter().map(|n| format!("{}: {} ({})", word(n.remark), n.text, host.place(n.at))).collect();
+    if host.more_notes > 0 {
+        notes.push(format!("and {} more of these", host.more_notes));
+    }
+    notes
+}
