@@ -17,7 +17,7 @@ use crate::sim::{Run, Step};
 use std::fmt;
 
 /// Events between two looks at whether a run is to go on: some milliseconds.
-const EVENTS: u64 = 1 << 18;
+const EVENTS: u64 = 1 << 14;
 
 /// What is wrong with a scenario. Prints as the command prints it: each mistake with its place in the text and what to
 /// do about it.

@@ -85,7 +85,12 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         }
     }
     let host = crate::plan::core::dma::Host { parts: &parts, links: &links, map: &map };
-    let network = crate::plan::ethernet::build(diagnostics, scenario);
+    let network = crate::plan::ethernet::build(diagnostics, scenario, |network| {
+        let (data, mut priorities) = crate::plan::infiniband::roce::carried(scenario, network);
+        let (data, best_effort) = crate::plan::storage::carried(scenario, network, data);
+        priorities.extend(best_effort);
+        (data, priorities)
+    });
     let mut buses = crate::plan::pci::build(diagnostics, scenario);
     let mut storage = crate::plan::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
     crate::plan::storage::transactions(diagnostics, scenario, &network, &mut storage);

@@ -4,8 +4,6 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory};
 use crate::plan::ethernet::routes::{MOST_SWITCHES, Routes, Wired};
 use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
-use crate::plan::infiniband;
-use crate::plan::storage;
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
@@ -30,8 +28,16 @@ struct Wire<'a> {
     upper: bool,
 }
 
-/// Resolves and checks the Ethernet of a scenario; problems go to `diagnostics`.
-pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Network {
+/// What others than streams put on an Ethernet: MAC client data of their largest frames, and their priorities.
+pub(in crate::plan) type Demand = (u64, Vec<u8>);
+
+/// Resolves and checks the Ethernet of a scenario; problems go to `diagnostics`. `others` says, once stations and wires
+/// are known and before memories are divided, what programs and transactions will put on it.
+pub(in crate::plan) fn build(
+    diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
+    others: impl Fn(&Network) -> Demand,
+) -> Network {
     if scenario.nodes.is_empty() && scenario.ethernet_links.is_empty() && scenario.streams.is_empty() {
         return Network::default();
     }
@@ -97,12 +103,8 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
             Priority::Destination => s.numbers.iter().map(|n| *n as u8).collect(),
         })
         .collect();
-    // Programs of ranks come later, but their frames are Ethernet's, too.
-    let (data, priorities) = infiniband::roce::carried(scenario, &network);
+    let (data, priorities) = others(&network);
     classes.extend(priorities);
-    // So do transactions.
-    let (data, best_effort) = storage::carried(scenario, &network, data);
-    classes.extend(best_effort);
     classes.sort_unstable();
     classes.dedup();
     network.classes = classes;
