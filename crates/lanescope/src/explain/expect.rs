@@ -239,7 +239,11 @@ impl Seen<'_> {
         let typical = belief.typical?;
         if let Some(capable) = belief.capable.filter(|c| c.coded() > typical.coded()) {
             let rate = with(capable, sizes).filter(|r| worth(*r))?;
-            return Some(format!("retrain it to the {} that both ends can do: {rate:.2} GB/s", shown(capable)));
+            let who = match belief.upper_capable {
+                Some(_) => "that both ends can do",
+                None => "that the device can do, if the port above can",
+            };
+            return Some(format!("retrain it to the {} {who}: {rate:.2} GB/s", shown(capable)));
         }
         if let Some((supported, _)) = self.mps_supported(slot).filter(|(s, _)| u64::from(*s) > sizes.mps) {
             let size = u64::from(supported.min(512));

@@ -265,7 +265,9 @@ fn payload(seen: &Seen, all: &mut Vec<Finding>) {
         let alone = by == slot.address;
         let others = if slots.len() > 1 { format!(" and {} more", slots.len() - 1) } else { String::new() };
         let text = if alone {
-            format!("{}{others} runs at MPS {now} B, and all on its way can do {size} B", slot.id)
+            let whole = slot.links.last().is_some_and(|l| seen.tree.links[*l].upper.is_some());
+            let all = if whole { "all on its way" } else { "all of its way that the dump shows" };
+            format!("{}{others} runs at MPS {now} B, and {all} can do {size} B", slot.id)
         } else {
             format!("{}{others} runs at MPS {now} B: {by} ({}) can do no more", slot.id, seen.called(by))
         };
