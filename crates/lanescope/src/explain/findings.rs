@@ -4,8 +4,9 @@
 //! measurable is listed only where it is a risk, and ranks behind.
 
 use super::belief::{Standing, shown};
-use super::expect::{Slot, meet};
+use super::expect::meet;
 use super::rate::{Corner, Sizes, Way, efficiency};
+use super::slots::Slot;
 use super::tree::Role;
 use super::{Finding, Seen};
 use crate::import::host::{Address, Function, Kind, Place, value};

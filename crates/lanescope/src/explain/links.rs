@@ -86,7 +86,7 @@ pub(crate) fn unknown(seen: &Seen) -> Vec<Unknown> {
         [one] => one.clone(),
         [first, .., last] => format!("{} devices, {first} to {last}", ids.len()),
     };
-    let ids = |with: &dyn Fn(&super::expect::Slot) -> bool| -> Vec<String> {
+    let ids = |with: &dyn Fn(&super::slots::Slot) -> bool| -> Vec<String> {
         devices.iter().filter(|s| with(s)).map(|s| s.id.clone()).collect()
     };
     let speed = ids(&|s| s.links.iter().any(|l| seen.beliefs[*l].low.is_none()));
@@ -118,7 +118,7 @@ pub(crate) fn unknown(seen: &Seen) -> Vec<Unknown> {
     for (n, a) in devices.iter().enumerate() {
         for b in &devices[n + 1..] {
             let meeting = super::expect::meet(seen, a, b);
-            let ports = |s: &super::expect::Slot| seen.tree.parent(s.address).and_then(|p| seen.host.functions.get(&p));
+            let ports = |s: &super::slots::Slot| seen.tree.parent(s.address).and_then(|p| seen.host.functions.get(&p));
             let said = |s| ports(s).is_some_and(|f| f.acs.is_some() || (f.power.is_some() && f.denied.is_none()));
             open |= meeting.switch.is_some() && !(said(a) && said(b)) && a.kind == Kind::Gpu;
         }

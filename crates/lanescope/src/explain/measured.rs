@@ -9,8 +9,9 @@ mod read;
 
 pub use read::{Measurement, Target, read};
 
-use super::expect::{Slot, meet};
+use super::expect::meet;
 use super::rate::{Corner, Range, Sizes, Way, efficiency};
+use super::slots::Slot;
 use super::{Explained, Seen};
 use crate::import::host::{Host, Kind};
 use crate::protocol::pcie::{Generation, Lanes, Speed};

@@ -13,6 +13,7 @@ pub mod measured;
 pub mod nccl;
 mod rate;
 pub mod scenario;
+mod slots;
 pub mod thresholds;
 mod tree;
 
@@ -33,7 +34,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) host: &'a Host,
     pub(crate) tree: Tree,
     pub(crate) beliefs: Vec<Belief>,
-    pub(crate) devices: Vec<expect::Slot>,
+    pub(crate) devices: Vec<slots::Slot>,
     pub(crate) rates: Rates,
 }
 
@@ -42,7 +43,7 @@ impl<'a> Seen<'a> {
         let tree = Tree::of(host);
         let beliefs = tree.links.iter().map(|l| belief::believe(host, &tree, l)).collect();
         let mut seen = Seen { host, tree, beliefs, devices: Vec::new(), rates: Rates::default() };
-        seen.devices = expect::slots(&seen);
+        seen.devices = slots::slots(&seen);
         seen
     }
 }

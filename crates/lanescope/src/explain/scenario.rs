@@ -4,8 +4,8 @@
 //! the rate that they should reach alone. Where a dump leaves a speed open the likely one is written, with a comment.
 
 use super::belief::{Standing, shown};
-use super::expect::{Slot, word};
 use super::rate::{Corner, Way};
+use super::slots::{Slot, word};
 use super::{Range, Seen};
 use crate::diagnostic::Diagnostics;
 use crate::import::host::{Host, Kind};
