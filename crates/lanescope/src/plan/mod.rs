@@ -1,8 +1,8 @@
 //! What will run: parts, links, flows and their routes, resolved and checked once. The only input of every method.
 //!
 //! Ids index arenas, so a method never looks a name up. Every value keeps its origin, defaults included (`lanescope
-//! plan` shows them). Building is in three files: `build` expands names and wires ports, `route` finds ways, `check`
-//! holds numbers against each other.
+//! plan` shows them). `build` expands names, wires what is PCIe, and asks each technology for its part; in `pcie` are
+//! ways, what follows from values, and what neighbours are held against.
 
 mod build;
 mod core;

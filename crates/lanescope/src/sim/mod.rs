@@ -2,10 +2,9 @@
 //!
 //! [`Run`] is resumable: `advance` does a piece of the work, `snapshot` tells what there is. It begins with a warm-up
 //! that is left out, then gathers batches until the means are tight, the length asked for is over, or a cap is reached.
-//! Parts, one per file: `wire` (a direction of a link with credits, DLLPs and ledger), `switch`, `terminal` (root
-//! complexes and devices: `requester` asks, `completer` or `backbone` answers), wired by `fabric`; `ethernet`,
-//! `storage` and `bus` have their own. `world` joins them, `kernel` says what happens next, `tally` and `stats` count,
-//! `deadlock` knows deadlocks, `binding` what binds.
+//! `pcie`, `pci`, `ethernet`, `infiniband` and `storage` are the technologies; what they share stands in `core`: the
+//! `kernel` says what happens next, `tally` and `stats` count, `recorder` writes a time line. `world` joins them,
+//! `binding` says what binds, `report` what came out.
 
 mod binding;
 pub mod core;

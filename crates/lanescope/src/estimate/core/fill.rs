@@ -6,10 +6,10 @@
 //! the least that any of its resources gives it. Offers are feasible together, for at each resource they add up to no
 //! more than what it divided. A resource that its offers fill cannot give any of its flows more, whatever the others
 //! do: their rates are now fixed, and so is that of a flow whose offer is all that it can take. Where nothing is full
-//! (two resources may each hold back the other's flows, since each has a tree of its own) all offers grow in proportion
-//! until something is. So each round fixes a flow, and there are no more rounds than flows; what is fixed has been
-//! feasible when it was, and everything later is divided from what it left. The order in which flows are listed is in
-//! none of this.
+//! (two resources may each hold back the other's flows, since each has a tree of its own) the least offers rise
+//! together until something is. So each round fixes a flow, and there are no more rounds than flows; what is fixed has
+//! been feasible when it was, and everything later is divided from what it left. The order in which flows are listed is
+//! in none of this.
 //!
 //! **DLLPs** go before packets. Those of a flow that also sends packets come with its turns. Those of flows that send nothing else somewhere are
 //! taken off the capacity before it is divided, and depend on shares that depend on them in turn: the filling is done
@@ -120,7 +120,7 @@ pub(crate) struct Filled {
 const PASSES: usize = 64;
 /// Rounds in which queues hold back one another's flows, whenever rates were fixed.
 const QUEUES: usize = 4;
-/// How often offers are brought closer to what flows can have at most, before they grow in proportion.
+/// How often offers are brought closer to what flows can have at most, before the least of them rise.
 const CLOSER: usize = 8;
 /// Of a capacity: a float's noise.
 const NOISE: f64 = 1e-10;

@@ -273,9 +273,9 @@ impl Outcome<'_> {
         Some(Total { share, both_ways: share, bound: same(bound), framing_limit: bound, bound_by })
     }
 
-    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them; and nothing is delivered but over the wires to the destinations. A stream with several
-    /// destinations need not keep to its proportions here (what is dropped on one way does not hold up the others), so
-    /// only its own wire covers it.
+    /// Payload bytes per second that some streams together cannot exceed. Wires that several share cover them; and
+    /// nothing is delivered but over the wires to the destinations. A stream with several destinations need not keep to
+    /// its proportions here (what is dropped on one way does not hold up the others), so only its own wire covers it.
     fn bound(&self, members: &[usize]) -> f64 {
         let alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, self.asked[m].bound)).collect();
         let least = |m: usize| 1.0 / self.asked[m].line;

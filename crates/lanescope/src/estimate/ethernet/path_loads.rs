@@ -91,8 +91,8 @@ pub(in crate::estimate) struct Asked {
 
 /// Where there is no wire.
 pub(in crate::estimate) const NO_WIRE: u32 = u32::MAX;
-/// Bytes of a program's frame in a station's turn: of the usual Ethernet, as programs send the rest of theirs in as many
-/// turns.
+/// Bytes of a program's frame in a station's turn: of the usual Ethernet, as programs send the rest of theirs in as
+/// many turns.
 const TURN: f64 = 1538.0;
 
 /// A program as a stream whose unit is its progress.

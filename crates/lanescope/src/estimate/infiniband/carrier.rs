@@ -110,8 +110,8 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// Takes it for so long from `at` on, in pauses and then at the end; gives when that ends. Who finds a pause that is
-    /// too short goes on in the next.
+    /// Takes it for so long from `at` on, in pauses and then at the end; gives when that ends. Who finds a pause that
+    /// is too short goes on in the next.
     fn book(&mut self, at: f64, time: f64) -> f64 {
         let (mut end, mut left) = (at, time);
         if time <= 0.0 {

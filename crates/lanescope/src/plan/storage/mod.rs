@@ -2,7 +2,8 @@
 //!
 //! An I/O goes from a worker of a host to an adapter, from there over a *transport* (a link of Fibre Channel or SAS, or
 //! a SCSI bus) to a target, and back. Its data cross the host's own bus as DMA: two flows of that bus for each adapter,
-//! one that reads host memory and one that writes it, with the program [`Program::ExternallyDriven`](crate::plan::Program::ExternallyDriven). A
+//! one that reads host memory and one that writes it, with the program
+//! [`Program::ExternallyDriven`](crate::plan::Program::ExternallyDriven). A
 //! *volume* is what workers see: a target, or an array of several; or the other end of an Ethernet, for workers of
 //! stations that exchange messages.
 

@@ -103,7 +103,7 @@ pub(in crate::sim) struct Port {
     /// The wire that leaves it; [`NONE`] where it is a station of Ethernet.
     pub(in crate::sim) wire: u32,
     station: Option<NodeId>,
-    /// What the station was commands of its waiting for its host.
+    /// What the station was told of its waiting for its host.
     said: bool,
     /// Messages that are not taken apart yet: connections take turns, a packet each.
     connections: Vec<Connection>,

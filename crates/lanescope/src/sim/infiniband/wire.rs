@@ -3,9 +3,9 @@
 //!
 //! A packet is sent when the receiver's buffer of its lane has room for it (IBA 1.2, 7.9: blocks of 64 B). The port
 //! that begins to send announces the packet to the far end at once. A buffer's blocks are free when the last byte has
-//! left it; the receiver credit_step so in flow-control packets, which go between packets of the way back and are booked
-//! there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest would
-//! hold no packet.
+//! left it; the receiver says so in flow-control packets, which go between packets of the way back and are
+//! booked there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest
+//! would hold no packet.
 
 use crate::protocol::infiniband::{BLOCK, FLOW_CONTROL_WIRE, MOST_BLOCKS, blocks_told};
 use crate::result::{Idle, SlotCounts};

@@ -224,7 +224,7 @@ impl Fabric {
     pub(in crate::sim) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
         let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::histogram()).collect());
         let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
-        // The members of a table stand in a row; behind them is what other system ask for.
+        // The members of a group stand in a row; behind them is what other technologies ask for.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));
         let tables = tables.chain(std::iter::repeat(u32::MAX));
         for (flow, group) in plan.flows.iter().zip(tables) {

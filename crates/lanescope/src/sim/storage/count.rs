@@ -159,8 +159,8 @@ impl Edges {
     }
 }
 
-/// Bits of a latency in ns that are counts apart; with the 3 digits of the histogram behind it, a bin is less than 1/128
-/// of its value wide.
+/// Bits of a latency in ns that are counts apart; with the 3 digits of the histogram behind it, a bin is less than
+/// 1/128 of its value wide.
 const BITS: u32 = 8;
 
 /// A histogram of ps as results have it.

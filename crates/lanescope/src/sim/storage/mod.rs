@@ -252,7 +252,7 @@ pub(super) struct Fabric {
     links: Vec<Link>,
     targets: Vec<Target>,
     arrays: Vec<Array>,
-    /// Pairs of stations, and what those are to be commands.
+    /// Pairs of stations, and what those are to be told.
     talks: Vec<Talk>,
     commands: Vec<(NodeId, StationCommand)>,
     /// By flow group, from the call of the worker: of reads, and of writes.

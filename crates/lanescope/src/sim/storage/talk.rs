@@ -137,7 +137,7 @@ impl Talk {
 }
 
 impl Fabric {
-    /// What stations are to be commands.
+    /// What stations are to be told.
     pub(in crate::sim) fn commands(&mut self) -> &mut Vec<(NodeId, StationCommand)> {
         &mut self.commands
     }
