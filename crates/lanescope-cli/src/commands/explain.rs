@@ -87,11 +87,17 @@ fn run(a: &Explain) -> Result<u8, String> {
         return Err("the dumps are of several hosts: give those of one".into());
     }
     if let Some(form) = a.emit {
-        output::print(&match form {
+        let text = match form {
             Emit::NcclXml => explain::nccl::emit(first),
             Emit::Scenario => explain::scenario::emit(first),
             Emit::Thresholds => explain::thresholds::emit(first),
-        });
+        };
+        if matches!(form, Emit::Scenario) && !text.contains("\n[parts.") {
+            return Err("no link of these dumps has a speed that can be believed, so there is nothing to simulate; \
+                        explain says what would narrow it"
+                .into());
+        }
+        output::print(&text);
         return Ok(ANSWERED);
     }
     let mut reports: Vec<_> = hosts.iter().map(explain::explain).collect();

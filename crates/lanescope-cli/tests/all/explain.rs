@@ -112,6 +112,8 @@ fn what_is_no_dump_is_refused() {
     let two = "root@a:~# lspci\n00:00.0 Host bridge: A\nroot@b:~# lspci\n00:00.0 Host bridge: B\n";
     std::fs::write(&file, two).expect("written");
     wrong(&["explain", &file, "--emit", "scenario"], &["several hosts"]);
+    // All of its links are virtual.
+    wrong(&["explain", &fixture("azure/ndv5-topo.xml"), "--emit", "scenario"], &["nothing to simulate"]);
 }
 
 /// This very machine: whatever it is, there is an answer or a reason, and a recording says the same.

@@ -173,8 +173,12 @@ impl Tree {
                         function.port(),
                         Some(PortType::Endpoint | PortType::LegacyEndpoint | PortType::Upstream | PortType::ToPci)
                     );
+                    // Of `lspci -vvv | grep Lnk` nothing else is left: whose link it is does not stand there.
+                    let cut = function.port().is_none()
+                        && !is_bridge(function)
+                        && function.express.as_ref().is_some_and(|e| e.width.is_some() || e.width_capable.is_some());
                     let claims = function.claim.speed.is_some() || function.claim.empty;
-                    (ends && address.bus != 0) || (of_nccl && (claims || function.nccl.is_some()))
+                    ((ends || cut) && address.bus != 0) || (of_nccl && (claims || function.nccl.is_some()))
                 }
             };
             if !linked {

@@ -24,6 +24,21 @@ fn spread(range: &lanescope::explain::Range) -> f64 {
     range.spread().unwrap_or_else(|| panic!("{range:?} has no ends"))
 }
 
+/// `lspci -vvv | grep -E "^[0-9a-f]|Lnk"`, as people paste it: no port types, no buses, and still a link each.
+#[test]
+fn lines_of_links_alone_are_answered() {
+    let whole = ours("pcie-bench-t630/sys-lspci.txt");
+    let kept =
+        |l: &&str| l.starts_with(|c: char| c.is_ascii_hexdigit()) || l.contains("LnkCap:") || l.contains("LnkSta:");
+    let cut: String = whole.lines().filter(kept).flat_map(|l| [l, "\n"]).collect();
+    let (whole, cut) = (explained(&whole), explained(&cut));
+    for address in ["0000:02:00.0", "0000:05:00.0"] {
+        let (all, some) = (&device(&whole, address).to_memory.rate, &device(&cut, address).to_memory.rate);
+        // MPS is not known then, so the range is wider; it holds the other.
+        assert!(some.low <= all.low && some.high >= all.high && some.high.is_some(), "{some:?} {all:?}");
+    }
+}
+
 #[test]
 fn an_idle_gpu_is_not_blamed() {
     let report = explained(&ours("epyc-4gpu-e12/host.md"));
