@@ -1,5 +1,4 @@
-//! `compare`: a real instrument's result beside the answers for the same rows; and `--table`: the answers as that
-//! instrument prints them.
+//! `compare`: a real instrument's result beside the answers for the same rows.
 //!
 //! Whose result it is shows in its text. That of an instrument of storage tells its load too, which then runs on the
 //! machine ([`storage`]).

@@ -178,7 +178,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let flows: Vec<FlowReport> = groups
         .iter()
         .enumerate()
-        // Each lift answers the whole plan once more, and nobody reads a thousand of them.
+        // Each upgrade answers the whole plan once more, and nobody reads a thousand of them.
         .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], (i < 64).then_some(&jobs[1][..])))
         .collect();
     let total = total(plan, [&slower, &typical, &faster]);

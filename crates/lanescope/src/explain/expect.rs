@@ -5,8 +5,13 @@ use super::rate::{Corner, Range, Sizes, Way, efficiency};
 use super::slots::{Slot, word};
 use super::tree::Role;
 use super::{Device, Expected, Pair, Seen, Together, scenario};
+use crate::diagnostic::{Diagnostics, Span};
 use crate::import::host::{Address, Kind, PortType, value};
-use crate::protocol::pcie::Speed;
+use crate::protocol::pcie::{self, Header, Speed};
+use crate::scenario::keys::{RootComplex, Switch};
+use crate::scenario::quantity;
+use crate::scenario::tree::Table;
+use crate::units::Time;
 use std::collections::BTreeMap;
 
 impl Seen<'_> {
@@ -118,7 +123,7 @@ impl Seen<'_> {
     fn expected(&self, slot: &Slot, way: Way) -> Expected {
         if let Some(bus) = self.tree.shared_bus(slot.address) {
             let bound_by = format!("the PCI bus behind {bus}, whose clock the dump does not say");
-            return Expected { rate: Range::default(), bound_by, lift: None };
+            return Expected { rate: Range::default(), bound_by, upgrade: None };
         }
         let (rate, bound) = self.alone(slot, way);
         let wire = bound.and_then(|b| Some((b, self.speed(b, Corner::Typical).or(self.speed(b, Corner::High))?)));
@@ -127,7 +132,7 @@ impl Seen<'_> {
             && port <= wire
         {
             let bound_by = format!("its network ports, {port:.3} GB/s");
-            return Expected { rate, bound_by, lift: None };
+            return Expected { rate, bound_by, upgrade: None };
         }
         let bound_by = match wire {
             Some((link, speed)) => {
@@ -135,11 +140,11 @@ impl Seen<'_> {
             }
             None => "a link whose speed is not known".to_owned(),
         };
-        Expected { rate, bound_by, lift: bound.and_then(|b| self.lift(slot, way, b)) }
+        Expected { rate, bound_by, upgrade: bound.and_then(|b| self.upgrade(slot, way, b)) }
     }
 
     /// The cheapest change that gives a device more: what a link can do already, a larger MPS, another slot.
-    fn lift(&self, slot: &Slot, way: Way, bound: usize) -> Option<String> {
+    fn upgrade(&self, slot: &Slot, way: Way, bound: usize) -> Option<String> {
         let now = self.alone(slot, way).0.typical?;
         let belief = &self.beliefs[bound];
         let sizes = self.sizes(slot, Corner::Typical);
@@ -197,19 +202,29 @@ pub(crate) fn devices(seen: &Seen) -> Vec<Device> {
     seen.devices.iter().map(line).collect()
 }
 
-/// A read of 64 B: the root complex's time (its range of the language's default), a switch's for each on the way, both
-/// ways, and the completion on the narrowest wire.
+/// An unloaded read of 64 B, ns: the root complex's `read_latency` and the `latency` of each switch on the way, there
+/// and back, as the scenario language has them by default; request and completion on each wire.
 fn latency(seen: &Seen, slot: &Slot) -> Range {
-    let switches = seen.tree.path(slot.address).into_iter().filter(|a| seen.in_switch(*a)).count() as f64;
-    let at = |corner, root: f64, switch: f64| {
-        let wires = slot.links.iter().map(|l| Some(88.0 * 2.0 / (seen.speed(*l, corner)?.coded().bytes() / 1e9)));
-        Some(root + 2.0 * switch * switches + wires.sum::<Option<f64>>()?)
+    let (mut d, nothing) = (Diagnostics::default(), Table::default());
+    let (Some(root), Some(switch)) =
+        (RootComplex::read(&mut d, &nothing, Span::default()), Switch::read(&mut d, &nothing, Span::default()))
+    else {
+        unreachable!("a test reads the defaults");
     };
-    // `read_latency` of a root complex and `latency` of a switch, as the scenario language has them by default.
+    let switches = seen.tree.path(slot.address).into_iter().filter(|a| seen.in_switch(*a)).count() as f64;
+    let at = |corner, of: quantity::Corner| {
+        let ns = |q: &quantity::Quantity<Time>| q.at(of).seconds() * 1e9;
+        let wires = slot.links.iter().map(|l| {
+            let speed = seen.speed(*l, corner)?;
+            let tlp = |header, payload| pcie::tlp(speed.generation, header, payload, false) as f64;
+            Some((tlp(Header::Dw4, 0) + tlp(Header::Dw3, 64)) / speed.coded().bytes() * 1e9)
+        });
+        Some(ns(&root.read_latency) + 2.0 * ns(&switch.latency) * switches + wires.sum::<Option<f64>>()?)
+    };
     Range {
-        low: at(Corner::High, 200.0, 100.0),
-        typical: at(Corner::Typical, 350.0, 150.0),
-        high: at(Corner::Low, 800.0, 250.0),
+        low: at(Corner::High, quantity::Corner::Faster),
+        typical: at(Corner::Typical, quantity::Corner::Typical),
+        high: at(Corner::Low, quantity::Corner::Slower),
     }
 }
 

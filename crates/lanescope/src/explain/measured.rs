@@ -48,7 +48,7 @@ pub struct Candidate {
     pub command: String,
 }
 
-/// What an instrument may be off by itself, besides: warm-up, clocks, rounding.
+/// What an instrument may be off by itself, besides: warm-up, clocks, rounding. Assumed.
 const SLACK: f64 = 0.03;
 
 /// A row with its devices.

@@ -169,8 +169,8 @@ pub struct Expected {
     pub rate: Range,
     /// What binds it.
     pub bound_by: String,
-    /// The cheapest change that lifts it, and to how much.
-    pub lift: Option<String>,
+    /// The cheapest upgrade of what binds, and what it would give.
+    pub upgrade: Option<String>,
 }
 
 /// All devices of a class at once.

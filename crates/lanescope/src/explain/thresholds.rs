@@ -8,7 +8,7 @@ use super::{Seen, expect};
 use crate::import::host::{Host, Kind};
 use std::fmt::Write;
 
-/// What instruments and their overheads may take of a copy.
+/// What instruments and their overheads may leave of a copy. Assumed.
 const SLACK: f64 = 0.95;
 
 /// Writes the table as CSV: device, address, test, lowest acceptable in GB/s, reason.

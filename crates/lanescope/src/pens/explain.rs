@@ -173,8 +173,8 @@ fn devices(out: &mut String, report: &Explained, all: bool) {
             d.name
         );
         let _ = writeln!(out, "  {:id$}  bound by {}", "", d.to_memory.bound_by);
-        if let Some(lift) = &d.to_memory.lift {
-            let _ = writeln!(out, "  {:id$}  lift     {lift}", "");
+        if let Some(upgrade) = &d.to_memory.upgrade {
+            let _ = writeln!(out, "  {:id$}  upgrade  {upgrade}", "");
         }
     }
     left(out, shown.len(), most);

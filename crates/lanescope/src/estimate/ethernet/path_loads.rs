@@ -91,9 +91,8 @@ pub(in crate::estimate) struct Asked {
 
 /// Where there is no wire.
 pub(in crate::estimate) const NO_WIRE: u32 = u32::MAX;
-/// Bytes of a program's frame in a station's turn: of the usual Ethernet, as programs send the rest of theirs in as
-/// many turns.
-const TURN: f64 = 1538.0;
+/// Bytes of the wire that a program's frame takes in a station's turn: a full frame of 1500 B with preamble and gap.
+const TURN: f64 = (1500 + ethernet::HEADER + ethernet::FCS + ethernet::PREAMBLE + ethernet::GAP) as f64;
 
 /// A program as a stream whose unit is its progress.
 pub(in crate::estimate) fn program(network: &Network, wires: &[(u32, f64)], progress: f64) -> Asked {

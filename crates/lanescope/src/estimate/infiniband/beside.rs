@@ -32,9 +32,7 @@ impl Demand {
             DmaPath::Bus(_) => None,
         })
     }
-}
 
-impl Demand {
     /// Wires of Ethernet, and for what part of the time they are in use.
     pub(in crate::estimate) fn on_ethernet(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.used.iter().filter_map(|(named, part)| match named {

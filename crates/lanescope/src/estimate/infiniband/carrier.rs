@@ -13,8 +13,7 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency;
 use crate::estimate::{alone, binding, outcome};
 use crate::mpi::{Post, What};
-use crate::plan::infiniband::blocks;
-use crate::plan::infiniband::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE};
+use crate::plan::infiniband::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE, blocks};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
@@ -115,12 +114,8 @@ impl Timeline {
     fn book(&mut self, at: f64, time: f64) -> f64 {
         let (mut end, mut left) = (at, time);
         if time <= 0.0 {
-            let within = self.pauses.iter().any(|p| p.0 <= at && at <= p.1);
-            return if within {
-                at
-            } else {
-                at.max(self.pauses.iter().map(|p| p.0).find(|p| *p > at).unwrap_or(self.free))
-            };
+            let next = self.pauses.partition_point(|p| p.1 < at);
+            return at.max(self.pauses.get(next).map_or(self.free, |p| p.0));
         }
         let mut i = self.pauses.partition_point(|p| p.1 <= at);
         while i < self.pauses.len() && left > 0.0 {
@@ -414,26 +409,25 @@ impl<'a> Carrier<'a> {
         let hops = std::mem::take(&mut self.hops);
         let mut back = 0.0;
         let receive = other.receive_latency.at(corner).fs() as f64;
+        // Writes to the target's host; without one data are at hand.
+        let writes = [train.full, train.last].map(|n| self.leg(to, false, n));
         let landing = other.packet_time.at(corner).fs() as f64 + receive;
-        let landing = |leg: Leg| landing + leg.alone;
-        let [land_full, land_last] = match target.hosted {
-            true => [train.full, train.last].map(|n| landing(self.leg(to, false, n))),
-            false => [landing(Leg::default()); 2],
-        };
+        let [land_full, land_last] = writes.map(|leg| landing + leg.alone);
+        let [blocks_full, blocks_last, largest] = [train.full, train.last, mtu].map(blocks);
         for (i, hop) in hops.iter().enumerate() {
             let [full, last, ack, gap] = [full, last, ack, hop.gap].map(|b| b * hop.byte);
             let many = train.n > 1.0;
             self.used[hop.timeline] += (train.n - 1.0) * full + last;
             // A packet's place in the next buffer is free when its end has left that.
-            let paced = |size: f64, payload: u64, land: f64| {
+            let paced = |size: f64, blocks: u64, land: f64| {
                 let through = match hops.get(i + 1) {
                     Some(next) => (hop.head.unwrap_or(0.0) * hop.byte + size / hop.byte * next.byte).max(size),
                     None => size + land,
                 };
-                size.max(hop.paced(blocks(payload), blocks(mtu), through + hop.delay + hop.latency))
+                size.max(hop.paced(blocks, largest, through + hop.delay + hop.latency))
             };
-            let pace = paced(full, train.full, land_full);
-            let total = (train.n - 1.0) * pace + if many { last } else { paced(last, train.last, land_last) };
+            let pace = paced(full, blocks_full, land_full);
+            let total = (train.n - 1.0) * pace + if many { last } else { paced(last, blocks_last, land_last) };
             let free = self.book(hop.timeline, when.first, total, !many);
             if let Some((packets, payload)) = self.carried.get_mut(hop.timeline) {
                 *packets += train.n;
@@ -462,13 +456,11 @@ impl<'a> Carrier<'a> {
         self.hops = hops;
         let engine = packet(other.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(target.inward), when, &train, engine, engine);
-        let receive = other.receive_latency.at(corner).fs() as f64;
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
         if target.hosted {
             self.moved[to as usize][1] += (post.bytes + other.completion_bytes.at(corner).0) as f64;
-            let (first, last) = (self.leg(to, false, train.full), self.leg(to, false, train.last));
-            when = self.stage(target.write, when, &train, first, last);
+            when = self.stage(target.write, when, &train, writes[0], writes[1]);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
             self.used[target.write.shared] += done.shared;
             when.last += done.next;

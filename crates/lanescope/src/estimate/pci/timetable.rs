@@ -7,7 +7,7 @@
 //! Rates are those of that period; where none is found within [`MOST`] transactions, those of the operations in the
 //! last two thirds.
 //!
-//! The rules are those of `protocol/pci` and `plan::bus::TransactionTiming`; masters take turns as ARCHITECTURE.md
+//! The rules are those of `protocol/pci` and `plan::pci::TransactionTiming`; masters take turns as ARCHITECTURE.md
 //! says. Only flows that saturate or keep operations outstanding have a timetable, and only where no other side's DMA
 //! is on the bus ([`covers`]).
 

@@ -1,7 +1,10 @@
 //! What instruments print, as numbers in GB/s: nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, fio,
 //! perftest, CSV.
 
+use crate::diagnostic::Diagnostics;
 use crate::explain::Way;
+use crate::import::fio;
+use crate::units::Rate;
 use serde_json::Value;
 
 /// What a number is of.
@@ -180,17 +183,17 @@ fn json(text: &str) -> Result<Vec<Measurement>, String> {
     if let Some(tests) = value.pointer("/nvbandwidth/testcases").and_then(Value::as_array) {
         return Ok(nvbandwidth(tests));
     }
+    let mut diagnostics = Diagnostics::default();
+    let source = diagnostics.add_source("it", text);
+    let output = fio::json::read(&mut diagnostics, source).ok_or_else(|| diagnostics.to_string())?;
+    let filename = |options: &[(String, String)]| options.iter().find(|o| o.0 == "filename").map(|o| o.1.clone());
     let mut rows = Vec::new();
-    for job in value.get("jobs").and_then(Value::as_array).into_iter().flatten() {
-        let word = |path: &str| job.pointer(path).and_then(Value::as_str).map(str::to_owned);
-        let global = || value.pointer("/global options/filename").and_then(Value::as_str).map(str::to_owned);
-        let name = word("/jobname").unwrap_or_else(|| "job".into());
-        let device = word("/job options/filename").or_else(global).unwrap_or_else(|| name.clone());
+    for job in &output.entries {
+        let device = filename(&job.options).or_else(|| filename(&output.global)).unwrap_or_else(|| job.name.clone());
         // A drive's read is a write of the drive into host memory.
-        for (what, way) in [("read", Way::Write), ("write", Way::Read)] {
-            let of = |key: &str| job.pointer(&format!("/{what}/{key}")).and_then(Value::as_f64);
-            let rate = of("bw_bytes").or_else(|| Some(of("bw")? * 1024.0)).unwrap_or(0.0) / 1e9;
-            rows.push(row(format!("{name} {what}"), Target::Device { name: device.clone(), way }, rate));
+        for (what, way, side) in [("read", Way::Write, &job.sides[0]), ("write", Way::Read, &job.sides[1])] {
+            let target = Target::Device { name: device.clone(), way };
+            rows.push(row(format!("{} {what}", job.name), target, side.rate / 1e9));
         }
     }
     Ok(rows)
@@ -260,17 +263,11 @@ fn table(text: &str) -> Vec<Measurement> {
 
 /// `11`, `11 GB/s`, `10.2 GiB/s`, `88 Gb/s`, `950 MB/s`: GB/s, where no unit stands.
 fn quantity(text: &str) -> Option<f64> {
-    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..end].parse().ok()?;
-    let factor = match text[end..].trim() {
-        "" | "GB/s" => 1.0,
-        "GiB/s" => (1_u64 << 30) as f64 / 1e9,
-        "MB/s" => 1e-3,
-        "MiB/s" => (1 << 20) as f64 / 1e9,
-        "Gb/s" | "Gbit/s" | "Gbps" => 0.125,
-        _ => return None,
-    };
-    Some(number * factor)
+    if let Ok(number) = text.parse::<f64>() {
+        return Some(number);
+    }
+    let text = text.replace("Gbit/s", "Gb/s").replace("Gbps", "Gb/s");
+    Rate::parse(&text).ok().map(|rate| rate.bytes() / 1e9)
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ fn a_drive_that_trained_down_is_ranked_first() {
     assert!(first.evidence.iter().any(|e| e.contains(":19: LnkSta")), "{first:#?}");
     let drive = device(&report, "0001:01:00.0");
     assert!((0.38..0.44).contains(&drive.to_memory.rate.typical.unwrap_or(0.0)), "{drive:#?}");
-    assert!(drive.to_memory.lift.as_ref().is_some_and(|l| l.contains("8 GT/s x4")), "{drive:#?}");
+    assert!(drive.to_memory.upgrade.as_ref().is_some_and(|l| l.contains("8 GT/s x4")), "{drive:#?}");
     assert!(report.unknown.iter().any(|u| u.what.contains("ports above")), "{:#?}", report.unknown);
 }
 
