@@ -83,13 +83,25 @@ pub fn starter(platform: &str) -> Option<String> {
     let of = |kind: &dyn Fn(&crate::scenario::PartKeys) -> bool| {
         parts.iter().find(|p| kind(&p.keys)).map(|p| p.name.clone())
     };
-    let device = of(&|k| matches!(k, crate::scenario::PartKeys::Endpoint(_)))?;
-    let root = of(&|k| matches!(k, crate::scenario::PartKeys::RootComplex(_)))?;
+    let is_root = |k: &crate::scenario::PartKeys| matches!(k, crate::scenario::PartKeys::RootComplex(_));
+    let root = of(&is_root)?;
+    // Into an empty machine goes a card, at the last root complex: the first may be a socket's memory.
+    let (device, card) = match of(&|k| matches!(k, crate::scenario::PartKeys::Endpoint(_))) {
+        Some(device) => (device, String::new()),
+        None => {
+            let slot = parts.iter().rfind(|p| is_root(&p.keys)).map_or(&root, |p| &p.name);
+            let card = format!(
+                "[parts.nic]\nuse = \"today/nic-200g\"\n\n\
+                 [links.slot]\nbetween = [\"{slot}\", \"nic\"]\npcie = \"gen4 x16\"\n\n"
+            );
+            ("nic".to_owned(), card)
+        }
+    };
     Some(format!(
         "# A lanescope scenario. Run it with:  lanescope run FILE        All keys:  lanescope schema --text\n\
          # What the platform holds:  lanescope platform show {platform}\n\
          platform = \"{platform}\"\n\n\
-         # Override what you know better, e.g.  [parts.\"{root}\"]  read_latency = \"500 ns\"\n\n\
+         # Override what you know better, e.g.  [parts.\"{root}\"]  read_latency = \"500 ns\"\n\n{card}\
          [flows.in]\nfrom = \"{device}\"\nto = \"{root}.memory\"\ndo = \"write\"          # the device writes to memory\nsize = \"128 KiB\"\n\n\
          [flows.out]\nfrom = \"{device}\"\nto = \"{root}.memory\"\ndo = \"read\"           # the device reads from memory\nsize = \"128 KiB\"\n"
     ))

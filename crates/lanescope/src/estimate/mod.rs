@@ -295,11 +295,24 @@ fn flow_report(
         instances: members.len(),
         what: format!(
             "{} {}, {}",
-            crate::scenario::quantity::Shape::show(&flow.op.typical),
+            match (flow.packets, flow.reads()) {
+                (false, _) => crate::scenario::quantity::Shape::show(&flow.op.typical),
+                (true, true) => "transmit".into(),
+                (true, false) => "receive".into(),
+            },
             flow.size.typical,
             plan.route_text(flow)
         ),
         both_ways: flow.op.typical == Do::Alternate,
+        operation: Some(flow.size.typical.f64()),
+        goodput: flow.headers.as_ref().map(|h| {
+            let data = |c: Corner| 1.0 - h.at(c).f64() / flow.size.at(c).f64();
+            Ranged {
+                slower: total(slower) * data(Corner::Slower),
+                typical: total(typical) * data(Corner::Typical),
+                faster: total(faster) * data(Corner::Faster),
+            }
+        }),
         wanted_each,
         bound: bound_all,
         share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
@@ -515,9 +528,12 @@ fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
             | Key::Memory(id, _)
             | Key::RequestBus(id)
             | Key::CompletionBus(id)
+            | Key::Walks(id)
             | Key::Core(id),
         ) => format!("parts.{}", plan.part(id).name),
-        Some(Key::PortReads(hop) | Key::Loads(hop)) => format!("parts.{}", plan.part(plan.leaves(hop)).name),
+        Some(Key::PortReads(hop) | Key::Loads(hop) | Key::Stores(hop)) => {
+            format!("parts.{}", plan.part(plan.leaves(hop)).name)
+        }
         Some(Key::Outstanding(i) | Key::InTurn(i)) => format!("flows.{}", plan.flows[i].name),
         Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
         Some(Key::Carries(named)) => infiniband::words(plan, named).0,
@@ -558,7 +574,12 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
         Some(Key::PortReads(_)) => {
             ("reads in flight of a port".into(), format!("{capacity} backbone_reads / the time that each is worked on"))
         }
-        Some(Key::Core(_)) => ("core".into(), "its core_bandwidth".into()),
+        Some(Key::Core(id)) => match core_key(plan, id) {
+            key @ "peer_bandwidth" => ("peer to peer".into(), format!("its {key}")),
+            key => ("core".into(), format!("its {key}")),
+        },
+        Some(Key::Walks(_)) => ("page walks".into(), "its iommu_walks at once, for what misses the IOTLB".into()),
+        Some(Key::Stores(_)) => ("stores of a processor".into(), "its store_rate".into()),
         Some(Key::Credits(_, class, headers)) => (
             format!("{} credits", credit_name(class, headers)),
             format!("{capacity} credits / the time until they come back"),
@@ -604,12 +625,20 @@ fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
 fn memory_words(way: Do) -> (&'static str, &'static str) {
     match way {
         Do::Alternate => ("memory", "memory_bandwidth"),
-        Do::Read => ("memory, reads", "read_bandwidth"),
-        Do::Write => ("memory, writes", "write_bandwidth"),
+        Do::Read | Do::Transmit => ("memory, reads", "read_bandwidth"),
+        Do::Write | Do::Receive => ("memory, writes", "write_bandwidth"),
     }
 }
 
 /// What a person calls a ceiling, and the key behind it.
+/// The key of what a part passes on from port to port.
+fn core_key(plan: &Plan, part: crate::plan::PartId) -> &'static str {
+    match plan.part(part).keys {
+        crate::scenario::PartKeys::RootComplex(_) => "peer_bandwidth",
+        _ => "core_bandwidth",
+    }
+}
+
 fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
     match ceiling {
         Ceiling::Both => ("engine, reads and writes added", "rate"),
@@ -619,6 +648,8 @@ fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
         Ceiling::ReadInterval => ("reads a second", "read_interval"),
         Ceiling::WriteInterval => ("writes a second", "write_interval"),
         Ceiling::WriteGap => ("time per write TLP", "write_gap"),
+        Ceiling::SustainedWrites => ("engine, writes", "engine_efficiency"),
+        Ceiling::SustainedReads => ("engine, reads", "engine_efficiency"),
     }
 }
 
@@ -662,7 +693,7 @@ fn links(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Vec<LinkRepor
 /// Where the bits of one direction go at the shares of an outcome; and its TLPs, all and with data, per second.
 fn ledger(plan: &Plan, outcome: &Outcome, corner: Corner, hop: Hop) -> (Ledger, f64, f64) {
     let link = plan.link(hop.link);
-    let speed = link.speed.typical;
+    let speed = link.speed.at(corner);
     let interval = link.skp_interval.at(corner).0.unwrap_or(0) as u64;
     let (raw, coded) = (speed.raw().bits(), speed.coded().bits());
     let mut ledger = Ledger {
@@ -677,13 +708,14 @@ fn ledger(plan: &Plan, outcome: &Outcome, corner: Corner, hop: Hop) -> (Ledger, 
         let bits = outcome.shares[*flow].rate * 8.0;
         ledger.payload += bits * s.payload;
         ledger.framing += bits * s.framing;
+        ledger.control += bits * s.control;
         ledger.requests += bits * s.requests;
         ledger.acks += bits * s.acks;
         ledger.update_fc += bits * s.update_fc;
         tlps += bits / 8.0 * s.tlps;
         data_tlps += bits / 8.0 * s.data_tlps;
     }
-    let tlp_slots = ledger.payload + ledger.framing + ledger.requests;
+    let tlp_slots = ledger.payload + ledger.framing + ledger.control + ledger.requests;
     let used = ledger.ordered_sets + ledger.flits + tlp_slots + ledger.acks + ledger.update_fc;
     debug_assert!(used <= coded * (1.0 + 1e-9), "links.{} carries {used} of {coded}", link.name);
     // What is left of a full wire is a float's noise, on either side of 0.

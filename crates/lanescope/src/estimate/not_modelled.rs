@@ -34,6 +34,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "a rate is carried or not, however it arrives; what waits is not in it",
     )
     .when(|_, s| s.value != "even"),
+    Gap::always("root-complex", "iommu", "translation", "what goes from one port to another is not translated")
+        .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
     // Ethernet: what waits, is paused, dropped or slowed down is not in it.
     Gap::always(
         "send",

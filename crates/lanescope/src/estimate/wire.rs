@@ -228,10 +228,8 @@ pub fn carried(speed: Speed, mps: PayloadSize, request: PayloadSize, completion:
 
 fn parse_speed(text: &str) -> Option<Speed> {
     let (g, l) = text.split_once(' ')?;
-    Some(Speed {
-        generation: pcie::Generation::parse(g)?,
-        lanes: pcie::Lanes::new(l.trim().strip_prefix('x')?.parse().ok()?)?,
-    })
+    let lanes = pcie::Lanes::new(l.trim().strip_prefix('x')?.parse().ok()?)?;
+    Some(Speed::new(pcie::Generation::parse(g)?, lanes))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub(crate) struct Belief {
 
 /// A speed of a generation and a width, where both are known and legal.
 fn speed(generation: Option<Generation>, width: Option<u8>) -> Option<Speed> {
-    Some(Speed { generation: generation?, lanes: Lanes::new(u64::from(width?))? })
+    Some(Speed::new(generation?, Lanes::new(u64::from(width?))?))
 }
 
 /// `16 GT/s x16`.
@@ -64,7 +64,7 @@ pub(crate) fn shown(speed: Speed) -> String {
 /// The lesser of each: what a link of two ends can do.
 fn both(a: Option<Speed>, b: Option<Speed>) -> Option<Speed> {
     match (a, b) {
-        (Some(a), Some(b)) => Some(Speed { generation: a.generation.min(b.generation), lanes: a.lanes.min(b.lanes) }),
+        (Some(a), Some(b)) => Some(Speed::new(a.generation.min(b.generation), a.lanes.min(b.lanes))),
         (a, b) => a.or(b),
     }
 }
@@ -133,7 +133,7 @@ fn of_gigabytes(gigabytes: f64) -> Option<Speed> {
     let lanes = [16_u64, 8, 4, 2, 1, 12, 32];
     let close = |a: f64| (a / gigabytes - 1.0).abs() < 0.004;
     let all = || lanes.iter().flat_map(|l| Generation::ALL.into_iter().map(move |g| (g, *l)));
-    let speed = |(generation, l): (Generation, u64)| Some(Speed { generation, lanes: Lanes::new(l)? });
+    let speed = |(generation, l): (Generation, u64)| Some(Speed::new(generation, Lanes::new(l)?));
     let exact = all().find(|(g, l)| speed((*g, *l)).is_some_and(|s| close(s.coded().bytes() / 1e9)));
     let of_its_time = || {
         all().find(|(g, l)| {

@@ -3,10 +3,10 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory, Wanted};
 use crate::plan::pcie::check;
-use crate::plan::pcie::route::{DEPTH, Map};
-use crate::plan::{End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, RunLimits};
+use crate::plan::pcie::route::{Bound, DEPTH, Map};
+use crate::plan::{Acs, End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, RunLimits};
 use crate::protocol::pcie::{self, PayloadSize};
-use crate::scenario::keys::{self, Load};
+use crate::scenario::keys::{self, Load, PeerToPeer, Peers};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
 use crate::units::Time;
@@ -38,7 +38,13 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let mut parts: Vec<Part> = scenario
         .parts
         .iter()
-        .map(|p| Part { name: p.name.clone(), group: p.group.clone(), keys: p.keys.clone(), ports: Vec::new() })
+        .map(|p| Part {
+            name: p.name.clone(),
+            group: p.group.clone(),
+            keys: p.keys.clone(),
+            ports: Vec::new(),
+            forwards: false,
+        })
         .collect();
     plug(diagnostics, &directory, &mut parts, &mut wires);
     (!diagnostics.has_errors()).then_some(())?;
@@ -114,6 +120,14 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         },
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
     };
+    for flow in &flows {
+        for way in [&flow.route, &flow.back] {
+            for hop in way.iter().skip(1) {
+                let part = &mut parts[links[hop.link.0 as usize].ends[hop.direction.from()].part.0 as usize];
+                part.forwards = matches!(part.keys, PartKeys::RootComplex(_));
+            }
+        }
+    }
     let mut plan = Plan {
         title: scenario.title.clone(),
         parts: Arc::new(parts),
@@ -128,7 +142,9 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         fingerprint: String::new(),
     };
     plan.fingerprint = plan.hash();
-    check::links(diagnostics, &plan, &wires.iter().map(|w| w.from.span).collect::<Vec<_>>());
+    let spans: Vec<Span> = wires.iter().map(|w| w.from.span).collect();
+    check::links(diagnostics, &plan, &spans);
+    check::hosts(diagnostics, &plan, &spans);
     check::tags(diagnostics, &plan);
     check::flows(diagnostics, scenario, &plan);
     (!diagnostics.has_errors()).then_some(plan)
@@ -187,8 +203,11 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
             for end in 0..2 {
                 let (id, wanted) = wires[i].ends[end].clone();
                 let part = &mut parts[id.0 as usize];
+                let coherent = wires[i].from.keys.pcie.typical.is_coherent();
                 let name = match wanted {
                     Wanted::Fixed(name) if fixed => name,
+                    // A coherent link takes none of the ports of PCIe.
+                    Wanted::Any(_) if !fixed && coherent => format!("coherent.{}", part.ports.len()),
                     // Ports are given out in order, skipping those that were asked for by number.
                     Wanted::Any(kind) if !fixed => loop {
                         let n = next.entry(id).or_default();
@@ -215,7 +234,8 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     );
                     continue;
                 }
-                if part.ports.len() as u32 >= limit {
+                let used = part.ports.iter().filter(|p| !p.name.starts_with("coherent.")).count();
+                if used as u32 >= limit && !coherent {
                     let d = Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name));
                     diagnostics.push(d.hint("take this link away, or say ports = … where the part has more"));
                     continue;
@@ -231,6 +251,20 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
             matches!(&directory.part(*id).keys, PartKeys::Endpoint(_)) || matches!(port, Wanted::Fixed(p) if p == "up")
         };
         let crosslink = wire.from.keys.crosslink.typical;
+        if wire.from.keys.pcie.typical.is_coherent() {
+            let root = |(id, _): &(PartId, Wanted)| matches!(directory.part(*id).keys, PartKeys::RootComplex(_));
+            if let Some((id, _)) = wire.ends.iter().find(|e| !root(e)) {
+                let part = directory.part(*id);
+                let what = format!("links.{} is coherent, and {} is {}", wire.name, part.name, part.keys.kind().noun());
+                let d = Diagnostic::error(wire.from.keys.between.span, what);
+                diagnostics.push(d.hint("a coherent link joins two root complexes; others need pcie = \"gen4 x16\""));
+            } else if wire.ends[0].0 == wire.ends[1].0 {
+                let what = format!("links.{} joins {} to itself", wire.name, directory.part(wire.ends[0].0).name);
+                let d = Diagnostic::error(wire.from.keys.between.span, what);
+                diagnostics.push(d.hint("a coherent link joins two root complexes, for example \"rc.0\" and \"rc.1\""));
+            }
+            continue;
+        }
         match (lower(&wire.ends[0]), lower(&wire.ends[1])) {
             (true, false) => wire.ends.swap(0, 1),
             (false, true) => {}
@@ -257,9 +291,17 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
 
 fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) -> Link {
     let keys = &wire.from.keys;
+    let coherent = keys.pcie.typical.is_coherent();
     let supported = wire.ends.each_ref().map(|(id, _)| check::port_limits(&directory.part(*id).keys).max_payload);
     let least = supported.iter().flatten().min_by_key(|q| q.typical);
     let mps = match (&keys.mps, least) {
+        // It carries transactions as they are: the ports of PCIe on their way cut them.
+        _ if coherent => Quantity::derived(
+            PayloadSize::LARGEST,
+            Origin::Assumed,
+            Confidence::Exact,
+            "a coherent link takes whole transactions",
+        ),
         (Some(mps), Some(least)) if mps.typical > least.typical => {
             let who = wire
                 .ends
@@ -324,6 +366,11 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
         update_fc_every: keys.update_fc_every.clone(),
         skp_interval,
         dllp_limit: keys.dllp_limit.clone(),
+        acs: Acs {
+            request_redirect: keys.acs_request_redirect.clone(),
+            completion_redirect: keys.acs_completion_redirect.clone(),
+            direct_translated: keys.acs_direct_translated.clone(),
+        },
         crosslink: keys.crosslink.typical,
     }
 }
@@ -352,8 +399,8 @@ fn expand_flow(
 ) {
     let k = &flow.keys;
     let (from_span, to_span) = (k.from.span.unwrap_or(flow.span), k.to.span.unwrap_or(flow.span));
-    let from = directory.find(diagnostics, &k.from.typical, from_span);
-    let to = directory.find(diagnostics, &k.to.typical, to_span);
+    let from = directory.find_all(diagnostics, &k.from.typical, from_span);
+    let to = directory.find_all(diagnostics, &k.to.typical, to_span);
     let (Some(from), Some(to)) = (from, to) else { return };
     if !from.rest.is_empty() {
         diagnostics.push(Diagnostic::error(from_span, format!("a flow starts at a part, not at its {:?}", from.rest)));
@@ -378,26 +425,11 @@ fn expand_flow(
             return;
         }
     };
-    let pairs: Vec<(PartId, PartId)> = if target_is_root && to.many {
-        from.parts.iter().map(|&s| (s, map.root(s))).filter(|(_, t)| to.parts.contains(t)).collect()
-    } else if to.parts.len() == 1 {
-        from.parts.iter().map(|&s| (s, to.parts[0])).collect()
-    } else if from.parts.len() == 1 {
-        to.parts.iter().map(|&t| (from.parts[0], t)).collect()
-    } else if from.parts.len() == to.parts.len() {
-        from.parts.iter().copied().zip(to.parts.iter().copied()).collect()
-    } else {
-        diagnostics.push(Diagnostic::error(
-            to_span,
-            format!("{} sources and {} targets do not pair", from.parts.len(), to.parts.len()),
-        ));
+    let Some(pairs) =
+        pairs(diagnostics, k, &from, &to, (from_span, to_span), |s, t| target_is_root && to.many && (map.root(s) == t))
+    else {
         return;
     };
-    if pairs.is_empty() {
-        diagnostics
-            .push(Diagnostic::error(to_span, format!("{} hangs below none of {}", k.from.typical, k.to.typical)));
-        return;
-    }
     let many = from.many || pairs.len() > 1;
     for (i, (source, target)) in pairs.into_iter().enumerate() {
         let name = if many { format!("{}.{i}", flow.name) } else { flow.name.clone() };
@@ -419,22 +451,49 @@ fn expand_flow(
             );
             return;
         }
-        let Some(route) = map.route(links, source, target) else {
+        let translated = matches!(&parts[source.0 as usize].keys, PartKeys::Endpoint(e) if e.atc_entries.is_some());
+        let ways = map.route(links, source, target, Bound::Requests { translated }).zip(map.route(
+            links,
+            target,
+            source,
+            Bound::Completions,
+        ));
+        let Some((route, back)) = ways else {
             diagnostics.push(
-                Diagnostic::error(from_span, format!("there is no way from {from_name} to {to_name}"))
-                    .hint("they hang in different trees; wire them, or let a crosslink carry one of them"),
+                Diagnostic::error(from_span, format!("there is no way from {from_name} to {to_name}")).hint(
+                    "they hang below different root complexes: join these by a link with coherent = \"64 GB/s\", or wire them otherwise",
+                ),
             );
             return;
         };
         let through = |h: &crate::plan::Hop| links[h.link.0 as usize].ends[h.direction.to()].part;
-        let inner = &route[..route.len().saturating_sub(1)];
-        if let Some(root) =
-            inner.iter().map(through).find(|p| matches!(parts[p.0 as usize].keys, PartKeys::RootComplex(_)))
+        let packets = matches!(k.r#do.typical, keys::Do::Receive | keys::Do::Transmit);
+        let endpoint = |p: PartId| matches!(parts[p.0 as usize].keys, PartKeys::Endpoint(_));
+        if packets && (!endpoint(source) || endpoint(target)) {
+            let what = format!("flow {name}: packets are of a NIC, in the memory of its host");
+            let d = Diagnostic::error(k.r#do.span.unwrap_or(flow.span), what);
+            diagnostics.push(d.hint("from = \"nic\", to = \"host.memory\""));
+            return;
+        }
+        if let Some(headers) = k.headers.as_ref().filter(|h| !packets || h.slow.max(h.typical) >= k.size.typical) {
+            let what = match packets {
+                true => format!("flow {name}: headers of {} leave nothing of {}", headers.typical, k.size.typical),
+                false => format!("flow {name}: headers are of packets"),
+            };
+            let d = Diagnostic::error(headers.span.unwrap_or(flow.span), what);
+            diagnostics.push(d.hint("do = \"receive\", size = \"1514 B\", headers = \"66 B\": Ethernet, IP and TCP"));
+            return;
+        }
+        let refuses = |p: &PartId| matches!(&parts[p.0 as usize].keys, PartKeys::RootComplex(r) if r.peer_to_peer.typical == PeerToPeer::Refuses);
+        let inner = |way: &[crate::plan::Hop]| way[..way.len().saturating_sub(1)].iter().map(through).find(refuses);
+        if let Some(root) = inner(&route)
+            .or_else(|| inner(&back).filter(|_| !matches!(k.r#do.typical, keys::Do::Write | keys::Do::Receive)))
         {
-            diagnostics.push(
-                Diagnostic::error(to_span, format!("{from_name} and {to_name} meet only in {}", parts[root.0 as usize].name))
-                    .hint("peer-to-peer through a root complex is not modelled; put both below one switch, or go through memory in two flows"),
-            );
+            let root = &parts[root.0 as usize].name;
+            let what = format!("the way from {from_name} to {to_name} turns in {root}, which passes nothing on");
+            diagnostics.push(Diagnostic::error(to_span, what).hint(
+                "peer_to_peer = \"refuses\" says so: put both below one switch without ACS redirects, or go through memory in two flows",
+            ));
             return;
         }
         let payload = route.iter().map(|h| &links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
@@ -449,7 +508,12 @@ fn expand_flow(
             source,
             target,
             place,
-            op: k.r#do.clone(),
+            op: match k.r#do.typical {
+                keys::Do::Receive => k.r#do.with(keys::Do::Write),
+                keys::Do::Transmit => k.r#do.with(keys::Do::Read),
+                _ => k.r#do.clone(),
+            },
+            packets,
             size: k.size.clone(),
             header: k.header.clone(),
             load: k.load.clone(),
@@ -457,7 +521,70 @@ fn expand_flow(
             payload: payload
                 .unwrap_or_else(|| Quantity::derived(PayloadSize::RESET, Origin::Standard, Confidence::Guess, "")),
             route,
+            back,
+            headers: k.headers.clone(),
+            window: k.window.clone(),
+            addresses: k.addresses.clone(),
             measured: k.measured.as_ref().map(|q| q.typical),
         });
     }
+}
+
+/// The requesters of a flow with the target of each. `own` says whether a target is the one that a requester has of
+/// several: of root complexes the one above it.
+fn pairs(
+    diagnostics: &mut Diagnostics,
+    keys: &keys::Flow,
+    from: &address::Address,
+    to: &address::Address,
+    (from_span, to_span): (Span, Span),
+    own: impl Fn(PartId, PartId) -> bool,
+) -> Option<Vec<(PartId, PartId)>> {
+    let (sources, targets) = (&from.parts, &to.parts);
+    let around = |by: usize| -> Vec<(PartId, PartId)> {
+        let n = sources.len();
+        (0..n).map(|i| (sources[i], targets[(i + by) % n])).collect()
+    };
+    let same = sources == targets && sources.len() > 1;
+    let pattern = keys.pattern.typical;
+    if pattern != Peers::Pairs && !same && pattern != Peers::AllToAll {
+        let d = Diagnostic::error(keys.pattern.span.unwrap_or(to_span), "a pattern goes round one list of parts");
+        diagnostics.push(d.hint(format!("write the same in to as in from: to = {:?}", keys.from.typical)));
+        return None;
+    }
+    let pairs: Vec<(PartId, PartId)> = match pattern {
+        Peers::Ring => around(1),
+        Peers::Shift(by) if by as usize % sources.len() == 0 => {
+            let what = format!("a shift by {by} of {} parts leads each to itself", sources.len());
+            diagnostics
+                .push(Diagnostic::error(keys.pattern.span.unwrap_or(to_span), what).hint("a shift by 1 or more"));
+            return None;
+        }
+        Peers::Shift(by) => around(by as usize),
+        Peers::AllToAll => {
+            let each = sources.iter().flat_map(|&s| targets.iter().map(move |&t| (s, t)));
+            each.filter(|(s, t)| s != t).take(MAX_THINGS + 1).collect()
+        }
+        Peers::Pairs => {
+            let mine: Vec<_> = sources.iter().flat_map(|&s| targets.iter().map(move |&t| (s, t))).collect();
+            let mine: Vec<_> = mine.into_iter().filter(|&(s, t)| own(s, t)).collect();
+            match (sources.len(), targets.len()) {
+                _ if !mine.is_empty() => mine,
+                (_, 1) => sources.iter().map(|&s| (s, targets[0])).collect(),
+                (1, _) => targets.iter().map(|&t| (sources[0], t)).collect(),
+                (a, b) if a == b => sources.iter().copied().zip(targets.iter().copied()).collect(),
+                (a, b) => {
+                    let d = Diagnostic::error(to_span, format!("{a} sources and {b} targets do not pair"));
+                    diagnostics.push(d.hint("pattern = \"all-to-all\" gives each all of them"));
+                    return None;
+                }
+            }
+        }
+    };
+    if pairs.is_empty() {
+        let what = format!("{} has nobody in {}", keys.from.typical, keys.to.typical);
+        diagnostics.push(Diagnostic::error(from_span, what));
+        return None;
+    }
+    Some(pairs)
 }

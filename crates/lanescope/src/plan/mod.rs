@@ -19,11 +19,12 @@ pub use infiniband::Cluster;
 pub use pci::Buses;
 pub use pcie::backbone::{Backbone, Crossing, Taken};
 pub(crate) use pcie::check::port_limits;
-pub use pcie::derived::{Asking, Buffer};
+pub use pcie::derived::{Asking, Buffer, PacketQueue};
+pub use pcie::iommu::{Misses, Translation};
 pub use storage::Storage;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
-use crate::scenario::keys::{Do, Load, Setting};
+use crate::scenario::keys::{AddressOrder, Do, Load, Setting};
 use crate::scenario::quantity::{Corner, Every, Percent, Quantity};
 use crate::scenario::{PartKeys, Stated};
 use crate::units::{Bytes, Rate, Time};
@@ -106,6 +107,8 @@ pub struct Part {
     pub keys: PartKeys,
     /// Its wired ports.
     pub ports: Vec<Port>,
+    /// Of a root complex: whether transactions of some flow go from one of its ports to another.
+    pub forwards: bool,
 }
 
 /// A wired port.
@@ -149,8 +152,21 @@ pub struct Link {
     pub skp_interval: Quantity<Every>,
     /// Longest that a receiver holds back an Ack or UpdateFC; `None` is the specification's limit.
     pub dllp_limit: Option<Quantity<Time>>,
+    /// What the port at its first end does with what goes from it to a peer.
+    pub acs: Acs,
     /// Outside the tree.
     pub crosslink: bool,
+}
+
+/// Access control services of a switch's port (2.0, 6.12), as far as they turn transactions between peers round.
+#[derive(Clone, Debug)]
+pub struct Acs {
+    /// Requests go up to the root complex.
+    pub request_redirect: Quantity<bool>,
+    /// Completions do.
+    pub completion_redirect: Quantity<bool>,
+    /// Requests with translated addresses do not.
+    pub direct_translated: Quantity<bool>,
 }
 
 /// Which way on a link.
@@ -253,8 +269,10 @@ pub struct Flow {
     pub target: PartId,
     /// Where in it.
     pub place: Place,
-    /// Reads, writes, or both in turn.
+    /// Reads, writes, or both in turn; of packets, what moves their bytes.
     pub op: Quantity<Do>,
+    /// Whether its operations are packets of a NIC, with what belongs to them.
+    pub packets: bool,
     /// Bytes of one operation.
     pub size: Quantity<Bytes>,
     /// Header of its requests.
@@ -265,6 +283,15 @@ pub struct Flow {
     pub program: Program,
     /// Links from requester to target.
     pub route: Vec<Hop>,
+    /// Links from target to requester, for completions: the same back, but where a switch sends only the one of them up
+    /// to the root complex.
+    pub back: Vec<Hop>,
+    /// Of packets: bytes of headers in them.
+    pub headers: Option<Quantity<Bytes>>,
+    /// Range of addresses in which its operations fall, and in which order.
+    pub window: Option<Quantity<Bytes>>,
+    /// The order.
+    pub addresses: Quantity<AddressOrder>,
     /// Largest payload of a TLP on this route: the least MPS on it.
     pub payload: Quantity<PayloadSize>,
     /// What was measured.
@@ -398,6 +425,17 @@ impl Link {
             Setting::of("skp_interval", &self.skp_interval),
         ];
         all.extend(self.dllp_limit.as_ref().map(|q| Setting::of("dllp_limit", q)));
+        if self.speed.typical.is_coherent() {
+            return vec![Setting::of("coherent", &self.speed), Setting::of("delay", &self.delay)];
+        }
+        let Acs { request_redirect, completion_redirect, direct_translated } = &self.acs;
+        let acs = [
+            ("acs_request_redirect", request_redirect),
+            ("acs_completion_redirect", completion_redirect),
+            ("acs_direct_translated", direct_translated),
+        ];
+        // Off is what all have been that do not say.
+        all.extend(acs.into_iter().filter(|(_, q)| !q.default).map(|(key, q)| Setting::of(key, q)));
         all
     }
 
@@ -411,12 +449,20 @@ impl Flow {
     /// Everything that is set.
     pub fn settings(&self) -> Vec<Setting> {
         vec![
-            Setting::of("do", &self.op),
+            match self.packets {
+                true => Setting::of("do", &self.op.with(if self.reads() { Do::Transmit } else { Do::Receive })),
+                false => Setting::of("do", &self.op),
+            },
             Setting::of("size", &self.size),
             Setting::of("load", &self.load),
             Setting::of("header", &self.header),
             Setting::of("payload", &self.payload),
         ]
+        .into_iter()
+        .chain(self.headers.as_ref().map(|q| Setting::of("headers", q)))
+        .chain(self.window.as_ref().map(|q| Setting::of("window", q)))
+        .chain(self.window.as_ref().map(|_| Setting::of("addresses", &self.addresses)))
+        .collect()
     }
 
     /// Whether it reads at all.

@@ -26,6 +26,9 @@ pub enum Generation {
     Gen6,
     /// 128 GT/s, PAM4, FLIT mode.
     Gen7,
+    /// None: the coherent fabric of a host (Infinity Fabric, UPI, a mesh), which carries the same transactions from
+    /// one root complex to another at a rate of its own.
+    Coherent,
 }
 
 /// How a TLP is wrapped for the wire, which changes with the line coding.
@@ -37,16 +40,18 @@ pub enum Framing {
     Tokens,
     /// 256 B flits that hold TLPs without any framing of their own (6.0, 4.2.3.4).
     Flits,
+    /// None that is known: the rate of a coherent link is that of transactions, their headers counted.
+    Bare,
 }
 
 impl Generation {
-    /// All of them, oldest first.
+    /// All of PCIe, oldest first.
     pub const ALL: [Generation; 7] =
         [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4, Self::Gen5, Self::Gen6, Self::Gen7];
 
-    /// `"gen1"` to `"gen7"`.
+    /// `"gen1"` to `"gen7"`, or `"coherent"`.
     pub fn name(self) -> &'static str {
-        ["gen1", "gen2", "gen3", "gen4", "gen5", "gen6", "gen7"][self as usize]
+        ["gen1", "gen2", "gen3", "gen4", "gen5", "gen6", "gen7", "coherent"][self as usize]
     }
 
     /// Reads `"gen3"`.
@@ -59,7 +64,8 @@ impl Generation {
         Self::ALL.get(self as usize + 1).copied()
     }
 
-    /// Bits per second on one lane, one direction, before line coding (1.0 to 7.0, "Data Rates").
+    /// Bits per second on one lane, one direction, before line coding (1.0 to 7.0, "Data Rates"); a coherent link has
+    /// no lanes that anybody counts.
     pub fn lane_rate(self) -> Rate {
         Rate::from_bits(
             [
@@ -70,6 +76,7 @@ impl Generation {
                 32_000_000_000,
                 64_000_000_000,
                 128_000_000_000,
+                0,
             ][self as usize],
         )
     }
@@ -81,6 +88,7 @@ impl Generation {
             Self::Gen1 | Self::Gen2 => Framing::Symbols,
             Self::Gen3 | Self::Gen4 | Self::Gen5 => Framing::Tokens,
             Self::Gen6 | Self::Gen7 => Framing::Flits,
+            Self::Coherent => Framing::Bare,
         }
     }
 
@@ -89,7 +97,7 @@ impl Generation {
         match self.framing() {
             Framing::Symbols => (8, 10),
             Framing::Tokens => (128, 130),
-            Framing::Flits => (1, 1),
+            Framing::Flits | Framing::Bare => (1, 1),
         }
     }
 }
@@ -118,18 +126,23 @@ impl Lanes {
     }
 }
 
-/// Generation and width of a trained link.
+/// Generation and width of a trained link, or the rate of a coherent one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Speed {
     /// Generation.
     pub generation: Generation,
-    /// Width.
+    /// Width; 1 of a coherent link.
     pub lanes: Lanes,
+    /// What a coherent link carries one way, headers of transactions counted; 0 of PCIe.
+    pub coherent: Rate,
 }
 
 impl fmt::Display for Speed {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} x{}", self.generation.name(), self.lanes.0)
+        match self.generation {
+            Generation::Coherent => write!(f, "{} coherent", self.coherent),
+            _ => write!(f, "{} x{}", self.generation.name(), self.lanes.0),
+        }
     }
 }
 
@@ -140,9 +153,27 @@ impl Serialize for Speed {
 }
 
 impl Speed {
+    /// Of a link of PCIe.
+    pub fn new(generation: Generation, lanes: Lanes) -> Speed {
+        Speed { generation, lanes, coherent: Rate::from_bits(0) }
+    }
+
+    /// Of a coherent link, one way.
+    pub fn coherent(rate: Rate) -> Speed {
+        Speed { generation: Generation::Coherent, lanes: Lanes(1), coherent: rate }
+    }
+
+    /// Whether it is of a coherent link, which has neither DLLPs nor ordered sets.
+    pub fn is_coherent(self) -> bool {
+        self.generation == Generation::Coherent
+    }
+
     /// Bits per second one way, before line coding.
     pub fn raw(self) -> Rate {
-        self.generation.lane_rate().scaled(self.lanes.count(), 1)
+        match self.generation {
+            Generation::Coherent => self.coherent,
+            generation => generation.lane_rate().scaled(self.lanes.count(), 1),
+        }
     }
 
     /// Bits per second one way after line coding: the rate of the ledger's slots.
@@ -180,7 +211,7 @@ pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
     match generation.framing() {
         Framing::Symbols => Some(SKP_SYMBOLS),
         Framing::Tokens => Some(SKP_BLOCKS),
-        Framing::Flits => None,
+        Framing::Flits | Framing::Bare => None,
     }
 }
 
@@ -200,7 +231,7 @@ pub fn ordered_set_slots(generation: Generation, lanes: Lanes, interval: u64) ->
         _ if interval == 0 => None,
         Framing::Symbols => Some((interval * lanes, 4 * lanes)),
         Framing::Tokens => Some((interval * 16 * lanes, 16 * lanes)),
-        Framing::Flits => None,
+        Framing::Flits | Framing::Bare => None,
     }
 }
 
@@ -231,7 +262,7 @@ impl Header {
 pub fn tlp_framing(generation: Generation) -> u64 {
     match generation.framing() {
         Framing::Symbols | Framing::Tokens => 8,
-        Framing::Flits => 0,
+        Framing::Flits | Framing::Bare => 0,
     }
 }
 
@@ -251,7 +282,7 @@ pub fn tlp_body(header: Header, payload: u64, ecrc: bool) -> u64 {
 pub fn dllp(generation: Generation) -> u64 {
     match generation.framing() {
         Framing::Symbols | Framing::Tokens => 8,
-        Framing::Flits => 0,
+        Framing::Flits | Framing::Bare => 0,
     }
 }
 
@@ -260,7 +291,7 @@ pub fn completion_head(generation: Generation) -> u64 {
     let start = match generation.framing() {
         Framing::Symbols => 3,
         Framing::Tokens => 4,
-        Framing::Flits => 0,
+        Framing::Flits | Framing::Bare => 0,
     };
     start + Header::Dw3.bytes()
 }
@@ -312,6 +343,9 @@ impl PayloadSize {
 
     /// What both fields hold after reset, as MPS (2.0, 7.8.4).
     pub const RESET: PayloadSize = PayloadSize(128);
+
+    /// The largest.
+    pub const LARGEST: PayloadSize = PayloadSize(4096);
 
     /// All of them, smallest first.
     pub fn all() -> impl Iterator<Item = PayloadSize> {
@@ -384,7 +418,7 @@ pub fn ack_latency_limit(generation: Generation, lanes: Lanes, mps: u64) -> u64 
         Generation::Gen1 => 19.0,
         Generation::Gen2 => 70.0,
         Generation::Gen3 | Generation::Gen4 | Generation::Gen5 => 115.0,
-        Generation::Gen6 | Generation::Gen7 => return 0,
+        Generation::Gen6 | Generation::Gen7 | Generation::Coherent => return 0,
     };
     let factor = match (mps, lanes.count()) {
         (..=256, ..=4) => 1.4,
@@ -418,7 +452,7 @@ mod tests {
     use super::*;
 
     fn speed(generation: Generation, lanes: u64) -> Speed {
-        Speed { generation, lanes: Lanes::new(lanes).expect("a width") }
+        Speed::new(generation, Lanes::new(lanes).expect("a width"))
     }
 
     #[test]

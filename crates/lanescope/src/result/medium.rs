@@ -83,6 +83,7 @@ impl Medium {
             (Medium::Sas, "control frames") => "ACK, RRDY, OPEN_ACCEPT",
             (Medium::Scsi, FRAMING) => "messages, phases",
             (Medium::Infiniband, _) => self.estimated(entry),
+            (Medium::Pcie, "control frames") => "descriptors, entries",
             _ => entry,
         }
     }

@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -158,6 +158,12 @@ pub struct FlowReport {
     pub what: String,
     /// Whether it reads and writes in turn: rates are then per direction, and both ways are twice that.
     pub both_ways: bool,
+    /// Payload bytes of one operation, where all have one size.
+    #[serde(default)]
+    pub operation: Option<f64>,
+    /// Of packets with headers, the share without these.
+    #[serde(default)]
+    pub goodput: Option<Ranged>,
     /// What each instance asks for, in their order; empty where they take what there is.
     pub wanted_each: Vec<f64>,
     /// What no allocation to all instances can exceed.
@@ -333,6 +339,9 @@ pub struct Ledger {
     pub turnarounds: f64,
     /// Read requests.
     pub requests: f64,
+    /// Descriptors, completion entries and interrupts of NICs, whole TLPs.
+    #[serde(default)]
+    pub control: f64,
     /// Ack DLLPs.
     pub acks: f64,
     /// UpdateFC DLLPs.
@@ -345,7 +354,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// The entries that add up to `raw`, in wire order, with the words a person reads.
-    pub fn entries(&self) -> [(&'static str, f64); 14] {
+    pub fn entries(&self) -> [(&'static str, f64); 15] {
         [
             ("line coding", self.line_coding),
             ("ordered sets", self.ordered_sets),
@@ -357,6 +366,7 @@ impl Ledger {
             ("retries", self.retries),
             ("lines turn around", self.turnarounds),
             ("read requests", self.requests),
+            ("descriptors, entries", self.control),
             ("Ack DLLPs", self.acks),
             ("UpdateFC DLLPs", self.update_fc),
             ("idle", self.idle),
@@ -415,6 +425,9 @@ pub struct MetricKind {
 /// Metrics of a flow: `flows.NAME.METRIC`; with `*` for NAME the first five, of all flows together.
 pub const FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "share", doc: "payload of all instances; per direction where the flow alternates" },
+    MetricKind { name: "mean", doc: "share of an instance, on average" },
+    MetricKind { name: "operations", doc: "operations, or packets, a second, all instances" },
+    MetricKind { name: "goodput", doc: "share without the headers of packets" },
     MetricKind { name: "both_ways", doc: "payload of all instances, reads and writes added" },
     MetricKind { name: "bound", doc: "what no allocation can exceed" },
     MetricKind { name: "framing_limit", doc: "what line coding, framing, headers and requests alone leave" },
@@ -555,6 +568,18 @@ impl FlowReport {
         let none = || format!("flow {} has no {name}", self.name);
         match name {
             "share" => Ok(rate(1.0)),
+            "operations" => match self.operation {
+                Some(bytes) if bytes > 0.0 => {
+                    let each = self.share.times(1.0 / (8.0 * bytes));
+                    Ok(Metric { bound_by: binding(), ..ranged(each, Dimension::PerSecond) })
+                }
+                _ => Err(none()),
+            },
+            "goodput" => match self.goodput {
+                Some(rate) => Ok(Metric { bound_by: binding(), ..ranged(rate, Dimension::Rate) }),
+                None => Err(format!("flow {} has no goodput: say what of its packets is headers", self.name)),
+            },
+            "mean" => Ok(rate(1.0 / self.instances.max(1) as f64)),
             "both_ways" => Ok(rate(both)),
             "bound" => Ok(ranged(self.bound, Dimension::Rate)),
             "framing_limit" => Ok(plain(self.framing_limit, Dimension::Rate)),

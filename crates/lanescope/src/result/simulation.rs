@@ -338,6 +338,9 @@ pub struct SimulatedFlow {
     pub rate: Interval,
     /// Payload of each instance.
     pub each: Vec<f64>,
+    /// Of packets with headers, the rate without these.
+    #[serde(default)]
+    pub goodput: Option<f64>,
     /// Time of an operation, from its beginning (an arrival, or the first TLP of a saturating load) to its last byte.
     pub latency: Interval,
     /// To the first data, of reads.
@@ -529,7 +532,6 @@ pub const SIMULATED_FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "transit_p99", doc: "the same, 99 % took no longer" },
     MetricKind { name: "transit_max", doc: "the same, the longest" },
     MetricKind { name: "drops", doc: "frames dropped in the measured time" },
-    MetricKind { name: "operations", doc: "operations done per second, all instances" },
 ];
 
 impl Report {
@@ -597,6 +599,11 @@ impl Report {
         let rate = |value| SimulatedMetric { value, dimension: Dimension::Rate, bound_by: Some(f.bound_by.words()) };
         match last {
             "share" => Ok(rate(f.rate)),
+            "goodput" => match e.goodput {
+                Some(part) if e.share.typical > 0.0 => Ok(rate(f.rate.times(part.typical / e.share.typical))),
+                _ => Err(format!("flow {name} has no goodput: say what of its packets is headers")),
+            },
+            "mean" => Ok(rate(f.rate.times(1.0 / e.instances.max(1) as f64))),
             "both_ways" => Ok(rate(f.rate.times(if e.both_ways { 2.0 } else { 1.0 }))),
             "of_framing_limit" => {
                 Ok(SimulatedMetric { dimension: Dimension::Share, ..rate(f.rate.times(1.0 / e.framing_limit)) })

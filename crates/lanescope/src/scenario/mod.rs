@@ -17,9 +17,9 @@ pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use keys::{
-    Array, BusLink, ChannelAdapter, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow, HostAdapter,
-    HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk, RootComplex, RunKeys,
-    SasLink, ScsiLink, Setting, Ssd, Station, Stream, Switch, Transact,
+    Array, BusLink, ChannelAdapter, CoherentLink, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow,
+    HostAdapter, HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk,
+    RootComplex, RunKeys, SasLink, ScsiLink, Setting, Ssd, Station, Stream, Switch, Transact,
 };
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
@@ -70,7 +70,7 @@ pub struct Scenario {
     /// Channel adapters (their DMA engines and stations are among the parts of those sides too) and InfiniBand
     /// switches, likewise.
     pub fabric_parts: Vec<Part<FabricKeys>>,
-    /// PCIe links, not yet expanded.
+    /// Links of PCIe, and coherent links between root complexes; not yet expanded.
     pub links: Vec<Named<Link>>,
     /// Ethernet links, not yet expanded.
     pub ethernet_links: Vec<Named<EthernetLink>>,
@@ -359,6 +359,7 @@ pub fn read(
     let (infiniband_links, links): (Vec<_>, Vec<_>) =
         links.into_iter().partition(|(_, t, _)| t.get("infiniband").is_some());
     let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
+    let (coherent_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_coherent(t));
     let links = sort::links(diagnostics, links);
     let sort::Flows { dma: flows, frames: streams, ios, transactions, jobs } = sort::flows(diagnostics, flows);
     // What a link joins is known even where something else of it is wrong.
@@ -404,7 +405,10 @@ pub fn read(
             }
         }
     }
-    let links = read_named(diagnostics, links, Link::read, "pcie", all);
+    let mut links = read_named(diagnostics, links, Link::read, "pcie", all);
+    let coherent_links = read_named(diagnostics, coherent_links, CoherentLink::read, "coherent", all);
+    let whole_transactions = |l: Named<CoherentLink>| Named { name: l.name, span: l.span, keys: l.keys.link() };
+    links.extend(coherent_links.into_iter().map(whole_transactions));
     // A flow is a bus's where it starts at a part of one.
     let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| {
         let from = t.get("from").and_then(|n| String::read(n).ok()).unwrap_or_default();
@@ -469,6 +473,11 @@ pub fn read(
 /// A link is a shared bus where it says so.
 fn is_bus(table: &Table) -> bool {
     table.get("pci").is_some() && table.get("pcie").is_none() && table.get("ethernet").is_none()
+}
+
+/// A link is of a host's coherent fabric where it says so.
+fn is_coherent(table: &Table) -> bool {
+    table.get("coherent").is_some() && table.get("pcie").is_none()
 }
 
 /// A link is Ethernet's where it says so, or where only Ethernet has such keys.

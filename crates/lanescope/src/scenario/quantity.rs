@@ -584,6 +584,9 @@ impl Shape for Percent {
     fn show(&self) -> String {
         format!("±{} %", self.0 * 100.0)
     }
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        self.0.partial_cmp(&other.0)
+    }
     fn schema() -> Json {
         json!({ "type": "string", "pattern": "^.*%$", "examples": ["±1 %"] })
     }
@@ -639,7 +642,7 @@ impl Shape for Speed {
             ));
         };
         let word = |text: &str| Node { value: Value::Text(text.to_owned()), ..node.clone() };
-        Ok(Speed { generation: Generation::read(&word(g))?, lanes: Lanes::read(&word(l))? })
+        Ok(Speed::new(Generation::read(&word(g))?, Lanes::read(&word(l))?))
     }
     fn show(&self) -> String {
         self.to_string()

@@ -1,8 +1,8 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
 use super::keys::{
-    BUS_LINK, ETHERNET_LINK, FC_LINK, FLOW, INFINIBAND_LINK, IO, Key, LINK, MPI, PART_KINDS, RUN, SAS_LINK, SCSI_LINK,
-    STREAM, TABLES, TRANSACT, TableKind,
+    BUS_LINK, COHERENT_LINK, ETHERNET_LINK, FC_LINK, FLOW, INFINIBAND_LINK, IO, Key, LINK, MPI, PART_KINDS, RUN,
+    SAS_LINK, SCSI_LINK, STREAM, TABLES, TRANSACT, TableKind,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -41,7 +41,7 @@ pub fn json_schema() -> Json {
         ("about", json!({ "type": "string" })),
     ];
     let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
-    let links = [LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SAS_LINK, SCSI_LINK, BUS_LINK]
+    let links = [LINK, COHERENT_LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SAS_LINK, SCSI_LINK, BUS_LINK]
         .map(|keys| table(&[keys], &[], false));
     let flows = [FLOW, STREAM, IO, TRANSACT, MPI].map(|keys| table(&[keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });

@@ -8,13 +8,13 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 type Thing = (String, Table, Span);
 
 /// What flows do, and where.
-const DOES: [&str; 7] = ["read", "write", "alternate", "send", "io", "transact", "mpi"];
+const DOES: [&str; 9] = ["read", "write", "alternate", "receive", "transmit", "send", "io", "transact", "mpi"];
 /// Keys that only a flow of I/Os has, and that say what it does.
 const IO_OWN: [&str; 2] = ["access", "test"];
 /// The same of ranks.
 const MPI_OWN: [&str; 4] = ["ranks", "program", "benchmark", "trace"];
 /// Keys that say what a link is.
-const MEDIA: [&str; 7] = ["pcie", "ethernet", "infiniband", "fc", "scsi", "sas", "pci"];
+const MEDIA: [&str; 8] = ["pcie", "coherent", "ethernet", "infiniband", "fc", "scsi", "sas", "pci"];
 
 /// Flows of DMA, of frames, of I/Os, of transactions and of ranks.
 pub(super) struct Flows {
@@ -37,11 +37,11 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
                 ("io", _) => sorted.ios.push(flow),
                 ("transact", _) => sorted.transactions.push(flow),
                 ("mpi", _) => sorted.jobs.push(flow),
-                ("read" | "write" | "alternate", Some(own)) => {
+                ("read" | "write" | "alternate" | "receive" | "transmit", Some(own)) => {
                     let what = format!("do: {own} belongs to a flow of I/Os, and {word:?} is DMA");
                     diagnostics.push(Diagnostic::error(*span, what).hint("say do = \"io\""));
                 }
-                ("read" | "write" | "alternate", None) => sorted.dma.push(flow),
+                ("read" | "write" | "alternate" | "receive" | "transmit", None) => sorted.dma.push(flow),
                 (word, own) => {
                     let shown: String = word.chars().take(40).collect();
                     let near = match own {
@@ -49,7 +49,7 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
                         None => nearest(&shown, DOES),
                     };
                     let what = format!(
-                        "do: {shown:?} is none of read, write, alternate (DMA), send (frames), io (I/Os), transact (messages and replies), mpi (ranks)"
+                        "do: {shown:?} is none of read, write, alternate, receive, transmit (DMA), send (frames), io (I/Os), transact (messages and replies), mpi (ranks)"
                     );
                     let d = Diagnostic::error(*span, what);
                     diagnostics.push(near.map_or(d.clone(), |n| d.hint(format!("did you mean {n:?}?"))));
@@ -84,7 +84,7 @@ pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Vec<Thi
                 Diagnostic::error(node.key, format!("a link has no key {key:?}")).label(format!("did you mean {medium}?")),
             ),
             None => diagnostics.push(Diagnostic::error(*span, format!("links.{name} does not say what it is")).hint(
-                "add pcie = \"gen3 x8\", ethernet = \"10 Gb/s\", infiniband = \"edr 4x\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\", sas = \"3G\" or scsi = \"ultra320\"",
+                "add pcie = \"gen3 x8\", coherent = \"64 GB/s\" (between root complexes), ethernet = \"10 Gb/s\", infiniband = \"edr 4x\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\", sas = \"3G\" or scsi = \"ultra320\"",
             )),
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones
     let flow = &plan.flows[flow.0 as usize];
     let name = |hop: Hop| plan.direction_name(hop);
     let of = |hop: Hop| &links[crate::sim::pcie::wire_of(hop) as usize].slots;
-    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
+    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]).chain(flow.back.iter().copied());
     let used = |s: &SlotCounts| s.busy() as f64 / s.total().max(1) as f64;
     let fullest = ways.max_by(|a, b| used(of(*a)).total_cmp(&used(of(*b))));
     if let Some(hop) = fullest.filter(|h| used(of(*h)) > FULL) {
@@ -49,7 +49,7 @@ pub(super) fn flow(plan: &Plan, flow: FlowId, links: &[SimulatedLink], backbones
         Idle::ALL.into_iter().zip(s.idle).filter(|(c, _)| c.is_credit()).map(|(_, n)| n).sum()
     };
     let part = |s: &SlotCounts| blocked(s) as f64 / s.total().max(1) as f64;
-    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]);
+    let ways = flow.route.iter().flat_map(|h| [*h, h.reversed()]).chain(flow.back.iter().copied());
     let held = ways.max_by(|a, b| part(of(*a)).total_cmp(&part(of(*b)))).filter(|h| *h != first && part(of(*h)) > 0.1);
     if let Some(hop) = held {
         let idle = of(hop).idle;

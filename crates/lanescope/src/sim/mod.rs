@@ -263,7 +263,8 @@ fn at_once(plan: &Plan) -> u64 {
 
 /// The packets that links and buffers hold, which grow with latency x rate; no more can be than a run may send.
 fn under_way(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
-    let mut crossed: Vec<Hop> = plan.flows.iter().flat_map(|f| &f.route).flat_map(|h| [*h, h.reversed()]).collect();
+    let mut crossed: Vec<Hop> =
+        plan.flows.iter().flat_map(|f| f.route.iter().chain(&f.back)).flat_map(|h| [*h, h.reversed()]).collect();
     crossed.sort_unstable_by_key(|h| (h.link.0, h.direction.from()));
     crossed.dedup();
     let mut all = 0.0;

@@ -7,6 +7,8 @@ use crate::scenario::Stated;
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
+    Gap::always("root-complex", "iommu", "translation", "what goes from one port to another is not translated")
+        .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
     Gap::always("transact", "access.random", "placement", "messages have no offsets"),
     Gap::always("transact", "access.align", "placement", "messages have no offsets"),
     // One of the two says how long: a stated length is kept, however tight the means are.

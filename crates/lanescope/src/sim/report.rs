@@ -323,6 +323,9 @@ impl Run {
         let rate = self.mean_rate(group, tallies).times(ways * 8.0 * SECOND);
         let of_bus = self.bus_flows(group);
         let job = self.job(group);
+        let dma = frames.is_none() && ios.is_none() && of_bus.is_none() && job.is_none();
+        let packets = plan.flows.get(members[0]).filter(|_| dma);
+        let packets = packets.and_then(|f| Some((f.headers.as_ref()?.typical, f.size.typical)));
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, BEHIND) || self.short(group, tallies, rate.mean);
         SimulatedFlow {
@@ -338,6 +341,7 @@ impl Run {
                 .iter()
                 .map(|&m| (tallies[m].bytes - self.at_window[m].bytes) as f64 / window * ways * 8.0 * SECOND)
                 .collect(),
+            goodput: packets.map(|(headers, size)| rate.mean * (1.0 - headers.f64() / size.f64())),
             latency: latency.times(1.0 / SECOND),
             latency_first: (firsts > 0.0).then(|| sum(&|t| t.first_latency) as f64 / firsts / SECOND),
             p50: quantile(histogram, 0.5),

@@ -100,8 +100,7 @@ fn pcie(trace: &mut Trace, plan: &Plan, fabric: &Fabric) {
         }
     }
     for flow in plan.flows.iter() {
-        let hops = flow.route.len();
-        for _ in 0..2 {
+        for hops in [flow.route.len(), flow.back.len()] {
             let stage = |i| Stage { first: i == 0, last: i + 1 == hops, slices: VecDeque::new() };
             trace.stages.extend((0..hops).map(stage));
         }

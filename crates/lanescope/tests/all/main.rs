@@ -28,6 +28,7 @@ mod random_scenarios;
 mod rooms;
 mod shares;
 mod simulate;
+mod sockets;
 mod storage;
 mod studies;
 mod theory;

@@ -24,7 +24,7 @@ pub(in crate::estimate) enum Key {
     CompletionBus(PartId),
     /// Reads that it works on at once for the port at the upper end of a hop.
     PortReads(Hop),
-    /// A switch's shared core.
+    /// A switch's shared core, or what a root complex passes on from port to port.
     Core(PartId),
     /// Credits of a class at the receiver of a hop; header credits when `true`.
     Credits(Hop, Class, bool),
@@ -36,6 +36,10 @@ pub(in crate::estimate) enum Key {
     InTurn(usize),
     /// Loads that a processor keeps in flight through a root port.
     Loads(Hop),
+    /// What a processor stores through a root port.
+    Stores(Hop),
+    /// Page walks that a root complex's IOMMU does at once.
+    Walks(PartId),
     /// Something of storage.
     Storage(Part),
     /// Something that carries the messages of several programs.
@@ -59,6 +63,10 @@ pub(in crate::estimate) enum Ceiling {
     WriteInterval,
     /// `write_gap` and the wire time of each TLP.
     WriteGap,
+    /// `engine_efficiency` of the TLPs of its writes.
+    SustainedWrites,
+    /// The same of the completions that it asked for.
+    SustainedReads,
 }
 
 /// What a resource of storage is. The order breaks ties in reports.

@@ -233,6 +233,8 @@ impl Outcome<'_> {
             instances: members.len(),
             what: format!("send {}, {}", first.size.typical, network.route_text(members[0])),
             both_ways: false,
+            operation: None,
+            goodput: None,
             wanted_each: members.iter().map(wanted).collect::<Option<Vec<f64>>>().unwrap_or_default(),
             bound: same(bound),
             share: same(each.iter().sum()),

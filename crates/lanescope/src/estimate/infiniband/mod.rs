@@ -263,6 +263,8 @@ fn flow(plan: &Plan, job: &JobFlow, ran: &Ran, progress: [f64; 3], held: Option<
         instances: 1,
         what: job.job.title.clone(),
         both_ways: false,
+        operation: None,
+        goodput: None,
         wanted_each: Vec::new(),
         bound: of(&|o, _| o.most * 8.0),
         share,

@@ -559,6 +559,8 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
     let measured = first.measured.map(|m| held_against(m, &each, members, bound, alone));
     let reads = first.reads();
     FlowReport {
+        operation: Some(first.size.typical.f64()),
+        goodput: None,
         name: first.group.clone(),
         instances: members.len(),
         what: format!("{} {}, {}", first.op.typical.show(), first.size.typical, buses.route_text(first)),

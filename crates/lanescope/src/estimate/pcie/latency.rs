@@ -18,7 +18,8 @@ pub(crate) fn cross(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Ge
     let mut at = Arrival { first: 0.0, last: 0.0 };
     for (i, hop) in hops.iter().enumerate() {
         let link = plan.link(hop.link);
-        let serial = bytes(link.speed.typical.generation) as f64 / link.speed.typical.coded().bytes() * 1e9;
+        let speed = link.speed.at(corner);
+        let serial = bytes(speed.generation) as f64 / speed.coded().bytes() * 1e9;
         let start = match (i, &plan.part(plan.leaves(*hop)).keys) {
             (0, _) => 0.0,
             (_, PartKeys::Switch(s)) => {
@@ -29,6 +30,7 @@ pub(crate) fn cross(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Ge
                     Forwarding::StoreAndForward => at.last + latency,
                 }
             }
+            (_, PartKeys::RootComplex(k)) => at.last + k.peer_latency.at(corner).ns(),
             _ => at.last,
         };
         let delay = link.delay.at(corner).ns();
@@ -39,12 +41,37 @@ pub(crate) fn cross(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Ge
 
 /// The longest time that `bytes` (per generation) take on any one link of a route: what a train of packets adds behind
 /// its first.
-fn slowest(plan: &Plan, hops: &[Hop], bytes: &dyn Fn(Generation) -> f64) -> f64 {
+fn slowest(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Generation) -> f64) -> f64 {
     let time = |h: &Hop| {
-        let speed = plan.link(h.link).speed.typical;
+        let speed = plan.link(h.link).speed.at(corner);
         bytes(speed.generation) / speed.coded().bytes() * 1e9
     };
     hops.iter().map(time).fold(0.0, f64::max)
+}
+
+/// When the last bit of a train of TLPs arrives that leave back to back, ns after the first bit of the first; `None` of a
+/// way that goes through no root complex, where switches cut through and the train stays together.
+///
+/// A root complex passes a TLP on when it has it whole, so a short last one gains on the one before it: the last arrives
+/// when the train has passed the hop that is slowest for it, and then the last by itself has gone on.
+fn passed_on(
+    plan: &Plan,
+    corner: Corner,
+    hops: &[Hop],
+    [head, tail, all]: [&dyn Fn(Generation) -> u64; 3],
+) -> Option<f64> {
+    let root = |h: &Hop| matches!(plan.part(plan.leaves(*h)).keys, PartKeys::RootComplex(_));
+    if !hops.iter().skip(1).any(root) {
+        return None;
+    }
+    let behind = |k: usize| {
+        let link = plan.link(hops[k].link);
+        let speed = link.speed.at(corner);
+        let between = all(speed.generation).saturating_sub(head(speed.generation) + tail(speed.generation));
+        let first = cross(plan, corner, &hops[..=k], head).last - link.delay.at(corner).ns();
+        first + between as f64 / speed.coded().bytes() * 1e9 + cross(plan, corner, &hops[k..], tail).last
+    };
+    Some((0..hops.len()).map(behind).fold(0.0, f64::max))
 }
 
 /// Times of a read of `size` bytes sent as requests of at most `request` bytes, back to back.
@@ -91,15 +118,15 @@ pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -
     let ecrc = plan.ecrc(flow);
     let header = flow.header.at(corner);
     let there = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, 0, ecrc));
-    let back: Vec<Hop> = flow.route.iter().rev().map(|h| h.reversed()).collect();
+    let back = &flow.back;
     let largest = if train.full > 0.0 { train.request } else { train.rest };
     let piece = plan.completion_size(corner, flow, largest);
     let head = piece.min(largest);
-    let arrive = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, head, ecrc));
+    let arrive = cross(plan, corner, back, &|g| pcie::tlp(g, Header::Dw3, head, ecrc));
     let begin = there.last + plan.completer_latency(corner, flow);
     let data = |g: Generation| pcie::completion_head(g) + 4.min(largest);
     let prefix = back.last().map_or(0.0, |h| {
-        let speed = plan.link(h.link).speed.typical;
+        let speed = plan.link(h.link).speed.at(corner);
         data(speed.generation) as f64 / speed.coded().bytes() * 1e9
     });
     // Completions behind the first follow as fast as the slowest link lets them; so do the requests for them.
@@ -107,14 +134,26 @@ pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -
         let of = |asks: u64| pcie::cut(g, Header::Dw3, asks, piece, ecrc).1 as f64;
         train.full * of(train.request) + train.short * of(train.rest)
     };
-    let completions = slowest(plan, &back, &|g| (bytes(g) - pcie::tlp(g, Header::Dw3, head, ecrc) as f64).max(0.0));
+    let completions =
+        slowest(plan, corner, back, &|g| (bytes(g) - pcie::tlp(g, Header::Dw3, head, ecrc) as f64).max(0.0));
     let ahead = (train.requests() - 1.0).max(0.0);
-    let requests = slowest(plan, &flow.route, &|g| ahead * pcie::tlp(g, header, 0, ecrc) as f64);
-    let mut last = begin + arrive.last + completions.max(requests);
+    let requests = slowest(plan, corner, &flow.route, &|g| ahead * pcie::tlp(g, header, 0, ecrc) as f64);
+    let end = if train.short > 0.0 { train.rest } else { train.request };
+    let (tail, whole) = (last_piece(end, piece), train.bytes() as u64 > head);
+    let through = passed_on(
+        plan,
+        corner,
+        back,
+        [&|g| pcie::tlp(g, Header::Dw3, head, ecrc), &|g| pcie::tlp(g, Header::Dw3, tail, ecrc), &|g| bytes(g) as u64],
+    );
+    let mut last = begin
+        + match through.filter(|_| whole) {
+            Some(through) => through.max(arrive.last + requests),
+            None => arrive.last + completions.max(requests),
+        };
     if let (Some(b), PartKeys::RootComplex(k)) = (plan.backbone(corner, flow.target), &plan.part(flow.target).keys) {
         // The buses may be slower than any link: the last completion follows the last data that they carry.
-        let end = if train.short > 0.0 { train.rest } else { train.request };
-        let tail = cross(plan, corner, &back, &|g| pcie::tlp(g, Header::Dw3, last_piece(end, piece), ecrc)).last;
+        let tail = cross(plan, corner, back, &|g| pcie::tlp(g, Header::Dw3, tail, ecrc)).last;
         let across = b.read_time(train.bytes() as u64);
         last = last.max(there.last + plan.read_latency(corner, k, flow.place) + across + tail);
     }
@@ -168,12 +207,23 @@ pub(crate) fn completions(generation: Generation, size: u64, request: u64, piece
 
 /// An unloaded posted write of `size`: first bit out to the last byte done at the target, ns.
 pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 {
-    let (ecrc, header, payload) = (plan.ecrc(flow), flow.header.at(corner), flow.payload.at(corner).bytes());
+    let (ecrc, header, payload) = (plan.ecrc(flow), flow.header.at(corner), plan.write_payload(corner, flow));
     let first = size.min(payload);
     let arrive = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, first, ecrc));
-    let mut behind = slowest(plan, &flow.route, &|g| {
+    let mut behind = slowest(plan, corner, &flow.route, &|g| {
         (pcie::cut(g, header, size, payload, ecrc).1 - pcie::tlp(g, header, first, ecrc)) as f64
     });
+    let through = passed_on(
+        plan,
+        corner,
+        &flow.route,
+        [&|g| pcie::tlp(g, header, first, ecrc), &|g| pcie::tlp(g, header, last_piece(size, payload), ecrc), &|g| {
+            pcie::cut(g, header, size, payload, ecrc).1
+        }],
+    );
+    if let Some(through) = through.filter(|_| size > first) {
+        behind = through - arrive.last;
+    }
     if let Some(b) = plan.backbone(corner, flow.target) {
         let all = plan.crossing(corner, flow, &b).requests;
         let clocks = |t: Taken| (t.clocks + t.transactions * b.arbitration) as f64 * b.clock.period_ns();

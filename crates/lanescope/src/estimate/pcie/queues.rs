@@ -37,7 +37,9 @@ pub(in crate::estimate) fn queues(
     wires: &Wires,
     resources: &[Resource<Key>],
 ) -> Vec<Queue<Line>> {
-    let alike = |a: &Flow, b: &Flow| a.route == b.route && a.op.typical == b.op.typical && a.place == b.place;
+    let alike = |a: &Flow, b: &Flow| {
+        a.route == b.route && a.back == b.back && a.op.typical == b.op.typical && a.place == b.place
+    };
     let mut own = plan.flows.iter().filter(|f| !f.is_externally_driven());
     let Some(first) = own.next() else { return Vec::new() };
     // The commonest of plans: all flows go the same way.
@@ -69,13 +71,13 @@ pub(in crate::estimate) fn queues(
         };
         let room = |hop: Hop, class: Class| {
             let buffer = plan.buffer(hop, class);
-            let payload = flow.payload.at(corner).bytes().min(flow.size.at(corner).0) as f64;
+            let payload = plan.write_payload(corner, flow).min(flow.size.at(corner).0) as f64;
             let headers = buffer.headers.map_or(f64::INFINITY, |h| h as f64 * payload);
             buffer.data.map_or(f64::INFINITY, |d| (d as u64 * DATA_CREDIT) as f64).min(headers)
         };
         // Where on a route something is, forth and back.
         let forth = |hop: Hop| flow.route.iter().position(|h| *h == hop);
-        let back = |hop: Hop| flow.route.iter().position(|h| h.reversed() == hop);
+        let back = |hop: Hop| flow.back.iter().position(|h| *h == hop);
         let through = |part: PartId| (1..end).find(|&i| plan.leaves(flow.route[i]) == part);
         if flow.writes() {
             for (i, &hop) in flow.route.iter().enumerate().take(end - 1) {
@@ -112,16 +114,16 @@ pub(in crate::estimate) fn queues(
             let wait = Wait { flow: index, packets: 1.0 / request, hops: 0, most: outstanding, place: 0, beyond };
             add(Line::Tags(flow.source), tags, wait);
         }
-        for j in 1..end {
-            let hop = flow.route[j].reversed();
+        let returns = |part: PartId| (1..flow.back.len()).find(|&i| plan.leaves(flow.back[i]) == part);
+        for (i, &hop) in flow.back.iter().enumerate().take(flow.back.len() - 1) {
             let later = |key: Key| match key {
-                Key::Wire(h) | Key::Replay(h) | Key::Credits(h, Class::Completion, _) => back(h).is_some_and(|i| i < j),
-                Key::Core(part) => through(part).is_some_and(|i| i <= j),
+                Key::Wire(h) | Key::Replay(h) | Key::Credits(h, Class::Completion, _) => back(h).is_some_and(|j| j > i),
+                Key::Core(part) => returns(part).is_some_and(|j| j > i),
                 _ => false,
             };
             let beyond = of_flow[index].iter().copied().filter(|&r| later(resources[r].key)).collect();
-            let place = COMPLETIONS + end - j;
-            let wait = Wait { flow: index, packets: tlps(hop).1, hops: j, most, place, beyond };
+            let (place, hops) = (COMPLETIONS + 1 + i, (flow.back.len() - 1 - i).min(end));
+            let wait = Wait { flow: index, packets: tlps(hop).1, hops, most, place, beyond };
             add(Line::Port(hop, Class::Completion), room(hop, Class::Completion), wait);
         }
     }

@@ -29,18 +29,25 @@ impl Turns {
         let each = |does: bool, piece: u64| if does { size.div_ceil(piece) as f64 / size as f64 } else { 0.0 };
         Turns {
             reads: each(flow.reads(), plan.request_size(corner, flow)),
-            writes: each(flow.writes(), flow.payload.at(corner).bytes()),
+            writes: each(flow.writes(), plan.write_payload(corner, flow)),
         }
     }
 }
 
 /// Unloaded time of one operation of a flow, ns; the mean of a read and a write for a flow that alternates.
 pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    // On average; requests of one operation walk side by side.
+    let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
+    translated(plan, corner, flow) + walking(plan, corner, flow) * request
+}
+
+/// The same where every translation is at hand.
+fn translated(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     let write = || latency::write(plan, corner, flow, flow.size.at(corner).0);
     let read = || Reads::of(plan, corner, flow).span(1);
     match flow.op.typical {
-        Do::Read => read(),
-        Do::Write => write(),
+        Do::Read | Do::Transmit => read(),
+        Do::Write | Do::Receive => write(),
         Do::Alternate => 0.5 * (read() + write()),
     }
 }
@@ -183,7 +190,7 @@ impl<'a> Reads<'a> {
     fn issued(&self) -> Option<f64> {
         let (before, last) = self.rounds(self.each)?;
         let first = self.flow.route.first()?;
-        let speed = self.plan.link(first.link).speed.typical;
+        let speed = self.plan.link(first.link).speed.at(self.corner);
         let wire = pcie::tlp(speed.generation, self.flow.header.at(self.corner), 0, self.plan.ecrc(self.flow));
         Some(before + (last.full + last.short) * wire as f64 / speed.coded().bytes() * 1e9)
     }
@@ -193,9 +200,19 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What the requester of a flow and its load allow: resources by their key, capacity, what a payload byte takes, and by
-/// how many TLPs.
-pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut dyn FnMut(Key, f64, f64, f64)) {
+/// Takes a resource by its key: its capacity, what a payload byte takes of it, by how many TLPs, and what of that a bound
+/// leaves out.
+pub(in crate::estimate) type Add<'a> = dyn FnMut(Key, f64, f64, f64, f64) + 'a;
+
+/// The time that page walks add to what a tag, or an operation, is held for, ns for each payload byte: each request waits
+/// for its own. A bound has none, since a run may be lucky.
+fn walking(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    let walk = plan.iommu(corner, flow.target).map_or(0.0, |i| i.walk);
+    plan.misses(corner, flow).map_or(0.0, |m| m.walks * walk / flow.size.at(corner).f64())
+}
+
+/// What the requester of a flow and its load allow.
+pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut Add) {
     let flow = &plan.flows[index];
     let size = flow.size.at(corner).f64();
     let turns = Turns::of(plan, corner, flow);
@@ -208,14 +225,29 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
             _ => Key::Tags(flow.source),
         };
-        add(key, capacity, time * 1e-9 / size, turns.reads);
+        let walks = walking(plan, corner, flow) * 1e-9;
+        add(key, capacity, time * 1e-9 / size + walks, turns.reads, walks);
         if let (true, Some(out)) = (flow.writes(), reads.issued()) {
             // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest
             // link either (2.4.1).
             let write = flow.route.iter().map(|hop| sending(plan, corner, flow, *hop));
             let write = write.fold(writing(plan, corner, flow), f64::max);
-            add(Key::InTurn(index), 1.0, (out + write) * 1e-9 / size, 1.0);
+            add(Key::InTurn(index), 1.0, (out + write) * 1e-9 / size, 1.0, 0.0);
         }
+    }
+    if let Some(queue) = plan.packet_queue(corner, flow) {
+        // Descriptors are fetched ahead, through the same tags.
+        let asking = plan.asking(corner, flow);
+        let one = Train { request: queue.fetch.0, full: 1.0, rest: 0, short: 0.0 };
+        let held = (latency::released(plan, corner, flow, &one) + asking.turnaround.ns()) * 1e-9;
+        let weight = held / (queue.fetch.1 as f64 * size);
+        add(
+            Key::Tags(flow.source),
+            (asking.engines * asking.tags) as f64,
+            weight,
+            1.0 / (queue.fetch.1 as f64 * size),
+            0.0,
+        );
     }
     let Program::Closed { outstanding, think, round_trip } = &flow.program else { return };
     let n = *outstanding as f64;
@@ -223,7 +255,7 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
     let time = match (round_trip, &reads) {
         (Some(r), _) => (r.ns() + think) * if flow.reads() && flow.writes() { 2.0 } else { 1.0 },
         // A read and a write for each byte that goes either way.
-        _ if flow.writes() => (operation(plan, corner, flow) + think) * if flow.reads() { 2.0 } else { 1.0 },
+        _ if flow.writes() => (translated(plan, corner, flow) + think) * if flow.reads() { 2.0 } else { 1.0 },
         (None, Some(reads)) => {
             let mut longest = reads.span(1) + think;
             // Rounds over several operations, whose requests wait for each other's tags: those that need one tag more
@@ -239,13 +271,16 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
         }
         (None, None) => return,
     };
-    add(Key::Outstanding(index), n, time * 1e-9 / size, 1.0);
+    // The requests of an operation walk side by side.
+    let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
+    let walks = if round_trip.is_some() { 0.0 } else { walking(plan, corner, flow) * request * 1e-9 / size };
+    add(Key::Outstanding(index), n, time * 1e-9 / size + walks, 1.0, walks);
 }
 
 /// The time that a write's TLPs take on a link, ns.
 fn sending(plan: &Plan, corner: Corner, flow: &Flow, hop: Hop) -> f64 {
-    let speed = plan.link(hop.link).speed.typical;
-    let (size, payload) = (flow.size.at(corner).0, flow.payload.at(corner).bytes());
+    let speed = plan.link(hop.link).speed.at(corner);
+    let (size, payload) = (flow.size.at(corner).0, plan.write_payload(corner, flow));
     let (_, bytes) = pcie::cut(speed.generation, flow.header.at(corner), size, payload, plan.ecrc(flow));
     bytes as f64 / speed.coded().bytes() * 1e9
 }
@@ -253,7 +288,7 @@ fn sending(plan: &Plan, corner: Corner, flow: &Flow, hop: Hop) -> f64 {
 /// The time for which a write's TLPs are sent, with the gaps behind them, ns.
 fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     let Some(first) = flow.route.first() else { return 0.0 };
-    let tlps = flow.size.at(corner).0.div_ceil(flow.payload.at(corner).bytes());
+    let tlps = flow.size.at(corner).0.div_ceil(plan.write_payload(corner, flow));
     let gap = match &plan.part(flow.source).keys {
         PartKeys::Endpoint(k) => k.write_gap.at(corner).ns(),
         _ => 0.0,
@@ -261,13 +296,44 @@ fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     tlps as f64 * gap + sending(plan, corner, flow, *first)
 }
 
-/// Rates and pauses of the requesting endpoint.
-fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut dyn FnMut(Key, f64, f64, f64)) {
-    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return };
+/// What a class of engine sustains of its port: of the bytes that its link could carry in a second, and for each payload
+/// byte those of the TLPs that carry it.
+fn sustained(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, efficiency: f64, add: &mut Add) {
+    let (Some(first), size) = (flow.route.first(), flow.size.at(corner).0) else { return };
+    let speed = plan.link(first.link).speed.at(corner);
+    let capacity = efficiency * speed.coded().bytes();
+    if flow.writes() {
+        let bytes = sending(plan, corner, flow, *first) * 1e-9 * speed.coded().bytes() / size as f64;
+        add(Key::Engine(flow.source, Ceiling::SustainedWrites), capacity, bytes, turns.writes, 0.0);
+    }
+    if flow.reads() {
+        let request = plan.request_size(corner, flow);
+        let piece = plan.completion_size(corner, flow, request.min(size));
+        let (_, bytes) = latency::completions(speed.generation, size, request, piece, plan.ecrc(flow));
+        let bytes = bytes as f64 / size as f64;
+        add(Key::Engine(flow.source, Ceiling::SustainedReads), capacity, bytes, turns.reads, 0.0);
+    }
+}
+
+/// Rates and pauses of the requesting endpoint; what a processor stores.
+fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut Add) {
+    let k = match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => k,
+        PartKeys::RootComplex(k) => {
+            if let (Some(rate), Some(first), true) = (&k.store_rate, flow.route.first(), flow.writes()) {
+                add(Key::Stores(*first), rate.at(corner).bytes(), 1.0, turns.writes, 0.0);
+            }
+            return;
+        }
+        PartKeys::Switch(_) => return,
+    };
+    if let Some(efficiency) = &k.engine_efficiency {
+        sustained(plan, corner, flow, turns, efficiency.at(corner).0, add);
+    }
     let (part, size) = (flow.source, flow.size.at(corner).f64());
     let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
     if let Some(rate) = &k.rate {
-        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both, turns.reads + turns.writes);
+        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both, turns.reads + turns.writes, 0.0);
     }
     let own = [
         (turns.reads, Ceiling::Bus, &k.bus_rate),
@@ -276,7 +342,7 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut dyn
     ];
     for (turns, ceiling, rate) in own {
         if let (true, Some(rate)) = (turns > 0.0, rate) {
-            add(Key::Engine(part, ceiling), rate.at(corner).bytes(), 1.0, turns);
+            add(Key::Engine(part, ceiling), rate.at(corner).bytes(), 1.0, turns, 0.0);
         }
     }
     let starts = [
@@ -285,10 +351,11 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut dyn
     ];
     for (does, ceiling, time) in starts {
         if let (true, Some(time)) = (does, time) {
-            add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size, 1.0 / size);
+            add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size, 1.0 / size, 0.0);
         }
     }
     if flow.writes() && k.write_gap.at(corner).seconds() > 0.0 {
-        add(Key::Engine(part, Ceiling::WriteGap), 1.0, writing(plan, corner, flow) * 1e-9 / size, turns.writes);
+        let time = writing(plan, corner, flow) * 1e-9 / size;
+        add(Key::Engine(part, Ceiling::WriteGap), 1.0, time, turns.writes, 0.0);
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Slots {
     pub(crate) framing: f64,
     /// Read requests.
     pub(crate) requests: f64,
+    /// Descriptors, completion entries and interrupts, whole TLPs.
+    pub(crate) control: f64,
     /// Acks.
     pub(crate) acks: f64,
     /// UpdateFCs.
@@ -35,7 +37,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     fn packets(&self) -> f64 {
-        self.payload + self.framing + self.requests
+        self.payload + self.framing + self.requests + self.control
     }
 }
 
@@ -61,7 +63,9 @@ fn train(
     {
         let s = slots(wires, hop, index);
         s.tlps += tlps as f64 * per_byte;
-        if class == Class::NonPosted {
+        if class != Class::NonPosted && data == 0 {
+            s.control += bytes as f64 * per_byte;
+        } else if class == Class::NonPosted {
             s.requests += bytes as f64 * per_byte;
         } else {
             s.payload += data as f64 * per_byte;
@@ -103,7 +107,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
     for (index, flow) in plan.flows.iter().enumerate() {
         let size = flow.size.at(corner).0;
         let per_byte = 1.0 / size as f64;
-        let payload = flow.payload.at(corner).bytes();
+        let payload = plan.write_payload(corner, flow);
         let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));
         for &hop in &flow.route {
             let generation = plan.link(hop.link).speed.typical.generation;
@@ -116,13 +120,42 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
                 let n = size.div_ceil(request);
                 let bytes = n * pcie::tlp(generation, header, 0, ecrc);
                 train(&mut wires, plan, corner, index, hop, Class::NonPosted, per_byte, n, bytes, 0);
-                let piece = plan.completion_size(corner, flow, request.min(size));
-                let (tlps, bytes) = latency::completions(generation, size, request, piece, ecrc);
-                train(&mut wires, plan, corner, index, hop.reversed(), Class::Completion, per_byte, tlps, bytes, size);
             }
         }
+        for &hop in flow.back.iter().filter(|_| flow.reads()) {
+            let generation = plan.link(hop.link).speed.typical.generation;
+            let request = plan.request_size(corner, flow);
+            let piece = plan.completion_size(corner, flow, request.min(size));
+            let (tlps, bytes) = latency::completions(generation, size, request, piece, ecrc);
+            train(&mut wires, plan, corner, index, hop, Class::Completion, per_byte, tlps, bytes, size);
+        }
+        control(&mut wires, plan, corner, index);
     }
     wires
+}
+
+/// Adds the descriptors, completion entries and interrupts of a NIC's packets.
+fn control(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize) {
+    let flow = &plan.flows[index];
+    let Some(queue) = plan.packet_queue(corner, flow) else { return };
+    let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));
+    let each = |packets: u64| 1.0 / (packets as f64 * flow.size.at(corner).f64());
+    for &hop in &flow.route {
+        let generation = plan.link(hop.link).speed.typical.generation;
+        let request = pcie::tlp(generation, header, 0, ecrc);
+        train(wires, plan, corner, index, hop, Class::NonPosted, each(queue.fetch.1), 1, request, 0);
+        for (bytes, packets) in queue.writes {
+            let wire = pcie::tlp(generation, header, bytes, ecrc);
+            train(wires, plan, corner, index, hop, Class::Posted, each(packets), 1, wire, 0);
+        }
+    }
+    for &hop in &flow.back {
+        let generation = plan.link(hop.link).speed.typical.generation;
+        let (bytes, packets) = queue.fetch;
+        let piece = plan.completion_size(corner, flow, bytes);
+        let (tlps, wire) = pcie::cut(generation, Header::Dw3, bytes, piece, ecrc);
+        train(wires, plan, corner, index, hop, Class::Completion, each(packets), tlps, wire, 0);
+    }
 }
 
 /// The ports that a flow's packets came through before `hops` of its route, nearest first, then its source.
@@ -136,18 +169,35 @@ pub(crate) fn path(flow: &Flow, hops: usize) -> Vec<u64> {
     path
 }
 
+/// How many hops of a flow's way lie before a direction of a link: that of its requests, or of what answers them.
+fn place(flow: &Flow, hop: Hop) -> usize {
+    let at = |wanted: Hop| flow.route.iter().position(|h| *h == wanted);
+    let back = || flow.back.iter().position(|h| *h == hop || h.reversed() == hop);
+    let end = flow.back.len();
+    at(hop).or_else(|| at(hop.reversed())).or_else(|| back().map(|i| (end - 1 - i).min(flow.route.len()))).unwrap_or(0)
+}
+
 /// Everything that has a capacity, and what each flow asks of it.
 pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
     let mut add = |key: Key, capacity: f64, used: Use| {
-        all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses.push(used);
+        let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
+        match uses.last_mut().filter(|u| u.flow == used.flow) {
+            // What a flow asks of it twice, as for data and for descriptors, is one demand.
+            Some(mine) => {
+                mine.weight += used.weight;
+                mine.packets += used.packets;
+                mine.first += used.first;
+                mine.first_least += used.first_least;
+            }
+            None => uses.push(used),
+        }
     };
     for (hop, list) in wires {
         let link = plan.link(hop.link);
-        let capacity = link.speed.typical.coded().bytes() * link.usable(corner);
+        let capacity = link.speed.at(corner).coded().bytes() * link.usable(corner);
         for &(index, slots) in list {
-            let flow = &plan.flows[index];
-            let at = flow.route.iter().position(|h| h.link == hop.link).unwrap_or(0);
+            let at = place(&plan.flows[index], *hop);
             add(
                 Key::Wire(*hop),
                 capacity,
@@ -169,11 +219,12 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         else {
             continue;
         };
-        let (generation, rate) = (link.speed.typical.generation, link.speed.typical.coded().bytes());
+        let speed = link.speed.at(corner);
+        let (generation, rate) = (speed.generation, speed.coded().bytes());
         for &(index, slots) in list.iter().filter(|(_, s)| s.tlps > 0.0) {
             let bytes = slots.packets() / slots.tlps + pcie::dllp(generation) as f64;
             let kept = bytes / rate + 2.0 * link.delay.at(corner).seconds();
-            let at = plan.flows[index].route.iter().position(|h| h.link == hop.link).unwrap_or(0);
+            let at = place(&plan.flows[index], *hop);
             let weight = slots.packets() * kept;
             let used = Use { flow: index, weight, packets: slots.tlps, first: 0.0, first_least: 0.0, hops: at };
             add(Key::Replay(*hop), buffer.at(corner).f64(), used);
@@ -191,8 +242,8 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         };
         let end = flow.route.len();
         let turns = requester::Turns::of(plan, corner, flow);
-        requester::limits(plan, corner, index, &mut |key, capacity, weight, packets| {
-            add(key, capacity, plain(weight, packets, 0));
+        requester::limits(plan, corner, index, &mut |key, capacity, weight, packets, lucky| {
+            add(key, capacity, Use { first_least: -lucky, ..plain(weight, packets, 0) });
         });
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
             let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
@@ -210,26 +261,36 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                 }
             }
             backbone(plan, corner, index, &mut add);
+            if let (Some(iommu), Some(misses)) = (plan.iommu(corner, flow.target), plan.misses(corner, flow)) {
+                let weight = misses.walks * iommu.interval * 1e-9 / flow.size.at(corner).f64();
+                let first_least = if misses.certain { 0.0 } else { -weight };
+                let used = Use { first_least, ..plain(weight, turns.reads + turns.writes, end) };
+                add(Key::Walks(flow.target), 1.0, used);
+            }
             if let (Some(n), true) = (&k.reads_in_flight, flow.reads()) {
                 let request = plan.request_size(corner, flow).min(flow.size.at(corner).0);
                 let weight = plan.completer_latency(corner, flow) * 1e-9 / request as f64;
                 add(Key::ReadsInFlight(flow.target), n.at(corner).get() as f64, plain(weight, turns.reads, end));
             }
         }
-        for (i, hop) in flow.route.iter().enumerate().skip(1) {
-            let part = plan.leaves(*hop);
-            if let PartKeys::Switch(k) = &plan.part(part).keys
-                && let (Some(rate), true) = (&k.core_bandwidth, k.core.typical != Core::Crossbar)
-            {
-                // The core moves whole TLPs without their framing, both ways of this flow added.
-                let through = |h: &Hop| {
-                    wires.get(h).and_then(|l| l.iter().find(|(f, _)| *f == index)).map_or((0.0, 0.0), |(_, s)| {
-                        let generation = plan.link(h.link).speed.typical.generation;
-                        (s.packets() - s.tlps * pcie::tlp_framing(generation) as f64, s.tlps)
-                    })
-                };
-                let (forth, back) = (through(hop), through(&hop.reversed()));
-                add(Key::Core(part), rate.at(corner).bytes(), plain(forth.0 + back.0, forth.1 + back.1, i));
+        // A core moves whole TLPs without their framing, both ways of a flow added.
+        let mut through: BTreeMap<crate::plan::PartId, (f64, f64, usize)> = BTreeMap::new();
+        let [there, back] = bodies(plan, corner, flow);
+        for (way, (bytes, tlps)) in [(&flow.route, there), (&flow.back, back)] {
+            for (i, hop) in way.iter().enumerate().skip(1) {
+                // Of what only completions cross, as if its requests had come all the way.
+                let at = through.entry(plan.leaves(*hop)).or_insert((0.0, 0.0, i.min(end)));
+                (at.0, at.1) = (at.0 + bytes, at.1 + tlps);
+            }
+        }
+        for (part, (bytes, tlps, hops)) in through {
+            let rate = match &plan.part(part).keys {
+                PartKeys::Switch(k) => k.core_bandwidth.as_ref().filter(|_| k.core.typical != Core::Crossbar),
+                PartKeys::RootComplex(k) => k.peer_bandwidth.as_ref(),
+                PartKeys::Endpoint(_) => None,
+            };
+            if let (Some(rate), true) = (rate, tlps > 0.0) {
+                add(Key::Core(part), rate.at(corner).bytes(), plain(bytes, tlps, hops));
             }
         }
         credit_loops(plan, corner, flow, &mut |key, capacity, weight, packets, hops| {
@@ -237,6 +298,24 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         });
     }
     all.into_values().collect()
+}
+
+/// Bytes of TLPs without their framing, and TLPs, for each payload byte: what goes to the target, and what comes back.
+fn bodies(plan: &Plan, corner: Corner, flow: &Flow) -> [(f64, f64); 2] {
+    // On a coherent link they have none.
+    let (bare, size) = (pcie::Generation::Coherent, flow.size.at(corner).0);
+    let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));
+    let (mut there, mut back) = ((0, 0), (0, 0));
+    if flow.writes() {
+        there = pcie::cut(bare, header, size, plan.write_payload(corner, flow), ecrc);
+    }
+    if flow.reads() {
+        let request = plan.request_size(corner, flow);
+        let n = size.div_ceil(request);
+        there = (there.0 + n, there.1 + n * pcie::tlp(bare, header, 0, ecrc));
+        back = latency::completions(bare, size, request, plan.completion_size(corner, flow, request.min(size)), ecrc);
+    }
+    [there, back].map(|(tlps, bytes)| (bytes as f64 / size as f64, tlps as f64 / size as f64))
 }
 
 /// What a flow asks of the backbone of its target. A grant passes behind the data of the transaction before, if that
@@ -284,7 +363,7 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
     if let (Some(n), PartKeys::RootComplex(k)) = (backbone.reads, &plan.part(flow.target).keys) {
         // Little's law: reads in flight = requests per second x time of one, to the end of its last completion.
         let request = plan.request_size(corner, flow);
-        let speed = plan.link(port.link).speed.typical;
+        let speed = plan.link(port.link).speed.at(corner);
         let time = |asks: u64| {
             let piece = plan.completion_size(corner, flow, asks).max(1);
             let last = latency::last_piece(asks, piece);
@@ -302,11 +381,11 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
 /// link.
 fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Key, f64, f64, f64, usize)) {
     let size = flow.size.at(corner).0;
-    let payload = flow.payload.at(corner).bytes();
+    let payload = plan.write_payload(corner, flow);
     // `trains` are TLPs of one size: (how many for each operation, payload of each).
     let mut class = |hop: Hop, hops: usize, class: Class, trains: &[(u64, u64)]| {
         let link = plan.link(hop.link);
-        let speed = link.speed.typical;
+        let speed = link.speed.at(corner);
         let (headers, data_credits) = credits(&plan.part(plan.arrives(hop)).keys, class);
         let header = if class == Class::Completion { Header::Dw3 } else { flow.header.at(corner) };
         let time = |data: u64| {
@@ -337,12 +416,14 @@ fn credit_loops(plan: &Plan, corner: Corner, flow: &Flow, add: &mut dyn FnMut(Ke
             class(hop, i, Class::Posted, &cut(size, payload));
         }
         if flow.reads() {
-            let request = plan.request_size(corner, flow);
-            let piece = plan.completion_size(corner, flow, request.min(size));
-            class(hop, i, Class::NonPosted, &[(size.div_ceil(request), 0)]);
-            let (full, rest) = pcie::split(size, request);
-            let each = cut(request, piece).map(|(n, data)| (n * full, data));
-            class(hop.reversed(), i, Class::Completion, &[each, cut(rest, piece)].concat());
+            class(hop, i, Class::NonPosted, &[(size.div_ceil(plan.request_size(corner, flow)), 0)]);
         }
+    }
+    for &hop in flow.back.iter().filter(|_| flow.reads()) {
+        let request = plan.request_size(corner, flow);
+        let piece = plan.completion_size(corner, flow, request.min(size));
+        let (full, rest) = pcie::split(size, request);
+        let each = cut(request, piece).map(|(n, data)| (n * full, data));
+        class(hop, place(flow, hop), Class::Completion, &[each, cut(rest, piece)].concat());
     }
 }

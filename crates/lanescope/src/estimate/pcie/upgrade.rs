@@ -2,7 +2,7 @@
 
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, ran};
-use crate::estimate::{binding, ceiling_words, credit_name, memory_words, outcome};
+use crate::estimate::{binding, ceiling_words, core_key, credit_name, memory_words, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
@@ -40,7 +40,11 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             let link = plan.link(hop.link);
             let (speed, fits) = faster(plan, &link.group, link.speed.typical)?;
             set_speed(&mut better, &link.group, speed);
-            Some((better, format!("links.{}.pcie=\"{speed}\"", link.group), fits))
+            let change = match speed.is_coherent() {
+                true => format!("links.{}.coherent=\"{}\"", link.group, speed.coherent),
+                false => format!("links.{}.pcie=\"{speed}\"", link.group),
+            };
+            Some((better, change, fits))
         }
         Key::Outstanding(i) => {
             let name = plan.flows[i].group.clone();
@@ -58,6 +62,14 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             let id = plan.flows[i].source;
             part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags)))
         }
+        Key::Walks(id) => part_change(plan, id, "iommu_walks", |k| match k {
+            PartKeys::RootComplex(r) => double(Some(&mut r.iommu_walks)),
+            _ => None,
+        }),
+        Key::Stores(hop) => part_change(plan, plan.leaves(hop), "store_rate", |k| match k {
+            PartKeys::RootComplex(r) => double_rate(r.store_rate.as_mut()),
+            _ => None,
+        }),
         Key::Loads(hop) => part_change(plan, plan.leaves(hop), "loads_in_flight", |k| match k {
             PartKeys::RootComplex(r) => double(Some(&mut r.loads_in_flight)),
             _ => None,
@@ -75,6 +87,8 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
                     Ceiling::ReadInterval => halve(e.read_interval.as_mut()),
                     Ceiling::WriteInterval => halve(e.write_interval.as_mut()),
                     Ceiling::WriteGap => halve(Some(&mut e.write_gap)),
+                    // It is what a class of device can do.
+                    Ceiling::SustainedWrites | Ceiling::SustainedReads => None,
                 }
             })
         }
@@ -85,8 +99,8 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         Key::Memory(id, way) => part_change(plan, id, memory_words(way).1, |k| match k {
             PartKeys::RootComplex(r) => double_rate(match way {
                 Do::Alternate => r.memory_bandwidth.as_mut(),
-                Do::Read => r.read_bandwidth.as_mut(),
-                Do::Write => r.write_bandwidth.as_mut(),
+                Do::Read | Do::Transmit => r.read_bandwidth.as_mut(),
+                Do::Write | Do::Receive => r.write_bandwidth.as_mut(),
             }),
             _ => None,
         }),
@@ -100,9 +114,10 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             PartKeys::RootComplex(r) => double(r.backbone_reads.as_mut()),
             _ => None,
         }),
-        Key::Core(id) => part_change(plan, id, "core_bandwidth", |k| match k {
+        Key::Core(id) => part_change(plan, id, core_key(plan, id), |k| match k {
             PartKeys::Switch(s) => double_rate(s.core_bandwidth.as_mut()),
-            _ => None,
+            PartKeys::RootComplex(r) => double_rate(r.peer_bandwidth.as_mut()),
+            PartKeys::Endpoint(_) => None,
         }),
         Key::Replay(hop) => part_change(plan, plan.leaves(hop), "replay_buffer", |k| {
             let buffer = match k {
@@ -215,6 +230,9 @@ fn limits(plan: &Plan, group: &str) -> (Option<Lanes>, Option<Generation>) {
 /// The next speed that the ends allow: twice the lanes, else the next generation; else twice the lanes with other parts
 /// (`false`).
 fn faster(plan: &Plan, group: &str, speed: Speed) -> Option<(Speed, bool)> {
+    if speed.is_coherent() {
+        return Some((Speed::coherent(speed.coherent.scaled(2, 1)), false));
+    }
     let (lanes, generation) = limits(plan, group);
     let wider = speed.lanes.doubled().filter(|w| w.count() <= 16);
     let newer = speed.generation.next();
@@ -357,10 +375,13 @@ fn candidates(plan: &Plan, first: usize) -> Vec<Candidate<'_>> {
         }
         seen.push(link.group.clone());
         let now = link.speed.typical;
+        if now.is_coherent() {
+            continue;
+        }
         let mut speeds: Vec<Speed> = Generation::ALL[..5]
             .iter()
             .flat_map(|&generation| {
-                [1, 2, 4, 8, 16].into_iter().filter_map(Lanes::new).map(move |lanes| Speed { generation, lanes })
+                [1, 2, 4, 8, 16].into_iter().filter_map(Lanes::new).map(move |lanes| Speed::new(generation, lanes))
             })
             .filter(|s| s.coded() > now.coded())
             .collect();

@@ -542,6 +542,8 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         .map(|m| crate::estimate::held_against(m, &each, members, bound, |i| crate::estimate::alone(faster, i)));
     let wanted = members.iter().map(|&i| flow(i).wanted()).collect::<Option<Vec<f64>>>().unwrap_or_default();
     FlowReport {
+        operation: None,
+        goodput: None,
         name: of.group.clone(),
         instances: members.len(),
         what: format!("{}, {}", of.about, plan.storage.route_text(of)),

@@ -255,6 +255,7 @@ mod tests {
         retries: 0.0,
         turnarounds: 0.0,
         requests: 0.0,
+        control: 0.0,
         acks: 0.07e9,
         update_fc: 0.02e9,
         payload: 28.6e9,

@@ -50,7 +50,28 @@ impl<'a, K> Directory<'a, K> {
         &self.parts[id.0 as usize]
     }
 
-    /// Splits `group[.instance|.*][.rest]`.
+    /// Of a list of addresses, separated by commas, all parts; what follows their names must be the same.
+    pub(in crate::plan) fn find_all(&self, diagnostics: &mut Diagnostics, text: &str, span: Span) -> Option<Address> {
+        let mut all: Option<Address> = None;
+        for one in text.split(',') {
+            let found = self.find(diagnostics, one.trim(), span)?;
+            match &mut all {
+                None => all = Some(found),
+                Some(all) if all.rest == found.rest => {
+                    all.parts.extend(found.parts);
+                    all.many = true;
+                }
+                Some(all) => {
+                    let what = format!("{:?} and {:?} are not the same place of a part", all.rest, found.rest);
+                    diagnostics.push(Diagnostic::error(span, what).hint("write a flow for each"));
+                    return None;
+                }
+            }
+        }
+        all
+    }
+
+    /// Splits `group[.instance|.*|.first-last][.rest]`.
     pub(in crate::plan) fn find(&self, diagnostics: &mut Diagnostics, text: &str, span: Span) -> Option<Address> {
         let (group, mut rest) = text.split_once('.').unwrap_or((text, ""));
         let Some(ids) = self.groups.get(group) else {
@@ -74,18 +95,22 @@ impl<'a, K> Directory<'a, K> {
         }
         let (which, after) = rest.split_once('.').unwrap_or((rest, ""));
         rest = after;
-        let parts = if which == "*" {
-            ids.clone()
-        } else if let Some(one) = which.parse::<usize>().ok().and_then(|i| ids.get(i)) {
-            vec![*one]
-        } else {
-            diagnostics.push(
-                Diagnostic::error(span, format!("which {group}? There are {}", ids.len()))
-                    .hint(format!("write {group}.0 to {group}.{}, or {group}.* for all", ids.len() - 1)),
-            );
-            return None;
-        };
-        Some(Address { parts, rest: rest.to_owned(), many: which == "*" })
+        let range = which.split_once('-').and_then(|(a, b)| Some((a.parse::<usize>().ok()?, b.parse::<usize>().ok()?)));
+        let range = range.and_then(|(a, b)| ids.get(a..b.checked_add(1)?)).filter(|r| !r.is_empty());
+        let parts =
+            if which == "*" {
+                ids.clone()
+            } else if let Some(some) = range {
+                some.to_vec()
+            } else if let Some(one) = which.parse::<usize>().ok().and_then(|i| ids.get(i)) {
+                vec![*one]
+            } else {
+                diagnostics.push(Diagnostic::error(span, format!("which {group}? There are {}", ids.len())).hint(
+                    format!("write {group}.0 to {group}.{0}, {group}.0-{0}, or {group}.* for all", ids.len() - 1),
+                ));
+                return None;
+            };
+        Some(Address { many: which == "*" || range.is_some(), parts, rest: rest.to_owned() })
     }
 }
 

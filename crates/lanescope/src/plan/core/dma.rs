@@ -5,11 +5,11 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::pci::{BusFlow, Buses};
-use crate::plan::pcie::route::Map;
+use crate::plan::pcie::route::{Bound, Map};
 use crate::plan::{Flow, FlowId, Link, Part, PartId, Place, Program};
 use crate::protocol::pcie::{Header, PayloadSize};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{Do, Load};
+use crate::scenario::keys::{AddressOrder, Do, Load};
 use crate::scenario::quantity::{Confidence, Origin, Quantity};
 use crate::units::Bytes;
 
@@ -141,7 +141,8 @@ fn root(diagnostics: &mut Diagnostics, host: &Host, name: &str, span: Span) -> O
 
 fn fed(host: &Host, engine: &Engine, source: PartId, target: PartId) -> Option<Flow> {
     let Engine { header, piece, why, .. } = *engine;
-    let route = host.map.route(host.links, source, target)?;
+    let route = host.map.route(host.links, source, target, Bound::Requests { translated: false })?;
+    let back = host.map.route(host.links, target, source, Bound::Completions)?;
     let payload = route.iter().map(|h| &host.links[h.link.0 as usize].mps).min_by_key(|m| m.typical).cloned();
     let unknown = || Quantity::derived(PayloadSize::RESET, Origin::Standard, Confidence::Guess, "2.0, 7.8.4");
     Some(Flow {
@@ -151,11 +152,16 @@ fn fed(host: &Host, engine: &Engine, source: PartId, target: PartId) -> Option<F
         target,
         place: Place::Memory,
         op: Quantity::derived(Do::Write, Origin::Assumed, Confidence::Exact, why),
+        packets: false,
         size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
         header: header.clone(),
         load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),
         program: Program::ExternallyDriven,
         route,
+        back,
+        headers: None,
+        window: None,
+        addresses: Quantity::derived(AddressOrder::Sequential, Origin::Assumed, Confidence::Exact, why),
         payload: payload.unwrap_or_else(unknown),
         measured: None,
     })

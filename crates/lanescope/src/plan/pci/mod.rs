@@ -470,6 +470,21 @@ fn expand(
         let d = Diagnostic::error(k.header.span.unwrap_or(flow.span), "header is PCIe's");
         diagnostics.push(d.hint("64-bit addresses of a bus: dual_address = true at the device"));
     }
+    let pcie = [
+        ("headers", k.headers.is_some(), k.headers.as_ref().and_then(|q| q.span)),
+        ("pattern", !k.pattern.default, k.pattern.span),
+        ("window", k.window.is_some(), k.window.as_ref().and_then(|q| q.span)),
+    ];
+    for (key, _, span) in
+        pcie.into_iter().chain([("addresses", !k.addresses.default, k.addresses.span)]).filter(|p| p.1)
+    {
+        let d = Diagnostic::error(span.unwrap_or(flow.span), format!("{key} is PCIe's"));
+        diagnostics.push(d.hint("flows of a bus go from devices to the memory behind its bridge"));
+    }
+    if matches!(k.r#do.typical, Do::Receive | Do::Transmit) {
+        let d = Diagnostic::error(k.r#do.span.unwrap_or(flow.span), "packets of a NIC on a bus are not modelled");
+        diagnostics.push(d.hint("do = \"write\" or \"read\" moves their bytes"));
+    }
     let size = k.size.typical.0;
     if size == 0 || size > 1 << 40 {
         let what = match size {

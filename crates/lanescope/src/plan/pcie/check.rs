@@ -2,9 +2,10 @@
 //! (Values that are wrong by themselves were refused when they were read.)
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::pcie::iommu::PAGES;
 use crate::plan::{Flow, Hop, Link, Plan, Program};
 use crate::protocol::pcie::{self, Class, PayloadSize};
-use crate::scenario::quantity::Quantity;
+use crate::scenario::quantity::{Corner, Quantity};
 use crate::scenario::{PartKeys, Scenario};
 use crate::units::Bytes;
 
@@ -27,7 +28,7 @@ pub(crate) fn port_limits(keys: &PartKeys) -> PortLimits<'_> {
 
 /// Speeds, widths and payload sizes of links and parts.
 pub(in crate::plan) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
-    for (link, span) in plan.links.iter().zip(spans) {
+    for (link, span) in plan.links.iter().zip(spans).filter(|(l, _)| !l.speed.typical.is_coherent()) {
         let at = link.speed.span.unwrap_or(*span);
         let speed = link.speed.typical;
         let ends = link.ends.each_ref().map(|e| plan.part(e.part));
@@ -158,6 +159,63 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
 /// What sizes there are.
 const SIZES: &str = "an operation moves 1 B to 1 TiB, for example size = \"4 KiB\"";
 
+/// Pages that no IOMMU has, and redirects that lead nowhere.
+pub(in crate::plan) fn hosts(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
+    for part in plan.parts.iter() {
+        let PartKeys::RootComplex(k) = &part.keys else { continue };
+        let page = &k.iommu_page;
+        if let Some(wrong) = [page.slow, page.typical, page.fast].into_iter().find(|p| !PAGES.contains(&p.0)) {
+            let what = format!("{}: no IOMMU has pages of {wrong}", part.name);
+            let sizes: Vec<String> = PAGES.iter().map(|p| Bytes(*p).to_string()).collect();
+            let d = Diagnostic::error(page.span, what);
+            diagnostics.push(d.hint(format!("they are of {}", sizes.join(", "))));
+        }
+    }
+    for (link, span) in plan.links.iter().zip(spans) {
+        let acs = [&link.acs.request_redirect, &link.acs.completion_redirect];
+        let Some(redirect) = acs.into_iter().find(|q| q.typical) else { continue };
+        let at = redirect.span.unwrap_or(*span);
+        if !matches!(plan.part(link.ends[0].part).keys, PartKeys::Switch(_)) {
+            let what = format!("links.{}: ACS redirects are of a switch's ports", link.name);
+            let hint = "what peers send through a root port goes through the root complex as it is";
+            diagnostics.push(Diagnostic::warning(at, what).hint(hint));
+            continue;
+        }
+        // Up from the switch, as far as it goes.
+        let tree = |l: &Link| !l.crosslink && !l.speed.typical.is_coherent();
+        let mut top = link.ends[0].part;
+        while let Some(up) = plan.links.iter().find(|l| tree(l) && l.ends[1].part == top) {
+            top = up.ends[0].part;
+        }
+        if !matches!(plan.part(top).keys, PartKeys::RootComplex(_)) {
+            let what = format!("links.{}: a redirect leads up to a root complex, and there is none above", link.name);
+            diagnostics.push(Diagnostic::error(at, what).hint("wire the switch's up port to a root complex"));
+        }
+    }
+}
+
+/// What a flow asks of the memory of its target, and of its own range of addresses.
+fn memory(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Option<Span>) {
+    let size = flow.size.typical;
+    if let Some(window) = flow.window.as_ref().filter(|w| w.slow.min(w.typical).min(w.fast) < size) {
+        let what = format!("flow {}: a window of {} is smaller than one operation", flow.group, window.typical);
+        let d = Diagnostic::error(window.span.or(place), what);
+        diagnostics.push(d.hint(format!("it holds at least one: window = \"{size}\" or more")));
+    }
+    let target = plan.part(flow.target);
+    let PartKeys::Endpoint(k) = &target.keys else { return };
+    let Some(bar) = &k.bar else { return };
+    if bar.typical.0 == 0 {
+        let what = format!("flow {}: {} has no memory that others reach", flow.group, target.name);
+        diagnostics.push(Diagnostic::error(place.or(bar.span), what).hint("its bar = \"0 B\" says so"));
+    } else if let Some(needs) = [Some(size), flow.window.as_ref().map(|w| w.typical)].into_iter().flatten().max()
+        && needs > bar.typical
+    {
+        let what = format!("flow {}: {needs} do not fit in the {} that {} shows", flow.group, bar.typical, target.name);
+        diagnostics.push(Diagnostic::error(place.or(bar.span), what).hint("a smaller window, or a larger bar"));
+    }
+}
+
 /// Sizes, rates and buffers of flows.
 pub(in crate::plan) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario, plan: &Plan) {
     for flow in plan.flows.iter() {
@@ -174,7 +232,9 @@ pub(in crate::plan) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario,
             continue;
         }
         rate(diagnostics, flow, place);
+        memory(diagnostics, plan, flow, place);
         payload(diagnostics, plan, flow, place);
+        packets(diagnostics, plan, flow, place);
         let ways: &[bool] = match (flow.reads(), flow.writes()) {
             (true, true) => &[true, false],
             (true, false) => &[true],
@@ -193,6 +253,22 @@ fn rate(diagnostics: &mut Diagnostics, flow: &Flow, place: Option<Span>) {
     if rate.bits() <= 0.0 {
         let d = Diagnostic::error(flow.load.span.or(place), format!("flow {} asks for nothing", flow.group));
         diagnostics.push(d.hint("a rate is above 0 b/s"));
+    }
+}
+
+/// What belongs to packets is read by one request, and written by one write.
+fn packets(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Option<Span>) {
+    let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
+    let queues = corners.into_iter().filter_map(|c| Some((c, plan.packet_queue(c, flow)?)));
+    let read = |c| plan.request_size(c, flow);
+    let written = |c| plan.write_payload(c, flow);
+    let pieces = queues.flat_map(|(c, q)| {
+        [("descriptors_fetched", q.fetch.0, read(c)), ("entries_written", q.writes[0].0, written(c))]
+    });
+    if let Some((key, bytes, most)) = pieces.into_iter().find(|(_, bytes, most)| bytes > most || *bytes == 0) {
+        let part = &plan.part(flow.source).name;
+        let what = format!("{part}: {bytes} B of {key} go by one TLP of 1 to {most} B");
+        diagnostics.push(Diagnostic::error(place, what).hint(format!("fewer {key}, or a larger maximum")));
     }
 }
 
@@ -219,12 +295,12 @@ fn payload(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Optio
 
 /// Every receiver must be able to take the largest packet that it gets.
 fn buffers(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, read: bool, place: Option<Span>) {
-    let data = flow.size.typical.0.min(flow.payload.typical.bytes());
+    let data = flow.size.typical.0.min(plan.write_payload(Corner::Typical, flow));
     let there = if read { (Class::NonPosted, 0) } else { (Class::Posted, data) };
     let back = read.then_some((Class::Completion, data.min(completion(plan, flow, data))));
     let mut demand: Vec<(Hop, Class, u64)> = flow.route.iter().map(|h| (*h, there.0, there.1)).collect();
     if let Some((class, data)) = back {
-        demand.extend(flow.route.iter().map(|h| (h.reversed(), class, data)));
+        demand.extend(flow.back.iter().map(|h| (*h, class, data)));
     }
     for (hop, class, data) in demand {
         let (from, generation) = (plan.part(plan.leaves(hop)), plan.link(hop.link).speed.typical.generation);

@@ -31,7 +31,30 @@ pub struct Asking {
     pub after: After,
 }
 
+/// What belongs to the packets of a NIC beside their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketQueue {
+    /// Bytes of a read that fetches descriptors, and the packets that these are of.
+    pub fetch: (u64, u64),
+    /// Writes of completion entries, and of interrupts: bytes, and packets.
+    pub writes: [(u64, u64); 2],
+}
+
 impl Plan {
+    /// What belongs to the packets of a flow; `None` where it moves none.
+    pub fn packet_queue(&self, corner: Corner, flow: &Flow) -> Option<PacketQueue> {
+        let PartKeys::Endpoint(k) = &self.part(flow.source).keys else { return None };
+        let times = |bytes: u64, n: u64| (bytes.saturating_mul(n), n);
+        let (fetched, written) = (k.descriptors_fetched.at(corner).get(), k.entries_written.at(corner).get());
+        flow.packets.then(|| PacketQueue {
+            fetch: times(k.descriptor.at(corner).0, fetched.into()),
+            writes: [
+                times(k.completion_entry.at(corner).0, written.into()),
+                (4, k.packets_an_interrupt.at(corner).get().into()),
+            ],
+        })
+    }
+
     /// Whether the TLPs between a flow's ends carry the ECRC digest.
     pub fn ecrc(&self, flow: &Flow) -> bool {
         let digests = |id| matches!(&self.part(id).keys, PartKeys::Endpoint(k) if k.ecrc.typical);
@@ -44,6 +67,15 @@ impl Plan {
             PartKeys::Endpoint(k) => k.max_read_request.at(corner).bytes(),
             PartKeys::RootComplex(k) => k.load_size.at(corner).bytes(),
             PartKeys::Switch(_) => pcie::SIZES[5],
+        }
+    }
+
+    /// Payload of the write TLPs of a flow: of a processor that of its stores.
+    pub fn write_payload(&self, corner: Corner, flow: &Flow) -> u64 {
+        let payload = flow.payload.at(corner).bytes();
+        match &self.part(flow.source).keys {
+            PartKeys::RootComplex(k) if !flow.is_externally_driven() => payload.min(k.store_size.at(corner).bytes()),
+            _ => payload,
         }
     }
 
@@ -115,10 +147,14 @@ impl Plan {
             PartKeys::Switch(k) => k.latency.typical.seconds(),
             _ if class == Class::Completion => return Buffer { headers: None, data: None },
             // A write stays until it has crossed the backbone, each port in its turn.
-            PartKeys::RootComplex(_) => self.backbone(Corner::Typical, self.arrives(hop)).map_or(0.0, |b| {
-                let ports = part.ports.len().max(1) as f64;
-                ports * b.write_time(self.link(hop.link).mps.typical.bytes()) * 1e-9
-            }),
+            PartKeys::RootComplex(k) => {
+                let across = self.backbone(Corner::Typical, self.arrives(hop)).map_or(0.0, |b| {
+                    let ports = part.ports.len().max(1) as f64;
+                    ports * b.write_time(self.link(hop.link).mps.typical.bytes()) * 1e-9
+                });
+                let on = if part.forwards { k.peer_latency.typical.seconds() } else { 0.0 };
+                across.max(on)
+            }
             _ => 0.0,
         };
         let (headers, data) = check::credits(&part.keys, class);

@@ -1,4 +1,6 @@
-//! Ways through the tree: up from the requester, down to the target; over a crosslink only where it says so.
+//! Ways through the trees: up from the requester, down to the target; over a crosslink only where it says so; from one
+//! root complex to another over the coherent links between them; and up to the root where access control services (ACS)
+//! send peers that way.
 
 use crate::plan::{Direction, Hop, Link, LinkId, PartId};
 use std::collections::{HashSet, VecDeque};
@@ -15,17 +17,32 @@ pub(in crate::plan) struct Map {
     cross: Vec<(LinkId, HashSet<PartId>)>,
     /// All links at each part, for ways over crosslinks.
     at: Vec<Vec<LinkId>>,
+    /// Coherent links at each root complex.
+    coherent: Vec<Vec<LinkId>>,
+}
+
+/// What goes a way: it decides whether a switch sends it up to the root complex (2.0, 6.12.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::plan) enum Bound {
+    /// Requests whose address the device has had translated, or not.
+    Requests { translated: bool },
+    /// Completions.
+    Completions,
 }
 
 impl Map {
     pub(in crate::plan) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
-        let mut map = Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts] };
+        let mut map =
+            Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts], coherent: vec![Vec::new(); parts] };
         for (i, link) in links.iter().enumerate() {
             let id = LinkId(i as u32);
             for end in &link.ends {
                 map.at[end.part.0 as usize].push(id);
+                if link.speed.typical.is_coherent() {
+                    map.coherent[end.part.0 as usize].push(id);
+                }
             }
-            if !link.crosslink {
+            if !link.crosslink && !link.speed.typical.is_coherent() {
                 map.up[link.ends[1].part.0 as usize] = Some((id, link.ends[0].part));
             }
         }
@@ -81,18 +98,63 @@ impl Map {
     }
 
     /// The way from one part to another; crosslinks are used when they carry either. `None` when there is none.
-    pub(in crate::plan) fn route(&self, links: &[Link], from: PartId, to: PartId) -> Option<Vec<Hop>> {
+    pub(in crate::plan) fn route(&self, links: &[Link], from: PartId, to: PartId, what: Bound) -> Option<Vec<Hop>> {
         let allowed: Vec<LinkId> =
             self.cross.iter().filter(|(_, who)| who.contains(&from) || who.contains(&to)).map(|(id, _)| *id).collect();
         if !allowed.is_empty() {
             return self.search(links, from, to, &allowed);
         }
         let (ups, downs) = (self.above(from), self.above(to));
-        let meet = ups.iter().find(|p| downs.contains(p))?;
         let hop = |part: &PartId, direction| Some(Hop { link: self.up[part.0 as usize]?.0, direction });
-        let mut route: Vec<Hop> = ups.iter().take_while(|p| *p != meet).filter_map(|p| hop(p, Direction::Up)).collect();
-        let down: Vec<Hop> = downs.iter().take_while(|p| *p != meet).filter_map(|p| hop(p, Direction::Down)).collect();
-        route.extend(down.into_iter().rev());
+        let ways = |above: PartId, below: PartId| -> Vec<Hop> {
+            let up = ups.iter().take_while(|p| **p != above).filter_map(|p| hop(p, Direction::Up));
+            let down: Vec<Hop> =
+                downs.iter().take_while(|p| **p != below).filter_map(|p| hop(p, Direction::Down)).collect();
+            up.chain(down.into_iter().rev()).collect()
+        };
+        let (top, other) = (*ups.last()?, *downs.last()?);
+        if let Some(&meet) = ups.iter().find(|p| downs.contains(p)) {
+            let direct = ways(meet, meet);
+            // A switch in which a way turns round is neither of its ends.
+            let turns = meet != from && meet != to && meet != top;
+            let entry = direct.iter().rfind(|h| h.direction == Direction::Up).filter(|_| turns);
+            return match entry.is_some_and(|h| redirected(&links[h.link.0 as usize], what)) {
+                true => Some(ways(top, top)),
+                false => Some(direct),
+            };
+        }
+        let mut route = ways(top, PartId(u32::MAX));
+        let turn = route.iter().take_while(|h| h.direction == Direction::Up).count();
+        let between = self.between(links, top, other)?;
+        route.splice(turn..turn, between);
+        Some(route)
+    }
+
+    /// The shortest way from one root complex to another over coherent links, by links and then by the order of the file.
+    fn between(&self, links: &[Link], from: PartId, to: PartId) -> Option<Vec<Hop>> {
+        let mut came: Vec<Option<(PartId, Hop)>> = vec![None; self.up.len()];
+        let mut queue = VecDeque::from([from]);
+        while let Some(part) = queue.pop_front() {
+            if part == to {
+                break;
+            }
+            for &id in &self.coherent[part.0 as usize] {
+                let link = &links[id.0 as usize];
+                let direction = if link.ends[0].part == part { Direction::Down } else { Direction::Up };
+                let next = link.ends[direction.to()].part;
+                if next != from && came[next.0 as usize].is_none() {
+                    came[next.0 as usize] = Some((part, Hop { link: id, direction }));
+                    queue.push_back(next);
+                }
+            }
+        }
+        let (mut route, mut at) = (Vec::new(), to);
+        while at != from {
+            let (before, hop) = came[at.0 as usize]?;
+            route.push(hop);
+            at = before;
+        }
+        route.reverse();
         Some(route)
     }
 
@@ -129,5 +191,14 @@ impl Map {
         }
         route.reverse();
         Some(route)
+    }
+}
+
+/// Whether the port at the upper end of a link sends what comes in by it and goes to a peer up to the root complex.
+fn redirected(link: &Link, what: Bound) -> bool {
+    match what {
+        Bound::Requests { translated: true } if link.acs.direct_translated.typical => false,
+        Bound::Requests { .. } => link.acs.request_redirect.typical,
+        Bound::Completions => link.acs.completion_redirect.typical,
     }
 }

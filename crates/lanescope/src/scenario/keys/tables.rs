@@ -40,7 +40,7 @@ const fn kind(section: &'static str, name: &'static str, title: &'static str, ke
 }
 
 /// Every kind of table: the whole language.
-pub static TABLES: [TableKind; 28] = [
+pub static TABLES: [TableKind; 29] = [
     kind("parts", "root-complex", "[parts.NAME] with is = \"root-complex\"", ROOT_COMPLEX),
     kind("parts", "switch", "[parts.NAME] with is = \"switch\"", SWITCH),
     kind("parts", "endpoint", "[parts.NAME] with is = \"endpoint\"", ENDPOINT),
@@ -66,6 +66,7 @@ pub static TABLES: [TableKind; 28] = [
     kind("parts", "ssd", "[parts.NAME] with is = \"ssd\"", SSD),
     kind("parts", "array", "[parts.NAME] with is = \"array\"", ARRAY),
     kind("links", "pcie", "[links.NAME] with pcie", LINK),
+    kind("links", "coherent", "[links.NAME] with coherent", COHERENT_LINK),
     kind("links", "ethernet", "[links.NAME] with ethernet", ETHERNET_LINK),
     kind("links", "infiniband", "[links.NAME] with infiniband", INFINIBAND_LINK),
     kind("links", "fc", "[links.NAME] with fc", FC_LINK),

@@ -149,7 +149,7 @@ mod tests {
     fn the_fast_clock_is_the_exact_one() {
         let all = Generation::ALL.into_iter().flat_map(|g| Lanes::WIDTHS.map(|w| (g, w)));
         for (generation, width) in all {
-            let rate = Speed { generation, lanes: Lanes::new(width as u64).expect("a width") }.coded();
+            let rate = Speed::new(generation, Lanes::new(width as u64).expect("a width")).coded();
             let mut clock = Clock::new(rate);
             let mut n = 0u64;
             for step in [0u64, 1, 7, 84, 280, 4096, 1_000_003, 77_777_777, 1 << 34, 3, 99] {

@@ -31,6 +31,7 @@ pub(in crate::sim) struct Job {
     pub(in crate::sim) place: usize,
     /// Whether the read is over with it; not, of a part of one.
     pub(in crate::sim) ends: bool,
+    control: bool,
 }
 
 /// Who wants the memory.
@@ -137,7 +138,10 @@ impl Completer {
         job.ready = now.saturating_add(self.latency[job.place]);
         self.in_work += 1;
         self.held += 1;
-        self.working[job.place].push_back(job);
+        // In order of the moments, which is that of their coming but for those that were translated first.
+        let working = &mut self.working[job.place];
+        let behind = working.iter().rev().take_while(|j| j.ready > job.ready).count();
+        working.insert(working.len() - behind, job);
         agenda.by(self.timer, job.ready);
         true
     }
@@ -233,6 +237,7 @@ impl Job {
             ready: 0,
             place: answer.place,
             ends: true,
+            control: tlp.control,
         }
     }
 
@@ -257,6 +262,7 @@ impl Job {
             asks: 0,
             class: Class::Completion,
             last: payload == self.left && self.ends,
+            control: self.control,
         }
     }
 

@@ -3,6 +3,7 @@
 pub(in crate::sim) mod backbone;
 pub(in crate::sim) mod completer;
 pub(in crate::sim) mod deadlock;
+pub(in crate::sim) mod iommu;
 pub(in crate::sim) mod requester;
 pub(in crate::sim) mod switch;
 pub(in crate::sim) mod terminal;
@@ -21,10 +22,12 @@ use crate::sim::core::source::{self, Arrivals, Source, Transfer};
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::backbone::Backbone;
 use crate::sim::pcie::completer::{Answer, Bandwidth, Completer};
-use crate::sim::pcie::requester::{Engine, Gate, Interval, Requester, Shape, Stream, Tags};
+use crate::sim::pcie::iommu::Iommu;
+use crate::sim::pcie::requester::{Engine, Gate, Interval, Packets, Requester, Shape, Stream, Tags};
 use crate::sim::pcie::switch::Switch;
 use crate::sim::pcie::terminal::Terminal;
 use crate::sim::pcie::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
+use crate::units::Rate;
 use hdrhistogram::Histogram;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -55,6 +58,8 @@ pub(in crate::sim) enum Reach {
     CutThrough(u64),
     /// So long after its last bit.
     StoreAndForward(u64),
+    /// When it is in whole, and so long after that if it goes on.
+    Root(u64),
 }
 
 /// A flow in a run.
@@ -63,6 +68,8 @@ pub(in crate::sim) struct FlowState {
     /// Where its ways begin in the fabric's paths.
     pub(in crate::sim) there: u32,
     pub(in crate::sim) back: u32,
+    /// Behind the last of them.
+    end: u32,
     pub(in crate::sim) answer: Answer,
     /// Its flow group.
     pub(in crate::sim) group: u32,
@@ -116,6 +123,13 @@ pub(in crate::sim) struct Net {
 }
 
 impl Net {
+    /// Whether a TLP is on the last wire of its way.
+    #[inline]
+    pub(in crate::sim) fn ends(&self, tlp: &Tlp) -> bool {
+        let flow = &self.flows[tlp.flow as usize];
+        tlp.at + 1 == if tlp.class == Class::Completion { flow.end } else { flow.back }
+    }
+
     /// Puts a TLP on a wire, and works out when the next part may act on it.
     #[inline]
     pub(in crate::sim) fn put(&mut self, wire: u32, tlp: Tlp, now: u64, agenda: &mut Agenda) -> u64 {
@@ -129,8 +143,10 @@ impl Net {
             _ => u64::MAX,
         };
         let header = w.clock.span(8);
+        let onward = matches!(reach, Reach::Root(_)) && !self.ends(&tlp);
         let ready = |head: u64, tail: u64| match reach {
-            Reach::End => tail,
+            Reach::Root(latency) if onward => tail + latency,
+            Reach::End | Reach::Root(_) => tail,
             Reach::CutThrough(latency) if fastest == u64::MAX => head + latency.max(header),
             Reach::CutThrough(latency) => (head + latency.max(header)).max((tail + latency).saturating_sub(fastest)),
             Reach::StoreAndForward(latency) => tail + latency,
@@ -231,7 +247,8 @@ impl Fabric {
             let there = net.paths.len() as u32;
             net.paths.extend(flow.route.iter().map(|h| wire_of(*h)));
             let back = net.paths.len() as u32;
-            net.paths.extend(flow.route.iter().rev().map(|h| wire_of(h.reversed())));
+            net.paths.extend(flow.back.iter().map(|h| wire_of(*h)));
+            let end = net.paths.len() as u32;
             let think = match flow.program {
                 Program::Closed { think, .. } => Some(think.fs()),
                 _ => None,
@@ -239,7 +256,7 @@ impl Fabric {
             let fingerprint = group as u64 + 1;
             let (again, tally, answer) = (VecDeque::new(), Tally::default(), answer(plan, flow));
             let writing = flow.is_externally_driven().then(VecDeque::new);
-            net.flows.push(FlowState { there, back, answer, group, think, again, writing, tally, fingerprint });
+            net.flows.push(FlowState { there, back, end, answer, group, think, again, writing, tally, fingerprint });
         }
         let forks = forks(&net);
         let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
@@ -257,11 +274,11 @@ impl Fabric {
                 fabric.signals.push(Signal::Free(outward));
             }
             let timer = fabric.signals.len() as u32;
-            let mut built = build_part(plan, PartId(i as u32), &ports, &forks);
+            let mut built = build_part(plan, PartId(i as u32), &ports, &forks, seed);
             let timers = match &mut built {
                 Part::Terminal(t) => {
                     t.wired(timer);
-                    1 + ports.len() as u32
+                    t.timers()
                 }
                 Part::Switch(s) => {
                     s.wired(timer);
@@ -288,7 +305,7 @@ impl Fabric {
         for flow in plan.flows.iter().filter(|f| eager(f)) {
             let Some(first) = flow.route.first() else { continue };
             let wire = &self.net.wires[wire_of(*first) as usize];
-            let (size, payload) = (flow.size.typical.0.min(1 << 16), flow.payload.typical.bytes());
+            let (size, payload) = (flow.size.typical.0.min(1 << 16), plan.write_payload(TYPICAL, flow));
             let (_, bytes) = pcie::cut(wire.generation, flow.header.typical, size, payload, plan.ecrc(flow));
             let most = spread.entry(wire_of(*first)).or_default();
             *most = (*most).max(wire.clock.span(bytes));
@@ -356,8 +373,17 @@ impl Fabric {
         let source = plan.part(flow.source);
         if requester.streams.is_empty() {
             requester.tags = tags(plan.asking(TYPICAL, flow));
+            if let PartKeys::RootComplex(k) = &source.keys {
+                requester.write = k.store_rate.as_ref().map(|q| Gate::new(Pace::new(q.typical)));
+            }
             if let PartKeys::Endpoint(k) = &source.keys {
                 engine(requester, k);
+                let sustained = |share: f64| {
+                    let rate = plan.link(first.link).speed.typical.coded().bits() * share;
+                    Gate::new(Pace::new(Rate::from_bits(rate.round().max(1.0) as u64)))
+                };
+                let gate = k.engine_efficiency.as_ref().map(|q| sustained(q.typical.0));
+                requester.sustained = [gate, gate];
                 if k.order.typical == Order::Random {
                     requester.random = Some(random(seed, &source.name));
                 }
@@ -371,7 +397,7 @@ impl Fabric {
                 reads: flow.reads(),
                 writes: flow.writes(),
                 size,
-                payload: flow.payload.typical.bytes(),
+                payload: plan.write_payload(TYPICAL, flow),
                 request: plan.request_size(TYPICAL, flow),
                 header: flow.header.typical,
                 ecrc: plan.ecrc(flow),
@@ -387,6 +413,7 @@ impl Fabric {
             },
             current: None,
             was_read: false,
+            packets: plan.packet_queue(TYPICAL, flow).map(Packets::new),
         });
         let all = &requester.streams;
         if all.iter().any(|s| s.shape.reads) && all.iter().any(|s| s.shape.writes) {
@@ -439,6 +466,9 @@ fn wires(plan: &Plan) -> Vec<Wire> {
                     Forwarding::CutThrough => Reach::CutThrough(k.latency.typical.fs()),
                     Forwarding::StoreAndForward => Reach::StoreAndForward(k.latency.typical.fs()),
                 },
+                PartKeys::RootComplex(k) if plan.part(plan.arrives(hop)).forwards => {
+                    Reach::Root(k.peer_latency.typical.fs())
+                }
                 _ => Reach::End,
             };
             wire
@@ -481,7 +511,7 @@ fn forks(net: &Net) -> Vec<bool> {
     forks
 }
 
-fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool]) -> Part {
+fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool], seed: u64) -> Part {
     let outs: Vec<u32> = ports.iter().map(|p| p.1).collect();
     let pace =
         |q: &Option<crate::scenario::quantity::Quantity<crate::units::Rate>>| q.as_ref().map(|q| Pace::new(q.typical));
@@ -501,6 +531,12 @@ fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool]) -> 
             let mut terminal = Terminal::new(&outs, completer, k.write_latency.typical.fs());
             let backbone = plan.backbone(TYPICAL, id);
             terminal.backbone = backbone.map(|b| Box::new(Backbone::new(b, latency.to_vec(), outs.len())));
+            if plan.part(id).forwards {
+                let forks: Vec<bool> = ports.iter().map(|p| forks[p.0 as usize]).collect();
+                terminal.peers = Some(Box::new(Switch::hosted(ports, &forks, pace(&k.peer_bandwidth))));
+            }
+            let iommu = plan.iommu(TYPICAL, id);
+            terminal.iommu = iommu.map(|i| Box::new(Iommu::new(plan, id, i, outs.len(), seed)));
             Part::Terminal(Box::new(terminal))
         }
         PartKeys::Endpoint(k) => {

@@ -5,6 +5,7 @@
 //! moment to ask again. A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at
 //! random for each operation.
 
+use crate::plan::PacketQueue;
 use crate::protocol::pcie::{self, Class, Header, SIZES};
 use crate::result::Idle;
 use crate::sim::core::clock::Pace;
@@ -42,6 +43,43 @@ pub(in crate::sim) struct Stream {
     pub(in crate::sim) current: Option<Issue>,
     /// Whether the operation before was a read, of a flow that alternates.
     pub(in crate::sim) was_read: bool,
+    /// What belongs to the packets of a NIC, if it moves such.
+    pub(in crate::sim) packets: Option<Packets>,
+}
+
+/// What belongs to the packets of a NIC: descriptors are fetched before the packets that they are of, completion entries
+/// and interrupts written after them.
+#[derive(Clone, Debug)]
+pub(in crate::sim) struct Packets {
+    pub(in crate::sim) queue: PacketQueue,
+    /// Packets for which descriptors have been asked, that have begun, and for which either write has gone.
+    fetched: u64,
+    begun: u64,
+    written: [u64; 2],
+}
+
+impl Packets {
+    pub(in crate::sim) fn new(queue: PacketQueue) -> Packets {
+        Packets { queue, fetched: 0, begun: 0, written: [0; 2] }
+    }
+
+    /// What goes before the next packet: whether it reads, and its bytes.
+    fn due(&self) -> Option<(bool, u64)> {
+        if self.fetched <= self.begun {
+            return Some((true, self.queue.fetch.0));
+        }
+        let write = |i: &usize| self.begun >= self.written[*i] + self.queue.writes[*i].1;
+        (0..2).find(write).map(|i| (false, self.queue.writes[i].0))
+    }
+
+    /// It has gone.
+    fn went(&mut self, read: bool) {
+        if read {
+            self.fetched += self.queue.fetch.1;
+        } else if let Some(i) = (0..2).find(|i| self.begun >= self.written[*i] + self.queue.writes[*i].1) {
+            self.written[i] += self.queue.writes[i].1;
+        }
+    }
 }
 
 impl Stream {
@@ -49,6 +87,9 @@ impl Stream {
     fn reads_next(&self) -> bool {
         match self.current {
             Some(issue) => issue.read,
+            None if self.packets.as_ref().and_then(Packets::due).is_some() => {
+                self.packets.as_ref().and_then(Packets::due).is_some_and(|d| d.0)
+            }
             None if self.shape.reads && self.shape.writes => !self.was_read,
             None => self.shape.reads,
         }
@@ -237,6 +278,8 @@ pub(in crate::sim) struct Requester {
     pub(in crate::sim) both: Option<Gate>,
     pub(in crate::sim) read: Option<Gate>,
     pub(in crate::sim) write: Option<Gate>,
+    /// What its engines sustain of the link, in bytes of TLPs: completions of its reads, and writes.
+    pub(in crate::sim) sustained: [Option<Gate>; 2],
     pub(in crate::sim) read_starts: Option<Interval>,
     pub(in crate::sim) write_starts: Option<Interval>,
     pub(in crate::sim) write_gap: u64,
@@ -262,6 +305,7 @@ impl Requester {
             both: None,
             read: None,
             write: None,
+            sustained: [None, None],
             read_starts: None,
             write_starts: None,
             write_gap: 0,
@@ -356,6 +400,9 @@ impl Requester {
     }
 
     fn offer(&mut self, i: usize, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+        if let Some((read, bytes)) = self.streams[i].current.is_none().then(|| self.control_due(i)).flatten() {
+            return self.control(i, read, bytes, wire, now, net);
+        }
         let stream = &mut self.streams[i];
         let flow = stream.flow as usize;
         let mut issue = match stream.current {
@@ -381,8 +428,10 @@ impl Requester {
         let bytes = asks + payload;
         // The engine's own limits.
         let gates = [self.both.as_ref(), if issue.read { self.read.as_ref() } else { self.write.as_ref() }];
+        let sustained = usize::from(!issue.read);
+        let gates = gates.into_iter().chain([self.sustained[sustained].as_ref()]);
         let starts = if issue.read { &self.read_starts } else { &self.write_starts };
-        let mut open = gates.iter().flatten().fold(0, |at, g| at.max(g.opens()));
+        let mut open = gates.flatten().fold(0, |at, g| at.max(g.opens()));
         if let (Some(s), false) = (starts, issue.started) {
             open = open.max(s.at);
         }
@@ -402,6 +451,20 @@ impl Requester {
         for gate in [self.both.as_mut(), own].into_iter().flatten() {
             gate.pass(now, bytes);
         }
+        if let Some(gate) = &mut self.sustained[sustained] {
+            let wire = &net.wires[wire as usize];
+            gate.pass(
+                now,
+                match issue.read {
+                    true => {
+                        let answer = net.flows[flow].answer;
+                        let piece = if asks > answer.large as u64 { answer.large_piece } else { answer.piece };
+                        pcie::cut(wire.generation, Header::Dw3, asks, piece.max(1).into(), answer.ecrc).1
+                    }
+                    false => wire.bytes(body).into(),
+                },
+            );
+        }
         if !issue.started {
             let starts = if issue.read { &mut self.read_starts } else { &mut self.write_starts };
             if let Some(s) = starts {
@@ -413,6 +476,9 @@ impl Requester {
                 issue.born = now;
             }
             net.flows[flow].started(issue.born);
+            if let Some(packets) = &mut stream.packets {
+                packets.begun += 1;
+            }
             if issue.read {
                 let (flow, left) = (flow as u32, issue.left);
                 issue.op =
@@ -443,6 +509,57 @@ impl Requester {
             asks: asks as u16,
             class,
             last,
+            control: false,
+        })
+    }
+
+    /// What goes before the next packet of a stream.
+    fn control_due(&self, i: usize) -> Option<(bool, u64)> {
+        self.streams[i].packets.as_ref()?.due()
+    }
+
+    /// Sends descriptors' read request, or a write of entries, which no operation counts.
+    fn control(
+        &mut self,
+        i: usize,
+        read: bool,
+        bytes: u64,
+        wire: u32,
+        now: u64,
+        net: &mut Net,
+    ) -> Result<Tlp, (Idle, u64)> {
+        let stream = &mut self.streams[i];
+        let (class, asks, payload) = if read { (Class::NonPosted, bytes, 0) } else { (Class::Posted, 0, bytes) };
+        let engine = if read { self.tags.ready(now)? } else { 0 };
+        let body = pcie::tlp_body(stream.shape.header, payload, stream.shape.ecrc) as u16;
+        if !net.wires[wire as usize].may_send(class, body, payload as u16, now) {
+            return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
+        }
+        if let Some(packets) = &mut stream.packets {
+            packets.went(read);
+        }
+        let mut tag = 0;
+        if read {
+            self.tags.take(engine);
+            tag = self.reads.add(Read { op: u32::MAX, engine, left: asks as u32, size: asks as u32 });
+        }
+        let flow = stream.flow;
+        let at = net.flows[flow as usize].there;
+        let (payload, asks) = (payload as u16, asks as u16);
+        Ok(Tlp {
+            head: 0,
+            tail: 0,
+            ready: 0,
+            born: now,
+            at,
+            flow,
+            tag,
+            body,
+            payload,
+            asks,
+            class,
+            last: true,
+            control: true,
         })
     }
 
@@ -461,6 +578,12 @@ impl Requester {
         let read = &mut self.reads.all[tlp.tag as usize];
         read.left -= tlp.payload as u32;
         let (left, read) = (read.left, *read);
+        if tlp.control {
+            if left == 0 {
+                self.finish(Finish::Request(tlp.tag), now, net);
+            }
+            return (self.next_finish(), left == 0);
+        }
         let op = &mut self.ops.all[read.op as usize];
         let flow = &mut net.flows[tlp.flow as usize];
         flow.received(tlp.payload as u64);

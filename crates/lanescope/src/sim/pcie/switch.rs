@@ -49,6 +49,15 @@ struct Egress {
     turn: usize,
 }
 
+/// What a root complex passes on next by one of its ports.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Passing {
+    port: usize,
+    class: Class,
+    /// Whether the port's own comes first, if it has something.
+    pub(in crate::sim) yields: bool,
+}
+
 /// A switch.
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Switch {
@@ -62,6 +71,11 @@ pub(in crate::sim) struct Switch {
     /// The ingress port that the shared core served last.
     core_turn: usize,
     timer: u32,
+    /// It is part of a root complex, whose ports send what these themselves have to say, too: they are asked when
+    /// something may go, and take what is chosen here.
+    hosted: bool,
+    /// Of a hosted one, by egress port: whether the port's own was the last to go.
+    own_last: Vec<bool>,
     pub(in crate::sim) transit: Transit,
 }
 
@@ -97,8 +111,38 @@ impl Switch {
             core_free: 0,
             core_turn: 0,
             timer: 0,
+            hosted: false,
+            own_last: vec![false; n],
             transit: Transit::default(),
         }
+    }
+
+    /// That of a root complex, which passes on what goes from one of its ports to another: any to any other at once, or
+    /// through something that carries so much.
+    pub(in crate::sim) fn hosted(ports: &[(u32, u32)], forks: &[bool], pace: Option<Pace>) -> Switch {
+        // With a pace packets are taken through one by one, and then stand at the port that they leave by.
+        let core = if pace.is_some() { Core::SharedMemory } else { Core::Crossbar };
+        let switch = Switch::new(ports, forks, core, pace, Arbitration::RoundRobin, Queues::PerOutput);
+        Switch { hosted: true, ..switch }
+    }
+
+    /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round of
+    /// the others.
+    pub(in crate::sim) fn next(&mut self, out: usize, now: u64, net: &mut Net) -> Result<Passing, (Idle, u64)> {
+        let (port, class) = self.choose(out, now, net)?;
+        let yields = port <= self.outs[out].turn && !self.own_last[out];
+        Ok(Passing { port, class, yields })
+    }
+
+    /// Of a hosted one: sends what was chosen.
+    pub(in crate::sim) fn pass_on(&mut self, what: Passing, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        self.own_last[out] = false;
+        self.forward(what.port, what.class, out, now, net, agenda);
+    }
+
+    /// Of a hosted one: the port has sent something of its own.
+    pub(in crate::sim) fn passed_by(&mut self, out: usize) {
+        self.own_last[out] = true;
     }
 
     pub(in crate::sim) fn wired(&mut self, timer: u32) {
@@ -188,7 +232,8 @@ impl Switch {
     #[inline]
     fn pass(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
         let egress = &self.outs[out];
-        if net.wires[egress.wire as usize].next_at > now
+        if self.hosted
+            || net.wires[egress.wire as usize].next_at > now
             || self.ins[port].reading > now
             || egress.waiting.iter().any(|w| *w != 0)
         {
@@ -275,6 +320,10 @@ impl Switch {
         let (free, slot) = (wire.next_at, wire.tx);
         if free > now {
             agenda.set(slot, free);
+            return;
+        }
+        if self.hosted {
+            agenda.by(slot, now);
             return;
         }
         match self.choose(out, now, net) {

@@ -7,7 +7,9 @@ use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pcie::Net;
 use crate::sim::pcie::backbone::Backbone;
 use crate::sim::pcie::completer::{Completer, Job};
+use crate::sim::pcie::iommu::Iommu;
 use crate::sim::pcie::requester::Requester;
+use crate::sim::pcie::switch::Switch;
 use std::collections::VecDeque;
 
 /// A port: what it still has to answer, and what it asks for.
@@ -28,6 +30,10 @@ pub(in crate::sim) struct Terminal {
     pub(in crate::sim) completer: Completer,
     /// Between the ports and memory, in place of the completer.
     pub(in crate::sim) backbone: Option<Box<Backbone>>,
+    /// Of a root complex, what passes on what goes from one of its ports to another.
+    pub(in crate::sim) peers: Option<Box<Switch>>,
+    /// Of a root complex, what translates the addresses of what comes in.
+    pub(in crate::sim) iommu: Option<Box<Iommu>>,
     /// From a write's last bit to its being done, fs.
     pub(in crate::sim) write_latency: u64,
     /// Slots of the agenda: the completer's, then one for each port's requester.
@@ -43,6 +49,8 @@ impl Terminal {
             ports: wires.iter().map(port).collect(),
             completer,
             backbone: None,
+            peers: None,
+            iommu: None,
             write_latency,
             timer: 0,
             ready: Vec::new(),
@@ -56,6 +64,14 @@ impl Terminal {
         if let Some(backbone) = &mut self.backbone {
             backbone.wired(timer);
         }
+        if let Some(peers) = &mut self.peers {
+            peers.wired(timer + 1 + self.ports.len() as u32);
+        }
+    }
+
+    /// Slots of the agenda that it wants.
+    pub(in crate::sim) fn timers(&self) -> u32 {
+        1 + self.ports.len() as u32 + u32::from(self.peers.is_some())
     }
 
     /// The head of a class is here whole.
@@ -67,10 +83,23 @@ impl Terminal {
             agenda.set(slot, NEVER);
             return;
         };
+        if let Some(peers) = self.peers.as_mut().filter(|_| !net.ends(&tlp)) {
+            peers.head(id, class, now, net, agenda);
+            return;
+        }
+        let at = match &mut self.iommu {
+            Some(iommu) if class != Class::Completion => iommu.translated(id, class, now, net),
+            _ => now,
+        };
+        if at > now && (class == Class::Posted || self.backbone.is_some()) {
+            // Those behind it stay behind it, and are translated meanwhile.
+            agenda.set(slot, at);
+            return;
+        }
         let taken = match (class, &mut self.backbone) {
             (Class::Completion, _) => true,
             (Class::Posted, None) => self.completer.write(id, tlp.payload, now, agenda),
-            (Class::NonPosted, None) => self.completer.request(id, &tlp, now, net, agenda),
+            (Class::NonPosted, None) => self.completer.request(id, &tlp, at, net, agenda),
             (Class::Posted, Some(backbone)) => {
                 backbone.write(id, &tlp, wire.port_to as usize, agenda);
                 false
@@ -107,6 +136,9 @@ impl Terminal {
     fn write(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
         self.pop(id, Class::Posted, now, net, agenda);
+        if tlp.control {
+            return;
+        }
         net.flows[tlp.flow as usize].received(tlp.payload as u64);
         if tlp.last
             && let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency), None)
@@ -121,6 +153,9 @@ impl Terminal {
     #[inline]
     fn pop(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let wire = &mut net.wires[id as usize];
+        if let Some(iommu) = &mut self.iommu {
+            iommu.went(wire.port_to as usize, class);
+        }
         if let Some(tlp) = wire.queues[class as usize].pop_front() {
             wire.free(class, tlp.payload, now, agenda);
         }
@@ -130,6 +165,10 @@ impl Terminal {
 
     /// A timer: 0 is the completer's, the others the requesters'.
     pub(in crate::sim) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        if let Some(peers) = self.peers.as_mut().filter(|_| which > self.ports.len() as u32) {
+            peers.tick(now, net, agenda);
+            return;
+        }
         if let Some(port) = which.checked_sub(1) {
             let next = self.ports[port as usize].requester.tick(now, net);
             agenda.set(self.timer + which, next);
@@ -176,6 +215,46 @@ impl Terminal {
             return;
         }
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        let passing = self.peers.as_mut().map(|peers| peers.next(port, now, net));
+        if let Some(Err((why, at))) = passing {
+            (idle, wake) = (why, at);
+        }
+        let passing = passing.and_then(Result::ok);
+        let first = passing.filter(|p| !p.yields);
+        let sent = match first {
+            Some(_) => false,
+            None => match self.own(port, now, net, agenda) {
+                Ok(()) => true,
+                Err((why, at)) => {
+                    (idle, wake) = (idle.max(why), wake.min(at));
+                    false
+                }
+            },
+        };
+        if sent {
+            if let Some(peers) = &mut self.peers {
+                peers.passed_by(port);
+            }
+        } else if let (Some(peers), Some(passing)) = (&mut self.peers, passing) {
+            peers.pass_on(passing, port, now, net, agenda);
+        } else {
+            let wire = &mut net.wires[id as usize];
+            wire.idle = idle;
+            agenda.set(tx, wake);
+            if idle.is_credit() {
+                wire.wait(now, agenda);
+            }
+            return;
+        }
+        agenda.set(tx, net.wires[id as usize].next_at);
+    }
+
+    /// Sends what a port has to say itself, or says why not, and when to ask again.
+    #[inline]
+    fn own(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> Result<(), (Idle, u64)> {
+        let p = &mut self.ports[port];
+        let id = p.wire;
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
         // Completions and requests take turns.
         for turn in [!p.answered, p.answered] {
             if turn {
@@ -213,14 +292,8 @@ impl Terminal {
                     }
                 }
             }
-            agenda.set(tx, net.wires[id as usize].next_at);
-            return;
+            return Ok(());
         }
-        let wire = &mut net.wires[id as usize];
-        wire.idle = idle;
-        agenda.set(tx, wake);
-        if idle.is_credit() {
-            wire.wait(now, agenda);
-        }
+        Err((idle, wake))
     }
 }

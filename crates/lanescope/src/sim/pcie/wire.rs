@@ -41,6 +41,8 @@ pub(in crate::sim) struct Tlp {
     pub(in crate::sim) class: Class,
     /// Whether it is the last of its operation (posted) or request (completion).
     pub(in crate::sim) last: bool,
+    /// Whether it carries no payload of its flow, but what belongs to a NIC's packets.
+    pub(in crate::sim) control: bool,
 }
 
 impl Tlp {
@@ -404,6 +406,8 @@ impl Wire {
         counts.tlps += 1;
         if tlp.class == Class::NonPosted {
             counts.requests += wire as u64;
+        } else if tlp.control {
+            counts.control += wire as u64;
         } else {
             counts.payload += tlp.payload as u64;
             counts.framing += (wire - tlp.payload as u32) as u64;

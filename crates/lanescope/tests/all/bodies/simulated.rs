@@ -92,7 +92,7 @@ fn closed(plan: &Plan, of: &Flow, flow: &SimulatedFlow, window: f64) {
     // The longest operation of any flow of the same port, as far as 64 KiB of it.
     let phase = |f: &Flow| {
         let speed = plan.link(f.route[0].link).speed.typical;
-        let (size, payload) = (f.size.typical.0.min(1 << 16), f.payload.typical.bytes());
+        let (size, payload) = (f.size.typical.0.min(1 << 16), plan.write_payload(Corner::Typical, f));
         pcie::cut(speed.generation, f.header.typical, size, payload, true).1 as f64 / speed.coded().bytes()
     };
     let phase = plan.flows.iter().map(phase).fold(0.0, f64::max);
@@ -140,7 +140,7 @@ fn slots(plan: &Plan, simulation: &Simulation) {
         let off = (link.slots.total() as f64 - all).abs();
         let name = format!("links.{} toward {}", link.name, link.to);
         assert!(off <= edge + 1e-9 * all, "{name}: {} slots in a window of {all}", link.slots.total());
-        let tlps = (link.slots.framing + link.slots.requests) as f64;
+        let tlps = (link.slots.framing + link.slots.requests + link.slots.control) as f64;
         assert!(link.slots.tlps == 0 || tlps > 0.0, "{name}: TLPs without headers");
         let payload = link.slots.payload as f64 / link.slots.total().max(1) as f64 * link.coded;
         let shown = link.payload.mean;

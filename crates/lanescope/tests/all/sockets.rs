@@ -1,0 +1,356 @@
+//! Hosts of several root complexes: peers through them, access control services, the IOMMU, processors and NICs as
+//! requesters. Laws on random hosts, and packets worked out by hand.
+
+use crate::bodies::{invariants, simulated};
+use crate::common::choices::runner;
+use crate::common::{self, flow, grow, has_at, within};
+use lanescope::diagnostic::Diagnostics;
+use lanescope::estimate::{estimate, loads};
+use lanescope::plan::Plan;
+use lanescope::result::{Ending, Report, Simulation};
+use lanescope::scenario::quantity::Corner;
+use lanescope::sim::{Run, Step};
+use lanescope::units::Time;
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError};
+use std::cell::Cell;
+
+/// A short run from time 0, and for how long at its end not so many operations of each flow were done that one may be
+/// older.
+fn short(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
+    let mut plan = plan.clone();
+    plan.limits.max_packets = 10_000;
+    plan.limits.max_time = Time::parse("2 ms").expect("a time");
+    plan.limits.warmup = Some(Time::ZERO);
+    let mut run = Run::new(&plan, 1, &mut Diagnostics::default())?;
+    let mut all: Vec<Vec<(u64, f64)>> = vec![vec![(0, 0.0)]; run.snapshot().flows.len()];
+    loop {
+        let step = run.advance(events);
+        let now = run.snapshot();
+        all.iter_mut().zip(&now.flows).for_each(|(all, flow)| all.push((flow.operations, now.window)));
+        if step == Step::Done {
+            let silent = all.iter().zip(&now.flows).map(|(all, flow)| {
+                let many = simulated::overtaken(&plan, &flow.name);
+                now.window - all.iter().rfind(|(done, _)| done + many <= flow.operations).map_or(0.0, |at| at.1)
+            });
+            let silent = silent.collect();
+            return Some((now, silent));
+        }
+    }
+}
+
+fn feasible(plan: &Plan, report: &Report) {
+    for corner in [Corner::Slower, Corner::Typical, Corner::Faster] {
+        for l in loads(plan, corner) {
+            assert!(l.taken <= l.capacity * (1.0 + 1e-9), "{}: {} of {} at {corner:?}", l.what, l.taken, l.capacity);
+        }
+    }
+    for l in &report.links {
+        let entries: f64 = l.ledger.entries().iter().map(|e| e.1).sum();
+        assert!((entries / l.ledger.raw - 1.0).abs() <= 1e-9, "{}: {entries} of {}", l.path(), l.ledger.raw);
+    }
+}
+
+/// Shares fit on everything, no flow beats its bound, slots and clocks add up, Little's law, and the pieces that a run
+/// is done in change nothing.
+#[test]
+fn the_laws_hold_on_random_hosts() {
+    let (planned, refused, told, flows) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..400), |bytes| {
+        let text = grow::sockets::grow(&bytes, false);
+        let (plan, diagnostics) = common::plan(&text, &[]);
+        let Some(plan) = plan else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        planned.set(planned.get() + 1);
+        let caught = std::panic::catch_unwind(|| {
+            let report = estimate(&plan, &diagnostics);
+            invariants::check(&plan, &report);
+            invariants::repeatable(&plan, &diagnostics, &report);
+            invariants::alone(&plan, &diagnostics);
+            feasible(&plan, &report);
+            let (whole, _) = short(&plan, 1 << 20).expect("it can be simulated");
+            let (pieces, silent) = short(&plan, 997).expect("it can be simulated");
+            simulated::check(&plan, &whole, &silent);
+            let stuck = matches!(whole.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Running);
+            assert!(!stuck, "it ends as {:?}", whole.ending);
+            let pieces = Simulation { events: whole.events, ..pieces };
+            assert!(pieces == whole, "the pieces that a run is done in change it");
+            (simulated::check_whole(&plan, &whole, &report), whole.flows.len())
+        });
+        let (t, n) = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        (told.set(told.get() + t), flows.set(flows.get() + n as u32));
+        Ok(())
+    });
+    println!(
+        "{} planned, {} refused; {} of {} flows near a bound",
+        planned.get(),
+        refused.get(),
+        told.get(),
+        flows.get()
+    );
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(planned.get() > 4 * refused.get(), "most hosts should be valid: {} refused", refused.get());
+    assert!(told.get() * 20 > flows.get(), "bounds should say something");
+}
+
+/// A flow alone gets its share to 2 %, or a note says by what mechanism not.
+#[test]
+fn a_flow_alone_in_a_host_gets_its_share() {
+    let (all, noted, worst) = (Cell::new(0), Cell::new(0), Cell::new(0.0f64));
+    let result = runner(Config::default()).run(&vec(any::<u8>(), 0..300), |bytes| {
+        let text = grow::sockets::grow(&bytes, true) + "[run]\nuntil = \"0.5 %\"\nmax_packets = 60_000\n";
+        let (Some(plan), diagnostics) = common::plan(&text, &[]) else { return Ok(()) };
+        let caught = std::panic::catch_unwind(|| {
+            let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
+            while run.advance(1 << 20) != Step::Done {}
+            estimate(&plan, &diagnostics).with(run.snapshot())
+        });
+        let report = caught.map_err(|_| TestCaseError::fail(format!("it panics:\n{text}")))?;
+        let Some(simulation) = &report.simulation else { return Ok(()) };
+        for (said, is) in report.flows.iter().zip(&simulation.flows) {
+            let off = is.rate.mean / said.share.typical - 1.0;
+            let slack = is.rate.half.map_or(0.02, |h| (h / is.rate.mean).max(0.02));
+            all.set(all.get() + 1);
+            if off.abs() > slack && is.operations > 30 {
+                noted.set(noted.get() + 1);
+                worst.set(if off.abs() > worst.get().abs() { off } else { worst.get() });
+                if report.notes.iter().all(|n| n.element != format!("flows.{}", said.name)) {
+                    return Err(TestCaseError::fail(format!("{}: {off:+.3} without a note:\n{text}", said.name)));
+                }
+            }
+        }
+        Ok(())
+    });
+    println!("{} flows; {} more than 2 % off, with a note, at worst {:+.3}", all.get(), noted.get(), worst.get());
+    result.unwrap_or_else(|e| panic!("{e}"));
+    assert!(noted.get() * 5 <= all.get(), "{} of {} flows need a note", noted.get(), all.get());
+}
+
+const PAIR: &str = r#"
+[parts.rc]
+is = "root-complex"
+max_payload = "256 B"
+peer_latency = "200 ns"
+write_latency = "0 ns"
+[parts.sw]
+is = "switch"
+max_payload = "256 B"
+latency = "150 ns"
+[parts.gpu]
+is = "endpoint"
+max_payload = "256 B"
+count = 2
+[links.up]
+between = ["rc", "sw.up"]
+pcie = "gen3 x16"
+delay = "0 ns"
+[links.slots]
+between = ["sw.down.*", "gpu.*"]
+pcie = "gen3 x16"
+delay = "0 ns"
+[flows.copy]
+from = "gpu.0"
+to = "gpu.1"
+do = "write"
+size = "256 B"
+load = { outstanding = 1 }
+[run]
+for = "20 us"
+"#;
+
+/// A TLP of 256 B is 280 B on the wire: 280 / 15.754 GB/s = 17.77 ns. Below one switch its first bit passes in 150 ns:
+/// 150 + 17.77. Redirected it goes through the switch, waits in the root complex until it is whole, and 200 ns more, and
+/// through the switch again: 150 + 17.77 + 200 + 150 + 17.77.
+#[test]
+fn a_redirected_write_goes_up_and_down() {
+    let wire = 280.0 / (16.0 * 8.0 * 128.0 / 130.0 / 8.0);
+    for (sets, ns) in [
+        (&[][..], 150.0 + wire),
+        (&["links.slots.acs_request_redirect=true"][..], 150.0 + wire + 200.0 + 150.0 + wire),
+        (
+            &[
+                "links.slots.acs_request_redirect=true",
+                "links.slots.acs_direct_translated=true",
+                "parts.gpu.atc_entries=4",
+            ][..],
+            150.0 + wire,
+        ),
+    ] {
+        let report = common::run(PAIR, sets);
+        within(1e-4, flow(&report, "copy").latency.typical * 1e9, ns);
+        let simulation = common::simulate(PAIR, sets);
+        aligned(simulation.flows[0].latency.mean * 1e9, ns, 4);
+    }
+}
+
+/// A packet after idle begins on lane 0, and behind an ordered set that is due: on each wire up to a symbol time of 16
+/// lanes later, 1.02 ns, and 0.1 ns on average.
+#[track_caller]
+fn aligned(is: f64, by_hand: f64, wires: u32) {
+    let most = by_hand + f64::from(wires) * 1.12;
+    assert!((by_hand - 1e-3..=most).contains(&is), "{is} ns is not {by_hand} ns and up to a symbol time a wire");
+}
+
+/// Only the requests of a read are redirected where completions are not: they go up and down, and come back directly.
+#[test]
+fn requests_and_completions_are_redirected_apart() {
+    let read = ["flows.copy.do=read"];
+    let latency = |more: &[&str]| {
+        let sets: Vec<&str> = read.iter().chain(more).copied().collect();
+        let (report, simulation) = (common::run(PAIR, &sets), common::simulate(PAIR, &sets));
+        let said = flow(&report, "copy").latency.typical * 1e9;
+        aligned(simulation.flows[0].latency.mean * 1e9, said, 8);
+        said
+    };
+    let direct = latency(&[]);
+    let requests = latency(&["links.slots.acs_request_redirect=true"]);
+    let both = latency(&["links.slots.acs_request_redirect=true", "links.slots.acs_completion_redirect=true"]);
+    // A request of 24 B, a completion of 276 B: each way adds the root complex, a switch, and its time on a wire.
+    let time = |bytes: f64| bytes / (16.0 * 8.0 * 128.0 / 130.0 / 8.0);
+    within(1e-3, requests - direct, 350.0 + time(24.0));
+    within(1e-3, both - requests, 350.0 + time(276.0));
+}
+
+const SOCKETS: &str = r#"
+[parts.rc]
+is = "root-complex"
+max_payload = "256 B"
+count = 2
+[parts.gpu]
+is = "endpoint"
+max_payload = "256 B"
+count = 2
+[links.fabric]
+between = ["rc.0", "rc.1"]
+coherent = "4 GB/s"
+[links.slots]
+between = ["rc.*", "gpu.*"]
+pcie = "gen4 x16"
+[flows.copy]
+from = "gpu.0"
+to = "gpu.1"
+do = "write"
+size = "64 KiB"
+[run]
+until = "0.5 %"
+"#;
+
+/// Between sockets the coherent link binds: of its 4 GB/s 256 of 272 B are payload.
+#[test]
+fn the_link_between_sockets_binds() {
+    let report = common::run(SOCKETS, &[]);
+    let copy = flow(&report, "copy");
+    assert_eq!(copy.bound_by.element, "links.fabric toward rc.1");
+    within(1e-9, copy.share.typical, 8.0 * 4e9 * 256.0 / 272.0);
+    let simulation = common::simulate(SOCKETS, &[]);
+    within(2e-3, simulation.flows[0].rate.mean, copy.share.typical);
+    // To the memory of the far socket the same, to the near one the slot.
+    let far = common::run(SOCKETS, &["flows.copy.to=rc.1.memory"]);
+    within(1e-9, flow(&far, "copy").share.typical, copy.share.typical);
+    let near = common::run(SOCKETS, &["flows.copy.to=rc.0.memory"]);
+    assert!(flow(&near, "copy").share.typical > 6.0 * copy.share.typical);
+}
+
+/// Every read misses, and one walk of 1 us at a time carries 64 B each: 64 B/us; with 64 pages at hand of 128, half walk.
+#[test]
+fn walks_bind_by_their_number() {
+    let text = SOCKETS.replace("to = \"gpu.1\"", "to = \"rc.0.memory\"").replace("do = \"write\"", "do = \"read\"")
+        + "max_packets = 400_000\n";
+    let sets = [
+        "flows.copy.size=64 B",
+        "flows.copy.addresses=random",
+        "parts.rc.iommu=on",
+        "parts.rc.iommu_walks=1",
+        "parts.rc.iommu_walk=1 us",
+        "parts.rc.iotlb_entries=64",
+    ];
+    for (window, part) in [("64 GiB", 1.0), ("512 KiB", 0.5)] {
+        let window = format!("flows.copy.window={window}");
+        let sets: Vec<&str> = sets.into_iter().chain([window.as_str()]).collect();
+        let (report, simulation) = (common::run(&text, &sets), common::simulate(&text, &sets));
+        within(1e-4, flow(&report, "copy").share.typical, 8.0 * 64e6 / part);
+        within(0.02, simulation.flows[0].rate.mean, 8.0 * 64e6 / part);
+    }
+    // A window that the IOTLB holds costs nothing.
+    let held: Vec<&str> = sets.into_iter().chain(["flows.copy.window=256 KiB"]).collect();
+    let free: Vec<&str> = held.iter().copied().chain(["parts.rc.iommu=off"]).collect();
+    within(
+        1e-9,
+        flow(&common::run(&text, &held), "copy").share.typical,
+        flow(&common::run(&text, &free), "copy").share.typical,
+    );
+}
+
+/// A processor's stores are TLPs of 64 B: 64 of 88 B. Eight descriptors a fetch, four entries a write, an interrupt each
+/// 32 packets, worked out by hand.
+#[test]
+fn processors_and_nics_send_what_they_send() {
+    let wire = 8.0 * 15.753_846_153_846_153e9 * (1.0 - 1.0 / 375.0);
+    let store =
+        SOCKETS.replace("from = \"gpu.0\"\nto = \"gpu.1\"", "from = \"rc.0\"\nto = \"gpu.0\"").replace("gen4", "gen3");
+    let report = common::run(&store, &[]);
+    within(1e-9, flow(&report, "copy").share.typical, wire * 64.0 / 88.0);
+    within(2e-3, common::simulate(&store, &[]).flows[0].rate.mean, wire * 64.0 / 88.0);
+    let receive = SOCKETS
+        .replace("to = \"gpu.1\"\ndo = \"write\"", "to = \"rc.0.memory\"\ndo = \"receive\"")
+        .replace("gen4", "gen3")
+        .replace("64 KiB", "1514 B");
+    let sets = ["links.slots.ack_every=never", "links.slots.update_fc_every=never", "links.slots.delay=0 ns"];
+    // Six TLPs of up to 256 B, 16 B x 4 every four packets, 4 B every 32, and a read request of 24 B every eight.
+    let packet = (1514.0 + 2.0 + 6.0 * 24.0) + (64.0 + 24.0) / 4.0 + (4.0 + 24.0) / 32.0 + 24.0 / 8.0;
+    let report = common::run(&receive, &sets);
+    within(1e-9, flow(&report, "copy").share.typical, wire * 1514.0 / packet);
+    within(3e-3, common::simulate(&receive, &sets).flows[0].rate.mean, wire * 1514.0 / packet);
+}
+
+/// What goes wrong on purpose.
+#[test]
+fn impossible_hosts_are_said_at_their_place() {
+    let refused = |text: &str, sets: &[&str], parts: &[&str]| has_at(&common::wrong(text, sets), parts);
+    // A redirect without a root, and one that does not forward.
+    let rootless = PAIR.replace("[links.up]\nbetween = [\"rc\", \"sw.up\"]\npcie = \"gen3 x16\"\ndelay = \"0 ns\"\n", "")
+        .replace("[parts.rc]\nis = \"root-complex\"\nmax_payload = \"256 B\"\npeer_latency = \"200 ns\"\nwrite_latency = \"0 ns\"\n", "")
+        .replace("pcie = \"gen3 x16\"", "pcie = \"gen3 x16\"\nacs_request_redirect = true");
+    refused(&rootless, &[], &["redirect", "none above"]);
+    let refuses = PAIR
+        .replace("peer_latency", "peer_to_peer = \"refuses\"\npeer_latency")
+        .replace("[links.slots]", "[links.slots]\nacs_request_redirect = true");
+    refused(&refuses, &[], &["gpu.0", "rc", "passes nothing on"]);
+    // Memory on a node that is not there; sockets without a link.
+    refused(&SOCKETS.replace("gpu.1\"\ndo", "rc.2.memory\"\ndo"), &[], &["which rc", "rc.0"]);
+    let apart = SOCKETS.replace("[links.fabric]\nbetween = [\"rc.0\", \"rc.1\"]\ncoherent = \"4 GB/s\"\n", "");
+    refused(&apart, &[], &["no way", "coherent"]);
+    // A page of 3 KiB, a window below an operation, a peer without memory.
+    let translated = SOCKETS.replace("count = 2\n[parts.gpu]", "count = 2\niommu_page = \"3 KiB\"\n[parts.gpu]");
+    refused(&translated, &[], &["3 KiB", "4 KiB"]);
+    refused(&SOCKETS.replace("size = ", "window = \"4 KiB\"\nsize = "), &[], &["window", "smaller"]);
+    refused(&SOCKETS.replace("count = 2\n[links", "count = 2\nbar = \"0 B\"\n[links"), &[], &["gpu.1", "no memory"]);
+    // A coherent link to a device, or from a root complex to itself; a shift that leads nowhere.
+    refused(&SOCKETS.replace("\"rc.1\"]", "\"gpu.1\"]"), &[], &["coherent", "gpu.1"]);
+    refused(&SOCKETS.replace("\"rc.1\"]", "\"rc.0\"]"), &[], &["itself"]);
+    let shift = SOCKETS
+        .replace("from = \"gpu.0\"\nto = \"gpu.1\"", "from = \"gpu.*\"\nto = \"gpu.*\"\npattern = { shift = 2 }");
+    refused(&shift, &[], &["shift by 2", "itself"]);
+}
+
+/// Rings, shifts, ranges and lists are the flows that they name.
+#[test]
+fn patterns_are_the_flows_that_they_name() {
+    let routes = |from: &str, to: &str, pattern: &str| {
+        let text = SOCKETS.replace("count = 2\n[links", "count = 4\n[links").replace(
+            "from = \"gpu.0\"\nto = \"gpu.1\"",
+            &format!("from = \"{from}\"\nto = \"{to}\"\npattern = {pattern}"),
+        );
+        let plan = common::planned(&text, &[]);
+        let pairs = plan.flows.iter().map(|f| (f.source.0 - 2, f.target.0 - 2));
+        pairs.collect::<Vec<_>>()
+    };
+    assert_eq!(routes("gpu.*", "gpu.*", "\"ring\""), [(0, 1), (1, 2), (2, 3), (3, 0)]);
+    assert_eq!(routes("gpu.*", "gpu.*", "{ shift = 2 }"), [(0, 2), (1, 3), (2, 0), (3, 1)]);
+    assert_eq!(routes("gpu.0-1", "gpu.2-3", "\"all-to-all\""), [(0, 2), (0, 3), (1, 2), (1, 3)]);
+    assert_eq!(routes("gpu.0, gpu.3", "gpu.1, gpu.2", "\"pairs\""), [(0, 1), (3, 2)]);
+    assert_eq!(routes("gpu.1-2", "gpu.1-2", "\"ring\""), [(1, 2), (2, 1)]);
+}
