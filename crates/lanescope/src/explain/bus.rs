@@ -26,7 +26,8 @@ fn pick<T: Copy>(corner: Corner, [low, typical, high]: [T; 3]) -> T {
 
 impl Topology<'_> {
     /// The bus behind a bridge as the calculator names it. A bus of PCI-X runs in the mode that its bridge shows
-    /// (PCI-X 2.0, 8.6.2.3); one of conventional PCI at 33 MHz and 32 bits (PCI 3.0, 1.1), at 66 MHz and 64 bits at most.
+    /// (PCI-X 2.0, 8.6.2.3); one of conventional PCI at 33 MHz and 32 bits (PCI 3.0, 1.1), at 66 MHz and 64 bits at
+    /// most.
     fn bus_speed(&self, bridge: Address, corner: Corner) -> Option<Speed> {
         let pcix = self.host.functions.get(&bridge).and_then(|f| f.pcix.as_ref());
         let said = |bits: u32| format!("{bits}-bit");

@@ -130,12 +130,12 @@ impl Topology<'_> {
 
     fn expected(&self, endpoint: &Endpoint, way: Way) -> Expected {
         if let Some(bus) = endpoint.bus {
-            let bound_by = format!("{}, which all on it share", self.bus_name(bus));
-            return Expected {
-                rate: self.alone(endpoint, way).0,
-                bound_by,
-                upgrade: Some("a device for PCI Express".into()),
+            let rate = self.alone(endpoint, way).0;
+            let bound_by = match endpoint.port.filter(|p| rate.typical == Some(*p)) {
+                Some(port) => format!("its network ports, {port:.3} GB/s"),
+                None => self.bus_name(bus),
             };
+            return Expected { rate, bound_by, upgrade: None };
         }
         let (rate, bound) = self.alone(endpoint, way);
         let wire = bound.and_then(|b| Some((b, self.speed(b, Corner::Typical).or(self.speed(b, Corner::High))?)));

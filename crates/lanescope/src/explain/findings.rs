@@ -426,8 +426,8 @@ fn nodes(topology: &Topology, all: &mut Vec<Finding>) {
         also: Vec::new(),
         cost: 0.0,
         text: format!(
-            "{} of {} GPUs have no network adapter on their node: {} (node {node}) reaches the nearest over the link to \
-             node {nearest}{far}, whose rate no dump states",
+            "{} of {} GPUs have no network adapter on their node: {} (node {node}) reaches the nearest over the link \
+             to node {nearest}{far}, whose rate no dump states",
             alone.len(),
             of(Kind::Gpu).count(),
             first.id
@@ -504,8 +504,8 @@ fn chipset(topology: &Topology, all: &mut Vec<Finding>) {
         also: Vec::new(),
         cost: rounded(most - most * (slow / sum).min(1.0)),
         text: format!(
-            "{} devices ({} first) stand behind the chipset and could move {sum:.2} GB/s; its link to the processor, four \
-             lanes of 5 or 8 GT/s that no dump shows, carries {slow:.1} to {fast:.1} GB/s for all of them",
+            "{} devices ({} first) stand behind the chipset and could move {sum:.2} GB/s; its link to the processor, \
+             four lanes of 5 or 8 GT/s that no dump shows, carries {slow:.1} to {fast:.1} GB/s for all of them",
             behind.len(),
             first.id
         ),

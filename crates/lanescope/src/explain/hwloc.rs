@@ -6,6 +6,7 @@
 //! read and write of its node's memory, as distances what peers should write to one another, in MiB/s as hwloc counts.
 
 use super::{Corner, Explained, Topology, explain};
+use crate::import::host::hwloc::UNASSIGNED_CLASS;
 use crate::import::host::xml::escape;
 use crate::import::host::{Address, Function, Host, Kind, value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +87,12 @@ impl Pen<'_> {
         for (node, known) in &host.nodes {
             sets.insert(*node, value(&known.processors).map(|p| processors(&p)).unwrap_or_default());
         }
-        if sets.is_empty() {
+        for node in host.functions.values().filter_map(|f| value(&f.node)) {
+            sets.entry(node).or_default();
+        }
+        // What a dump has no node for is no node when it is read again.
+        let numbered = !sets.is_empty();
+        if !numbered {
             sets.insert(0, BTreeSet::new());
         }
         let free = sets.values().flatten().max().map_or(0, |m| m + 1);
@@ -114,15 +120,8 @@ impl Pen<'_> {
             self.nodes.insert(*node, index);
             let memory = host.nodes.get(node).and_then(|n| value(&n.memory));
             let memory = memory.map_or_else(String::new, |m| format!(" local_memory=\"{m}\""));
-            // What a dump has no node for is no node when it is read again.
-            if !host.nodes.is_empty() || !made_up {
-                let _ = writeln!(
-                    self.out,
-                    "      <object type=\"NUMANode\" os_index=\"{node}\" {own} gp_index=\"{index}\"{memory}/>"
-                );
-            } else {
-                let _ = writeln!(self.out, "      <object type=\"NUMANode\" {own} gp_index=\"{index}\"/>");
-            }
+            let number = if numbered { format!(" os_index=\"{node}\"") } else { String::new() };
+            let _ = writeln!(self.out, "      <object type=\"NUMANode\"{number} {own} gp_index=\"{index}\"{memory}/>");
             for cpu in set {
                 let index = self.index();
                 let bit = sets_of(&BTreeSet::from([*cpu]), &BTreeSet::from([*node]));
@@ -161,8 +160,7 @@ impl Pen<'_> {
     fn roots(&mut self, node: Option<u32>, indent: usize) {
         let tops = self.children.get(&None).cloned().unwrap_or_default();
         let host = self.topology.host;
-        let known = |n: u32| host.nodes.contains_key(&n);
-        let node_of = |a: &Address| value(&host.functions.get(a)?.node).filter(|n| known(*n));
+        let node_of = |a: &Address| self.node_of(host, *a, 0);
         let mine: Vec<Address> = tops.into_iter().filter(|a| node_of(a) == node).collect();
         // hwloc hangs what is on one host bridge below one object, with the buses behind it.
         let mut bridges: BTreeMap<(u32, u8), Vec<Address>> = BTreeMap::new();
@@ -183,6 +181,17 @@ impl Pen<'_> {
             }
             let _ = writeln!(self.out, "{:indent$}</object>", "");
         }
+    }
+
+    /// The node of a function: its own, or the only one of what is behind it.
+    fn node_of(&self, host: &Host, address: Address, depth: usize) -> Option<u32> {
+        if let Some(own) = host.functions.get(&address).and_then(|f| value(&f.node)) {
+            return Some(own);
+        }
+        let below = self.children.get(&Some(address)).map_or(&[][..], Vec::as_slice);
+        let mut nodes = below.iter().filter(|_| depth < MOST_DEEP).filter_map(|b| self.node_of(host, *b, depth + 1));
+        let first = nodes.next()?;
+        nodes.all(|n| n == first).then_some(first)
     }
 
     fn last_bus(&self, address: Address, depth: usize) -> u8 {
@@ -214,7 +223,8 @@ impl Pen<'_> {
                 " bridge_type=\"1-1\" depth=\"{depth}\" bridge_pci=\"{domain:04x}:[{first:02x}-{last:02x}]\""
             );
         }
-        let class = value(&function.class).unwrap_or(if bridge { 0x0604 } else { 0 });
+        // What is not known is what no device may say of itself: an unassigned class, and no vendor.
+        let class = value(&function.class).unwrap_or(if bridge { 0x0604 } else { UNASSIGNED_CLASS });
         let (vendor, device) = value(&function.ids).unwrap_or_default();
         let speed = self.speed(address, function);
         let _ = writeln!(

@@ -153,7 +153,10 @@ impl Graph<'_> {
             Value::Object(map)
         };
         let end = |c: &Component| json!({ "component": format!("{}[{}]", c.0, c.1) });
-        let edge = |(a, b, link): &(Component, Component, String)| json!({ "ep1": end(a), "ep2": end(b), "scheme": "one2one", "link": link });
+        let edge = |(a, b, link): &(Component, Component, String)| {
+            let (ep1, ep2) = (end(a), end(b));
+            json!({ "ep1": ep1, "ep2": ep2, "scheme": "one2one", "link": link })
+        };
         let dumps: Vec<&str> = host.dumps.iter().map(|d| d.name.as_str()).collect();
         let device = json!({
             "name": "machine",

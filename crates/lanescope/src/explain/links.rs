@@ -97,7 +97,7 @@ pub(crate) fn unknown(topology: &Topology) -> Vec<Unknown> {
     if !above.is_empty() {
         say(format!("the ports above {}", list(&above)), "sudo lspci -vvv, of all functions");
     }
-    let mps = ids(&|s| topology.mps(s).is_none());
+    let mps = ids(&|s| topology.mps(s).is_none() && s.bus.is_none());
     if !mps.is_empty() {
         say(format!("MPS and MRRS of {}", list(&mps)), "sudo lspci -vvv");
     }
@@ -129,7 +129,7 @@ pub(crate) fn unknown(topology: &Topology) -> Vec<Unknown> {
     if open && !grepped {
         say("whether ACS redirects peer-to-peer traffic at the switches".to_owned(), "sudo lspci -vvv | grep ACSCtl");
     }
-    if !devices.is_empty() {
+    if devices.iter().any(|d| d.bus.is_none()) {
         say("the size of completions of this root complex (64 to 256 B)".to_owned(), "a measured read: --measured");
     }
     all

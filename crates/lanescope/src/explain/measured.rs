@@ -159,8 +159,8 @@ fn above(topology: &Topology, path: &Path, row: &Measurement, high: f64) -> Stri
         return "above what the wire carries; if its unit was MiB, it fits".into();
     }
     if row.rate <= raw {
-        return "above what fits beside headers of this MPS: the dump's MPS, the unit (MB against MiB) or a clock is wrong"
-            .into();
+        let why = "above what fits beside headers of this MPS: the dump's MPS, the unit (MB against MiB) or a clock";
+        return format!("{why} is wrong");
     }
     if path.to.is_none() && path.from.kind == Kind::Drive {
         return "above what the wire carries at all: it came from a cache of the host".into();

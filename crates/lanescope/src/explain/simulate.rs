@@ -1,7 +1,7 @@
 //! The packet simulation of what a report speaks of: loads of a class at once, and pairs, one way and both ways.
 //!
-//! It runs the same scenarios that the estimate is asked about, at the likely values; its intervals are those of chance,
-//! not those of what the dumps leave open. Pairs that are alike are run once.
+//! It runs the same scenarios that the estimate is asked about, at the likely values; its intervals are those of
+//! chance, not those of what the dumps leave open. Pairs that are alike are run once.
 
 use super::endpoints::Endpoint;
 use super::peers::peer_path;

@@ -1,7 +1,7 @@
 //! All devices of a class at once, as the estimate shares what they meet in; and where that is not enough.
 //!
-//! The estimate is exact where every queue is either empty or full. Loads that go both ways, and loads of each device on
-//! every other, queue in switches for one another's completions and acknowledgements: the packet simulation answers
+//! The estimate is exact where every queue is either empty or full. Loads that go both ways, and loads of each device
+//! on every other, queue in switches for one another's completions and acknowledgements: the packet simulation answers
 //! those.
 
 use super::endpoints::{Endpoint, word};

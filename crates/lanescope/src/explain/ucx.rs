@@ -69,7 +69,7 @@ pub fn emit(host: &Host) -> String {
     let mut out = format!("# Distances for UCX out of {}.\n", dumps.join(", "));
     out += "# Rates are payload of writes in MB of 2^20 bytes, at most what the links carry: what a root complex\n";
     out += "# forwards between its ports no dump says. Measure a pair, and lower them where it gives less.\n";
-    out += "# Latencies: wires and switches, and what a root complex and the way to another node take, which is assumed.\n";
+    out += "# Latencies: wires, switches, and (assumed) a root complex and the way to another node.\n";
     let (mut rates, mut latencies) = (Vec::new(), Vec::new());
     for distance in Distance::ALL {
         let word = distance.word();

@@ -125,9 +125,11 @@ fn left(out: &mut String, count: usize, shown: usize) {
 
 fn findings(out: &mut String, report: &Explained, all: bool) {
     if report.findings.is_empty() {
-        out.push_str(match report.links.is_empty() && report.pairs.is_empty() {
-            true => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
-            false => "\nnothing was found that holds a device back\n",
+        let known = report.devices.iter().any(|d| d.to_memory.rate.high.is_some());
+        out.push_str(match (report.links.is_empty() && report.pairs.is_empty(), known) {
+            (true, false) => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
+            (false, false) => "\nno link of a device has a speed in the dumps: what holds it back cannot be said\n",
+            (_, true) => "\nnothing was found that holds a device back\n",
         });
         return;
     }

@@ -64,8 +64,8 @@ pub(super) fn tags(topology: &Topology, all: &mut Vec<Finding>) {
         let cure = match able {
             Some(false) => "a larger Max_Read_Request_Size: the device has no more tags",
             _ => {
-                "Extended Tag Field Enable, which the kernel sets where all on the way allow it: pci=pcie_bus_perf does \
-                  not hold it back, a quirk or the firmware may"
+                "Extended Tag Field Enable: the kernel sets it where all on the way allow it; look for a quirk in its \
+             log (no_ext_tags), and for the firmware's setting"
             }
         };
         let effect = match cost > 0.0 {
@@ -113,15 +113,16 @@ pub(super) fn ordering(topology: &Topology, all: &mut Vec<Finding>) {
             also: Vec::new(),
             cost: 0.0,
             text: format!(
-                "{} ({}) has Relaxed Ordering off: each of its writes, to memory and to peers, waits for the one before. \
-                 At risk are its {rate:.2} GB/s where a root complex forwards them or memory is on the far node",
+                "{} ({}) has Relaxed Ordering off: each of its writes, to memory and to peers, waits for the one \
+                 before. At risk are its {rate:.2} GB/s, where a root complex forwards them or memory is far",
                 endpoint.id,
                 topology.called(endpoint.address)
             ),
             evidence: topology.control(endpoint, off),
-            cure: "PCI_WR_ORDERING=1 for ConnectX (mlxconfig), Relaxed Ordering in the driver or the firmware's setup; \
+            cure:
+                "PCI_WR_ORDERING=1 for ConnectX (mlxconfig), Relaxed Ordering in the driver or the firmware's setup; \
                    a program must not rely on the order of its writes then"
-                .into(),
+                    .into(),
         });
     }
 }

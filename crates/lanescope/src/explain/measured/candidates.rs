@@ -1,4 +1,5 @@
-//! What would explain rows that are low: each hypothesis changes what the dump says, and is tried on all of them at once.
+//! What would explain rows that are low: each hypothesis changes what the dump says, and is tried on all of them at
+//! once.
 
 use super::Candidate;
 use super::locate::Path;

@@ -47,14 +47,15 @@ pub fn page(report: &Explained, picture: Option<&str>) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          base-uri 'none'; form-action 'none'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"referrer\" content=\"no-referrer\"/>\n<title>{} explained</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <meta name=\"referrer\" content=\"no-referrer\"/>\n<title>{} explained</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n\
          <body>\n<h1>{}</h1>\n",
         escape(title),
         escape(title)
     );
     page.about(report);
     page.measured(report);
-    page.findings(&report.findings);
+    page.findings(report);
     page.devices(&report.devices);
     page.together(&report.together);
     page.pairs(report);
@@ -164,10 +165,18 @@ impl Page {
         }
     }
 
-    fn findings(&mut self, findings: &[Finding]) {
+    fn findings(&mut self, report: &Explained) {
+        let findings = &report.findings;
         self.heading("What it costs, GB/s");
         if findings.is_empty() {
-            self.paragraph("", "nothing was found that holds a device back");
+            let known = report.devices.iter().any(|d| d.to_memory.rate.high.is_some());
+            self.paragraph(
+                "",
+                match known {
+                    true => "nothing was found that holds a device back",
+                    false => "no link of a device has a speed in the dumps: what holds it back cannot be said",
+                },
+            );
         }
         let piece = |f: &Finding| {
             let class = if f.cost > 0.0 { "finding costs" } else { "finding" };

@@ -116,7 +116,7 @@ fn told(host: &Host) -> Vec<String> {
         lines.extend(f.name.as_ref().map(|n| format!("{address} name {}", n.value)));
         lines.extend(value(&f.parent).map(|p| format!("{address} parent {p}")));
         lines.extend(value(&f.buses).map(|b| format!("{address} buses {b:?}")));
-        lines.extend(value(&f.node).filter(|n| host.nodes.contains_key(n)).map(|n| format!("{address} node {n}")));
+        lines.extend(value(&f.node).map(|n| format!("{address} node {n}")));
         lines.extend(names.iter().map(|n| format!("{address} device {n}")));
     }
     for (node, known) in &host.nodes {

@@ -212,6 +212,4 @@ fn what_cannot_be_expected_of_messages_is_said() {
     let two = adapter(8, "Mellanox Technologies MT27700") + &second;
     let row = judged(&two, &imb("PingPong", 2));
     assert!(row.device.as_deref().is_some_and(|d| d.contains("taken as the fastest")), "{row:#?}");
-    let row = judged(&two, &format!("$ mpirun -x UCX_NET_DEVICES=0000:04:00.0 IMB-MPI1\n{}", imb("PingPong", 2)));
-    assert_eq!(row.verdict, "as expected", "{row:#?}");
 }

@@ -127,14 +127,14 @@ mod tests {
     use super::*;
 
     const TABLE: &str = "$ ./all_reduce_perf -b 8 -e 128M -f 2 -g 2\n\
-        # nThread 1 nGpus 2 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20\n#\n# Using devices\n\
+        # nThread 1 nGpus 2 minBytes 8 maxBytes 134217728 step: 2(factor) warmup iters: 5\n#\n# Using devices\n\
         #  Rank  0 Group  0 Pid   4242 on      node1 device  0 [0x01] NVIDIA RTX 6000 Ada\n\
         #  Rank  1 Group  0 Pid   4242 on      node1 device  1 [0000:41:00] NVIDIA RTX 6000 Ada\n#\n\
-        #                                       out-of-place                       in-place\n\
-        #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n\
-        #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n\
-                   8             2     float     sum      -1    12.90    0.00    0.00      0    12.65    0.00    0.00      0\n\
-           134217728      33554432     float     sum      -1   5932.4   22.62   22.62      0   5921.1   22.67   22.67    N/A\n\
+        #                                 out-of-place                in-place\n\
+        #       size     count  type redop root     time algbw busbw #wrong     time algbw busbw #wrong\n\
+        #        (B) (elements)                     (us) (GB/s) (GB/s)          (us) (GB/s) (GB/s)\n\
+                   8         2 float   sum   -1    12.90  0.00  0.00      0    12.65  0.00  0.00      0\n\
+           134217728  33554432 float   sum   -1   5932.4 22.62 22.62      0   5921.1 22.67 22.67    N/A\n\
         # Out of bounds values : 0 OK\n# Avg bus bandwidth    : 11.3\n";
 
     #[test]
