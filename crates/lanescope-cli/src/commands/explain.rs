@@ -2,13 +2,16 @@
 
 mod gather;
 
-use crate::{ANSWERED, NO_VALUE, WRONG, input, output};
+use super::simulate;
+use crate::input::Files;
+use crate::{ANSWERED, NO_VALUE, WRONG, input, interrupt, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::explain::{self, measured};
 use lanescope::import::host::{self, Dump, Host};
 use lanescope::library::Library;
 use lanescope::pens;
+use lanescope::result::Report;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use std::collections::BTreeMap;
@@ -26,6 +29,12 @@ enum Emit {
     Scenario,
     /// A table for health checks: device, test, lowest acceptable, reason
     Thresholds,
+    /// hwloc's XML, version 2, with distances and memory attributes
+    Hwloc,
+    /// Settings of UCX: UCX_DISTANCE_BW and UCX_DISTANCE_LAT, each with its derivation
+    Ucx,
+    /// JSON of infragraph (Keysight), schema 2.4.0
+    Infragraph,
 }
 
 /// A real host: its links as they are, what its devices should reach, what holds them back.
@@ -37,9 +46,15 @@ pub(crate) struct Explain {
     /// Dumps of one host: lspci -vvv, lspci -tv, lspci -xxxx, NCCL or hwloc XML, nvidia-smi topo -m, numactl -H, lscpu, a kernel log, a copied sysfs folder, or - for standard input; with anything around them. Without one, this host
     #[arg(value_name = "DUMP")]
     dumps: Vec<String>,
-    /// What was measured there: matrices of nvbandwidth, p2pBandwidthLatencyTest or rocm-bandwidth-test, JSON of fio, tables of perftest, or CSV of name and GB/s (may be repeated)
+    /// What was measured there: matrices of nvbandwidth, p2pBandwidthLatencyTest or rocm-bandwidth-test, tables of nccl-tests, perftest, IMB or OSU, JSON of fio, or CSV of name and GB/s (may be repeated)
     #[arg(long, value_name = "FILE")]
     measured: Vec<String>,
+    /// A load of your own: a TOML file of [flows.*] as in a scenario, between devices by their name here, address or name in the operating system
+    #[arg(long, value_name = "FILE")]
+    workload: Option<String>,
+    /// Run the packet simulation of loads of a class at once, of pairs, and of the workload: where packets queue for one another arithmetic does not suffice
+    #[arg(long)]
+    simulate: bool,
     /// Leave nothing out: every link, pair and line of evidence
     #[arg(long)]
     all: bool,
@@ -49,8 +64,11 @@ pub(crate) struct Explain {
     /// Write a picture of its links to this folder, with the load of all devices writing to memory at once
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
+    /// Write the report to this file as one page of HTML, without scripts or anything from elsewhere
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print it in a form for another program
-    #[arg(long, value_name = "FORM", conflicts_with = "json")]
+    #[arg(long, value_name = "FORM", conflicts_with_all = ["json", "html", "svg", "measured", "workload", "simulate"])]
     emit: Option<Emit>,
 }
 
@@ -79,26 +97,14 @@ fn run(a: &Explain) -> Result<u8, String> {
     }
     let hosts = hosts(&a.dumps)?;
     let measured = a.measured.iter().map(|f| read(f).map(|text| (f.clone(), text))).collect::<Result<Vec<_>, _>>()?;
-    let Some(first) = hosts.first().filter(|h| !h.is_empty()) else {
-        let what = "nothing in these dumps is of a form that explain reads";
-        return Err(format!("{what}; it reads lspci -vvv, NCCL and hwloc XML and others: lanescope explain --help"));
-    };
-    if hosts.len() > 1 && (a.emit.is_some() || !measured.is_empty()) {
-        return Err("the dumps are of several hosts: give those of one".into());
+    let load = a.workload.as_deref().map(input::scenario).transpose()?;
+    let Some(first) = hosts.first().filter(|h| !h.is_empty()) else { return Err(nothing(a)) };
+    if hosts.len() > 1 && (a.emit.is_some() || a.html.is_some() || load.is_some() || !measured.is_empty()) {
+        let names: Vec<&str> = hosts.iter().filter_map(|h| Some(h.name.as_ref()?.value.as_str())).collect();
+        return Err(format!("the dumps are of several hosts ({}): give those of one", names.join(", ")));
     }
     if let Some(form) = a.emit {
-        let text = match form {
-            Emit::NcclXml => explain::nccl::emit(first),
-            Emit::Scenario => explain::scenario::emit(first),
-            Emit::Thresholds => explain::thresholds::emit(first),
-        };
-        if matches!(form, Emit::Scenario) && !text.contains("\n[parts.") {
-            return Err("no link of these dumps has a speed that can be believed, so there is nothing to simulate; \
-                        explain says what would narrow it"
-                .into());
-        }
-        output::print(&text);
-        return Ok(ANSWERED);
+        return emit(first, form);
     }
     let mut reports: Vec<_> = hosts.iter().map(explain::explain).collect();
     for (name, text) in &measured {
@@ -107,31 +113,101 @@ fn run(a: &Explain) -> Result<u8, String> {
             measured::compare(host, report, rows);
         }
     }
+    if a.simulate {
+        for (host, report) in hosts.iter().zip(&mut reports) {
+            explain::simulate::simulate(host, report, &mut || !interrupt::stopped());
+        }
+    }
+    if let (Some(load), Some(report)) = (load, reports.first_mut()) {
+        match workload(first, load, a.simulate) {
+            Ok(answer) => report.workload = Some(answer),
+            Err(code) => return Ok(code),
+        }
+    }
     if a.json {
         match reports.as_slice() {
             [one] => output::json(one),
             several => output::json(&several),
         }
     } else {
-        let texts: Vec<String> = reports.iter().map(|r| pens::explain::text(r, a.all)).collect();
-        output::print(&texts.join("\n"));
+        for (n, report) in reports.iter().enumerate() {
+            let between = if n > 0 { "\n" } else { "" };
+            output::print(&format!("{between}{}", pens::explain::text(report, a.all)));
+            if let Some(answer) = &report.workload {
+                let of = a.workload.as_deref().map_or_else(String::new, host::clean);
+                let text = pens::text::report(answer, output::paint(), a.all);
+                output::print(&format!("\nworkload {of}\n{}\n", text.trim_end()));
+            }
+        }
+    }
+    if let (Some(file), Some(report)) = (&a.html, reports.first()) {
+        let page = pens::explain::page(report, picture(first).as_deref());
+        std::fs::write(file, page).map_err(|e| format!("{}: {e}", file.display()))?;
+        eprintln!("wrote {}", file.display());
     }
     if let Some(dir) = &a.svg {
-        output::pictures(dir, &[("host".into(), picture(first)?)])?;
+        let picture = picture(first).ok_or("--svg: no device is behind a link whose speed is known")?;
+        output::pictures(dir, &[("host".into(), picture)])?;
     }
     let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty() && r.pairs.is_empty());
     Ok(if nothing { NO_VALUE } else { ANSWERED })
 }
 
-/// The links of a host, drawn as those of a scenario are.
-fn picture(host: &Host) -> Result<String, String> {
+/// Why there is no answer: what was given, and what could be.
+fn nothing(a: &Explain) -> String {
+    let forms = "it reads lspci -vvv, NCCL and hwloc XML and others: lanescope explain --help";
+    match a.dumps.as_slice() {
+        [one] => format!("{one}: nothing in it is of a form that explain reads; {forms}"),
+        _ => format!("nothing in these dumps is of a form that explain reads; {forms}"),
+    }
+}
+
+fn emit(host: &Host, form: Emit) -> Result<u8, String> {
+    let text = match form {
+        Emit::NcclXml => explain::nccl::emit(host),
+        Emit::Scenario => explain::scenario::emit(host),
+        Emit::Thresholds => explain::thresholds::emit(host),
+        Emit::Hwloc => explain::hwloc::emit(host),
+        Emit::Ucx => explain::ucx::emit(host),
+        Emit::Infragraph => explain::infragraph::emit(host),
+    };
+    if matches!(form, Emit::Scenario) && !text.contains("\n[parts.") {
+        return Err(NO_SPEED.into());
+    }
+    output::print(&text);
+    Ok(ANSWERED)
+}
+
+const NO_SPEED: &str = "no link of these dumps has a speed that can be believed, so there is nothing to simulate; \
+                        explain says what would narrow it";
+
+/// What a load of the user's own gets on a host; the code to end with where it cannot be planned, which has been said.
+fn workload(host: &Host, load: Included, simulated: bool) -> Result<Report, u8> {
+    if !explain::scenario::emit(host).contains("\n[parts.") {
+        return Err(output::wrong(&format!("--workload: {NO_SPEED}")));
+    }
+    let mut diagnostics = Diagnostics::default();
+    let plan = explain::workload::plan(&mut diagnostics, host, load, &Files);
+    output::diagnostics(&diagnostics);
+    let plan = plan.ok_or(WRONG)?;
+    let mut report = lanescope::estimate::estimate(&plan, &diagnostics);
+    if simulated {
+        match simulate::quietly(&plan, plan.limits.seed, &mut diagnostics) {
+            Some(run) => report = report.with(run),
+            None => simulate::not_simulated(&diagnostics),
+        }
+    }
+    Ok(report)
+}
+
+/// The links of a host, drawn as those of a scenario are; none where no device is behind a link of known speed.
+fn picture(host: &Host) -> Option<String> {
     let text = explain::scenario::emit(host);
     let mut diagnostics = Diagnostics::default();
     let included = Included { name: "host".into(), text, author: Author::User };
-    let plan = lanescope::plan(&mut diagnostics, included, &[], &Library);
-    let plan = plan.ok_or("--svg: no device is behind a link whose speed is known")?;
+    let plan = lanescope::plan(&mut diagnostics, included, &[], &Library)?;
     let report = lanescope::estimate::estimate(&plan, &diagnostics);
-    Ok(pens::svg::topology(&plan, &report, pens::svg::Method::Estimate))
+    Some(pens::svg::topology(&plan, &report, pens::svg::Method::Estimate))
 }
 
 fn read(file: &str) -> Result<String, String> {
@@ -156,7 +232,11 @@ fn hosts(dumps: &[String]) -> Result<Vec<Host>, String> {
     for dump in dumps {
         let path = Path::new(dump);
         if !path.is_dir() {
-            sources.push(Source::Text(dump.clone(), read(dump)?));
+            let text = read(dump)?;
+            if text.trim().is_empty() {
+                return Err(format!("{dump}: it is empty; sudo lspci -vvv > dump.txt writes what explain reads best"));
+            }
+            sources.push(Source::Text(dump.clone(), text));
             continue;
         }
         // A folder: texts at its top, and files of sysfs below.

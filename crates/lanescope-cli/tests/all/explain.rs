@@ -92,6 +92,99 @@ fn a_host_is_drawn() {
     wrong_after(&["explain", &fixture("azure/ncv4-topo.xml"), "--svg", &folder], "whose speed is known");
 }
 
+#[test]
+fn forms_for_other_programs_are_printed() {
+    let dump = fixture("epyc-4gpu-e12/host.md");
+    let (text, _) = out(&["explain", &dump, "--emit", "hwloc"], 0);
+    assert!(text.starts_with("<?xml") && text.contains("<topology version=\"2.0\">") && text.contains("NUMALatency"));
+    let (text, _) = out(&["explain", &dump, "--emit", "ucx"], 0);
+    assert!(text.contains("\nUCX_DISTANCE_BW=auto,node:") && text.contains("\nUCX_DISTANCE_LAT="), "{text}");
+    let (text, _) = out(&["explain", &dump, "--emit", "infragraph"], 0);
+    let file: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(file["devices"][0]["components"].as_array().map(|c| c.iter().any(|c| c["choice"] == "xpu")), Some(true));
+    // A form alone: what else is asked for would be lost.
+    wrong(&["explain", &dump, "--emit", "ucx", "--simulate"], &["cannot be used with"]);
+    wrong(&["explain", &dump, "--emit", "lstopo"], &["hwloc", "infragraph"]);
+}
+
+#[test]
+fn a_page_is_written() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("host.html");
+    let to = file.to_string_lossy().into_owned();
+    let (text, said) = out(&["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--html", &to], 0);
+    let page = std::fs::read_to_string(&file).expect("a page");
+    assert!(text.contains("alone, GB/s") && said.contains("wrote"), "the report is printed too");
+    assert!(page.len() < 300_000 && page.contains("<svg") && page.contains("gpu15") && !page.contains("<script"));
+    wrong_after(
+        &["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--html", &dir.path().to_string_lossy()],
+        "irectory",
+    );
+}
+
+#[test]
+fn a_workload_is_answered_and_its_mistakes_are_shown() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dump = fixture("epyc-4gpu-e12/host.md");
+    let path = dir.path().join("load.toml").to_string_lossy().into_owned();
+    let load = "[flows.up]\nfrom = \"0000:01:00.0\"\nto = \"node0.memory\"\ndo = \"write\"\nsize = \"64 KiB\"\n\n\
+                [flows.down]\nfrom = \"gpu0\"\nto = \"node0.memory\"\ndo = \"read\"\nsize = \"64 KiB\"\n";
+    std::fs::write(&path, load).expect("written");
+    let (text, _) = out(&["explain", &dump, "--workload", &path], 0);
+    let (_, answer) = text.split_once("\nworkload ").expect("a section of its own");
+    assert!(answer.contains("\nup ") && answer.contains("\ndown ") && !answer.contains("simulated"), "{answer}");
+    let (json, _) = out(&["explain", &dump, "--workload", &path, "--json", "--simulate"], 0);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["workload"]["flows"].as_array().map(Vec::len), Some(2));
+    assert!(json["workload"]["simulation"]["flows"][0]["rate"]["mean"].as_f64() > Some(1e11), "{}", json["workload"]);
+    assert!(json["together"][0]["simulated"]["total"].as_f64() > Some(50.0), "{}", json["together"]);
+    std::fs::write(&path, load.replace("\"gpu0\"", "\"gpu7\"")).expect("written");
+    let (_, said) = out(&["explain", &dump, "--workload", &path], 2);
+    assert!(said.contains("load.toml:8") && said.contains("gpu7"), "{said}");
+    wrong(&["explain", &fixture("azure/ndv5-topo.xml"), "--workload", &path], &["nothing to simulate"]);
+    wrong(&["explain", &dump, "--workload", "nowhere.toml"], &["no such file"]);
+}
+
+#[test]
+fn collectives_and_messages_are_judged() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let file = dir.path().join("nccl.txt").to_string_lossy().into_owned();
+    let ranks: String = [1, 0x41, 0xc1, 0xe1]
+        .iter()
+        .enumerate()
+        .map(|(n, bus)| format!("#  Rank  {n} Group  0 Pid 42 on a device  {n} [0x{bus:02x}] NVIDIA X\n"))
+        .collect();
+    let table = "#   size   count  type  redop  root   time  algbw  busbw #wrong   time  algbw  busbw #wrong\n\
+                 134217728 33554432 float sum -1 5932.4 9.64 14.45 0 5932.4 9.65 14.47 0\n";
+    std::fs::write(&file, format!("$ all_reduce_perf -g 4\n{ranks}{table}")).expect("written");
+    let (text, _) = out(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--measured", &file], 0);
+    assert!(text.contains("all_reduce_perf 134217728 B in place, busbw (4 GPUs, gpu0 to gpu3): 14.47"), "{text}");
+    std::fs::write(&file, "").expect("written");
+    wrong(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--measured", &file], &["it is empty", "nccl-tests"]);
+}
+
+/// What goes wrong at a first try: each is told what to do.
+#[test]
+fn a_newcomers_mistakes_are_answered() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("dump.txt").to_string_lossy().into_owned();
+    std::fs::write(&path, "").expect("written");
+    wrong(&["explain", &path], &["dump.txt", "it is empty", "lspci -vvv"]);
+    wrong(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--mesured", &path], &["--measured"]);
+    // Options that need a dump of their own kind: a dump given as numbers.
+    let dump = fixture("epyc-4gpu-e12/host.md");
+    wrong(&["explain", &dump, "--measured", &dump], &["no measured number"]);
+    // Windows line ends, as a dump and as numbers.
+    let text = std::fs::read_to_string(&dump).expect("the fixture").replace('\n', "\r\n");
+    std::fs::write(&path, text).expect("written");
+    let (windows, _) = out(&["explain", &path], 0);
+    let (plain, _) = out(&["explain", &dump], 0);
+    assert_eq!(windows.replace(&path, "X"), plain.replace(&dump, "X"));
+    let numbers = dir.path().join("bw.csv").to_string_lossy().into_owned();
+    std::fs::write(&numbers, "name,GB/s\r\ngpu0 to memory,26.9\r\n").expect("written");
+    assert!(out(&["explain", &dump, "--measured", &numbers], 0).0.contains("26.90, expected"));
+}
+
 /// What is answered in part, and then refused.
 fn wrong_after(args: &[&str], words: &str) {
     let (_, error) = out(args, 2);
@@ -103,7 +196,7 @@ fn what_is_no_dump_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("no.txt").to_string_lossy().into_owned();
     std::fs::write(&file, "hello\n").expect("written");
-    wrong(&["explain", &file], &["nothing in these dumps"]);
+    wrong(&["explain", &file], &["nothing in it is of a form"]);
     wrong(&["explain", &format!("{file}x")], &["no such file"]);
     // Bytes of no text are read all the same.
     std::fs::write(&file, [b"01:00.0 Ethernet controller: A \xff\xfe B\n".as_slice(), &[0, 159, 146, 150]].concat())

@@ -2,7 +2,7 @@
 
 use super::belief::{Standing, shown};
 use super::tree::Role;
-use super::{LinkLine, Seen, Unknown};
+use super::{LinkLine, Topology, Unknown};
 use crate::import::host::{Kind, value};
 
 fn word(standing: &Standing) -> &'static str {
@@ -18,41 +18,41 @@ fn word(standing: &Standing) -> &'static str {
 }
 
 /// Lines of all links, each below the one that leads to it.
-pub(crate) fn lines(seen: &Seen) -> Vec<LinkLine> {
-    let mut order: Vec<usize> = (0..seen.tree.links.len()).collect();
+pub(crate) fn lines(topology: &Topology) -> Vec<LinkLine> {
+    let mut order: Vec<usize> = (0..topology.tree.links.len()).collect();
     // The addresses from the root down put a link behind what leads to it.
     order.sort_by_cached_key(|l| {
-        let lower = seen.tree.links[*l].lower;
-        let mut way = seen.tree.path(lower);
+        let lower = topology.tree.links[*l].lower;
+        let mut way = topology.tree.path(lower);
         way.reverse();
         way.push(lower);
         way
     });
-    order.into_iter().map(|l| line(seen, l)).collect()
+    order.into_iter().map(|l| line(topology, l)).collect()
 }
 
-fn line(seen: &Seen, index: usize) -> LinkLine {
-    let (link, belief) = (&seen.tree.links[index], &seen.beliefs[index]);
-    let lower = seen.host.functions.get(&link.lower);
+fn line(topology: &Topology, index: usize) -> LinkLine {
+    let (link, belief) = (&topology.tree.links[index], &topology.beliefs[index]);
+    let lower = topology.host.functions.get(&link.lower);
     let express = lower.and_then(|f| f.express.as_ref());
-    let slot = seen.devices.iter().find(|s| s.links.first() == Some(&index));
+    let endpoint = topology.devices.iter().find(|s| s.links.first() == Some(&index));
     let why = match &belief.standing {
         Standing::Virtual(why) | Standing::Unknown(why) => Some(why.clone()),
         Standing::Idle => Some("a GPU at rest lowers its link; under load it rises again".to_owned()),
         Standing::Down => Some("both ends can do more".to_owned()),
         _ => None,
     };
-    let mps = slot.and_then(|s| seen.mps(s)).or_else(|| express.and_then(|e| value(&e.mps)));
-    let clamped = slot.and_then(|s| {
-        let (least, whose) = seen.mps_supported(s)?;
+    let mps = endpoint.and_then(|s| topology.mps(s)).or_else(|| express.and_then(|e| value(&e.mps)));
+    let clamped = endpoint.and_then(|s| {
+        let (least, whose) = topology.mps_supported(s)?;
         let own = express.and_then(|e| value(&e.mps_supported))?;
         (own > least && mps.is_some_and(|m| m <= least)).then(|| whose.to_string())
     });
-    let upper = link.upper.and_then(|u| seen.host.functions.get(&u));
+    let upper = link.upper.and_then(|u| topology.host.functions.get(&u));
     LinkLine {
         upper: link.upper.map(|u| u.to_string()),
         lower: link.lower.to_string(),
-        name: match slot.and_then(|s| seen.host.functions.get(&s.address)).or(lower) {
+        name: match endpoint.and_then(|s| topology.host.functions.get(&s.address)).or(lower) {
             Some(f) => f.called(),
             None => String::new(),
         },
@@ -70,46 +70,46 @@ fn line(seen: &Seen, index: usize) -> LinkLine {
         extended_tags: express.and_then(|e| value(&e.extended_tags)),
         acs_redirect: upper.and_then(|f| value(&f.acs)).map(|a| a.request_redirect),
         iommu_group: lower.and_then(|f| value(&f.iommu_group)),
-        node: slot.and_then(|s| s.node).or_else(|| lower.and_then(|f| value(&f.node))),
-        depth: seen.tree.path(link.lower).len(),
-        evidence: belief.at.map(|at| seen.host.place(at)),
+        node: endpoint.and_then(|s| s.node).or_else(|| lower.and_then(|f| value(&f.node))),
+        depth: topology.tree.path(link.lower).len(),
+        evidence: belief.at.map(|at| topology.host.place(at)),
     }
 }
 
 /// What no dump says of devices that matter, and the command that says it.
-pub(crate) fn unknown(seen: &Seen) -> Vec<Unknown> {
+pub(crate) fn unknown(topology: &Topology) -> Vec<Unknown> {
     let mut all = Vec::new();
     let mut say = |what: String, command: &str| all.push(Unknown { what, command: command.to_owned() });
-    let devices: Vec<_> = seen.devices.iter().filter(|s| s.kind < Kind::Bridge).collect();
+    let devices: Vec<_> = topology.devices.iter().filter(|s| s.kind < Kind::Bridge).collect();
     let list = |ids: &[String]| match ids {
         [] => String::new(),
         [one] => one.clone(),
         [first, .., last] => format!("{} devices, {first} to {last}", ids.len()),
     };
-    let ids = |with: &dyn Fn(&super::slots::Slot) -> bool| -> Vec<String> {
+    let ids = |with: &dyn Fn(&super::endpoints::Endpoint) -> bool| -> Vec<String> {
         devices.iter().filter(|s| with(s)).map(|s| s.id.clone()).collect()
     };
-    let speed = ids(&|s| s.links.iter().any(|l| seen.beliefs[*l].low.is_none()));
+    let speed = ids(&|s| s.links.iter().any(|l| topology.beliefs[*l].low.is_none()));
     if !speed.is_empty() {
         say(format!("the speed of a link on the way of {}", list(&speed)), "sudo lspci -vvv");
     }
-    let above = ids(&|s| s.links.len() == 1 && seen.tree.links[s.links[0]].upper.is_none());
+    let above = ids(&|s| s.links.len() == 1 && topology.tree.links[s.links[0]].upper.is_none());
     if !above.is_empty() {
         say(format!("the ports above {}", list(&above)), "sudo lspci -vvv, of all functions");
     }
-    let mps = ids(&|s| seen.mps(s).is_none());
+    let mps = ids(&|s| topology.mps(s).is_none() && s.bus.is_none());
     if !mps.is_empty() {
         say(format!("MPS and MRRS of {}", list(&mps)), "sudo lspci -vvv");
     }
-    let several = seen.host.nodes.len() > 1 || seen.host.sockets.as_ref().is_some_and(|s| s.value > 1);
+    let several = topology.host.nodes.len() > 1 || topology.host.sockets.as_ref().is_some_and(|s| s.value > 1);
     let node = ids(&|s| s.node.is_none());
-    if !node.is_empty() && (several || seen.host.nodes.is_empty()) {
+    if !node.is_empty() && (several || topology.host.nodes.is_empty()) {
         say(format!("the NUMA node of {}", list(&node)), "cat /sys/bus/pci/devices/*/numa_node");
     }
-    if seen.host.nodes.is_empty() && !devices.is_empty() {
+    if topology.host.nodes.is_empty() && !devices.is_empty() {
         say("how many NUMA nodes there are, and how far apart".to_owned(), "numactl -H");
     }
-    if seen.tree.links.is_empty() && virtual_machine(seen).is_some() {
+    if topology.tree.links.is_empty() && virtual_machine(topology).is_some() {
         let what = "what the devices of this virtual machine can carry: none hangs on a link that it shows";
         say(what.to_owned(), "sudo lspci -vvv on the host beneath it, or the provider's limits");
     }
@@ -117,38 +117,40 @@ pub(crate) fn unknown(seen: &Seen) -> Vec<Unknown> {
     let mut open = false;
     for (n, a) in devices.iter().enumerate() {
         for b in &devices[n + 1..] {
-            let meeting = super::expect::meet(seen, a, b);
-            let ports = |s: &super::slots::Slot| seen.tree.parent(s.address).and_then(|p| seen.host.functions.get(&p));
+            let path = super::peers::peer_path(topology, a, b);
+            let ports = |s: &super::endpoints::Endpoint| {
+                topology.tree.parent(s.address).and_then(|p| topology.host.functions.get(&p))
+            };
             let said = |s| ports(s).is_some_and(|f| f.acs.is_some() || (f.power.is_some() && f.denied.is_none()));
-            open |= meeting.switch.is_some() && !(said(a) && said(b)) && a.kind == Kind::Gpu;
+            open |= path.switch.is_some() && !(said(a) && said(b)) && a.kind == Kind::Gpu;
         }
     }
-    let grepped = seen.host.loose_acs.as_ref().is_some_and(|f| f.value.1 == 0);
+    let grepped = topology.host.loose_acs.as_ref().is_some_and(|f| f.value.1 == 0);
     if open && !grepped {
         say("whether ACS redirects peer-to-peer traffic at the switches".to_owned(), "sudo lspci -vvv | grep ACSCtl");
     }
-    if !devices.is_empty() {
+    if devices.iter().any(|d| d.bus.is_none()) {
         say("the size of completions of this root complex (64 to 256 B)".to_owned(), "a measured read: --measured");
     }
     all
 }
 
 /// Why a host is taken for a virtual machine.
-pub(crate) fn virtual_machine(seen: &Seen) -> Option<String> {
-    if let Some(hypervisor) = &seen.host.hypervisor {
+pub(crate) fn virtual_machine(topology: &Topology) -> Option<String> {
+    if let Some(hypervisor) = &topology.host.hypervisor {
         return Some(format!("it runs under {}", hypervisor.value));
     }
-    if let Some(made_up) = seen.host.functions.keys().find(|a| a.made_up()) {
+    if let Some(made_up) = topology.host.functions.keys().find(|a| a.made_up()) {
         return Some(format!("{made_up} is nobody's address"));
     }
-    let virtio = seen.host.functions.iter().find(|(_, f)| {
+    let virtio = topology.host.functions.iter().find(|(_, f)| {
         matches!(value(&f.ids), Some((0x1af4 | 0x1b36 | 0x15ad | 0x1414 | 0x5853, _)))
             || f.name.as_ref().is_some_and(|n| ["Virtio", "QEMU", "VMware"].iter().any(|w| n.value.contains(w)))
     });
     virtio.map(|(a, f)| format!("{a} is {}", f.called()))
 }
 
-impl Seen<'_> {
+impl Topology<'_> {
     /// Whether a function is part of a switch.
     pub(crate) fn in_switch(&self, address: crate::import::host::Address) -> bool {
         matches!(self.tree.role(address), Role::Up | Role::Switch)

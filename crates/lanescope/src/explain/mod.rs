@@ -6,16 +6,24 @@
 //! that narrows it.
 
 mod belief;
+mod bus;
+mod endpoints;
 mod expect;
 mod findings;
+pub mod hwloc;
+pub mod infragraph;
 mod links;
 pub mod measured;
 pub mod nccl;
+mod peers;
 mod rate;
 pub mod scenario;
-mod slots;
+pub mod simulate;
 pub mod thresholds;
+mod together;
 mod tree;
+pub mod ucx;
+pub mod workload;
 
 pub use rate::{Range, Way};
 
@@ -27,24 +35,24 @@ use serde::Serialize;
 use tree::Tree;
 
 /// Number of the form of [`Explained`] as JSON.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// A host with its tree and what is believed of its links: what the parts of a report work on.
-pub(crate) struct Seen<'a> {
+pub(crate) struct Topology<'a> {
     pub(crate) host: &'a Host,
     pub(crate) tree: Tree,
     pub(crate) beliefs: Vec<Belief>,
-    pub(crate) devices: Vec<slots::Slot>,
+    pub(crate) devices: Vec<endpoints::Endpoint>,
     pub(crate) rates: Rates,
 }
 
-impl<'a> Seen<'a> {
-    pub(crate) fn of(host: &'a Host) -> Seen<'a> {
+impl<'a> Topology<'a> {
+    pub(crate) fn of(host: &'a Host) -> Topology<'a> {
         let tree = Tree::of(host);
         let beliefs = tree.links.iter().map(|l| belief::believe(host, &tree, l)).collect();
-        let mut seen = Seen { host, tree, beliefs, devices: Vec::new(), rates: Rates::default() };
-        seen.devices = slots::slots(&seen);
-        seen
+        let mut topology = Topology { host, tree, beliefs, devices: Vec::new(), rates: Rates::default() };
+        topology.devices = endpoints::endpoints(&topology);
+        topology
     }
 }
 
@@ -73,6 +81,8 @@ pub struct Explained {
     pub measured: Vec<measured::Row>,
     /// What would explain the measured numbers, the best fit first.
     pub candidates: Vec<measured::Candidate>,
+    /// What a load of the user's own gets, where there is one.
+    pub workload: Option<crate::result::Report>,
 }
 
 /// The host itself.
@@ -180,7 +190,7 @@ pub struct Together {
     pub class: String,
     /// How many.
     pub devices: usize,
-    /// `to memory`, `from memory`, `both ways`.
+    /// `to memory`, `from memory`, `both ways`, `each to each`.
     pub way: String,
     /// All together, GB/s.
     pub total: Range,
@@ -188,6 +198,23 @@ pub struct Together {
     pub least: Range,
     /// What binds that one.
     pub bound_by: String,
+    /// Why arithmetic does not suffice, where it does not: queues.
+    pub queues: Option<String>,
+    /// By the packet simulation, where it was asked for.
+    pub simulated: Option<Simulated>,
+}
+
+/// What the packet simulation gives, GB/s of payload.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Simulated {
+    /// All together.
+    pub total: f64,
+    /// Half of the total's interval of 95 %.
+    pub plus_minus: Option<f64>,
+    /// The one that gets least.
+    pub least: f64,
+    /// Why it ended before its means were tight, if it did.
+    pub note: Option<String>,
 }
 
 /// Two devices, peer to peer.
@@ -207,6 +234,10 @@ pub struct Pair {
     pub bound_by: String,
     /// NVLink or xGMI between them: copies do not cross PCI Express.
     pub direct: Option<String>,
+    /// The same by the packet simulation, where it was asked for.
+    pub simulated: Option<Simulated>,
+    /// Both directions at once, added, by the packet simulation: no arithmetic is given for it, since it queues.
+    pub simulated_both_ways: Option<Simulated>,
 }
 
 /// Something that costs, or may.
@@ -239,19 +270,20 @@ pub struct Unknown {
 
 /// Explains a host.
 pub fn explain(host: &Host) -> Explained {
-    let seen = Seen::of(host);
-    let devices = expect::devices(&seen);
+    let topology = Topology::of(host);
+    let devices = expect::devices(&topology);
     Explained {
         schema: SCHEMA,
-        host: about(&seen),
-        links: links::lines(&seen),
-        together: expect::together(&seen),
-        pairs: expect::pairs(&seen),
-        findings: findings::of(&seen),
-        unknown: links::unknown(&seen),
+        host: about(&topology),
+        links: links::lines(&topology),
+        together: together::together(&topology),
+        pairs: peers::pairs(&topology),
+        findings: findings::of(&topology),
+        unknown: links::unknown(&topology),
         notes: notes(host),
         measured: Vec::new(),
         candidates: Vec::new(),
+        workload: None,
         devices,
     }
 }
@@ -261,14 +293,14 @@ pub fn json_schema() -> serde_json::Value {
     schemars::schema_for!(Explained).to_value()
 }
 
-fn about(seen: &Seen) -> About {
-    let host = seen.host;
+fn about(topology: &Topology) -> About {
+    let host = topology.host;
     About {
         name: host.name.as_ref().map(|n| n.value.clone()),
         processor: host.processor.as_ref().map(|n| n.value.clone()),
         sockets: host.sockets.as_ref().map(|n| n.value),
         nodes: (!host.nodes.is_empty()).then_some(host.nodes.len()),
-        virtual_machine: links::virtual_machine(seen),
+        virtual_machine: links::virtual_machine(topology),
         functions: host.functions.len(),
         dumps: host
             .dumps

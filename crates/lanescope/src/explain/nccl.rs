@@ -4,7 +4,7 @@
 //! were claimed; what is not known stays as empty as it was. Read again, the file gives the same file.
 
 use super::belief::Standing;
-use super::{Corner, Seen};
+use super::{Corner, Topology};
 use crate::import::host::function::Net;
 use crate::import::host::xml::escape;
 use crate::import::host::{Address, Dump, Function, Host, Kind, gigatransfers, read, value};
@@ -15,7 +15,7 @@ use std::fmt::Write;
 const MOST_DEEP: usize = 64;
 
 struct Pen<'a> {
-    seen: &'a Seen<'a>,
+    topology: &'a Topology<'a>,
     children: BTreeMap<Option<Address>, Vec<Address>>,
     corrected: BTreeSet<Address>,
     out: String,
@@ -54,21 +54,22 @@ pub fn emit(host: &Host) -> String {
 }
 
 fn write(host: &Host) -> String {
-    let seen = Seen::of(host);
+    let topology = Topology::of(host);
     let from_file = host.functions.values().any(|f| f.nccl.as_ref().is_some_and(|n| !n.attributes.is_empty()));
     let kept: Vec<Address> = match from_file {
         true => host.functions.iter().filter(|(_, f)| f.nccl.is_some()).map(|(a, _)| *a).collect(),
-        false => wanted(&seen),
+        false => wanted(&topology),
     };
     let mut children: BTreeMap<Option<Address>, Vec<Address>> = BTreeMap::new();
     for address in &kept {
         let nested = host.functions.get(address).and_then(|f| f.nccl.as_ref()?.above);
-        let above = if from_file { nested } else { seen.tree.path(*address).into_iter().find(|p| kept.contains(p)) };
+        let above =
+            if from_file { nested } else { topology.tree.path(*address).into_iter().find(|p| kept.contains(p)) };
         children.entry(above.filter(|a| kept.contains(a))).or_default().push(*address);
     }
     let order = |a: &Address| host.functions.get(a).and_then(|f| f.nccl.as_ref()).map_or(0, |n| n.order);
     children.values_mut().for_each(|c| c.sort_by_key(|a| (order(a), *a)));
-    let mut pen = Pen { seen: &seen, children, corrected: BTreeSet::new(), out: String::new() };
+    let mut pen = Pen { topology: &topology, children, corrected: BTreeSet::new(), out: String::new() };
     let system = host.nccl_system.clone().unwrap_or_else(|| vec![("version".into(), "1".into())]);
     let _ = writeln!(pen.out, "<system{}>", attributes(&system));
     let roots = pen.children.get(&None).cloned().unwrap_or_default();
@@ -79,7 +80,7 @@ fn write(host: &Host) -> String {
             .as_ref()
             .and_then(|n| n.node)
             .or_else(|| value(&function.node))
-            .or_else(|| seen.tree.ends_below(*a).iter().find_map(|e| value(&host.functions.get(e)?.node)))
+            .or_else(|| topology.tree.ends_below(*a).iter().find_map(|e| value(&host.functions.get(e)?.node)))
     };
     let mut nodes: Vec<(u32, u32)> = host.nodes.iter().map(|(n, node)| (node.order, *n)).collect();
     nodes.sort_unstable();
@@ -107,11 +108,11 @@ fn write(host: &Host) -> String {
 }
 
 /// Of a dump that is no such file: GPUs, adapters, and the switches above them.
-fn wanted(seen: &Seen) -> Vec<Address> {
+fn wanted(topology: &Topology) -> Vec<Address> {
     let mut all = BTreeSet::new();
-    for slot in seen.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic)) {
-        all.insert(slot.address);
-        all.extend(seen.tree.path(slot.address).into_iter().filter(|a| seen.in_switch(*a)));
+    for endpoint in topology.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic)) {
+        all.insert(endpoint.address);
+        all.extend(topology.tree.path(endpoint.address).into_iter().filter(|a| topology.in_switch(*a)));
     }
     all.into_iter().collect()
 }
@@ -121,7 +122,7 @@ impl Pen<'_> {
         if depth > MOST_DEEP || !self.corrected.insert(address) {
             return;
         }
-        let Some(function) = self.seen.host.functions.get(&address) else { return };
+        let Some(function) = self.topology.host.functions.get(&address) else { return };
         let indent = "  ".repeat(depth);
         let list = self.attributes_of(address, function);
         let _ = write!(self.out, "{indent}<pci{}", attributes(&list));
@@ -177,14 +178,14 @@ impl Pen<'_> {
                 list
             }
         };
-        let Some(link) = self.seen.tree.link_above(address) else { return list };
-        let belief = &self.seen.beliefs[link];
+        let Some(link) = self.topology.tree.link_above(address) else { return list };
+        let belief = &self.topology.beliefs[link];
         let from_file = function.nccl.as_ref().is_some_and(|n| !n.attributes.is_empty());
         // What stands there and is believed is not written anew; what is only likely is not written at all.
         if from_file && !matches!(belief.standing, Standing::Virtual(_)) {
             return list;
         }
-        let Some(speed) = self.seen.speed(link, Corner::Typical) else { return list };
+        let Some(speed) = self.topology.speed(link, Corner::Typical) else { return list };
         if from_file && belief.negotiated == Some(speed) {
             return list;
         }

@@ -4,9 +4,10 @@
 //! the rate that they should reach alone. Where a dump leaves a speed open the likely one is written, with a comment.
 
 use super::belief::{Standing, shown};
+use super::endpoints::{Endpoint, word};
+use super::peers::peer_path;
 use super::rate::{Corner, Way};
-use super::slots::{Slot, word};
-use super::{Range, Seen};
+use super::{Range, Topology};
 use crate::diagnostic::Diagnostics;
 use crate::import::host::{Host, Kind};
 use crate::protocol::pcie::Speed;
@@ -16,6 +17,15 @@ use crate::scenario::{Included, Resolver};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+/// One transfer of a load of several devices at once.
+#[derive(Clone, Copy)]
+pub(crate) enum Transfer<'a> {
+    /// Between a device and the memory of its node.
+    Memory(&'a Endpoint, Way),
+    /// What one device writes into another.
+    Peer(&'a Endpoint, &'a Endpoint),
+}
+
 /// What devices get at once.
 pub(crate) struct Shares {
     /// All together, GB/s.
@@ -24,8 +34,13 @@ pub(crate) struct Shares {
     pub(crate) least: f64,
     /// What binds that device.
     pub(crate) bound_by: String,
-    /// Of each device by its name in reports, GB/s.
+    /// Of each device by its name in reports, GB/s; of peers, of each transfer as `gpu0_gpu1`.
     pub(crate) each: BTreeMap<String, f64>,
+}
+
+/// The device or the pair of peers that a flow of a [`Draft`] belongs to.
+pub(crate) fn of_flow(name: &str) -> &str {
+    ["_w", "_r", "_up", "_down"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 struct Nothing;
@@ -41,7 +56,7 @@ impl Resolver for Nothing {
 
 /// A scenario in the making.
 struct Draft<'a> {
-    seen: &'a Seen<'a>,
+    topology: &'a Topology<'a>,
     corner: Corner,
     parts: String,
     links: String,
@@ -51,12 +66,18 @@ struct Draft<'a> {
     written: BTreeSet<usize>,
     ports: BTreeMap<usize, usize>,
     comments: bool,
+    /// Tags of each endpoint: as many as may be, where nothing else is asked.
+    tags: u32,
+    drawn: BTreeMap<String, bool>,
 }
 
+/// Tags that never bind.
+const MANY_TAGS: u32 = 16384;
+
 impl<'a> Draft<'a> {
-    fn new(seen: &'a Seen, corner: Corner, comments: bool) -> Draft<'a> {
+    fn new(topology: &'a Topology, corner: Corner, comments: bool) -> Draft<'a> {
         Draft {
-            seen,
+            topology,
             corner,
             parts: String::new(),
             links: String::new(),
@@ -66,66 +87,82 @@ impl<'a> Draft<'a> {
             written: BTreeSet::new(),
             ports: BTreeMap::new(),
             comments,
+            tags: MANY_TAGS,
+            drawn: BTreeMap::new(),
         }
     }
 
     /// The speed to write for a link.
     fn speed(&self, link: usize) -> Option<Speed> {
-        let likely = || self.seen.speed(link, Corner::Typical).or_else(|| self.seen.speed(link, Corner::High));
+        let likely = || self.topology.speed(link, Corner::Typical).or_else(|| self.topology.speed(link, Corner::High));
         match self.corner {
-            Corner::Low => self.seen.speed(link, Corner::Low),
+            Corner::Low => self.topology.speed(link, Corner::Low),
             Corner::Typical | Corner::High => likely()
                 .filter(|_| self.corner == Corner::Typical)
-                .or_else(|| self.seen.speed(link, Corner::High).or_else(likely)),
+                .or_else(|| self.topology.speed(link, Corner::High).or_else(likely)),
         }
     }
 
     /// The root complex of a device: that of its node, and one for all behind the same root port.
-    fn root(&mut self, slot: &Slot) -> String {
-        let name = slot.node.map_or_else(|| "host".to_owned(), |n| format!("node{n}"));
-        match slot.links.last() {
+    fn root(&mut self, endpoint: &Endpoint) -> String {
+        let name = endpoint.node.map_or_else(|| "host".to_owned(), |n| format!("node{n}"));
+        match endpoint.links.last() {
             Some(top) => self.root_of.entry(*top).or_insert(name).clone(),
             None => name,
         }
     }
 
-    /// Adds a device with the links above it; whether all of them have a speed.
-    fn device(&mut self, slot: &Slot) -> bool {
-        if slot.links.is_empty() || slot.links.iter().any(|l| self.speed(*l).is_none()) {
+    /// Adds a device with the links above it, once; whether all of them have a speed.
+    fn device(&mut self, endpoint: &Endpoint) -> bool {
+        if let Some(drawn) = self.drawn.get(&endpoint.id) {
+            return *drawn;
+        }
+        let drawn = self.draw(endpoint);
+        self.drawn.insert(endpoint.id.clone(), drawn);
+        drawn
+    }
+
+    fn draw(&mut self, endpoint: &Endpoint) -> bool {
+        // A shared bus is another technology, and stands in scenarios of its own.
+        if endpoint.bus.is_some()
+            || endpoint.links.is_empty()
+            || endpoint.links.iter().any(|l| self.speed(*l).is_none())
+        {
             return false;
         }
-        let rate = |way| self.seen.alone(slot, way).0;
+        let rate = |way| self.topology.alone(endpoint, way).0;
         let corner = self.corner;
         let engine = |range: Range| range.at(corner).or(range.typical).or(range.high).map(|r| r * 8.0);
-        let sizes = self.seen.sizes(slot, corner);
-        let root = self.root(slot);
+        let sizes = self.topology.sizes(endpoint, corner);
+        let root = self.root(endpoint);
         let completion = self.roots.entry(root.clone()).or_insert(sizes.completion);
         *completion = sizes.completion.min(*completion);
         if self.comments {
-            let name = self.seen.host.functions.get(&slot.address).map_or_else(String::new, |f| f.called());
-            let _ = write!(self.parts, "\n# {} {}", slot.address, name.replace(['\n', '\r'], " "));
+            let name = self.topology.host.functions.get(&endpoint.address).map_or_else(String::new, |f| f.called());
+            let _ = write!(self.parts, "\n# {} {}", endpoint.address, name.replace(['\n', '\r'], " "));
         }
-        let _ = write!(self.parts, "\n[parts.{}]\nis = \"endpoint\"\ntags = 16384\nengines = 64\n", slot.id);
+        let _ =
+            write!(self.parts, "\n[parts.{}]\nis = \"endpoint\"\ntags = {}\nengines = 64\n", endpoint.id, self.tags);
         let _ = writeln!(self.parts, "max_read_request = \"{} B\"", sizes.mrrs);
         for (key, range) in [("write_rate", rate(Way::Write)), ("read_rate", rate(Way::Read))] {
             if let Some(gigabits) = engine(range) {
                 let _ = writeln!(self.parts, "{key} = \"{gigabits:.3} Gb/s\"");
             }
         }
-        let mut below = slot.id.clone();
+        let mut below = endpoint.id.clone();
         // A switch may be a device too: its function beside the upstream port gets a way of its own inside.
-        let inside = |l: &usize| self.seen.devices.iter().any(|s| s.links.iter().skip(1).any(|o| o == l));
-        if let Some(own) = slot.links.first().copied().filter(|l| inside(l)) {
+        let inside = |l: &usize| self.topology.devices.iter().any(|s| s.links.iter().skip(1).any(|o| o == l));
+        if let Some(own) = endpoint.links.first().copied().filter(|l| inside(l)) {
             let port = self.port(own);
             self.link(own, &format!("{own}i"), &port, &below, sizes.mps);
             below = format!("sw{own}.up");
         }
         // From the device up; each link that leads to further ones ends in a switch.
-        for (n, link) in slot.links.iter().enumerate() {
+        for (n, link) in endpoint.links.iter().enumerate() {
             if !self.written.insert(*link) {
                 break;
             }
-            let above = slot.links.get(n + 1).copied();
+            let above = endpoint.links.get(n + 1).copied();
             let end = above.map_or_else(|| root.clone(), |above| self.port(above));
             self.link(*link, &link.to_string(), &end, &below, sizes.mps);
             if let Some(above) = above {
@@ -148,10 +185,10 @@ impl<'a> Draft<'a> {
     fn link(&mut self, link: usize, name: &str, above: &str, below: &str, mps: u64) {
         let Some(speed) = self.speed(link) else { return };
         if self.comments {
-            let belief = &self.seen.beliefs[link];
-            let _ = write!(self.links, "\n# {}", self.seen.link_name(link));
+            let belief = &self.topology.beliefs[link];
+            let _ = write!(self.links, "\n# {}", self.topology.link_name(link));
             if let Some(at) = belief.at {
-                let _ = write!(self.links, ", {}", self.seen.host.place(at));
+                let _ = write!(self.links, ", {}", self.topology.host.place(at));
             }
             match &belief.standing {
                 Standing::Virtual(why) | Standing::Unknown(why) => {
@@ -169,13 +206,37 @@ impl<'a> Draft<'a> {
         );
     }
 
-    fn flow(&mut self, slot: &Slot, way: Way) {
-        let root = self.root(slot);
-        let (word, suffix) = if way == Way::Write { ("write", "w") } else { ("read", "r") };
+    /// Adds a transfer, with its devices; whether all of their links have a speed.
+    fn transfer(&mut self, transfer: Transfer) -> bool {
+        match transfer {
+            Transfer::Memory(endpoint, way) => {
+                let drawn = self.device(endpoint);
+                let memory = format!("{}.memory", self.root(endpoint));
+                let (word, suffix) = if way == Way::Write { ("write", "w") } else { ("read", "r") };
+                self.flow(&format!("{}_{suffix}", endpoint.id), (&endpoint.id, &memory), word);
+                drawn
+            }
+            Transfer::Peer(from, to) => {
+                let drawn = self.device(from) & self.device(to);
+                let name = format!("{}_{}", from.id, to.id);
+                let path = peer_path(self.topology, from, to);
+                if path.switch.is_some() && path.redirect.is_none() {
+                    self.flow(&name, (&from.id, &to.id), "write");
+                    return drawn;
+                }
+                // What a root complex forwards: up into it, and out of it as writes of its own.
+                let (up, down) = (format!("{}.memory", self.root(from)), self.root(to));
+                self.flow(&format!("{name}_up"), (&from.id, &up), "write");
+                self.flow(&format!("{name}_down"), (&down, &to.id), "write");
+                drawn
+            }
+        }
+    }
+
+    fn flow(&mut self, name: &str, (from, to): (&str, &str), word: &str) {
         let _ = write!(
             self.flows,
-            "\n[flows.{id}_{suffix}]\nfrom = \"{id}\"\nto = \"{root}.memory\"\ndo = \"{word}\"\nsize = \"4 KiB\"\n",
-            id = slot.id
+            "\n[flows.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\ndo = \"{word}\"\nsize = \"4 KiB\"\n"
         );
     }
 
@@ -188,42 +249,62 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// What devices get when all of them do all of these ways at once; `None` where a link's speed is not known.
-pub(crate) fn shares(seen: &Seen, slots: &[&Slot], ways: &[Way], corner: Corner) -> Option<Shares> {
-    if slots.iter().any(|s| s.links.iter().any(|l| seen.speed(*l, corner).is_none())) {
-        return None;
-    }
-    let mut draft = Draft::new(seen, corner, false);
-    for slot in slots {
-        if !draft.device(slot) {
-            return None;
-        }
-        ways.iter().for_each(|w| draft.flow(slot, *w));
-    }
-    let report = run(draft.text())?;
+/// The scenario of some transfers at once; `None` where a link's speed is not known.
+pub(crate) fn text(topology: &Topology, transfers: &[Transfer], corner: Corner) -> Option<String> {
+    let known = |e: &Endpoint| e.links.iter().all(|l| topology.speed(*l, corner).is_some());
+    let all = transfers.iter().all(|t| match t {
+        Transfer::Memory(endpoint, _) => known(endpoint),
+        Transfer::Peer(from, to) => known(from) && known(to),
+    });
+    let mut draft = Draft::new(topology, corner, false);
+    let drawn = all && transfers.iter().all(|t| draft.transfer(*t));
+    drawn.then(|| draft.text())
+}
+
+/// What devices get when all of these transfers go on at once; `None` where a link's speed is not known.
+pub(crate) fn shares(topology: &Topology, transfers: &[Transfer], corner: Corner) -> Option<Shares> {
+    let peers = transfers.iter().any(|t| matches!(t, Transfer::Peer(..)));
+    of_report(topology, &run(text(topology, transfers, corner)?)?, peers)
+}
+
+/// What a device gets of a way at a corner with so many tags, GB/s.
+pub(crate) fn with_tags(topology: &Topology, endpoint: &Endpoint, way: Way, tags: u32, corner: Corner) -> Option<f64> {
+    let mut draft = Draft::new(topology, corner, false);
+    draft.tags = tags;
+    let drawn = draft.transfer(Transfer::Memory(endpoint, way));
+    let report = run(drawn.then(|| draft.text())?)?;
+    report.flows.first().map(|f| f.share.typical / 8e9)
+}
+
+fn of_report(topology: &Topology, report: &Report, peers: bool) -> Option<Shares> {
     let mut by_device: BTreeMap<&str, (f64, &str)> = BTreeMap::new();
     for flow in &report.flows {
-        let id = flow.name.split('_').next().unwrap_or_default();
-        let entry = by_device.entry(id).or_insert((0.0, flow.bound_by.element.as_str()));
-        entry.0 += flow.share.typical / 8e9;
+        let rate = flow.share.typical / 8e9;
+        let entry = by_device.entry(of_flow(&flow.name)).or_insert((0.0, flow.bound_by.element.as_str()));
+        // Two halves of one transfer carry what the slower does.
+        match peers && entry.0 > 0.0 {
+            true if rate < entry.0 => *entry = (rate, flow.bound_by.element.as_str()),
+            true => {}
+            false => entry.0 += rate,
+        }
     }
     let total = by_device.values().map(|d| d.0).sum();
     let (_, (least, element)) = by_device.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    let (least, bound_by) = (*least, named(seen, element));
+    let (least, bound_by) = (*least, named(topology, element));
     let each = by_device.iter().map(|(id, d)| ((*id).to_owned(), d.0)).collect();
     Some(Shares { total, least, bound_by, each })
 }
 
 /// A scenario's element in words of the host.
-fn named(seen: &Seen, element: &str) -> String {
+fn named(topology: &Topology, element: &str) -> String {
     let link =
         element.strip_prefix("links.l").and_then(|e| e.split(' ').next()?.trim_end_matches('i').parse::<usize>().ok());
-    if let Some(link) = link.filter(|l| *l < seen.tree.links.len()) {
-        return seen.link_name(link);
+    if let Some(link) = link.filter(|l| *l < topology.tree.links.len()) {
+        return topology.link_name(link);
     }
     let id = element.strip_prefix("parts.").unwrap_or(element).split([':', ' ']).next().unwrap_or_default();
-    match seen.devices.iter().find(|s| s.id == id).and_then(|s| s.links.first()) {
-        Some(link) => format!("{}, for each by itself", seen.link_name(*link)),
+    match topology.devices.iter().find(|s| s.id == id).and_then(|s| s.links.first()) {
+        Some(link) => format!("{}, for each by itself", topology.link_name(*link)),
         None => element.to_owned(),
     }
 }
@@ -237,18 +318,18 @@ fn run(text: String) -> Option<Report> {
 
 /// The host as a scenario: its GPUs, network adapters and drives write to memory.
 pub fn emit(host: &Host) -> String {
-    let seen = Seen::of(host);
-    let mut draft = Draft::new(&seen, Corner::Typical, true);
+    let topology = Topology::of(host);
+    let mut draft = Draft::new(&topology, Corner::Typical, true);
     let mut left_out = Vec::new();
-    for slot in seen.devices.iter().filter(|s| s.kind < Kind::Bridge) {
-        if draft.device(slot) {
-            draft.flow(slot, Way::Write);
+    for endpoint in topology.devices.iter().filter(|s| s.kind < Kind::Bridge) {
+        if draft.device(endpoint) {
+            draft.transfer(Transfer::Memory(endpoint, Way::Write));
         } else {
-            left_out.push(format!(
-                "# {} {} is left out: the speed of a link is not known",
-                word(slot.kind),
-                slot.address
-            ));
+            let why = match endpoint.bus {
+                Some(bus) => format!("it stands on the shared bus behind {bus}: lanescope wire pci"),
+                None => "the speed of a link is not known".to_owned(),
+            };
+            left_out.push(format!("# {} {} is left out: {why}", word(endpoint.kind), endpoint.address));
         }
     }
     let dumps: Vec<&str> = host.dumps.iter().map(|d| d.name.as_str()).collect();

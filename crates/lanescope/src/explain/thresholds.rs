@@ -4,7 +4,7 @@
 //! low end no dump bounds has no threshold, and a comment says what to look at.
 
 use super::rate::Way;
-use super::{Seen, expect};
+use super::{Topology, expect};
 use crate::import::host::{Host, Kind};
 use std::fmt::Write;
 
@@ -13,32 +13,36 @@ const SLACK: f64 = 0.95;
 
 /// Writes the table as CSV: device, address, test, lowest acceptable in GB/s, reason.
 pub fn emit(host: &Host) -> String {
-    let seen = Seen::of(host);
+    let topology = Topology::of(host);
     let mut out = "device,address,test,lowest_gb_per_s,reason\n".to_owned();
     let mut without = String::new();
-    for slot in seen.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic | Kind::Drive)) {
-        let (write, read) = match slot.kind {
+    for endpoint in topology.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic | Kind::Drive)) {
+        let (write, read) = match endpoint.kind {
             Kind::Gpu => ("device to host copy", "host to device copy"),
             Kind::Nic => ("receive", "send"),
             _ => ("sequential read", "sequential write"),
         };
         for (test, way) in [(write, Way::Write), (read, Way::Read)] {
-            let (range, bound) = seen.alone(slot, way);
+            let (range, bound) = topology.alone(endpoint, way);
             match (range.low, bound) {
                 (Some(low), Some(bound)) => {
-                    let reason = expect::reason(&seen, slot, bound);
+                    let reason = expect::reason(&topology, endpoint, bound);
                     // What stands behind the slot may be slower: a drive's flash, a network's rate.
-                    let limit = if slot.kind == Kind::Gpu { "" } else { "; of the slot, the device may be slower" };
+                    let limit = if endpoint.kind == Kind::Gpu { "" } else { "; of the slot, the device may be slower" };
                     let _ = writeln!(
                         out,
                         "{},{},{test},{:.2},\"at least {low:.2} over {reason}{limit}, less 5 %\"",
-                        slot.id,
-                        slot.address,
+                        endpoint.id,
+                        endpoint.address,
                         low * SLACK
                     );
                 }
                 _ => {
-                    let _ = writeln!(without, "# {} {} {test}: a link on its way is not known", slot.id, slot.address);
+                    let _ = writeln!(
+                        without,
+                        "# {} {} {test}: a link on its way is not known",
+                        endpoint.id, endpoint.address
+                    );
                 }
             }
         }

@@ -1,6 +1,10 @@
 //! An explained host as text: what holds it back first, then what to expect, then its links.
 
-use crate::explain::{Device, Explained, LinkLine, Pair, Range};
+mod html;
+
+pub use html::{MOST, page};
+
+use crate::explain::{Device, Explained, LinkLine, Pair, Range, Simulated};
 use std::fmt::Write;
 
 /// Lines of a section that are printed without `--all`.
@@ -38,7 +42,7 @@ pub fn text(report: &Explained, all: bool) -> String {
         }
     }
     if !report.notes.is_empty() {
-        out += "\nread with remarks\n";
+        out += "\nremarks on the dumps\n";
         for note in report.notes.iter().take(if all { usize::MAX } else { MOST_LINES }) {
             let _ = writeln!(out, "  {note}");
         }
@@ -89,7 +93,7 @@ fn measured(out: &mut String, report: &Explained, all: bool) {
     out.push_str("\nmeasured, GB/s\n");
     let most = if all { usize::MAX } else { MOST_LINES };
     // What differs comes first.
-    let rank = |v: &str| ["low", "high", "not placed"].iter().position(|w| *w == v).unwrap_or(3);
+    let rank = |v: &str| ["low", "high", "not judged", "not placed"].iter().position(|w| *w == v).unwrap_or(4);
     let mut rows: Vec<_> = report.measured.iter().collect();
     rows.sort_by_key(|r| rank(&r.verdict));
     for row in rows.into_iter().take(most) {
@@ -121,9 +125,11 @@ fn left(out: &mut String, count: usize, shown: usize) {
 
 fn findings(out: &mut String, report: &Explained, all: bool) {
     if report.findings.is_empty() {
-        out.push_str(match report.links.is_empty() && report.pairs.is_empty() {
-            true => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
-            false => "\nnothing found that holds a device back\n",
+        let known = report.devices.iter().any(|d| d.to_memory.rate.high.is_some());
+        out.push_str(match (report.links.is_empty() && report.pairs.is_empty(), known) {
+            (true, false) => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
+            (false, false) => "\nno link of a device has a speed in the dumps: what holds it back cannot be said\n",
+            (_, true) => "\nnothing was found that holds a device back\n",
         });
         return;
     }
@@ -140,7 +146,7 @@ fn findings(out: &mut String, report: &Explained, all: bool) {
                 n if all => format!("{n} others: {}", finding.also.join(", ")),
                 n => format!("{n} others, {first} to {last}"),
             };
-            let _ = writeln!(out, "          the same of {others}");
+            let _ = writeln!(out, "          the same holds for {others}");
         }
         let _ = writeln!(out, "          cure: {}", wrap(&finding.cure, 16));
     }
@@ -196,18 +202,43 @@ fn together(out: &mut String, report: &Explained) {
     for t in &report.together {
         let _ = writeln!(
             out,
-            "  {} {} {}: {} in all, {} for the least; bound by {}",
+            "  {} {} {}: {} in total, {} for the slowest; bound by {}{}",
             t.devices,
             t.class,
             t.way,
             range(&t.total),
             range(&t.least),
-            t.bound_by
+            t.bound_by,
+            t.simulated.as_ref().map_or_else(String::new, |s| format!(
+                "; simulated {} in total, {:.2} for the slowest",
+                simulated(s),
+                s.least
+            ))
         );
     }
-    if report.together.iter().any(|t| t.way == "both ways") {
-        out.push_str("  both ways at once queues in switches: --emit scenario and simulate it for a closer number\n");
+    let open: Vec<&str> = report
+        .together
+        .iter()
+        .filter(|t| t.queues.is_some() && t.simulated.is_none())
+        .map(|t| t.way.as_str())
+        .collect();
+    if !open.is_empty() {
+        let mut ways = open;
+        ways.sort_unstable();
+        ways.dedup();
+        let which = ways.join(" and ");
+        let _ = writeln!(
+            out,
+            "  {which}: packets queue here, which these numbers leave out; --simulate runs them one by one"
+        );
     }
+}
+
+/// `26.9 ± 0.12`; what ended early says so.
+pub(super) fn simulated(s: &Simulated) -> String {
+    let half = s.plus_minus.map_or_else(String::new, |h| format!(" ± {h:.2}"));
+    let note = s.note.as_ref().map_or_else(String::new, |n| format!(" ({n})"));
+    format!("{:.2}{half}{note}", s.total)
 }
 
 fn pairs(out: &mut String, report: &Explained, all: bool) {
@@ -215,7 +246,43 @@ fn pairs(out: &mut String, report: &Explained, all: bool) {
         return;
     }
     out.push_str("\npeer to peer, writes, GB/s\n");
-    // Pairs that are alike are one line.
+    let groups = pair_groups(report, all);
+    let most = if all { usize::MAX } else { MOST_LINES };
+    for group in groups.iter().take(most) {
+        let first = group[0];
+        let more = match group.len() - 1 {
+            0 => String::new(),
+            1 => " and 1 more pair".to_owned(),
+            n => format!(" and {n} more pairs"),
+        };
+        let direct = first.direct.as_ref().map_or_else(String::new, |d| format!("; {d} joins them, copies go there"));
+        let _ = writeln!(
+            out,
+            "  {} → {}{more}: {} {}; bound by {}{direct}{}",
+            first.from,
+            first.to,
+            range(&first.write),
+            first.through,
+            first.bound_by,
+            run(first)
+        );
+    }
+    left(out, groups.len(), most);
+}
+
+/// What the simulation says of a pair.
+fn run(pair: &Pair) -> String {
+    match (&pair.simulated, &pair.simulated_both_ways) {
+        (Some(one), Some(both)) => {
+            format!("; simulated {}, both ways at once {} in total", simulated(one), simulated(both))
+        }
+        (Some(one), None) => format!("; simulated {}", simulated(one)),
+        _ => String::new(),
+    }
+}
+
+/// Pairs that are alike, together; each by itself where all are wanted.
+fn pair_groups(report: &Explained, all: bool) -> Vec<Vec<&Pair>> {
     let mut groups: Vec<(Vec<&Pair>, String)> = Vec::new();
     for pair in &report.pairs {
         let key = match all {
@@ -227,26 +294,7 @@ fn pairs(out: &mut String, report: &Explained, all: bool) {
             None => groups.push((vec![pair], key)),
         }
     }
-    let most = if all { usize::MAX } else { MOST_LINES };
-    for (group, _) in groups.iter().take(most) {
-        let first = group[0];
-        let more = match group.len() - 1 {
-            0 => String::new(),
-            1 => " and 1 more pair".to_owned(),
-            n => format!(" and {n} more pairs"),
-        };
-        let direct = first.direct.as_ref().map_or_else(String::new, |d| format!("; {d} joins them, copies go there"));
-        let _ = writeln!(
-            out,
-            "  {} → {}{more}: {} {}; bound by {}{direct}",
-            first.from,
-            first.to,
-            range(&first.write),
-            first.through,
-            first.bound_by
-        );
-    }
-    left(out, groups.len(), most);
+    groups.into_iter().map(|g| g.0).collect()
 }
 
 fn kind(id: &str) -> &str {

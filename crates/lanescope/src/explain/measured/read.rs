@@ -1,5 +1,8 @@
-//! What instruments print, as numbers in GB/s: nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, fio,
-//! perftest, CSV.
+//! What instruments print, as numbers in GB/s: nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, nccl-tests,
+//! fio, perftest, IMB, OSU, CSV.
+
+mod collective;
+mod mpi;
 
 use crate::diagnostic::Diagnostics;
 use crate::explain::Way;
@@ -37,8 +40,45 @@ pub enum Target {
         /// To whom.
         to: String,
     },
+    /// GPUs that work together, each with its part of the data.
+    Collective {
+        /// The test of nccl-tests: `all_reduce`; empty where the text does not say.
+        test: String,
+        /// The GPUs in the order of their ranks; empty where the text does not list them.
+        ranks: Vec<Rank>,
+        /// Hosts that they are on.
+        hosts: usize,
+    },
+    /// Messages between processes.
+    Messages(Messages),
     /// The instrument does not say.
     Unknown,
+}
+
+/// A GPU as nccl-tests lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rank {
+    /// Its number in CUDA.
+    pub device: usize,
+    /// Its domain and bus, where they stand there; a domain of `None` is any.
+    pub bus: Option<(Option<u32>, u8)>,
+}
+
+/// A row of IMB or OSU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Messages {
+    /// `PingPong`, `osu_bw`.
+    pub test: String,
+    /// Processes; OSU does not print them.
+    pub ranks: Option<u32>,
+    /// Bytes of a message.
+    pub bytes: u64,
+    /// What the shortest messages of the table take one way, s: only of tests that wait for each message.
+    pub latency: Option<f64>,
+    /// Whether buffers are in the memory of a GPU.
+    pub on_gpu: bool,
+    /// Adapters that stand in the text: `mlx5_0`, `ib0`.
+    pub adapters: Vec<String>,
 }
 
 /// A measured number.
@@ -67,6 +107,10 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Measurement>, String> {
         matrices(text)
     } else if text.contains("copy peak bandwidth") {
         rocm(text)
+    } else if text.contains("busbw") {
+        collective::rows(text)
+    } else if text.contains("# Benchmarking ") || text.contains("# OSU ") {
+        mpi::rows(text)?
     } else if text.contains("#bytes") {
         perftest(text)
     } else {
@@ -79,8 +123,12 @@ pub fn read(file: &str, text: &str) -> Result<Vec<Measurement>, String> {
         row.file.clone_from(&file);
     }
     if rows.is_empty() {
-        let forms = "nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, fio --output-format=json, perftest, or lines of name,GB/s";
-        return Err(format!("no measured number was found; it reads {forms}"));
+        let forms = "nvbandwidth, p2pBandwidthLatencyTest, rocm-bandwidth-test, nccl-tests, fio --output-format=json, \
+                     perftest, IMB, OSU, or lines of name,GB/s such as `gpu0 to memory,26.1`";
+        return Err(match trimmed.is_empty() {
+            true => format!("it is empty; --measured reads {forms}"),
+            false => format!("no measured number was found; --measured reads {forms}"),
+        });
     }
     Ok(rows)
 }
@@ -164,7 +212,7 @@ fn rocm(text: &str) -> Vec<Measurement> {
         {
             for (to, value) in values.split_ascii_whitespace().take(columns).enumerate() {
                 let Ok(rate) = value.parse::<f64>() else { continue };
-                // One way of both is not told apart: only copies of one direction are placed.
+                // One way of both is not told apart: only copies of one direction are located.
                 let target = match (from.checked_sub(processors), to.checked_sub(processors)) {
                     (None, Some(gpu)) if !both => Target::ToDevice(gpu),
                     (Some(gpu), None) if !both => Target::FromDevice(gpu),

@@ -26,6 +26,9 @@ enum Object {
     Other,
 }
 
+/// Class of a function whose class is not known: no class code has this number (pci.ids ends with 0xff00).
+pub const UNASSIGNED_CLASS: u16 = 0xffff;
+
 /// Elements inside one another, at most.
 const MOST_DEEP: usize = 128;
 
@@ -138,8 +141,13 @@ fn object(host: &mut Host, tag: &Tag, open: &mut [Open], at: Place) -> Open {
 
 fn pci(host: &mut Host, address: Address, tag: &Tag, open: &[Open], at: Place) {
     if let Some((class, ids)) = tag.get("pci_type").and_then(pci_type) {
-        host.learn(address, "class", class, at, |f| &mut f.class);
-        host.learn(address, "ids", ids, at, |f| &mut f.ids);
+        if class != UNASSIGNED_CLASS {
+            host.learn(address, "class", class, at, |f| &mut f.class);
+        }
+        // Vendor 0 is nobody's.
+        if ids.0 != 0 {
+            host.learn(address, "ids", ids, at, |f| &mut f.ids);
+        }
     }
     if let Some(buses) = tag.get("bridge_pci").and_then(buses) {
         host.learn(address, "bus numbers", buses, at, |f| &mut f.buses);

@@ -1,6 +1,6 @@
 //! Dumps of hosts, from anywhere.
 
-use lanescope::explain::{explain, measured, nccl, scenario, thresholds};
+use lanescope::explain::{explain, hwloc, infragraph, measured, nccl, scenario, thresholds, ucx};
 use lanescope::import::host::{Dump, read};
 use lanescope::pens;
 use std::collections::BTreeMap;
@@ -16,6 +16,16 @@ pub fn all_of(text: &str) -> (String, bool) {
         out += &serde_json::to_string(&report).expect("JSON");
         out += &serde_json::to_string(&host).expect("JSON");
         out += &thresholds::emit(&host);
+        out += &ucx::emit(&host);
+        out += &infragraph::emit(&host);
+        let page = pens::explain::page(&report, None);
+        assert!(page.len() < pens::explain::MOST, "{} B", page.len());
+        out += &page;
+        let file = hwloc::emit(&host);
+        let again = read(&[Dump::Text { name: "file".into(), text: &file }]);
+        let known = |h: &lanescope::import::host::Host| h.functions.keys().copied().collect::<Vec<_>>();
+        assert_eq!(known(&host), again.first().map(known).unwrap_or_default(), "{file}");
+        out += &file;
         let emitted = scenario::emit(&host);
         if emitted.contains("[flows.") {
             let (plan, diagnostics) = super::plan(&emitted, &[]);

@@ -205,7 +205,7 @@ fn shared_uplinks_and_their_factor_are_found() {
 }
 
 /// A made-up host in lspci's words: a switch with two GPUs.
-fn switch(redirect: &str, extra: &str) -> String {
+pub(super) fn switch(redirect: &str, extra: &str) -> String {
     let express = |kind: &str| {
         format!(
             "\tCapabilities: [60] Express (v2) {kind}, MSI 00\n\t\tDevCap:\tMaxPayload 512 bytes, PhantFunc 0\n\
@@ -273,7 +273,7 @@ fn shared_buses_and_far_nodes_are_found() {
                 + findings(&report, "pci-bus").iter().map(|f| f.also.len()).sum::<usize>()
                 >= 4
         );
-        assert!(report.links.is_empty() && report.devices.is_empty(), "no PCI Express at all");
+        assert!(report.links.is_empty() && !report.devices.is_empty(), "no PCI Express at all");
     }
     let report = explained(&ours("azure/ndv2-topo.xml"));
     assert!(findings(&report, "far-node")[0].text.starts_with("4 of 8 GPUs"), "{:#?}", report.findings);
@@ -297,6 +297,8 @@ fn findings_are_ranked_and_none_is_without_cost_or_risk() {
                 "shared-uplink",
                 "mps-mismatch",
                 "unused-function",
+                "relaxed-ordering",
+                "few-tags",
             ];
             assert!(finding.cost > 0.0 || risky.contains(&finding.kind.as_str()), "{name} {finding:?}");
         }
@@ -324,7 +326,7 @@ fn what_is_unknown_names_its_command() {
 }
 
 /// A host of `gpus` GPUs on three levels of switches, in lspci's words, and functions that fill it up.
-fn large(gpus: usize, others: usize) -> String {
+pub(super) fn large(gpus: usize, others: usize) -> String {
     let mut text = String::new();
     let mut bus = 1;
     let bridge = |text: &mut String, at: String, kind: &str, second: usize, last: usize| {

@@ -1,6 +1,8 @@
 //! Measured numbers beside expected ones: verdicts in both directions, and what would explain what is low.
 
-use super::{host, ours};
+use super::explained::switch;
+use super::{host, ours, shared, text};
+use lanescope::explain::measured::Row;
 use lanescope::explain::{Explained, explain, measured};
 
 fn compared(text: &str) -> Explained {
@@ -70,4 +72,144 @@ fn fio_and_nvbandwidth_json_are_read() {
     for nothing in ["", "{", "{}", "hello", "a,b", "Running x.\n"] {
         assert!(measured::read("x", nothing).is_err(), "{nothing}");
     }
+}
+
+/// A row of an instrument beside what a dump lets it reach.
+fn judged(dump: &str, output: &str) -> Row {
+    let host = host(dump);
+    let mut report = explain(&host);
+    let rows = measured::read("numbers", output).unwrap_or_else(|e| panic!("{e}"));
+    measured::compare(&host, &mut report, rows);
+    assert_eq!(report.measured.len(), 1, "{:#?}", report.measured);
+    report.measured.remove(0)
+}
+
+/// A run of nccl-tests on GPUs of these buses, each on its host, with this bus bandwidth of long messages.
+fn collective(test: &str, ranks: &[(&str, u8)], busbw: f64) -> String {
+    let mut out =
+        format!("$ ./{test}_perf -b 8 -e 128M -g {}\n# nThread 1 nGpus {} minBytes 8\n", ranks.len(), ranks.len());
+    for (n, (host, bus)) in ranks.iter().enumerate() {
+        out += &format!("#  Rank {n:2} Group  0 Pid 42 on {host} device {n:2} [0x{bus:02x}] NVIDIA X\n");
+    }
+    out += "#   size   count  type  redop  root   time  algbw  busbw #wrong   time  algbw  busbw #wrong\n";
+    out += "       8       2  float    sum    -1   12.9   0.00   0.00      0   12.6   0.00   0.00      0\n";
+    out + &format!("134217728 33554432 float sum -1 5932.4 {busbw} {busbw:.2} 0 5932.4 {busbw} {busbw:.2} N/A\n")
+}
+
+#[test]
+fn a_ring_is_as_fast_as_its_slowest_transfer() {
+    let two = [("a", 3), ("a", 4)];
+    let row = judged(&switch("-", ""), &collective("all_reduce", &two, 22.0));
+    assert_eq!(
+        (row.verdict.as_str(), row.device.as_deref()),
+        ("as expected", Some("2 GPUs, gpu0 to gpu1")),
+        "{row:#?}"
+    );
+    // Two GPUs below one switch: each of them is written to as fast as a pair is.
+    let pair = &explain(&host(&switch("-", ""))).pairs[0];
+    let ends = row.expected.high.zip(pair.write.high).expect("both are known");
+    assert!((ends.0 / ends.1 - 1.0).abs() < 0.03, "{row:#?} {pair:#?}");
+    for (busbw, verdict) in [(12.0, "low"), (60.0, "high")] {
+        let row = judged(&switch("-", ""), &collective("all_reduce", &two, busbw));
+        assert_eq!(row.verdict, verdict, "{row:#?}");
+    }
+    // Through root complexes nothing bounds it from below.
+    let epyc = ours("epyc-4gpu-e12/host.md");
+    let four = [("a", 0x01), ("a", 0x41), ("a", 0xc1), ("a", 0xe1)];
+    let row = judged(&epyc, &collective("all_gather", &four, 14.5));
+    assert!(row.verdict == "as expected" && row.expected.low.is_none(), "{row:#?}");
+    assert!(row.expected.high.is_some_and(|h| (26.0..29.0).contains(&h)), "{row:#?}");
+}
+
+#[test]
+fn what_is_no_ring_puts_more_on_links_that_are_shared() {
+    // Pairs of GPUs behind two switches behind one root port: what goes from one pair to the other shares their ways.
+    let dump = super::explained::large(4, 0);
+    let four = [("a", 5), ("a", 6), ("a", 11), ("a", 12)];
+    let ring = judged(&dump, &collective("all_reduce", &four, 40.0)).expected.high.expect("known");
+    let exchange = judged(&dump, &collective("alltoall", &four, 40.0)).expected.high.expect("known");
+    // Of three parts that each sends two leave its switch, and two do so: 4/3 of one GPU's on the switch's way up.
+    assert!((ring / exchange - 4.0 / 3.0).abs() < 0.05, "{ring} {exchange}");
+    let gather = judged(&dump, &collective("gather", &four, 40.0)).expected.high.expect("known");
+    assert!(gather <= ring * 1.01, "{gather} {ring}");
+}
+
+#[test]
+fn what_cannot_be_expected_of_a_collective_is_said() {
+    let dump = switch("-", "");
+    let why = |output: &str| {
+        let row = judged(&dump, output);
+        assert_eq!((row.verdict.as_str(), row.expected.high), ("not judged", None), "{row:#?}");
+        row.because
+    };
+    assert!(why(&collective("all_reduce", &[("a", 3), ("b", 4)], 20.0)).contains("2 hosts"));
+    assert!(why(&collective("all_reduce", &[("a", 3), ("a", 0x99)], 20.0)).contains("not all of its GPUs"));
+    assert!(why(&collective("all_reduce", &[("a", 3)], 20.0)).contains("one GPU"));
+    assert!(why(&collective("all_reduce", &[("a", 3), ("a", 3)], 20.0)).contains("share a GPU"));
+    assert!(why(&collective("hypercube", &[("a", 3), ("a", 4)], 20.0)).contains("no closed form"));
+    let whole = collective("all_reduce", &[("a", 3), ("a", 4)], 20.0);
+    let head = whole.find("#   size").expect("the head of the table");
+    assert!(why(&whole[head..]).contains("head is missing"));
+    assert!(why(&whole[whole.find('#').unwrap_or(0)..]).contains("command line"));
+    // NVLink is faster than PCI Express, and no dump says how fast.
+    let joined =
+        judged(&ours("oci-h100/H100-topology.xml"), &collective("all_reduce", &[("a", 0x0f), ("a", 0x2d)], 350.0));
+    assert!(joined.verdict == "not judged" && joined.because.contains("NVLink"), "{joined:#?}");
+}
+
+/// An adapter of 25 Gb/s in a slot of Gen3 with so many lanes.
+fn adapter(lanes: u32, name: &str) -> String {
+    format!(
+        "03:00.0 Ethernet controller: {name}\n\tNUMA node: 0\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
+         \t\tDevCap:\tMaxPayload 256 bytes\n\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\
+         \t\tLnkCap:\tPort #0, Speed 8GT/s, Width x{lanes}\n\t\tLnkSta:\tSpeed 8GT/s, Width x{lanes}\n"
+    )
+}
+
+const PORT: &str = "Mellanox Technologies Card 25GbE";
+
+#[test]
+fn messages_are_held_against_slot_and_port() {
+    let Some(folder) = shared().map(|s| s.join("mpi")) else { return };
+    let run = |name: &str| text(&folder.join(format!("stackhpc-alaska-roce-gcc9-openmpi4-ucx-{name}.txt")));
+    for (name, least) in [("IMB_PingPong", 2.8), ("Osu_bibw", 5.5), ("Osu_latency", 2.8)] {
+        // The port binds: 25 Gb/s less headers.
+        let row = judged(&adapter(8, PORT), &run(name));
+        assert_eq!((row.verdict.as_str(), row.device.as_deref()), ("as expected", Some("nic0")), "{name} {row:#?}");
+        assert!(row.because.contains("port of 25 Gb/s") && row.expected.low > Some(least - 0.4), "{name} {row:#?}");
+        let both = if name == "Osu_bibw" { 2.0 } else { 1.0 };
+        assert!(row.expected.high < Some(3.125 * both), "{name} {row:#?}");
+        // A slot of two lanes carries less than was measured: that cannot have been this host.
+        let row = judged(&adapter(2, PORT), &run(name));
+        assert!(row.verdict == "high" && row.because.contains("one host"), "{name} {row:#?}");
+        // Of an adapter whose port is not known the slot bounds it from above.
+        let row = judged(&adapter(8, "Mellanox Technologies MT27700"), &run(name));
+        assert!(row.expected.low.is_none() && row.because.contains("ethtool"), "{name} {row:#?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_expected_of_messages_is_said() {
+    let imb = |name: &str, ranks: u32| {
+        format!(
+            "#    Intel(R) MPI Benchmarks 2019 Update 5, MPI-1 part\n# Benchmarking {name}\n# #processes = {ranks}\n\
+             #bytes #repetitions  t[usec]   Mbytes/sec\n      4194304    10   1400.00     2995.93\n"
+        )
+    };
+    let why = |dump: &str, output: &str| {
+        let row = judged(dump, output);
+        assert_eq!((row.verdict.as_str(), row.expected.high), ("not judged", None), "{row:#?}");
+        row.because
+    };
+    assert!(why(&adapter(8, PORT), &imb("Sendrecv", 8)).contains("more than two"));
+    assert!(why(&switch("-", ""), &imb("PingPong", 2)).contains("no network adapter"));
+    let allreduce = "# OSU MPI Allreduce Latency Test v5.6.2\n# Size       Avg Latency(us)\n1048576   900.0\n";
+    assert!(why(&adapter(8, PORT), allreduce).contains("algorithm"));
+    let device = "# OSU MPI-CUDA Bandwidth Test v5.6.2\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n# Size      Bandwidth (MB/s)\n4194304  3000.0\n";
+    assert!(why(&adapter(8, PORT), device).contains("memory of a GPU"));
+    // Two adapters of which no port is known: the text around the table tells them apart.
+    let second = adapter(8, "Intel Corporation E810").replace("03:00.0", "04:00.0");
+    let two = adapter(8, "Mellanox Technologies MT27700") + &second;
+    let row = judged(&two, &imb("PingPong", 2));
+    assert!(row.device.as_deref().is_some_and(|d| d.contains("taken as the fastest")), "{row:#?}");
 }

@@ -3,12 +3,16 @@
 //! Files whose licence allows it lie in `tests/fixtures/hosts`; the others are read from the shared folder, and where
 //! that is not there their tests say `skipped`.
 
+mod buses;
 mod emitted;
 mod explained;
 mod hex;
 mod imported;
 mod measured;
+mod page;
+mod requester;
 mod robust;
+mod simulated;
 
 use lanescope::explain::{Explained, explain};
 use lanescope::import::host::{Dump, Host, read};

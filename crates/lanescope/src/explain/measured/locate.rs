@@ -1,0 +1,76 @@
+//! Which devices of a host a measured row is of, and what they should reach.
+
+use super::read::Target;
+use crate::explain::Topology;
+use crate::explain::endpoints::Endpoint;
+use crate::explain::peers::peer_path;
+use crate::explain::rate::{Corner, Range, Way};
+
+/// What a row is of.
+pub(super) enum Located<'a> {
+    /// One device, or two, over links that the dumps show.
+    Path(Path<'a>),
+    /// Several devices, or what an adapter sends on.
+    Load(Load),
+    /// Devices that are here, and a number that cannot be expected; why.
+    Unjudged(Option<String>, String),
+    /// No device of this host.
+    Nowhere,
+}
+
+/// What several devices reach together, or one beyond its links.
+pub(super) struct Load {
+    /// The devices.
+    pub(super) device: String,
+    /// GB/s.
+    pub(super) range: Range,
+    /// What binds it.
+    pub(super) bound_by: String,
+    /// Why there is no low end, where there is none.
+    pub(super) note: Option<&'static str>,
+    /// Why a number may be above it.
+    pub(super) above: &'static str,
+}
+
+/// The way of a row.
+pub(super) struct Path<'a> {
+    pub(super) from: &'a Endpoint,
+    pub(super) to: Option<&'a Endpoint>,
+    pub(super) way: Way,
+    pub(super) both: bool,
+    pub(super) links: Vec<usize>,
+}
+
+/// The nth GPU: as nvidia-smi numbers it, else by address.
+/// The way of a row of one device or two.
+pub(super) fn path<'a>(topology: &'a Topology, target: &Target) -> Option<Path<'a>> {
+    let one = |from: &'a Endpoint, way| Path { from, to: None, way, both: false, links: from.links.clone() };
+    Some(match target {
+        Target::ToDevice(n) => one(topology.gpu(*n)?, Way::Read),
+        Target::FromDevice(n) => one(topology.gpu(*n)?, Way::Write),
+        Target::Device { name, way } => one(topology.device(name)?, *way),
+        Target::Peers { from, to, both } => pair(topology, (topology.gpu(*from)?, topology.gpu(*to)?), *both),
+        Target::Named { from, to } => pair(topology, (topology.device(from)?, topology.device(to)?), false),
+        Target::Collective { .. } | Target::Messages(_) | Target::Unknown => return None,
+    })
+}
+
+fn pair<'a>(topology: &Topology, (from, to): (&'a Endpoint, &'a Endpoint), both: bool) -> Path<'a> {
+    let path = peer_path(topology, from, to);
+    let links = match (path.switch, path.redirect) {
+        (Some(_), None) => path.own.0.iter().chain(&path.own.1).copied().collect(),
+        _ => from.links.iter().chain(&to.links).copied().collect(),
+    };
+    Path { from, to: Some(to), way: Way::Write, both, links }
+}
+
+/// What a row of one device or two should reach, GB/s.
+pub(super) fn expected(topology: &Topology, path: &Path) -> Range {
+    let Some(to) = path.to else { return topology.alone(path.from, path.way).0 };
+    let factor = if path.both { 2.0 } else { 1.0 };
+    let of = |corner| topology.along(path.from, &path.links, path.way, corner).map(|(rate, _)| rate * factor);
+    let [low, typical, high] = Corner::ALL.map(of);
+    // What a root complex or a link between sockets forwards is in no dump.
+    let forwarded = peer_path(topology, path.from, to).switch.is_none();
+    Range { low: low.filter(|_| !forwarded), typical, high }
+}
