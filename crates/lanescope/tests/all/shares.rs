@@ -20,13 +20,14 @@ use std::collections::BTreeMap;
 /// A float's noise: sums of up to some hundred products, each right to 1e-16.
 const NOISE: f64 = 1e-9;
 
-const CASES: [(&str, &str); 6] = [
+const CASES: [(&str, &str); 7] = [
     ("G4-a2a4", include_str!("../cases/G4-a2a4.toml")),
     ("G5-a2a8", include_str!("../cases/G5-a2a8.toml")),
     ("gpu-server", include_str!("../cases/gpu-server.toml")),
     ("over-wire-distance-two", include_str!("../cases/over-wire-distance-two.toml")),
     ("over-wire-four-gpus-read", include_str!("../cases/over-wire-four-gpus-read.toml")),
     ("over-wire-host-and-ring", include_str!("../cases/over-wire-host-and-ring.toml")),
+    ("ring-of-three", include_str!("../cases/ring-of-three.toml")),
 ];
 
 fn held(what: &str, text: &str, law: impl FnOnce()) -> TestCaseResult {
@@ -159,7 +160,8 @@ fn simulated(plan: &Plan) -> Simulation {
 /// Whether the simulation's own counts show what a note says of a flow that is so far off its share: on its way a wire
 /// waits for the cause that the note names for at least a quarter of the time that the flow lacks (the same wire lacks
 /// it for others too), or the wire is full.
-fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Plan, simulation: &Simulation) -> bool {
+fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Plan, report: &Report) -> bool {
+    let simulation = report.simulation.as_ref().expect("it was simulated");
     let named = |hop: Hop| {
         let name = plan.direction_name(hop);
         simulation.links.iter().find(move |l| format!("links.{} toward {}", l.name, l.to) == name)
@@ -180,6 +182,19 @@ fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Pl
         "requester" => idle(&|c| matches!(c, Idle::Pace | Idle::TurnAround)),
         // Little's law with the same outstanding: rate x latency is what it was to be.
         "latency-under-load" => (s.rate.mean * s.latency.mean).ln() - (f.share.typical * f.latency.typical).ln() > -0.1,
+        // Another flow over one of its links has a longer way, waits, and gets less than its share.
+        "round-trip" => {
+            let way = |name: &str| -> Vec<Hop> {
+                let of = plan.flows.iter().filter(|f| f.group == name);
+                of.flat_map(|f| f.route.iter().flat_map(|h| [*h, h.reversed()])).collect()
+            };
+            let mine = way(&s.name);
+            off > 0.0
+                && report.flows.iter().zip(&simulation.flows).any(|(g, t)| {
+                    let farther = g.latency.typical > f.latency.typical && t.latency.mean > g.latency.typical;
+                    farther && t.rate.mean < g.share.typical && way(&g.name).iter().any(|h| mine.contains(h))
+                })
+        }
         "bunching" => idle(&|c| c == Idle::NothingToSend),
         _ => false,
     }
@@ -196,7 +211,10 @@ fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
         let off = s.rate.mean / f.share.typical - 1.0;
         let limit = if f.bound_by.resource == "its own load" { 0.02 } else { 0.05 };
-        if s.operations < 30 || off.abs() <= limit {
+        // Too few operations say nothing, where no more were to be expected.
+        let size = plan.flows.iter().find(|p| p.group == f.name).map_or(1.0, |p| p.size.typical.f64());
+        let expected = f.share.typical * simulation.window / 8.0 / size;
+        if expected < 30.0 || off.abs() <= limit {
             agreed += 1;
             continue;
         }
@@ -204,7 +222,7 @@ fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
         let note = report.notes.iter().find(|n| n.element == mine);
         let Some(note) = note else { panic!("{what}: {} is {off:+.3} off, and nothing says why", f.name) };
         assert!(
-            shown(note, off, (f, s), &plan, simulation),
+            shown(note, off, (f, s), &plan, &report),
             "{what}: {} is {off:+.3} off, and nothing shows {note:?}",
             f.name
         );
@@ -221,7 +239,7 @@ fn cases_agree() {
     for (name, text) in CASES {
         let (agreed, noted) = agree(name, text, &[]);
         println!("{name}: {agreed} agree, {noted} do not");
-        if matches!(name, "G4-a2a4" | "G5-a2a8" | "gpu-server") {
+        if matches!(name, "G4-a2a4" | "G5-a2a8" | "gpu-server" | "ring-of-three") {
             assert_eq!(noted, 0, "{name}");
         }
     }
