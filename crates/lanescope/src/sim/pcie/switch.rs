@@ -32,8 +32,6 @@ struct Ingress {
     /// A packet is being read out until then, of this class.
     reading: u64,
     of: Class,
-    /// The egress port that has nothing else to send and waits until it has been read out: it comes next.
-    claimed: u16,
     /// The egress port that each class's head is a candidate at.
     heads: [u16; 3],
     /// Whether packets are sorted by the port that they want: where all leave by one, there is nothing to sort.
@@ -63,8 +61,6 @@ pub(in crate::sim) struct Switch {
     core_free: u64,
     /// The ingress port that the shared core served last.
     core_turn: usize,
-    /// How many ingress ports are claimed.
-    claims: u32,
     timer: u32,
     pub(in crate::sim) transit: Transit,
 }
@@ -89,7 +85,6 @@ impl Switch {
                     wire: p.0,
                     reading: 0,
                     of: Class::Posted,
-                    claimed: NONE,
                     heads: [NONE; 3],
                     sorted: sorts(fork),
                     stored: vec![VecDeque::new(); if sorts(fork) { 3 * n } else { 0 }],
@@ -101,7 +96,6 @@ impl Switch {
             pace,
             core_free: 0,
             core_turn: 0,
-            claims: 0,
             timer: 0,
             transit: Transit::default(),
         }
@@ -196,7 +190,6 @@ impl Switch {
         let egress = &self.outs[out];
         if net.wires[egress.wire as usize].next_at > now
             || self.ins[port].reading > now
-            || self.ins[port].claimed != NONE
             || egress.waiting.iter().any(|w| *w != 0)
         {
             return false;
@@ -284,17 +277,6 @@ impl Switch {
             agenda.set(slot, free);
             return;
         }
-        if self.claims > 0 {
-            self.serve_claims(out, now, net, agenda);
-            if net.wires[id].next_at > now {
-                return;
-            }
-            if let Some(read) = self.claimed_by(out).map(|port| self.ins[port].reading) {
-                net.wires[id].idle = Idle::Arbitration;
-                agenda.set(slot, read);
-                return;
-            }
-        }
         match self.choose(out, now, net) {
             Ok((port, class)) => {
                 self.forward(port, class, out, now, net, agenda);
@@ -303,59 +285,12 @@ impl Switch {
                 }
             }
             Err((idle, wake)) => {
-                if wake != NEVER {
-                    self.claim(out, now, net);
-                }
                 let wire = &mut net.wires[id];
                 wire.idle = idle;
                 agenda.set(slot, wake);
                 if idle.is_credit() {
                     wire.wait(now, agenda);
                 }
-            }
-        }
-    }
-
-    /// An egress port that could send only what stands at ingress ports that are being read waits for one of them, the
-    /// first in turn, and has it next. Without it one that sends back to back from an ingress port would begin to read
-    /// it again in the moment in which it falls free, and who waits for it would never have it.
-    fn claim(&mut self, out: usize, now: u64, net: &mut Net) {
-        let ports = self.ins.len();
-        for port in (1..=ports).map(|i| (self.outs[out].turn + i) % ports) {
-            let mine = (self.outs[out].waiting[port / 16] >> (4 * (port % 16))) & 0xf;
-            let ingress = &self.ins[port];
-            let read = mine != 0 && ingress.reading > now && ingress.claimed == NONE;
-            if read && self.candidate(port, out, mine, now, net).is_ok() {
-                self.ins[port].claimed = out as u16;
-                self.claims += 1;
-                return;
-            }
-        }
-    }
-
-    /// The ingress port that an egress port waits for.
-    fn claimed_by(&self, out: usize) -> Option<usize> {
-        self.ins.iter().position(|i| i.claimed == out as u16)
-    }
-
-    /// Before an egress port chooses, each has what it waited for of ingress ports that are read out by now, if there
-    /// is credit for it still.
-    fn serve_claims(&mut self, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        for port in 0..self.ins.len() {
-            let by = self.ins[port].claimed;
-            if by == NONE || self.ins[port].reading > now {
-                continue;
-            }
-            self.ins[port].claimed = NONE;
-            self.claims -= 1;
-            let by = by as usize;
-            let mine = (self.outs[by].waiting[port / 16] >> (4 * (port % 16))) & 0xf;
-            if let Ok((class, _)) = self.candidate(port, by, mine, now, net) {
-                self.forward(port, class, by, now, net, agenda);
-                let wire = &net.wires[self.outs[by].wire as usize];
-                agenda.set(wire.tx, wire.next_at);
-            } else if by != out {
-                self.transmit(by, now, net, agenda);
             }
         }
     }
