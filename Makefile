@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test fresh check studies bench rust
+.PHONY: run test laws fresh check studies bench rust
 
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
 	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick
@@ -18,8 +18,26 @@ test: rust ## formatting, lints as errors, and every test
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 	$(CARGO) test --workspace
 
-fresh: rust ## laws on 200 random inputs that no run has seen; the seed of what fails is printed
-	LANESCOPE_CASES=0 LANESCOPE_FRESH=200 $(CARGO) test --workspace --test all -- --skip studies --skip fio --skip iometer --skip pages
+# Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
+LAWS := bus::random_buses:: closed:: cluster::agree:: cluster::laws:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \
+	ethernet::agree:: ethernet::random_networks:: extremes:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: storage::laws::
+
+# How many inputs of each law, and the seed that they are drawn from.
+N ?= 10000
+ifndef SEED
+SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+endif
+PROFILE ?= laws
+
+laws: rust ## laws on N random inputs each, as fast as they run with every check: make laws N=10000 SEED=7
+	@echo "laws on $(N) inputs each: make laws N=$(N) SEED=$(SEED) PROFILE=$(PROFILE) repeats this"
+	LANESCOPE_CASES=0 LANESCOPE_FRESH=$(N) LANESCOPE_SEED=$(SEED) \
+		$(CARGO) test --workspace --profile $(PROFILE) --test all -- $(LAWS)
+
+# What `make test` has built is enough for so few.
+fresh: N := 200
+fresh: PROFILE := dev
+fresh: laws ## laws on 200 random inputs that no run has seen; the seed of what fails is printed
 
 check: rust ## what an editor would say, fast
 	$(CARGO) check --workspace --all-targets

@@ -4,7 +4,7 @@
 //! do. Each difference is put down to what the simulation saw hold the flow up, and the note says where that can be
 //! seen.
 
-use super::{Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
+use super::{FlowReport, Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
 use crate::units::human_time;
 
 /// Shares and simulated rates of loads that queue should not be further apart.
@@ -39,7 +39,12 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         // A flow that has the system to itself queues for nothing but itself.
         let alone = report.flows.len() == 1 && f.instances == 1;
         let limit = if alone || f.bound_by.resource == "its own load" { CARRIED } else { QUEUED };
-        if !off.is_finite() || off.abs() <= limit || s.operations < ENOUGH || s.program.is_some() {
+        if !off.is_finite() || off.abs() <= limit || s.program.is_some() {
+            continue;
+        }
+        // A load that asks for so few operations says nothing; one that was hardly served does, if many had fitted in.
+        let fit = simulation.window / f.latency.typical;
+        if s.operations < ENOUGH && (!f.wanted_each.is_empty() || fit < ENOUGH as f64) {
             continue;
         }
         if let Some((mechanism, why)) = of_frames(s, simulation) {
@@ -47,6 +52,17 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
             continue;
         }
         let (mechanism, why) = mechanism(&s.bound_by.resource, &s.bound_by.evidence);
+        // Closed loads that wait behind one another wait about as long each, so who has the shorter way asks again
+        // sooner: their rates are as what they have outstanding over its time, not as turns.
+        if off > 0.0
+            && mechanism == "bunching"
+            && let Some(other) = farther(report, simulation, f)
+        {
+            let [near, far] = [&f.latency, &other.latency].map(|l| human_time(l.typical));
+            let why = format!("its round trip is short: {near} unloaded, {far} of {}, which waits as long", other.name);
+            all.push(note(&f.name, "round-trip", off, why));
+            continue;
+        }
         // By Little's law a load that waits for what it has sent gets less by as much as its operations take longer.
         let (loaded, unloaded) = (s.latency.mean, f.latency.typical);
         let longer = loaded / unloaded - 1.0;
@@ -70,6 +86,13 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         all.push(note(&f.name, mechanism, off, why));
     }
     all
+}
+
+/// The flow with the longest way, if that is longer than that of this one and it gets less than its share.
+fn farther<'a>(report: &'a Report, simulation: &Simulation, f: &FlowReport) -> Option<&'a FlowReport> {
+    let pairs = report.flows.iter().zip(&simulation.flows);
+    let less = pairs.filter(|(g, s)| s.rate.mean < g.share.typical && g.latency.typical > 1.02 * f.latency.typical);
+    less.map(|(g, _)| g).max_by(|a, b| a.latency.typical.total_cmp(&b.latency.typical))
 }
 
 /// For what part of its time a link was idle for want of credit.

@@ -2,7 +2,7 @@
 
 use super::{Binding, FlowReport, Idle, Interval, Metric, MetricKind, Note, SimulatedLink, Simulation};
 use crate::mpi::{Account, Job, Machine, Section};
-use crate::units::{Dimension, digits};
+use crate::units::{Dimension, digits, human_time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -208,17 +208,20 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> 
         };
         let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
         let held = simulation.links.iter().flat_map(|l| CAUSES.map(|(cause, word)| (part(l, cause), l, cause, word)));
-        let most = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 > 0.01);
+        // What takes less than a quarter of the time in question explains none of it.
+        let enough = (off / (1.0 + off)).abs() / 4.0;
+        let most = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 >= enough);
         let (mechanism, why) = match most {
             Some((part, link, cause, word)) => {
                 let name = super::way(&link.name, &link.to);
                 (word, format!("{name} was idle for {} % of its time: {}", digits(100.0 * part), cause.words()))
             }
-            None => (
-                "queueing",
-                "packets of messages that meet wait for one another, where the estimate lets whole messages take turns"
-                    .to_owned(),
-            ),
+            None => {
+                let [simulated, closed] = [seen.latency.mean, flow.latency.typical].map(human_time);
+                let meet = "packets of messages that meet wait for one another, also short ones behind what an \
+                            adapter has read ahead; the estimate lets whole messages take turns";
+                ("queueing", format!("a message takes {simulated}, {closed} as estimated: {meet}"))
+            }
         };
         let text = format!("simulated {:+.1} % against the estimate: {why}", 100.0 * off);
         notes.push(Note { element: format!("flows.{}", flow.name), mechanism: mechanism.into(), text });

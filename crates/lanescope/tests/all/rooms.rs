@@ -234,3 +234,25 @@ fn no_file_is_long() {
         assert!(lines <= 800, "{} has {lines} lines", file.display());
     }
 }
+
+/// `make laws` and CI's fresh cases name the files that hold random inputs to laws: all of them, and no others.
+#[test]
+fn every_file_of_laws_is_run_on_fresh_cases() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let makefile = fs::read_to_string(root.join("../../Makefile")).expect("the Makefile");
+    let list = makefile.split_once("LAWS :=").and_then(|(_, rest)| rest.split_once("\n\n")).expect("the list").0;
+    let listed: BTreeSet<&str> = list.split_whitespace().filter_map(|w| w.strip_suffix("::")).collect();
+    let tests = root.join("tests/all");
+    let mut all = Vec::new();
+    files(&tests, &mut all);
+    let draws = |f: &PathBuf| {
+        let text = fs::read_to_string(f).expect("text");
+        text.lines().any(|l| l.starts_with("use crate::common::choices::"))
+    };
+    let name = |f: &PathBuf| {
+        let path = f.strip_prefix(&tests).expect("below tests").with_extension("");
+        path.iter().map(|n| n.to_string_lossy().into_owned()).collect::<Vec<_>>().join("::")
+    };
+    let laws: BTreeSet<String> = all.iter().filter(|f| draws(f)).map(name).collect();
+    assert_eq!(listed, laws.iter().map(String::as_str).collect());
+}

@@ -159,7 +159,8 @@ fn simulated(plan: &Plan) -> Simulation {
 /// Whether the simulation's own counts show what a note says of a flow that is so far off its share: on its way a wire
 /// waits for the cause that the note names for at least a quarter of the time that the flow lacks (the same wire lacks
 /// it for others too), or the wire is full.
-fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Plan, simulation: &Simulation) -> bool {
+fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Plan, report: &Report) -> bool {
+    let simulation = report.simulation.as_ref().expect("it was simulated");
     let named = |hop: Hop| {
         let name = plan.direction_name(hop);
         simulation.links.iter().find(move |l| format!("links.{} toward {}", l.name, l.to) == name)
@@ -180,6 +181,19 @@ fn shown(note: &Note, off: f64, (f, s): (&FlowReport, &SimulatedFlow), plan: &Pl
         "requester" => idle(&|c| matches!(c, Idle::Pace | Idle::TurnAround)),
         // Little's law with the same outstanding: rate x latency is what it was to be.
         "latency-under-load" => (s.rate.mean * s.latency.mean).ln() - (f.share.typical * f.latency.typical).ln() > -0.1,
+        // Another flow over one of its links has a longer way, waits, and gets less than its share.
+        "round-trip" => {
+            let way = |name: &str| -> Vec<Hop> {
+                let of = plan.flows.iter().filter(|f| f.group == name);
+                of.flat_map(|f| f.route.iter().flat_map(|h| [*h, h.reversed()])).collect()
+            };
+            let mine = way(&s.name);
+            off > 0.0
+                && report.flows.iter().zip(&simulation.flows).any(|(g, t)| {
+                    let farther = g.latency.typical > f.latency.typical && t.latency.mean > g.latency.typical;
+                    farther && t.rate.mean < g.share.typical && way(&g.name).iter().any(|h| mine.contains(h))
+                })
+        }
         "bunching" => idle(&|c| c == Idle::NothingToSend),
         _ => false,
     }
@@ -204,7 +218,7 @@ fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
         let note = report.notes.iter().find(|n| n.element == mine);
         let Some(note) = note else { panic!("{what}: {} is {off:+.3} off, and nothing says why", f.name) };
         assert!(
-            shown(note, off, (f, s), &plan, simulation),
+            shown(note, off, (f, s), &plan, &report),
             "{what}: {} is {off:+.3} off, and nothing shows {note:?}",
             f.name
         );

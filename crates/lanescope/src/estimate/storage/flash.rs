@@ -57,25 +57,27 @@ fn per_byte(link: &Serial, bytes: f64) -> f64 {
     (full * one(frame) + one(rest) + gaps) as f64 / bytes as f64 / link.rate.bytes()
 }
 
-/// Seconds of one command by itself: of a read from its arrival until its last data are on the link, of a write from
-/// its first data on the link until its status may go; `pace`: seconds that something else on the way takes for a byte,
-/// at least. The mean over where it may begin in a page, or the least.
-pub(in crate::estimate) fn alone(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
+/// When the status of a write by itself may go: of its data the first are on the link at `begun`, a page of them has
+/// come at `first` and all have at `all`, seconds.
+pub(in crate::estimate) fn written(k: &Ssd, corner: Corner, kind: Kind, begun: f64, first: f64, all: f64) -> f64 {
+    let own = begun + k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
+    if k.write_cache.typical {
+        return all.max(own);
+    }
+    let (intake, stripes) = (k.stripe_rate.at(corner).bytes(), k.stripes.at(corner).get() as f64);
+    let page = k.page.typical.f64();
+    let last = kind.bytes - (pages(k, kind.bytes) - 1.0) * page;
+    let taken = (all + last / intake).max(first + kind.bytes.min(page) / intake);
+    let program = k.program_time.at(corner).seconds();
+    (taken.max(begun + kind.bytes / intake / stripes) + program).max(own)
+}
+
+/// Seconds of one read by itself from its arrival until its last data are on the link; `pace`: seconds that something
+/// else on the way takes for a byte, at least. The mean over where it may begin in a page, or the least.
+pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
     let wire = per_byte(link, kind.bytes).max(pace);
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
     let page = k.page.typical.f64();
-    if !kind.read {
-        let data = kind.bytes * wire;
-        if k.write_cache.typical {
-            return data.max(own);
-        }
-        let (intake, stripes) = (k.stripe_rate.at(corner).bytes(), k.stripes.at(corner).get() as f64);
-        let last = kind.bytes - (pages(k, kind.bytes) - 1.0) * page;
-        let first = kind.bytes.min(page);
-        let program = k.program_time.at(corner).seconds();
-        let least = (data + last / intake).max(first * wire + first / intake).max(kind.bytes / intake / stripes);
-        return (least + program).max(own);
-    }
     let (sense, channel) = (k.read_time.at(corner).seconds(), k.channel_rate.at(corner).bytes());
     let channels = k.channels.at(corner).get() as f64;
     let all = kind.bytes / channel / channels;

@@ -238,7 +238,7 @@ impl One<'_> {
                 let (next, through) = self.onward(own, k, last_frame, other);
                 let kind = Kind { bytes, ..k };
                 let by =
-                    |pace: f64| begin + opening + flash::alone(d, self.corner, link, pace, kind, self.least()) + hop;
+                    |pace: f64| begin + opening + flash::read(d, self.corner, link, pace, kind, self.least()) + hop;
                 (by(0.0), by(next / last_frame as f64) - (next - wire(last_frame).0).max(0.0) + through)
             } else {
                 let media = |n: u64| {
@@ -254,15 +254,21 @@ impl One<'_> {
         let ready = command + wait + unit(Unit::Ready, true);
         let fetch = |n: u64| if other == Other::Host { self.dma(own, true, n) } else { (0.0, 0.0) };
         let opening = slots(link.opening());
-        let done = if let Device::Ssd(d) = device {
-            let (next, first) = fetch(last_frame);
-            let kind = Kind { bytes, ..k };
-            let pace = next / last_frame as f64;
-            let first = first - (next - wire(last_frame).0).max(0.0);
-            ready + opening + hop + first + flash::alone(d, self.corner, link, pace, kind, self.least())
-        } else {
-            let out = tandem(ready, opening, &[each(&fetch), each(&wire)], full, rest > 0);
-            if early { out[1] } else { out[1].max(command + taken) }
+        // When so many bytes have come: frames are fetched while the connection opens and while others are sent.
+        let sent = |bytes: u64| {
+            let (full, rest) = (bytes / link.frame.max(1), bytes % link.frame.max(1));
+            let each =
+                |f: &dyn Fn(u64) -> Stage| [f(link.frame.min(bytes)), if rest > 0 { f(rest) } else { (0.0, 0.0) }];
+            tandem(ready, opening, &[each(&fetch), each(&wire)], full, rest > 0)[1]
+        };
+        let done = match device {
+            Device::Ssd(d) => {
+                let begun = ready + fetch(link.frame.min(size)).1 + opening + hop;
+                let first = d.page.typical.0.clamp(1, size);
+                flash::written(d, self.corner, Kind { bytes, ..k }, begun, sent(first), sent(size))
+            }
+            _ if early => sent(size),
+            _ => sent(size).max(command + taken),
         };
         done + unit(Unit::Response, true)
     }

@@ -8,6 +8,7 @@ use crate::common;
 use crate::common::planned;
 use lanescope::plan::{Plan, Program};
 use lanescope::result::Simulation;
+use lanescope::units::Time;
 
 /// Simulates a plan to its end, so many events at a time, and checks the laws that every run keeps.
 fn simulate_by(plan: &Plan, events: u64) -> Simulation {
@@ -47,10 +48,38 @@ fn check(plan: &Plan, s: &Simulation) {
             }
         }
         assert!(f.in_flight <= most * (1.0 + 1e-9), "{}: {} in flight of {most}", f.name, f.in_flight);
-        // Little's law, but for what is in flight at the ends of the window.
-        if f.operations >= 32 && 20.0 * f.max < s.window {
-            let edge = 4.0 * (f.in_flight.max(f.little) + 1.0) * f.max / s.window;
-            assert!((f.in_flight - f.little).abs() <= edge, "{}: {} and {}", f.name, f.in_flight, f.little);
+    }
+    little(plan, s);
+}
+
+/// Little's law, to the last bit of a float. Of a run that begins with nothing in flight, the integral of the operations
+/// in flight up to a moment is the sum of the latencies of those done by then and of the ages of those that are in
+/// flight: so these ages are their difference, and none is negative. Over a window that opens later the integral is as
+/// much more than the sum of latencies as the ages at its end are more than those at its beginning.
+fn little(plan: &Plan, s: &Simulation) {
+    let ages = |until: f64| -> Vec<f64> {
+        let mut plan = plan.clone();
+        plan.limits.length = Some(Time::from_fs((until * 1e15).round() as u64));
+        plan.limits.warmup = Some(Time::ZERO);
+        if until == 0.0 {
+            return vec![0.0; s.flows.len()];
         }
+        let s = common::simulate_by(&plan, 1, u64::MAX);
+        assert!((s.window - until).abs() <= 1e-12 * until, "{} s in place of {until}", s.window);
+        s.flows.iter().map(|f| (f.in_flight - f.little) * s.window).collect()
+    };
+    let (opens, closes) = (ages(s.warmup), ages(s.warmup + s.window));
+    for ((f, opens), closes) in s.flows.iter().zip(opens).zip(closes) {
+        let noise = 1e-9 * (1.0 + f.in_flight.max(f.little)) * (s.warmup + s.window);
+        assert!(opens >= -noise && closes >= -noise, "{}: ages of {opens} s and {closes} s", f.name);
+        let apart = (f.in_flight - f.little) * s.window;
+        let off = (apart - (closes - opens)).abs();
+        assert!(
+            off <= noise,
+            "{}: {} in flight, {} by Little's law: {apart} s of {opens} s to {closes} s",
+            f.name,
+            f.in_flight,
+            f.little
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 mod agree;
 mod by_hand;
+mod calculator;
 use crate::common;
 mod costs;
 mod fabrics;

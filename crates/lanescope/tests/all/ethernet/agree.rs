@@ -58,7 +58,7 @@ fn what_all_do_alike_gets_its_share_or_a_note_says_why() {
             let off = s.rate.mean / f.share.typical - 1.0;
             let limit = if f.bound_by.resource == "its own load" { 0.02 } else { 0.05 };
             let note = report.notes.iter().find(|n| n.element == format!("flows.{}", f.name));
-            if s.operations < 30 || off.abs() <= limit {
+            if off.abs() <= limit {
                 counts.set((counts.get().0 + 1, counts.get().1));
                 continue;
             }

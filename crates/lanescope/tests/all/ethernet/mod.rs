@@ -2,6 +2,7 @@
 
 mod agree;
 mod by_hand;
+mod calculator;
 use crate::common;
 mod congestion;
 mod deadlocks;
