@@ -20,7 +20,7 @@ test: rust ## formatting, lints as errors, and every test
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: cluster::agree:: cluster::laws:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \
-	ethernet::agree:: ethernet::random_networks:: extremes:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: storage::laws::
+	ethernet::agree:: ethernet::random_networks:: extremes:: hosts::page:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::laws::
 
 # How many inputs of each law, and the seed that they are drawn from.
 N ?= 10000

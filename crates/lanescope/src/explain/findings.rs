@@ -491,7 +491,7 @@ fn chipset(topology: &Topology, all: &mut Vec<Finding>) {
     let sizes = Sizes { mps: 128, mrrs: 128, completion: 64 };
     let carries = |generation| {
         let lanes = Lanes::new(4)?;
-        topology.rates.of(Speed { generation, lanes }, sizes, Way::Write)
+        topology.rates.of(Speed::new(generation, lanes), sizes, Way::Write)
     };
     let (Some(slow), Some(fast)) = (carries(Generation::Gen2), carries(Generation::Gen3)) else { return };
     if sum < slow {

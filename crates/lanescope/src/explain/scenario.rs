@@ -69,7 +69,14 @@ struct Draft<'a> {
     /// Tags of each endpoint: as many as may be, where nothing else is asked.
     tags: u32,
     drawn: BTreeMap<String, bool>,
+    /// Root complexes between which something is passed on.
+    joined: BTreeSet<(String, String)>,
+    /// Links whose ACS redirects what their device sends to peers.
+    redirected: BTreeSet<usize>,
 }
+
+/// A rate between root complexes that never binds.
+const UNBOUND: &str = "1000 GB/s";
 
 /// Tags that never bind.
 const MANY_TAGS: u32 = 16384;
@@ -89,6 +96,8 @@ impl<'a> Draft<'a> {
             comments,
             tags: MANY_TAGS,
             drawn: BTreeMap::new(),
+            joined: BTreeSet::new(),
+            redirected: BTreeSet::new(),
         }
     }
 
@@ -141,8 +150,10 @@ impl<'a> Draft<'a> {
             let name = self.topology.host.functions.get(&endpoint.address).map_or_else(String::new, |f| f.called());
             let _ = write!(self.parts, "\n# {} {}", endpoint.address, name.replace(['\n', '\r'], " "));
         }
-        let _ =
-            write!(self.parts, "\n[parts.{}]\nis = \"endpoint\"\ntags = {}\nengines = 64\n", endpoint.id, self.tags);
+        // One engine where its tags are the question.
+        let engines = if self.tags == MANY_TAGS { 64 } else { 1 };
+        let (id, tags) = (&endpoint.id, self.tags);
+        let _ = write!(self.parts, "\n[parts.{id}]\nis = \"endpoint\"\ntags = {tags}\nengines = {engines}\n");
         let _ = writeln!(self.parts, "max_read_request = \"{} B\"", sizes.mrrs);
         for (key, range) in [("write_rate", rate(Way::Write)), ("read_rate", rate(Way::Read))] {
             if let Some(gigabits) = engine(range) {
@@ -224,10 +235,14 @@ impl<'a> Draft<'a> {
                     self.flow(&name, (&from.id, &to.id), "write");
                     return drawn;
                 }
-                // What a root complex forwards: up into it, and out of it as writes of its own.
-                let (up, down) = (format!("{}.memory", self.root(from)), self.root(to));
-                self.flow(&format!("{name}_up"), (&from.id, &up), "write");
-                self.flow(&format!("{name}_down"), (&down, &to.id), "write");
+                // Through root complexes: one forwards as much as its links carry, and so does what joins several,
+                // since no dump says less.
+                let (a, b) = (self.root(from), self.root(to));
+                if a != b {
+                    self.joined.insert(if a < b { (a, b) } else { (b, a) });
+                }
+                self.redirected.extend(from.links.first().filter(|_| path.redirect.is_some()));
+                self.flow(&name, (&from.id, &to.id), "write");
                 drawn
             }
         }
@@ -245,7 +260,15 @@ impl<'a> Draft<'a> {
         for (root, completion) in &self.roots {
             let _ = write!(out, "\n[parts.{root}]\nis = \"root-complex\"\ncompletion_size = \"{completion} B\"\n");
         }
-        out + &self.parts + &self.links + &self.flows
+        let mut links = self.links.clone();
+        for link in &self.redirected {
+            let head = format!("[links.l{link}]\n");
+            links = links.replace(&head, &format!("{head}acs_request_redirect = true\n"));
+        }
+        for (a, b) in &self.joined {
+            let _ = write!(links, "\n[links.{a}_{b}]\nbetween = [\"{a}\", \"{b}\"]\ncoherent = \"{UNBOUND}\"\n");
+        }
+        out + &self.parts + &links + &self.flows
     }
 }
 
@@ -281,7 +304,6 @@ fn of_report(topology: &Topology, report: &Report, peers: bool) -> Option<Shares
     for flow in &report.flows {
         let rate = flow.share.typical / 8e9;
         let entry = by_device.entry(of_flow(&flow.name)).or_insert((0.0, flow.bound_by.element.as_str()));
-        // Two halves of one transfer carry what the slower does.
         match peers && entry.0 > 0.0 {
             true if rate < entry.0 => *entry = (rate, flow.bound_by.element.as_str()),
             true => {}

@@ -554,7 +554,7 @@ fn pairs(
     }
     let pairs: Vec<(PartId, PartId)> = match pattern {
         Peers::Ring => around(1),
-        Peers::Shift(by) if by as usize % sources.len() == 0 => {
+        Peers::Shift(by) if (by as usize).is_multiple_of(sources.len()) => {
             let what = format!("a shift by {by} of {} parts leads each to itself", sources.len());
             diagnostics
                 .push(Diagnostic::error(keys.pattern.span.unwrap_or(to_span), what).hint("a shift by 1 or more"));

@@ -142,7 +142,9 @@ fn hwloc_files_are_read_again_as_they_were_written() {
         let after = host(&file);
         // All that was known is known again, and of hwloc's own files nothing else.
         let (told_before, told_after) = (told(&before), told(&after));
-        for line in &told_before {
+        // hwloc has distances between several nodes only.
+        let one_node = before.distances.len() == 1;
+        for line in told_before.iter().filter(|l| !(one_node && l.starts_with("distance"))) {
             assert!(told_after.contains(line), "{name}: {line} is lost\n{file}");
         }
         assert_eq!(hwloc::emit(&after), hwloc::emit(&host(&hwloc::emit(&after))), "{name}");

@@ -80,9 +80,9 @@ fn mistakes_of_a_load_point_into_its_file() {
             "wriet",
         ),
         (
-            "[flows.a]\nfrom = \"gpu0\"\nto = \"gpu1\"\ndo = \"write\"\nsize = \"1 KiB\"\n",
+            "[flows.a]\nfrom = \"gpu0\"\nto = \"gpu0\"\ndo = \"write\"\nsize = \"1 KiB\"\n",
             "load.toml:3",
-            "root complex",
+            "ends where it starts",
         ),
         ("[flows.a\n", "load.toml:1", ""),
         ("[run]\nseed = 1\n", "load.toml:1", "no flows"),
