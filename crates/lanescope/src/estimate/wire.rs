@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::protocol::pcie::{self, PayloadSize, Speed};
 use crate::result::{LinkReport, Report};
 use crate::scenario::tree::Author;
-use crate::scenario::{Included, Resolver};
+use crate::scenario::{Included, Nothing};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -90,17 +90,6 @@ pub struct Point {
     pub with_dllps: f64,
     /// Payload of writes, bits per second, one way.
     pub write: f64,
-}
-
-struct Nothing;
-
-impl Resolver for Nothing {
-    fn resolve(&self, _: &str, _: &str) -> Result<Included, String> {
-        Err("nothing can be included here".into())
-    }
-    fn names(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// The payloads of the curve: 4 B to 4 KiB.

@@ -10,10 +10,11 @@ use super::rate::{Corner, Way};
 use super::{Range, Topology};
 use crate::diagnostic::Diagnostics;
 use crate::import::host::{Host, Kind};
+use crate::plan::Plan;
 use crate::protocol::pcie::Speed;
 use crate::result::Report;
 use crate::scenario::tree::Author;
-use crate::scenario::{Included, Resolver};
+use crate::scenario::{Included, Nothing};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -41,17 +42,6 @@ pub(crate) struct Shares {
 /// The device or the pair of peers that a flow of a [`Draft`] belongs to.
 pub(crate) fn of_flow(name: &str) -> &str {
     ["_w", "_r", "_up", "_down"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
-}
-
-struct Nothing;
-
-impl Resolver for Nothing {
-    fn resolve(&self, _: &str, _: &str) -> Result<Included, String> {
-        Err("nothing can be included here".into())
-    }
-    fn names(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// A scenario in the making.
@@ -331,11 +321,16 @@ fn named(topology: &Topology, element: &str) -> String {
     }
 }
 
-fn run(text: String) -> Option<Report> {
+/// The plan of a text of [`text`], with what is to be said of it.
+pub(crate) fn planned(text: String) -> Option<(Plan, Diagnostics)> {
     let mut diagnostics = Diagnostics::default();
     let included = Included { name: "host".into(), text, author: Author::User };
     let plan = crate::plan(&mut diagnostics, included, &[], &Nothing)?;
-    Some(crate::estimate::estimate(&plan, &diagnostics))
+    Some((plan, diagnostics))
+}
+
+fn run(text: String) -> Option<Report> {
+    planned(text).map(|(plan, diagnostics)| crate::estimate::estimate(&plan, &diagnostics))
 }
 
 /// The host as a scenario: its GPUs, network adapters and drives write to memory.

@@ -6,14 +6,11 @@
 use super::endpoints::Endpoint;
 use super::peers::peer_path;
 use super::rate::Corner;
-use super::scenario::{Transfer, of_flow, text};
+use super::scenario::{Transfer, of_flow, planned, text};
 use super::together::loads;
 use super::{Explained, Pair, Simulated, Topology};
-use crate::diagnostic::Diagnostics;
 use crate::import::host::Host;
 use crate::result::{Ending, Simulation};
-use crate::scenario::tree::Author;
-use crate::scenario::{Included, Resolver};
 use crate::sim::{Run, Step};
 use std::collections::BTreeMap;
 
@@ -25,17 +22,6 @@ const MOST_PAIRS: usize = 24;
 
 /// Events between two looks at whether to go on: some milliseconds.
 const EVENTS: u64 = 1 << 14;
-
-struct Nothing;
-
-impl Resolver for Nothing {
-    fn resolve(&self, _: &str, _: &str) -> Result<Included, String> {
-        Err("nothing can be included here".into())
-    }
-    fn names(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
 
 /// Writes what the simulation gives beside the ranges of a report, for as long as `goes_on` gives true. What is left
 /// out then has none.
@@ -81,10 +67,7 @@ fn alike(topology: &Topology, pair: &Pair, from: &Endpoint, to: &Endpoint) -> St
 }
 
 fn run(topology: &Topology, transfers: &[Transfer], goes_on: &mut dyn FnMut() -> bool) -> Option<Simulated> {
-    let text = text(topology, transfers, Corner::Typical)? + RUN;
-    let mut diagnostics = Diagnostics::default();
-    let included = Included { name: "host".into(), text, author: Author::User };
-    let plan = crate::plan(&mut diagnostics, included, &[], &Nothing)?;
+    let (plan, mut diagnostics) = planned(text(topology, transfers, Corner::Typical)? + RUN)?;
     let mut run = Run::new(&plan, 1, &mut diagnostics)?;
     while run.advance(EVENTS) != Step::Done {
         if !goes_on() {

@@ -181,17 +181,7 @@ pub(super) mod tests {
     use crate::plan::Plan;
     use crate::result::Report;
     use crate::scenario::tree::Author;
-    use crate::scenario::{Included, Resolver};
-
-    struct Nothing;
-    impl Resolver for Nothing {
-        fn resolve(&self, reference: &str, _: &str) -> Result<Included, String> {
-            Err(format!("no {reference}"))
-        }
-        fn names(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
+    use crate::scenario::{Included, Nothing};
 
     pub(super) fn answer(text: &str) -> (Plan, Report) {
         let mut d = Diagnostics::default();

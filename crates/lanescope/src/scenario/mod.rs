@@ -6,6 +6,7 @@
 
 mod check;
 mod fabric;
+mod include;
 pub mod keys;
 mod parts;
 mod platform;
@@ -16,6 +17,8 @@ mod stated;
 pub mod tree;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
+pub(crate) use include::Nothing;
+pub use include::{Included, Resolver};
 use keys::{
     Array, BusLink, ChannelAdapter, CoherentLink, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow,
     HostAdapter, HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk,
@@ -30,29 +33,6 @@ use tree::{Author, Node, Set, Table, Value};
 
 /// No scenario has more parts, links or flows than this, all instances counted.
 pub const MAX_THINGS: usize = 10_000;
-
-/// A text that another text names: a library device, a platform, a user's own file.
-#[derive(Clone, Debug)]
-pub struct Included {
-    /// What to call it in messages.
-    pub name: String,
-    /// The text.
-    pub text: String,
-    /// Who wrote it.
-    pub author: Author,
-}
-
-/// The library's only door to other texts. The caller decides whether a name may touch a file.
-pub trait Resolver {
-    /// The text that `reference`, written in the text called `from`, stands for; or why there is none.
-    fn resolve(&self, reference: &str, from: &str) -> Result<Included, String>;
-    /// The same of a trace, which may be longer than a scenario and have any name.
-    fn trace(&self, reference: &str, from: &str) -> Result<Included, String> {
-        self.resolve(reference, from)
-    }
-    /// Names that exist, for suggestions.
-    fn names(&self) -> Vec<String>;
-}
 
 /// A scenario as written, expanded to instances.
 #[derive(Clone, Debug)]
