@@ -425,13 +425,13 @@ pub struct MetricKind {
 /// Metrics of a flow: `flows.NAME.METRIC`; with `*` for NAME the first five, of all flows together.
 pub const FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "share", doc: "payload of all instances; per direction where the flow alternates" },
-    MetricKind { name: "mean", doc: "share of an instance, on average" },
-    MetricKind { name: "operations", doc: "operations, or packets, a second, all instances" },
-    MetricKind { name: "goodput", doc: "share without the headers of packets" },
     MetricKind { name: "both_ways", doc: "payload of all instances, reads and writes added" },
     MetricKind { name: "bound", doc: "what no allocation can exceed" },
     MetricKind { name: "framing_limit", doc: "what line coding, framing, headers and requests alone leave" },
     MetricKind { name: "of_framing_limit", doc: "share / framing_limit" },
+    MetricKind { name: "mean", doc: "share of an instance, on average" },
+    MetricKind { name: "operations", doc: "operations, or packets, a second, all instances" },
+    MetricKind { name: "goodput", doc: "share without the headers of packets" },
     MetricKind { name: "latency_first", doc: "unloaded, to the first data" },
     MetricKind { name: "latency", doc: "unloaded, one operation to its last byte" },
     MetricKind { name: "round_trip", doc: "unloaded, one request to its last byte" },

@@ -599,8 +599,8 @@ impl Report {
         let rate = |value| SimulatedMetric { value, dimension: Dimension::Rate, bound_by: Some(f.bound_by.words()) };
         match last {
             "share" => Ok(rate(f.rate)),
-            "goodput" => match e.goodput {
-                Some(part) if e.share.typical > 0.0 => Ok(rate(f.rate.times(part.typical / e.share.typical))),
+            "goodput" => match f.goodput {
+                Some(part) if f.rate.mean > 0.0 => Ok(rate(f.rate.times(part / f.rate.mean))),
                 _ => Err(format!("flow {name} has no goodput: say what of its packets is headers")),
             },
             "mean" => Ok(rate(f.rate.times(1.0 / e.instances.max(1) as f64))),
