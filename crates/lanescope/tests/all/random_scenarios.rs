@@ -85,7 +85,7 @@ fn simulable(text: &str) -> String {
 
 /// A short run from time 0, in pieces of so many events; and for how long, at its end, not so many operations of each
 /// flow were done that one may be older.
-fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
+pub(crate) fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
     let mut plan = plan.clone();
     plan.limits.max_packets = 10_000;
     plan.limits.max_time = Time::parse("5 ms").expect("a time");

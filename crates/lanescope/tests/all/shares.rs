@@ -36,7 +36,7 @@ fn held(what: &str, text: &str, law: impl FnOnce()) -> TestCaseResult {
 
 /// Everything that has a capacity has room for the shares, at each corner; and every ledger adds up, with nothing
 /// hidden below zero.
-fn feasible(plan: &Plan, report: &Report) {
+pub(crate) fn feasible(plan: &Plan, report: &Report) {
     for corner in [Corner::Slower, Corner::Typical, Corner::Faster] {
         for l in loads(plan, corner) {
             assert!(l.taken <= l.capacity * (1.0 + NOISE), "{}: {} of {} at {corner:?}", l.what, l.taken, l.capacity);

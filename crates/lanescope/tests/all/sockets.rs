@@ -4,53 +4,16 @@
 use crate::bodies::{invariants, simulated};
 use crate::common::choices::runner;
 use crate::common::{self, flow, grow, has_at, within};
+use crate::random_scenarios::simulate;
+use crate::shares::feasible;
 use lanescope::diagnostic::Diagnostics;
-use lanescope::estimate::{estimate, loads};
-use lanescope::plan::Plan;
-use lanescope::result::{Ending, Report, Simulation};
-use lanescope::scenario::quantity::Corner;
+use lanescope::estimate::estimate;
+use lanescope::result::{Ending, Simulation};
 use lanescope::sim::{Run, Step};
-use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
 use std::cell::Cell;
-
-/// A short run from time 0, and for how long at its end not so many operations of each flow were done that one may be
-/// older.
-fn short(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
-    let mut plan = plan.clone();
-    plan.limits.max_packets = 10_000;
-    plan.limits.max_time = Time::parse("2 ms").expect("a time");
-    plan.limits.warmup = Some(Time::ZERO);
-    let mut run = Run::new(&plan, 1, &mut Diagnostics::default())?;
-    let mut all: Vec<Vec<(u64, f64)>> = vec![vec![(0, 0.0)]; run.snapshot().flows.len()];
-    loop {
-        let step = run.advance(events);
-        let now = run.snapshot();
-        all.iter_mut().zip(&now.flows).for_each(|(all, flow)| all.push((flow.operations, now.window)));
-        if step == Step::Done {
-            let silent = all.iter().zip(&now.flows).map(|(all, flow)| {
-                let many = simulated::overtaken(&plan, &flow.name);
-                now.window - all.iter().rfind(|(done, _)| done + many <= flow.operations).map_or(0.0, |at| at.1)
-            });
-            let silent = silent.collect();
-            return Some((now, silent));
-        }
-    }
-}
-
-fn feasible(plan: &Plan, report: &Report) {
-    for corner in [Corner::Slower, Corner::Typical, Corner::Faster] {
-        for l in loads(plan, corner) {
-            assert!(l.taken <= l.capacity * (1.0 + 1e-9), "{}: {} of {} at {corner:?}", l.what, l.taken, l.capacity);
-        }
-    }
-    for l in &report.links {
-        let entries: f64 = l.ledger.entries().iter().map(|e| e.1).sum();
-        assert!((entries / l.ledger.raw - 1.0).abs() <= 1e-9, "{}: {entries} of {}", l.path(), l.ledger.raw);
-    }
-}
 
 /// Shares fit on everything, no flow beats its bound, slots and clocks add up, Little's law, and the pieces that a run
 /// is done in change nothing.
@@ -71,8 +34,8 @@ fn the_laws_hold_on_random_hosts() {
             invariants::repeatable(&plan, &diagnostics, &report);
             invariants::alone(&plan, &diagnostics);
             feasible(&plan, &report);
-            let (whole, _) = short(&plan, 1 << 20).expect("it can be simulated");
-            let (pieces, silent) = short(&plan, 997).expect("it can be simulated");
+            let (whole, _) = simulate(&plan, 1 << 20).expect("it can be simulated");
+            let (pieces, silent) = simulate(&plan, 997).expect("it can be simulated");
             simulated::check(&plan, &whole, &silent);
             let stuck = matches!(whole.ending, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Running);
             assert!(!stuck, "it ends as {:?}", whole.ending);
