@@ -578,7 +578,10 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
             key @ "peer_bandwidth" => ("peer to peer".into(), format!("its {key}")),
             key => ("core".into(), format!("its {key}")),
         },
-        Some(Key::Walks(_)) => ("page walks".into(), "its iommu_walks at once, for what misses the IOTLB".into()),
+        Some(Key::Walks(id)) => match walks_key(plan, id) {
+            key @ "iommu_walks" => ("page walks".into(), format!("its {key} at once, for what misses the IOTLB")),
+            key => ("page walks".into(), format!("its {key} between them, for what misses the IOTLB")),
+        },
         Some(Key::Stores(_)) => ("stores of a processor".into(), "its store_rate".into()),
         Some(Key::Credits(_, class, headers)) => (
             format!("{} credits", credit_name(class, headers)),
@@ -630,7 +633,6 @@ fn memory_words(way: Do) -> (&'static str, &'static str) {
     }
 }
 
-/// What a person calls a ceiling, and the key behind it.
 /// The key of what a part passes on from port to port.
 fn core_key(plan: &Plan, part: crate::plan::PartId) -> &'static str {
     match plan.part(part).keys {
@@ -639,6 +641,13 @@ fn core_key(plan: &Plan, part: crate::plan::PartId) -> &'static str {
     }
 }
 
+/// The key that says how often page walks end: how many go on at once, or the time between them where that is longer.
+fn walks_key(plan: &Plan, part: PartId) -> &'static str {
+    let apart = plan.iommu(Corner::Typical, part).is_some_and(|i| i.interval * i.walks as f64 > i.walk * (1.0 + 1e-9));
+    if apart { "iommu_walk_interval" } else { "iommu_walks" }
+}
+
+/// What a person calls a ceiling, and the key behind it.
 fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
     match ceiling {
         Ceiling::Both => ("engine, reads and writes added", "rate"),

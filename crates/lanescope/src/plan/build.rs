@@ -144,7 +144,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     plan.fingerprint = plan.hash();
     let spans: Vec<Span> = wires.iter().map(|w| w.from.span).collect();
     check::links(diagnostics, &plan, &spans);
-    check::hosts(diagnostics, &plan, &spans);
+    check::hosts(diagnostics, &plan, &map, &spans);
     check::tags(diagnostics, &plan);
     check::flows(diagnostics, scenario, &plan);
     (!diagnostics.has_errors()).then_some(plan)
@@ -234,7 +234,8 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     );
                     continue;
                 }
-                let used = part.ports.iter().filter(|p| !p.name.starts_with("coherent.")).count();
+                let coherently = |p: &&Port| wires[p.link.0 as usize].from.keys.pcie.typical.is_coherent();
+                let used = part.ports.iter().filter(|p| !coherently(p)).count();
                 if used as u32 >= limit && !coherent {
                     let d = Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name));
                     diagnostics.push(d.hint("take this link away, or say ports = … where the part has more"));
@@ -426,7 +427,7 @@ fn expand_flow(
         }
     };
     let Some(pairs) =
-        pairs(diagnostics, k, &from, &to, (from_span, to_span), |s, t| target_is_root && to.many && (map.root(s) == t))
+        pairs(diagnostics, k, &from, &to, (from_span, to_span), |s| (target_is_root && to.many).then(|| map.root(s)))
     else {
         return;
     };
@@ -484,7 +485,10 @@ fn expand_flow(
             diagnostics.push(d.hint("do = \"receive\", size = \"1514 B\", headers = \"66 B\": Ethernet, IP and TCP"));
             return;
         }
-        let refuses = |p: &PartId| matches!(&parts[p.0 as usize].keys, PartKeys::RootComplex(r) if r.peer_to_peer.typical == PeerToPeer::Refuses);
+        let refuses = |p: &PartId| match &parts[p.0 as usize].keys {
+            PartKeys::RootComplex(r) => r.peer_to_peer.typical == PeerToPeer::Refuses,
+            _ => false,
+        };
         let inner = |way: &[crate::plan::Hop]| way[..way.len().saturating_sub(1)].iter().map(through).find(refuses);
         if let Some(root) = inner(&route)
             .or_else(|| inner(&back).filter(|_| !matches!(k.r#do.typical, keys::Do::Write | keys::Do::Receive)))
@@ -530,15 +534,15 @@ fn expand_flow(
     }
 }
 
-/// The requesters of a flow with the target of each. `own` says whether a target is the one that a requester has of
-/// several: of root complexes the one above it.
+/// The requesters of a flow with the target of each. `own` is the target that a requester has of several, where it has
+/// one: of root complexes the one above it.
 fn pairs(
     diagnostics: &mut Diagnostics,
     keys: &keys::Flow,
     from: &address::Address,
     to: &address::Address,
     (from_span, to_span): (Span, Span),
-    own: impl Fn(PartId, PartId) -> bool,
+    own: impl Fn(PartId) -> Option<PartId>,
 ) -> Option<Vec<(PartId, PartId)>> {
     let (sources, targets) = (&from.parts, &to.parts);
     let around = |by: usize| -> Vec<(PartId, PartId)> {
@@ -566,8 +570,9 @@ fn pairs(
             each.filter(|(s, t)| s != t).take(MAX_THINGS + 1).collect()
         }
         Peers::Pairs => {
-            let mine: Vec<_> = sources.iter().flat_map(|&s| targets.iter().map(move |&t| (s, t))).collect();
-            let mine: Vec<_> = mine.into_iter().filter(|&(s, t)| own(s, t)).collect();
+            let listed: HashSet<PartId> = targets.iter().copied().collect();
+            let mine = sources.iter().filter_map(|&s| Some((s, own(s)?)));
+            let mine: Vec<_> = mine.filter(|(_, t)| listed.contains(t)).collect();
             match (sources.len(), targets.len()) {
                 _ if !mine.is_empty() => mine,
                 (_, 1) => sources.iter().map(|&s| (s, targets[0])).collect(),

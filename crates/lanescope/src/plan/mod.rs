@@ -19,7 +19,7 @@ pub use infiniband::Cluster;
 pub use pci::Buses;
 pub use pcie::backbone::{Backbone, Crossing, Taken};
 pub(crate) use pcie::check::port_limits;
-pub use pcie::derived::{Asking, Buffer, PacketQueue};
+pub use pcie::derived::{Asking, Batch, Buffer, PacketQueue};
 pub use pcie::iommu::{Misses, Translation};
 pub use storage::Storage;
 
@@ -416,6 +416,9 @@ impl<T> Quantity<T> {
 impl Link {
     /// Everything that is set.
     pub fn settings(&self) -> Vec<Setting> {
+        if self.speed.typical.is_coherent() {
+            return vec![Setting::of("coherent", &self.speed), Setting::of("delay", &self.delay)];
+        }
         let mut all = vec![
             Setting::of("pcie", &self.speed),
             Setting::of("mps", &self.mps),
@@ -425,9 +428,6 @@ impl Link {
             Setting::of("skp_interval", &self.skp_interval),
         ];
         all.extend(self.dllp_limit.as_ref().map(|q| Setting::of("dllp_limit", q)));
-        if self.speed.typical.is_coherent() {
-            return vec![Setting::of("coherent", &self.speed), Setting::of("delay", &self.delay)];
-        }
         let Acs { request_redirect, completion_redirect, direct_translated } = &self.acs;
         let acs = [
             ("acs_request_redirect", request_redirect),

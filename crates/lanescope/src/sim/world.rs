@@ -1,4 +1,5 @@
-//! All technologies of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted alike.
+//! All technologies of a plan in one run: PCIe, Ethernet, storage and shared buses share the agenda, and are counted
+//! alike.
 //!
 //! Flows are those of PCIe, then the streams of Ethernet, then the I/Os of storage, then the flows of buses, then the
 //! programs of ranks; wires likewise. Storage and channel adapters ask PCIe and buses for DMA, and hear when it is

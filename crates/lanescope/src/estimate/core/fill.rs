@@ -37,7 +37,8 @@ pub(crate) struct Use {
     pub(crate) packets: f64,
     /// Units that go before all packets (DLLPs), at the usual policy.
     pub(crate) first: f64,
-    /// The same, the fewest that the policy allows.
+    /// The same, the fewest that the policy allows: what a bound counts beside `weight`. Negative where a bound counts
+    /// less than the packets of a share take, as of page walks that a lucky run has none of.
     pub(crate) first_least: f64,
     /// How many hops its packets have behind them: what gives them their place in the arbitration tree.
     pub(crate) hops: usize,

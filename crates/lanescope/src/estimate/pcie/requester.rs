@@ -217,6 +217,7 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
     let size = flow.size.at(corner).f64();
     let turns = Turns::of(plan, corner, flow);
     engine(plan, corner, flow, &turns, add);
+    let walking = walking(plan, corner, flow) * 1e-9;
     let reads = flow.reads().then(|| Reads::of(plan, corner, flow));
     if let Some(reads) = &reads {
         let alone = plan.flows.iter().filter(|f| f.source == flow.source && f.reads()).count() == 1;
@@ -225,8 +226,7 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
             _ => Key::Tags(flow.source),
         };
-        let walks = walking(plan, corner, flow) * 1e-9;
-        add(key, capacity, time * 1e-9 / size + walks, turns.reads, walks);
+        add(key, capacity, time * 1e-9 / size + walking, turns.reads, walking);
         if let (true, Some(out)) = (flow.writes(), reads.issued()) {
             // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest
             // link either (2.4.1).
@@ -238,16 +238,10 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
     if let Some(queue) = plan.packet_queue(corner, flow) {
         // Descriptors are fetched ahead, through the same tags.
         let asking = plan.asking(corner, flow);
-        let one = Train { request: queue.fetch.0, full: 1.0, rest: 0, short: 0.0 };
+        let one = Train { request: queue.fetch.bytes, full: 1.0, rest: 0, short: 0.0 };
         let held = (latency::released(plan, corner, flow, &one) + asking.turnaround.ns()) * 1e-9;
-        let weight = held / (queue.fetch.1 as f64 * size);
-        add(
-            Key::Tags(flow.source),
-            (asking.engines * asking.tags) as f64,
-            weight,
-            1.0 / (queue.fetch.1 as f64 * size),
-            0.0,
-        );
+        let fetches = 1.0 / (queue.fetch.packets as f64 * size);
+        add(Key::Tags(flow.source), (asking.engines * asking.tags) as f64, held * fetches, fetches, 0.0);
     }
     let Program::Closed { outstanding, think, round_trip } = &flow.program else { return };
     let n = *outstanding as f64;
@@ -273,7 +267,7 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
     };
     // The requests of an operation walk side by side.
     let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
-    let walks = if round_trip.is_some() { 0.0 } else { walking(plan, corner, flow) * request * 1e-9 / size };
+    let walks = if round_trip.is_some() { 0.0 } else { walking * request / size };
     add(Key::Outstanding(index), n, time * 1e-9 / size + walks, 1.0, walks);
 }
 

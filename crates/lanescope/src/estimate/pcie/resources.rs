@@ -5,7 +5,7 @@ use crate::estimate::core::fill::{Resource, Use};
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
 use crate::plan::pcie::check::{credits, replay_buffer};
-use crate::plan::{Direction, Flow, Hop, Plan};
+use crate::plan::{Batch, Direction, Flow, Hop, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Core, Do};
@@ -64,6 +64,7 @@ fn train(
         let s = slots(wires, hop, index);
         s.tlps += tlps as f64 * per_byte;
         if class != Class::NonPosted && data == 0 {
+            // Writes and completions without payload of a flow carry what belongs to packets: descriptors, entries.
             s.control += bytes as f64 * per_byte;
         } else if class == Class::NonPosted {
             s.requests += bytes as f64 * per_byte;
@@ -99,6 +100,12 @@ fn slots(wires: &mut Wires, hop: Hop, index: usize) -> &mut Slots {
     }
     let last = list.len() - 1;
     &mut list[last].1
+}
+
+/// Those of one flow in one direction.
+fn of_flow(wires: &Wires, hop: Hop, index: usize) -> Option<&Slots> {
+    let list = wires.get(&hop)?;
+    list.binary_search_by_key(&index, |(i, _)| *i).ok().map(|at| &list[at].1)
 }
 
 /// The slots of all flows.
@@ -143,15 +150,15 @@ fn control(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize) {
     for &hop in &flow.route {
         let generation = plan.link(hop.link).speed.typical.generation;
         let request = pcie::tlp(generation, header, 0, ecrc);
-        train(wires, plan, corner, index, hop, Class::NonPosted, each(queue.fetch.1), 1, request, 0);
-        for (bytes, packets) in queue.writes {
+        train(wires, plan, corner, index, hop, Class::NonPosted, each(queue.fetch.packets), 1, request, 0);
+        for Batch { bytes, packets } in queue.writes {
             let wire = pcie::tlp(generation, header, bytes, ecrc);
             train(wires, plan, corner, index, hop, Class::Posted, each(packets), 1, wire, 0);
         }
     }
     for &hop in &flow.back {
         let generation = plan.link(hop.link).speed.typical.generation;
-        let (bytes, packets) = queue.fetch;
+        let Batch { bytes, packets } = queue.fetch;
         let piece = plan.completion_size(corner, flow, bytes);
         let (tlps, wire) = pcie::cut(generation, Header::Dw3, bytes, piece, ecrc);
         train(wires, plan, corner, index, hop, Class::Completion, each(packets), tlps, wire, 0);
@@ -274,14 +281,15 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             }
         }
         // A core moves whole TLPs without their framing, both ways of a flow added.
-        let mut through: BTreeMap<crate::plan::PartId, (f64, f64, usize)> = BTreeMap::new();
-        let [there, back] = bodies(plan, corner, flow);
-        for (way, (bytes, tlps)) in [(&flow.route, there), (&flow.back, back)] {
-            for (i, hop) in way.iter().enumerate().skip(1) {
-                // Of what only completions cross, as if its requests had come all the way.
-                let at = through.entry(plan.leaves(*hop)).or_insert((0.0, 0.0, i.min(end)));
-                (at.0, at.1) = (at.0 + bytes, at.1 + tlps);
-            }
+        let mut through: BTreeMap<PartId, (f64, f64, usize)> = BTreeMap::new();
+        let mut passed: Vec<Hop> = Vec::new();
+        for (i, &hop) in [&flow.route, &flow.back].into_iter().flat_map(|way| way.iter().enumerate().skip(1)) {
+            let Some(slots) = of_flow(wires, hop, index).filter(|_| !passed.contains(&hop)) else { continue };
+            passed.push(hop);
+            let framing = pcie::tlp_framing(plan.link(hop.link).speed.typical.generation) as f64;
+            // Of what only completions cross, as if its requests had come all the way.
+            let at = through.entry(plan.leaves(hop)).or_insert((0.0, 0.0, i.min(end)));
+            (at.0, at.1) = (at.0 + slots.packets() - slots.tlps * framing, at.1 + slots.tlps);
         }
         for (part, (bytes, tlps, hops)) in through {
             let rate = match &plan.part(part).keys {
@@ -298,24 +306,6 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         });
     }
     all.into_values().collect()
-}
-
-/// Bytes of TLPs without their framing, and TLPs, for each payload byte: what goes to the target, and what comes back.
-fn bodies(plan: &Plan, corner: Corner, flow: &Flow) -> [(f64, f64); 2] {
-    // On a coherent link they have none.
-    let (bare, size) = (pcie::Generation::Coherent, flow.size.at(corner).0);
-    let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));
-    let (mut there, mut back) = ((0, 0), (0, 0));
-    if flow.writes() {
-        there = pcie::cut(bare, header, size, plan.write_payload(corner, flow), ecrc);
-    }
-    if flow.reads() {
-        let request = plan.request_size(corner, flow);
-        let n = size.div_ceil(request);
-        there = (there.0 + n, there.1 + n * pcie::tlp(bare, header, 0, ecrc));
-        back = latency::completions(bare, size, request, plan.completion_size(corner, flow, request.min(size)), ecrc);
-    }
-    [there, back].map(|(tlps, bytes)| (bytes as f64 / size as f64, tlps as f64 / size as f64))
 }
 
 /// What a flow asks of the backbone of its target. A grant passes behind the data of the transaction before, if that

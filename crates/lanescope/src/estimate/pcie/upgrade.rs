@@ -2,7 +2,7 @@
 
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, ran};
-use crate::estimate::{binding, ceiling_words, core_key, credit_name, memory_words, outcome};
+use crate::estimate::{binding, ceiling_words, core_key, credit_name, memory_words, outcome, walks_key};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
@@ -62,10 +62,14 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
             let id = plan.flows[i].source;
             part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags)))
         }
-        Key::Walks(id) => part_change(plan, id, "iommu_walks", |k| match k {
-            PartKeys::RootComplex(r) => double(Some(&mut r.iommu_walks)),
-            _ => None,
-        }),
+        Key::Walks(id) => {
+            let key = walks_key(plan, id);
+            part_change(plan, id, key, |k| match k {
+                PartKeys::RootComplex(r) if key == "iommu_walks" => double(Some(&mut r.iommu_walks)),
+                PartKeys::RootComplex(r) => halve(r.iommu_walk_interval.as_mut()),
+                _ => None,
+            })
+        }
         Key::Stores(hop) => part_change(plan, plan.leaves(hop), "store_rate", |k| match k {
             PartKeys::RootComplex(r) => double_rate(r.store_rate.as_mut()),
             _ => None,

@@ -471,13 +471,12 @@ fn expand(
         diagnostics.push(d.hint("64-bit addresses of a bus: dual_address = true at the device"));
     }
     let pcie = [
-        ("headers", k.headers.is_some(), k.headers.as_ref().and_then(|q| q.span)),
-        ("pattern", !k.pattern.default, k.pattern.span),
-        ("window", k.window.is_some(), k.window.as_ref().and_then(|q| q.span)),
+        k.headers.as_ref().map(|q| ("headers", q.span)),
+        (!k.pattern.default).then_some(("pattern", k.pattern.span)),
+        k.window.as_ref().map(|q| ("window", q.span)),
+        (!k.addresses.default).then_some(("addresses", k.addresses.span)),
     ];
-    for (key, _, span) in
-        pcie.into_iter().chain([("addresses", !k.addresses.default, k.addresses.span)]).filter(|p| p.1)
-    {
+    for (key, span) in pcie.into_iter().flatten() {
         let d = Diagnostic::error(span.unwrap_or(flow.span), format!("{key} is PCIe's"));
         diagnostics.push(d.hint("flows of a bus go from devices to the memory behind its bridge"));
     }

@@ -3,6 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::pcie::iommu::PAGES;
+use crate::plan::pcie::route::Map;
 use crate::plan::{Flow, Hop, Link, Plan, Program};
 use crate::protocol::pcie::{self, Class, PayloadSize};
 use crate::scenario::quantity::{Corner, Quantity};
@@ -160,7 +161,7 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
 const SIZES: &str = "an operation moves 1 B to 1 TiB, for example size = \"4 KiB\"";
 
 /// Pages that no IOMMU has, and redirects that lead nowhere.
-pub(in crate::plan) fn hosts(diagnostics: &mut Diagnostics, plan: &Plan, spans: &[Span]) {
+pub(in crate::plan) fn hosts(diagnostics: &mut Diagnostics, plan: &Plan, map: &Map, spans: &[Span]) {
     for part in plan.parts.iter() {
         let PartKeys::RootComplex(k) = &part.keys else { continue };
         let page = &k.iommu_page;
@@ -181,13 +182,7 @@ pub(in crate::plan) fn hosts(diagnostics: &mut Diagnostics, plan: &Plan, spans: 
             diagnostics.push(Diagnostic::warning(at, what).hint(hint));
             continue;
         }
-        // Up from the switch, as far as it goes.
-        let tree = |l: &Link| !l.crosslink && !l.speed.typical.is_coherent();
-        let mut top = link.ends[0].part;
-        while let Some(up) = plan.links.iter().find(|l| tree(l) && l.ends[1].part == top) {
-            top = up.ends[0].part;
-        }
-        if !matches!(plan.part(top).keys, PartKeys::RootComplex(_)) {
+        if !matches!(plan.part(map.root(link.ends[0].part)).keys, PartKeys::RootComplex(_)) {
             let what = format!("links.{}: a redirect leads up to a root complex, and there is none above", link.name);
             diagnostics.push(Diagnostic::error(at, what).hint("wire the switch's up port to a root complex"));
         }
@@ -263,7 +258,7 @@ fn packets(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Optio
     let read = |c| plan.request_size(c, flow);
     let written = |c| plan.write_payload(c, flow);
     let pieces = queues.flat_map(|(c, q)| {
-        [("descriptors_fetched", q.fetch.0, read(c)), ("entries_written", q.writes[0].0, written(c))]
+        [("descriptors_fetched", q.fetch.bytes, read(c)), ("entries_written", q.writes[0].bytes, written(c))]
     });
     if let Some((key, bytes, most)) = pieces.into_iter().find(|(_, bytes, most)| bytes > most || *bytes == 0) {
         let part = &plan.part(flow.source).name;

@@ -31,26 +31,35 @@ pub struct Asking {
     pub after: After,
 }
 
+/// One TLP for several packets of a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// What it reads or writes.
+    pub bytes: u64,
+    /// The packets that it is for.
+    pub packets: u64,
+}
+
 /// What belongs to the packets of a NIC beside their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketQueue {
-    /// Bytes of a read that fetches descriptors, and the packets that these are of.
-    pub fetch: (u64, u64),
-    /// Writes of completion entries, and of interrupts: bytes, and packets.
-    pub writes: [(u64, u64); 2],
+    /// The read that fetches descriptors.
+    pub fetch: Batch,
+    /// The writes of completion entries, and of interrupts.
+    pub writes: [Batch; 2],
 }
 
 impl Plan {
     /// What belongs to the packets of a flow; `None` where it moves none.
     pub fn packet_queue(&self, corner: Corner, flow: &Flow) -> Option<PacketQueue> {
         let PartKeys::Endpoint(k) = &self.part(flow.source).keys else { return None };
-        let times = |bytes: u64, n: u64| (bytes.saturating_mul(n), n);
+        let of = |each: u64, packets: u64| Batch { bytes: each.saturating_mul(packets), packets };
         let (fetched, written) = (k.descriptors_fetched.at(corner).get(), k.entries_written.at(corner).get());
         flow.packets.then(|| PacketQueue {
-            fetch: times(k.descriptor.at(corner).0, fetched.into()),
+            fetch: of(k.descriptor.at(corner).0, fetched.into()),
             writes: [
-                times(k.completion_entry.at(corner).0, written.into()),
-                (4, k.packets_an_interrupt.at(corner).get().into()),
+                of(k.completion_entry.at(corner).0, written.into()),
+                Batch { bytes: 4, packets: k.packets_an_interrupt.at(corner).get().into() },
             ],
         })
     }

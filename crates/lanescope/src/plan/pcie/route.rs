@@ -15,10 +15,8 @@ pub(in crate::plan) struct Map {
     up: Vec<Option<(LinkId, PartId)>>,
     /// Crosslinks, with the parts whose flows they carry.
     cross: Vec<(LinkId, HashSet<PartId>)>,
-    /// All links at each part, for ways over crosslinks.
+    /// All links at each part, for ways beside the tree.
     at: Vec<Vec<LinkId>>,
-    /// Coherent links at each root complex.
-    coherent: Vec<Vec<LinkId>>,
 }
 
 /// What goes a way: it decides whether a switch sends it up to the root complex (2.0, 6.12.1.1).
@@ -32,15 +30,11 @@ pub(in crate::plan) enum Bound {
 
 impl Map {
     pub(in crate::plan) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
-        let mut map =
-            Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts], coherent: vec![Vec::new(); parts] };
+        let mut map = Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts] };
         for (i, link) in links.iter().enumerate() {
             let id = LinkId(i as u32);
             for end in &link.ends {
                 map.at[end.part.0 as usize].push(id);
-                if link.speed.typical.is_coherent() {
-                    map.coherent[end.part.0 as usize].push(id);
-                }
             }
             if !link.crosslink && !link.speed.typical.is_coherent() {
                 map.up[link.ends[1].part.0 as usize] = Some((id, link.ends[0].part));
@@ -102,7 +96,7 @@ impl Map {
         let allowed: Vec<LinkId> =
             self.cross.iter().filter(|(_, who)| who.contains(&from) || who.contains(&to)).map(|(id, _)| *id).collect();
         if !allowed.is_empty() {
-            return self.search(links, from, to, &allowed);
+            return self.search(links, from, to, |id, link| !link.crosslink || allowed.contains(&id));
         }
         let (ups, downs) = (self.above(from), self.above(to));
         let hop = |part: &PartId, direction| Some(Hop { link: self.up[part.0 as usize]?.0, direction });
@@ -125,41 +119,20 @@ impl Map {
         }
         let mut route = ways(top, PartId(u32::MAX));
         let turn = route.iter().take_while(|h| h.direction == Direction::Up).count();
-        let between = self.between(links, top, other)?;
+        let between = self.search(links, top, other, |_, link| link.speed.typical.is_coherent())?;
         route.splice(turn..turn, between);
         Some(route)
     }
 
-    /// The shortest way from one root complex to another over coherent links, by links and then by the order of the file.
-    fn between(&self, links: &[Link], from: PartId, to: PartId) -> Option<Vec<Hop>> {
-        let mut came: Vec<Option<(PartId, Hop)>> = vec![None; self.up.len()];
-        let mut queue = VecDeque::from([from]);
-        while let Some(part) = queue.pop_front() {
-            if part == to {
-                break;
-            }
-            for &id in &self.coherent[part.0 as usize] {
-                let link = &links[id.0 as usize];
-                let direction = if link.ends[0].part == part { Direction::Down } else { Direction::Up };
-                let next = link.ends[direction.to()].part;
-                if next != from && came[next.0 as usize].is_none() {
-                    came[next.0 as usize] = Some((part, Hop { link: id, direction }));
-                    queue.push_back(next);
-                }
-            }
-        }
-        let (mut route, mut at) = (Vec::new(), to);
-        while at != from {
-            let (before, hop) = came[at.0 as usize]?;
-            route.push(hop);
-            at = before;
-        }
-        route.reverse();
-        Some(route)
-    }
-
-    /// The shortest way over tree links and the allowed crosslinks, a crosslink counting nothing.
-    fn search(&self, links: &[Link], from: PartId, to: PartId, allowed: &[LinkId]) -> Option<Vec<Hop>> {
+    /// The shortest way over the links that are `open`, by links, a crosslink counting nothing, and then by the order of
+    /// the file.
+    fn search(
+        &self,
+        links: &[Link],
+        from: PartId,
+        to: PartId,
+        open: impl Fn(LinkId, &Link) -> bool,
+    ) -> Option<Vec<Hop>> {
         // Cost so far, and the step that led there.
         type Reached = (u32, Option<(PartId, Hop)>);
         let mut best: Vec<Option<Reached>> = vec![None; self.up.len()];
@@ -169,7 +142,7 @@ impl Map {
             let cost = best[part.0 as usize].map_or(0, |b| b.0);
             for &id in &self.at[part.0 as usize] {
                 let link = &links[id.0 as usize];
-                if link.crosslink && !allowed.contains(&id) {
+                if !open(id, link) {
                     continue;
                 }
                 let direction = if link.ends[0].part == part { Direction::Down } else { Direction::Up };

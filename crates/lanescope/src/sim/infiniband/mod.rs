@@ -1,7 +1,7 @@
 //! Clusters in a run: ranks, channel adapters, and the InfiniBand between them, on the agenda of all sides.
 //!
-//! Ranks are a [`Machine`] for each job: it says which messages are handed to adapters, and on_station_event which have
-//! left and come. An adapter (`adapter`) takes a message apart into packets, moving its data over its host's bus where
+//! Ranks are a [`Machine`] for each job: it says which messages are handed to adapters, and hears which have left and
+//! come. An adapter (`adapter`) takes a message apart into packets, moving its data over its host's bus where
 //! it has one: what it asks for goes out through [`Fabric::asked`] and comes back through [`Fabric::done`], so bus and
 //! fabric hold one another up. A port that is a station of Ethernet hands its packets there and gets those that come
 //! ([`Fabric::commands`], [`Fabric::on_station_event`]). Wires (`wire`) and switches have slots of the agenda of their

@@ -62,13 +62,19 @@ pub(in crate::sim) enum Bandwidth {
 /// How a flow's reads are answered.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Answer {
-    /// Completions of reads up to `large`, and of those above.
-    pub(in crate::sim) piece: u32,
+    /// Payload of the completions of reads up to `large`, and of those above.
+    pub(in crate::sim) pieces: [u32; 2],
     pub(in crate::sim) large: u32,
-    pub(in crate::sim) large_piece: u32,
     pub(in crate::sim) ecrc: bool,
     /// Which of the latencies: an index into the completer's places.
     pub(in crate::sim) place: usize,
+}
+
+impl Answer {
+    /// Payload of each completion but the last of a read that asks for so many bytes.
+    pub(in crate::sim) fn piece(&self, asks: u64) -> u64 {
+        self.pieces[usize::from(asks > self.large.into())].into()
+    }
 }
 
 /// The answering side of a part.
@@ -231,7 +237,7 @@ impl Job {
             flow: tlp.flow,
             tag: tlp.tag,
             left: asks,
-            piece: if asks > answer.large { answer.large_piece } else { answer.piece },
+            piece: answer.piece(asks.into()) as u32,
             ecrc: answer.ecrc,
             port: net.wires[wire as usize].port_to,
             ready: 0,

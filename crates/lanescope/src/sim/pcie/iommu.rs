@@ -112,10 +112,12 @@ impl Iommu {
     pub(in crate::sim) fn translated(&mut self, wire: u32, class: Class, now: u64, net: &Net) -> u64 {
         let (port, row) = (net.wires[wire as usize].port_to as usize, usize::from(class == Class::Posted));
         let queue = &net.wires[wire as usize].queues[class as usize];
-        let here = queue.iter().enumerate().take_while(|(i, t)| (*i == 0 || t.ready <= now) && net.ends(t));
-        for (_, tlp) in here.skip(self.ahead[port][row].len()) {
+        let known = self.ahead[port][row].len();
+        let new = queue.range(known.min(queue.len())..).enumerate();
+        for (_, tlp) in new.take_while(|(i, t)| (known + i == 0 || t.ready <= now) && net.ends(t)) {
             let bytes = if class == Class::Posted { tlp.payload } else { tlp.asks };
-            let ready = self.look_up(tlp.flow, row, bytes.into(), now);
+            // Descriptors and entries lie in rings of their own, which are small and in use all the time.
+            let ready = if tlp.control { 0 } else { self.look_up(tlp.flow, row, bytes.into(), now) };
             self.ahead[port][row].push_back(ready);
         }
         self.ahead[port][row].front().copied().unwrap_or(0).max(now)

@@ -488,9 +488,8 @@ fn answer(plan: &Plan, flow: &Flow) -> Answer {
         _ => None,
     };
     Answer {
-        piece: size(1),
+        pieces: [size(1), size(u64::MAX)],
         large: large.map_or(u32::MAX, |l| l.min(u32::MAX as u64) as u32),
-        large_piece: size(u64::MAX),
         ecrc: plan.ecrc(flow),
         place: match flow.place {
             Place::Memory | Place::Device => 0,

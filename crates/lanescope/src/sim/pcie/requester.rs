@@ -63,35 +63,55 @@ impl Packets {
         Packets { queue, fetched: 0, begun: 0, written: [0; 2] }
     }
 
-    /// What goes before the next packet: whether it reads, and its bytes.
-    fn due(&self) -> Option<(bool, u64)> {
+    /// What goes before the next packet.
+    fn due(&self) -> Option<Control> {
         if self.fetched <= self.begun {
-            return Some((true, self.queue.fetch.0));
+            return Some(Control::Fetch);
         }
-        let write = |i: &usize| self.begun >= self.written[*i] + self.queue.writes[*i].1;
-        (0..2).find(write).map(|i| (false, self.queue.writes[i].0))
+        (0..2).find(|&i| self.begun >= self.written[i] + self.queue.writes[i].packets).map(Control::Write)
+    }
+
+    fn bytes(&self, what: Control) -> u64 {
+        match what {
+            Control::Fetch => self.queue.fetch.bytes,
+            Control::Write(i) => self.queue.writes[i].bytes,
+        }
     }
 
     /// It has gone.
-    fn went(&mut self, read: bool) {
-        if read {
-            self.fetched += self.queue.fetch.1;
-        } else if let Some(i) = (0..2).find(|i| self.begun >= self.written[*i] + self.queue.writes[*i].1) {
-            self.written[i] += self.queue.writes[i].1;
+    fn went(&mut self, what: Control) {
+        match what {
+            Control::Fetch => self.fetched += self.queue.fetch.packets,
+            Control::Write(i) => self.written[i] += self.queue.writes[i].packets,
         }
     }
+}
+
+/// What belongs to packets and goes by one TLP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Control {
+    /// A read of descriptors.
+    Fetch,
+    /// A write: which of [`PacketQueue::writes`].
+    Write(usize),
 }
 
 impl Stream {
     /// Whether what it sends next is of a read.
     fn reads_next(&self) -> bool {
+        match (self.current, self.control_due()) {
+            (Some(issue), _) => issue.read,
+            (None, Some(control)) => control == Control::Fetch,
+            (None, None) if self.shape.reads && self.shape.writes => !self.was_read,
+            (None, None) => self.shape.reads,
+        }
+    }
+
+    /// What goes before its next packet, between two of them.
+    fn control_due(&self) -> Option<Control> {
         match self.current {
-            Some(issue) => issue.read,
-            None if self.packets.as_ref().and_then(Packets::due).is_some() => {
-                self.packets.as_ref().and_then(Packets::due).is_some_and(|d| d.0)
-            }
-            None if self.shape.reads && self.shape.writes => !self.was_read,
-            None => self.shape.reads,
+            Some(_) => None,
+            None => self.packets.as_ref()?.due(),
         }
     }
 }
@@ -400,8 +420,8 @@ impl Requester {
     }
 
     fn offer(&mut self, i: usize, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
-        if let Some((read, bytes)) = self.streams[i].current.is_none().then(|| self.control_due(i)).flatten() {
-            return self.control(i, read, bytes, wire, now, net);
+        if let Some(what) = self.streams[i].control_due() {
+            return self.control(i, what, wire, now, net);
         }
         let stream = &mut self.streams[i];
         let flow = stream.flow as usize;
@@ -458,8 +478,7 @@ impl Requester {
                 match issue.read {
                     true => {
                         let answer = net.flows[flow].answer;
-                        let piece = if asks > answer.large as u64 { answer.large_piece } else { answer.piece };
-                        pcie::cut(wire.generation, Header::Dw3, asks, piece.max(1).into(), answer.ecrc).1
+                        pcie::cut(wire.generation, Header::Dw3, asks, answer.piece(asks).max(1), answer.ecrc).1
                     }
                     false => wire.bytes(body).into(),
                 },
@@ -513,22 +532,11 @@ impl Requester {
         })
     }
 
-    /// What goes before the next packet of a stream.
-    fn control_due(&self, i: usize) -> Option<(bool, u64)> {
-        self.streams[i].packets.as_ref()?.due()
-    }
-
     /// Sends descriptors' read request, or a write of entries, which no operation counts.
-    fn control(
-        &mut self,
-        i: usize,
-        read: bool,
-        bytes: u64,
-        wire: u32,
-        now: u64,
-        net: &mut Net,
-    ) -> Result<Tlp, (Idle, u64)> {
+    fn control(&mut self, i: usize, what: Control, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let stream = &mut self.streams[i];
+        let read = what == Control::Fetch;
+        let bytes = stream.packets.as_ref().map_or(0, |p| p.bytes(what));
         let (class, asks, payload) = if read { (Class::NonPosted, bytes, 0) } else { (Class::Posted, 0, bytes) };
         let engine = if read { self.tags.ready(now)? } else { 0 };
         let body = pcie::tlp_body(stream.shape.header, payload, stream.shape.ecrc) as u16;
@@ -536,7 +544,7 @@ impl Requester {
             return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
         }
         if let Some(packets) = &mut stream.packets {
-            packets.went(read);
+            packets.went(what);
         }
         let mut tag = 0;
         if read {

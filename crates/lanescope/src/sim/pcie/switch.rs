@@ -47,6 +47,8 @@ struct Egress {
     waiting: Vec<u64>,
     /// The ingress port served last.
     turn: usize,
+    /// Of a hosted one: whether the port's own was the last to go.
+    own_last: bool,
 }
 
 /// What a root complex passes on next by one of its ports.
@@ -74,8 +76,6 @@ pub(in crate::sim) struct Switch {
     /// It is part of a root complex, whose ports send what these themselves have to say, too: they are asked when
     /// something may go, and take what is chosen here.
     hosted: bool,
-    /// Of a hosted one, by egress port: whether the port's own was the last to go.
-    own_last: Vec<bool>,
     pub(in crate::sim) transit: Transit,
 }
 
@@ -104,7 +104,10 @@ impl Switch {
                     stored: vec![VecDeque::new(); if sorts(fork) { 3 * n } else { 0 }],
                 })
                 .collect(),
-            outs: ports.iter().map(|p| Egress { wire: p.1, waiting: vec![0; (4 * n).div_ceil(64)], turn: 0 }).collect(),
+            outs: ports
+                .iter()
+                .map(|p| Egress { wire: p.1, waiting: vec![0; (4 * n).div_ceil(64)], turn: 0, own_last: false })
+                .collect(),
             arbitration,
             core,
             pace,
@@ -112,7 +115,6 @@ impl Switch {
             core_turn: 0,
             timer: 0,
             hosted: false,
-            own_last: vec![false; n],
             transit: Transit::default(),
         }
     }
@@ -130,19 +132,19 @@ impl Switch {
     /// the others.
     pub(in crate::sim) fn next(&mut self, out: usize, now: u64, net: &mut Net) -> Result<Passing, (Idle, u64)> {
         let (port, class) = self.choose(out, now, net)?;
-        let yields = port <= self.outs[out].turn && !self.own_last[out];
+        let yields = port <= self.outs[out].turn && !self.outs[out].own_last;
         Ok(Passing { port, class, yields })
     }
 
     /// Of a hosted one: sends what was chosen.
     pub(in crate::sim) fn pass_on(&mut self, what: Passing, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        self.own_last[out] = false;
+        self.outs[out].own_last = false;
         self.forward(what.port, what.class, out, now, net, agenda);
     }
 
     /// Of a hosted one: the port has sent something of its own.
     pub(in crate::sim) fn passed_by(&mut self, out: usize) {
-        self.own_last[out] = true;
+        self.outs[out].own_last = true;
     }
 
     pub(in crate::sim) fn wired(&mut self, timer: u32) {

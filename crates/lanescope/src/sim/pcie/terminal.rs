@@ -214,37 +214,32 @@ impl Terminal {
             agenda.set(tx, free);
             return;
         }
-        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
-        let passing = self.peers.as_mut().map(|peers| peers.next(port, now, net));
-        if let Some(Err((why, at))) = passing {
-            (idle, wake) = (why, at);
-        }
-        let passing = passing.and_then(Result::ok);
-        let first = passing.filter(|p| !p.yields);
-        let sent = match first {
-            Some(_) => false,
-            None => match self.own(port, now, net, agenda) {
-                Ok(()) => true,
-                Err((why, at)) => {
-                    (idle, wake) = (idle.max(why), wake.min(at));
-                    false
-                }
+        let passing = match &mut self.peers {
+            Some(peers) => peers.next(port, now, net),
+            None => Err((Idle::NothingToSend, NEVER)),
+        };
+        // What passes goes before the port's own, after it where it yields and there is something, or not at all.
+        let went = match passing {
+            Ok(passing) if !passing.yields => Ok(Some(passing)),
+            Ok(passing) => Ok(self.own(port, now, net, agenda).map_or(Some(passing), |()| None)),
+            Err((idle, wake)) => match self.own(port, now, net, agenda) {
+                Ok(()) => Ok(None),
+                Err((why, at)) => Err((idle.max(why), wake.min(at))),
             },
         };
-        if sent {
-            if let Some(peers) = &mut self.peers {
-                peers.passed_by(port);
+        match (went, &mut self.peers) {
+            (Ok(Some(passing)), Some(peers)) => peers.pass_on(passing, port, now, net, agenda),
+            (Ok(None), Some(peers)) => peers.passed_by(port),
+            (Ok(_), None) => {}
+            (Err((idle, wake)), _) => {
+                let wire = &mut net.wires[id as usize];
+                wire.idle = idle;
+                agenda.set(tx, wake);
+                if idle.is_credit() {
+                    wire.wait(now, agenda);
+                }
+                return;
             }
-        } else if let (Some(peers), Some(passing)) = (&mut self.peers, passing) {
-            peers.pass_on(passing, port, now, net, agenda);
-        } else {
-            let wire = &mut net.wires[id as usize];
-            wire.idle = idle;
-            agenda.set(tx, wake);
-            if idle.is_credit() {
-                wire.wait(now, agenda);
-            }
-            return;
         }
         agenda.set(tx, net.wires[id as usize].next_at);
     }
