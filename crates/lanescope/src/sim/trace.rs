@@ -100,8 +100,8 @@ fn pcie(trace: &mut Trace, plan: &Plan, fabric: &Fabric) {
         }
     }
     for flow in plan.flows.iter() {
-        for hops in [flow.route.len(), flow.back.len()] {
-            let stage = |i| Stage { first: i == 0, last: i + 1 == hops, slices: VecDeque::new() };
+        for (hops, back) in [(flow.route.len(), false), (flow.back.len(), true)] {
+            let stage = |i| Stage { first: i == 0, last: i + 1 == hops, back, slices: VecDeque::new() };
             trace.stages.extend((0..hops).map(stage));
         }
         debug_assert!(flow.route.iter().all(|h| (wire_of(*h) as usize) < fabric.net.wires.len()));

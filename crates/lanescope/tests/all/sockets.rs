@@ -270,6 +270,41 @@ fn processors_and_nics_send_what_they_send() {
     within(3e-3, common::simulate(&receive, &sets).flows[0].rate.mean, wire * 1514.0 / packet);
 }
 
+/// A processor rings once for so many packets: of 64 B packets by eight, a doorbell of 4 B is 28 B on the wire down, and
+/// a completion with eight descriptors of 16 B is 148 B.
+#[test]
+fn doorbells_go_down_to_a_nic() {
+    let text = SOCKETS
+        .replace("to = \"gpu.1\"\ndo = \"write\"", "to = \"rc.0.memory\"\ndo = \"receive\"")
+        .replace("gen4", "gen3")
+        .replace("64 KiB", "64 B")
+        .replace("until = \"0.5 %\"", "for = \"1 ms\"");
+    let sets = [
+        "flows.copy.load={ rate = \"5.12 Gb/s\" }",
+        "links.slots.ack_every=never",
+        "links.slots.update_fc_every=never",
+        "parts.gpu.packets_a_doorbell=8",
+        "parts.rc.completion_size=128 B",
+    ];
+    // Ten million packets a second, an eighth of which come with 28 B and 148 B.
+    let down = 8.0 * 10e6 / 8.0 * (28.0 + 148.0);
+    let control = |report: &lanescope::result::Report| {
+        let link = report.links.iter().find(|l| l.name == "slots.0" && l.to == "gpu.0").expect("a link");
+        link.ledger.control
+    };
+    let report = common::run(&text, &sets);
+    within(1e-9, control(&report), down);
+    let simulation = common::simulate(&text, &sets);
+    let link = simulation.links.iter().find(|l| l.name == "slots.0" && l.to == "gpu.0").expect("a link");
+    let bits = link.slots.control as f64 * 8.0 / simulation.window;
+    within(5e-3, bits, down);
+    // Each alone, and none below a whole batch.
+    let rare = common::run(&text, &[&sets[..3], &["parts.gpu.packets_a_doorbell=80"], &sets[4..]].concat());
+    within(1e-9, control(&report) - control(&rare), 8.0 * 10e6 * 28.0 * (1.0 / 8.0 - 1.0 / 80.0));
+    // None is larger than a register that is written at once.
+    has_at(&common::wrong(&text, &[&sets[..], &["parts.gpu.doorbell=128 B"]].concat()), &["doorbell", "64 B"]);
+}
+
 /// What goes wrong on purpose.
 #[test]
 fn impossible_hosts_are_said_at_their_place() {

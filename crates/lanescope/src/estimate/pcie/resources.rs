@@ -21,7 +21,7 @@ pub(crate) struct Slots {
     pub(crate) framing: f64,
     /// Read requests.
     pub(crate) requests: f64,
-    /// Descriptors, completion entries and interrupts, whole TLPs.
+    /// Descriptors, completion entries, interrupts and doorbells, whole TLPs.
     pub(crate) control: f64,
     /// Acks.
     pub(crate) acks: f64,
@@ -141,7 +141,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
     wires
 }
 
-/// Adds the descriptors, completion entries and interrupts of a NIC's packets.
+/// Adds the descriptors, completion entries, interrupts and doorbells of a NIC's packets.
 fn control(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize) {
     let flow = &plan.flows[index];
     let Some(queue) = plan.packet_queue(corner, flow) else { return };
@@ -158,6 +158,9 @@ fn control(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize) {
     }
     for &hop in &flow.back {
         let generation = plan.link(hop.link).speed.typical.generation;
+        let Batch { bytes, packets } = queue.doorbell;
+        let wire = pcie::tlp(generation, header, bytes, ecrc);
+        train(wires, plan, corner, index, hop, Class::Posted, each(packets), 1, wire, 0);
         let Batch { bytes, packets } = queue.fetch;
         let piece = plan.completion_size(corner, flow, bytes);
         let (tlps, wire) = pcie::cut(generation, Header::Dw3, bytes, piece, ecrc);

@@ -251,19 +251,26 @@ fn rate(diagnostics: &mut Diagnostics, flow: &Flow, place: Option<Span>) {
     }
 }
 
+/// Bytes of a doorbell: a register that a processor writes at once.
+const DOORBELL: u64 = 64;
+
 /// What belongs to packets is read by one request, and written by one write.
 fn packets(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Option<Span>) {
     let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
     let queues = corners.into_iter().filter_map(|c| Some((c, plan.packet_queue(c, flow)?)));
-    let read = |c| plan.request_size(c, flow);
-    let written = |c| plan.write_payload(c, flow);
     let pieces = queues.flat_map(|(c, q)| {
-        [("descriptors_fetched", q.fetch.bytes, read(c)), ("entries_written", q.writes[0].bytes, written(c))]
+        let written = plan.write_payload(c, flow);
+        [
+            ("descriptors_fetched", q.fetch.bytes, plan.request_size(c, flow), "fewer descriptors_fetched"),
+            ("entries_written", q.writes[0].bytes, written, "fewer entries_written"),
+            ("doorbell", q.doorbell.bytes, DOORBELL, "4 B or 8 B for doorbell"),
+        ]
     });
-    if let Some((key, bytes, most)) = pieces.into_iter().find(|(_, bytes, most)| bytes > most || *bytes == 0) {
+    if let Some((key, bytes, most, hint)) = pieces.into_iter().find(|(_, bytes, most, _)| bytes > most || *bytes == 0) {
         let part = &plan.part(flow.source).name;
         let what = format!("{part}: {bytes} B of {key} go by one TLP of 1 to {most} B");
-        diagnostics.push(Diagnostic::error(place, what).hint(format!("fewer {key}, or a larger maximum")));
+        let larger = if key == "doorbell" { "" } else { ", or a larger maximum" };
+        diagnostics.push(Diagnostic::error(place, what).hint(format!("{hint}{larger}")));
     }
 }
 

@@ -47,6 +47,8 @@ pub struct PacketQueue {
     pub fetch: Batch,
     /// The writes of completion entries, and of interrupts.
     pub writes: [Batch; 2],
+    /// The write with which a processor says that there are descriptors, the other way.
+    pub doorbell: Batch,
 }
 
 impl Plan {
@@ -61,6 +63,7 @@ impl Plan {
                 of(k.completion_entry.at(corner).0, written.into()),
                 Batch { bytes: 4, packets: k.packets_an_interrupt.at(corner).get().into() },
             ],
+            doorbell: Batch { bytes: k.doorbell.at(corner).0, packets: k.packets_a_doorbell.at(corner).get().into() },
         })
     }
 

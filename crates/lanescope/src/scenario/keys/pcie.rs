@@ -311,6 +311,10 @@ table! {
         entries_written: default NonZeroU32, Low = "4" Assumed Guess "a cache line at a time";
         /// Packets that one interrupt stands for, a write of 4 B (MSI-X: 3.0, 6.8.2).
         packets_an_interrupt: default NonZeroU32, Low = "32" Assumed Guess "moderated to some ten thousand a second and port";
+        /// Bytes that a processor writes to it to say that descriptors are there: a doorbell, or the tail of a ring. It goes from the memory's root complex to the device, once so many packets are done.
+        doorbell: default Bytes, High = "\"4 B\"" Assumed Likely "a tail register of 32 bits, as of Intel's NICs; others have 8 B";
+        /// Packets that one doorbell is for.
+        packets_a_doorbell: default NonZeroU32, Low = "32" Assumed Guess "a burst of a polling driver: rx_free_thresh and tx_rs_thresh of DPDK's are 32";
         /// Bytes of its memory that processors and peers reach through its BARs; "0 B" where there is none. Held against what is asked of it.
         bar: tell Bytes, One;
         /// Share of what its link carries in TLPs (those of writes, and completions) that its engines keep up, reads and writes each: pauses between descriptors, pages and bursts. One number for a class of device.

@@ -80,6 +80,8 @@ pub(in crate::sim) struct Row {
 pub(in crate::sim) struct Stage {
     pub(in crate::sim) first: bool,
     pub(in crate::sim) last: bool,
+    /// Of the way from target to requester.
+    pub(in crate::sim) back: bool,
     pub(in crate::sim) slices: VecDeque<Option<SliceId>>,
 }
 
@@ -214,7 +216,11 @@ impl Trace {
         let Some(&name) = self.tlps.get(tlp.flow as usize).map(|n| &n[class]) else { return };
         let slice = self.carried(slot, name, begin, end, args);
         let at = tlp.at as usize;
-        let Some(&Stage { first, last, .. }) = self.stages.get(at) else { return };
+        let Some(&Stage { first, last, back, .. }) = self.stages.get(at) else { return };
+        // A doorbell follows nothing that was drawn.
+        if back && tlp.class == Class::Posted {
+            return;
+        }
         let mut from = None;
         if !first {
             from = self.stages[at - 1].slices.pop_front().flatten();

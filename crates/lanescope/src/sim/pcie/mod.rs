@@ -23,7 +23,7 @@ use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::backbone::Backbone;
 use crate::sim::pcie::completer::{Answer, Bandwidth, Completer};
 use crate::sim::pcie::iommu::Iommu;
-use crate::sim::pcie::requester::{Engine, Gate, Interval, Packets, Requester, Shape, Stream, Tags};
+use crate::sim::pcie::requester::{Doorbell, Engine, Gate, Interval, Packets, Requester, Shape, Stream, Tags};
 use crate::sim::pcie::switch::Switch;
 use crate::sim::pcie::terminal::Terminal;
 use crate::sim::pcie::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
@@ -81,6 +81,8 @@ pub(in crate::sim) struct FlowState {
     pub(in crate::sim) tally: Tally,
     /// A hash of the moments at which its operations were done.
     pub(in crate::sim) fingerprint: u64,
+    /// Of packets: what the processor rings for them.
+    pub(in crate::sim) doorbell: Option<Doorbell>,
 }
 
 impl FlowState {
@@ -127,7 +129,8 @@ impl Net {
     #[inline]
     pub(in crate::sim) fn ends(&self, tlp: &Tlp) -> bool {
         let flow = &self.flows[tlp.flow as usize];
-        tlp.at + 1 == if tlp.class == Class::Completion { flow.end } else { flow.back }
+        // Completions go back, and so do doorbells.
+        tlp.at + 1 == if tlp.at >= flow.back { flow.end } else { flow.back }
     }
 
     /// Puts a TLP on a wire, and works out when the next part may act on it.
@@ -256,7 +259,21 @@ impl Fabric {
             let fingerprint = group as u64 + 1;
             let (again, tally, answer) = (VecDeque::new(), Tally::default(), answer(plan, flow));
             let writing = flow.is_externally_driven().then(VecDeque::new);
-            net.flows.push(FlowState { there, back, end, answer, group, think, again, writing, tally, fingerprint });
+            let queue = plan.packet_queue(TYPICAL, flow);
+            let doorbell = queue.map(|q| Doorbell::new(&q, flow.header.typical, plan.ecrc(flow)));
+            net.flows.push(FlowState {
+                there,
+                back,
+                end,
+                answer,
+                group,
+                think,
+                again,
+                writing,
+                tally,
+                fingerprint,
+                doorbell,
+            });
         }
         let forks = forks(&net);
         let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };

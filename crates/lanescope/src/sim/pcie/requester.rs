@@ -5,7 +5,7 @@
 //! moment to ask again. A flow's operations are issued in order; flows take turns, TLP by TLP, or one is picked at
 //! random for each operation.
 
-use crate::plan::PacketQueue;
+use crate::plan::{Batch, PacketQueue};
 use crate::protocol::pcie::{self, Class, Header, SIZES};
 use crate::result::Idle;
 use crate::sim::core::clock::Pace;
@@ -86,6 +86,37 @@ impl Packets {
         }
     }
 }
+
+/// The doorbells of a NIC's packets: the processor counts completion entries, and rings once for so many packets.
+#[derive(Clone, Debug)]
+pub(in crate::sim) struct Doorbell {
+    /// Packets of a write of entries, and of a doorbell.
+    entries: u64,
+    packets: u64,
+    /// Packets that are done, and were not rung for.
+    done: u64,
+    body: u16,
+    payload: u16,
+}
+
+impl Doorbell {
+    pub(in crate::sim) fn new(queue: &PacketQueue, header: Header, ecrc: bool) -> Doorbell {
+        let Batch { bytes, packets } = queue.doorbell;
+        let body = pcie::tlp_body(header, bytes, ecrc) as u16;
+        Doorbell { entries: queue.writes[0].packets, packets, done: 0, body, payload: bytes as u16 }
+    }
+
+    /// Entries have come: how many doorbells there are to ring.
+    pub(in crate::sim) fn entries(&mut self) -> u64 {
+        self.done += self.entries;
+        let rings = self.done / self.packets;
+        self.done %= self.packets;
+        rings
+    }
+}
+
+/// Which of [`PacketQueue::writes`] are completion entries; a write says in its tag which it is.
+pub(in crate::sim) const ENTRIES: u32 = 0;
 
 /// What belongs to packets and goes by one TLP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,6 +343,8 @@ pub(in crate::sim) struct Requester {
     ops: Slab<Op>,
     /// What will be done when, the earliest first.
     finishing: VecDeque<(u64, Finish)>,
+    /// Flows whose doorbells wait to go, and how many of each.
+    bells: VecDeque<(u32, u64)>,
 }
 
 impl Requester {
@@ -335,14 +368,67 @@ impl Requester {
             reads: Slab::new(),
             ops: Slab::new(),
             finishing: VecDeque::new(),
+            bells: VecDeque::new(),
         }
     }
 
-    /// The next TLP for a free port; or why there is none, and when to ask again.
-    pub(in crate::sim) fn pull(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
-        if self.random.is_some() {
-            return self.pull_picked(wire, now, net);
+    /// The processor rings for a flow of a NIC.
+    pub(in crate::sim) fn rings(&mut self, flow: u32, times: u64) {
+        match self.bells.iter_mut().find(|b| b.0 == flow) {
+            Some(bell) => bell.1 += times,
+            None => self.bells.push_back((flow, times)),
         }
+    }
+
+    /// The next TLP for a free port; or why there is none, and when to ask again. Doorbells go first: few and small.
+    pub(in crate::sim) fn pull(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
+        let lack = match self.bell(wire, now, net) {
+            Some(Ok(tlp)) => return Ok(tlp),
+            Some(Err(lack)) => lack,
+            None => Idle::NothingToSend,
+        };
+        let other = match self.random.is_some() {
+            true => self.pull_picked(wire, now, net),
+            false => self.pull_in_turn(wire, now, net),
+        };
+        other.map_err(|(idle, wake)| (idle.max(lack), wake))
+    }
+
+    /// The next doorbell, if one waits; or what it lacks.
+    fn bell(&mut self, wire: u32, now: u64, net: &mut Net) -> Option<Result<Tlp, Idle>> {
+        let (flow, times) = self.bells.front_mut()?;
+        let state = &net.flows[*flow as usize];
+        let (bell, at) = (state.doorbell.as_ref()?, state.back);
+        let (body, payload) = (bell.body, bell.payload);
+        let out = &mut net.wires[wire as usize];
+        if !out.may_send(Class::Posted, body, payload, now) {
+            return Some(Err(out.lack(Class::Posted, payload)));
+        }
+        let flow = *flow;
+        *times -= 1;
+        let more = *times;
+        self.bells.pop_front();
+        // They take turns.
+        self.bells.extend((more > 0).then_some((flow, more)));
+        Some(Ok(Tlp {
+            head: 0,
+            tail: 0,
+            ready: 0,
+            born: now,
+            at,
+            flow,
+            tag: 0,
+            body,
+            payload,
+            asks: 0,
+            class: Class::Posted,
+            last: true,
+            control: true,
+        }))
+    }
+
+    /// That of the flows in turn.
+    fn pull_in_turn(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let n = self.streams.len();
         let next = |i: usize| if i + 1 < n { i + 1 } else { 0 };
         let (mut idle, mut wake, mut tried, mut i) = (Idle::NothingToSend, NEVER, [false; 2], self.turn);
@@ -546,11 +632,13 @@ impl Requester {
         if let Some(packets) = &mut stream.packets {
             packets.went(what);
         }
-        let mut tag = 0;
-        if read {
-            self.tags.take(engine);
-            tag = self.reads.add(Read { op: u32::MAX, engine, left: asks as u32, size: asks as u32 });
-        }
+        let tag = match what {
+            Control::Write(which) => which as u32,
+            Control::Fetch => {
+                self.tags.take(engine);
+                self.reads.add(Read { op: u32::MAX, engine, left: asks as u32, size: asks as u32 })
+            }
+        };
         let flow = stream.flow;
         let at = net.flows[flow as usize].there;
         let (payload, asks) = (payload as u16, asks as u16);

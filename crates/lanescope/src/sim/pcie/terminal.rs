@@ -8,8 +8,9 @@ use crate::sim::pcie::Net;
 use crate::sim::pcie::backbone::Backbone;
 use crate::sim::pcie::completer::{Completer, Job};
 use crate::sim::pcie::iommu::Iommu;
-use crate::sim::pcie::requester::Requester;
+use crate::sim::pcie::requester::{ENTRIES, Requester};
 use crate::sim::pcie::switch::Switch;
+use crate::sim::pcie::wire::Tlp;
 use std::collections::VecDeque;
 
 /// A port: what it still has to answer, and what it asks for.
@@ -137,6 +138,7 @@ impl Terminal {
         let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
         self.pop(id, Class::Posted, now, net, agenda);
         if tlp.control {
+            self.control(&tlp, now, net, agenda);
             return;
         }
         net.flows[tlp.flow as usize].received(tlp.payload as u64);
@@ -146,6 +148,19 @@ impl Terminal {
             // The requester may be waiting for it.
             let first = net.paths[net.flows[tlp.flow as usize].there as usize];
             agenda.by(net.wires[first as usize].tx, at.max(now));
+        }
+    }
+
+    /// Entries in memory tell a processor of packets, for which it rings; doorbells and interrupts are at their end.
+    fn control(&mut self, tlp: &Tlp, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let flow = &mut net.flows[tlp.flow as usize];
+        let Some(bell) = flow.doorbell.as_mut().filter(|_| tlp.at < flow.back && tlp.tag == ENTRIES) else { return };
+        let times = bell.entries();
+        if times > 0 {
+            let out = net.paths[flow.back as usize];
+            let port = net.wires[out as usize].port_from as usize;
+            self.ports[port].requester.rings(tlp.flow, times);
+            self.nudge(port, now, net, agenda);
         }
     }
 
