@@ -186,7 +186,7 @@ pub(crate) fn plan(a: &Scenario) -> u8 {
         .flows
         .iter()
         .filter(|f| !f.is_externally_driven())
-        .map(|f| (format!("flows.{}", f.name), plan.route_text(f)))
+        .map(|f| (format!("flows.{}", f.name), plan.ways_text(f)))
         .chain(streams)
         .chain(buses)
         .chain(ios)

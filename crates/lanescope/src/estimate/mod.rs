@@ -22,12 +22,13 @@ use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self as protocol, Class};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Medium, Note, Provenance, Ranged, Report, SCHEMA,
-    SwitchReport, Total, Verdict,
+    SwitchReport, Total, Upgrade, Verdict,
 };
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
 use crate::units::Rate;
+use core::alike;
 use core::cover::{self, Cover};
 use core::elements::{Ceiling, Key, Named, Part};
 use core::fill::{self, Filled, Queue, Resource, Share, fill};
@@ -175,11 +176,16 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let jobs = corners.map(|c| infiniband::demands(&ran, c));
     let [slower, typical, faster] = [0, 1, 2].map(|i| outcome(plan, corners[i], &jobs[i]));
     let groups = plan.groups();
+    // Each upgrade answers the whole plan once more, and nobody reads a thousand of them.
+    let bound_by = |members: &[usize]| {
+        let by = typical.shares[typically_bound(&typical.shares, members)].by;
+        by.map(|r| typical.resources[r].key)
+    };
+    let upgraded: Vec<_> = groups.iter().take(64).map(|members| (&members[..], bound_by(members))).collect();
+    let mut upgrades = pcie::upgrade::upgrades(plan, &upgraded, &jobs[1]).into_iter();
     let flows: Vec<FlowReport> = groups
         .iter()
-        .enumerate()
-        // Each upgrade answers the whole plan once more, and nobody reads a thousand of them.
-        .map(|(i, members)| flow_report(plan, members, [&slower, &typical, &faster], (i < 64).then_some(&jobs[1][..])))
+        .map(|members| flow_report(plan, members, [&slower, &typical, &faster], upgrades.next().flatten()))
         .collect();
     let total = total(plan, [&slower, &typical, &faster]);
     let switches: Vec<SwitchReport> = plan
@@ -263,7 +269,7 @@ fn flow_report(
     plan: &Plan,
     members: &[usize],
     [slower, typical, faster]: [&Outcome; 3],
-    lifted: Option<&[infiniband::Demand]>,
+    upgrade: Option<Upgrade>,
 ) -> FlowReport {
     let flow = &plan.flows[members[0]];
     let name = flow.group.as_str();
@@ -285,11 +291,11 @@ fn flow_report(
     let main = typically_bound(&typical.shares, members);
     let bound_by = binding(plan, typical, main);
     let bound_also = others(members.iter().map(|&i| element(plan, typical, i)), &bound_by.element);
-    let upgrade = typical.shares[main]
-        .by
-        .zip(lifted)
-        .and_then(|(r, jobs)| pcie::upgrade::upgrade(plan, name, typical.resources[r].key, jobs));
     let measured = flow.measured.map(|m| held_against(m, &each, members, bound_all, |i| alone(faster, i)));
+    let ends = |&i: &usize| {
+        let flow = &plan.flows[i];
+        [flow.source, flow.target].map(|p| plan.part(p).name.as_str())
+    };
     FlowReport {
         name: name.to_owned(),
         instances: members.len(),
@@ -301,7 +307,7 @@ fn flow_report(
                 (true, false) => "receive".into(),
             },
             flow.size.typical,
-            plan.route_text(flow)
+            alike::ways(&members.iter().map(|&i| plan.way(&plan.flows[i])).collect::<Vec<_>>())
         ),
         both_ways: flow.op.typical == Do::Alternate,
         operation: Some(flow.size.typical.f64()),
@@ -316,6 +322,7 @@ fn flow_report(
         wanted_each,
         bound: bound_all,
         share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
+        alike: alike::alike(&each, &members.iter().map(ends).collect::<Vec<_>>()),
         each,
         framing_limit,
         latency_first,
@@ -457,23 +464,26 @@ fn bound<K: Copy>(
     capacity: impl Fn(K, f64) -> f64,
     class: impl Fn(K) -> u32,
 ) -> f64 {
-    let mut alone: BTreeMap<usize, f64> = members.iter().map(|&m| (m, f64::INFINITY)).collect();
+    // By flow; of those that are no members there is none.
+    let mut alone: Vec<Option<f64>> = vec![None; members.iter().max().map_or(0, |m| m + 1)];
+    members.iter().for_each(|m| alone[*m] = Some(f64::INFINITY));
     let mut covers: Vec<Cover> = Vec::new();
     for r in resources {
         let capacity = capacity(r.key, r.capacity);
-        let mine: Vec<_> = r.uses.iter().filter(|u| alone.contains_key(&u.flow) && weight(u) > 0.0).collect();
-        for u in &mine {
-            if let Some(a) = alone.get_mut(&u.flow) {
-                *a = a.min(capacity / weight(u));
+        let mut who = Vec::new();
+        for u in &r.uses {
+            let (Some(Some(most)), asks) = (alone.get_mut(u.flow), weight(u)) else { continue };
+            if asks > 0.0 {
+                *most = most.min(capacity / asks);
+                // Only packets make a resource a limit of the sum: DLLPs alone would stretch it far beyond.
+                who.extend((u.weight > 0.0).then_some((u.flow, asks)));
             }
         }
-        // Only packets make a resource a limit of the sum: DLLPs alone would stretch it far beyond.
-        let who: Vec<_> = mine.into_iter().filter(|u| u.weight > 0.0).map(|u| (u.flow, weight(u))).collect();
         if who.len() > 1 {
             covers.push(Cover { capacity, who, class: class(r.key) });
         }
     }
-    cover::most(&alone, &covers)
+    cover::most(&members.iter().filter_map(|m| Some((*m, alone[*m]?))).collect(), &covers)
 }
 
 /// What binds the members other than the element that was named, each once; at most 64.

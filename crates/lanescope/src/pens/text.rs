@@ -283,6 +283,7 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
         spread(f.share),
     );
     let _ = writeln!(out, "  {}{}{}", paint.faint, f.what, paint.off);
+    folds(out, f);
     if f.verdict == Verdict::Unstable {
         let wanted = f.wanted_each.iter().sum::<f64>();
         let (rest, by) = (human_rate(wanted - f.share.typical), &f.bound_by.element);
@@ -338,6 +339,27 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
         let _ = writeln!(out, "  measured   {} ({what})", each(m.each * n as f64, n));
     }
     out.push('\n');
+}
+
+/// Groups of equal flows that are written out.
+const FOLDS: usize = 8;
+
+/// Instances that get alike together, where not all do.
+fn folds(out: &mut String, f: &FlowReport) {
+    if f.alike.len() < 2 {
+        return;
+    }
+    for fold in f.alike.iter().take(FOLDS) {
+        let (n, ways) = (fold.members.len(), format!("{} → {}", fold.from, fold.to));
+        let all = if n > 1 { format!(", {} in all", human_rate(fold.share)) } else { String::new() };
+        let flows = if n > 1 { "flows" } else { "flow" };
+        let _ = writeln!(out, "  {n:>4} {flows} {ways}: {}{all}", each(fold.share, n));
+    }
+    let rest: usize = f.alike.iter().skip(FOLDS).map(|fold| fold.members.len()).sum();
+    if rest > 0 {
+        let share: f64 = f.alike.iter().skip(FOLDS).map(|fold| fold.share).sum();
+        let _ = writeln!(out, "  {rest:>4} more: {} in all", human_rate(share));
+    }
 }
 
 /// One direction of a link as it was simulated: every slot of the measured time, idle ones by their cause.

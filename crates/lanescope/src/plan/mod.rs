@@ -360,11 +360,42 @@ impl Plan {
         all
     }
 
-    /// The route of a flow as text: `nic.0 → sw → host`.
-    pub fn route_text(&self, flow: &Flow) -> String {
+    /// The names of the parts that a flow goes by, its source first.
+    pub fn way(&self, flow: &Flow) -> Vec<&str> {
         let mut names = vec![self.part(flow.source).name.as_str()];
         names.extend(flow.route.iter().map(|h| self.part(self.arrives(*h)).name.as_str()));
-        names.join(" → ")
+        names
+    }
+
+    /// The route of a flow as text: `nic.0 → sw → host`.
+    pub fn route_text(&self, flow: &Flow) -> String {
+        self.way(flow).join(" → ")
+    }
+
+    /// The same, with the way back of completions where that is another, and the ports whose access control services
+    /// send it up to the root complex: `gpu.0 → sw → rc → sw → gpu.1, sent up by ACS of links.slots.0`.
+    pub fn ways_text(&self, flow: &Flow) -> String {
+        let mut text = self.route_text(flow);
+        let same = flow.back.iter().rev().map(|h| h.reversed()).eq(flow.route.iter().copied());
+        let back = flow.back.as_slice();
+        let back = if flow.reads() && !same { back } else { &[] };
+        if !back.is_empty() {
+            let names = back.iter().map(|h| self.part(self.arrives(*h)).name.as_str());
+            let names = std::iter::once(self.part(flow.target).name.as_str()).chain(names);
+            text += &format!("; completions {}", names.collect::<Vec<_>>().join(" → "));
+        }
+        let ports: Vec<&str> = [&flow.route, back].into_iter().filter_map(|way| self.sent_up(way)).collect();
+        if !ports.is_empty() {
+            text += &format!("; sent up by ACS of links.{}", ports.join(" and links."));
+        }
+        text
+    }
+
+    /// The link whose port sends a way up past the switch in which it would turn.
+    fn sent_up(&self, way: &[Hop]) -> Option<&str> {
+        let again = |i: usize| way.iter().skip(i + 2).any(|later| self.leaves(*later) == self.arrives(way[i]));
+        let entry = (0..way.len()).find(|i| again(*i))?;
+        Some(&self.link(way[entry].link).name)
     }
 
     /// Whether frames may be dropped that nothing sends again: packets of programs, or segments of transactions.
@@ -410,6 +441,18 @@ impl<T> Quantity<T> {
     fn stated(mut self) -> Self {
         self.default = false;
         self
+    }
+}
+
+impl Acs {
+    /// What is on, in the words of lspci: `ReqRedir CmpltRedir DirectTrans`.
+    pub fn words(&self) -> String {
+        let all = [
+            ("ReqRedir", &self.request_redirect),
+            ("CmpltRedir", &self.completion_redirect),
+            ("DirectTrans", &self.direct_translated),
+        ];
+        all.into_iter().filter(|(_, q)| q.typical).map(|(word, _)| word).collect::<Vec<_>>().join(" ")
     }
 }
 

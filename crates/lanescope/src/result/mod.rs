@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 6;
+pub const SCHEMA: u32 = 7;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -172,6 +172,9 @@ pub struct FlowReport {
     pub share: Ranged,
     /// The fair share of each instance, in their order.
     pub each: Vec<f64>,
+    /// Instances of PCIe that get alike, together; empty of a single one.
+    #[serde(default)]
+    pub alike: Vec<Alike>,
     /// What line coding, framing, headers and read requests alone leave, without DLLPs and ordered sets.
     pub framing_limit: f64,
     /// Unloaded time to the first data of one operation (reads: request to first completion data), of the slowest instance.
@@ -196,6 +199,19 @@ pub struct FlowReport {
     /// Of ranks: what their program takes; then with every range at its slower and at its faster end.
     #[serde(default)]
     pub programs: Vec<ProgramReport>,
+}
+
+/// Instances of a flow with equal shares.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
+pub struct Alike {
+    /// Their requesters: `gpu.0-3`, as a scenario names them; at most four ranges.
+    pub from: String,
+    /// Their targets.
+    pub to: String,
+    /// Their places among the instances.
+    pub members: Vec<usize>,
+    /// Their shares, added.
+    pub share: f64,
 }
 
 /// All flows together. Flows that alternate count per direction, except in `both_ways`.

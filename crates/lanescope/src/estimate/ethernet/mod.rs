@@ -235,6 +235,7 @@ impl Outcome<'_> {
             both_ways: false,
             operation: None,
             goodput: None,
+            alike: Vec::new(),
             wanted_each: members.iter().map(wanted).collect::<Option<Vec<f64>>>().unwrap_or_default(),
             bound: same(bound),
             share: same(each.iter().sum()),

@@ -561,6 +561,7 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
     FlowReport {
         operation: Some(first.size.typical.f64()),
         goodput: None,
+        alike: Vec::new(),
         name: first.group.clone(),
         instances: members.len(),
         what: format!("{} {}, {}", first.op.typical.show(), first.size.typical, buses.route_text(first)),

@@ -2,7 +2,7 @@
 
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, ran};
-use crate::estimate::{binding, ceiling_words, core_key, credit_name, memory_words, outcome, walks_key};
+use crate::estimate::{Outcome, binding, ceiling_words, core_key, credit_name, memory_words, outcome, walks_key};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
@@ -12,22 +12,44 @@ use crate::scenario::quantity::{Corner, Every, Quantity, Shape};
 use crate::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// The shares of a group of flows, bits per second, and what binds it.
 fn share(plan: &Plan, group: &str, jobs: &[Demand]) -> (Vec<f64>, Binding) {
-    let o = outcome(plan, Corner::Typical, jobs);
-    let members = plan.members(group);
-    let main = crate::estimate::typically_bound(&o.shares, &members);
-    (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, &o, main))
+    of_outcome(plan, &outcome(plan, Corner::Typical, jobs), &plan.members(group))
 }
 
-/// The next better thing in place of the one that binds.
-pub(in crate::estimate) fn upgrade(plan: &Plan, group: &str, key: Key, jobs: &[Demand]) -> Option<Upgrade> {
-    let (better, change, fits) = improve(plan, key)?;
-    let (each, then) = share(&better, group, jobs);
-    Some(Upgrade { change, fits, share: each.iter().sum(), each, then })
+fn of_outcome(plan: &Plan, o: &Outcome, members: &[usize]) -> (Vec<f64>, Binding) {
+    let main = crate::estimate::typically_bound(&o.shares, members);
+    (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, o, main))
+}
+
+/// What one step of what binds would give, for groups of flows with what binds each. What several would have changed is
+/// answered once.
+pub(in crate::estimate) fn upgrades(
+    plan: &Plan,
+    groups: &[(&[usize], Option<Key>)],
+    jobs: &[Demand],
+) -> Vec<Option<Upgrade>> {
+    // How to say a change tells which it is: all parts and links of a table change alike.
+    let mut changes: BTreeMap<String, (Plan, bool, Vec<usize>)> = BTreeMap::new();
+    for (group, key) in groups.iter().enumerate().filter_map(|(i, g)| Some((i, g.1?))) {
+        if let Some((better, change, fits)) = improve(plan, key) {
+            changes.entry(change).or_insert((better, fits, Vec::new())).2.push(group);
+        }
+    }
+    let mut all = vec![None; groups.len()];
+    for (change, (better, fits, wanted)) in changes {
+        let o = outcome(&better, Corner::Typical, jobs);
+        for group in wanted {
+            let (each, then) = of_outcome(&better, &o, groups[group].0);
+            let share = each.iter().sum();
+            all[group] = Some(Upgrade { change: change.clone(), fits, share, each, then });
+        }
+    }
+    all
 }
 
 /// A plan with one thing improved by a step, how to say that in a scenario, and whether the parts as described allow

@@ -544,6 +544,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
     FlowReport {
         operation: None,
         goodput: None,
+        alike: Vec::new(),
         name: of.group.clone(),
         instances: members.len(),
         what: format!("{}, {}", of.about, plan.storage.route_text(of)),

@@ -154,7 +154,10 @@ impl<'a> Scene<'a> {
             let names = link.ends.each_ref().map(|e| plan.part(e.part).name.as_str());
             let speed = link.speed.typical;
             let (lanes, crosslink) = (speed.lanes.count(), link.crosslink);
-            self.straight(&link.name, names, names.map(String::from), speed.to_string(), lanes, crosslink);
+            // Of the port above it, which may send what goes to peers up to the root complex.
+            let acs = link.acs.words();
+            let shown = if acs.is_empty() { speed.to_string() } else { format!("{speed}, ACS {acs}") };
+            self.straight(&link.name, names, names.map(String::from), shown, lanes, crosslink);
         }
         let network = &plan.network;
         for link in &network.links {

@@ -14,6 +14,17 @@ pub(in crate::estimate) enum Node {
 
 /// The tree of some members, by the ports that their packets came through from such a depth on.
 pub(in crate::estimate) fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node {
+    // A port with a single thing behind it is that thing: nothing is divided before ways part.
+    let (&first, rest) = match members {
+        [one] => return Node::Leaf(*one),
+        [] => return Node::Port(Vec::new()),
+        [first, rest @ ..] => (first, rest),
+    };
+    let together = |depth: usize| {
+        let port = paths[first].get(depth);
+        port.is_some() && rest.iter().all(|m| paths[*m].get(depth) == port)
+    };
+    let depth = (depth..).find(|d| !together(*d)).unwrap_or(depth);
     let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
     let mut nodes = Vec::new();
     for &m in members {
