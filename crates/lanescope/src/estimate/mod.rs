@@ -669,6 +669,8 @@ fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
         Ceiling::WriteGap => ("time per write TLP", "write_gap"),
         Ceiling::SustainedWrites => ("engine, writes", "engine_efficiency"),
         Ceiling::SustainedReads => ("engine, reads", "engine_efficiency"),
+        Ceiling::LineIn => ("line, packets in", "line"),
+        Ceiling::LineOut => ("line, packets out", "line"),
     }
 }
 

@@ -284,6 +284,10 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
     );
     let _ = writeln!(out, "  {}{}{}", paint.faint, f.what, paint.off);
     folds(out, f);
+    if let Some(goodput) = f.goodput {
+        let (rate, range) = (human_rate(goodput.typical), spread(goodput));
+        let _ = writeln!(out, "  goodput    {rate}{range} without the headers of packets");
+    }
     if f.verdict == Verdict::Unstable {
         let wanted = f.wanted_each.iter().sum::<f64>();
         let (rest, by) = (human_rate(wanted - f.share.typical), &f.bound_by.element);

@@ -43,10 +43,13 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             group: p.group.clone(),
             keys: p.keys.clone(),
             ports: Vec::new(),
+            function_of: None,
+            functions: Vec::new(),
             forwards: false,
         })
         .collect();
     plug(diagnostics, &directory, &mut parts, &mut wires);
+    functions(diagnostics, &directory, scenario, &mut parts);
     (!diagnostics.has_errors()).then_some(())?;
     let mut links = Vec::new();
     let mut cross = Vec::new();
@@ -58,7 +61,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         }
         links.push(link);
     }
-    let map = Map::new(parts.len(), &links, cross);
+    let map = Map::new(&parts, &links, cross);
     if let Some(id) = map.find_loop() {
         diagnostics.push(
             Diagnostic::error(wires[id.0 as usize].from.span, format!("links.{} closes a loop", links[id.0 as usize].name))
@@ -72,7 +75,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
         return None;
     }
     for (i, part) in parts.iter().enumerate() {
-        if part.ports.is_empty() {
+        if part.ports.is_empty() && part.function_of.is_none() {
             diagnostics.push(
                 Diagnostic::error(scenario.parts[i].span, format!("{} is wired to nothing", part.name))
                     .hint(format!("add a link: between = [\"…\", \"{}\"]", part.name)),
@@ -290,6 +293,59 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
     }
 }
 
+/// Finds the devices on whose ports further functions are: that of the same number where both are counted.
+fn functions(diagnostics: &mut Diagnostics, directory: &Directory, scenario: &Scenario, parts: &mut [Part]) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for i in 0..parts.len() {
+        let PartKeys::Endpoint(k) = &parts[i].keys else { continue };
+        let Some(names) = k.function_of.clone() else { continue };
+        let nth = seen.entry(parts[i].group.clone()).or_default();
+        let number = std::mem::replace(nth, *nth + 1);
+        let span = names.span.unwrap_or(scenario.parts[i].span);
+        let [name] = names.typical.0.as_slice() else {
+            let d = Diagnostic::error(span, "a function is of one device");
+            diagnostics.push(d.hint("function_of = \"nic\""));
+            continue;
+        };
+        let Some(found) = directory.find(diagnostics, &name.text, span) else { continue };
+        let of = match found.parts.as_slice() {
+            [one] => *one,
+            all => match all.get(number) {
+                Some(of) => *of,
+                None => {
+                    let what = format!("{} is function {number} of {} devices", parts[i].name, all.len());
+                    diagnostics
+                        .push(Diagnostic::error(span, what).hint("one function for each, or one device for all"));
+                    continue;
+                }
+            },
+        };
+        let (device, own) = (&parts[of.0 as usize], &parts[i]);
+        let device_is_function = matches!(&device.keys, PartKeys::Endpoint(d) if d.function_of.is_some());
+        let wrong = if of.0 as usize == i {
+            Some(format!("{} is a function of itself", own.name))
+        } else if !matches!(device.keys, PartKeys::Endpoint(_)) {
+            Some(format!("{} is {}, which has no functions", device.name, device.keys.kind().noun()))
+        } else if device_is_function {
+            Some(format!("{} is itself a function of another device", device.name))
+        } else if !own.ports.is_empty() {
+            Some(format!("{} is a function of {}, and has a link of its own", own.name, device.name))
+        } else {
+            None
+        };
+        match wrong {
+            Some(what) => {
+                let hint = "a further function has no link: it is on the port of the endpoint that function_of names";
+                diagnostics.push(Diagnostic::error(span, what).hint(hint));
+            }
+            None => {
+                parts[i].function_of = Some(of);
+                parts[of.0 as usize].functions.push(PartId(i as u32));
+            }
+        }
+    }
+}
+
 fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) -> Link {
     let keys = &wire.from.keys;
     let coherent = keys.pcie.typical.is_coherent();
@@ -438,6 +494,11 @@ fn expand_flow(
         if source == target {
             let d = Diagnostic::error(to_span, format!("flow {name} ends where it starts, at {from_name}"));
             diagnostics.push(d.hint("a flow joins two parts"));
+            continue;
+        }
+        if map.device(source) == map.device(target) {
+            let d = Diagnostic::error(to_span, format!("{from_name} and {to_name} are functions of one device"));
+            diagnostics.push(d.hint("what goes between them crosses no link"));
             continue;
         }
         if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_))

@@ -105,8 +105,12 @@ pub struct Part {
     pub group: String,
     /// Kind and values.
     pub keys: PartKeys,
-    /// Its wired ports.
+    /// Its wired ports; none of a further function of a device.
     pub ports: Vec<Port>,
+    /// The device on whose port it is, as one of several functions.
+    pub function_of: Option<PartId>,
+    /// Of a device with several functions, the others.
+    pub functions: Vec<PartId>,
     /// Of a root complex: whether transactions of some flow go from one of its ports to another.
     pub forwards: bool,
 }
@@ -364,6 +368,10 @@ impl Plan {
     pub fn way(&self, flow: &Flow) -> Vec<&str> {
         let mut names = vec![self.part(flow.source).name.as_str()];
         names.extend(flow.route.iter().map(|h| self.part(self.arrives(*h)).name.as_str()));
+        // The link ends at the device, the flow at one of its functions.
+        if let Some(last) = names.last_mut() {
+            *last = &self.part(flow.target).name;
+        }
         names
     }
 

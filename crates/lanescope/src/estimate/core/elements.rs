@@ -67,6 +67,10 @@ pub(in crate::estimate) enum Ceiling {
     SustainedWrites,
     /// The same of the completions that it asked for.
     SustainedReads,
+    /// `line` of what comes in.
+    LineIn,
+    /// `line` of what goes out.
+    LineOut,
 }
 
 /// What a resource of storage is. The order breaks ties in reports.

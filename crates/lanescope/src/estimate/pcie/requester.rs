@@ -325,6 +325,10 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut Add
         sustained(plan, corner, flow, turns, efficiency.at(corner).0, add);
     }
     let (part, size) = (flow.source, flow.size.at(corner).f64());
+    if let Some((rate, bytes)) = plan.line(corner, flow) {
+        let way = if flow.reads() { Ceiling::LineOut } else { Ceiling::LineIn };
+        add(Key::Engine(part, way), rate.bytes(), bytes as f64 / size, 1.0 / size, 0.0);
+    }
     let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
     if let Some(rate) = &k.rate {
         add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both, turns.reads + turns.writes, 0.0);

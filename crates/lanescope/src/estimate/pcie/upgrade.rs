@@ -113,6 +113,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
                     Ceiling::ReadInterval => halve(e.read_interval.as_mut()),
                     Ceiling::WriteInterval => halve(e.write_interval.as_mut()),
                     Ceiling::WriteGap => halve(Some(&mut e.write_gap)),
+                    Ceiling::LineIn | Ceiling::LineOut => double_rate(e.line.as_mut()),
                     // It is what a class of device can do.
                     Ceiling::SustainedWrites | Ceiling::SustainedReads => None,
                 }

@@ -101,6 +101,10 @@ impl<'a> Scene<'a> {
         for part in plan.parts.iter() {
             self.node(&part.name, &part.group, part.keys.kind());
         }
+        // A further function has no link: it stands below its device.
+        for (part, device) in plan.parts.iter().filter_map(|p| Some((p, plan.part(p.function_of?)))) {
+            self.tie(self.place[part.name.as_str()], self.place[device.name.as_str()]);
+        }
         for node in &plan.network.nodes {
             self.node(&node.name, &node.group, node.keys.kind());
         }

@@ -2,12 +2,13 @@
 //! buffers.
 
 use crate::plan::pcie::check;
-use crate::plan::{Direction, Flow, Hop, Place, Plan, Program};
+use crate::plan::{Direction, Flow, Hop, PartId, Place, Plan, Program};
+use crate::protocol::ethernet;
 use crate::protocol::pcie::{self, Class};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do, RootComplex};
 use crate::scenario::quantity::Corner;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// Credits that a receiver advertises for a class; `None` is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,26 @@ impl Plan {
             ],
             doorbell: Batch { bytes: k.doorbell.at(corner).0, packets: k.packets_a_doorbell.at(corner).get().into() },
         })
+    }
+
+    /// The port of a NIC behind the packets of a flow: its rate, and what a packet takes of it, bytes (802.3, 3.1.1: FCS,
+    /// preamble and gap; 3.2.8: no frame is shorter than 64 B). `None` where it never binds.
+    pub fn line(&self, corner: Corner, flow: &Flow) -> Option<(Rate, u64)> {
+        let PartKeys::Endpoint(k) = &self.part(flow.source).keys else { return None };
+        let frame = flow.size.at(corner).0.saturating_add(ethernet::FCS).max(ethernet::MIN_FRAME);
+        let line = k.line.as_ref().filter(|_| flow.packets)?;
+        Some((line.at(corner), ethernet::wire(frame)))
+    }
+
+    /// The device on whose port a part is: itself, but for a further function of another.
+    pub fn device(&self, part: PartId) -> PartId {
+        self.part(part).function_of.unwrap_or(part)
+    }
+
+    /// Which of the functions of its device a part is: 0 is the device itself.
+    pub fn function(&self, part: PartId) -> usize {
+        let of = &self.part(self.device(part)).functions;
+        of.iter().position(|f| *f == part).map_or(0, |i| i + 1)
     }
 
     /// Whether the TLPs between a flow's ends carry the ECRC digest.

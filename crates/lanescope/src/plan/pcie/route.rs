@@ -2,7 +2,7 @@
 //! root complex to another over the coherent links between them; and up to the root where access control services (ACS)
 //! send peers that way.
 
-use crate::plan::{Direction, Hop, Link, LinkId, PartId};
+use crate::plan::{Direction, Hop, Link, LinkId, Part, PartId};
 use std::collections::{HashSet, VecDeque};
 
 /// Levels of links below a root complex. A hierarchy has 256 buses, two for each switch on the way (PCI numbering);
@@ -15,6 +15,8 @@ pub(in crate::plan) struct Map {
     up: Vec<Option<(LinkId, PartId)>>,
     /// Crosslinks, with the parts whose flows they carry.
     cross: Vec<(LinkId, HashSet<PartId>)>,
+    /// The device on whose port each part is: itself, but for further functions.
+    device: Vec<PartId>,
     /// All links at each part, for ways beside the tree.
     at: Vec<Vec<LinkId>>,
 }
@@ -29,8 +31,9 @@ pub(in crate::plan) enum Bound {
 }
 
 impl Map {
-    pub(in crate::plan) fn new(parts: usize, links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
-        let mut map = Map { up: vec![None; parts], cross, at: vec![Vec::new(); parts] };
+    pub(in crate::plan) fn new(parts: &[Part], links: &[Link], cross: Vec<(LinkId, HashSet<PartId>)>) -> Map {
+        let device = parts.iter().zip(0..).map(|(p, i)| p.function_of.unwrap_or(PartId(i))).collect();
+        let mut map = Map { up: vec![None; parts.len()], cross, device, at: vec![Vec::new(); parts.len()] };
         for (i, link) in links.iter().enumerate() {
             let id = LinkId(i as u32);
             for end in &link.ends {
@@ -74,6 +77,11 @@ impl Map {
         self.up[deep].map(|u| u.0)
     }
 
+    /// The device on whose port a part is.
+    pub(in crate::plan) fn device(&self, part: PartId) -> PartId {
+        self.device[part.0 as usize]
+    }
+
     /// The part on top of the tree that a part hangs in.
     pub(in crate::plan) fn root(&self, part: PartId) -> PartId {
         self.above(part).last().copied().unwrap_or(part)
@@ -81,7 +89,7 @@ impl Map {
 
     /// The part itself and all above it.
     fn above(&self, part: PartId) -> Vec<PartId> {
-        let mut chain = vec![part];
+        let mut chain = vec![self.device(part)];
         while let Some((_, above)) = self.up[chain[chain.len() - 1].0 as usize] {
             chain.push(above);
             if chain.len() > self.up.len().min(DEPTH + 2) {
@@ -95,6 +103,7 @@ impl Map {
     pub(in crate::plan) fn route(&self, links: &[Link], from: PartId, to: PartId, what: Bound) -> Option<Vec<Hop>> {
         let allowed: Vec<LinkId> =
             self.cross.iter().filter(|(_, who)| who.contains(&from) || who.contains(&to)).map(|(id, _)| *id).collect();
+        let (from, to) = (self.device(from), self.device(to));
         if !allowed.is_empty() {
             return self.search(links, from, to, |id, link| !link.crosslink || allowed.contains(&id));
         }

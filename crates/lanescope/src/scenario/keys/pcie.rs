@@ -315,6 +315,10 @@ table! {
         doorbell: default Bytes, High = "\"4 B\"" Assumed Likely "a tail register of 32 bits, as of Intel's NICs; others have 8 B";
         /// Packets that one doorbell is for.
         packets_a_doorbell: default NonZeroU32, Low = "32" Assumed Guess "a burst of a polling driver: rx_free_thresh and tx_rs_thresh of DPDK's are 32";
+        /// Of a NIC: the rate of its port, each way. Packets take its FCS, preamble and gap there (24 B in all), and 84 B at least; their size is without. Without it, the port never binds.
+        line: opt Rate, Low;
+        /// The device whose port it is on: one function of several there, with engines, tags and queues of its own. Its requests take turns with those of the others; ports, credits and completions are those of that device.
+        function_of: opt Names, One;
         /// Bytes of its memory that processors and peers reach through its BARs; "0 B" where there is none. Held against what is asked of it.
         bar: tell Bytes, One;
         /// Share of what its link carries in TLPs (those of writes, and completions) that its engines keep up, reads and writes each: pauses between descriptors, pages and bursts. One number for a class of device.

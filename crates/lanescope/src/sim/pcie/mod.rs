@@ -81,6 +81,8 @@ pub(in crate::sim) struct FlowState {
     pub(in crate::sim) tally: Tally,
     /// A hash of the moments at which its operations were done.
     pub(in crate::sim) fingerprint: u64,
+    /// Which function of its device asks.
+    pub(in crate::sim) function: u32,
     /// Of packets: what the processor rings for them.
     pub(in crate::sim) doorbell: Option<Doorbell>,
 }
@@ -272,6 +274,7 @@ impl Fabric {
                 writing,
                 tally,
                 fingerprint,
+                function: plan.function(flow.source) as u32,
                 doorbell,
             });
         }
@@ -337,7 +340,7 @@ impl Fabric {
             let part = &plan.parts[part];
             let name = format!("phase of {}.{}", part.name, part.ports[port].name);
             let at = ((random(seed, &name).next_u64() as u128 * most as u128) >> 64) as u64;
-            for stream in &mut terminal.ports[port].requester.streams {
+            for stream in terminal.ports[port].requesters.iter_mut().flat_map(|r| &mut r.streams) {
                 match &mut stream.source {
                     Source::Saturating { from } | Source::Closed { from, .. } => *from = at,
                     Source::Open(_) | Source::ExternallyDriven(_) => {}
@@ -350,9 +353,11 @@ impl Fabric {
     pub(in crate::sim) fn begin(&mut self, agenda: &mut Agenda) {
         for part in &mut self.parts {
             let Part::Terminal(t) = part else { continue };
-            for port in t.ports.iter_mut().filter(|p| !p.requester.streams.is_empty()) {
-                port.requester.pick();
-                agenda.set(self.net.wires[port.wire as usize].tx, 0);
+            for port in &mut t.ports {
+                for requester in port.requesters.iter_mut().filter(|r| !r.streams.is_empty()) {
+                    requester.pick();
+                    agenda.set(self.net.wires[port.wire as usize].tx, 0);
+                }
             }
         }
     }
@@ -363,7 +368,9 @@ impl Fabric {
         let (port, tx) = (wire.port_from as usize, wire.tx);
         let at = wire.next_at.max(transfer.born);
         let Part::Terminal(terminal) = &mut self.parts[wire.from as usize] else { return };
-        if let Some(stream) = terminal.ports[port].requester.streams.iter_mut().find(|s| s.flow == flow)
+        let function = self.net.flows[flow as usize].function as usize;
+        let requester = &mut terminal.ports[port].requesters[function];
+        if let Some(stream) = requester.streams.iter_mut().find(|s| s.flow == flow)
             && let Source::ExternallyDriven(transfers) = &mut stream.source
         {
             transfers.push_back(transfer);
@@ -385,8 +392,8 @@ impl Fabric {
         let flow = &plan.flows[index];
         let Some(&first) = flow.route.first() else { return };
         let port = self.net.wires[wire_of(first) as usize].port_from as usize;
-        let Part::Terminal(terminal) = &mut self.parts[flow.source.0 as usize] else { return };
-        let requester = &mut terminal.ports[port].requester;
+        let Part::Terminal(terminal) = &mut self.parts[plan.device(flow.source).0 as usize] else { return };
+        let requester = &mut terminal.ports[port].requesters[plan.function(flow.source)];
         let source = plan.part(flow.source);
         if requester.streams.is_empty() {
             requester.tags = tags(plan.asking(TYPICAL, flow));
@@ -405,6 +412,10 @@ impl Fabric {
                     requester.random = Some(random(seed, &source.name));
                 }
             }
+        }
+        let line = plan.line(TYPICAL, flow);
+        if let Some((rate, _)) = line {
+            requester.line[usize::from(flow.reads())].get_or_insert_with(|| Gate::new(Pace::new(rate)));
         }
         let size = flow.size.typical.0;
         let both = if flow.reads() && flow.writes() { 2 } else { 1 };
@@ -430,7 +441,7 @@ impl Fabric {
             },
             current: None,
             was_read: false,
-            packets: plan.packet_queue(TYPICAL, flow).map(Packets::new),
+            packets: plan.packet_queue(TYPICAL, flow).map(|q| Packets::new(q, line.map_or(0, |l| l.1))),
         });
         let all = &requester.streams;
         if all.iter().any(|s| s.shape.reads) && all.iter().any(|s| s.shape.writes) {
@@ -509,7 +520,8 @@ fn answer(plan: &Plan, flow: &Flow) -> Answer {
         large: large.map_or(u32::MAX, |l| l.min(u32::MAX as u64) as u32),
         ecrc: plan.ecrc(flow),
         place: match flow.place {
-            Place::Memory | Place::Device => 0,
+            Place::Memory => 0,
+            Place::Device => plan.function(flow.target),
             Place::Cache => 1,
             Place::Remote => 2,
         },
@@ -544,7 +556,7 @@ fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool], see
             let apart = Bandwidth::Apart(pace(&k.write_bandwidth), pace(&k.read_bandwidth));
             let memory = pace(&k.memory_bandwidth).map_or(apart, Bandwidth::Added);
             let completer = Completer::new(latency.to_vec(), most, memory);
-            let mut terminal = Terminal::new(&outs, completer, k.write_latency.typical.fs());
+            let mut terminal = Terminal::new(&outs, completer, k.write_latency.typical.fs(), 1);
             let backbone = plan.backbone(TYPICAL, id);
             terminal.backbone = backbone.map(|b| Box::new(Backbone::new(b, latency.to_vec(), outs.len())));
             if plan.part(id).forwards {
@@ -555,9 +567,18 @@ fn build_part(plan: &Plan, id: PartId, ports: &[(u32, u32)], forks: &[bool], see
             terminal.iommu = iommu.map(|i| Box::new(Iommu::new(plan, id, i, outs.len(), seed)));
             Part::Terminal(Box::new(terminal))
         }
-        PartKeys::Endpoint(k) => {
-            let completer = Completer::new(vec![k.read_latency.typical.fs()], None, Bandwidth::Apart(None, None));
-            Part::Terminal(Box::new(Terminal::new(&outs, completer, 0)))
+        PartKeys::Endpoint(_) => {
+            // Its functions answer from one port, each in its own time.
+            let latency: Vec<u64> = std::iter::once(id)
+                .chain(plan.part(id).functions.iter().copied())
+                .filter_map(|p| match &plan.part(p).keys {
+                    PartKeys::Endpoint(k) => Some(k.read_latency.typical.fs()),
+                    _ => None,
+                })
+                .collect();
+            let functions = latency.len();
+            let completer = Completer::new(latency, None, Bandwidth::Apart(None, None));
+            Part::Terminal(Box::new(Terminal::new(&outs, completer, 0, functions)))
         }
     }
 }
@@ -625,7 +646,9 @@ impl Fabric {
         let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally).collect();
         for part in &self.parts {
             let Part::Terminal(t) = part else { continue };
-            for (flow, n, sum) in t.ports.iter().flat_map(|p| p.requester.waiting(now, &self.net.flows)) {
+            for (flow, n, sum) in
+                t.ports.iter().flat_map(|p| &p.requesters).flat_map(|r| r.waiting(now, &self.net.flows))
+            {
                 (all[flow as usize].waiting, all[flow as usize].waiting_sum) = (n, sum);
             }
         }
@@ -637,7 +660,7 @@ impl Fabric {
         let mut all = vec![0; self.net.flows.len()];
         for part in &self.parts {
             let Part::Terminal(t) = part else { continue };
-            for stream in t.ports.iter().flat_map(|p| &p.requester.streams) {
+            for stream in t.ports.iter().flat_map(|p| &p.requesters).flat_map(|r| &r.streams) {
                 all[stream.flow as usize] = stream.source.backlog(now);
             }
         }

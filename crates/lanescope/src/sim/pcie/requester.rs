@@ -52,6 +52,8 @@ pub(in crate::sim) struct Stream {
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Packets {
     pub(in crate::sim) queue: PacketQueue,
+    /// Bytes that one takes of the line, where there is one.
+    line: u64,
     /// Packets for which descriptors have been asked, that have begun, and for which either write has gone.
     fetched: u64,
     begun: u64,
@@ -59,8 +61,8 @@ pub(in crate::sim) struct Packets {
 }
 
 impl Packets {
-    pub(in crate::sim) fn new(queue: PacketQueue) -> Packets {
-        Packets { queue, fetched: 0, begun: 0, written: [0; 2] }
+    pub(in crate::sim) fn new(queue: PacketQueue, line: u64) -> Packets {
+        Packets { queue, line, fetched: 0, begun: 0, written: [0; 2] }
     }
 
     /// What goes before the next packet.
@@ -331,6 +333,8 @@ pub(in crate::sim) struct Requester {
     pub(in crate::sim) write: Option<Gate>,
     /// What its engines sustain of the link, in bytes of TLPs: completions of its reads, and writes.
     pub(in crate::sim) sustained: [Option<Gate>; 2],
+    /// The line of a NIC, packets in and out.
+    pub(in crate::sim) line: [Option<Gate>; 2],
     pub(in crate::sim) read_starts: Option<Interval>,
     pub(in crate::sim) write_starts: Option<Interval>,
     pub(in crate::sim) write_gap: u64,
@@ -359,6 +363,7 @@ impl Requester {
             read: None,
             write: None,
             sustained: [None, None],
+            line: [None, None],
             read_starts: None,
             write_starts: None,
             write_gap: 0,
@@ -541,6 +546,9 @@ impl Requester {
         if let (Some(s), false) = (starts, issue.started) {
             open = open.max(s.at);
         }
+        if let (Some(line), Some(_), false) = (&self.line[usize::from(issue.read)], &stream.packets, issue.started) {
+            open = open.max(line.opens());
+        }
         if !issue.read {
             open = open.max(self.gap_until);
         }
@@ -583,6 +591,9 @@ impl Requester {
             net.flows[flow].started(issue.born);
             if let Some(packets) = &mut stream.packets {
                 packets.begun += 1;
+                if let Some(line) = &mut self.line[usize::from(issue.read)] {
+                    line.pass(now, packets.line);
+                }
             }
             if issue.read {
                 let (flow, left) = (flow as u32, issue.left);

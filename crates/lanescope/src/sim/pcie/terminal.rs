@@ -18,10 +18,33 @@ use std::collections::VecDeque;
 pub(in crate::sim) struct Port {
     /// The wire out.
     pub(in crate::sim) wire: u32,
-    pub(in crate::sim) requester: Requester,
+    /// Those of the functions of a device; a root complex has one at each port.
+    pub(in crate::sim) requesters: Vec<Requester>,
+    /// Whose turn it is.
+    turn: usize,
     jobs: VecDeque<Job>,
     /// Whether the last TLP was a completion: the two take turns.
     answered: bool,
+}
+
+impl Port {
+    /// The next TLP of its functions, which take turns, and whose it is; or why there is none, and when to ask again.
+    #[inline]
+    fn pull(&mut self, now: u64, net: &mut Net) -> Result<(Tlp, usize), (Idle, u64)> {
+        let n = self.requesters.len();
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        for k in 0..n {
+            let i = if self.turn + k < n { self.turn + k } else { self.turn + k - n };
+            match self.requesters[i].pull(self.wire, now, net) {
+                Ok(tlp) => {
+                    self.turn = if i + 1 < n { i + 1 } else { 0 };
+                    return Ok((tlp, i));
+                }
+                Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
+            }
+        }
+        Err((idle, wake))
+    }
 }
 
 /// A root complex or a device.
@@ -37,15 +60,22 @@ pub(in crate::sim) struct Terminal {
     pub(in crate::sim) iommu: Option<Box<Iommu>>,
     /// From a write's last bit to its being done, fs.
     pub(in crate::sim) write_latency: u64,
-    /// Slots of the agenda: the completer's, then one for each port's requester.
+    /// Slots of the agenda: the completer's, then one for each requester.
     timer: u32,
     ready: Vec<Job>,
     taken: Vec<u32>,
 }
 
 impl Terminal {
-    pub(in crate::sim) fn new(wires: &[u32], completer: Completer, write_latency: u64) -> Terminal {
-        let port = |&wire: &u32| Port { wire, requester: Requester::new(), jobs: VecDeque::new(), answered: false };
+    /// `functions` at each of its ports.
+    pub(in crate::sim) fn new(wires: &[u32], completer: Completer, write_latency: u64, functions: usize) -> Terminal {
+        let port = |&wire: &u32| Port {
+            wire,
+            requesters: vec![Requester::new(); functions],
+            turn: 0,
+            jobs: VecDeque::new(),
+            answered: false,
+        };
         Terminal {
             ports: wires.iter().map(port).collect(),
             completer,
@@ -65,14 +95,19 @@ impl Terminal {
         if let Some(backbone) = &mut self.backbone {
             backbone.wired(timer);
         }
+        let behind = timer + 1 + self.requesters();
         if let Some(peers) = &mut self.peers {
-            peers.wired(timer + 1 + self.ports.len() as u32);
+            peers.wired(behind);
         }
     }
 
     /// Slots of the agenda that it wants.
     pub(in crate::sim) fn timers(&self) -> u32 {
-        1 + self.ports.len() as u32 + u32::from(self.peers.is_some())
+        1 + self.requesters() + u32::from(self.peers.is_some())
+    }
+
+    fn requesters(&self) -> u32 {
+        self.ports.iter().map(|p| p.requesters.len() as u32).sum()
     }
 
     /// The head of a class is here whole.
@@ -123,9 +158,11 @@ impl Terminal {
                 let after = wire.bytes(tlp.body) as u64 - data.min(wire.bytes(tlp.body) as u64);
                 let first_data = tlp.tail - wire.clock.span(after).min(tlp.tail);
                 self.pop(id, class, now, net, agenda);
-                let requester = &mut self.ports[port].requester;
+                let function = net.flows[tlp.flow as usize].function as usize;
+                let requester = &mut self.ports[port].requesters[function];
                 let (next, finished) = requester.completion(&tlp, first_data, now, net);
-                agenda.by(self.timer + 1 + port as u32, next);
+                // A device has one port, a root complex one requester at each.
+                agenda.by(self.timer + 1 + (port + function) as u32, next);
                 if finished {
                     self.nudge(port, now, net, agenda);
                 }
@@ -159,7 +196,7 @@ impl Terminal {
         if times > 0 {
             let out = net.paths[flow.back as usize];
             let port = net.wires[out as usize].port_from as usize;
-            self.ports[port].requester.rings(tlp.flow, times);
+            self.ports[port].requesters[0].rings(tlp.flow, times);
             self.nudge(port, now, net, agenda);
         }
     }
@@ -180,14 +217,16 @@ impl Terminal {
 
     /// A timer: 0 is the completer's, the others the requesters'.
     pub(in crate::sim) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        if let Some(peers) = self.peers.as_mut().filter(|_| which > self.ports.len() as u32) {
+        let requesters = self.requesters();
+        if let Some(peers) = self.peers.as_mut().filter(|_| which > requesters) {
             peers.tick(now, net, agenda);
             return;
         }
-        if let Some(port) = which.checked_sub(1) {
-            let next = self.ports[port as usize].requester.tick(now, net);
+        if let Some(at) = which.checked_sub(1) {
+            let (port, function) = if self.ports.len() == 1 { (0, at as usize) } else { (at as usize, 0) };
+            let next = self.ports[port].requesters[function].tick(now, net);
             agenda.set(self.timer + which, next);
-            self.nudge(port as usize, now, net, agenda);
+            self.nudge(port, now, net, agenda);
             return;
         }
         let (mut ready, mut taken) = (std::mem::take(&mut self.ready), std::mem::take(&mut self.taken));
@@ -288,16 +327,16 @@ impl Terminal {
                     _ => {}
                 }
             } else {
-                match p.requester.pull(id, now, net) {
+                match p.pull(now, net) {
                     Err((why, at)) => {
                         (idle, wake) = (idle.max(why), wake.min(at));
                         continue;
                     }
-                    Ok(tlp) => {
+                    Ok((tlp, function)) => {
                         p.answered = false;
                         let begin = net.put(id, tlp, now, agenda);
                         if tlp.class == Class::Posted {
-                            p.requester.wrote(begin, net.wires[id as usize].next_at);
+                            p.requesters[function].wrote(begin, net.wires[id as usize].next_at);
                         }
                     }
                 }

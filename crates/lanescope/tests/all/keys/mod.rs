@@ -200,7 +200,7 @@ fn hold(scenarios: &[&str]) {
 }
 
 /// The scenarios of the tests below: together they are all.
-const PCIE: [&str; 4] = ["pcie", "cross", "free", "sockets"];
+const PCIE: [&str; 5] = ["pcie", "cross", "free", "functions", "sockets"];
 const ETHERNET: [&str; 4] = ["ethernet", "leaves", "pair", "tree"];
 const STORAGE: [&str; 4] = ["bus", "storage", "disk", "transact"];
 const CLUSTER: [&str; 4] = ["cluster", "lanes", "program", "trace"];

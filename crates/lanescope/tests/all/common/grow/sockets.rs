@@ -99,5 +99,13 @@ pub(crate) fn grow(bytes: &[u8], one: bool) -> String {
             _ => String::new(),
         };
     }
+    // A second function on the port of the first device: a NIC with a line and doorbells of its own.
+    if !one && c.below(2) == 1 {
+        text += "[parts.e]\nis = \"endpoint\"\nmax_payload = \"256 B\"\nfunction_of = \"d.0\"\n";
+        text += &c.maybe(|c| format!("line = \"{} Gb/s\"\n", 1 + c.below(60)));
+        text += &c.maybe(|c| format!("packets_a_doorbell = {}\ndoorbell = \"8 B\"\n", 1 + c.below(9)));
+        let (r, what, size) = (c.below(roots), c.of(&["receive", "transmit", "read", "write"]), c.of(&SIZES));
+        text += &format!("[flows.e]\nfrom = \"e\"\nto = \"rc.{r}.memory\"\ndo = \"{what}\"\nsize = \"{size}\"\n");
+    }
     text
 }
