@@ -210,7 +210,10 @@ fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
         let off = s.rate.mean / f.share.typical - 1.0;
         let limit = if f.bound_by.resource == "its own load" { 0.02 } else { 0.05 };
-        if s.operations < 30 || off.abs() <= limit {
+        // The window cuts off what is in flight at its ends.
+        let expected = f.share.typical / 8.0 * simulation.window / f.operation.expect("bytes of an operation");
+        let edge = (s.in_flight + 1.0) / expected.max(1.0);
+        if off.abs() <= limit + edge {
             agreed += 1;
             continue;
         }
@@ -372,7 +375,19 @@ fn monotone(text: &str, of: &str, key: &str, values: [&str; 2], which: usize) ->
     let bound: Vec<usize> = (0..a.flows.len()).filter(|&i| a.flows[i].bound_by.element.starts_with(&element)).collect();
     let sum = |r: &Report| bound.iter().map(|&i| r.flows[i].share.typical).sum::<f64>();
     let (x, y) = (sum(&a), sum(&b));
-    assert!(y >= x * 0.99, "{what} costs the flows that it bound: {x} to {y}");
+    if y < x * 0.99 {
+        // What was lifted may have kept down one who makes less of the next full resource than the others that it
+        // bound: small requests beside large ones, say. Then the simulation shows the same loss, to law 4's 2 %.
+        let [x_simulated, y_simulated] = [&worse, &better].map(|plan| {
+            let s = simulated(plan);
+            bound.iter().map(|&i| s.flows[i].rate.mean).sum::<f64>()
+        });
+        let (said, shown) = (y / x, y_simulated / x_simulated);
+        assert!(
+            shown <= said + 0.02,
+            "{what} costs the flows that it bound: {x} to {y}, simulated {x_simulated} to {y_simulated}"
+        );
+    }
     Some(!bound.is_empty())
 }
 

@@ -13,7 +13,7 @@ use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
 use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek};
 use crate::plan::{Dma, Plan};
-use crate::protocol::scsi;
+use crate::protocol::{pcie, scsi};
 use crate::scenario::keys::{Disk, Level, WritePolicy};
 use crate::scenario::quantity::Corner;
 
@@ -163,6 +163,24 @@ impl One<'_> {
         }
     }
 
+    /// SKP ordered sets in the way of a read by DMA of so many bytes: how often its data meet one, and by how many
+    /// seconds that makes it longer. Those few reads are told apart only where it matters what they come too late for.
+    fn ordered_sets(&self, own: &Adapter, bytes: u64) -> (f64, f64) {
+        let Dma::Pcie { read, .. } = own.dma else { return (0.0, 0.0) };
+        let (mut often, mut longer) = (0.0_f64, 0.0);
+        for hop in &self.plan.flows[read.0 as usize].route {
+            let link = self.plan.link(hop.link);
+            let (speed, interval) =
+                (link.speed.at(self.corner), link.skp_interval.at(self.corner).0.unwrap_or(0) as u64);
+            let Some((every, size)) = pcie::ordered_set_slots(speed.generation, speed.lanes, interval) else {
+                continue;
+            };
+            often += bytes as f64 / every as f64;
+            longer += size as f64 / speed.coded().bytes();
+        }
+        (often.min(1.0), longer)
+    }
+
     /// A command at a target, from the adapter's processor until its data are where they belong and its status has
     /// come.
     fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
@@ -177,11 +195,12 @@ impl One<'_> {
                 let size = bytes.round() as u64;
                 let way = if k.read { scsi::Direction::In } else { scsi::Direction::Out };
                 let (full, rest) = ((size - 1) / most, (size - 1) % most + 1);
-                let alone = policy.status_alone || !k.read && !early;
                 let each = held(scsi::burst(scsi, policy, way, most, false));
-                let last = held(scsi::burst(scsi, policy, way, rest, !alone));
-                let status = if alone { held(scsi::status(scsi, policy)) } else { 0.0 };
+                // The last burst, and the status behind it or with it.
+                let apart = [held(scsi::burst(scsi, policy, way, rest, false)), held(scsi::status(scsi, policy))];
+                let joined = [held(scsi::burst(scsi, policy, way, rest, true)), 0.0];
                 if k.read {
+                    let [last, status] = if policy.status_alone { apart } else { joined };
                     // Bursts go as their data come from the media.
                     let ready = |n: f64| (n - hand).max(0.0) / rate;
                     let there =
@@ -193,12 +212,28 @@ impl One<'_> {
                 }
                 // Each burst is fetched when the one before has gone.
                 let fetch = |n: u64| if other == Other::Host { self.dma(own, true, n).1 } else { 0.0 };
-                let sent = wait.max(fetch(most.min(size)))
+                let begins = wait.max(fetch(most.min(size)))
                     + full as f64 * each
-                    + last
                     + if full > 0 { (full - 1) as f64 * fetch(most) + fetch(rest) } else { 0.0 };
-                let taken = if early { sent } else { sent.max(taken) };
-                begin + taken + status
+                let taken = if early { 0.0 } else { taken };
+                let done = |[last, status]: [f64; 2]| (begins + last).max(taken) + status;
+                // The status goes with the last burst if the target has taken everything in by then.
+                begin
+                    + if policy.status_alone {
+                        done(apart)
+                    } else if begins >= taken {
+                        done(joined)
+                    } else if self.least() {
+                        // A burst that is held up until then may end sooner than one whose status wins the bus anew.
+                        done(apart).min(taken + joined[0])
+                    } else {
+                        let (often, longer) = match other {
+                            Other::Host => self.ordered_sets(own, most.min(size)),
+                            Other::Through | Other::Cache => (0.0, 0.0),
+                        };
+                        let late = if begins + longer >= taken { often } else { 0.0 };
+                        done(apart) + late * (taken.max(begins) + joined[0] - done(apart))
+                    }
             }
         }
     }

@@ -307,7 +307,8 @@ fn buffers(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, read: bool, 
     if let Some(queue) = plan.packet_queue(Corner::Typical, flow) {
         let (asked, entries) = (queue.fetch.bytes, queue.writes.map(|w| w.bytes).into_iter().max().unwrap_or(0));
         let there = [(Class::NonPosted, 0), (Class::Posted, entries)];
-        let back = [(Class::Completion, asked.min(completion(plan, flow, asked))), (Class::Posted, queue.doorbell.bytes)];
+        let back =
+            [(Class::Completion, asked.min(completion(plan, flow, asked))), (Class::Posted, queue.doorbell.bytes)];
         demand.extend(flow.route.iter().flat_map(|h| there.map(|(class, data)| (*h, class, data))));
         demand.extend(flow.back.iter().flat_map(|h| back.map(|(class, data)| (*h, class, data))));
     }
