@@ -31,6 +31,9 @@ pub(crate) struct Slots {
     pub(crate) tlps: f64,
     /// TLPs with data (not slots).
     pub(crate) data_tlps: f64,
+    /// Of these completions, and the read requests that they answer (not slots).
+    pub(crate) completions: f64,
+    pub(crate) answered: f64,
     /// DLLP slots, fewest.
     pub(crate) dllps_least: f64,
 }
@@ -93,6 +96,13 @@ fn train(
     }
 }
 
+/// Notes that so many completions of a flow answer so many requests.
+fn answers(wires: &mut Wires, index: usize, hop: Hop, completions: f64, requests: f64) {
+    let s = slots(wires, hop, index);
+    s.completions += completions;
+    s.answered += requests;
+}
+
 fn slots(wires: &mut Wires, hop: Hop, index: usize) -> &mut Slots {
     let list = wires.entry(hop).or_default();
     if list.last().is_none_or(|(i, _)| *i != index) {
@@ -135,6 +145,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
             let piece = plan.completion_size(corner, flow, request.min(size));
             let (tlps, bytes) = latency::completions(generation, size, request, piece, ecrc);
             train(&mut wires, plan, corner, index, hop, Class::Completion, per_byte, tlps, bytes, size);
+            answers(&mut wires, index, hop, tlps as f64 * per_byte, size.div_ceil(request) as f64 * per_byte);
         }
         control(&mut wires, plan, corner, index);
     }
@@ -187,6 +198,51 @@ fn place(flow: &Flow, hop: Hop) -> usize {
     at(hop).or_else(|| at(hop.reversed())).or_else(|| back().map(|i| (end - 1 - i).min(flow.route.len()))).unwrap_or(0)
 }
 
+/// The turns that each flow needs of a wire, for each payload byte.
+///
+/// An arbiter gives turns by TLPs. But completions come in the order of their requests, and these by turns at the
+/// requester's tags and at the ports before a completer, so flows that have the requester or the completer in common
+/// get as many requests each, whatever their completions are cut to: each counts as if its own were of the mean number.
+fn turns(plan: &Plan, list: &[(usize, Slots)]) -> Vec<f64> {
+    let each = |s: &Slots| s.completions / s.answered;
+    let mut cut = list.iter().filter(|(_, s)| s.answered > 0.0).map(|(_, s)| each(s));
+    let first = cut.next().unwrap_or(1.0);
+    if cut.all(|c| (c - first).abs() <= 1e-12 * first) {
+        return list.iter().map(|(_, s)| s.tlps).collect();
+    }
+    // Flows by the first of them that they have an end in common with, directly or by others.
+    let mut of: Vec<usize> = (0..list.len()).collect();
+    fn root(of: &mut [usize], mut i: usize) -> usize {
+        while of[i] != i {
+            of[i] = of[of[i]];
+            i = of[i];
+        }
+        i
+    }
+    let mut ends: BTreeMap<(bool, PartId), usize> = BTreeMap::new();
+    for (i, (index, _)) in list.iter().enumerate().filter(|(_, (_, s))| s.answered > 0.0) {
+        let flow = &plan.flows[*index];
+        for end in [(false, flow.source), (true, flow.target)] {
+            let other = *ends.entry(end).or_insert(i);
+            let (a, b) = (root(&mut of, i), root(&mut of, other));
+            of[a.max(b)] = a.min(b);
+        }
+    }
+    let mut mean = vec![(0.0, 0.0); list.len()];
+    for (i, (_, s)) in list.iter().enumerate().filter(|(_, (_, s))| s.answered > 0.0) {
+        let mean: &mut (f64, f64) = &mut mean[root(&mut of, i)];
+        *mean = (mean.0 + each(s), mean.1 + 1.0);
+    }
+    let turns = |(i, (_, s)): (usize, &(usize, Slots))| {
+        if s.answered == 0.0 {
+            return s.tlps;
+        }
+        let (sum, n) = mean[root(&mut of, i)];
+        s.tlps - s.completions + s.answered * sum / n
+    };
+    list.iter().enumerate().map(turns).collect()
+}
+
 /// Everything that has a capacity, and what each flow asks of it.
 pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
@@ -206,7 +262,8 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
     for (hop, list) in wires {
         let link = plan.link(hop.link);
         let capacity = link.speed.at(corner).coded().bytes() * link.usable(corner);
-        for &(index, slots) in list {
+        let turns = turns(plan, list);
+        for (&(index, slots), packets) in list.iter().zip(turns) {
             let at = place(&plan.flows[index], *hop);
             add(
                 Key::Wire(*hop),
@@ -214,7 +271,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                 Use {
                     flow: index,
                     weight: slots.packets(),
-                    packets: slots.tlps,
+                    packets,
                     first: slots.acks + slots.update_fc,
                     first_least: slots.dllps_least,
                     hops: at,
@@ -231,12 +288,13 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         };
         let speed = link.speed.at(corner);
         let (generation, rate) = (speed.generation, speed.coded().bytes());
-        for &(index, slots) in list.iter().filter(|(_, s)| s.tlps > 0.0) {
+        let turns = turns(plan, list);
+        for (&(index, slots), packets) in list.iter().zip(turns).filter(|((_, s), _)| s.tlps > 0.0) {
             let bytes = slots.packets() / slots.tlps + pcie::dllp(generation) as f64;
             let kept = bytes / rate + 2.0 * link.delay.at(corner).seconds();
             let at = place(&plan.flows[index], *hop);
             let weight = slots.packets() * kept;
-            let used = Use { flow: index, weight, packets: slots.tlps, first: 0.0, first_least: 0.0, hops: at };
+            let used = Use { flow: index, weight, packets, first: 0.0, first_least: 0.0, hops: at };
             add(Key::Replay(*hop), buffer.at(corner).f64(), used);
         }
     }
