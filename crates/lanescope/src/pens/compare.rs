@@ -6,7 +6,7 @@
 pub mod storage;
 
 use super::Paint;
-use super::instrument::pairs;
+use super::infiniband::instrument::pairs;
 use crate::import::{Row, Table};
 use crate::units::{Bytes, digits, human_time};
 use schemars::JsonSchema;

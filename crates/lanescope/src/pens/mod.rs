@@ -4,16 +4,17 @@
 pub mod chart;
 pub mod compare;
 pub mod diff;
+mod ethernet;
 pub mod explain;
-pub mod fio;
-pub mod instrument;
-pub mod iometer;
-pub mod ios;
-pub mod iozone;
-pub mod pcapng;
+mod infiniband;
+mod storage;
 pub mod svg;
 pub mod text;
 pub mod timeline;
+
+pub use ethernet::pcapng;
+pub use infiniband::instrument;
+pub use storage::{fio, iometer, ios, iozone};
 
 use crate::result::{LinkReport, ProgramRow, Report, STAGES, Simulation};
 use std::collections::HashSet;

@@ -1,8 +1,8 @@
 //! A report as a person reads it: each flow in a few lines, then where the bits of the binding links go.
 
-mod backbone;
 mod ethernet;
-mod program;
+mod infiniband;
+mod pcie;
 mod storage;
 
 use super::svg::Method;
@@ -25,7 +25,7 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
     }
     for (i, f) in report.flows.iter().enumerate() {
         let simulated = report.simulation.as_ref().and_then(|s| s.flows.get(i));
-        if !program::flow(&mut out, report, f, simulated, paint) {
+        if !infiniband::flow(&mut out, report, f, simulated, paint) {
             flow(&mut out, f, simulated, paint);
         }
     }
@@ -38,7 +38,7 @@ pub fn report(report: &Report, paint: Paint, all_links: bool) -> String {
         }
     }
     if let Some(s) = &report.simulation {
-        backbone::backbones(&mut out, s, paint);
+        pcie::backbones(&mut out, s, paint);
         ethernet::network(&mut out, s, paint);
         simulation(&mut out, s, paint);
     }

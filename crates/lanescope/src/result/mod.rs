@@ -4,27 +4,27 @@
 //! table of the scenario; its instances are listed when they differ.
 
 mod apart;
-mod backbone;
-mod capture;
 mod causes;
+mod ethernet;
 mod gap;
-mod io;
+mod infiniband;
 mod medium;
-mod programs;
+mod pcie;
 mod simulation;
+mod storage;
 pub mod timeline;
 
-pub use backbone::{BusClocks, BusIdle, SimulatedBackbone};
-pub use capture::{Crossed, Crossing};
+pub use ethernet::{Crossed, Crossing};
 pub use gap::{Gap, not_modelled};
-pub use io::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times, lasted};
+pub use infiniband::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
+pub(crate) use infiniband::{computing, share as time_share};
 pub use medium::{FRAMING, Medium};
-pub use programs::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
-pub(crate) use programs::{computing, share as time_share};
+pub use pcie::{BusClocks, BusIdle, SimulatedBackbone};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
     SimulatedLink, SimulatedMemory, SimulatedMetric, SimulatedSwitch, Simulation, SlotCounts,
 };
+pub use storage::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times, lasted};
 
 use crate::units::Dimension;
 use schemars::JsonSchema;
@@ -74,7 +74,7 @@ impl Report {
             }
         }
         self.notes.append(&mut simulation.notes);
-        self.notes.extend(programs::apart(&self.flows, &simulation));
+        self.notes.extend(infiniband::apart(&self.flows, &simulation));
         let apart = apart::notes(&self, &simulation);
         self.notes.extend(apart);
         self.simulation = Some(simulation);
@@ -485,7 +485,7 @@ impl Report {
     pub fn metric(&self, path: &str) -> Result<Metric, String> {
         let mut words: Vec<&str> = path.split('.').collect();
         let last = words.pop().unwrap_or("");
-        let (last, size) = programs::program_metric(&mut words, last);
+        let (last, size) = infiniband::program_metric(&mut words, last);
         match words.first().copied() {
             Some("flows") => {
                 let name = words[1..].join(".");

@@ -561,7 +561,7 @@ impl Report {
             return s.link(name, last);
         }
         let mut words: Vec<&str> = place.split('.').collect();
-        let (last, size) = super::programs::program_metric(&mut words, last);
+        let (last, size) = super::infiniband::program_metric(&mut words, last);
         let place = words.join(".");
         let name = place.strip_prefix("flows.").ok_or_else(|| format!("{path} is not simulated"))?;
         if let ("*", Some(total)) = (name, &self.total) {

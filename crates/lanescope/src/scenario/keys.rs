@@ -420,23 +420,23 @@ table! {
     }
 }
 
-mod bus;
-mod cluster;
+mod pci;
+
 mod ethernet;
 mod infiniband;
 mod pcie;
 
-pub use bus::{
-    BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
-    Splits,
-};
-pub use cluster::{
-    CHANNEL_ADAPTER, ChannelAdapter, FlopRate, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch,
-    Interface, MOST_LANES, MOST_TRACES, MPI, Mpi, Sizes,
-};
 pub use ethernet::{
     Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,
     FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
+};
+pub use infiniband::{
+    CHANNEL_ADAPTER, ChannelAdapter, FlopRate, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch,
+    Interface, MOST_LANES, MOST_TRACES, MPI, Mpi, Sizes,
+};
+pub use pci::{
+    BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
+    Splits,
 };
 
 pub use pcie::{
@@ -452,9 +452,9 @@ pub use storage::{
     TRANSACT, Transact, WHOLE, WritePolicy,
 };
 
-mod tables;
+mod technology;
 
-pub use tables::{PART_KINDS, TABLES, TableKind};
+pub use technology::{PART_KINDS, TABLES, TableKind};
 
 #[cfg(test)]
 mod tests {

@@ -7,10 +7,10 @@
 //! outstanding, which the depths show. The counted time is one sample. As in fio, I/Os a second are those that ended in
 //! it; latencies are of those that began in it too.
 
-use super::Paint;
 use super::ios::{Ios, done_by};
 use crate::import::fio::json::{DEPTHS, Disk, EDGES, Entry, Lat, SPREAD_MS, SPREAD_NS, Side};
 use crate::import::fio::{Job, JobFile, Output, Run};
+use crate::pens::Paint;
 use crate::result::{IoCounts, SimulatedIos, Simulation, Times};
 use crate::units::digits;
 use std::collections::BTreeMap;

@@ -246,7 +246,7 @@ fn osu(table: &Table) -> String {
 }
 
 /// Whether a test of OSU is of pairs of ranks.
-pub(super) fn pairs(name: &str) -> bool {
+pub(in crate::pens) fn pairs(name: &str) -> bool {
     matches!(name, "osu_latency" | "osu_multi_lat" | "osu_bw" | "osu_bibw" | "osu_mbw_mr")
 }
 

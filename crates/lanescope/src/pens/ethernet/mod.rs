@@ -1,0 +1,3 @@
+//! Frames that crossed an Ethernet link, for Wireshark.
+
+pub mod pcapng;
