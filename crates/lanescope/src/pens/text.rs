@@ -397,7 +397,9 @@ fn draw(
     let medium = link.medium;
     let ends = match link.to.is_empty() {
         true => format!("{} ({}, shared by all on it)", link.from, link.speed),
-        _ if medium == Medium::Scsi => format!("{} and its targets ({}, shared by all on it)", link.from, link.speed),
+        _ if medium.is_shared_by_targets() => {
+            format!("{} and its targets ({}, shared by all on it)", link.from, link.speed)
+        }
         false => format!("{} → {} ({}, one way)", link.from, link.to, link.speed),
     };
     let _ = writeln!(out, "{}links.{}{} {ends}", paint.strong, link.name, paint.off);
@@ -416,7 +418,7 @@ fn draw(
             (FRAMING, Some((around, payload))) => {
                 let (around, payload, unit) = (digits(around), digits(payload), medium.unit());
                 // A bus is measured in the bytes that it could have moved.
-                let time = if medium == Medium::Scsi { "time of " } else { "" };
+                let time = if medium.is_shared_by_targets() { "time of " } else { "" };
                 format!("  {time}{around} B a {unit} of {payload} B payload")
             }
             _ => String::new(),

@@ -8,7 +8,6 @@ mod causes;
 mod ethernet;
 mod gap;
 mod infiniband;
-mod medium;
 mod pcie;
 mod simulation;
 mod storage;
@@ -18,7 +17,6 @@ pub use ethernet::{Crossed, Crossing};
 pub use gap::{Gap, not_modelled};
 pub use infiniband::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
 pub(crate) use infiniband::{computing, share as time_share};
-pub use medium::{FRAMING, Medium};
 pub use pcie::{BusClocks, BusIdle, SimulatedBackbone};
 pub use simulation::{
     Ending, Idle, Interval, OverSeeds, SIMULATED_FLOW_METRICS, STAGES, SimulatedFlow, SimulatedFrames, SimulatedIos,
@@ -26,6 +24,7 @@ pub use simulation::{
 };
 pub use storage::{BIN_EDGES, IoCounts, IoSeen, IoSide, Latencies, Times, lasted};
 
+pub use crate::scenario::keys::{FRAMING, Medium};
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -175,36 +175,61 @@ fn default<T: Shape>(toml: &str, slower: Slower, origin: Origin, confidence: Con
     }
 }
 
-/// Links by their medium.
-static LINKS: [(&str, &[Key]); 7] = [
-    ("a link of PCIe", LINK),
-    ("a coherent link", COHERENT_LINK),
-    ("a link of Ethernet", ETHERNET_LINK),
-    ("a link of Fibre Channel", FC_LINK),
-    ("a SAS link", SAS_LINK),
-    ("a SCSI bus", SCSI_LINK),
-    ("a PCI bus", BUS_LINK),
-];
+/// Declares the parts of one technology: for each kind its keys, and how it is read.
+macro_rules! parts {
+    ($(#[$m:meta])* $name:ident { $($(#[$vm:meta])* $kind:ident($keys:ty) = $word:ident),+ $(,)? }) => {
+        $(#[$m])*
+        #[allow(clippy::large_enum_variant, reason = "a plan has few parts, and those of a technology in one list")]
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$vm])* $kind($keys)),+ }
+
+        impl $name {
+            /// Everything that is set.
+            pub fn settings(&self) -> Vec<Setting> {
+                match self { $($name::$kind(k) => k.settings()),+ }
+            }
+
+            /// What a user writes for it.
+            pub fn kind(&self) -> PartKind {
+                match self { $($name::$kind(_) => PartKind::$word),+ }
+            }
+
+            /// Reads the table of a part; `None` where its kind is another technology's.
+            pub(in crate::scenario) fn read(
+                diagnostics: &mut Diagnostics,
+                kind: PartKind,
+                table: &Table,
+                span: Span,
+            ) -> Option<Option<Self>> {
+                match kind {
+                    $(PartKind::$word => Some(<$keys>::read(diagnostics, table, span).map($name::$kind)),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
 
 /// Keys that every part has beside those of its kind; read before its kind is known.
 pub const PART_KEYS: [&str; 4] = ["use", "is", "count", "about"];
 
 fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of: &str) {
-    let part = PART_KINDS.iter().any(|(_, t)| std::ptr::eq(*t, keys));
+    let part = PART_KINDS.iter().any(|row| std::ptr::eq(row.keys, keys));
     for (name, node) in &table.0 {
         if keys.iter().any(|k| k.name == name) || part && PART_KEYS.contains(&name.as_str()) {
             continue;
         }
         let common = PART_KEYS.iter().copied().filter(|_| part);
         let mut d = unknown(name, node.key, keys.iter().map(|k| k.name).chain(common), of);
-        let elsewhere = PART_KINDS.iter().find(|(_, t)| t.iter().any(|k| k.name == name));
-        if let (Some((kind, _)), true) = (elsewhere, d.label.is_empty()) {
-            d = d.hint(format!("{name} belongs to {kind}"));
+        let elsewhere = PART_KINDS.iter().find(|row| row.keys.iter().any(|k| k.name == name));
+        if let (Some(row), true) = (elsewhere, d.label.is_empty()) {
+            d = d.hint(format!("{name} belongs to {}", row.word));
         }
         // Some names are of links too, and lines of an access specification have keys of their own.
-        let of_link = LINKS.iter().find(|(_, t)| t.iter().any(|k| k.name == name));
-        if let (Some((kind, _)), true) = (of_link, LINKS.iter().any(|(_, t)| std::ptr::eq(*t, keys))) {
-            d = Diagnostic::error(node.key, d.message).hint(format!("{name} belongs to {kind}"));
+        let of_link = LINK_KINDS.iter().find(|l| l.keys.iter().any(|k| k.name == name));
+        if let (Some(kind), true) = (of_link, LINK_KINDS.iter().any(|l| std::ptr::eq(l.keys, keys))) {
+            d = Diagnostic::error(node.key, d.message).hint(format!("{name} belongs to {}", kind.noun));
         }
         if (std::ptr::eq(keys, IO) || std::ptr::eq(keys, TRANSACT)) && storage::LINE_KEYS.contains(&name.as_str()) {
             let hint = format!("{name} is a field of a line: access = {{ {name} = … }}");
@@ -217,65 +242,9 @@ fn refuse_unknown(diagnostics: &mut Diagnostics, table: &Table, keys: &[Key], of
 /// For a part of unknown kind: refuses what no kind of part has.
 pub(super) fn refuse_unknown_anywhere(diagnostics: &mut Diagnostics, table: &Table) {
     for (name, node) in &table.0 {
-        let known = || PART_KINDS.iter().flat_map(|(_, keys)| keys.iter().map(|k| k.name)).chain(PART_KEYS);
+        let known = || PART_KINDS.iter().flat_map(|row| row.keys.iter().map(|k| k.name)).chain(PART_KEYS);
         if !known().any(|k| k == name) {
             diagnostics.push(unknown(name, node.key, known(), "a part"));
-        }
-    }
-}
-
-words! {
-    /// What a part is.
-    PartKind {
-        /// A host's PCIe side: root ports, and memory behind them.
-        RootComplex = "root-complex",
-        /// A PCIe switch.
-        Switch = "switch",
-        /// A device with DMA engines.
-        Endpoint = "endpoint",
-        /// An end of an Ethernet link.
-        Station = "station",
-        /// An Ethernet switch.
-        EthernetSwitch = "ethernet-switch",
-        /// Memory behind a shared bus.
-        HostBridge = "host-bridge",
-        /// A DMA master on a shared bus.
-        PciDevice = "pci-device",
-        /// A host adapter with ports for disks.
-        HostAdapter = "host-adapter",
-        /// An adapter of InfiniBand, or of RoCE.
-        ChannelAdapter = "channel-adapter",
-        /// A switch of InfiniBand.
-        InfinibandSwitch = "infiniband-switch",
-        /// A target of RAM.
-        RamDisk = "ram-disk",
-        /// A disk.
-        Disk = "disk",
-        /// A solid-state drive.
-        Ssd = "ssd",
-        /// An array of disks behind one adapter.
-        Array = "array",
-    }
-}
-
-impl PartKind {
-    /// With its article, as a message says it.
-    pub fn noun(self) -> &'static str {
-        match self {
-            PartKind::RootComplex => "a root complex",
-            PartKind::Switch => "a PCIe switch",
-            PartKind::Endpoint => "an endpoint of PCIe",
-            PartKind::Station => "a station of Ethernet",
-            PartKind::EthernetSwitch => "an Ethernet switch",
-            PartKind::HostBridge => "the bridge of a PCI bus",
-            PartKind::PciDevice => "a device of a PCI bus",
-            PartKind::HostAdapter => "a host adapter",
-            PartKind::ChannelAdapter => "a channel adapter",
-            PartKind::InfinibandSwitch => "an InfiniBand switch",
-            PartKind::RamDisk => "a RAM disk",
-            PartKind::Disk => "a disk",
-            PartKind::Ssd => "a solid-state drive",
-            PartKind::Array => "an array",
         }
     }
 }
@@ -420,41 +389,19 @@ table! {
     }
 }
 
-mod pci;
-
 mod ethernet;
 mod infiniband;
+mod pci;
 mod pcie;
-
-pub use ethernet::{
-    Buffers, BurstLaw, CongestionControl, ETHERNET_LINK, ETHERNET_SWITCH, Ecmp, EthernetLink, EthernetSwitch, FatTree,
-    FlowControl, LeafSpine, Offered, Pattern, Priority, STATION, STREAM, Scheduling, Star, Station, Stream, StreamLoad,
-};
-pub use infiniband::{
-    CHANNEL_ADAPTER, ChannelAdapter, FlopRate, INFINIBAND_LINK, INFINIBAND_SWITCH, InfinibandLink, InfinibandSwitch,
-    Interface, MOST_LANES, MOST_TRACES, MPI, Mpi, Sizes,
-};
-pub use pci::{
-    BUS_LINK, Burst, BusLink, Claim, HOST_BRIDGE, HostBridge, LatencyTimer, PCI_DEVICE, PciDevice, ReadByteCount,
-    Splits,
-};
-
-pub use pcie::{
-    AddressOrder, After, Arbitration, COHERENT_LINK, CoherentLink, Core, ENDPOINT, Endpoint, FLOW, Flow, Forwarding,
-    Iommu, LINK, Link, Order, PeerToPeer, Peers, Queues, ROOT_COMPLEX, RootComplex, SWITCH, Switch,
-};
-
 mod storage;
-
-pub use storage::{
-    ARRAY, Access, Array, DISK, Disk, FC_LINK, FcLink, FileTest, HOST_ADAPTER, HostAdapter, IO, Io, Level, Line,
-    MOST_LINES, MOST_OUTSTANDING, RAM_DISK, RamDisk, SAS_LINK, SCSI_LINK, SSD, SasLink, ScsiBus, ScsiLink, Ssd,
-    TRANSACT, Transact, WHOLE, WritePolicy,
-};
-
 mod technology;
 
-pub use technology::{PART_KINDS, TABLES, TableKind};
+pub use ethernet::*;
+pub use infiniband::*;
+pub use pci::*;
+pub use pcie::*;
+pub use storage::*;
+pub use technology::*;
 
 #[cfg(test)]
 mod tests {

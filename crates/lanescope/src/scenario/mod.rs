@@ -19,10 +19,10 @@ pub mod tree;
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 pub(crate) use include::Nothing;
 pub use include::{Included, Resolver};
+pub use keys::{BusKeys, FabricKeys, NodeKeys, PartKeys, StoreKeys};
 use keys::{
-    Array, BusLink, ChannelAdapter, CoherentLink, Disk, Endpoint, EthernetLink, EthernetSwitch, FcLink, Flow,
-    HostAdapter, HostBridge, InfinibandLink, InfinibandSwitch, Io, Link, Mpi, PartKind, PciDevice, RamDisk,
-    RootComplex, RunKeys, SasLink, ScsiLink, Setting, Ssd, Station, Stream, Switch, Transact,
+    BusLink, CoherentLink, EthernetLink, FcLink, Flow, InfinibandLink, Io, Link, Mpi, RunKeys, SasLink, ScsiLink,
+    Stream, Transact,
 };
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
@@ -117,166 +117,6 @@ pub struct Part<K = PartKeys> {
     pub keys: K,
 }
 
-/// The keys of one part of Ethernet.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum NodeKeys {
-    /// A station.
-    Station(Station),
-    /// A switch.
-    Switch(EthernetSwitch),
-}
-
-impl NodeKeys {
-    /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
-        match self {
-            NodeKeys::Station(k) => k.settings(),
-            NodeKeys::Switch(k) => k.settings(),
-        }
-    }
-
-    /// The word a user writes for it.
-    pub fn kind(&self) -> PartKind {
-        match self {
-            NodeKeys::Station(_) => PartKind::Station,
-            NodeKeys::Switch(_) => PartKind::EthernetSwitch,
-        }
-    }
-}
-
-/// The keys of one part of a shared bus.
-#[allow(clippy::large_enum_variant, reason = "there are as many of the small kind as of buses")]
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum BusKeys {
-    /// The bridge to memory.
-    Bridge(HostBridge),
-    /// A DMA master.
-    Device(PciDevice),
-}
-
-impl BusKeys {
-    /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
-        match self {
-            BusKeys::Bridge(k) => k.settings(),
-            BusKeys::Device(k) => k.settings(),
-        }
-    }
-
-    /// The word a user writes for it.
-    pub fn kind(&self) -> PartKind {
-        match self {
-            BusKeys::Bridge(_) => PartKind::HostBridge,
-            BusKeys::Device(_) => PartKind::PciDevice,
-        }
-    }
-}
-
-/// The keys of one part of storage.
-#[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum StoreKeys {
-    /// A host adapter; its DMA engines are an endpoint of the same name.
-    Adapter(HostAdapter),
-    /// A RAM disk.
-    Ram(RamDisk),
-    /// A disk.
-    Disk(Disk),
-    /// A solid-state drive.
-    Ssd(Ssd),
-    /// An array.
-    Array(Array),
-}
-
-impl StoreKeys {
-    /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
-        match self {
-            StoreKeys::Adapter(k) => k.settings(),
-            StoreKeys::Ram(k) => k.settings(),
-            StoreKeys::Disk(k) => k.settings(),
-            StoreKeys::Ssd(k) => k.settings(),
-            StoreKeys::Array(k) => k.settings(),
-        }
-    }
-
-    /// The word a user writes for it.
-    pub fn kind(&self) -> PartKind {
-        match self {
-            StoreKeys::Adapter(_) => PartKind::HostAdapter,
-            StoreKeys::Ram(_) => PartKind::RamDisk,
-            StoreKeys::Disk(_) => PartKind::Disk,
-            StoreKeys::Ssd(_) => PartKind::Ssd,
-            StoreKeys::Array(_) => PartKind::Array,
-        }
-    }
-}
-
-/// The keys of one part of a cluster's fabric.
-#[allow(clippy::large_enum_variant, reason = "there are more of the large kind")]
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum FabricKeys {
-    /// A channel adapter; its DMA engines are a device of the same name, its port on Ethernet a station.
-    Adapter(ChannelAdapter),
-    /// A switch of InfiniBand.
-    Switch(InfinibandSwitch),
-}
-
-impl FabricKeys {
-    /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
-        match self {
-            FabricKeys::Adapter(k) => k.settings(),
-            FabricKeys::Switch(k) => k.settings(),
-        }
-    }
-
-    /// The word a user writes for it.
-    pub fn kind(&self) -> PartKind {
-        match self {
-            FabricKeys::Adapter(_) => PartKind::ChannelAdapter,
-            FabricKeys::Switch(_) => PartKind::InfinibandSwitch,
-        }
-    }
-}
-
-/// The keys of one part of PCIe.
-#[allow(clippy::large_enum_variant, reason = "a plan has few parts, and all of them in one list")]
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum PartKeys {
-    /// A root complex.
-    RootComplex(RootComplex),
-    /// A switch.
-    Switch(Switch),
-    /// An endpoint.
-    Endpoint(Endpoint),
-}
-
-impl PartKeys {
-    /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
-        match self {
-            PartKeys::RootComplex(k) => k.settings(),
-            PartKeys::Switch(k) => k.settings(),
-            PartKeys::Endpoint(k) => k.settings(),
-        }
-    }
-
-    /// The word a user writes for it.
-    pub fn kind(&self) -> PartKind {
-        match self {
-            PartKeys::RootComplex(_) => PartKind::RootComplex,
-            PartKeys::Switch(_) => PartKind::Switch,
-            PartKeys::Endpoint(_) => PartKind::Endpoint,
-        }
-    }
-}
-
 /// Platforms below one another, at most.
 const MOST_PLATFORMS: usize = 8;
 
@@ -332,19 +172,12 @@ pub fn read(
         text_of(diagnostics, &root, "title").or_else(|| text_of(diagnostics, &root, "about")).unwrap_or_default();
     let sections = ["parts", "links", "flows"].map(|name| section(diagnostics, &root, name));
     let [mut parts, links, flows] = sections;
-    let (buses, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_bus(t));
-    let (ethernet_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_ethernet(t));
-    let (fc_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("fc").is_some());
-    let (sas_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("sas").is_some());
-    let (infiniband_links, links): (Vec<_>, Vec<_>) =
-        links.into_iter().partition(|(_, t, _)| t.get("infiniband").is_some());
-    let (scsi_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| t.get("scsi").is_some());
-    let (coherent_links, links): (Vec<_>, Vec<_>) = links.into_iter().partition(|(_, t, _)| is_coherent(t));
-    let links = sort::links(diagnostics, links);
-    let sort::Flows { dma: flows, frames: streams, ios, transactions, jobs } = sort::flows(diagnostics, flows);
+    let mut links = sort::links(diagnostics, links);
+    let mut flows = sort::flows(diagnostics, flows);
+    let (buses, pcie_links, ethernet_links) = (links.take("pci"), links.take("pcie"), links.take("ethernet"));
     // What a link joins is known even where something else of it is wrong.
     let joined = |links: &[(String, Table, Span)]| links.iter().flat_map(|(_, t, _)| groups_between(t)).collect();
-    let joined = Joined { pci: joined(&buses), pcie: joined(&links), ethernet: joined(&ethernet_links) };
+    let joined = Joined { pci: joined(&buses), pcie: joined(&pcie_links), ethernet: joined(&ethernet_links) };
     let mut stated = Vec::new();
     let all = &mut stated;
     let ethernet_links = read_named(diagnostics, ethernet_links, EthernetLink::read, "ethernet", all);
@@ -385,27 +218,27 @@ pub fn read(
             }
         }
     }
-    let mut links = read_named(diagnostics, links, Link::read, "pcie", all);
-    let coherent_links = read_named(diagnostics, coherent_links, CoherentLink::read, "coherent", all);
+    let mut pcie_links = read_named(diagnostics, pcie_links, Link::read, "pcie", all);
+    let coherent_links = read_named(diagnostics, links.take("coherent"), CoherentLink::read, "coherent", all);
     let whole_transactions = |l: Named<CoherentLink>| Named { name: l.name, span: l.span, keys: l.keys.link() };
-    links.extend(coherent_links.into_iter().map(whole_transactions));
+    pcie_links.extend(coherent_links.into_iter().map(whole_transactions));
     // A flow is a bus's where it starts at a part of one.
-    let (bus_flows, flows): (Vec<_>, Vec<_>) = flows.into_iter().partition(|(_, t, _)| {
+    let (bus_flows, dma): (Vec<_>, Vec<_>) = flows.take("dma").into_iter().partition(|(_, t, _)| {
         let from = t.get("from").and_then(|n| String::read(n).ok()).unwrap_or_default();
         let group = from.split('.').next().unwrap_or_default();
         // A misspelt name is looked for where there is anything.
         bus_parts.iter().any(|p| p.group == group) || pcie.is_empty() && !bus_parts.is_empty()
     });
-    let flows = read_named(diagnostics, flows, Flow::read, "dma", all);
+    let dma = read_named(diagnostics, dma, Flow::read, "dma", all);
     let bus_flows = read_named(diagnostics, bus_flows, Flow::read, "bus-dma", all);
-    let streams = read_named(diagnostics, streams, Stream::read, "send", all);
-    let fc_links = read_named(diagnostics, fc_links, FcLink::read, "fc", all);
-    let sas_links = read_named(diagnostics, sas_links, SasLink::read, "sas", all);
-    let scsi_links = read_named(diagnostics, scsi_links, ScsiLink::read, "scsi", all);
-    let infiniband_links = read_named(diagnostics, infiniband_links, InfinibandLink::read, "infiniband", all);
-    let ios = read_named(diagnostics, ios, Io::read, "io", all);
-    let transactions = read_named(diagnostics, transactions, Transact::read, "transact", all);
-    let jobs = read_named(diagnostics, jobs, Mpi::read, "mpi", all);
+    let streams = read_named(diagnostics, flows.take("send"), Stream::read, "send", all);
+    let fc_links = read_named(diagnostics, links.take("fc"), FcLink::read, "fc", all);
+    let sas_links = read_named(diagnostics, links.take("sas"), SasLink::read, "sas", all);
+    let scsi_links = read_named(diagnostics, links.take("scsi"), ScsiLink::read, "scsi", all);
+    let infiniband_links = read_named(diagnostics, links.take("infiniband"), InfinibandLink::read, "infiniband", all);
+    let ios = read_named(diagnostics, flows.take("io"), Io::read, "io", all);
+    let transactions = read_named(diagnostics, flows.take("transact"), Transact::read, "transact", all);
+    let jobs = read_named(diagnostics, flows.take("mpi"), Mpi::read, "mpi", all);
     let traces = shelf.traces(diagnostics, &streams, &jobs);
     check::parts(diagnostics, &pcie);
     check::nodes(diagnostics, &nodes);
@@ -431,14 +264,14 @@ pub fn read(
         stores,
         bus_parts,
         fabric_parts,
-        links,
+        links: pcie_links,
         ethernet_links,
         fc_links,
         sas_links,
         infiniband_links,
         scsi_links,
         buses,
-        flows,
+        flows: dma,
         bus_flows,
         streams,
         ios,
@@ -448,22 +281,6 @@ pub fn read(
         run: run?,
         stated,
     })
-}
-
-/// A link is a shared bus where it says so.
-fn is_bus(table: &Table) -> bool {
-    table.get("pci").is_some() && table.get("pcie").is_none() && table.get("ethernet").is_none()
-}
-
-/// A link is of a host's coherent fabric where it says so.
-fn is_coherent(table: &Table) -> bool {
-    table.get("coherent").is_some() && table.get("pcie").is_none()
-}
-
-/// A link is Ethernet's where it says so, or where only Ethernet has such keys.
-fn is_ethernet(table: &Table) -> bool {
-    let own = ["ethernet", "star", "leaf_spine", "fat_tree"];
-    table.get("pcie").is_none() && own.iter().any(|k| table.get(k).is_some())
 }
 
 fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<String> {

@@ -2,13 +2,11 @@
 //! device that its host sees.
 
 use super::keys::{
-    self, Array, CHANNEL_ADAPTER, ChannelAdapter, Disk, ENDPOINT, Endpoint, EthernetSwitch, HOST_ADAPTER, HostAdapter,
-    HostBridge, InfinibandSwitch, Key, PART_KEYS, PCI_DEVICE, PartKind, PciDevice, RamDisk, RootComplex, STATION, Ssd,
-    Station, Switch,
+    self, BusKeys, CHANNEL_ADAPTER, ChannelAdapter, ENDPOINT, Endpoint, FabricKeys, HOST_ADAPTER, HostAdapter, Key,
+    NodeKeys, PART_KEYS, PCI_DEVICE, PartKeys, PartKind, PciDevice, STATION, Station, StoreKeys,
 };
 use super::quantity::{Problem, Shape, unknown};
 use super::tree::{Node, Table, Value};
-use super::{BusKeys, FabricKeys, NodeKeys, PartKeys, StoreKeys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use std::collections::HashSet;
 
@@ -72,25 +70,15 @@ pub(super) fn read_part(
     group: &str,
     joined: &Joined,
 ) -> Option<AnyKeys> {
-    let (pcie, ethernet) = (AnyKeys::Pcie, AnyKeys::Ethernet);
     let Some(node) = table.get("is") else {
         diagnostics.push(Diagnostic::error(span, "this part is of no kind").hint(format!(
             "add use = \"a library device\", or is = {}",
-            keys::PART_KINDS.iter().map(|(name, _)| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+            keys::PART_KINDS.iter().map(|row| format!("{:?}", row.word)).collect::<Vec<_>>().join(", ")
         )));
         keys::refuse_unknown_anywhere(diagnostics, table);
         return None;
     };
     match PartKind::read(node) {
-        Ok(PartKind::RootComplex) => RootComplex::read(diagnostics, table, span).map(PartKeys::RootComplex).map(pcie),
-        Ok(PartKind::Switch) => Switch::read(diagnostics, table, span).map(PartKeys::Switch).map(pcie),
-        Ok(PartKind::Endpoint) => Endpoint::read(diagnostics, table, span).map(PartKeys::Endpoint).map(pcie),
-        Ok(PartKind::Station) => Station::read(diagnostics, table, span).map(NodeKeys::Station).map(ethernet),
-        Ok(PartKind::EthernetSwitch) => {
-            EthernetSwitch::read(diagnostics, table, span).map(NodeKeys::Switch).map(ethernet)
-        }
-        Ok(PartKind::HostBridge) => HostBridge::read(diagnostics, table, span).map(BusKeys::Bridge).map(AnyKeys::Bus),
-        Ok(PartKind::PciDevice) => PciDevice::read(diagnostics, table, span).map(BusKeys::Device).map(AnyKeys::Bus),
         Ok(PartKind::HostAdapter) => {
             let (device, [own, _]) = adapter(diagnostics, table, span, "a host adapter", HOST_ADAPTER, None, {
                 if joined.pci.contains(group) { Some(true) } else { Some(false) }
@@ -117,19 +105,26 @@ pub(super) fn read_part(
             }
             Some(AnyKeys::Channel(device, station, own?))
         }
-        Ok(PartKind::InfinibandSwitch) => {
-            InfinibandSwitch::read(diagnostics, table, span).map(FabricKeys::Switch).map(AnyKeys::Fabric)
-        }
-        Ok(PartKind::RamDisk) => RamDisk::read(diagnostics, table, span).map(StoreKeys::Ram).map(AnyKeys::Storage),
-        Ok(PartKind::Disk) => Disk::read(diagnostics, table, span).map(StoreKeys::Disk).map(AnyKeys::Storage),
-        Ok(PartKind::Ssd) => Ssd::read(diagnostics, table, span).map(StoreKeys::Ssd).map(AnyKeys::Storage),
-        Ok(PartKind::Array) => Array::read(diagnostics, table, span).map(StoreKeys::Array).map(AnyKeys::Storage),
+        Ok(kind) => plain(diagnostics, kind, table, span),
         Err(Problem(message, hint)) => {
             diagnostics.push(Diagnostic::error(node.span, format!("is: {message}")).hint(hint));
             keys::refuse_unknown_anywhere(diagnostics, table);
             None
         }
     }
+}
+
+/// Reads a part of which each key is its own.
+fn plain(diagnostics: &mut Diagnostics, kind: PartKind, table: &Table, span: Span) -> Option<AnyKeys> {
+    macro_rules! any {
+        ($($keys:ident: $technology:ident),+) => {
+            $(if let Some(read) = $keys::read(diagnostics, kind, table, span) {
+                return read.map(AnyKeys::$technology);
+            })+
+        };
+    }
+    any!(PartKeys: Pcie, NodeKeys: Ethernet, BusKeys: Bus, StoreKeys: Storage, FabricKeys: Fabric);
+    None
 }
 
 /// An adapter has the keys of a device on its host's side (on a bus, on PCIe, or none), and its own; and those of a

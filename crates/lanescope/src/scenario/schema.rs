@@ -1,9 +1,6 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
-use super::keys::{
-    BUS_LINK, COHERENT_LINK, ETHERNET_LINK, FC_LINK, FLOW, INFINIBAND_LINK, IO, Key, LINK, MPI, PART_KINDS, RUN,
-    SAS_LINK, SCSI_LINK, STREAM, TABLES, TRANSACT, TableKind,
-};
+use super::keys::{FLOW_KINDS, Key, LINK_KINDS, PART_KINDS, RUN, TABLES, TableKind};
 use serde_json::{Map, Value as Json, json};
 
 /// The JSON Schema (2020-12) that editors complete a scenario with.
@@ -35,15 +32,14 @@ pub fn json_schema() -> Json {
         ("use", json!({ "type": "string", "description": "A device of the library, or a path to your own file." })),
         (
             "is",
-            json!({ "enum": PART_KINDS.map(|(k, _)| k), "description": "What the part is, where no device is used." }),
+            json!({ "enum": PART_KINDS.map(|row| row.word), "description": "What the part is, where no device is used." }),
         ),
         ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
         ("about", json!({ "type": "string" })),
     ];
-    let part = table(&PART_KINDS.map(|(_, keys)| keys), &common, false);
-    let links = [LINK, COHERENT_LINK, ETHERNET_LINK, INFINIBAND_LINK, FC_LINK, SAS_LINK, SCSI_LINK, BUS_LINK]
-        .map(|keys| table(&[keys], &[], false));
-    let flows = [FLOW, STREAM, IO, TRANSACT, MPI].map(|keys| table(&[keys], &[], true));
+    let part = table(&PART_KINDS.map(|row| row.keys), &common, false);
+    let links = LINK_KINDS.map(|kind| table(&[kind.keys], &[], false));
+    let flows = FLOW_KINDS.map(|kind| table(&[kind.keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -1,92 +1,100 @@
-//! Which medium a link or a flow is of. What says none gets one message that lists them, and no others that follow from
+//! Of which kind a link or a flow is. What says none gets one message that lists them, and no others that follow from
 //! it.
 
+use super::keys::{FLOW_KINDS, FlowKind, LINK, LINK_KINDS};
 use super::tree::{Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
+use std::collections::HashMap;
 
 /// A table with its name and the place of that.
-type Thing = (String, Table, Span);
+pub(super) type Thing = (String, Table, Span);
 
-/// What flows do, and where.
-const DOES: [&str; 9] = ["read", "write", "alternate", "receive", "transmit", "send", "io", "transact", "mpi"];
-/// Keys that only a flow of I/Os has, and that say what it does.
-const IO_OWN: [&str; 2] = ["access", "test"];
-/// The same of ranks.
-const MPI_OWN: [&str; 4] = ["ranks", "program", "benchmark", "trace"];
-/// Keys that say what a link is.
-const MEDIA: [&str; 8] = ["pcie", "coherent", "ethernet", "infiniband", "fc", "scsi", "sas", "pci"];
+/// Tables by the name of their kind, in the order of the text.
+#[derive(Default)]
+pub(super) struct Sorted(HashMap<&'static str, Vec<Thing>>);
 
-/// Flows of DMA, of frames, of I/Os, of transactions and of ranks.
-pub(super) struct Flows {
-    pub(super) dma: Vec<Thing>,
-    pub(super) frames: Vec<Thing>,
-    pub(super) ios: Vec<Thing>,
-    pub(super) transactions: Vec<Thing>,
-    pub(super) jobs: Vec<Thing>,
+impl Sorted {
+    fn add(&mut self, kind: &'static str, thing: Thing) {
+        self.0.entry(kind).or_default().push(thing);
+    }
+
+    /// Those of a kind, taken out.
+    pub(super) fn take(&mut self, kind: &str) -> Vec<Thing> {
+        self.0.remove(kind).unwrap_or_default()
+    }
 }
 
 /// Sorts flows by what they do.
-pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Flows {
-    let mut sorted =
-        Flows { dma: Vec::new(), frames: Vec::new(), ios: Vec::new(), transactions: Vec::new(), jobs: Vec::new() };
+pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Sorted {
+    let mut sorted = Sorted::default();
     for flow in flows {
-        let own = IO_OWN.into_iter().find(|k| flow.1.get(k).is_some());
-        match flow.1.get("do") {
-            Some(Node { value: Value::Text(word), span, .. }) => match (word.as_str(), own) {
-                ("send", _) => sorted.frames.push(flow),
-                ("io", _) => sorted.ios.push(flow),
-                ("transact", _) => sorted.transactions.push(flow),
-                ("mpi", _) => sorted.jobs.push(flow),
-                ("read" | "write" | "alternate" | "receive" | "transmit", Some(own)) => {
-                    let what = format!("do: {own} belongs to a flow of I/Os, and {word:?} is DMA");
-                    diagnostics.push(Diagnostic::error(*span, what).hint("say do = \"io\""));
-                }
-                ("read" | "write" | "alternate" | "receive" | "transmit", None) => sorted.dma.push(flow),
-                (word, own) => {
-                    let shown: String = word.chars().take(40).collect();
-                    let near = match own {
-                        Some(_) => nearest(&shown, ["transact"]).or(Some("io")),
-                        None => nearest(&shown, DOES),
-                    };
-                    let what = format!(
-                        "do: {shown:?} is none of read, write, alternate, receive, transmit (DMA), send (frames), io (I/Os), transact (messages and replies), mpi (ranks)"
-                    );
-                    let d = Diagnostic::error(*span, what);
-                    diagnostics.push(near.map_or(d.clone(), |n| d.hint(format!("did you mean {n:?}?"))));
-                }
-            },
-            // Without the word its keys tell.
-            None if own.is_some() => sorted.ios.push(flow),
-            None if MPI_OWN.iter().any(|k| flow.1.get(k).is_some()) => sorted.jobs.push(flow),
-            _ => sorted.dma.push(flow),
+        // What its keys tell, where the word does not.
+        let told = FLOW_KINDS.iter().find_map(|k| {
+            let own = k.own.iter().find(|own| flow.1.get(own).is_some())?;
+            Some((k, *own))
+        });
+        let said = match flow.1.get("do") {
+            Some(Node { value: Value::Text(word), span, .. }) => Some((word.as_str(), *span)),
+            _ => None,
+        };
+        let Some((word, span)) = said else {
+            let absent = flow.1.get("do").is_none();
+            sorted.add(told.filter(|_| absent).map_or("dma", |(kind, _)| kind.name), flow);
+            continue;
+        };
+        let kind = FLOW_KINDS.iter().find(|k| k.does.contains(&word));
+        match (kind, told) {
+            (Some(FlowKind { name: "dma", .. }), Some((other @ FlowKind { name: "io", .. }, own))) => {
+                let what = format!("do: {own} belongs to a flow of {}, and {word:?} is DMA", other.noun);
+                diagnostics.push(Diagnostic::error(span, what).hint(format!("say do = {:?}", other.does[0])));
+            }
+            (Some(kind), _) => sorted.add(kind.name, flow),
+            (None, told) => {
+                let shown: String = word.chars().take(40).collect();
+                let near = match told {
+                    Some((FlowKind { name: "io", .. }, _)) => nearest(&shown, ["transact"]).or(Some("io")),
+                    _ => nearest(&shown, FLOW_KINDS.iter().flat_map(|k| k.does.iter().copied())),
+                };
+                let all: Vec<String> =
+                    FLOW_KINDS.iter().map(|k| format!("{} ({})", k.does.join(", "), k.noun)).collect();
+                let d = Diagnostic::error(span, format!("do: {shown:?} is none of {}", all.join(", ")));
+                diagnostics.push(near.map_or(d.clone(), |n| d.hint(format!("did you mean {n:?}?"))));
+            }
         }
     }
     sorted
 }
 
-/// Keeps the links that say what they are, or seem to be of PCIe.
-pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Vec<Thing> {
-    let mut kept = Vec::new();
+/// Sorts links by the keys that say what they are; those of PCIe are also those that seem to be.
+pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Sorted {
+    let mut sorted = Sorted::default();
     for link in links {
         let (name, table, span) = &link;
-        if table.get("pcie").is_some() {
-            kept.push(link);
+        // What PCIe has no key for is looked for first: its other keys then are wrong.
+        if let Some(kind) = LINK_KINDS.iter().rev().find(|k| k.is(table)) {
+            sorted.add(kind.key, link);
             continue;
         }
         let meant = table.0.iter().find_map(|(k, n)| {
-            let known = super::keys::LINK.iter().any(|l| l.name == k);
-            (!known).then(|| nearest(k, MEDIA)).flatten().map(|m| (k, n, m))
+            let known = LINK.iter().any(|l| l.name == k);
+            (!known).then(|| nearest(k, LINK_KINDS.map(|k| k.key))).flatten().map(|m| (k, n, m))
         });
         match meant {
             // Its other keys are read as well.
-            Some((_, _, "pcie")) => kept.push(link),
+            Some((_, _, "pcie")) => sorted.add("pcie", link),
             Some((key, node, medium)) => diagnostics.push(
-                Diagnostic::error(node.key, format!("a link has no key {key:?}")).label(format!("did you mean {medium}?")),
+                Diagnostic::error(node.key, format!("a link has no key {key:?}"))
+                    .label(format!("did you mean {medium}?")),
             ),
-            None => diagnostics.push(Diagnostic::error(*span, format!("links.{name} does not say what it is")).hint(
-                "add pcie = \"gen3 x8\", coherent = \"64 GB/s\" (between root complexes), ethernet = \"10 Gb/s\", infiniband = \"edr 4x\", pci = \"pci-x 133 64-bit\", fc = \"4GFC\", sas = \"3G\" or scsi = \"ultra320\"",
-            )),
+            None => {
+                let all = LINK_KINDS.map(|k| format!("{} = {:?}{}", k.key, k.example.0, k.example.1));
+                let (last, all) = all.split_last().map_or(("", &[][..]), |(last, all)| (last.as_str(), all));
+                diagnostics.push(
+                    Diagnostic::error(*span, format!("links.{name} does not say what it is"))
+                        .hint(format!("add {} or {last}", all.join(", "))),
+                );
+            }
         }
     }
-    kept
+    sorted
 }

@@ -14,7 +14,7 @@ use lanescope::estimate::estimate;
 use lanescope::pens::{self, Paint};
 use lanescope::plan::Plan;
 use lanescope::result::{Report, json_schema};
-use lanescope::scenario::keys::{self, Key, PART_KINDS};
+use lanescope::scenario::keys::{self, FLOW_KINDS, Key, LINK_KINDS, PART_KINDS};
 use lanescope::sim::{Run, Step};
 use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -428,29 +428,14 @@ fn tables(text: &str) -> Vec<(String, Vec<&'static Key>)> {
         for (name, thing) in things {
             let list: Vec<&'static [Key]> = match section.as_str() {
                 "parts" => match thing.get("is").and_then(|k| k.as_str()) {
-                    Some(kind) => PART_KINDS.iter().filter(|(k, _)| *k == kind).map(|(_, keys)| *keys).collect(),
-                    None => PART_KINDS.iter().map(|(_, keys)| *keys).collect(),
+                    Some(kind) => PART_KINDS.iter().filter(|row| row.word == kind).map(|row| row.keys).collect(),
+                    None => PART_KINDS.iter().map(|row| row.keys).collect(),
                 },
-                "links" => [
-                    ("pcie", keys::LINK),
-                    ("ethernet", keys::ETHERNET_LINK),
-                    ("infiniband", keys::INFINIBAND_LINK),
-                    ("fc", keys::FC_LINK),
-                    ("sas", keys::SAS_LINK),
-                    ("scsi", keys::SCSI_LINK),
-                    ("pci", keys::BUS_LINK),
-                ]
-                .into_iter()
-                .filter(|(medium, _)| has(thing, medium))
-                .map(|(_, keys)| keys)
-                .collect(),
-                "flows" => match thing.get("do").and_then(|d| d.as_str()) {
-                    Some("send") => vec![keys::STREAM],
-                    Some("io") => vec![keys::IO],
-                    Some("transact") => vec![keys::TRANSACT],
-                    Some("mpi") => vec![keys::MPI],
-                    _ => vec![keys::FLOW],
-                },
+                "links" => LINK_KINDS.iter().filter(|kind| has(thing, kind.key)).map(|kind| kind.keys).collect(),
+                "flows" => {
+                    let does = thing.get("do").and_then(|d| d.as_str()).unwrap_or("read");
+                    FLOW_KINDS.iter().filter(|kind| kind.does.contains(&does)).map(|kind| kind.keys).collect()
+                }
                 _ => continue,
             };
             all.push((format!("{section}.{name}"), list.into_iter().flatten().collect()));

@@ -6,7 +6,7 @@
 
 use crate::plan::storage::{Device, Medium, Volume};
 use crate::plan::{DmaPath, Plan};
-use crate::scenario::keys::PartKind;
+use crate::scenario::keys::{PartKind, PartRole, Technology};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// A part, or a bus.
@@ -309,7 +309,10 @@ impl<'a> Scene<'a> {
     }
 
     fn is_fabric(&self, node: usize) -> bool {
-        matches!(self.nodes[node].kind, Some(PartKind::EthernetSwitch | PartKind::InfinibandSwitch))
+        // A PCIe switch has a root above it.
+        self.nodes[node]
+            .kind
+            .is_some_and(|k| k.row().role == PartRole::Switch && k.row().technology != Technology::Pcie)
     }
 
     /// Whether a joint counts for the row of a node: crosslinks are beside the tree.
@@ -325,18 +328,11 @@ impl<'a> Scene<'a> {
         let mut seen = vec![false; n];
         self.walk(&tops, &mut seen);
         let mut below = vec![false; n];
+        let of_pcie = |kind: PartKind| kind.row().technology == Technology::Pcie;
         for wire in self.wires.iter().filter(|w| !w.crosslink && w.ends[0] != w.ends[1]) {
-            below[wire.ends[1]] |= matches!(
-                self.nodes[wire.ends[0]].kind,
-                Some(PartKind::RootComplex | PartKind::Switch | PartKind::Endpoint)
-            );
+            below[wire.ends[1]] |= self.nodes[wire.ends[0]].kind.is_some_and(of_pcie);
         }
-        let root = |node: &Node| {
-            matches!(
-                node.kind,
-                Some(PartKind::RootComplex | PartKind::Switch | PartKind::Endpoint | PartKind::HostBridge)
-            )
-        };
+        let root = |node: &Node| node.kind.is_some_and(|k| of_pcie(k) || k.row().role == PartRole::Root);
         let roots: Vec<usize> = (0..n).filter(|&i| !seen[i] && !below[i] && root(&self.nodes[i])).collect();
         self.walk(&roots, &mut seen);
         tops.extend(roots);

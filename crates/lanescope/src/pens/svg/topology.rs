@@ -10,7 +10,7 @@ use super::scene::{Scene, Wire};
 use super::{ACCENT, ALARM, CLOSE, INK, Method, Pen, Px, RULE, SOFT, escape, put, shorten, width};
 use crate::plan::Plan;
 use crate::result::{Ending, FlowReport, Report, SimulatedFlow, Simulation};
-use crate::scenario::keys::PartKind;
+use crate::scenario::keys::{PART_KINDS, PartRole};
 use crate::units::{human_rate, human_time};
 
 /// Idle to busy: lightness falls evenly and the hue turns warm, which also those see who do not tell red from green.
@@ -339,10 +339,10 @@ fn draw_box(out: &mut String, sheet: &Sheet, i: usize) {
     let binds =
         cell.nodes.iter().any(|&n| scene.nodes[n].kind.is_some() && sheet.sight.part_binds(scene.nodes[n].name));
     let first = cell.nodes.iter().find(|n| scene.nodes[**n].kind.is_some()).unwrap_or(&cell.nodes[0]);
-    let fill = match (cell.what, scene.nodes[*first].kind) {
+    let fill = match (cell.what, scene.nodes[*first].kind.map(|k| k.row().role)) {
         (What::Rest, _) => "#fafafa",
-        (_, Some(PartKind::RootComplex | PartKind::HostBridge)) => "#dfe8f2",
-        (_, Some(PartKind::Switch | PartKind::EthernetSwitch | PartKind::InfinibandSwitch)) => "#eef1f4",
+        (_, Some(PartRole::Root)) => "#dfe8f2",
+        (_, Some(PartRole::Switch)) => "#eef1f4",
         _ => "#ffffff",
     };
     let (name, kinds) = (name(scene, cell), kinds(scene, cell));
@@ -385,26 +385,12 @@ fn draw_box(out: &mut String, sheet: &Sheet, i: usize) {
 
 /// `endpoint`, `endpoints`, or `switches and endpoints`.
 fn kinds(scene: &Scene, cell: &Cell) -> String {
-    let words = [
-        (PartKind::RootComplex, "root complex", "root complexes"),
-        (PartKind::HostBridge, "host bridge", "host bridges"),
-        (PartKind::Switch, "switch", "switches"),
-        (PartKind::EthernetSwitch, "Ethernet switch", "Ethernet switches"),
-        (PartKind::InfinibandSwitch, "InfiniBand switch", "InfiniBand switches"),
-        (PartKind::Endpoint, "endpoint", "endpoints"),
-        (PartKind::PciDevice, "device", "devices"),
-        (PartKind::HostAdapter, "host adapter", "host adapters"),
-        (PartKind::ChannelAdapter, "channel adapter", "channel adapters"),
-        (PartKind::Station, "station", "stations"),
-        (PartKind::Disk, "disk", "disks"),
-        (PartKind::Ssd, "solid-state drive", "solid-state drives"),
-        (PartKind::RamDisk, "RAM disk", "RAM disks"),
-        (PartKind::Array, "array", "arrays"),
-    ];
     let parts = || cell.nodes.iter().filter_map(|&n| scene.nodes[n].kind);
     let one = parts().count() == 1;
-    let there = |k: PartKind| parts().any(|p| p == k);
-    let all: Vec<&str> = words.into_iter().filter(|w| there(w.0)).map(|w| if one { w.1 } else { w.2 }).collect();
+    let mut rows: Vec<_> = PART_KINDS.iter().filter(|row| parts().any(|p| p.row().word == row.word)).collect();
+    // From the top of the picture down.
+    rows.sort_by_key(|row| row.role);
+    let all: Vec<&str> = rows.iter().map(|row| row.names[usize::from(!one)]).collect();
     match all.as_slice() {
         [first, .., last] if all.len() > 2 => format!("{first} … {last}"),
         _ => all.join(" and "),

@@ -135,6 +135,16 @@ pub enum Medium {
     },
 }
 
+impl From<&Medium> for keys::Medium {
+    fn from(medium: &Medium) -> keys::Medium {
+        match medium {
+            Medium::Serial { keys: SerialKeys::Fc(_), .. } => keys::Medium::FibreChannel,
+            Medium::Serial { keys: SerialKeys::Sas(_), .. } => keys::Medium::Sas,
+            Medium::Scsi { .. } => keys::Medium::Scsi,
+        }
+    }
+}
+
 /// A worker's station and its other end, which exchange messages over TCP (see [`crate::protocol::tcp`]).
 #[derive(Clone, Debug)]
 pub struct Pair {

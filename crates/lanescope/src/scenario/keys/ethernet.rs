@@ -471,3 +471,13 @@ words! {
         Send = "send",
     }
 }
+
+parts! {
+    /// The keys of one part of Ethernet.
+    NodeKeys {
+        /// A station.
+        Station(Station) = Station,
+        /// A switch.
+        Switch(EthernetSwitch) = EthernetSwitch,
+    }
+}

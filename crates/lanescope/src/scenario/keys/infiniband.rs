@@ -213,3 +213,13 @@ impl Shape for Sizes {
               "properties": { "from": Bytes::schema(), "to": Bytes::schema() } }] })
     }
 }
+
+parts! {
+    /// The keys of one part of a cluster's fabric.
+    FabricKeys {
+        /// A channel adapter; its DMA engines are a device of the same name, its port on Ethernet a station.
+        Adapter(ChannelAdapter) = ChannelAdapter,
+        /// A switch of InfiniBand.
+        Switch(InfinibandSwitch) = InfinibandSwitch,
+    }
+}

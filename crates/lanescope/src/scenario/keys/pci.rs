@@ -191,3 +191,13 @@ table! {
         pci: must pci::Speed, One;
     }
 }
+
+parts! {
+    /// The keys of one part of a shared bus.
+    BusKeys {
+        /// The bridge to memory.
+        Bridge(HostBridge) = HostBridge,
+        /// A DMA master.
+        Device(PciDevice) = PciDevice,
+    }
+}

@@ -462,3 +462,15 @@ table! {
         measured: tell Rate, One;
     }
 }
+
+parts! {
+    /// The keys of one part of PCIe.
+    PartKeys {
+        /// A root complex.
+        RootComplex(RootComplex) = RootComplex,
+        /// A switch.
+        Switch(Switch) = Switch,
+        /// An endpoint.
+        Endpoint(Endpoint) = Endpoint,
+    }
+}

@@ -532,3 +532,19 @@ table! {
         measured: tell Rate, One;
     }
 }
+
+parts! {
+    /// The keys of one part of storage.
+    StoreKeys {
+        /// A host adapter; its DMA engines are an endpoint of the same name.
+        Adapter(HostAdapter) = HostAdapter,
+        /// A RAM disk.
+        Ram(RamDisk) = RamDisk,
+        /// A disk.
+        Disk(Disk) = Disk,
+        /// A solid-state drive.
+        Ssd(Ssd) = Ssd,
+        /// An array.
+        Array(Array) = Array,
+    }
+}

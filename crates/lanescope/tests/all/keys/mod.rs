@@ -250,7 +250,7 @@ fn every_key_of_the_language_has_a_scenario() {
     let rows = rows();
     let has = |table: &str, key: &str| rows.iter().any(|r| r.table == table && r.key == key);
     let mut missing = Vec::new();
-    for table in &TABLES {
+    for table in TABLES.iter() {
         for key in table.keys.iter().filter(|k| k.role == Role::Model).flat_map(whole) {
             if !has(table.name, &key) {
                 missing.push(format!("[{}] {key}", table.name));
