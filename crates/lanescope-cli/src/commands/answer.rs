@@ -94,12 +94,7 @@ pub(crate) fn check(a: &Scenario) -> u8 {
                     + plan.buses.buses.len()
                     + plan.storage.transports.len()
                     + cluster.links.len(),
-                // What adapters move for the I/Os is no flow that anybody wrote.
-                plan.flows.iter().filter(|f| !f.is_externally_driven()).count()
-                    + network.streams.len()
-                    + plan.buses.flows.iter().filter(|f| !f.is_externally_driven()).count()
-                    + plan.storage.flows.len()
-                    + cluster.jobs.len()
+                plan.flow_groups().iter().map(|g| g.members.len()).sum::<usize>()
             ));
             ANSWERED
         }
@@ -261,7 +256,8 @@ pub(crate) fn estimate_only(a: &Answer) -> u8 {
     }
 }
 
-/// `run` and `simulate`: the estimate is always worked out, to hold the simulation against. `must` says that there is no answer without a simulation.
+/// `run` and `simulate`: the estimate is always worked out, to hold the simulation against. `must` says that there is
+/// no answer without a simulation.
 pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
     let scenario = Scenario { sets: simulate::sets(a), ..a.answer.scenario.clone() };
     let answered = &Answer { scenario, ..a.answer.clone() };
@@ -347,7 +343,8 @@ fn verdict(report: &Report) -> u8 {
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
 }
 
-/// The topology, and the waterfall of every direction that binds or is the busiest, by each of some methods. Names of the estimate's end in its name where
+/// The topology, and the waterfall of every direction that binds or is the busiest, by each of some methods. Names of
+/// the estimate's end in its name where
 /// it is not alone.
 pub(crate) fn pictures(plan: &Plan, report: &Report, methods: &[Method]) -> Vec<(String, String)> {
     let mut all = Vec::new();
@@ -602,7 +599,8 @@ fn position(text: &str) -> Option<(f64, &'static str)> {
         .or_else(|| Rate::parse(text).ok().map(|r| (r.bits() / 1e9, " (Gb/s)")))
 }
 
-/// Pictures of the shares, and of the times of message programs, against the last axis, when its values are numbers; the other axes give the lines.
+/// Pictures of the shares, and of the times of message programs, against the last axis, when its values are numbers;
+/// the other axes give the lines.
 fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
     let last = axes.len() - 1;
     let both = done.iter().any(|(_, r)| r.simulation.is_some());

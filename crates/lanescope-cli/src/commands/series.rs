@@ -4,6 +4,7 @@ use lanescope::plan::Plan;
 use lanescope::plan::storage::Medium;
 use lanescope::protocol::pcie::Class;
 use lanescope::result::Report;
+use lanescope::scenario::keys::Technology;
 use lanescope::sim::Sample;
 use std::fs::File;
 use std::ops::Range;
@@ -14,7 +15,8 @@ const MOST_ROWS: u64 = 100_000;
 /// Cells of one at most: some hundred megabytes, however many wires there are.
 const MOST_CELLS: u64 = 50_000_000;
 
-/// For each step throughput of flows, I/Os a second, queues, credits in use, utilisation of links and memories of Ethernet switches.
+/// For each step throughput of flows, I/Os a second, queues, credits in use, utilisation of links and memories of
+/// Ethernet switches.
 pub(super) struct Series {
     file: csv::Writer<File>,
     name: String,
@@ -43,11 +45,8 @@ impl Series {
         let of = |name: &String, second: &str| [format!("flows.{name}.bps"), format!("flows.{name}.{second}")];
         let before = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
         head.extend(before.flat_map(|name| of(name, "backlog")));
-        let first = plan.flows.len() + plan.network.streams.len();
-        let ios = first..first + plan.storage.flows.len();
         head.extend(plan.storage.flows.iter().flat_map(|f| of(&f.name, "ios_per_s")));
         head.extend(plan.buses.flows.iter().flat_map(|f| of(&f.name, "backlog")));
-        let jobs = ios.end + plan.buses.flows.len()..ios.end + plan.buses.flows.len() + plan.cluster.jobs.len();
         head.extend(plan.cluster.jobs.iter().flat_map(|j| of(&j.name, "messages_per_s")));
         let mut wires = Vec::new();
         for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
@@ -60,16 +59,15 @@ impl Series {
             }
             wires.push((i, link.speed.typical.coded().bytes(), all));
         }
-        let frames = 2 * plan.network.links.len();
-        let ethernet = estimate.links.iter().skip(hops.len()).take(frames).zip(0..).filter(|(l, _)| l.tlps > 0.0);
-        for (_, wire) in ethernet {
+        let ethernet = plan.links_of(Technology::Ethernet);
+        let used = estimate.links[ethernet.clone()].iter().zip(0..).filter(|(l, _)| l.tlps > 0.0);
+        for (_, wire) in used {
             let path = plan.network.wire_name(wire);
             head.extend(["utilisation", "queued_frames", "queued_bytes"].map(|c| format!("{path}.{c}")));
             let rate = plan.network.link(wire).rate.typical.rate().bytes();
-            wires.push((hops.len() + wire as usize, rate, [None; 3]));
+            wires.push((ethernet.start + wire as usize, rate, [None; 3]));
         }
-        let first = hops.len() + frames;
-        for (i, wire) in plan.storage.wires().enumerate() {
+        for (i, wire) in plan.links_of(Technology::Storage).zip(plan.storage.wires()) {
             let path = match wire.transport.medium {
                 Medium::Serial { .. } => format!("links.{} toward {}", wire.transport.name, wire.to),
                 // A bus has one queue for both ways.
@@ -77,26 +75,32 @@ impl Series {
             };
             head.extend(["utilisation", "queued", "queued_bytes"].map(|c| format!("{path}.{c}")));
             // Slots of either are bytes after line coding.
-            wires.push((first + i, wire.transport.rate().bytes(), [None; 3]));
+            wires.push((i, wire.transport.rate().bytes(), [None; 3]));
         }
-        let first = first + plan.storage.wires().count();
-        for (i, bus) in plan.buses.buses.iter().enumerate() {
+        for (i, bus) in plan.links_of(Technology::Pci).zip(&plan.buses.buses) {
             let columns = ["utilisation", "queued_completions", "queued_bytes"];
             head.extend(columns.map(|c| format!("links.{}.{c}", bus.name)));
             // Clocks are its slots.
-            wires.push((first + i, bus.speed.typical.hertz(), [None; 3]));
+            wires.push((i, bus.speed.typical.hertz(), [None; 3]));
         }
-        let first = first + plan.buses.buses.len();
-        for wire in 0..2 * plan.cluster.links.len() {
-            let path = plan.cluster.wire_name(wire as u32);
+        for (i, wire) in plan.links_of(Technology::Infiniband).zip(0..) {
+            let path = plan.cluster.wire_name(wire);
             head.extend(["utilisation", "queued_packets", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            let rate = plan.cluster.link(wire as u32).rate.typical.data_rate().bytes();
-            wires.push((first + wire, rate, [None; 3]));
+            let rate = plan.cluster.link(wire).rate.typical.data_rate().bytes();
+            wires.push((i, rate, [None; 3]));
         }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
         let most = (MOST_CELLS / head.len() as u64).min(MOST_ROWS);
         let file = csv::Writer::from_writer(file);
-        let mut series = Series { file, name, counted: [ios, jobs], wires, before: now, rows: 0, most };
+        let mut series = Series {
+            file,
+            name,
+            counted: [Technology::Storage, Technology::Infiniband].map(|t| plan.flows_of(t)),
+            wires,
+            before: now,
+            rows: 0,
+            most,
+        };
         series.line(&head)?;
         Ok(series)
     }

@@ -1,19 +1,18 @@
 //! What will run: parts, links, flows and their routes, resolved and checked once. The only input of every method.
 //!
 //! Ids index arenas, so a method never looks a name up. Every value keeps its origin, defaults included (`lanescope
-//! plan` shows them). `build` expands names, wires what is PCIe, and asks each technology for its part; in `pcie` are
-//! ways, what follows from values, and what neighbours are held against.
+//! plan` shows them). `resolve` asks each technology for its part.
 
-mod build;
 mod core;
 pub mod ethernet;
 pub mod infiniband;
 pub mod pci;
 pub mod pcie;
+mod resolve;
 pub mod storage;
 
-pub use build::build;
 pub use core::dma::{Dma, DmaPath};
+pub use core::row::{FlowGroup, FlowRef, LinkRef};
 pub use ethernet::Network;
 pub use infiniband::Cluster;
 pub use pci::Buses;
@@ -21,17 +20,40 @@ pub use pcie::backbone::{Backbone, Crossing, Taken};
 pub(crate) use pcie::check::port_limits;
 pub use pcie::derived::{Asking, Batch, Buffer, PacketQueue};
 pub use pcie::iommu::{Misses, Translation};
+pub use resolve::build;
 pub use storage::Storage;
 
 use crate::protocol::pcie::{Header, PayloadSize, Speed};
-use crate::scenario::keys::{AddressOrder, Do, Load, Setting};
-use crate::scenario::quantity::{Corner, Every, Percent, Quantity};
+use crate::scenario::keys::{AddressOrder, Do, Load, Setting, Technology};
+use crate::scenario::quantity::{Confidence, Corner, Every, Origin, Percent, Quantity};
 use crate::scenario::{PartKeys, Stated};
 use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::Arc;
+
+/// What a plan asks of each technology.
+trait Side {
+    /// Every value of every thing, with its origin.
+    fn settings(&self) -> Vec<(String, Vec<Setting>)>;
+
+    /// What can change an answer and is no setting.
+    fn hash(&self, hash: &mut SipHasher13);
+
+    /// How many flows it has.
+    fn flows(&self) -> usize;
+
+    /// How many directions of links, a bus counted once.
+    fn links(&self) -> usize;
+
+    /// The flows of each table of a scenario, in order.
+    fn groups(&self) -> Vec<Vec<usize>>;
+}
+
+/// The order in which settings are listed, and hashed: another would be another fingerprint of every plan.
+const STATED: [Technology; 5] =
+    [Technology::Pcie, Technology::Ethernet, Technology::Pci, Technology::Storage, Technology::Infiniband];
 
 /// Index of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -333,35 +355,18 @@ impl Plan {
 
     /// Every value of every thing, with its origin.
     pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
-        let mut all = Vec::new();
-        for part in self.parts.iter() {
-            let mut settings = part.keys.settings();
-            settings.insert(
-                0,
-                Setting::of(
-                    "is",
-                    &Quantity::derived(
-                        part.keys.kind(),
-                        crate::scenario::quantity::Origin::Stated,
-                        crate::scenario::quantity::Confidence::Exact,
-                        "",
-                    )
-                    .stated(),
-                ),
-            );
-            all.push((format!("parts.{}", part.name), settings));
+        STATED.into_iter().flat_map(|technology| self.side(technology).settings()).collect()
+    }
+
+    /// What is a technology's own. PCIe's lies in the plan itself.
+    fn side(&self, technology: Technology) -> &dyn Side {
+        match technology {
+            Technology::Pcie => self,
+            Technology::Ethernet => &*self.network,
+            Technology::Storage => &*self.storage,
+            Technology::Pci => &*self.buses,
+            Technology::Infiniband => &*self.cluster,
         }
-        for link in self.links.iter() {
-            all.push((format!("links.{}", link.name), link.settings()));
-        }
-        for flow in self.flows.iter() {
-            all.push((format!("flows.{}", flow.name), flow.settings()));
-        }
-        all.extend(self.network.settings());
-        all.extend(self.buses.settings());
-        all.extend(self.storage.settings());
-        all.extend(self.cluster.settings());
-        all
     }
 
     /// The names of the parts that a flow goes by, its source first.
@@ -433,14 +438,39 @@ impl Plan {
                 hash.write(b";");
             }
         }
-        for flow in self.flows.iter() {
-            hash.write(self.route_text(flow).as_bytes());
-        }
-        self.network.hash(&mut hash);
-        self.buses.hash(&mut hash);
-        self.storage.hash(&mut hash);
-        self.cluster.hash(&mut hash);
+        STATED.into_iter().for_each(|technology| self.side(technology).hash(&mut hash));
         format!("{:016x}", hash.finish())
+    }
+}
+
+/// PCIe's side of it.
+impl Side for Plan {
+    fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+        let mut all = Vec::new();
+        for part in self.parts.iter() {
+            let kind = Quantity::derived(part.keys.kind(), Origin::Stated, Confidence::Exact, "");
+            let is = Setting::of("is", &kind.stated());
+            all.push((format!("parts.{}", part.name), [vec![is], part.keys.settings()].concat()));
+        }
+        all.extend(self.links.iter().map(|link| (format!("links.{}", link.name), link.settings())));
+        all.extend(self.flows.iter().map(|flow| (format!("flows.{}", flow.name), flow.settings())));
+        all
+    }
+
+    fn hash(&self, hash: &mut SipHasher13) {
+        self.flows.iter().for_each(|flow| hash.write(self.route_text(flow).as_bytes()));
+    }
+
+    fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    fn links(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    fn groups(&self) -> Vec<Vec<usize>> {
+        Plan::groups(self)
     }
 }
 

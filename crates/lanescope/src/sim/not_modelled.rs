@@ -25,7 +25,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "flow_control",
         "retransmission",
-        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's retransmission",
+        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's \
+            retransmission",
     )
     .when(|plan, _| plan.loses()),
 ];

@@ -1,12 +1,10 @@
 //! Rows and names of a time line for all that a plan has. What is written into them, parts say as they do it.
 
 use crate::plan::Plan;
-use crate::protocol::pcie::Class;
 use crate::result::timeline::Timeline;
-use crate::sim::core::recorder::{Args, MessageTrace, Stage, Trace};
-use crate::sim::pcie::{Fabric, wire_of};
-use crate::sim::world::System;
-use std::collections::{BTreeMap, VecDeque};
+use crate::sim::System;
+use crate::sim::core::recorder::{Args, MessageTrace, Trace};
+use std::collections::BTreeMap;
 
 /// Something that happened to a flow, in the words of its side.
 const TLPS: [&str; 3] = ["write", "read request", "completion"];
@@ -63,53 +61,8 @@ pub(super) fn trace(plan: &Plan, system: &System, most_events: usize, now: u64) 
         cluster,
         line,
     };
-    system.cluster.rows(&mut trace);
-    for (on, slot) in system.ethernet.slots_of_wires().enumerate() {
-        let network = &plan.network;
-        let first = network.station(network.leaves(on as u32)).is_some();
-        let name = network.wire_name(on as u32);
-        trace.row("Ethernet", &name, slot, first);
-        if !first {
-            trace.queued("Ethernet", &format!("{name}: waiting"), "B", slot);
-        }
-    }
-    for (_, node, _) in plan.network.switches() {
-        let counter = trace.line.counter("Ethernet", &format!("parts.{}: memory in use", node.name), "B");
-        trace.memories.push(counter);
-    }
-    pcie(&mut trace, plan, &system.pcie);
-    for (bus, slot) in plan.buses.buses.iter().zip(system.bus.slots_of_buses()) {
-        trace.row("buses", &format!("links.{}", bus.name), slot, true);
-    }
-    for wire in plan.storage.wires() {
-        let toward = if wire.to.is_empty() { String::new() } else { format!(" toward {}", wire.to) };
-        let row = trace.line.track("storage", &format!("links.{}{toward}", wire.transport.name));
-        // A bus has one, whichever way.
-        let rows = if wire.to.is_empty() { 2 } else { 1 };
-        trace.transports.extend(std::iter::repeat_n(row, rows));
+    for side in system.in_order_of_rows() {
+        side.rows(plan, &mut trace);
     }
     trace
-}
-
-fn pcie(trace: &mut Trace, plan: &Plan, fabric: &Fabric) {
-    for (hop, wire) in plan.directions().zip(&fabric.net.wires) {
-        let name = plan.direction_name(hop);
-        trace.row("PCIe", &name, wire.tx, true);
-        for (class, kind) in Class::ALL.into_iter().zip(["posted", "non-posted", "completion"]) {
-            trace.credit("PCIe", &format!("{name}: {kind} headers left"), "headers", wire.tx, wire.left(class).0);
-        }
-    }
-    for flow in plan.flows.iter() {
-        for (hops, back) in [(flow.route.len(), false), (flow.back.len(), true)] {
-            let stage = |i| Stage { first: i == 0, last: i + 1 == hops, back, slices: VecDeque::new() };
-            trace.stages.extend((0..hops).map(stage));
-        }
-        debug_assert!(flow.route.iter().all(|h| (wire_of(*h) as usize) < fabric.net.wires.len()));
-    }
-    for (part, timer) in fabric.backbone_timers() {
-        let name = &plan.parts[part].name;
-        let rows =
-            ["request bus", "completion bus"].map(|bus| trace.line.track("PCIe", &format!("parts.{name}: {bus}")));
-        trace.backbones.insert(timer, rows);
-    }
 }

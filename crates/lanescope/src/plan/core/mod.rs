@@ -1,5 +1,7 @@
-//! What belongs to no technology: names of things, flow groups, and the DMA of adapters.
+//! What belongs to no technology: names of things, flow groups, their places in the row of all, and the DMA of
+//! adapters.
 
 pub(in crate::plan) mod address;
 pub(in crate::plan) mod dma;
 pub(in crate::plan) mod groups;
+pub(in crate::plan) mod row;

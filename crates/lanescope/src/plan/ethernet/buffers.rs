@@ -170,18 +170,21 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
             let needed = b.asked;
             if own.typical.0 < needed {
                 let what = format!(
-                    "{}: too little headroom: {} for each port and priority, {needed} B can still come in after a pause frame is due",
+                    "{}: too little headroom: {} for each port and priority, {needed} B can still come in after a \
+                        pause frame is due",
                     node.name, own.typical
                 );
                 diagnostics.push(Diagnostic::warning(own.span, what).hint(
-                    "three frames, the pause frame, the way there and back, the latency, and the longest response of a sender (802.3, 31B.3.7)",
+                    "three frames, the pause frame, the way there and back, the latency, and the longest response of a \
+                        sender (802.3, 31B.3.7)",
                 ));
                 last = &node.group;
             }
         }
         if control != FlowControl::None && b.needs > b.memory {
             let what = format!(
-                "{}: too little headroom: flow control \"{}\" is loss-free by construction from {} B of memory on, here are {}",
+                "{}: too little headroom: flow control \"{}\" is loss-free by construction from {} B of memory on, \
+                    here are {}",
                 node.name,
                 crate::scenario::quantity::Shape::show(&control),
                 b.needs,

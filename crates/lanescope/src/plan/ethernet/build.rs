@@ -579,7 +579,8 @@ fn expand(
                 let what = format!("flow {}: {pairs} pairs of a source and a destination", stream.name);
                 let d = Diagnostic::error(k.pattern.span.unwrap_or(to_span), what);
                 let hint = format!(
-                    "all flows together have at most {MOST_PAIRS}: 2048 stations to one another; pairs and permutations have one for each source"
+                    "all flows together have at most {MOST_PAIRS}: 2048 stations to one another; pairs and \
+                        permutations have one for each source"
                 );
                 diagnostics.push(d.hint(hint));
                 return;

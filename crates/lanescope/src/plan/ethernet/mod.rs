@@ -12,6 +12,7 @@ pub(in crate::plan) use build::build;
 pub use routes::Routes;
 pub(in crate::plan) use routes::{MOST_SWITCHES, Wired};
 
+use crate::plan::Side;
 use crate::protocol::ethernet::{self, LineRate};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{
@@ -20,6 +21,7 @@ use crate::scenario::keys::{
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
 use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
+use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::Arc;
 
@@ -300,9 +302,10 @@ impl Network {
     pub fn delay(&self, wire: u32, corner: Corner) -> Time {
         self.link(wire).delay.at(corner)
     }
+}
 
-    /// Every value of every thing, with its origin.
-    pub(in crate::plan) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+impl Side for Network {
+    fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let mut all = Vec::new();
         for (i, node) in self.nodes.iter().enumerate() {
             let kind = Quantity {
@@ -333,7 +336,7 @@ impl Network {
     }
 
     /// Everything that can change an answer and is no setting: who is wired to whom, and who sends where.
-    pub(in crate::plan) fn hash(&self, hash: &mut impl Hasher) {
+    fn hash(&self, hash: &mut SipHasher13) {
         for link in &self.links {
             link.ends.iter().for_each(|e| hash.write_u32(e.0));
         }
@@ -347,5 +350,17 @@ impl Network {
                 hash.write_u64(t.bytes);
             }
         }
+    }
+
+    fn flows(&self) -> usize {
+        self.streams.len()
+    }
+
+    fn links(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    fn groups(&self) -> Vec<Vec<usize>> {
+        Network::groups(self)
     }
 }

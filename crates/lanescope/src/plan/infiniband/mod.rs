@@ -12,6 +12,7 @@ pub(in crate::plan) use build::build;
 pub use roce::Pausing;
 
 use crate::mpi::{Costs, Job};
+use crate::plan::Side;
 use crate::plan::ethernet::{Network, NodeId, Routes};
 use crate::plan::{Dma, DmaPath};
 use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
@@ -267,9 +268,10 @@ impl Cluster {
     pub fn delay(&self, wire: u32, corner: Corner) -> Time {
         self.link(wire).delay.at(corner)
     }
+}
 
-    /// Every value of every thing, with its origin.
-    pub(in crate::plan) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+impl Side for Cluster {
+    fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let adapters = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
         let switches = self.switches.iter().map(|s| (format!("parts.{}", s.name), s.keys.settings()));
         let links = self.links.iter().map(|l| {
@@ -285,8 +287,7 @@ impl Cluster {
         adapters.chain(switches).chain(links).chain(jobs).collect()
     }
 
-    /// Everything that can change an answer and is no setting.
-    pub(in crate::plan) fn hash(&self, hash: &mut SipHasher13) {
+    fn hash(&self, hash: &mut SipHasher13) {
         for link in &self.links {
             link.ends.iter().for_each(|e| hash.write_u32(e.0));
         }
@@ -297,6 +298,18 @@ impl Cluster {
                 hash.write(format!("{:?}", job.job).as_bytes());
             }
         }
+    }
+
+    fn flows(&self) -> usize {
+        self.jobs.len()
+    }
+
+    fn links(&self) -> usize {
+        2 * self.links.len()
+    }
+
+    fn groups(&self) -> Vec<Vec<usize>> {
+        (0..self.jobs.len()).map(|job| vec![job]).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 //! for it here.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::plan::Side;
 use crate::plan::core::address::Directory;
 use crate::plan::{PartId, Program};
 use crate::protocol::pci::{ADB, Phases, Speed};
@@ -12,6 +13,7 @@ use crate::scenario::keys::{self, Do, HostBridge, Load, PciDevice, Setting};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
 use crate::scenario::{BusKeys, MAX_THINGS, Named, Scenario};
 use crate::units::{Bytes, Rate};
+use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
 /// A bus, and who is on it.
@@ -242,9 +244,10 @@ impl Buses {
             self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()),
         )
     }
+}
 
-    /// Every value of every thing, with its origin.
-    pub(in crate::plan) fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+impl Side for Buses {
+    fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let part = |name: &str, keys: BusKeys| {
             let kind =
                 Quantity { default: false, ..Quantity::derived(keys.kind(), Origin::Stated, Confidence::Exact, "") };
@@ -264,10 +267,22 @@ impl Buses {
     }
 
     /// Everything that can change an answer and is no setting: who is on which bus, and whose flow it is.
-    pub(in crate::plan) fn hash(&self, hash: &mut impl Hasher) {
+    fn hash(&self, hash: &mut SipHasher13) {
         self.buses.iter().for_each(|b| hash.write_u32(b.bridge));
         self.devices.iter().for_each(|d| hash.write_u32(d.bus));
         self.flows.iter().for_each(|f| hash.write_u32(f.device));
+    }
+
+    fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    fn links(&self) -> usize {
+        self.buses.len()
+    }
+
+    fn groups(&self) -> Vec<Vec<usize>> {
+        Buses::groups(self)
     }
 }
 

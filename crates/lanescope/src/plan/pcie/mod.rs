@@ -1,7 +1,8 @@
-//! PCIe's part of a plan: ways through the tree, what follows from the values, what neighbours must agree on, the backbone
-//! of a root complex, and its IOMMU.
+//! PCIe's part of a plan: its tree (`build`), routes through it, what follows from the values, what neighbours must
+//! agree on, the backbone of a root complex, and its IOMMU.
 
 pub(in crate::plan) mod backbone;
+pub(in crate::plan) mod build;
 pub(crate) mod check;
 pub(in crate::plan) mod derived;
 pub(in crate::plan) mod iommu;

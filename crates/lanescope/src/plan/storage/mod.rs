@@ -17,6 +17,7 @@ pub(super) use transact::{build as transactions, carried};
 
 use crate::import;
 use crate::plan::Dma;
+use crate::plan::Side;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::scsi;
 use crate::scenario::keys::{self, Disk, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, Ssd, WHOLE};
@@ -362,9 +363,10 @@ impl Storage {
         }
         all
     }
+}
 
-    /// Every value of every thing, with its origin.
-    pub fn settings(&self) -> Vec<(String, Vec<Setting>)> {
+impl Side for Storage {
+    fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
         let targets = self.targets.iter().map(|t| {
             let settings = match &t.device {
@@ -394,7 +396,7 @@ impl Storage {
         parts.chain(targets).chain(arrays).chain(links).chain(flows).collect()
     }
 
-    pub(super) fn hash(&self, hash: &mut SipHasher13) {
+    fn hash(&self, hash: &mut SipHasher13) {
         for flow in &self.flows {
             hash.write(self.route_text(flow).as_bytes());
             hash.write_u64(flow.range.0);
@@ -412,6 +414,18 @@ impl Storage {
                 hash.write(format!("{line:?}").as_bytes());
             }
         }
+    }
+
+    fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    fn links(&self) -> usize {
+        self.wires().count()
+    }
+
+    fn groups(&self) -> Vec<Vec<usize>> {
+        Storage::groups(self)
     }
 }
 

@@ -1,5 +1,5 @@
 //! What belongs to no technology: what happens next, clocks, sources of operations, tallies and their means, circles of
-//! what waits.
+//! what waits, and what a run asks of each technology.
 
 pub(in crate::sim) mod clock;
 pub(in crate::sim) mod deadlock;
@@ -7,4 +7,5 @@ pub mod kernel;
 pub(in crate::sim) mod recorder;
 pub(in crate::sim) mod source;
 pub(in crate::sim) mod stats;
+pub(in crate::sim) mod subsystem;
 pub(in crate::sim) mod tally;

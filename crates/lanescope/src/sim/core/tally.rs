@@ -2,6 +2,9 @@
 
 use hdrhistogram::Histogram;
 
+/// Femtoseconds in a second.
+pub(in crate::sim) const SECOND: f64 = 1e15;
+
 /// Sums of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sim) struct Tally {
@@ -64,4 +67,14 @@ pub(in crate::sim) fn histogram() -> Histogram<u64> {
     let mut h = Histogram::new(3).unwrap_or_else(|e| unreachable!("three digits are allowed: {e}"));
     h.auto(true);
     h
+}
+
+/// What so much of the operations took at most, s.
+pub(in crate::sim) fn quantile(picoseconds: &Histogram<u64>, part: f64) -> f64 {
+    if picoseconds.is_empty() { 0.0 } else { picoseconds.value_at_quantile(part) as f64 * 1e-12 }
+}
+
+/// What the longest of them took, s.
+pub(in crate::sim) fn longest(picoseconds: &Histogram<u64>) -> f64 {
+    if picoseconds.is_empty() { 0.0 } else { picoseconds.max() as f64 * 1e-12 }
 }

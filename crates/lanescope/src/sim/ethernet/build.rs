@@ -7,6 +7,7 @@ use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::tally::{Tally, histogram};
 use crate::sim::ethernet::rates::{Constants, Limit};
+use crate::sim::ethernet::report::AtWindow;
 use crate::sim::ethernet::source::Source;
 use crate::sim::ethernet::station::{Grants, Lane, Lanes, Sender, Station, Target};
 use crate::sim::ethernet::switch::{Parts, Switch};
@@ -111,7 +112,8 @@ impl Fabric {
             stations[network.routes.number(station) as usize].adapts(pausing, pfc, classes);
         }
         let slots = signals.len();
-        (Fabric { net, switches, stations, signals, base }, slots, begin)
+        let at_window = AtWindow::default();
+        (Fabric { net, switches, stations, signals, base, at_window }, slots, begin)
     }
 }
 

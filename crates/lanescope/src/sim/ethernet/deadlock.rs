@@ -63,14 +63,14 @@ fn station<'a>(fabric: &'a Fabric, w: &crate::sim::ethernet::Wire) -> Option<&'a
 }
 
 /// A circle of wires that wait for one another, if there is one.
-pub(in crate::sim) fn deadlock(fabric: &Fabric, now: u64, before: u64) -> Option<Vec<String>> {
+pub(super) fn deadlock(fabric: &Fabric, now: u64, before: u64) -> Option<Vec<String>> {
     let waits = paused(fabric, now, before).into_iter().map(|w| w.map(|set| set.into_iter().collect())).collect();
     let name = |w: u32| format!("{}: paused", fabric.net.network.wire_name(w));
     Some(circle(waits)?.into_iter().map(name).collect())
 }
 
 /// Transmitters that wait, and for what; at most 16.
-pub(in crate::sim) fn waiting(fabric: &Fabric) -> Vec<String> {
+pub(super) fn waiting(fabric: &Fabric) -> Vec<String> {
     let net = &fabric.net;
     let held = |w: &crate::sim::ethernet::Wire| match station(fabric, w) {
         None => w.waiting > 0,

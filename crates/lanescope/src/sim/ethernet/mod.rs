@@ -6,11 +6,13 @@
 //! one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages are
 //! born, `rates` is DCQCN, `roce` joins stations to channel adapters.
 
+mod binding;
 mod build;
 mod client;
 mod deadlock;
 mod frames;
 mod rates;
+mod report;
 mod roce;
 mod source;
 mod station;
@@ -18,8 +20,6 @@ mod switch;
 mod victims;
 
 pub(super) use client::{Load, StationCommand, StationEvent};
-pub(super) use deadlock::{deadlock, waiting};
-pub(super) use victims::victims;
 
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
@@ -29,9 +29,11 @@ use crate::sim::core::recorder::Framed;
 use crate::sim::core::tally::{self, Tally};
 use frames::{Arena, Frame, Kind, List, NONE};
 use hdrhistogram::Histogram;
+use report::AtWindow;
 use station::Station;
 use std::sync::Arc;
 use switch::Switch;
+use victims::victims;
 
 /// Frames in a run at most: what waits in applications included.
 pub(super) const MOST_FRAMES: usize = 1 << 23;
@@ -498,6 +500,7 @@ pub(super) struct Fabric {
     signals: Vec<Signal>,
     /// The first slot of the agenda that is Ethernet's.
     base: u32,
+    at_window: AtWindow,
 }
 
 impl World for Fabric {
@@ -560,97 +563,15 @@ pub(super) struct Stored {
 }
 
 impl Fabric {
-    pub(super) fn wires(&self) -> usize {
-        self.net.wires.len()
-    }
-
-    /// The agenda's slot of each wire.
-    pub(super) fn slots_of_wires(&self) -> impl Iterator<Item = u32> {
-        self.net.wires.iter().map(|w| w.tx)
-    }
-
-    /// The ledger of a wire since time 0.
-    pub(super) fn slots(&self, on: usize) -> SlotCounts {
-        self.net.wires[on].slots()
-    }
-
-    /// Pause frames that a wire has carried: with a time, without.
-    pub(super) fn pauses(&self, on: usize) -> (u64, u64) {
-        let c = &self.net.wires[on].counts;
-        (c.xoff, c.xon)
-    }
-
-    /// Frames carried over links.
-    pub(super) fn packets(&self) -> u64 {
-        self.net.wires.iter().map(|w| w.frames + w.counts.controls).sum()
-    }
-
-    pub(super) fn streams(&self) -> &[StreamState] {
-        &self.net.streams
-    }
-
-    pub(super) fn latencies(&self) -> &[Histogram<u64>] {
-        &self.net.latencies
-    }
-
-    pub(super) fn transits(&self) -> &[Histogram<u64>] {
-        &self.net.transits
-    }
-
-    /// Distributions and maxima are counted from a moment on.
-    pub(super) fn forget(&mut self, now: u64) {
-        self.net.latencies.iter_mut().chain(&mut self.net.transits).for_each(|h| h.reset());
-        self.switches.iter_mut().for_each(|s| s.forget(now));
-    }
-
-    /// Frames that wait at or are on their way over a wire, and their payload.
-    pub(super) fn held(&self, on: usize) -> (usize, u64) {
-        let w = &self.net.wires[on];
-        let all = w.flight.iter(&self.net.frames).chain(w.queues.iter().flat_map(|q| q.iter(&self.net.frames)));
-        all.fold((0, 0), |(n, bytes), id| (n + 1, bytes + self.net.frames[id].data as u64))
-    }
-
-    /// Frames of each stream that are in adapters, on wires and in switches: found there, not reckoned.
-    pub(super) fn in_flight(&self) -> Vec<u64> {
-        let (net, mut all, mut found) = (&self.net, vec![0; self.net.streams.len()], 0);
-        let mut count = |id: u32| {
-            found += 1;
-            if let Some(n) = all.get_mut(net.frames[id].stream as usize) {
-                *n += 1;
-            }
-        };
-        for w in &net.wires {
-            for list in [w.flight, w.local, w.urgent].iter().chain(&w.queues) {
-                list.iter(&net.frames).for_each(&mut count);
-            }
-        }
-        self.stations.iter().for_each(|s| s.waiting(&net.frames).for_each(&mut count));
-        self.switches.iter().for_each(|s| s.behind().for_each(&mut count));
-        debug_assert_eq!(found, net.frames.frames.len() - net.frames.free.len(), "no frame is forgotten");
-        all
-    }
-
     /// What each switch holds and has done; in the order of nodes.
     pub(super) fn stored(&self, now: u64) -> Vec<Stored> {
         self.switches.iter().map(|s| s.stored(now)).collect()
-    }
-
-    /// Messages that are born and have not begun, by stream.
-    pub(super) fn backlogs(&self, now: u64) -> Vec<u64> {
-        let mut all = vec![0; self.net.streams.len()];
-        self.stations.iter().for_each(|s| s.backlogs(now, &mut all));
-        all
     }
 
     /// Whether there are more frames and messages than a run may hold.
     pub(super) fn is_full(&self) -> bool {
         let waiting: usize = self.stations.iter().map(|s| s.messages).sum();
         self.net.frames.frames.len() + waiting > MOST_FRAMES
-    }
-
-    /// Writes down what lies before a moment.
-    pub(super) fn settle(&mut self, now: u64) {
-        self.net.wires.iter_mut().for_each(|w| w.settle(now));
     }
 
     /// Takes down what crosses a link from now on.
@@ -664,15 +585,5 @@ impl Fabric {
         let mut all = self.net.capture.as_mut().map(|c| std::mem::take(&mut c.crossed)).unwrap_or_default();
         all.sort_by_key(|c| (c.at, !c.down));
         all
-    }
-
-    /// The longest that a frame may be blocked by ordinary traffic, fs.
-    pub(super) fn stall_timeout(&self) -> u64 {
-        let longest = wire(self.net.network.longest_frame());
-        let hops = self.net.wires.iter().map(|w| longest * w.byte + 2 * w.delay).max().unwrap_or(0);
-        // Through a full memory on the slowest wire.
-        let memory = self.net.network.buffering.iter().flatten().map(|b| b.memory).max().unwrap_or(0);
-        let slowest = self.net.wires.iter().map(|w| w.byte).max().unwrap_or(0);
-        (100 * hops).saturating_add(2 * memory.saturating_mul(slowest)).max(1)
     }
 }

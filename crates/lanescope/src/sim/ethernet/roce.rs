@@ -44,7 +44,7 @@ impl Fabric {
     }
 
     /// What ends a run: frames of adapters that were lost, and that nothing sends again.
-    pub(in crate::sim) fn fault(&self) -> Option<String> {
+    pub(in crate::sim) fn lost_frames(&self) -> Option<String> {
         let lost = self.net.lost;
         (lost > 0).then(|| {
             format!("switches have dropped {lost} frames of RoCE or of transactions, and nothing sends them again")

@@ -7,7 +7,7 @@
 
 use crate::plan::ethernet::Network;
 use crate::result::{Idle, Note, SimulatedLink};
-use crate::sim::binding::stopper;
+use crate::sim::ethernet::binding::stopper;
 use crate::units::digits;
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::sim::core::deadlock::circle;
 use crate::sim::infiniband::{Fabric, NONE};
 
 /// A circle of wires that wait for one another, if there is one: without credit since before a moment.
-pub(in crate::sim) fn deadlock(fabric: &Fabric, before: u64) -> Option<Vec<String>> {
+pub(super) fn deadlock(fabric: &Fabric, before: u64) -> Option<Vec<String>> {
     let starves = |w: &crate::sim::infiniband::Wire| w.waiting > 0 && w.starved < before && w.to_switch != NONE;
     if !fabric.wires.iter().any(starves) {
         return None;
@@ -27,7 +27,7 @@ pub(in crate::sim) fn deadlock(fabric: &Fabric, before: u64) -> Option<Vec<Strin
 }
 
 /// Wires without credit, and what they wait for; at most 16.
-pub(in crate::sim) fn waiting(fabric: &Fabric) -> Vec<String> {
+pub(super) fn waiting(fabric: &Fabric) -> Vec<String> {
     let waits =
         fabric.wires.iter().zip(0u32..).filter(|(w, _)| w.waiting > 0 && w.starved < crate::sim::infiniband::NEVER);
     waits.map(|(_, on)| name(fabric, on)).take(16).collect()

@@ -8,16 +8,18 @@
 //! own; what adapters and ranks wait for stands in one heap behind one slot.
 
 mod adapter;
+mod binding;
 mod build;
 mod deadlock;
+mod report;
 mod trace;
 mod wire;
 
-use crate::mpi::{Account, Machine, Post};
+use crate::mpi::{Machine, Post};
 use crate::plan::DmaPath;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::Cluster;
-use crate::result::{ProgramReport, SlotCounts};
+use crate::result::ProgramReport;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::core::source::Transfer;
 use crate::sim::core::tally::{self, Tally};
@@ -30,8 +32,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use wire::{Arena, NONE, Why, Wire};
-
-pub(in crate::sim) use deadlock::deadlock;
 
 /// Tokens of a cluster's DMA have this bit.
 pub(in crate::sim) const OWN: u32 = 1 << 31;
@@ -338,45 +338,9 @@ impl Fabric {
         self.arm(agenda);
     }
 
-    pub(in crate::sim) fn wires(&self) -> usize {
-        self.wires.len()
-    }
-
-    /// The ledger of every wire since time 0.
-    pub(in crate::sim) fn counts(&self) -> impl Iterator<Item = SlotCounts> {
-        self.wires.iter().map(|w| w.counts)
-    }
-
-    /// Packets carried over links.
-    pub(in crate::sim) fn packets(&self) -> u64 {
-        self.wires.iter().map(|w| w.counts.tlps).sum()
-    }
-
     /// Steps of all programs so far: work beside that of packets.
     pub(in crate::sim) fn steps(&self) -> u64 {
         self.runs.iter().map(|r| r.machine.steps()).sum()
-    }
-
-    pub(in crate::sim) fn tallies(&self) -> impl Iterator<Item = Tally> {
-        self.runs.iter().map(|r| r.tally)
-    }
-
-    pub(in crate::sim) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.runs.iter().map(|r| (r.fingerprint, r.tally.done))
-    }
-
-    pub(in crate::sim) fn latencies(&self) -> impl Iterator<Item = &Histogram<u64>> {
-        self.runs.iter().map(|r| &r.latencies)
-    }
-
-    /// Writes down what lies before a moment.
-    pub(in crate::sim) fn settle(&mut self, now: u64) {
-        self.wires.iter_mut().for_each(|w| w.settle(now));
-    }
-
-    /// Distributions are counted from now on.
-    pub(in crate::sim) fn forget(&mut self) {
-        self.runs.iter_mut().for_each(|r| r.latencies.reset());
     }
 
     /// When all ranks of all programs had ended; `None` while any goes on, or where there is no program.
@@ -385,48 +349,10 @@ impl Fabric {
         all.then(|| self.runs.iter().map(|r| r.machine.time()).max().unwrap_or(0))
     }
 
-    /// What ended a program before its time.
-    pub(in crate::sim) fn fault(&self) -> Option<String> {
-        self.runs
-            .iter()
-            .zip(&self.plan.jobs)
-            .find_map(|(r, j)| Some(format!("flows.{}: {}", j.name, r.machine.fault()?)))
-    }
-
-    /// Who waits for whom, where nothing will happen by itself any more.
-    pub(in crate::sim) fn waiting(&self) -> Vec<String> {
-        if self.next() < NEVER || self.jobs.used() > 0 {
-            return Vec::new();
-        }
-        if self.packets.used > 0 {
-            return deadlock::waiting(self);
-        }
-        let blocked = self.runs.iter().filter(|r| !r.machine.is_done());
-        blocked.flat_map(|r| r.machine.waiting()).collect()
-    }
-
     /// What a program has come to.
-    pub(in crate::sim) fn program(&self, run: usize) -> ProgramReport {
+    fn program(&self, run: usize) -> ProgramReport {
         let job = &self.plan.jobs[run];
         ProgramReport::of(&job.name, &job.job, &self.runs[run].machine)
-    }
-
-    /// Where the time of each rank of a program went.
-    pub(in crate::sim) fn accounts(&self, run: usize) -> impl Iterator<Item = Account> {
-        self.runs[run].machine.accounts()
-    }
-
-    /// Packets that wait at or are on their way over a wire, and their payload.
-    pub(in crate::sim) fn held(&self, on: usize) -> (usize, u64) {
-        self.wires[on].held(&self.packets)
-    }
-
-    /// The longest that a packet may be blocked by ordinary traffic, fs.
-    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
-        let longest = crate::protocol::infiniband::Mtu::ALL[4].bytes() + 128;
-        let hops = self.wires.iter().map(|w| w.span(longest)).max().unwrap_or(0);
-        // Through the buffers of many neighbours.
-        4096 * hops
     }
 }
 
@@ -439,7 +365,8 @@ mod tests {
 
     #[test]
     fn no_buffer_holds_more_than_it_can() {
-        let text = "[parts.node]\nis = \"channel-adapter\"\ncount = 4\nreceive_buffer = \"5000 B\"\n[parts.sw]\nis = \"infiniband-switch\"\nbuffer = \"4500 B\"\n\
+        let text = "[parts.node]\nis = \"channel-adapter\"\ncount = 4\nreceive_buffer = \"5000 B\"\n[parts.sw]\nis = \
+            \"infiniband-switch\"\nbuffer = \"4500 B\"\n\
             [links.cable]\nbetween = [\"node.*\", \"sw\"]\ninfiniband = \"sdr 4x\"\nlanes = 2\n\
             [flows.job]\ndo = \"mpi\"\nranks = [\"node.*\"]\nlane = 1\nprogram = \"alltoall 20 KiB\"\n";
         let mut d = Diagnostics::default();
@@ -448,7 +375,7 @@ mod tests {
         let mut run = Run::new(&plan, 1, &mut d).expect("a run");
         let mut most = 0;
         while run.advance(1) != Step::Done {
-            for w in &run.system.cluster.wires {
+            for w in &run.system.infiniband.wires {
                 let (used, whole) = w.buffer(1);
                 assert!(used <= whole);
                 assert_eq!(w.buffer(0).0, 0, "another lane's");
@@ -457,6 +384,6 @@ mod tests {
         }
         assert!(most > 90, "{most} % in use at most");
         // All is free again, but for what is not worth telling.
-        assert!(run.system.cluster.wires.iter().all(|w| w.buffer(1).0 == 0));
+        assert!(run.system.infiniband.wires.iter().all(|w| w.buffer(1).0 == 0));
     }
 }

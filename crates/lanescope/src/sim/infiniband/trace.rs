@@ -9,7 +9,7 @@ use crate::sim::infiniband::adapter::{Act, Job};
 
 impl Fabric {
     /// Rows of all wires.
-    pub(in crate::sim) fn rows(&self, trace: &mut Trace) {
+    pub(super) fn trace_rows(&self, trace: &mut Trace) {
         for (on, w) in self.wires.iter().enumerate() {
             let name = self.plan.wire_name(on as u32);
             trace.row("InfiniBand", &name, w.tx, true);
@@ -20,11 +20,6 @@ impl Fabric {
                 trace.credit("InfiniBand", &format!("{name}: credit{of}"), "blocks", w.tx, Some(whole));
             }
         }
-    }
-
-    /// Whether ranks take down what they do.
-    pub(in crate::sim) fn log(&mut self, on: bool) {
-        self.runs.iter_mut().for_each(|r| r.machine.log(on));
     }
 
     /// Tells the trace, if there is one.

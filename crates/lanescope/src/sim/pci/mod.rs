@@ -5,10 +5,11 @@
 //! and somebody else asks; so whoever begins to ask looks at the bus.
 
 mod arbiter;
+pub(in crate::sim) mod binding;
+mod report;
 
 use crate::plan::Program;
 use crate::plan::pci::Buses;
-use crate::result::SlotCounts;
 use crate::scenario::quantity::Corner;
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::{Agenda, NEVER, World};
@@ -187,6 +188,8 @@ pub(in crate::sim) struct Fabric {
     buses: Vec<Bus>,
     /// The first slot of the agenda that is a bus's; there is one each.
     base: u32,
+    /// Payload that each bus had carried when the window opened, bytes; none before.
+    at_window: Vec<u64>,
 }
 
 impl World for Fabric {
@@ -240,7 +243,7 @@ impl Fabric {
         };
         let buses: Vec<Bus> = (0..plan.buses.len()).map(|b| Bus::new(plan, b, Corner::Typical)).collect();
         let slots = buses.len();
-        (Fabric { net, buses, base }, slots)
+        (Fabric { net, buses, base, at_window: Vec::new() }, slots)
     }
 
     /// Another side asks for DMA; [`Fabric::take_done`] tells when it is over.
@@ -263,131 +266,5 @@ impl Fabric {
     /// Transfers that are done and nobody has been told of: flow, token, moment. To be taken out.
     pub(in crate::sim) fn done(&mut self) -> &mut Vec<(u32, u32, u64)> {
         &mut self.net.done
-    }
-
-    pub(in crate::sim) fn wires(&self) -> usize {
-        self.buses.len()
-    }
-
-    /// The agenda's slot of each bus.
-    pub(in crate::sim) fn slots_of_buses(&self) -> impl Iterator<Item = u32> {
-        self.base..self.base + self.buses.len() as u32
-    }
-
-    /// The ledger of a bus since time 0.
-    pub(in crate::sim) fn slots(&self, bus: usize) -> SlotCounts {
-        self.buses[bus].counts
-    }
-
-    /// Payload that a bus has carried, bytes.
-    pub(in crate::sim) fn carried(&self, bus: usize) -> u64 {
-        self.buses[bus].bytes
-    }
-
-    /// Transactions.
-    pub(in crate::sim) fn packets(&self) -> u64 {
-        self.buses.iter().map(|b| b.counts.tlps).sum()
-    }
-
-    /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the
-    /// moment at which they are due.
-    pub(in crate::sim) fn tallies(&self, now: u64) -> impl Iterator<Item = Tally> {
-        self.net.flows.iter().map(move |f| {
-            let mut t = f.tally;
-            if f.source.is_closed() {
-                let (first, from) = f.source.unasked();
-                let due = f.again.iter().copied().take_while(|at| *at <= now);
-                let next = f.current.filter(|op| !op.started).map(|op| op.born);
-                (t.waiting, t.waiting_sum) = (first as u64, first as u128 * from as u128);
-                for at in due.chain(next) {
-                    (t.waiting, t.waiting_sum) = (t.waiting + 1, t.waiting_sum + at as u128);
-                }
-            }
-            t
-        })
-    }
-
-    /// The flows that are in tables.
-    pub(in crate::sim) fn flows(&self) -> &[FlowState] {
-        &self.net.flows
-    }
-
-    pub(in crate::sim) fn latencies(&self) -> &[Histogram<u64>] {
-        &self.net.latencies
-    }
-
-    /// Split completions that wait at the bridge, and their bytes.
-    pub(in crate::sim) fn held(&self, bus: usize) -> (usize, u64) {
-        self.buses[bus].held()
-    }
-
-    /// Distributions are counted from now on.
-    pub(in crate::sim) fn forget(&mut self) {
-        self.net.latencies.iter_mut().for_each(|h| h.reset());
-    }
-
-    /// Operations that have arrived and not begun, by flow.
-    pub(in crate::sim) fn backlogs(&self, now: u64) -> Vec<u64> {
-        let waits = |f: &FlowState| f.current.is_some_and(|op| !op.started && !op.endless);
-        self.net.flows.iter().map(|f| f.source.backlog(now) + u64::from(waits(f))).collect()
-    }
-
-    /// Writes down what lies before a moment.
-    pub(in crate::sim) fn settle(&mut self, now: u64) {
-        self.buses.iter_mut().for_each(|b| b.settle(now));
-    }
-
-    /// The longest that somebody may wait for ordinary traffic, fs.
-    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
-        let longest = |b: &Bus| b.ticks.time(4096) * (1 + b.masters() as u64);
-        100 * self.buses.iter().map(longest).max().unwrap_or(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::diagnostic::Diagnostics;
-    use crate::library::Library;
-    use crate::plan::pci::BusFlow;
-    use crate::scenario::{Included, tree::Author};
-
-    const TEXT: &str = "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"60 clocks\"\ndecode = \"fast\"\n\
-        [parts.card]\nis = \"pci-device\"\nread_byte_count = \"4 KiB\"\nturnaround = \"1 clock\"\ndecode = \"fast\"\n\
-        [links.slot]\nbetween = [\"bridge\", \"card\"]\npci = \"pci-x 133 64-bit\"\n\
-        [flows.reads]\nfrom = \"card\"\nto = \"bridge.memory\"\ndo = \"read\"\nsize = \"4 KiB\"\n\
-        [flows.writes]\nfrom = \"card\"\nto = \"bridge.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n";
-
-    #[test]
-    fn what_another_side_asks_for_is_done_and_told() {
-        let mut d = Diagnostics::default();
-        let included = Included { name: "t.toml".into(), text: TEXT.into(), author: Author::User };
-        let plan = crate::plan(&mut d, included, &[], &Library).expect("a plan");
-        let mut buses = (*plan.buses).clone();
-        buses.flows.iter_mut().for_each(|f: &mut BusFlow| f.program = Program::ExternallyDriven);
-        assert!(buses.groups().is_empty(), "they are in no table");
-        let (mut fabric, slots) = Fabric::build(&buses, 1, 0);
-        let mut agenda = Agenda::new(slots);
-        agenda.set(0, 0);
-        // Two reads at clock 2, one behind the other; a write just before clock 600.
-        let clock = 7_500_000;
-        fabric.feed(0, Transfer { bytes: 4096, token: 7, born: 2 * clock }, &mut agenda);
-        fabric.feed(0, Transfer { bytes: 1000, token: 8, born: 2 * clock }, &mut agenda);
-        fabric.feed(1, Transfer { bytes: 64, token: 9, born: 600 * clock - 1 }, &mut agenda);
-        // Arbitration, request, delay, arbitration, three clocks and the data.
-        let first = 2 + 4 + 5 + 60 + 4 + 3 + 512;
-        agenda.run(&mut fabric, (first + 2) * clock, 1 << 20);
-        assert_eq!(std::mem::take(fabric.done()), [(0, 7, first * clock)]);
-        // The second is asked for then; the write goes while the bridge works on it.
-        agenda.run(&mut fabric, 1 << 40, 1 << 20);
-        let done = std::mem::take(fabric.done());
-        let (write, second) = (600 + 4 + 3 + 8, first + 4 + 5 + 60 + 4 + 3 + 125);
-        assert_eq!(done, [(1, 9, write * clock), (0, 8, second * clock)]);
-        assert_eq!(fabric.net.flows.iter().map(|f| f.tally.bytes).collect::<Vec<_>>(), [5096, 64]);
-        assert!(fabric.done().is_empty());
-        // A silent bus hears of the next.
-        fabric.feed(1, Transfer { bytes: 8, token: 1, born: 1 << 40 }, &mut agenda);
-        agenda.run(&mut fabric, 1 << 41, 1 << 20);
-        assert_eq!(fabric.done().len(), 1);
     }
 }

@@ -34,7 +34,7 @@ fn blocked(fabric: &Fabric, before: u64, silent: bool) -> Vec<Option<Vec<u32>>> 
 }
 
 /// A circle of wires that wait for one another, if there is one, with what each of them lacks.
-pub(in crate::sim) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
+pub(super) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent: bool) -> Option<Vec<String>> {
     let lack = |w: u32| {
         let wire = &fabric.net.wires[w as usize];
         let spent = Class::ALL.into_iter().filter(|c| wire.left(*c).0 == Some(0) || wire.left(*c).1 == Some(0));
@@ -50,7 +50,7 @@ pub(in crate::sim) fn deadlock(plan: &Plan, fabric: &Fabric, before: u64, silent
 }
 
 /// Transmitters that wait, and for what; at most 16.
-pub(in crate::sim) fn waiting(plan: &Plan, fabric: &Fabric) -> Vec<String> {
+pub(super) fn waiting(plan: &Plan, fabric: &Fabric) -> Vec<String> {
     let waits = fabric.net.wires.iter().enumerate().filter(|(_, w)| w.waiting);
     waits.take(16).map(|(i, w)| format!("{}: {}", name(plan, i as u32), w.idle.words())).collect()
 }

@@ -1,9 +1,11 @@
 //! All parts of a plan, wired: what the kernel runs.
 
 pub(in crate::sim) mod backbone;
+pub(in crate::sim) mod binding;
 pub(in crate::sim) mod completer;
-pub(in crate::sim) mod deadlock;
+mod deadlock;
 pub(in crate::sim) mod iommu;
+mod report;
 pub(in crate::sim) mod requester;
 pub(in crate::sim) mod switch;
 pub(in crate::sim) mod terminal;
@@ -199,6 +201,8 @@ pub(in crate::sim) struct Fabric {
     pub(in crate::sim) parts: Vec<Part>,
     pub(in crate::sim) net: Net,
     signals: Vec<Signal>,
+    /// The ledgers of each backbone when the window opened; none before.
+    at_window: Vec<[BusClocks; 2]>,
 }
 
 impl World for Fabric {
@@ -242,7 +246,8 @@ const TYPICAL: Corner = Corner::Typical;
 
 impl Fabric {
     /// Wires a plan. Gives the number of its slots too.
-    pub(in crate::sim) fn build(plan: &Plan, groups: &[Vec<usize>], seed: u64) -> (Fabric, u32) {
+    pub(in crate::sim) fn build(plan: &Plan, seed: u64) -> (Fabric, u32) {
+        let groups = plan.groups();
         let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::histogram()).collect());
         let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
         // The members of a group stand in a row; behind them is what other technologies ask for.
@@ -279,7 +284,7 @@ impl Fabric {
             });
         }
         let forks = forks(&net);
-        let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new() };
+        let mut fabric = Fabric { parts: Vec::new(), net, signals: Vec::new(), at_window: Vec::new() };
         for (i, part) in plan.parts.iter().enumerate() {
             // (wire in, wire out) of each port.
             let ports: Vec<(u32, u32)> = part.ports.iter().map(|p| wires_of(plan, p.link, PartId(i as u32))).collect();
@@ -606,79 +611,4 @@ fn engine(r: &mut Requester, k: &Endpoint) {
     (r.both, r.read, r.write, r.bus) = (gate(&k.rate), gate(&k.read_rate), gate(&k.write_rate), gate(&k.bus_rate));
     (r.read_starts, r.write_starts) = (interval(&k.read_interval), interval(&k.write_interval));
     (r.write_gap, r.latency) = (k.write_gap.typical.fs(), k.latency.typical.fs());
-}
-
-impl Part {
-    /// Times through it, of a switch.
-    pub(in crate::sim) fn transit(&self) -> Option<&crate::sim::pcie::switch::Transit> {
-        match self {
-            Part::Switch(s) => Some(&s.transit),
-            Part::Terminal(_) => None,
-        }
-    }
-}
-
-impl Fabric {
-    /// Accounts for idle wires up to a moment that everything has reached.
-    pub(in crate::sim) fn settle(&mut self, now: u64) {
-        self.net.wires.iter_mut().for_each(|w| w.settle(now));
-        for part in &mut self.parts {
-            if let Part::Terminal(t) = part
-                && let Some(b) = &mut t.backbone
-            {
-                b.settle(now);
-            }
-        }
-    }
-
-    /// The ledgers of each backbone since time 0.
-    pub(in crate::sim) fn backbones(&self) -> Vec<[BusClocks; 2]> {
-        let terminals = self.parts.iter().filter_map(|p| match p {
-            Part::Terminal(t) => t.backbone.as_ref(),
-            Part::Switch(_) => None,
-        });
-        terminals.map(|b| b.counts()).collect()
-    }
-
-    /// What has happened to each flow, with what a closed load has waiting: its operations are in flight from the
-    /// moment at which they are due.
-    pub(in crate::sim) fn tallies(&self, now: u64) -> Vec<Tally> {
-        let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally).collect();
-        for part in &self.parts {
-            let Part::Terminal(t) = part else { continue };
-            for (flow, n, sum) in
-                t.ports.iter().flat_map(|p| &p.requesters).flat_map(|r| r.waiting(now, &self.net.flows))
-            {
-                (all[flow as usize].waiting, all[flow as usize].waiting_sum) = (n, sum);
-            }
-        }
-        all
-    }
-
-    /// Operations of each flow that have arrived and not begun.
-    pub(in crate::sim) fn backlogs(&self, now: u64) -> Vec<u64> {
-        let mut all = vec![0; self.net.flows.len()];
-        for part in &self.parts {
-            let Part::Terminal(t) = part else { continue };
-            for stream in t.ports.iter().flat_map(|p| &p.requesters).flat_map(|r| &r.streams) {
-                all[stream.flow as usize] = stream.source.backlog(now);
-            }
-        }
-        all
-    }
-
-    /// How long a packet may be blocked while all is well: longer than every buffer of the plan takes to drain one
-    /// after the other, and than any latency of a completer.
-    pub(in crate::sim) fn stall_timeout(&self) -> u64 {
-        let drain = |w: &Wire| w.clock.span(1 << 16).saturating_add(w.delay.saturating_mul(2));
-        let wires: u64 = self.net.wires.iter().map(drain).fold(0, u64::saturating_add);
-        let answers = self.parts.iter().map(|p| match p {
-            Part::Terminal(t) => {
-                let backbone = t.backbone.as_ref().map_or(0, |b| b.stall_timeout());
-                t.completer.longest().saturating_add(t.write_latency).saturating_add(backbone)
-            }
-            Part::Switch(_) => 0,
-        });
-        wires.saturating_add(answers.max().unwrap_or(0)).saturating_add(100_000_000_000)
-    }
 }

@@ -47,7 +47,8 @@ pub(in crate::sim) struct Stream {
     pub(in crate::sim) packets: Option<Packets>,
 }
 
-/// What belongs to the packets of a NIC: descriptors are fetched before the packets that they are of, completion entries
+/// What belongs to the packets of a NIC: descriptors are fetched before the packets that they are of, completion
+/// entries
 /// and interrupts written after them.
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Packets {

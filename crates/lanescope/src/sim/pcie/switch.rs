@@ -146,7 +146,8 @@ impl Switch {
         Switch { hosted: true, ..switch }
     }
 
-    /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round of
+    /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round
+    /// of
     /// the others.
     pub(in crate::sim) fn next(
         &mut self,

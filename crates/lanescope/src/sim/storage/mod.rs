@@ -8,8 +8,10 @@
 
 mod adapter;
 mod array;
-pub(in crate::sim) mod count;
+mod binding;
+mod count;
 mod device;
+mod report;
 mod scsi;
 mod serial;
 mod ssd;
@@ -19,12 +21,11 @@ mod worker;
 use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{self, Medium, Unit, Volume};
 use crate::plan::{DmaPath, Plan};
-use crate::result::SlotCounts;
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::recorder::Carried;
 use crate::sim::core::source::Transfer;
-use crate::sim::core::tally::{self, Tally};
+use crate::sim::core::tally;
 use crate::sim::ethernet::StationCommand;
 use crate::tools::Slab;
 use adapter::Adapter;
@@ -32,14 +33,13 @@ use array::Array;
 use count::Edges;
 use device::{Device, Service};
 use hdrhistogram::Histogram;
+use report::AtWindow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use talk::Talk;
-use worker::FlowState;
+use worker::{FlowState, Stages};
 
-pub(super) use count::Counts;
 pub(super) use talk::TALK;
-pub(super) use worker::Stages;
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,10 +266,11 @@ pub(super) struct Fabric {
     asked: Vec<(DmaPath, Transfer)>,
     /// What transports carried, for a trace: link, way, what, when, bytes.
     seen: Option<Vec<Carried>>,
+    at_window: AtWindow,
 }
 
 /// How long nothing may happen to an I/O while all is well, fs.
-const PATIENCE: u64 = 10_000_000_000_000_000;
+const STALL_TIMEOUT: u64 = 10_000_000_000_000_000;
 
 /// The serial link of a number.
 fn link_of(links: &mut [Link], link: u32) -> Option<&mut serial::Link> {
@@ -280,12 +281,7 @@ fn link_of(links: &mut [Link], link: u32) -> Option<&mut serial::Link> {
 }
 
 impl Fabric {
-    /// Takes down what transports carry, or does not any more.
-    pub(super) fn record(&mut self, on: bool) {
-        self.seen = on.then(Vec::new);
-    }
-
-    /// What they have carried since the last time.
+    /// What transports have carried since the last time.
     pub(super) fn carried(&mut self) -> impl Iterator<Item = Carried> + '_ {
         self.seen.iter_mut().flat_map(|seen| seen.drain(..))
     }
@@ -352,6 +348,7 @@ impl Fabric {
             edges: Edges::new(),
             asked: Vec::new(),
             seen: None,
+            at_window: AtWindow::default(),
         };
         // Each pair is of one flow, in their order.
         fabric.talks.extend(
@@ -365,11 +362,6 @@ impl Fabric {
             }
         }
         fabric
-    }
-
-    /// Whether there is any.
-    pub(super) fn is_empty(&self) -> bool {
-        self.flows.is_empty()
     }
 
     fn plan_at(&mut self, at: u64, event: Event) {
@@ -413,122 +405,6 @@ impl Fabric {
 
     fn serial(&mut self, link: u32) -> Option<&mut serial::Link> {
         link_of(&mut self.links, link)
-    }
-
-    /// Wires: two lanes of each serial link, one of each bus.
-    pub(super) fn wires(&self) -> usize {
-        self.links.iter().map(|l| if matches!(l, Link::Serial(_)) { 2 } else { 1 }).sum()
-    }
-
-    /// The ledger of every wire since time 0.
-    pub(super) fn counts(&self) -> Vec<SlotCounts> {
-        let mut all = Vec::with_capacity(self.wires());
-        for link in &self.links {
-            match link {
-                Link::Serial(l) => all.extend(l.lanes.iter().map(|l| l.counts)),
-                Link::Scsi(b) => all.push(b.counts),
-            }
-        }
-        all
-    }
-
-    /// What waits to be sent on each wire: units, and commands with data. How many bytes of those are at hand is not
-    /// known.
-    pub(super) fn held(&self) -> Vec<(usize, u64)> {
-        let mut all = Vec::with_capacity(self.wires());
-        for link in &self.links {
-            match link {
-                Link::Serial(l) => all.extend(l.lanes.iter().map(|l| (l.waiting(), 0))),
-                Link::Scsi(b) => all.push((b.waiting(), 0)),
-            }
-        }
-        all
-    }
-
-    /// Accounts for idle wires up to a moment that everything has reached.
-    pub(super) fn settle(&mut self, now: u64) {
-        for link in &mut self.links {
-            match link {
-                Link::Serial(l) => l.lanes.iter_mut().for_each(|l| l.settle(now)),
-                Link::Scsi(b) => b.settle(now),
-            }
-        }
-    }
-
-    pub(super) fn packets(&self) -> u64 {
-        self.counts().iter().map(|c| c.tlps).sum()
-    }
-
-    pub(super) fn tallies(&self) -> impl Iterator<Item = Tally> {
-        self.flows.iter().map(|f| f.tally)
-    }
-
-    /// I/Os of each flow that have come by its rate and have not begun.
-    pub(super) fn backlogs(&self, now: u64) -> impl Iterator<Item = u64> {
-        self.flows.iter().map(move |f| f.backlog(now))
-    }
-
-    pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.flows.iter().map(|f| (f.fingerprint, f.tally.done))
-    }
-
-    /// Of each flow group: latencies of its reads and of its writes as instruments see them, from the call, ps.
-    pub(super) fn latencies(&self) -> &[[Histogram<u64>; 2]] {
-        &self.latencies
-    }
-
-    /// Of each flow group: latencies from the moment at which the program wanted them, ps.
-    pub(super) fn whole(&self) -> &[Histogram<u64>] {
-        &self.whole
-    }
-
-    /// What instruments count of a flow, since [`Fabric::forget`].
-    pub(super) fn counts_of(&self, flow: usize) -> &Counts {
-        &self.flows[flow].counts
-    }
-
-    /// What came since `before`, which is then now.
-    pub(super) fn update(&mut self, flow: usize, before: &mut Counts) -> Counts {
-        self.flows[flow].counts.update(before)
-    }
-
-    /// Time that the processor of each worker has worked, fs.
-    pub(super) fn workers_worked(&self, now: u64) -> impl Iterator<Item = u64> {
-        self.workers.iter().map(move |w| w.worked(now))
-    }
-
-    /// Where the time of each flow's I/Os went, since time 0.
-    pub(super) fn stages(&self) -> impl Iterator<Item = &Stages> {
-        self.flows.iter().map(|f| &f.stages)
-    }
-
-    /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets.
-    pub(super) fn worked(&self, now: u64) -> Vec<u64> {
-        let workers = self.workers_worked(now);
-        let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
-        let targets = self.targets.iter().flat_map(|t| match &t.flash {
-            Some(flash) => flash.worked(now).to_vec(),
-            None => vec![t.device.worked(now)],
-        });
-        workers.chain(adapters).chain(targets).collect()
-    }
-
-    /// Distributions, and what instruments count, are of I/Os that begin at a moment or later.
-    pub(super) fn forget(&mut self, now: u64) {
-        self.latencies.iter_mut().flatten().chain(&mut self.whole).for_each(|h| h.reset());
-        self.flows.iter_mut().for_each(|f| f.counts = Counts::new());
-        self.counting = now;
-    }
-
-    pub(super) fn stall_timeout(&self) -> u64 {
-        if self.is_empty() { 0 } else { PATIENCE }
-    }
-
-    /// Whether every cache that takes writes in has been full once, or has stopped filling.
-    pub(super) fn settled(&self) -> bool {
-        let writes = |a: usize| self.flows.iter().any(|f| f.volume == Volume::Array(a as u32) && f.writes());
-        self.arrays.iter().enumerate().all(|(i, a)| a.settled() || !writes(i))
-            && self.targets.iter().all(|t| t.flash.as_ref().is_none_or(|f| f.settled()))
     }
 
     /// The volume of a flow.

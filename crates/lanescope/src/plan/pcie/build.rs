@@ -1,25 +1,28 @@
-//! From a scenario to a plan: wire the ports, find the routes, fill what depends on neighbours.
+//! The tree of PCIe: wire the ports, find the routes, fill what depends on neighbours.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory, Wanted};
 use crate::plan::pcie::check;
 use crate::plan::pcie::route::{Bound, DEPTH, Map};
-use crate::plan::{Acs, End, Flow, Link, LinkId, Part, PartId, Place, Plan, Port, Program, RunLimits};
+use crate::plan::{Acs, End, Flow, Link, LinkId, Part, PartId, Place, Port, Program};
 use crate::protocol::pcie::{self, PayloadSize};
 use crate::scenario::keys::{self, Load, PeerToPeer, Peers};
-use crate::scenario::quantity::{Confidence, Every, Names, Origin, Percent, Quantity};
+use crate::scenario::quantity::{Confidence, Every, Names, Origin, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
-use crate::units::Time;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-/// Where nothing else is said, a run with message programs ends after an hour of their time, or so many packets:
-/// minutes of work.
-const LONGEST_PROGRAM: u64 = 3_600_000_000_000_000_000;
-const MOST_OF_PROGRAMS: u64 = 500_000_000;
+/// The PCIe side of a plan, while the others are built.
+pub(in crate::plan) struct Tree {
+    pub(in crate::plan) parts: Vec<Part>,
+    pub(in crate::plan) links: Vec<Link>,
+    pub(in crate::plan) flows: Vec<Flow>,
+    pub(in crate::plan) map: Map,
+    /// Where each link stands in the text.
+    pub(in crate::plan) spans: Vec<Span>,
+}
 
-/// Resolves and checks a scenario. `None` when it cannot be; why is in `diagnostics`, which also gathers warnings.
-pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
+/// Wires the tree of a scenario and finds the routes of its flows. `None` when it cannot be; why is in `diagnostics`.
+pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Tree> {
     let directory = Directory::new(&scenario.parts).among(
         scenario,
         "here stand root complexes, switches, endpoints and host adapters; disks hang on an adapter, over fc or scsi",
@@ -64,8 +67,18 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let map = Map::new(&parts, &links, cross);
     if let Some(id) = map.find_loop() {
         diagnostics.push(
-            Diagnostic::error(wires[id.0 as usize].from.span, format!("links.{} closes a loop", links[id.0 as usize].name))
-                .hint("PCIe is a tree below each root complex; a link beside the tree needs crosslink = true and carries = [\"part\", …]"),
+            Diagnostic::error(
+                wires[id.0 as usize].from.span,
+                format!(
+                    "links.{} closes a \
+                loop",
+                    links[id.0 as usize].name
+                ),
+            )
+            .hint(
+                "PCIe is a tree below each root complex; a link beside the tree needs crosslink = true and \
+                    carries = [\"part\", …]",
+            ),
         );
         return None;
     }
@@ -93,37 +106,13 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             return None;
         }
     }
-    let host = crate::plan::core::dma::Host { parts: &parts, links: &links, map: &map };
-    let network = crate::plan::ethernet::build(diagnostics, scenario, |network| {
-        let (data, mut priorities) = crate::plan::infiniband::roce::carried(scenario, network);
-        let (data, best_effort) = crate::plan::storage::carried(scenario, network, data);
-        priorities.extend(best_effort);
-        (data, priorities)
-    });
-    let mut buses = crate::plan::pci::build(diagnostics, scenario);
-    let mut storage = crate::plan::storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
-    crate::plan::storage::transactions(diagnostics, scenario, &network, &mut storage);
-    let cluster = crate::plan::infiniband::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
-    if let (Some(until), Some(_)) = (&scenario.run.until, &scenario.run.r#for) {
-        let d = Diagnostic::warning(until.span, "run.until says nothing beside run.for: the run is as long as that");
-        diagnostics.push(d.hint("leave run.for out for a run that ends when its means are tight"));
-    }
-    let limits = RunLimits {
-        until: scenario.run.until.as_ref().map_or(Percent(0.01), |q| q.typical),
-        length: scenario.run.r#for.as_ref().map(|q| q.typical),
-        warmup: scenario.run.warmup.as_ref().map(|q| q.typical),
-        // Programs end by themselves: what is a long time for a load is none for them.
-        max_time: match &scenario.run.max_time {
-            q if q.default && !scenario.jobs.is_empty() => Time::from_fs(LONGEST_PROGRAM),
-            q => q.typical,
-        },
-        max_packets: match &scenario.run.max_packets {
-            q if q.default && !scenario.jobs.is_empty() => MOST_OF_PROGRAMS,
-            q => q.typical.0,
-        },
-        seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
-    };
-    for flow in &flows {
+    let spans = wires.iter().map(|w| w.from.span).collect();
+    Some(Tree { parts, links, flows, map, spans })
+}
+
+/// Notes which root complexes pass on what goes from one of their ports to another.
+pub(in crate::plan) fn note_forwarding(parts: &mut [Part], links: &[Link], flows: &[Flow]) {
+    for flow in flows {
         for way in [&flow.route, &flow.back] {
             for hop in way.iter().skip(1) {
                 let part = &mut parts[links[hop.link.0 as usize].ends[hop.direction.from()].part.0 as usize];
@@ -131,26 +120,6 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             }
         }
     }
-    let mut plan = Plan {
-        title: scenario.title.clone(),
-        parts: Arc::new(parts),
-        links: Arc::new(links),
-        flows: Arc::new(flows),
-        network: Arc::new(network),
-        buses: Arc::new(buses),
-        storage: Arc::new(storage),
-        cluster: Arc::new(cluster),
-        limits,
-        stated: Arc::new(scenario.stated.clone()),
-        fingerprint: String::new(),
-    };
-    plan.fingerprint = plan.hash();
-    let spans: Vec<Span> = wires.iter().map(|w| w.from.span).collect();
-    check::links(diagnostics, &plan, &spans);
-    check::hosts(diagnostics, &plan, &map, &spans);
-    check::tags(diagnostics, &plan);
-    check::flows(diagnostics, scenario, &plan);
-    (!diagnostics.has_errors()).then_some(plan)
 }
 
 /// One link-to-be: two ends, ports not yet given.
@@ -232,8 +201,10 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     let other = &wires[other].name;
                     let port = if name.is_empty() { part.name.clone() } else { format!("{}.{name}", part.name) };
                     diagnostics.push(
-                        Diagnostic::error(span, format!("{port} is already plugged into links.{other}"))
-                            .hint("a second way up closes a loop; a link beside the tree joins two downstream ports and needs crosslink = true"),
+                        Diagnostic::error(span, format!("{port} is already plugged into links.{other}")).hint(
+                            "a second way up closes a loop; a link beside the tree joins two downstream ports \
+                                and needs crosslink = true",
+                        ),
                     );
                     continue;
                 }
@@ -276,10 +247,19 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
             (up, _) => {
                 let what = if up { "two upstream ports" } else { "two downstream ports" };
                 diagnostics.push(
-                    Diagnostic::error(wire.from.keys.between.span, format!("links.{} joins {what}", wire.name)).hint(if up {
+                    Diagnostic::error(
+                        wire.from.keys.between.span,
+                        format!(
+                            "links.{} joins \
+                        {what}",
+                            wire.name
+                        ),
+                    )
+                    .hint(if up {
                         "a device or a switch's up port plugs into a root complex or a switch's down port"
                     } else {
-                        "it would close a loop in the tree; if it is a crosslink, say crosslink = true and carries = [\"part\", …]"
+                        "it would close a loop in the tree; if it is a crosslink, say crosslink = true and carries = \
+                            [\"part\", …]"
                     }),
                 );
             }
@@ -366,8 +346,21 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
                 .map(|(id, _)| directory.part(*id))
                 .find(|p| check::port_limits(&p.keys).max_payload.is_some_and(|q| q.typical == least.typical));
             diagnostics.push(
-                Diagnostic::warning(mps.span, format!("links.{}: MPS {} is clamped to {} by {}", wire.name, mps.typical, least.typical, who.map_or("an end", |p| &p.name)))
-                    .hint("a port that gets a larger payload than it supports answers with Malformed TLP, so firmware sets the least"),
+                Diagnostic::warning(
+                    mps.span,
+                    format!(
+                        "links.{}: MPS {} is clamped to {} by \
+                    {}",
+                        wire.name,
+                        mps.typical,
+                        least.typical,
+                        who.map_or("an end", |p| &p.name)
+                    ),
+                )
+                .hint(
+                    "a port that gets a larger payload than it supports answers with Malformed TLP, so firmware \
+                        sets the least",
+                ),
             );
             (*least).clone()
         }
@@ -523,7 +516,8 @@ fn expand_flow(
         let Some((route, back)) = ways else {
             diagnostics.push(
                 Diagnostic::error(from_span, format!("there is no way from {from_name} to {to_name}")).hint(
-                    "they hang below different root complexes: join these by a link with coherent = \"64 GB/s\", or wire them otherwise",
+                    "they hang below different root complexes: join these by a link with coherent = \"64 GB/s\", or \
+                        wire them otherwise",
                 ),
             );
             return;
@@ -557,7 +551,8 @@ fn expand_flow(
             let root = &parts[root.0 as usize].name;
             let what = format!("the way from {from_name} to {to_name} turns in {root}, which passes nothing on");
             diagnostics.push(Diagnostic::error(to_span, what).hint(
-                "peer_to_peer = \"refuses\" says so: put both below one switch without ACS redirects, or go through memory in two flows",
+                "peer_to_peer = \"refuses\" says so: put both below one switch without ACS redirects, or go through \
+                    memory in two flows",
             ));
             return;
         }

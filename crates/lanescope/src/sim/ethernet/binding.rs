@@ -1,0 +1,113 @@
+//! What binds streams of frames, as the ledgers along their ways show it.
+
+use crate::plan::ethernet::{Network, NodeId};
+use crate::result::{Binding, Idle, SimulatedFrames, SimulatedLink, SimulatedMemory};
+use crate::scenario::keys::FlowControl;
+use crate::sim::core::subsystem::FULL;
+use crate::units::{Bytes, digits, human_rate};
+
+/// Ways of a table of streams that are looked at, at most.
+const MOST_WAYS: usize = 4096;
+
+/// What holds the streams of one table up: a wire whose slots are all taken; else what made its senders or the ports on
+/// their ways wait; else frames that found no room, at the switch that dropped most. `memories` are those of the
+/// switches, in their order.
+pub(in crate::sim) fn stream(
+    network: &Network,
+    streams: &[usize],
+    wires: &[SimulatedLink],
+    frames: &SimulatedFrames,
+    memories: &[SimulatedMemory],
+) -> Binding {
+    let mut ways: Vec<u32> = Vec::new();
+    let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, *t)));
+    for (s, target) in pairs.take(MOST_WAYS) {
+        ways.extend(network.path(s, target));
+    }
+    ways.sort_unstable();
+    ways.dedup();
+    let slots = |w: u32| &wires[w as usize].slots;
+    let share = |w: u32, n: u64| n as f64 / slots(w).total().max(1) as f64;
+    let most = |f: &dyn Fn(u32) -> f64| ways.iter().copied().max_by(|a, b| f(*a).total_cmp(&f(*b)).then(b.cmp(a)));
+    let used = |w: u32| share(w, slots(w).busy());
+    let percent = |part: f64| digits(100.0 * part);
+    if let Some(w) = most(&used).filter(|w| used(*w) > FULL) {
+        let evidence = format!("{} % of its slots taken", percent(used(w)));
+        return Binding { element: network.wire_name(w), resource: "slots".into(), evidence };
+    }
+    // The port that waited most, for something that another part decides.
+    let causes = [Idle::Paused, Idle::Stopped, Idle::Grants, Idle::Pace];
+    let held = |w: u32| causes.iter().map(|c| share(w, slots(w).idle[*c as usize])).fold(0.0, f64::max);
+    if let Some(w) = most(&held).filter(|w| held(*w) > 0.01) {
+        let cause = causes.into_iter().max_by_key(|c| slots(w).idle[*c as usize]).unwrap_or_default();
+        let time = format!("{} % of its time", percent(held(w)));
+        let name = network.wire_name(w);
+        return match cause {
+            Idle::Paused => {
+                let evidence = format!("{time} paused by {}", stopper(network, w));
+                Binding { element: name, resource: "pause".into(), evidence }
+            }
+            Idle::Stopped => {
+                let evidence = format!("{time} with its destinations stopped by {}", stopper(network, w));
+                Binding { element: name, resource: "stops".into(), evidence }
+            }
+            Idle::Grants => {
+                let evidence = format!("{time} with nothing granted by its destinations");
+                Binding { element: name, resource: "credits".into(), evidence }
+            }
+            _ => {
+                let line = network.link(w).rate.typical;
+                let evidence = format!(
+                    "held back by DCQCN: {time} below its line rate of {line}, by {} CNPs for {} marked frames; it \
+                        delivers {}",
+                    frames.notified,
+                    frames.marked,
+                    human_rate(frames.rate.mean)
+                );
+                Binding { element: name, resource: "congestion control".into(), evidence }
+            }
+        };
+    }
+    if frames.dropped as f64 > 1e-3 * frames.sent as f64 {
+        let part = percent(frames.dropped as f64 / frames.sent as f64);
+        let lost = |m: &SimulatedMemory| m.no_memory + m.no_headroom;
+        // Of equal ones the first.
+        let dropping = network.switches().zip(memories).filter(|(_, m)| lost(m) > 0);
+        let worst = dropping.reduce(|worst, next| if lost(next.1) > lost(worst.1) { next } else { worst });
+        return match worst {
+            Some(((_, node, k), m)) => Binding {
+                element: format!("parts.{}", node.name),
+                resource: "memory".into(),
+                evidence: if m.no_headroom > m.no_memory {
+                    format!("a port's headroom was used up: {part} % of the frames dropped")
+                } else {
+                    format!("its memory of {} was full: {part} % of the frames dropped", k.memory.typical)
+                },
+            },
+            None => Binding {
+                element: format!("parts.{}", network.node(network.streams[streams[0]].source).name),
+                resource: "queue".into(),
+                evidence: format!("its queue was full: {part} % of the frames dropped"),
+            },
+        };
+    }
+    Binding {
+        element: format!("flows.{}", network.streams[streams[0]].group),
+        resource: "its own load".into(),
+        evidence: "it gets all that it asks for".into(),
+    }
+}
+
+/// `sw port 3 because memory passed 16 KiB`.
+pub(in crate::sim) fn stopper(network: &Network, wire: u32) -> String {
+    let by: NodeId = network.arrives(wire);
+    let node = network.node(by);
+    let port = node.ports.iter().position(|&(link, end)| 2 * link + end as u32 == wire ^ 1).unwrap_or(0);
+    let high = network.buffering[by.0 as usize].map_or(Bytes(0), |b| Bytes(b.high));
+    let what = match network.flow_control() {
+        FlowControl::Pfc => "its frames of one priority",
+        FlowControl::Voq => "an output queue",
+        _ => "memory",
+    };
+    format!("{} port {port} because {what} passed {high}", node.name)
+}

@@ -1,0 +1,244 @@
+//! What a run asks of Ethernet between events, and what its report says of it.
+
+use crate::plan::{FlowGroup, Plan};
+use crate::protocol::ethernet::wire;
+use crate::result::{Interval, Medium, Note, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
+use crate::scenario::keys::{Buffers, StreamLoad, Technology};
+use crate::sim::core::recorder::Trace;
+use crate::sim::core::stats;
+use crate::sim::core::subsystem::{Batch, Offered, OwnReport, Subsystem, Switched, Traffic, Window, WireName};
+use crate::sim::core::tally::{SECOND, Tally, longest, quantile};
+use crate::sim::ethernet::{Fabric, Stored, binding, deadlock, victims};
+use hdrhistogram::Histogram;
+
+/// Counts at the moment at which the window opened; none before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AtWindow {
+    /// Of each wire.
+    pauses: Vec<(u64, u64)>,
+    /// Of each switch.
+    stored: Vec<Stored>,
+}
+
+impl Subsystem for Fabric {
+    fn technology(&self) -> Technology {
+        Technology::Ethernet
+    }
+
+    fn wires(&self) -> usize {
+        self.net.wires.len()
+    }
+
+    fn wire_names(&self, plan: &Plan) -> Vec<WireName> {
+        let network = &plan.network;
+        let name = |wire: u32| {
+            let link = network.link(wire);
+            WireName {
+                name: link.name.clone(),
+                from: network.node(network.leaves(wire)).name.clone(),
+                to: network.node(network.arrives(wire)).name.clone(),
+                medium: Medium::Ethernet,
+                coded: link.rate.typical.rate().bits(),
+            }
+        };
+        (0..self.net.wires.len() as u32).map(name).collect()
+    }
+
+    fn counts(&self) -> Vec<SlotCounts> {
+        self.net.wires.iter().map(|w| w.slots()).collect()
+    }
+
+    fn held(&self) -> Vec<(usize, u64)> {
+        let frames = &self.net.frames;
+        let held = |w: &super::Wire| {
+            let all = w.flight.iter(frames).chain(w.queues.iter().flat_map(|q| q.iter(frames)));
+            all.fold((0, 0), |(n, bytes), id| (n + 1, bytes + frames[id].data as u64))
+        };
+        self.net.wires.iter().map(held).collect()
+    }
+
+    fn packets(&self) -> u64 {
+        self.net.wires.iter().map(|w| w.frames + w.counts.controls).sum()
+    }
+
+    fn tallies(&self, _now: u64) -> Vec<Tally> {
+        self.net.streams.iter().map(|s| s.tally).collect()
+    }
+
+    fn backlogs(&self, now: u64) -> Vec<u64> {
+        let mut all = vec![0; self.net.streams.len()];
+        self.stations.iter().for_each(|s| s.backlogs(now, &mut all));
+        all
+    }
+
+    fn fingerprints(&self) -> Vec<(u64, u64)> {
+        self.net.streams.iter().map(|s| (s.fingerprint, s.tally.done)).collect()
+    }
+
+    fn latencies(&self, group: usize) -> &Histogram<u64> {
+        &self.net.latencies[group]
+    }
+
+    fn switched(&self, plan: &Plan, now: u64) -> Vec<Switched> {
+        let mut all = Vec::new();
+        for (i, ((_, node, keys), s)) in plan.network.switches().zip(self.stored(now)).enumerate() {
+            let before = self.at_window.stored.get(i).copied().unwrap_or_default();
+            let memory = SimulatedMemory {
+                most: s.most,
+                at_end: s.now,
+                no_memory: s.no_memory - before.no_memory,
+                no_headroom: s.no_headroom - before.no_headroom,
+                size: match keys.buffers.typical {
+                    Buffers::Shared => keys.memory.typical.0,
+                    _ => keys.memory.typical.0.saturating_mul(node.ports.len() as u64),
+                },
+            };
+            all.push(Switched {
+                name: node.name.clone(),
+                packets: s.frames,
+                time: s.transit,
+                longest: s.transit_most,
+                memory: Some(memory),
+            });
+        }
+        all
+    }
+
+    fn open_window(&mut self, now: u64) {
+        self.at_window = AtWindow { pauses: self.pauses().collect(), stored: self.stored(now) };
+        self.net.latencies.iter_mut().chain(&mut self.net.transits).for_each(|h| h.reset());
+        self.switches.iter_mut().for_each(|s| s.forget(now));
+    }
+
+    fn settle(&mut self, now: u64) {
+        self.net.wires.iter_mut().for_each(|w| w.settle(now));
+    }
+
+    fn stall_timeout(&self) -> u64 {
+        let longest = wire(self.net.network.longest_frame());
+        let hops = self.net.wires.iter().map(|w| longest * w.byte + 2 * w.delay).max().unwrap_or(0);
+        // Through a full memory on the slowest wire.
+        let memory = self.net.network.buffering.iter().flatten().map(|b| b.memory).max().unwrap_or(0);
+        let slowest = self.net.wires.iter().map(|w| w.byte).max().unwrap_or(0);
+        (100 * hops).saturating_add(2 * memory.saturating_mul(slowest)).max(1)
+    }
+
+    fn deadlock(&self, _plan: &Plan, now: u64, before: u64, _silent: bool) -> Option<Vec<String>> {
+        deadlock::deadlock(self, now, before)
+    }
+
+    fn waiting(&self, _plan: &Plan) -> Vec<String> {
+        deadlock::waiting(self)
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.lost_frames()
+    }
+
+    fn rows(&self, plan: &Plan, trace: &mut Trace) {
+        let network = &plan.network;
+        for (on, wire) in self.net.wires.iter().enumerate() {
+            let first = network.station(network.leaves(on as u32)).is_some();
+            let name = network.wire_name(on as u32);
+            trace.row("Ethernet", &name, wire.tx, first);
+            if !first {
+                trace.queued("Ethernet", &format!("{name}: waiting"), "B", wire.tx);
+            }
+        }
+        for (_, node, _) in network.switches() {
+            let counter = trace.line.counter("Ethernet", &format!("parts.{}: memory in use", node.name), "B");
+            trace.memories.push(counter);
+        }
+    }
+
+    fn traffic<'a>(&self, plan: &'a Plan, flow: usize) -> Traffic<'a> {
+        let s = &plan.network.streams[flow];
+        let size = s.size.typical.f64();
+        let together = match s.load.typical {
+            StreamLoad::Bursts { length, .. } => Some(2.0 * length),
+            // A text has its own beginning and end.
+            StreamLoad::Trace(_) => None,
+            _ => Some(1.0),
+        };
+        let offered =
+            s.offered.zip(together).map(|(o, together)| Offered { rate: o.bits(), size, together, open: true });
+        Traffic { group: &s.group, cut: size, alternates: false, whole: false, offered }
+    }
+
+    fn of_wire(&self, _plan: &Plan, wire: usize, _window: f64, link: SimulatedLink) -> SimulatedLink {
+        let counts = &self.net.wires[wire].counts;
+        let before = self.at_window.pauses.get(wire).copied().unwrap_or_default();
+        SimulatedLink { pauses: (counts.xoff - before.0, counts.xon - before.1), ..link }
+    }
+
+    fn reports(&self, view: &Window, groups: &[FlowGroup]) -> Vec<OwnReport> {
+        let in_flight = if groups.is_empty() { Vec::new() } else { self.in_flight() };
+        let memories: Vec<SimulatedMemory> = view.switches.iter().filter_map(|s| s.memory).collect();
+        let links = view.links_of(Technology::Ethernet);
+        let report = |group: &FlowGroup| {
+            let frames = self.frames(group, view, &in_flight);
+            let bound_by = binding::stream(&view.plan.network, &group.members, links, &frames, &memories);
+            OwnReport { frames: Some(frames), ..bound_by.into() }
+        };
+        groups.iter().map(report).collect()
+    }
+
+    fn notes(&self, view: &Window) -> Vec<Note> {
+        victims(&view.plan.network, view.links_of(Technology::Ethernet))
+    }
+}
+
+impl Fabric {
+    /// Pause frames that each wire has carried: with a time, without.
+    fn pauses(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.net.wires.iter().map(|w| (w.counts.xoff, w.counts.xon))
+    }
+
+    /// Frames of each stream that are in adapters, on wires and in switches: found there, not reckoned.
+    fn in_flight(&self) -> Vec<u64> {
+        let (net, mut all, mut found) = (&self.net, vec![0; self.net.streams.len()], 0);
+        let mut count = |id: u32| {
+            found += 1;
+            if let Some(n) = all.get_mut(net.frames[id].stream as usize) {
+                *n += 1;
+            }
+        };
+        for w in &net.wires {
+            for list in [w.flight, w.local, w.urgent].iter().chain(&w.queues) {
+                list.iter(&net.frames).for_each(&mut count);
+            }
+        }
+        self.stations.iter().for_each(|s| s.waiting(&net.frames).for_each(&mut count));
+        self.switches.iter().for_each(|s| s.behind().for_each(&mut count));
+        debug_assert_eq!(found, net.frames.frames.len() - net.frames.free.len(), "no frame is forgotten");
+        all
+    }
+
+    /// What Ethernet counts of a flow group.
+    fn frames(&self, group: &FlowGroup, view: &Window, in_flight: &[u64]) -> SimulatedFrames {
+        let histogram = &self.net.transits[group.nth];
+        let batches = &view.batches[group.index];
+        let values = |f: fn(&Batch) -> f64| batches.iter().map(f).collect::<Vec<f64>>();
+        let times = vec![view.batch as f64; batches.len()];
+        // As latency and rate are: of the batches, or where there are too few yet, of all that there is.
+        let or = |i: Interval, all: f64| {
+            if view.batched && i.half.is_some() { i } else { Interval { mean: all, half: None } }
+        };
+        let rate = stats::ratio(&values(|b| b.frame_bytes as f64), &times);
+        let transit = stats::ratio(&values(|b| b.transit), &values(|b| b.done as f64));
+        let since = |f: fn(&Tally) -> u128| view.since(group, f);
+        let done = since(|t| t.done as u128).max(1) as f64;
+        SimulatedFrames {
+            rate: or(rate, since(|t| t.frame_bytes as u128) as f64 / view.length()).times(8.0 * SECOND),
+            delivered: since(|t| t.frames as u128) as u64,
+            sent: since(|t| t.sent as u128) as u64,
+            dropped: since(|t| t.dropped as u128) as u64,
+            marked: since(|t| t.marked as u128) as u64,
+            notified: since(|t| t.notified as u128) as u64,
+            in_flight: group.members.iter().map(|s| in_flight[*s]).sum(),
+            transit: or(transit, since(|t| t.transit) as f64 / done).times(1.0 / SECOND),
+            transit_p99: quantile(histogram, 0.99),
+            transit_max: longest(histogram),
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! A run: how long, until when, and what it ends with.
+//!
+//! It begins with a warm-up that is left out, then gathers batches until the means are tight, the length asked for is
+//! over, or a cap is reached.
+
+use crate::diagnostic::Diagnostics;
+use crate::plan::{FlowGroup, Plan, Program};
+use crate::result::timeline::Timeline;
+use crate::result::{Crossed, Ending, SlotCounts};
+use crate::scenario::keys::Technology;
+use crate::sim::System;
+use crate::sim::check::check;
+use crate::sim::core::kernel::{self, Agenda, Pause};
+use crate::sim::core::stats;
+use crate::sim::core::subsystem::Batch;
+use crate::sim::core::tally::Tally;
+use crate::sim::trace;
+
+/// Events between two looks at the caps: enough that a look costs nothing, and few against the packets that are
+/// allowed.
+const LEAST_LOOK: u64 = 1 << 8;
+const MOST_LOOK: u64 = 1 << 16;
+/// Events at one moment after which a run is called a stall; several more for each operation that a closed load may
+/// begin at once.
+const MOST_AT_ONCE: u64 = 1 << 22;
+/// Batches of the warm-up.
+const WARMUP_BATCHES: usize = 64;
+/// Warm-ups are given up, and taken as they are, after so many doublings.
+const WARMUP_DOUBLINGS: u32 = 8;
+/// Operations of each flow group that a mean is taken of, at least.
+const LEAST_OPERATIONS: u64 = 50;
+/// The part of the arrivals that must stay behind, of so many operations, before a run is ended for it: a queue near
+/// its capacity may grow for long and then stop.
+pub(super) const FAR_BEHIND: f64 = 0.05;
+const LONG_ENOUGH: u64 = 10_000;
+/// Shortest first batch, fs. Longer than any ordered set or DLLP policy takes to repeat itself.
+const LEAST_BATCH: u64 = 2_000_000_000;
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Warmup { doublings: u32 },
+    Measure,
+    Done,
+}
+
+/// How far `advance` got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// There is more to do.
+    More,
+    /// A moment asked for with [`Run::sample_every`] is reached: call [`Run::sample`].
+    Sample,
+    /// The run is over.
+    Done,
+}
+
+/// A simulation of a plan.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub(super) plan: Plan,
+    pub(super) seed: u64,
+    pub(super) system: System,
+    pub(super) agenda: Agenda,
+    pub(super) groups: Vec<FlowGroup>,
+    pub(super) phase: Phase,
+    /// Everything before has happened.
+    pub(super) now: u64,
+    /// Length of a batch, and the end of the current one.
+    pub(super) batch: u64,
+    pub(super) batch_end: u64,
+    /// When the run must end, whatever else.
+    pub(super) last: u64,
+    /// When the packets are counted next: a batch may be as long as anyone asks for, and must not outrun their cap.
+    pub(super) next_count: u64,
+    /// The same by events: a late burst must not outrun it either. And the moment that was then, with the events since
+    /// it began: time must go on.
+    pub(super) next_look: u64,
+    pub(super) still: (u64, u64),
+    pub(super) most_at_once: u64,
+    /// When the measured window began.
+    pub(super) window: u64,
+    /// Tallies at the beginning of the window, and of the batch.
+    pub(super) at_window: Vec<Tally>,
+    pub(super) at_batch: Vec<Tally>,
+    pub(super) counts_at_window: Vec<SlotCounts>,
+    /// Of each switch: packets, and the sum of what they took, fs.
+    pub(super) switched_at_window: Vec<(u64, u128)>,
+    /// By flow group.
+    pub(super) batches: Vec<Vec<Batch>>,
+    /// Payload slots, by wire.
+    pub(super) wire_batches: Vec<Vec<u64>>,
+    pub(super) payload_at_batch: Vec<u64>,
+    /// Whether a backlog grew over the window before.
+    pub(super) grew: bool,
+    pub(super) ending: Ending,
+    /// The longest time that a packet may be blocked by ordinary traffic, fs.
+    pub(super) stall_timeout: u64,
+    pub(super) last_delivery: (u64, u64),
+    pub(super) step: Option<u64>,
+    pub(super) next_sample: u64,
+}
+
+/// Operations that closed loads begin at time 0.
+fn at_once(plan: &Plan) -> u64 {
+    let programs = plan.flows.iter().map(|f| &f.program).chain(plan.buses.flows.iter().map(|f| &f.program));
+    let closed = programs.map(|p| if let Program::Closed { outstanding, .. } = p { *outstanding as u64 } else { 0 });
+    closed.sum()
+}
+
+impl Run {
+    /// Prepares a run; `None` when it cannot be, with the reasons in `diagnostics`.
+    pub fn new(plan: &Plan, seed: u64, diagnostics: &mut Diagnostics) -> Option<Run> {
+        if !check(plan, diagnostics) {
+            return None;
+        }
+        let groups = plan.flow_groups();
+        let flows = Technology::ALL.into_iter().map(|t| plan.flows_of(t).len()).sum();
+        let (system, agenda) = System::build(plan, seed);
+        let stop = &plan.limits;
+        let (warmup, last) = match stop.length {
+            Some(length) => {
+                let warmup = stop.warmup.map_or(length.fs() / 10, |w| w.fs());
+                (Some(warmup), warmup.saturating_add(length.fs()))
+            }
+            // Programs begin and end: all of it counts.
+            None if !plan.cluster.jobs.is_empty() => (Some(0), stop.max_time.fs()),
+            None => (stop.warmup.map(|w| w.fs()), stop.warmup.map_or(0, |w| w.fs()).saturating_add(stop.max_time.fs())),
+        };
+        let mut run = Run {
+            seed,
+            phase: Phase::Warmup { doublings: 0 },
+            now: 0,
+            batch: LEAST_BATCH,
+            batch_end: LEAST_BATCH,
+            last,
+            next_count: LEAST_BATCH,
+            next_look: 0,
+            still: (0, 0),
+            most_at_once: MOST_AT_ONCE + 8 * at_once(plan),
+            window: 0,
+            at_window: vec![Tally::default(); flows],
+            at_batch: vec![Tally::default(); flows],
+            counts_at_window: Vec::new(),
+            switched_at_window: Vec::new(),
+            batches: vec![Vec::new(); groups.len()],
+            wire_batches: vec![Vec::new(); system.wires()],
+            payload_at_batch: vec![0; system.wires()],
+            grew: false,
+            ending: Ending::Running,
+            stall_timeout: system.stall_timeout(),
+            last_delivery: (0, 0),
+            step: None,
+            next_sample: kernel::NEVER,
+            plan: plan.clone(),
+            system,
+            agenda,
+            groups,
+        };
+        if let Some(warmup) = warmup {
+            // One batch as long as it was said to be.
+            run.phase = Phase::Warmup { doublings: WARMUP_DOUBLINGS };
+            if warmup == 0 {
+                run.open_window();
+            } else {
+                (run.batch, run.batch_end) = (warmup, warmup);
+            }
+        }
+        Some(run)
+    }
+
+    /// Asks for a sample each so often, from now on.
+    pub fn sample_every(&mut self, step: crate::units::Time) {
+        self.step = Some(step.fs().max(1));
+        self.next_sample = self.now + step.fs().max(1);
+    }
+
+    /// Takes down what crosses an Ethernet link from now on, by its number; [`Run::crossed`] gives it.
+    pub fn capture(&mut self, link: usize) {
+        self.system.ethernet.capture(link as u32);
+    }
+
+    /// What crossed the captured link since the last time, in order of time. It grows until it is taken.
+    pub fn crossed(&mut self) -> Vec<Crossed> {
+        self.system.ethernet.crossed()
+    }
+
+    /// Takes down what ranks, adapters, wires and buses do, at most so many events. To be called before the run has
+    /// begun.
+    pub fn record(&mut self, most_events: usize) {
+        let trace = trace::trace(&self.plan, &self.system, most_events, self.now);
+        self.agenda.trace = Some(Box::new(trace));
+        self.system.record(true);
+    }
+
+    /// What was taken down, if anything was to be; nothing is from then on.
+    pub fn timeline(&mut self) -> Option<Timeline> {
+        let trace = self.agenda.trace.take()?;
+        self.system.record(false);
+        Some(trace.finish(self.now.max(self.agenda.past())))
+    }
+
+    /// No more samples.
+    pub fn sample_no_more(&mut self) {
+        (self.step, self.next_sample) = (None, kernel::NEVER);
+    }
+
+    /// Goes on for about `events` events.
+    pub fn advance(&mut self, events: u64) -> Step {
+        let stop = self.agenda.events().saturating_add(events);
+        while self.phase != Phase::Done {
+            let until = self.batch_end.min(self.next_sample).min(self.next_count).min(self.last);
+            let budget = stop.saturating_sub(self.agenda.events());
+            if budget == 0 {
+                return Step::More;
+            }
+            if self.agenda.events() >= self.next_look && self.look() {
+                continue;
+            }
+            // Looks are at the same events however a run is cut in pieces.
+            match self.agenda.run(&mut self.system, until, budget.min(self.next_look - self.agenda.events())) {
+                Pause::Budget => continue,
+                Pause::Silent => {
+                    if self.finished() {
+                        continue;
+                    }
+                    // Time goes on although nothing happens; but if packets are blocked it need not.
+                    self.now = until;
+                    if !self.deadlock(true) && self.step.is_none() {
+                        // Closed loads with a pause, or an open one, would still have timers: so all work is done.
+                        self.end(Ending::Silent);
+                    }
+                    if self.is_done() {
+                        return Step::Done;
+                    }
+                }
+                Pause::Reached => {
+                    if self.finished() {
+                        continue;
+                    }
+                    self.now = until;
+                }
+            }
+            if self.now >= self.batch_end {
+                self.end_batch();
+            }
+            if self.now >= self.next_count {
+                self.next_count = self.now + (self.now / 32).max(LEAST_BATCH);
+                if self.phase != Phase::Done && self.spent() {
+                    self.end(Ending::PacketCap);
+                }
+                if self.phase != Phase::Done && self.system.ethernet.is_full() {
+                    self.end(Ending::Unstable);
+                }
+            }
+            if self.phase != Phase::Done && self.now >= self.last {
+                self.end(if self.plan.limits.length.is_some() { Ending::Length } else { Ending::TimeCap });
+            }
+            if let Some(step) = self.step
+                && self.now >= self.next_sample
+            {
+                self.next_sample += step;
+                return Step::Sample;
+            }
+        }
+        Step::Done
+    }
+
+    /// Whether there have been as many packets as may be; four steps of a program are work like one.
+    fn spent(&self) -> bool {
+        self.packets().max(self.system.infiniband.steps() / 4) >= self.plan.limits.max_packets
+    }
+
+    /// Looks, every so many events, whether the run may go on: it has packets left, and time goes on. Ends it where
+    /// not.
+    fn look(&mut self) -> bool {
+        let events = self.agenda.events();
+        self.next_look = events + (self.plan.limits.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK);
+        let moment = self.agenda.past();
+        if moment != self.still.0 {
+            self.still = (moment, events);
+        }
+        let ending = match () {
+            () if self.spent() => Ending::PacketCap,
+            () if events - self.still.1 > self.most_at_once => {
+                let at = crate::units::human_time(moment as f64 / 1e15);
+                let mut waiting = self.system.waiting(&self.plan);
+                waiting.insert(0, format!("time stands still at {at}: {} events at one moment", self.most_at_once));
+                Ending::Stall { waiting }
+            }
+            () => return false,
+        };
+        self.now = self.now.max(self.agenda.next().min(self.last));
+        self.end(ending);
+        true
+    }
+
+    /// Ends a run whose programs have ended, or have failed.
+    fn finished(&mut self) -> bool {
+        if let Some(what) = self.system.fault() {
+            self.now = self.now.max(self.agenda.past());
+            self.end(Ending::Fault { what });
+            return true;
+        }
+        let Some(at) = self.system.infiniband.ended().filter(|_| self.plan.limits.length.is_none()) else {
+            return false;
+        };
+        self.now = self.now.max(at).max(self.agenda.past());
+        self.end(Ending::Finished);
+        true
+    }
+
+    fn end(&mut self, ending: Ending) {
+        if self.window == 0 && matches!(self.phase, Phase::Warmup { .. }) {
+            // Stopped while it warmed up: what there is counts.
+            self.counts_at_window = vec![SlotCounts::default(); self.system.wires()];
+        }
+        self.system.settle(self.now);
+        self.ending = ending;
+        self.phase = Phase::Done;
+    }
+
+    /// Ends a run before its time; what there is counts.
+    pub fn stop(&mut self) {
+        if !self.is_done() {
+            // Everything before the next moment has happened.
+            self.now = self.now.max(self.agenda.next().min(self.last));
+            self.end(Ending::Stopped);
+        }
+    }
+
+    /// Whether a run is over.
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// The share of the work that is done, as far as one can tell: of the simulated time, or of the packets.
+    pub fn progress(&self) -> f64 {
+        let packets = self.packets() as f64 / self.plan.limits.max_packets as f64;
+        (self.now as f64 / self.last as f64).max(packets).min(1.0)
+    }
+
+    /// TLPs and frames carried over links so far.
+    pub fn packets(&self) -> u64 {
+        self.system.packets()
+    }
+
+    /// Events of the kernel so far.
+    pub fn events(&self) -> u64 {
+        self.agenda.events()
+    }
+
+    /// Simulated time so far, s.
+    pub fn time(&self) -> f64 {
+        self.now as f64 / 1e15
+    }
+
+    pub(super) fn tallies(&self) -> Vec<Tally> {
+        self.system.tallies(self.now)
+    }
+
+    fn open_window(&mut self) {
+        self.phase = Phase::Measure;
+        self.window = self.now;
+        self.system.settle(self.now);
+        self.at_window = self.tallies();
+        self.at_batch = self.at_window.clone();
+        self.counts_at_window = self.system.counts();
+        let switched = self.system.switched(&self.plan, self.now);
+        self.switched_at_window = switched.into_iter().map(|c| (c.packets, c.time)).collect();
+        self.system.open_window(self.now);
+        self.batches.iter_mut().for_each(Vec::clear);
+        self.wire_batches.iter_mut().for_each(Vec::clear);
+        self.payload_at_batch = self.counts_at_window.iter().map(|c| c.payload).collect();
+        if self.plan.limits.warmup.is_some() || self.plan.limits.length.is_some() {
+            let whole = self.last - self.now;
+            self.batch = if self.plan.limits.length.is_some() { (whole / 32).max(1) } else { LEAST_BATCH };
+        }
+        self.batch_end = self.now.saturating_add(self.batch);
+    }
+
+    fn end_batch(&mut self) {
+        let tallies = self.tallies();
+        let backlogs = self.system.backlogs(self.now);
+        for group in &self.groups {
+            let mut batch = Batch::default();
+            for m in group.places() {
+                let (now, then) = (&tallies[m], &self.at_batch[m]);
+                batch.bytes += now.bytes - then.bytes;
+                batch.done += now.done - then.done;
+                batch.latency += (now.latency - then.latency) as f64;
+                batch.transit += (now.transit - then.transit) as f64;
+                batch.frame_bytes += now.frame_bytes - then.frame_bytes;
+                batch.backlog += backlogs[m];
+            }
+            self.batches[group.index].push(batch);
+        }
+        self.at_batch = tallies;
+        for (i, counts) in self.system.counts().into_iter().enumerate() {
+            let payload = counts.payload;
+            self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
+        }
+        self.batch_end = self.batch_end.saturating_add(self.batch);
+        if self.deadlock(false) {
+            return;
+        }
+        let n = self.batches.first().map_or(0, Vec::len);
+        match self.phase {
+            Phase::Warmup { .. } if self.plan.limits.warmup.is_some() || self.plan.limits.length.is_some() => {
+                self.open_window()
+            }
+            Phase::Warmup { doublings } if doublings >= WARMUP_DOUBLINGS && self.system.settled() => self.open_window(),
+            Phase::Warmup { doublings } if n >= WARMUP_BATCHES => {
+                let settled = self.batches.iter().all(|b| {
+                    let rates: Vec<f64> = b.iter().map(|b| b.bytes as f64).collect();
+                    stats::warmup(&rates) < n / 2 && rates.iter().any(|r| *r > 0.0)
+                });
+                if settled && self.system.settled() {
+                    self.open_window();
+                } else {
+                    self.join();
+                    self.phase = Phase::Warmup { doublings: doublings + 1 };
+                }
+            }
+            Phase::Measure => {
+                if self.plan.limits.length.is_none()
+                    && self.plan.cluster.jobs.is_empty()
+                    && [32, 40, 48, 56, 64].contains(&n)
+                    && self.tight()
+                {
+                    self.end(Ending::Tight);
+                } else if n >= stats::MOST {
+                    // A backlog that grew over two windows, the second twice as long, will not stop growing.
+                    let grows = self.plan.limits.length.is_none() && self.backlog_grows();
+                    if grows && self.grew {
+                        self.end(Ending::Unstable);
+                        return;
+                    }
+                    self.grew = grows;
+                    self.join();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn join(&mut self) {
+        self.batches.iter_mut().for_each(stats::join);
+        self.wire_batches.iter_mut().for_each(stats::join);
+        self.batch *= 2;
+        self.batch_end = self.now.saturating_add(self.batch);
+    }
+
+    fn backlog_grows(&self) -> bool {
+        self.batches.iter().any(|b| {
+            let backlogs: Vec<f64> = b.iter().map(|b| b.backlog as f64).collect();
+            let done: u64 = b.iter().map(|b| b.done).sum();
+            done >= LONG_ENOUGH && stats::grows(&backlogs, done as f64, FAR_BEHIND)
+        })
+    }
+
+    fn tight(&self) -> bool {
+        let until = self.plan.limits.until.0;
+        self.groups.iter().all(|g| {
+            let (rate, latency) = (self.rate(g), self.latency(g));
+            let done: u64 = self.batches[g.index].iter().map(|b| b.done).sum();
+            rate.relative() <= until && latency.relative() <= until && done >= LEAST_OPERATIONS
+        })
+    }
+
+    /// Looks for packets that wait for one another, and for a run that delivers nothing. Ends it, and says so.
+    fn deadlock(&mut self, silent: bool) -> bool {
+        if let Some(circle) = self.system.deadlock(&self.plan, self.now, self.stall_timeout, silent) {
+            self.end(Ending::Deadlock { circle });
+            return true;
+        }
+        let delivered: u64 = self.tallies().iter().map(|t| t.bytes).sum();
+        if delivered != self.last_delivery.0 {
+            self.last_delivery = (delivered, self.now);
+        }
+        if !silent && self.now.saturating_sub(self.last_delivery.1) <= self.stall_timeout.saturating_mul(100) {
+            return false;
+        }
+        let waiting = self.system.waiting(&self.plan);
+        if !waiting.is_empty() {
+            self.end(Ending::Stall { waiting });
+            return true;
+        }
+        false
+    }
+}
