@@ -42,7 +42,8 @@ pub(crate) fn stopped() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// What is printed, in the place of an answer, if a signal finds the program where it cannot look up. The answer itself takes it back.
+/// What is printed, in the place of an answer, if a signal finds the program where it cannot look up. The answer itself
+/// takes it back.
 pub(crate) fn otherwise(last: impl FnOnce() + Send + 'static) {
     *OTHERWISE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
@@ -72,7 +73,8 @@ fn watch() {
     std::process::exit(SIGNALLED);
 }
 
-/// Does work beside, and hands over what it sends as it comes; after a signal no longer than [`GRACE`]. Gives whether the work came to its end.
+/// Does work beside, and hands over what it sends as it comes; after a signal no longer than [`GRACE`]. Gives whether
+/// the work came to its end.
 pub(crate) fn gather<T: Send + 'static>(
     work: impl FnOnce(Sender<T>) + Send + 'static,
     mut each: impl FnMut(T),

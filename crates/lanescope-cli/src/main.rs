@@ -25,7 +25,8 @@ const WRONG: u8 = 2;
     name = "lanescope",
     version,
     about,
-    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, --storage, --cluster, --roce)"
+    after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, \
+        --storage, --cluster, --roce)"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -40,14 +41,16 @@ enum Command {
     Plan(Scenario),
     /// Answer in closed form: bound, fair share, latency, what binds
     ///
-    /// (A … B) behind a rate is the range of the stated values: the answer with every range of the scenario at its slower, and at its faster end.
+    /// (A … B) behind a rate is the range of the stated values: the answer with every range of the scenario at its
+    /// slower, and at its faster end.
     /// No confidence goes with it.
     Estimate(Answer),
     /// Answer packet by packet: queues, credits, tags, every slot of every wire
     Simulate(Simulate),
     /// Answer by every method, side by side
     ///
-    /// (A … B) behind a rate is the range of the stated values: the answer with every range of the scenario at its slower, and at its faster end.
+    /// (A … B) behind a rate is the range of the stated values: the answer with every range of the scenario at its
+    /// slower, and at its faster end.
     /// No confidence goes with it. ± is the 95 % interval of a simulated mean.
     Run(Simulate),
     /// Published systems, reproduced
@@ -120,7 +123,8 @@ struct Answer {
     /// With --csv: the rows of message programs in place of the flows
     #[arg(long, requires = "csv", conflicts_with_all = ["links", "vary"])]
     rows: bool,
-    /// Print the tables of message programs as the instrument itself does, in the layout of its own or of this version; simulated values where there are any
+    /// Print the tables of message programs as the instrument itself does, in the layout of its own or of this version;
+    /// simulated values where there are any
     #[arg(long, value_name = "LAYOUT", num_args = 0..=1, require_equals = true, default_missing_value = "own", conflicts_with_all = ["csv", "vary"])]
     table: Option<commands::tables::Layout>,
 }
@@ -145,7 +149,8 @@ struct Simulate {
     /// Run with so many seeds, from the first on, and say how far apart they are
     #[arg(long, value_name = "N", conflicts_with_all = ["series", "vary"], value_parser = clap::value_parser!(u32).range(2..=1000))]
     seeds: Option<u32>,
-    /// Write a time series to this CSV file: throughput, I/Os a second, queues, credits in use, utilisation, memory of Ethernet switches
+    /// Write a time series to this CSV file: throughput, I/Os a second, queues, credits in use, utilisation, memory of
+    /// Ethernet switches
     #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "vary")]
     series: Option<PathBuf>,
     /// Time between the rows of --series, e.g. "1 us"
@@ -160,7 +165,8 @@ struct Simulate {
     /// Bytes that --pcap keeps of each frame; 0 keeps all
     #[arg(long, value_name = "BYTES", requires = "pcap", default_value_t = 128)]
     snaplen: u32,
-    /// Write a time line to this file, for Perfetto (ui.perfetto.dev): what ranks, adapters, wires and buses did when, and what set off what
+    /// Write a time line to this file, for Perfetto (ui.perfetto.dev): what ranks, adapters, wires and buses did when,
+    /// and what set off what
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "vary"])]
     trace: Option<PathBuf>,
     /// Events that --trace keeps at most, from the beginning of the run: some 100 bytes of memory each

@@ -175,8 +175,10 @@ const NS3: [(&str, &str); 2] = [
     ("ns3_switch", "core network point-to-point csma bridge internet applications traffic-control"),
 ];
 
-const NS3_NOTE: &str = "ns-3: the same topology, pattern and simulated time on both sides. Its frames take 1500 B of the wire; ours are 1500 B from address to\n\
-    FCS, and 20 B of preamble and gap. A hop is a frame carried over one link. Its switches have FIFOs of 1024 frames a port; ours, one memory.";
+const NS3_NOTE: &str = "ns-3: the same topology, pattern and simulated time on both sides. Its frames take 1500 B of \
+    the wire; ours are 1500 B from address to\n\
+    FCS, and 20 B of preamble and gap. A hop is a frame carried over one link. Its switches have FIFOs of 1024 frames \
+    a port; ours, one memory.";
 
 fn rows() -> Vec<Row> {
     let ft8 = Against::FatTree { k: 8, us: 500 };

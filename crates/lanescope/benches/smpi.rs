@@ -59,7 +59,8 @@ fn main() -> ExitCode {
         machine::name()
     );
     println!(
-        "| load | rounds | lanescope, s | of it the run, s | estimate beside it, s | MB | SMPI, s | MB | lanescope ÷ SMPI | simulated: lanescope | SMPI | goals |"
+        "| load | rounds | lanescope, s | of it the run, s | estimate beside it, s | MB | SMPI, s | MB | lanescope ÷ \
+            SMPI | simulated: lanescope | SMPI | goals |"
     );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     // Rows against the same load of SMPI take their turns around one measurement of it.
@@ -72,9 +73,12 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(missed > 0))
 }
 
-const NOTE: &str = "Both sides: links of 100 Gb/s, 2.2 us one way for a small message, all-to-alls pairwise, allreduce by reduce-scatter and allgather, nothing charged for the library,\n\
-    messages above 64 KiB arranged first. \"with PCIe\": every adapter in a gen3 x16 slot, against the same flat cluster of SMPI, which has no buses. \"steady\": a size ends when\n\
-    its repetitions are alike; SMPI makes them all. NPB: the skeletons of this library on studies/dell-hpc, without a peer.";
+const NOTE: &str = "Both sides: links of 100 Gb/s, 2.2 us one way for a small message, all-to-alls pairwise, allreduce \
+    by reduce-scatter and allgather, nothing charged for the library,\n\
+    messages above 64 KiB arranged first. \"with PCIe\": every adapter in a gen3 x16 slot, against the same flat \
+    cluster of SMPI, which has no buses. \"steady\": a size ends when\n\
+    its repetitions are alike; SMPI makes them all. NPB: the skeletons of this library on studies/dell-hpc, without a \
+    peer.";
 
 /// What a row must keep.
 enum Goal {

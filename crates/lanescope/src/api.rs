@@ -2,7 +2,8 @@
 //!
 //! Everything else in this crate is what these are made of. A [`Model`] is a scenario that has been read and wired; it
 //! is not changed by what is asked of it, and may be asked from several threads. Texts name devices and platforms of
-//! the built-in library; those that name files are read with [`crate::plan()`] and a [`Resolver`](crate::scenario::Resolver)
+//! the built-in library; those that name files are read with [`crate::plan()`] and a
+//! [`Resolver`](crate::scenario::Resolver)
 //! of one's own.
 
 use crate::diagnostic::Diagnostics;

@@ -102,8 +102,10 @@ pub fn starter(platform: &str) -> Option<String> {
          # What the platform holds:  lanescope platform show {platform}\n\
          platform = \"{platform}\"\n\n\
          # Override what you know better, e.g.  [parts.\"{root}\"]  read_latency = \"500 ns\"\n\n{card}\
-         [flows.in]\nfrom = \"{device}\"\nto = \"{root}.memory\"\ndo = \"write\"          # the device writes to memory\nsize = \"128 KiB\"\n\n\
-         [flows.out]\nfrom = \"{device}\"\nto = \"{root}.memory\"\ndo = \"read\"           # the device reads from memory\nsize = \"128 KiB\"\n"
+         [flows.in]\nfrom = \"{device}\"\nto = \"{root}.memory\"\ndo = \"write\"          # the device writes to \
+         memory\nsize = \"128 KiB\"\n\n\
+         [flows.out]\nfrom = \"{device}\"\nto = \"{root}.memory\"\ndo = \"read\"           # the device reads from \
+         memory\nsize = \"128 KiB\"\n"
     ))
 }
 

@@ -15,7 +15,8 @@ const MOST_BYTES: u64 = 4 << 30;
 /// Names of links that an error lists.
 const NAMES: usize = 8;
 
-/// The number of the link to capture: the one that was named; else the only one, or the first on the way of the first flow.
+/// The number of the link to capture: the one that was named; else the only one, or the first on the way of the first
+/// flow.
 pub(super) fn link(plan: &Plan, wanted: Option<&str>) -> Result<usize, String> {
     let network = &plan.network;
     let named = |name: &str| network.links.iter().position(|l| l.name == name);

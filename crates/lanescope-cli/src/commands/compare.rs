@@ -37,7 +37,8 @@ pub(crate) struct Compare {
     /// Of ranks: the flow to hold against it; without it all of them
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
-    /// Of storage: the volume that a file, a target or a job of the result stands for: --map /dev/sda=drive.0 (may be repeated). Without it they have the volumes in order
+    /// Of storage: the volume that a file, a target or a job of the result stands for: --map /dev/sda=drive.0 (may be
+    /// repeated). Without it they have the volumes in order
     #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = super::instrument::pair, conflicts_with = "flow")]
     maps: Vec<(String, String)>,
     /// Print JSON

@@ -43,7 +43,8 @@ pub(crate) struct Fio {
     /// Write the results to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The volume that a file of the jobs stands for, by its name, its folder or a job's name: --map /dev/sda=drive.0 (may be repeated). Without it the files have the volumes in order
+    /// The volume that a file of the jobs stands for, by its name, its folder or a job's name: --map /dev/sda=drive.0
+    /// (may be repeated). Without it the files have the volumes in order
     #[arg(long = "map", value_name = "FILE=VOLUME", value_parser = instrument::pair)]
     maps: Vec<(String, String)>,
     /// Pass over options that fio does not have

@@ -166,7 +166,8 @@ impl On {
         self.end(tests.len(), done, interrupt::stopped(), told)
     }
 
-    /// The same one after the other, with `simulate` in the place of a silent run. It is dropped before anything is handed over, so that it may hold the
+    /// The same one after the other, with `simulate` in the place of a silent run. It is dropped before anything is
+    /// handed over, so that it may hold the
     /// terminal.
     pub(crate) fn watch(
         &self,

@@ -55,7 +55,8 @@ pub(crate) struct Iometer {
     /// Read what Iometer itself refuses, with warnings
     #[arg(long)]
     tolerant: bool,
-    /// Put a target on a volume, or a manager on a host: "Pliant LS300S P10"=ssd.0 (may be repeated). Without it, names count, then the order
+    /// Put a target on a volume, or a manager on a host: "Pliant LS300S P10"=ssd.0 (may be repeated). Without it, names
+    /// count, then the order
     #[arg(long = "map", value_name = "NAME=VOLUME", value_parser = instrument::pair)]
     maps: Vec<(String, String)>,
     /// Append the results to this file, as Iometer does
@@ -70,13 +71,15 @@ pub(crate) struct Iometer {
     /// Write the whole distribution of latencies to this CSV file
     #[arg(long, value_name = "FILE", conflicts_with = "estimate")]
     histogram: Option<PathBuf>,
-    /// Write a time series to this CSV file: the statistics of each --step, of all managers, each manager and each worker. Tests then run one by one
+    /// Write a time series to this CSV file: the statistics of each --step, of all managers, each manager and each
+    /// worker. Tests then run one by one
     #[arg(long, value_name = "FILE", requires = "step", conflicts_with = "estimate")]
     series: Option<PathBuf>,
     /// Time between the rows of --series, e.g. "100 ms"
     #[arg(long, value_name = "TIME", requires = "series")]
     step: Option<String>,
-    /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often: --live=0.5s; without it as the set-up says, or every second
+    /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often:
+    /// --live=0.5s; without it as the set-up says, or every second
     #[arg(long, value_name = "EVERY", num_args = 0..=1, require_equals = true, conflicts_with_all = ["estimate", "show", "save", "series"])]
     live: Option<Option<String>>,
     /// Only these tests, by their numbers: 3 or 1-8,12
@@ -85,10 +88,12 @@ pub(crate) struct Iometer {
     /// Print the scenario of each test, and run none
     #[arg(long, conflicts_with_all = ["csv", "percentiles", "histogram", "series", "json"])]
     show: bool,
-    /// Write the set-up, or a set-up made of scenarios with --set laid over them, to this file in the form of Iometer 1.1.0, and run nothing
+    /// Write the set-up, or a set-up made of scenarios with --set laid over them, to this file in the form of Iometer
+    /// 1.1.0, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "maps"])]
     save: Option<PathBuf>,
-    /// With --save of one scenario: an access specification in the place of its own, NAME={ size = "4 KiB", read = "67 %" } (may be repeated)
+    /// With --save of one scenario: an access specification in the place of its own, NAME={ size = "4 KiB", read = "67
+    /// %" } (may be repeated)
     #[arg(long, value_name = "NAME=LINES", requires = "save")]
     access: Vec<String>,
     /// Print JSON

@@ -38,7 +38,8 @@ pub(crate) struct Iozone {
     /// Keep records below 64 KiB of files from 32 MiB on
     #[arg(short = 'z', requires = "a")]
     z: bool,
-    /// Tests: 0 write and rewrite, 1 read and reread, 2 random, 5 stride, 6 fwrite, 7 fread (may be repeated; without it all)
+    /// Tests: 0 write and rewrite, 1 read and reread, 2 random, 5 stride, 6 fwrite, 7 fread (may be repeated; without
+    /// it all)
     #[arg(short = 'i', value_name = "N", value_parser = clap::value_parser!(u32).range(0..=12))]
     i: Vec<u32>,
     /// Print reports for a spreadsheet too
@@ -228,7 +229,8 @@ fn answer(a: &Iozone) -> Result<u8, u8> {
         cells.iter().flat_map(|c| c.1.iter().map(|m| m.1)).chain(heard.iter().map(|h| h.1)).collect();
     if rungs.is_empty() {
         return Err(wrong(
-            "nothing is to be run: the largest file or record is smaller than the least, or -i has no test that is simulated",
+            "nothing is to be run: the largest file or record is smaller than the least, or -i has no test that is \
+                simulated",
         ));
     }
     if a.show {

@@ -112,7 +112,8 @@ fn announce(plan: &Plan, estimate: &Report) {
     let most = plan.limits.max_packets as f64;
     if packets > most * 1.05 {
         eprintln!(
-            "note: run.for = {length} is about {} million packets on links, {} s of work; run.max_packets ends it after {} million",
+            "note: run.for = {length} is about {} million packets on links, {} s of work; run.max_packets ends it \
+                after {} million",
             digits(packets / 1e6),
             digits(packets / SPEED),
             digits(most / 1e6)

@@ -364,7 +364,8 @@ fn ethernet_has_answers_too() {
     let (dir, file) = folder(
         "[parts.host]\nis = \"station\"\n[parts.switch]\nis = \"ethernet-switch\"\n\
          [links.net]\nstar = { hosts = 4 }\nethernet = \"10 Gb/s\"\n\
-         [flows.all]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"\ndo = \"send\"\nsize = \"1500 B\"\n",
+         [flows.all]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"\ndo = \"send\"\nsize = \"1500 \
+         B\"\n",
     );
     let (text, _) = out(&["check", &file], 0);
     assert!(text.contains("5 parts (4 stations, 1 Ethernet switches), 4 links, 4 flows"), "{text}");
@@ -481,8 +482,10 @@ fn a_capture_knows_its_link() {
 
 #[test]
 fn a_time_line_is_written() {
-    let cluster = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\n[parts.sw]\nis = \"infiniband-switch\"\n[links.cable]\nbetween = [\"node.*\", \"sw\"]\n\
-                   infiniband = \"edr 4x\"\n[flows.pp]\ndo = \"mpi\"\nranks = \"node.*\"\nbenchmark = \"imb PingPong\"\nsizes = [\"1 KiB\"]\nrepetitions = 2\n";
+    let cluster = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\n[parts.sw]\nis = \
+        \"infiniband-switch\"\n[links.cable]\nbetween = [\"node.*\", \"sw\"]\n\
+                   infiniband = \"edr 4x\"\n[flows.pp]\ndo = \"mpi\"\nranks = \"node.*\"\nbenchmark = \"imb \
+                   PingPong\"\nsizes = [\"1 KiB\"]\nrepetitions = 2\n";
     let (dir, file) = folder(cluster);
     let trace = dir.path().join("t.pftrace");
     let name = trace.to_string_lossy();
@@ -645,8 +648,10 @@ fn a_bus_by_its_clocks() {
 
 #[test]
 fn full_runs_the_whole_time_however_tight_the_means_are() {
-    let text = "[parts.host]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"host\", \"nic\"]\npcie = \"gen3 x4\"\n\
-                [flows.rx]\nfrom = \"nic\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n[run]\nmax_time = \"3 ms\"\nmax_packets = 100\n";
+    let text = "[parts.host]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\nbetween = \
+        [\"host\", \"nic\"]\npcie = \"gen3 x4\"\n\
+                [flows.rx]\nfrom = \"nic\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n[run]\nmax_time = \
+                \"3 ms\"\nmax_packets = 100\n";
     let file = std::env::temp_dir().join(format!("lanescope-full-{}.toml", std::process::id()));
     std::fs::write(&file, text).expect("a scenario");
     let out = std::process::Command::new(env!("CARGO_BIN_EXE_lanescope"))

@@ -199,9 +199,12 @@ fn network_workers_run_between_stations() {
     let (dir, machine) = folder(machine);
     let setup = dir.path().join("net.icf");
     let worker = "'Worker\n\tW\n'Worker type\n\tNETWORK,TCP\n'Default target settings for worker\n\
-        'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\t1,ENABLED,10,DISABLED,0\n\
-        'Local network interface\n\t10.0.0.1\n'End default target settings for worker\n'Assigned access specs\n\tDefault\n'End assigned access specs\n\
-        'Target assignments\n'Target\n\t10.0.0.2\n'Target type\n\tNETWORK,TCP\n'Target manager ID, manager name\n\t2,B\n'End target\n\
+        'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed \
+        value\n\t1,ENABLED,10,DISABLED,0\n\
+        'Local network interface\n\t10.0.0.1\n'End default target settings for worker\n'Assigned access \
+        specs\n\tDefault\n'End assigned access specs\n\
+        'Target assignments\n'Target\n\t10.0.0.2\n'Target type\n\tNETWORK,TCP\n'Target manager ID, manager \
+        name\n\t2,B\n'End target\n\
         'End target assignments\n'End worker\n";
     let managers = |worker: &str| {
         format!(

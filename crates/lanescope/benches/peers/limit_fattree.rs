@@ -1,16 +1,25 @@
-// A peer: the least work that packets through a fat tree can cost. A program by itself, measured side by side with the simulator by benches/simulate.rs.
-// Run: rustc -C opt-level=3 -C target-cpu=native -C panic=abort limit_fattree.rs -o limit_fattree && taskset -c 1 ./limit_fattree 8 2000 perm 0.95   (k, simulated us, perm|rand, load; no dependencies)
-//      the switch scenario of ns3_switch.cc (S16): ./limit_fattree star 500000 rand 1.0   (100 ns wires instead of 5; hops printed are link arrivals)
+// A peer: the least work that packets through a fat tree can cost. A program by itself, measured side by side with the
+// simulator by benches/simulate.rs.
+// Run: rustc -C opt-level=3 -C target-cpu=native -C panic=abort limit_fattree.rs -o limit_fattree && taskset -c 1
+// ./limit_fattree 8 2000 perm 0.95   (k, simulated us, perm|rand, load; no dependencies)
+// the switch scenario of ns3_switch.cc (S16): ./limit_fattree star 500000 rand 1.0   (100 ns wires instead of 5; hops
+// printed are link arrivals)
 //
-// Physical limit for packet-level simulation of a fat tree (same scenario as ns3_fattree.cc --routing=lean: k=8, 10 Gb/s, 100 ns wires,
-// 1500-byte store-and-forward, per-port FIFO of 1024 frames with tail drop, d-mod-k routing, CBR hosts), with only the indispensable work per
-// packet-hop: find the output port, queue or drop, departure = max(now, port free) + serialisation, per-port counters, per-packet latency.
+// Physical limit for packet-level simulation of a fat tree (same scenario as ns3_fattree.cc --routing=lean: k=8, 10
+// Gb/s, 100 ns wires,
+// 1500-byte store-and-forward, per-port FIFO of 1024 frames with tail drop, d-mod-k routing, CBR hosts), with only the
+// indispensable work per
+// packet-hop: find the output port, queue or drop, departure = max(now, port free) + serialisation, per-port counters,
+// per-packet latency.
 //   wheel : one event per packet-hop, hierarchical timing wheel (what a plain event-driven core can reach)
 //   heap  : the same on std BinaryHeap (what a plain Rust port reaches)
-//   pfc   : two events per packet-hop, real FIFOs, ingress accounting and PAUSE (what a feature-complete event-driven switch needs)
-//   window: no global event queue: time advances in windows of one link latency (serialisation + wire, the lookahead); each node
+// pfc   : two events per packet-hop, real FIFOs, ingress accounting and PAUSE (what a feature-complete event-driven
+// switch needs)
+// window: no global event queue: time advances in windows of one link latency (serialisation + wire, the lookahead);
+// each node
 //           merges its input-link FIFOs of the window (what conservative batching can reach on one core)
-// packet-hops = frames that arrived over a link at a switch or host. All but pfc under congestion must give the same hops and mean latency.
+// packet-hops = frames that arrived over a link at a switch or host. All but pfc under congestion must give the same
+// hops and mean latency.
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 extern "C" {
@@ -411,8 +420,10 @@ fn window(net: &mut Net, g: Gen) -> Out {
     o
 }
 
-// 'pfc': what a switch model with real queues needs: two events per packet-hop (arrival, end of transmission), explicit output FIFOs,
-// shared-buffer and per-ingress accounting, PAUSE at XOFF = 40 frames of one ingress, resume at XON = 20 (lossless, hosts obey too)
+// 'pfc': what a switch model with real queues needs: two events per packet-hop (arrival, end of transmission), explicit
+// output FIFOs,
+// shared-buffer and per-ingress accounting, PAUSE at XOFF = 40 frames of one ingress, resume at XON = 20 (lossless,
+// hosts obey too)
 fn pfc(net: &mut Net, g: Gen, q: &mut Wheel) -> Out {
     #[derive(Clone, Copy, Default)]
     struct P {
@@ -467,7 +478,8 @@ fn pfc(net: &mut Net, g: Gen, q: &mut Wheel) -> Out {
     let mut occ = vec![0u32; net.n as usize];
     let mut maxocc = 0u32;
     let mut rng: Vec<u64> = (0..hs).map(seed).collect();
-    // event ids: 0..np end of transmission, np..2np pause/resume arriving at that port, 2np..2np+hs generators, then packets
+    // event ids: 0..np end of transmission, np..2np pause/resume arriving at that port, 2np..2np+hs generators, then
+    // packets
     let g0 = 2 * np;
     let p0 = g0 + hs;
     let mut pk: Vec<P> = vec![];
@@ -617,6 +629,8 @@ fn main() {
         r.sort_by(|x, y| x.total_cmp(y));
         let c = r[2];
         let ev = o.events;
-        println!("limit_fattree {mode:>6} k={k} us={us} {} load={load} cpu={c:.4} (min {:.4}) hops={} delivered={} dropped(pfc: pauses)={} events={ev} mean_lat_ns={:.2} max_lat_ns={:.1} ns/hop={:.1} hops/s={:.0}", if rand { "rand" } else { "perm" }, r[0], o.hops, o.delivered, o.drops, o.lat as f64 / o.delivered as f64 / 1e3, o.maxlat as f64 / 1e3, c / o.hops as f64 * 1e9, o.hops as f64 / c);
+        println!("limit_fattree {mode:>6} k={k} us={us} {} load={load} cpu={c:.4} (min {:.4}) hops={} delivered={} \
+            dropped(pfc: pauses)={} events={ev} mean_lat_ns={:.2} max_lat_ns={:.1} ns/hop={:.1} \
+            hops/s={:.0}", if rand { "rand" } else { "perm" }, r[0], o.hops, o.delivered, o.drops, o.lat as f64 / o.delivered as f64 / 1e3, o.maxlat as f64 / 1e3, c / o.hops as f64 * 1e9, o.hops as f64 / c);
     }
 }

@@ -1,6 +1,9 @@
-// A peer: the least work that a queue of one server can cost. A program by itself, measured side by side with the simulator by benches/simulate.rs.
-// Run: rustc -C opt-level=3 -C target-cpu=native -C panic=abort limit_mm1.rs -o limit_mm1 && taskset -c 1 ./limit_mm1 20000000   (no dependencies)
-// Floor for M/M/1 (rho 0.9) in an event loop: a 2-slot pending set (arrival, departure), FIFO of arrival times, one -ln(u) per event. 2 timed events a customer.
+// A peer: the least work that a queue of one server can cost. A program by itself, measured side by side with the
+// simulator by benches/simulate.rs.
+// Run: rustc -C opt-level=3 -C target-cpu=native -C panic=abort limit_mm1.rs -o limit_mm1 && taskset -c 1 ./limit_mm1
+// 20000000   (no dependencies)
+// Floor for M/M/1 (rho 0.9) in an event loop: a 2-slot pending set (arrival, departure), FIFO of arrival times, one
+// -ln(u) per event. 2 timed events a customer.
 // Second line: the same through std BinaryHeap.
 use std::{
     cmp::Reverse,

@@ -94,7 +94,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "congestion_control",
         "congestion-control",
-        "shares are those of wires that are always full; sources that were slowed down and have not found their rate again get less",
+        "shares are those of wires that are always full; sources that were slowed down and have not found their rate \
+            again get less",
     )
     .when(|_, s| s.value != "none"),
     Gap::always("ethernet-switch", "ecn_low", "congestion-control", "sources are not slowed down by notifications")
@@ -130,7 +131,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "flow_control",
         "retransmission",
-        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's retransmission",
+        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's \
+            retransmission",
     )
     .when(|plan, _| plan.loses()),
 ];

@@ -108,9 +108,12 @@ fn scenario(q: &Question, size: Bytes, mps: PayloadSize, dllps: bool) -> String 
         String::new()
     };
     format!(
-        "[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n[parts.device]\nis = \"endpoint\"\necrc = {}\ntags = 16384\nengines = 64\nmax_read_request = \"{}\"\n\
-         [links.link]\nbetween = [\"root\", \"device\"]\npcie = \"{}\"\nmps = \"{}\"\nack_every = {}\nupdate_fc_every = {}\n{skp}\
-         [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \"{}\"\n{back}",
+        "[parts.root]\nis = \"root-complex\"\ncompletion_size = \"{}\"\n[parts.device]\nis = \"endpoint\"\necrc = \
+            {}\ntags = 16384\nengines = 64\nmax_read_request = \"{}\"\n\
+         [links.link]\nbetween = [\"root\", \"device\"]\npcie = \"{}\"\nmps = \"{}\"\nack_every = {}\nupdate_fc_every \
+         = {}\n{skp}\
+         [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{size}\"\nheader = \
+         \"{}\"\n{back}",
         q.completion,
         q.ecrc,
         q.request,

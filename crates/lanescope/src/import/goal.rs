@@ -372,7 +372,8 @@ mod tests {
     #[test]
     fn tasks_and_what_they_wait_for_are_read() {
         let (job, said) = with(
-            "num_ranks 2 // two\n/* a\n comment */ rank 0 {\n a: calc 1500 cpu 3\n b: send 8b to 1 tag 7 nic 1\nb requires a\n\
+            "num_ranks 2 // two\n/* a\n comment */ rank 0 \
+                {\n a: calc 1500 cpu 3\n b: send 8b to 1 tag 7 nic 1\nb requires a\n\
              c irequires b # later\n c: recv 16b from 1 }\nrank 1 { recv 8b from 0 tag 7 send 16b to 0 }\n",
         );
         let job = job.expect(&said);

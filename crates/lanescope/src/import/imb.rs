@@ -175,8 +175,10 @@ mod tests {
         (table, diagnostics.to_string())
     }
 
-    const ROWS: &str = "# Benchmarking PingPong \n# #processes = 2 \n# ( 14 additional processes waiting in MPI_Barrier)\n\
-        #---\n       #bytes #repetitions      t[usec]   Mbytes/sec\n            0         1000       155.82         0.00\n";
+    const ROWS: &str = "# Benchmarking PingPong \n# #processes = 2 \n# ( 14 additional processes waiting in \
+        MPI_Barrier)\n\
+        #---\n       #bytes #repetitions      t[usec]   Mbytes/sec\n            0         1000       155.82         \
+        0.00\n";
 
     #[test]
     fn a_mbyte_is_what_the_rows_say() {
@@ -201,7 +203,8 @@ mod tests {
     #[test]
     fn pmb_writes_its_processes_in_brackets_and_a_barrier_has_no_size() {
         let (table, said) = with(
-            "# Benchmarking Barrier \n# ( #processes = 16 ) \n#---\n #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n\
+            "# Benchmarking Barrier \n# ( #processes = 16 ) \n#---\n #repetitions  t_min[usec]  t_max[usec]  \
+                t_avg[usec]\n\
              \u{20}        1000        10.00        12.00        11.00\n",
         );
         let table = table.expect(&said);

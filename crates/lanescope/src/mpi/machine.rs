@@ -11,7 +11,8 @@
 //! Costs follow LogGP (Alexandrov et al. 1995: overheads at both ends, a gap per byte), with the protocol switch of
 //! LogGPS (Ino et al. 2001): an eager message is copied into a buffer and out of one, a larger one asks first (request,
 //! clear to send) and is then written where it belongs. Order is MPI's (MPI-3.1,
-//! 3.5): of two messages that match a receive, the one that was sent first is taken; of two receives that match a message, the one that was posted first.
+//! 3.5): of two messages that match a receive, the one that was sent first is taken; of two receives that match a
+//! message, the one that was posted first.
 
 mod blocked;
 mod exchange;

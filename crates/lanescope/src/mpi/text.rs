@@ -16,11 +16,13 @@
 //! | `compute 5 us`, `work 2e6` | the processor is busy so long, or with so many floating-point operations |
 //! | `send SIZE to RANK [tag N]` | blocking send; the tag is 0 unless it is said |
 //! | `recv [SIZE] from RANK [tag N]` | blocking receive; `from any`, `tag any`; without a size whatever comes |
-//! | `isend …`, `irecv …` `[as NAME]` | the same, begun; `wait NAME …` waits for those, `waitall` for all that are open |
+//! | `isend …`, `irecv …` `[as NAME]` | the same, begun; `wait NAME …` waits for those, `waitall` for all that are open
+//! |
 //! | `sendrecv SIZE to RANK from RANK [tag N]` | both at once |
 //! | `barrier` | |
 //! | `bcast`, `reduce`, `gather`, `scatter` `SIZE [root RANK] [ALGORITHM]` | the root is rank 0 unless it is said |
-//! | `allreduce`, `reduce_scatter`, `allgather`, `alltoall` `SIZE [ALGORITHM]` | sizes as in [`Collective`](super::Collective) |
+//! | `allreduce`, `reduce_scatter`, `allgather`, `alltoall` `SIZE [ALGORITHM]` | sizes as in
+//! [`Collective`](super::Collective) |
 //! | `alltoallv SIZE [ALGORITHM]` | the size may depend on `to` |
 //! | `repeat N { … }`, `repeat N as i { … }` | `i` is 0, 1, …, N - 1 |
 //! | `timed "NAME" N [moves SIZE] { … }` | repeated under the clock; what a repetition moves gives a rate |

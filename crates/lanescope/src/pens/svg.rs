@@ -87,7 +87,8 @@ pub(super) fn allowed(c: char) -> char {
 pub(super) fn open(size: (f64, f64), view: (f64, f64), title: &str) -> String {
     let title = escape(title);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" font-family=\"sans-serif\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" \
+            font-family=\"sans-serif\">\n\
          <title>{title}</title>\n<rect width=\"{}\" height=\"{}\" fill=\"#ffffff\"/>\n",
         Px(size.0),
         Px(size.1),

@@ -67,7 +67,8 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         let (loaded, unloaded) = (s.latency.mean, f.latency.typical);
         let longer = loaded / unloaded - 1.0;
         let explains = longer > -0.5 * off && longer < -3.0 * off;
-        // What idles for want of credit for a small part of what the flow lacks holds it up less than what it waits for.
+        // What idles for want of credit for a small part of what the flow lacks holds it up less than what it waits
+        // for.
         let minor = mechanism == "head-of-line-blocking"
             && longer > -0.5 * off
             && starved(&s.bound_by.element, simulation) < off.abs() / 4.0;

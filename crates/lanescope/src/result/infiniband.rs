@@ -89,7 +89,8 @@ pub const PROGRAM_METRICS: &[MetricKind] = &[
 ];
 
 impl ProgramReport {
-    /// Gives the times that the program takes where it comes only so far, 0 to 1, in the time that it would take alone. What is added is waiting.
+    /// Gives the times that the program takes where it comes only so far, 0 to 1, in the time that it would take alone.
+    /// What is added is waiting.
     pub(crate) fn stretch(&mut self, progress: f64) {
         if progress >= 1.0 || progress <= 0.0 {
             return;
@@ -190,7 +191,8 @@ impl ProgramReport {
     }
 }
 
-/// Where simulated programs take a time that is not the estimated one: a note for each, with what the simulation shows to be at work.
+/// Where simulated programs take a time that is not the estimated one: a note for each, with what the simulation shows
+/// to be at work.
 pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> {
     /// Nearer than this nothing is to be explained.
     const NEAR: f64 = 0.05;
@@ -264,7 +266,8 @@ pub(crate) fn share(accounts: &[Account], part: fn(&Account) -> u64) -> f64 {
 }
 
 impl ProgramRow {
-    /// A row from the mean time of a repetition on the fastest and the slowest rank and over all, seconds. Rates follow as the section defines them.
+    /// A row from the mean time of a repetition on the fastest and the slowest rank and over all, seconds. Rates follow
+    /// as the section defines them.
     pub fn new(section: &Section, simulated: u64, t_min: f64, t_max: f64, t_avg: f64) -> ProgramRow {
         let parts = f64::from(section.halves.max(1));
         let t_max = t_max / parts;

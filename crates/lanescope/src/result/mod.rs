@@ -278,8 +278,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a load that `wants` so much and `gets` so much, in one unit, where the numbers are as exact as `noise`, relative. An `open` load comes whether
-    /// it is carried or not: whatever is missing piles up. A source that always has more wants what its engine moves at most, and is held back like any other;
+    /// Of a load that `wants` so much and `gets` so much, in one unit, where the numbers are as exact as `noise`,
+    /// relative. An `open` load comes whether
+    /// it is carried or not: whatever is missing piles up. A source that always has more wants what its engine moves at
+    /// most, and is held back like any other;
     /// there less than half is far.
     pub fn of(wants: f64, gets: f64, open: bool, noise: f64) -> Verdict {
         let least = if open { wants * (1.0 - noise) } else { wants / 2.0 };

@@ -7,7 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Upper edges of the latency bins that Iometer 1.1.0 prints, s: an I/O is in the first bin whose edge it does not reach; the last bin has none.
+/// Upper edges of the latency bins that Iometer 1.1.0 prints, s: an I/O is in the first bin whose edge it does not
+/// reach; the last bin has none.
 pub const BIN_EDGES: [f64; 20] = [
     50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 15e-3, 20e-3, 30e-3, 50e-3, 100e-3, 200e-3, 500e-3, 1.0,
     2.0, 4.0, 5.0, 10.0,
@@ -90,9 +91,11 @@ impl IoSeen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies(pub Vec<(u64, u64)>);
 
-/// How long I/Os took that have so many bytes, s: of the time in which they were counted as large a part as their bytes are of all that moved in it.
+/// How long I/Os took that have so many bytes, s: of the time in which they were counted as large a part as their bytes
+/// are of all that moved in it.
 ///
-/// I/Os under way at either end are not counted; in a minute that does not show, but a run that ends as soon as its means are known would give rates some per
+/// I/Os under way at either end are not counted; in a minute that does not show, but a run that ends as soon as its
+/// means are known would give rates some per
 /// cent too low.
 pub fn lasted(time: f64, counted: u64, moved: u64) -> f64 {
     match counted > 0 && moved > counted {

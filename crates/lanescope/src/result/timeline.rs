@@ -102,7 +102,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Records at most so many events: slices, arrows and samples together, some 30 to 60 bytes each. The title is a line for the head of the picture.
+    /// Records at most so many events: slices, arrows and samples together, some 30 to 60 bytes each. The title is a
+    /// line for the head of the picture.
     pub fn new(title: &str, most_events: usize) -> Timeline {
         // Numbers of slices, and the pen's marks on them, have 32 bits.
         Timeline {
@@ -123,7 +124,8 @@ impl Timeline {
         id
     }
 
-    /// A row of a group. Groups, and rows in their group, stand in the order in which they are first asked for; the same names are the same row.
+    /// A row of a group. Groups, and rows in their group, stand in the order in which they are first asked for; the
+    /// same names are the same row.
     pub fn track(&mut self, group: &str, name: &str) -> TrackId {
         let (group, name) = (self.name(group), self.name(name));
         let next = TrackId(self.tracks.len() as u32);
@@ -134,7 +136,8 @@ impl Timeline {
         id
     }
 
-    /// A value that changes, drawn as a curve in its group, behind the rows. `B` is bytes; any other unit is shown as it is.
+    /// A value that changes, drawn as a curve in its group, behind the rows. `B` is bytes; any other unit is shown as
+    /// it is.
     pub fn counter(&mut self, group: &str, name: &str, unit: &str) -> CounterId {
         let (group, name, unit) = (self.name(group), self.name(name), self.name(unit));
         let next = CounterId(self.counters.len() as u32);
@@ -152,7 +155,8 @@ impl Timeline {
         room
     }
 
-    /// Something that took from `begin` to `end` (femtoseconds), with numbers such as bytes. `None` when the buffer is full.
+    /// Something that took from `begin` to `end` (femtoseconds), with numbers such as bytes. `None` when the buffer is
+    /// full.
     pub fn slice(
         &mut self,
         track: TrackId,
@@ -179,7 +183,8 @@ impl Timeline {
         }
     }
 
-    /// The first set off the second. Drawn from the end of `from` to the beginning of `to`; where `to` had begun before (a receive that was posted early), to
+    /// The first set off the second. Drawn from the end of `from` to the beginning of `to`; where `to` had begun before
+    /// (a receive that was posted early), to
     /// its end. One with an end that was forgotten is forgotten.
     pub fn arrow(&mut self, from: Option<SliceId>, to: Option<SliceId>) {
         match (from, to) {

@@ -197,7 +197,8 @@ fn unused(k: &Io) -> Vec<(&'static str, Option<Span>, &'static str)> {
         return Vec::new();
     }
     let Some(test) = k.test.as_ref().map(|t| t.typical) else {
-        let why = "it belongs to a file test; lines of access have their own size, and outstanding says how many are in flight";
+        let why = "it belongs to a file test; lines of access have their own size, and outstanding says how many are \
+            in flight";
         return vec![("record", k.record.span, why), ("request", k.request.span, why), ("ahead", k.ahead.span, why)];
     };
     let mut all = Vec::new();

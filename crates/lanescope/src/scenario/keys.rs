@@ -85,7 +85,8 @@ const fn key_name(field: &'static str) -> &'static str {
     }
 }
 
-/// Declares a table of keys. Modes: `must` (required), `opt` (absent means: not there), `tell` (the same, of a key that no answer depends on), or a default `= "toml" origin confidence "why"`.
+/// Declares a table of keys. Modes: `must` (required), `opt` (absent means: not there), `tell` (the same, of a key that
+/// no answer depends on), or a default `= "toml" origin confidence "why"`.
 macro_rules! table {
     (@field must $t:ty) => { Quantity<$t> };
     (@field opt $t:ty) => { Option<Quantity<$t>> };
@@ -94,16 +95,16 @@ macro_rules! table {
     (@default) => { None };
     (@default $d:literal $why:literal) => { Some(($d, $why)) };
     ($(#[$m:meta])* $name:ident, $table:ident, $of:literal {
-        $( #[doc = $doc:literal] $field:ident : $mode:ident $t:ty, $slower:ident $(= $d:literal $origin:ident $confidence:ident $why:literal)? ;)+
+        $( $(#[doc = $doc:literal])+ $field:ident : $mode:ident $t:ty, $slower:ident $(= $d:literal $origin:ident $confidence:ident $why:literal)? ;)+
     }) => {
         $(#[$m])*
         #[derive(Clone, Debug, Serialize)]
-        pub struct $name { $(#[doc = $doc] pub $field: table!(@field $mode $t),)+ }
+        pub struct $name { $($(#[doc = $doc])+ pub $field: table!(@field $mode $t),)+ }
 
         #[doc = concat!("The keys of ", $of, ".")]
         pub static $table: &[Key] = &[$(Key {
             name: key_name(stringify!($field)),
-            doc: $doc,
+            doc: concat!($($doc),+),
             schema: <$t as Shape>::schema,
             ranged: !matches!(Slower::$slower, Slower::One),
             default: table!(@default $($d $why)?),
@@ -269,7 +270,8 @@ words! {
         Write = "write",
         /// As many reads as writes of the same size, in turn. Rates are then per direction.
         Alternate = "alternate",
-        /// Packets that a NIC has received: writes of their bytes, with the descriptors, completion entries and interrupts that they take.
+        /// Packets that a NIC has received: writes of their bytes, with the descriptors, completion entries and
+        /// interrupts that they take.
         Receive = "receive",
         /// Packets that a NIC is to send: reads of their bytes, and the same.
         Transmit = "transmit",
@@ -381,7 +383,8 @@ table! {
         /// Leave out so much at the beginning. Without it, until the load has settled; with `for`, a tenth of it.
         warmup: opt Time, One;
         /// Never simulate longer than this, tight or not.
-        max_time: default Time, One = "\"1 s\"" Assumed Likely "a second of traffic settles what can settle; with ranks an hour, since programs end";
+        max_time: default Time, One = "\"1 s\"" Assumed Likely
+            "a second of traffic settles what can settle; with ranks an hour, since programs end";
         /// Never simulate more than so many packets on links, tight or not.
         max_packets: default Packets, One = "50_000_000" Assumed Likely "some seconds of work; with ranks 500,000,000";
         /// Start of all random numbers.

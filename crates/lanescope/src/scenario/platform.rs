@@ -62,7 +62,8 @@ mod tests {
             let text = match reference {
                 "machine" => {
                     "[parts.node]\nis = \"root-complex\"\ncount = 2\n[flows.own]\nfrom = \"node.*\"\nto = \"d\"\n\
-                     do = \"io\"\naccess = { size = \"4 KiB\" }\nsubmit_time = { low = \"1 us\", typical = \"3 us\", high = \"9 us\", source = \"seen\" }"
+                     do = \"io\"\naccess = { size = \"4 KiB\" }\nsubmit_time = \
+                     { low = \"1 us\", typical = \"3 us\", high = \"9 us\", source = \"seen\" }"
                 }
                 "named" => "title = \"named\"\nplatform = \"machine\"",
                 "itself" => "platform = \"itself\"",

@@ -169,7 +169,10 @@ pub fn parse(diagnostics: &mut Diagnostics, source: SourceId, author: Author) ->
             let line = text[..span.start as usize].rsplit('\n').next().unwrap_or_default();
             if line.trim_start().starts_with('[') {
                 d.message = "two things have the same name".into();
-                d = d.label("this name is taken above").hint("names are unique within their section; for many alike use count = N, and [parts.\"name.1\"] to change one of them");
+                d = d.label("this name is taken above").hint(
+                    "names are unique within their section; for many alike \
+                    use count = N, and [parts.\"name.1\"] to change one of them",
+                );
             } else {
                 d.message = "this key stands twice in its table".into();
                 d = d.label("it has a value above").hint("keep one of them");

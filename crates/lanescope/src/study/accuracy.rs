@@ -153,7 +153,8 @@ pub struct ClassAccuracy {
     pub studies: usize,
     /// Such rows.
     pub rows: usize,
-    /// How far intervals of these rows reach beyond what was said, least and most over the studies; `None` where there are too few studies.
+    /// How far intervals of these rows reach beyond what was said, least and most over the studies; `None` where there
+    /// are too few studies.
     pub reach: Option<(f64, f64)>,
     /// Predictions as they stood.
     pub blind: Predictions,
@@ -186,7 +187,8 @@ pub struct Accuracy {
     pub now_asked: Predictions,
     /// Given rows, fitted to or not, as they are met now.
     pub given_now: Predictions,
-    /// Of throughputs without an interval, as they stood: how often one learnt from all throughputs of other studies would have held.
+    /// Of throughputs without an interval, as they stood: how often one learnt from all throughputs of other studies
+    /// would have held.
     pub without_interval: Held,
     /// Every row with what was said then, now, and published.
     pub rows: Vec<Answers>,

@@ -46,14 +46,16 @@ pub struct Reach {
     pub studies: usize,
 }
 
-/// How far `truth` lies outside of what was said, as a logarithm of the ratio; 0 inside. `None` where a ratio has no meaning.
+/// How far `truth` lies outside of what was said, as a logarithm of the ratio; 0 inside. `None` where a ratio has no
+/// meaning.
 pub fn miss(said: &Said, truth: f64) -> Option<f64> {
     let (low, high) = said.span()?;
     (low > 0.0 && truth > 0.0).then(|| (low / truth).ln().max((truth / high).ln()).max(0.0))
 }
 
 impl Misses {
-    /// Those of every recorded prediction whose truth is known: of asked rows their outcomes, of predicted ones what was published.
+    /// Those of every recorded prediction whose truth is known: of asked rows their outcomes, of predicted ones what
+    /// was published.
     pub fn recorded() -> Result<Misses, Error> {
         Misses::recorded_without(&[])
     }
@@ -98,7 +100,8 @@ impl Misses {
         found.map(|(log, _)| Reach { log, studies })
     }
 
-    /// How far an interval of a row of this study and class reaches, never learnt from the study itself. `simulated`: whether a simulation is
+    /// How far an interval of a row of this study and class reaches, never learnt from the study itself. `simulated`:
+    /// whether a simulation is
     /// among what was said. `None` for what no four other studies say anything about.
     pub fn reach(&self, study: &str, class: Class, simulated: bool) -> Option<Reach> {
         let own = self.quantile(study, &|c| c == class, simulated)?;

@@ -92,7 +92,8 @@ pub struct Row {
     pub quantity: String,
     /// Its unit; a contract.
     pub unit: String,
-    /// `given` (may be fitted to), `asked` (never), or `predicted`: published, never fitted to, and held against the answer.
+    /// `given` (may be fitted to), `asked` (never), or `predicted`: published, never fitted to, and held against the
+    /// answer.
     pub status: String,
     /// The published number.
     pub published: Option<f64>,
@@ -144,7 +145,8 @@ pub struct Figure {
     /// Whether the simulation answers, with so many seeds; else the estimate.
     #[serde(default)]
     pub seeds: u32,
-    /// Against time: how far apart the points are, and how many there are. With values on the x axis, the most of so many points is shown.
+    /// Against time: how far apart the points are, and how many there are. With values on the x axis, the most of so
+    /// many points is shown.
     #[serde(default)]
     pub step: String,
     /// See `step`.
@@ -169,7 +171,8 @@ pub struct Line {
     /// What is laid over it; `{x}` is the value on the x axis.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The metric; against time `switches.NAME.memory`, `flows.NAME.share`, or `flows.NAME.waiting`: bytes asked for and not delivered.
+    /// The metric; against time `switches.NAME.memory`, `flows.NAME.share`, or `flows.NAME.waiting`: bytes asked for
+    /// and not delivered.
     #[serde(default)]
     pub metric: String,
     /// Whether the lowest rate over any window is shown, as a share of another run's.
@@ -219,7 +222,8 @@ pub struct Free {
     pub low: f64,
     /// Most.
     pub high: f64,
-    /// The change by which a slope is found; without it, a thousandth of the range. What a simulation's noise must not drown.
+    /// The change by which a slope is found; without it, a thousandth of the range. What a simulation's noise must not
+    /// drown.
     pub step: Option<f64>,
     /// Decimals that are kept; without it, four with a unit and none without.
     pub decimals: Option<usize>,
@@ -269,7 +273,8 @@ pub struct Answer {
     pub estimate: Option<f64>,
     /// What no allocation can exceed.
     pub bound: Option<f64>,
-    /// The range of the stated values: the estimate with all of them at their slower, and at their faster end. No confidence goes with it.
+    /// The range of the stated values: the estimate with all of them at their slower, and at their faster end. No
+    /// confidence goes with it.
     pub estimate_range: Option<(f64, f64)>,
     /// The prediction interval at [`CONFIDENCE`], learnt from other studies; see [`Misses`].
     pub interval: Option<(f64, f64)>,
@@ -567,7 +572,8 @@ impl Study {
 }
 
 impl Answer {
-    /// Relative error against the published number, known before or after: of the simulation, or where there is none, of the estimate.
+    /// Relative error against the published number, known before or after: of the simulation, or where there is none,
+    /// of the estimate.
     pub fn error(&self) -> Option<f64> {
         off(self.said().value(), self.truth())
     }
@@ -622,7 +628,8 @@ pub struct Answers {
     pub rows: Vec<Answer>,
 }
 
-/// The places of rows that ask different metrics of the same runs: those of one scenario, with the same laid over it and as many seeds.
+/// The places of rows that ask different metrics of the same runs: those of one scenario, with the same laid over it
+/// and as many seeds.
 pub fn questions(rows: &[Row]) -> Vec<Vec<usize>> {
     let mut all = BTreeMap::new();
     for (i, row) in rows.iter().enumerate() {

@@ -141,7 +141,8 @@ impl Answer {
 }
 
 impl Study {
-    /// What was published of an asked row after it had been predicted. For pages and tests: nothing may be fitted to it.
+    /// What was published of an asked row after it had been predicted. For pages and tests: nothing may be fitted to
+    /// it.
     pub fn outcome(&self, row: &str) -> Option<f64> {
         self.outcomes.as_ref()?.values.get(row).copied()
     }
@@ -213,7 +214,8 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let text = "# commit: abc\n# date: 2026-01-02\nrow\tunit\t…\na.b\tGb/s\t1.5\t1\t2\t1.25\t1\t1.5\nc\tus\t\t\t\t7\t7\t7\n";
+        let text = "# commit: abc\n# date: \
+            2026-01-02\nrow\tunit\t…\na.b\tGb/s\t1.5\t1\t2\t1.25\t1\t1.5\nc\tus\t\t\t\t7\t7\t7\n";
         let all = records(text).expect("a record");
         let a = &all["a.b"];
         assert_eq!((a.commit.as_str(), a.estimate, a.estimate_range), ("abc", Some(1.5), Some((1.0, 2.0))));

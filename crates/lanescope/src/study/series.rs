@@ -105,7 +105,8 @@ impl Study {
         Ok(self.over_time(figure, line, set)?.into_iter().map(|p| p.1).fold(f64::NAN, f64::max))
     }
 
-    /// The lowest rate of a flow over any window after the warm-up, as a share of what it gets in another run. `runs` are those of the scenario.
+    /// The lowest rate of a flow over any window after the warm-up, as a share of what it gets in another run. `runs`
+    /// are those of the scenario.
     pub(super) fn lowest(
         &self,
         (scenario, set): (&str, &[String]),

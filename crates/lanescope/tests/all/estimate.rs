@@ -301,8 +301,10 @@ fn the_calculator_and_a_scenario_give_one_number() {
             };
             let text = format!(
                 "[parts.root]\nis = \"root-complex\"\n[parts.device]\nis = \"endpoint\"\n[links.link]\n\
-                 between = [\"root\", \"device\"]\npcie = \"{speed}\"\nmps = \"{mps}\"\nack_every = 4\nupdate_fc_every = 4\n\
-                 [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \"{header}\"\n"
+                 between = [\"root\", \"device\"]\npcie = \"{speed}\"\nmps = \"{mps}\"\nack_every = 4\nupdate_fc_every \
+                 = 4\n\
+                 [flows.up]\nfrom = \"device\"\nto = \"root.memory\"\ndo = \"write\"\nsize = \"{payload}\"\nheader = \
+                 \"{header}\"\n"
             );
             let share = flow(&run(&text, &[]), "up").share.typical;
             within(1e-9, answer.write_alone, share);

@@ -59,7 +59,8 @@ fn lines(run: &Run) -> Vec<&str> {
 #[test]
 fn what_global_says_holds_for_the_sections_after_it() {
     let file = right(
-        "; a comment\n[global]\nbs=8k\ndirect=1\nioengine=libaio\n[a]\nrw=randread\niodepth=4\n[global]\nbs=16k # now\n[b]\nrw = write ; too\nname=c\n",
+        "; a comment\n[global]\nbs=8k\ndirect=1\nioengine=libaio\n[a]\nrw=randread\niodepth=4\n[global]\nbs=16k # \
+            now\n[b]\nrw = write ; too\nname=c\n",
     );
     let all: Vec<_> = file.jobs.iter().map(|j| (j.name.as_str(), j.rw.as_str(), j.sizes[0][0].0, j.depth)).collect();
     assert_eq!(all, [("a", "randread", 8192, 4), ("c", "write", 16384, 1)]);

@@ -53,7 +53,8 @@ fn run(text: &str, ranks: u32) -> u64 {
     let took = begun.elapsed();
     let each = took.as_nanos() as f64 / messages as f64;
     println!(
-        "{text}, {ranks} ranks: {messages} messages, {each:.0} ns each with their carrier, {took:?}, simulated {time} fs"
+        "{text}, {ranks} ranks: {messages} messages, {each:.0} ns each with their carrier, {took:?}, simulated {time} \
+            fs"
     );
     messages
 }

@@ -179,7 +179,8 @@ fn at_random_and_in_turns_every_line_is_full() {
     // Six to two: two lines are all that there is.
     let text = STAR.replace("\"host.*\"\nto = \"host.*\"", "\"host.*\"\nto = \"sink.*\"").replace(
         "[links.net]",
-        "[parts.sink]\nis = \"station\"\ncount = 2\n[links.sinks]\nbetween = [\"switch.0\", \"sink.*\"]\nethernet = \"10 Gb/s\"\n[links.net]",
+        "[parts.sink]\nis = \"station\"\ncount = 2\n[links.sinks]\nbetween = [\"switch.0\", \"sink.*\"]\nethernet = \
+            \"10 Gb/s\"\n[links.net]",
     );
     let r = run(&text, &["flows.all.pattern=random"]);
     near(flow(&r, "all").share.typical, 2.0 * LINE);
@@ -234,7 +235,8 @@ fn who_shares_a_wire_with_many_comes_thin() {
 fn a_fifo_is_shared_by_what_comes_unless_flow_control_keeps_it_back() {
     let text = STAR.replace(
         "[flows.all]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"",
-        "[flows.light]\nfrom = \"host.1\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\nload = { share = \"25 %\" }\n\
+        "[flows.light]\nfrom = \"host.1\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \
+            { share = \"25 %\" }\n\
          [flows.heavy]\nfrom = \"host.2\"\nto = \"host.0\"",
     );
     let lossy = run(&text, &[]);
@@ -253,7 +255,8 @@ fn a_fifo_is_shared_by_what_comes_unless_flow_control_keeps_it_back() {
 #[test]
 fn pcie_and_ethernet_in_one_text() {
     let text = STAR.to_owned()
-        + "[parts.rc]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"rc\", \"nic\"]\npcie = \"gen3 x8\"\n\
+        + "[parts.rc]\nis = \"root-complex\"\n[parts.nic]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"rc\", \
+            \"nic\"]\npcie = \"gen3 x8\"\n\
            [flows.rx]\nfrom = \"nic\"\nto = \"rc.memory\"\ndo = \"write\"\nsize = \"2 KiB\"\n";
     let r = run(&text, &[]);
     assert_eq!(r.flows.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["rx", "all"]);
@@ -343,7 +346,8 @@ fn shares_are_what_the_simulation_finds() {
         .replace("to = \"host.*\"\npattern = \"permutation\"", "to = \"host.0\"");
     let beside = STAR.replace(
         "[flows.all]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"permutation\"",
-        "[flows.light]\nfrom = \"host.1\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\nload = { share = \"25 %\", arrivals = \"poisson\" }\n\
+        "[flows.light]\nfrom = \"host.1\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \
+            { share = \"25 %\", arrivals = \"poisson\" }\n\
          [flows.heavy]\nfrom = \"host.2\"\nto = \"host.0\"",
     );
     let paused = ["parts.switch.flow_control=pause", "parts.switch.memory=300 kB"];

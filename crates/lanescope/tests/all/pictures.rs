@@ -287,7 +287,8 @@ fn large_and_mixed_pictures_show_what_was_found() {
     let disks = "[parts.host]\nis = \"root-complex\"\nports = 64\n[parts.hba]\nis = \"host-adapter\"\ncount = 12\n\
         [parts.disk]\nis = \"disk\"\ncount = 12\n[links.slot]\nbetween = [\"host\", \"hba.*\"]\npcie = \"gen3 x8\"\n\
         [links.fc]\nbetween = [\"hba.*\", \"disk.*\"]\nfc = \"8GFC\"\n\
-        [flows.io]\nfrom = \"host\"\nto = \"disk.*\"\ndo = \"io\"\naccess = { size = \"64 KiB\" }\n[run]\nfor = \"5 ms\"\nwarmup = \"0 s\"\n";
+        [flows.io]\nfrom = \"host\"\nto = \"disk.*\"\ndo = \"io\"\naccess = { size = \"64 KiB\" }\n[run]\nfor = \"5 \
+        ms\"\nwarmup = \"0 s\"\n";
     let fabric = |rule: &str, switches: &[&str]| {
         let switches: String = switches
             .iter()

@@ -62,7 +62,8 @@ fn the_laws_hold_on_random_trees() {
         Ok(())
     });
     println!(
-        "{} planned, {} refused; of {} flows {} have shares out of order and {} get less when what binds them is lifted",
+        "{} planned, {} refused; of {} flows {} have shares out of order and {} get less when what binds them is \
+            lifted",
         seen.planned.get(),
         seen.refused.get(),
         seen.flows.get(),

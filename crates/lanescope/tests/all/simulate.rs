@@ -453,7 +453,8 @@ fn an_internal_bus_delays_the_read_and_frees_tags_as_it_goes() {
 #[test]
 fn a_flow_without_work_does_not_hold_up_the_one_picked_at_random() {
     let text = format!(
-        "{TREE}[flows.slow]\nfrom = \"nic.*\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"2 KiB\"\nload = {{ rate = \"100 Mb/s\" }}\n"
+        "{TREE}[flows.slow]\nfrom = \"nic.*\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"2 KiB\"\nload = {{ rate \
+            = \"100 Mb/s\" }}\n"
     );
     let s = simulate(&text, &["parts.nic.order=random", "flows.rx.load={ rate = \"10 Gb/s\" }", "run.for=2 ms"]);
     within(0.01, simulated(&s, "rx").rate.mean, 30e9);

@@ -126,7 +126,8 @@ for = "20 us"
 "#;
 
 /// A TLP of 256 B is 280 B on the wire: 280 / 15.754 GB/s = 17.77 ns. Below one switch its first bit passes in 150 ns:
-/// 150 + 17.77. Redirected it goes through the switch, waits in the root complex until it is whole, and 200 ns more, and
+/// 150 + 17.77. Redirected it goes through the switch, waits in the root complex until it is whole, and 200 ns more,
+/// and
 /// through the switch again: 150 + 17.77 + 200 + 150 + 17.77.
 #[test]
 fn a_redirected_write_goes_up_and_down() {
@@ -218,7 +219,8 @@ fn the_link_between_sockets_binds() {
     assert!(flow(&near, "copy").share.typical > 6.0 * copy.share.typical);
 }
 
-/// Every read misses, and one walk of 1 us at a time carries 64 B each: 64 B/us; with 64 pages at hand of 128, half walk.
+/// Every read misses, and one walk of 1 us at a time carries 64 B each: 64 B/us; with 64 pages at hand of 128, half
+/// walk.
 #[test]
 fn walks_bind_by_their_number() {
     let text = SOCKETS.replace("to = \"gpu.1\"", "to = \"rc.0.memory\"").replace("do = \"write\"", "do = \"read\"")
@@ -248,7 +250,8 @@ fn walks_bind_by_their_number() {
     );
 }
 
-/// A processor's stores are TLPs of 64 B: 64 of 88 B. Eight descriptors a fetch, four entries a write, an interrupt each
+/// A processor's stores are TLPs of 64 B: 64 of 88 B. Eight descriptors a fetch, four entries a write, an interrupt
+/// each
 /// 32 packets, worked out by hand.
 #[test]
 fn processors_and_nics_send_what_they_send() {
@@ -270,7 +273,8 @@ fn processors_and_nics_send_what_they_send() {
     within(3e-3, common::simulate(&receive, &sets).flows[0].rate.mean, wire * 1514.0 / packet);
 }
 
-/// A processor rings once for so many packets: of 64 B packets by eight, a doorbell of 4 B is 28 B on the wire down, and
+/// A processor rings once for so many packets: of 64 B packets by eight, a doorbell of 4 B is 28 B on the wire down,
+/// and
 /// a completion with eight descriptors of 16 B is 148 B.
 #[test]
 fn doorbells_go_down_to_a_nic() {
@@ -422,8 +426,13 @@ fn functions_that_cannot_be_are_refused() {
 fn impossible_hosts_are_said_at_their_place() {
     let refused = |text: &str, sets: &[&str], parts: &[&str]| has_at(&common::wrong(text, sets), parts);
     // A redirect without a root, and one that does not forward.
-    let rootless = PAIR.replace("[links.up]\nbetween = [\"rc\", \"sw.up\"]\npcie = \"gen3 x16\"\ndelay = \"0 ns\"\n", "")
-        .replace("[parts.rc]\nis = \"root-complex\"\nmax_payload = \"256 B\"\npeer_latency = \"200 ns\"\nwrite_latency = \"0 ns\"\n", "")
+    let rootless = PAIR
+        .replace("[links.up]\nbetween = [\"rc\", \"sw.up\"]\npcie = \"gen3 x16\"\ndelay = \"0 ns\"\n", "")
+        .replace(
+            "[parts.rc]\nis = \"root-complex\"\nmax_payload = \"256 B\"\npeer_latency = \"200 ns\"\nwrite_latency \
+            = \"0 ns\"\n",
+            "",
+        )
         .replace("pcie = \"gen3 x16\"", "pcie = \"gen3 x16\"\nacs_request_redirect = true");
     refused(&rootless, &[], &["redirect", "none above"]);
     let refuses = PAIR

@@ -278,8 +278,10 @@ fn priorities_that_ethernet_does_not_have() {
 
 #[test]
 fn switches_that_nothing_joins() {
-    let apart = "[parts.a]\nis = \"station\"\n[parts.b]\nis = \"station\"\n[parts.sw]\nis = \"ethernet-switch\"\ncount = 2\n\
-        [links.one]\nbetween = [\"a\", \"sw.0\"]\nethernet = \"10 Gb/s\"\n[links.two]\nbetween = [\"b\", \"sw.1\"]\nethernet = \"10 Gb/s\"\n\
+    let apart = "[parts.a]\nis = \"station\"\n[parts.b]\nis = \"station\"\n[parts.sw]\nis = \"ethernet-switch\"\ncount \
+        = 2\n\
+        [links.one]\nbetween = [\"a\", \"sw.0\"]\nethernet = \"10 Gb/s\"\n[links.two]\nbetween = [\"b\", \
+        \"sw.1\"]\nethernet = \"10 Gb/s\"\n\
         [flows.f]\nfrom = \"a\"\nto = \"b\"\ndo = \"send\"\nsize = \"64 B\"\n";
     has(&wrong(apart, &[]), &["t.toml:15:8", "there is no way from a to b", "no chain of links"]);
     let lost = apart.replace("[flows.f]", "[parts.c]\nis = \"station\"\n[flows.f]");
@@ -373,7 +375,11 @@ fn parts_of_buses_in_wrong_places() {
     );
     has(&broken_bus("from = \"nic.*\"", "from = \"nik.*\""), &["did you mean nic?"]);
     has(&broken_bus("from = \"nic.*\"", "header = \"3DW\"\nfrom = \"nic.*\""), &["header is PCIe's", "dual_address"]);
-    let other = BUS.replace("[flows.rx]", "[parts.far]\nis = \"host-bridge\"\n[parts.disk]\nis = \"pci-device\"\n[links.far]\nbetween = [\"far\", \"disk\"]\npci = \"pci 33 32-bit\"\n[flows.rx]");
+    let other = BUS.replace(
+        "[flows.rx]",
+        "[parts.far]\nis = \"host-bridge\"\n[parts.disk]\nis = \
+        \"pci-device\"\n[links.far]\nbetween = [\"far\", \"disk\"]\npci = \"pci 33 32-bit\"\n[flows.rx]",
+    );
     has(
         &wrong(&other.replace("\"bridge.memory\"", "\"far.memory\""), &[]),
         &["nic.0 and far share no bus", "links.slots"],

@@ -11,13 +11,15 @@
 //! been feasible when it was, and everything later is divided from what it left. The order in which flows are listed is
 //! in none of this.
 //!
-//! **DLLPs** go before packets. Those of a flow that also sends packets come with its turns. Those of flows that send nothing else somewhere are
+//! **DLLPs** go before packets. Those of a flow that also sends packets come with its turns. Those of flows that send
+//! nothing else somewhere are
 //! taken off the capacity before it is divided, and depend on shares that depend on them in turn: the filling is done
 //! again with the load that it gave, until that load is the one that it was done with. Each packet answered by a DLLP
 //! is longer than it, so this contracts; should it not settle in [`PASSES`], all flows of what is overdriven are scaled
 //! down to what it carries, and the answer says so.
 //!
-//! **Queues.** Packets that wait for a full resource stand in the buffers before it. Flows that share such a buffer get no more turns than those
+//! **Queues.** Packets that wait for a full resource stand in the buffers before it. Flows that share such a buffer get
+//! no more turns than those
 //! that fill it: the buffer takes a packet in when one has left, and its ports take turns. So when a flow's rate is
 //! fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as many turns. Rates are
 //! then fixed from the least to the greatest.

@@ -472,17 +472,20 @@ pub(in crate::estimate) fn notes(plan: &Plan) -> Vec<Note> {
         let (mechanism, text) = if bus.speed.typical.is_x() {
             (
                 "burst-cutting",
-                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at that moment it is not",
+                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at \
+                    that moment it is not",
             )
         } else if on_it().any(|f| f.reads()) {
             (
                 "retries",
-                "a delayed read is taken to be asked for once in vain; while others hold the bus it is asked for more often, or its data wait",
+                "a delayed read is taken to be asked for once in vain; while others hold the bus it is asked for more \
+                    often, or its data wait",
             )
         } else {
             (
                 "burst-cutting",
-                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at that moment it is not",
+                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at \
+                    that moment it is not",
             )
         };
         notes.push(Note { element: format!("links.{}", bus.name), mechanism: mechanism.into(), text: text.into() });

@@ -49,10 +49,12 @@ fn slowest(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Generation)
     hops.iter().map(time).fold(0.0, f64::max)
 }
 
-/// When the last bit of a train of TLPs arrives that leave back to back, ns after the first bit of the first; `None` of a
+/// When the last bit of a train of TLPs arrives that leave back to back, ns after the first bit of the first; `None` of
+/// a
 /// way that goes through no root complex, where switches cut through and the train stays together.
 ///
-/// A root complex passes a TLP on when it has it whole, so a short last one gains on the one before it: the last arrives
+/// A root complex passes a TLP on when it has it whole, so a short last one gains on the one before it: the last
+/// arrives
 /// when the train has passed the hop that is slowest for it, and then the last by itself has gone on.
 fn passed_on(
     plan: &Plan,

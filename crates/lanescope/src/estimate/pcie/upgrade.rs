@@ -318,7 +318,8 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         }
         if plan.storage.flows.iter().any(|f| f.group == group) {
             return Err(format!(
-                "flow {group:?} is of I/Os; what would help is worked out for PCIe alone: try values with lanescope run --vary"
+                "flow {group:?} is of I/Os; what would help is worked out for PCIe alone: try values with lanescope \
+                    run --vary"
             ));
         }
         let mut names: Vec<&str> = plan.groups().iter().map(|g| plan.flows[g[0]].group.as_str()).collect();

@@ -159,7 +159,8 @@ struct Link {
 fn link(diagnostics: &mut Diagnostics, q: &Question) -> Option<Link> {
     if let Carrier::InfiniBand { .. } = q.carrier {
         let Some(rate) = LineRate::parse(&q.rate) else {
-            let hint = "a speed (sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr) and a width (1x, 2x, 4x, 8x, 12x), e.g. \"edr 4x\"";
+            let hint = "a speed (sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr) and a width (1x, 2x, 4x, 8x, 12x), \
+                e.g. \"edr 4x\"";
             let what = format!("there is no InfiniBand of {:?}", q.rate);
             diagnostics.push(Diagnostic::error(None, what).hint(hint));
             return None;

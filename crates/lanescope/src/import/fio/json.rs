@@ -452,7 +452,8 @@ mod tests {
     fn the_last_whole_document_counts() {
         let one = |ios: u64| {
             format!(
-                "{{\"fio version\": \"fio-3.1\", \"jobs\": [{{\"jobname\": \"a\", \"read\": {{\"total_ios\": {ios}}}}}]}}\n"
+                "{{\"fio version\": \"fio-3.1\", \"jobs\": [{{\"jobname\": \"a\", \"read\": {{\"total_ios\": \
+                    {ios}}}}}]}}\n"
             )
         };
         let (output, said) = with(&(one(1) + &one(2) + &one(3)[..30]));

@@ -476,7 +476,8 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Results> {
         } else if is(END_TEST) {
             Expect::Key
         } else {
-            let hint = "a file of results has 'Test Type,Test Description; 'Version; 'Time Stamp; 'Access specifications; 'Results";
+            let hint = "a file of results has 'Test Type,Test Description; 'Version; 'Time Stamp; 'Access \
+                specifications; 'Results";
             reading.error(span, format!("nothing of a file of results: {}", shown(key)), hint);
             return None;
         };

@@ -198,7 +198,8 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Output> {
     }
     if output.rows.is_empty() && output.blocks.is_empty() {
         if reading.list.is_empty() {
-            let hint = "iozone -a prints a table below a line `KB reclen write rewrite …`, -R reports, -t lines `Children see throughput …`";
+            let hint = "iozone -a prints a table below a line `KB reclen write rewrite …`, -R reports, -t lines \
+                `Children see throughput …`";
             reading.error(beginning(text, 0), "no output of IOzone", hint);
         }
         return None;

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const OLD: &str = "              KB  reclen   write rewrite    read    reread    read   write    read  rewrite     read   fwrite frewrite   fread  freread";
+const OLD: &str = "              KB  reclen   write rewrite    read    reread    read   write    read  rewrite     \
+    read   fwrite frewrite   fread  freread";
 
 fn with(text: &str) -> (Option<Output>, String) {
     let mut diagnostics = Diagnostics::default();
@@ -34,7 +35,8 @@ fn blank_cells_are_seen_by_their_columns() {
 
 #[test]
 fn reports_are_put_together() {
-    let text = "\"Writer report\"\n        \"4\"  \"8\"  \"64\"\n\"8\"   10  20\n\"64\"   30  40  50\n\"65536\"   60\n\n\
+    let text = "\"Writer report\"\n        \"4\"  \"8\"  \"64\"\n\"8\"   10  20\n\"64\"   30  40  50\n\"65536\"   \
+        60\n\n\
                 \"Stride read report\"\n \"4\" \"8\" \"64\"\n\"8\" 1 2\n\"64\" 3 4\n";
     let (output, said) = with(text);
     let rows = output.expect(&said).rows;

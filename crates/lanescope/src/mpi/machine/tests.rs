@@ -215,7 +215,12 @@ fn what_comes_early_waits() {
     assert_eq!((r.ended(1), r.account(1).waiting), (5400, 0));
     // It is taken in by any call, and copied when its receive comes: here by a send at 5000 (5200, then 100 and 200 of
     // copy), then computing, then the receive.
-    let r = run("if rank == 0 { send 100 B to 1; recv from 1 } else { compute 5 ps; send 100 B to 0; compute 1 ps; recv 100 B from 0 }", 2).done();
+    let r = run(
+        "if rank == 0 { send 100 B to 1; recv from 1 } else \
+        { compute 5 ps; send 100 B to 0; compute 1 ps; recv 100 B from 0 }",
+        2,
+    )
+    .done();
     assert_eq!(r.ended(1), 5000 + 200 + 300 + 1000 + 200);
 }
 
@@ -227,7 +232,8 @@ fn a_rendezvous_waits_for_whoever_computes() {
     assert_eq!((r.ended(0), r.ended(1)), (57_660, 58_860));
     // A call in between answers: at 25000, before its own overhead of 100 (to itself, through memory). Data are there
     // before the wait.
-    let between = "if rank == 0 { send 2 kB to 1 } else { irecv 2 kB from 0 as a; compute 25 ps; isend 0 B to 1; compute 25 ps; wait a; recv 0 B from 1 }";
+    let between = "if rank == 0 { send 2 kB to 1 } else \
+        { irecv 2 kB from 0 as a; compute 25 ps; isend 0 B to 1; compute 25 ps; wait a; recv 0 B from 1 }";
     let r = run(between, 2).done();
     assert_eq!(r.log[1], (25_300 + 60 + 1000, What::Clear, 1, 0));
     assert_eq!(r.ended(0), 26_360 + 300 + 6000);
@@ -283,12 +289,27 @@ fn order_is_kept() {
     run("if rank == 0 { isend 2 kB to 1; send 8 B to 1; waitall } else { recv 2 kB from 0; recv 8 B from 0 }", 2)
         .done();
     // The same when both wait for their receives.
-    run("if rank == 0 { isend 2 kB to 1; send 8 B to 1; waitall } else { compute 90 ps; recv 2 kB from 0; recv 8 B from 0 }", 2).done();
+    run(
+        "if rank == 0 { isend 2 kB to 1; send 8 B to 1; waitall } else \
+        { compute 90 ps; recv 2 kB from 0; recv 8 B from 0 }",
+        2,
+    )
+    .done();
     // Of two receives that match, the one posted first takes the message; tags choose among messages.
     run("if rank == 0 { send 8 B to 1; send 9 B to 1 } else { irecv 8 B from any; irecv 9 B from 0; waitall }", 2)
         .done();
-    run("if rank == 0 { send 9 B to 1 tag 5; send 8 B to 1 tag 6 } else { recv 8 B from 0 tag 6; recv 9 B from 0 tag any }", 2).done();
-    run("if rank == 0 { send 9 B to 1 tag 5; send 8 B to 1 tag 6 } else { compute 90 ps; recv 8 B from any tag 6; recv 9 B from 0 tag 5 }", 2).done();
+    run(
+        "if rank == 0 { send 9 B to 1 tag 5; send 8 B to 1 tag 6 } else \
+        { recv 8 B from 0 tag 6; recv 9 B from 0 tag any }",
+        2,
+    )
+    .done();
+    run(
+        "if rank == 0 { send 9 B to 1 tag 5; send 8 B to 1 tag 6 } else \
+        { compute 90 ps; recv 8 B from any tag 6; recv 9 B from 0 tag 5 }",
+        2,
+    )
+    .done();
 }
 
 #[test]
@@ -375,7 +396,8 @@ fn a_graph_waits_for_what_it_requires() {
 
 #[test]
 fn sections_are_timed() {
-    let text = "compute 7 fs; timed \"ping\" 10 { if rank == 0 { send 100 B to 1; recv 100 B from 1 } else { recv 100 B from 0; send 100 B to 0 } }";
+    let text = "compute 7 fs; timed \"ping\" 10 \
+        { if rank == 0 { send 100 B to 1; recv 100 B from 1 } else { recv 100 B from 0; send 100 B to 0 } }";
     let r = run(text, 2).done();
     let rows = r.machine.rows(0);
     assert_eq!((rows[0].runs, rows[0].time, rows[0].first), (10, 40_600, 4060));

@@ -131,15 +131,18 @@ fn mistakes_are_shown_where_they_are() {
     for (text, said) in [
         (
             "send 8 to 1",
-            "p:1:6: error: a size needs its unit (units are B, kB, MB, GB (decimal) or KiB, MiB, GiB (binary), e.g. 8 B)\n",
+            "p:1:6: error: a size needs its unit (units are B, kB, MB, GB (decimal) or KiB, MiB, GiB (binary), e.g. 8 \
+                B)\n",
         ),
         (
             "barrier\n  send 8 B to 16",
-            "p:2:15: error: rank 0 sends to rank 16, but ranks are 0 to 15 ((rank + 1) % ranks is the next one, around the ring)\n",
+            "p:2:15: error: rank 0 sends to rank 16, but ranks are 0 to 15 ((rank + 1) % ranks is the next one, around \
+                the ring)\n",
         ),
         (
             "recv 8 B from rank - 1",
-            "p:1:15: error: rank 0 receives from rank -1, but ranks are 0 to 15 ((rank + 1) % ranks is the next one, around the ring)\n",
+            "p:1:15: error: rank 0 receives from rank -1, but ranks are 0 to 15 ((rank + 1) % ranks is the next one, \
+                around the ring)\n",
         ),
         ("send 9223372036854775808 B to 1", "p:1:6: error: 9223372036854775808 B is too much: at most 1 EiB\n"),
         ("send 2 TiB to 1", "p:1:6: error: 2199023255552 B is too much for a message (at most 1 TiB)\n"),
@@ -176,12 +179,14 @@ fn mistakes_are_shown_where_they_are() {
         ("allreduce 8 B root 1", "p:1:15: error: allreduce has no root\n"),
         (
             "allreduce 8 B pairwise",
-            "p:1:15: error: allreduce is not done by pairwise (it is done by recursive_doubling, scatter_allgather, ring)\n",
+            "p:1:15: error: allreduce is not done by pairwise (it is done by recursive_doubling, scatter_allgather, \
+                ring)\n",
         ),
         ("bcast 8 B root 16", "p:1:16: error: rank 0 has as its root rank 16"),
         (
             "wait a",
-            "p:1:6: error: no isend or irecv is called a (a request gets its name where it begins: isend 8 B to 1 as a)\n",
+            "p:1:6: error: no isend or irecv is called a (a request gets its name where it begins: isend 8 B to 1 as \
+                a)\n",
         ),
         ("isend 8 B to 1 as a; wait a a", "p:1:29: error: rank 0 waits for request a, which is not open"),
         ("isend 8 B to 1 as a; isend 8 B to 1 as a", "p:1:22: error: rank 0 begins request a again while it is open"),

@@ -355,7 +355,8 @@ mod tests {
     fn many_alike_siblings_are_one_box() {
         let nics = |n: usize| {
             format!(
-                "{HOST}[parts.nic]\nis = \"endpoint\"\ncount = {n}\n[links.l]\nbetween = [\"host\", \"nic.*\"]\npcie = \"gen3 x8\""
+                "{HOST}[parts.nic]\nis = \"endpoint\"\ncount = {n}\n[links.l]\nbetween = [\"host\", \"nic.*\"]\npcie = \
+                    \"gen3 x8\""
             )
         };
         assert_eq!(names(&nics(16)), ["host", "nic.0–15 ×16"]);
@@ -366,7 +367,8 @@ mod tests {
     fn switches_with_the_same_below_them_are_one_box_too() {
         let text = format!(
             "{HOST}[parts.sw]\nis = \"switch\"\ncount = 12\n[parts.ssd]\nis = \"endpoint\"\ncount = 48\n\
-             [links.a]\nbetween = [\"host\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n[links.b]\nbetween = [\"sw.*.down\", \"ssd.*\"]\npcie = \"gen4 x4\""
+             [links.a]\nbetween = [\"host\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n[links.b]\nbetween = [\"sw.*.down\", \
+             \"ssd.*\"]\npcie = \"gen4 x4\""
         );
         assert_eq!(names(&text), ["host", "sw.0–11 ×12", "ssd.0–47 ×48"]);
     }
@@ -391,7 +393,8 @@ mod tests {
         );
         for i in 1..60 {
             text += &format!(
-                "[parts.s{i}]\nis = \"switch\"\n[links.l{i}]\nbetween = [\"s{}.down\", \"s{i}.up\"]\npcie = \"gen3 x1\"\n",
+                "[parts.s{i}]\nis = \"switch\"\n[links.l{i}]\nbetween = [\"s{}.down\", \"s{i}.up\"]\npcie = \"gen3 \
+                    x1\"\n",
                 i - 1
             );
         }

@@ -355,7 +355,8 @@ fn draw_box(out: &mut String, sheet: &Sheet, i: usize) {
     let mut sheet_at = |shift: f64| {
         put!(
             &mut *out,
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"7\" fill=\"{fill}\" stroke=\"{edge}\" stroke-width=\"{}\"{dash}/>\n",
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"7\" fill=\"{fill}\" stroke=\"{edge}\" \
+                stroke-width=\"{}\"{dash}/>\n",
             Px(x + shift),
             Px(y + shift),
             Px(w),
@@ -529,7 +530,8 @@ fn legend(out: &mut String, (width, y): (f64, f64), sheet: &Sheet, [pcie, crossl
     if binds {
         put!(
             &mut *out,
-            "<rect x=\"{}\" y=\"{}\" width=\"20\" height=\"13\" rx=\"4\" fill=\"#ffffff\" stroke=\"{ACCENT}\" stroke-width=\"3\"/>\n",
+            "<rect x=\"{}\" y=\"{}\" width=\"20\" height=\"13\" rx=\"4\" fill=\"#ffffff\" stroke=\"{ACCENT}\" \
+                stroke-width=\"3\"/>\n",
             Px(x),
             Px(y - 6.5)
         );
@@ -564,7 +566,8 @@ mod tests {
     use super::*;
 
     const TWO: &str = "title = \"two <nics> & \\\"one\\\" uplink\"\n\
-        [parts.host]\nis = \"root-complex\"\n[parts.sw]\nis = \"switch\"\n[parts.nic]\nis = \"endpoint\"\ncount = 2\nrate = \"25 Gb/s\"\n\
+        [parts.host]\nis = \"root-complex\"\n[parts.sw]\nis = \"switch\"\n[parts.nic]\nis = \"endpoint\"\ncount = \
+        2\nrate = \"25 Gb/s\"\n\
         [links.uplink]\nbetween = [\"host\", \"sw.up\"]\npcie = \"gen3 x4\"\nmps = \"256 B\"\n\
         [links.slots]\nbetween = [\"sw.down.*\", \"nic.*\"]\npcie = \"gen3 x8\"\nmps = \"256 B\"\n\
         [flows.rx]\nfrom = \"nic.*\"\nto = \"host.memory\"\ndo = \"write\"\nsize = \"2 KiB\"\n";
@@ -629,9 +632,12 @@ mod tests {
 
     #[test]
     fn a_crosslink_is_dashed() {
-        let text = "[parts.rc]\nis = \"root-complex\"\n[parts.sw]\nis = \"switch\"\ncount = 2\n[parts.gpu]\nis = \"endpoint\"\ncount = 2\n\
-            [links.up]\nbetween = [\"rc\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n[links.slot]\nbetween = [\"sw.*.down\", \"gpu.*\"]\npcie = \"gen4 x16\"\n\
-            [links.cross]\nbetween = [\"sw.0.down\", \"sw.1.down\"]\npcie = \"gen4 x8\"\ncrosslink = true\ncarries = [\"gpu.0\"]\n\
+        let text = "[parts.rc]\nis = \"root-complex\"\n[parts.sw]\nis = \"switch\"\ncount = 2\n[parts.gpu]\nis = \
+            \"endpoint\"\ncount = 2\n\
+            [links.up]\nbetween = [\"rc\", \"sw.*.up\"]\npcie = \"gen4 x16\"\n[links.slot]\nbetween = [\"sw.*.down\", \
+            \"gpu.*\"]\npcie = \"gen4 x16\"\n\
+            [links.cross]\nbetween = [\"sw.0.down\", \"sw.1.down\"]\npcie = \"gen4 x8\"\ncrosslink = true\ncarries = \
+            [\"gpu.0\"]\n\
             [flows.p2p]\nfrom = \"gpu.0\"\nto = \"gpu.1\"\ndo = \"write\"\nsize = \"4 KiB\"\n";
         let (plan, report) = answer(text);
         let svg = topology(&plan, &report, Method::Estimate);

@@ -96,19 +96,23 @@ fn books(t: &Timeline, simulation: &Simulation, said: fn(&SlotCounts) -> u64) {
     assert!(seen > 0);
 }
 
-const NODES: &str = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\nwork_time = \"100 ns\"\nsend_latency = \"200 ns\"\nreceive_latency = \"150 ns\"\n\
+const NODES: &str = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\nwork_time = \"100 ns\"\nsend_latency = \"200 \
+    ns\"\nreceive_latency = \"150 ns\"\n\
     receive_buffer = \"16 KiB\"\n[parts.sw]\nis = \"infiniband-switch\"\nbuffer = \"8 KiB\"\n\
     [links.cable]\nbetween = [\"node.*\", \"sw\"]\ninfiniband = \"sdr 4x\"\nmtu = \"2048 B\"\n";
 
 /// The same over Ethernet.
-const STATIONS: &str = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\n[parts.sw]\nis = \"ethernet-switch\"\nflow_control = \"pause\"\n\
+const STATIONS: &str = "[parts.node]\nis = \"channel-adapter\"\ncount = 2\n[parts.sw]\nis = \
+    \"ethernet-switch\"\nflow_control = \"pause\"\n\
     [links.cable]\nbetween = [\"node.*\", \"sw\"]\nethernet = \"25 Gb/s\"\n";
 
 const HOSTS: &str = "[parts.host]\nis = \"root-complex\"\ncount = 2\n\
     [links.slot]\nbetween = [\"host.*\", \"node.*\"]\npcie = \"gen1 x8\"\n";
 
-const PING_PONG: &str = "[flows.pp]\ndo = \"mpi\"\nranks = \"node.*\"\nsend_time = \"400 ns\"\nreceive_time = \"300 ns\"\n\
-    program = \"\"\"\nif rank == 0 { send 1 KiB to 1; recv 100 KiB from 1 tag 7 }\nelse { recv 1 KiB from 0; send 100 KiB to 0 tag 7 }\n\
+const PING_PONG: &str = "[flows.pp]\ndo = \"mpi\"\nranks = \"node.*\"\nsend_time = \"400 ns\"\nreceive_time = \"300 \
+    ns\"\n\
+    program = \"\"\"\nif rank == 0 { send 1 KiB to 1; recv 100 KiB from 1 tag 7 }\nelse \
+    { recv 1 KiB from 0; send 100 KiB to 0 tag 7 }\n\
     compute 1 us\nbarrier\n\"\"\"\n";
 
 #[test]
@@ -125,7 +129,8 @@ fn a_ping_pong_over_infiniband() {
     let work = row(&t, "parts.node.0: work requests");
     assert_eq!((work[0].0, ns(&work[0].1)), ("work request", (502, 802)));
     let out = row(&t, "links.cable.0 toward sw");
-    // 102.4 ns of copying; 1 KiB and the library's 32 B, 26 B around it, the delimiters' 2: 1084 B at 1 GB/s, from a slot of the wire on.
+    // 102.4 ns of copying; 1 KiB and the library's 32 B, 26 B around it, the delimiters' 2: 1084 B at 1 GB/s, from a
+    // slot of the wire on.
     assert_eq!((out[0].0, ns(&out[0].1)), ("SEND", (803, 1887)));
     // What is not a call, a section or nested in one adds up to the rank's time.
     let pieces = [
@@ -264,7 +269,8 @@ fn a_run_that_is_stopped_has_its_open_calls() {
 fn sections_hold_calls_and_calls_hold_work() {
     let text = [
         NODES,
-        "[flows.i]\ndo = \"mpi\"\nranks = \"node.*\"\nbenchmark = \"imb Allreduce\"\nsizes = [\"64 B\"]\nrepetitions = 3\nsteady = false\n",
+        "[flows.i]\ndo = \"mpi\"\nranks = \"node.*\"\nbenchmark = \"imb Allreduce\"\nsizes = [\"64 B\"]\nrepetitions = \
+            3\nsteady = false\n",
     ];
     let (t, _) = recorded(&plan(&text.concat()), ENOUGH);
     let trace = drawn(&t);
@@ -282,10 +288,12 @@ fn sections_hold_calls_and_calls_hold_work() {
 
 #[test]
 fn frames_and_memories_of_ethernet() {
-    let text = "[parts.host]\nis = \"station\"\ncount = 3\n[parts.sw]\nis = \"ethernet-switch\"\nmemory = \"64 KiB\"\nflow_control = \"pause\"\n\
+    let text = "[parts.host]\nis = \"station\"\ncount = 3\n[parts.sw]\nis = \"ethernet-switch\"\nmemory = \"64 \
+        KiB\"\nflow_control = \"pause\"\n\
         [links.lan]\nbetween = [\"host.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n\
         [flows.one]\nfrom = \"host.1\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"9 KiB\"\n\
-        [flows.two]\nfrom = \"host.2\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"9 KiB\"\n[run]\nfor = \"200 us\"\nwarmup = \"0 s\"\n";
+        [flows.two]\nfrom = \"host.2\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"9 KiB\"\n[run]\nfor = \"200 \
+        us\"\nwarmup = \"0 s\"\n";
     let p = plan(text);
     let (t, simulation) = recorded(&p, ENOUGH);
     drawn(&t);
@@ -319,7 +327,8 @@ fn transactions_of_a_bus() {
     let text = "[parts.bridge]\nis = \"host-bridge\"\n[parts.card]\nis = \"pci-device\"\ncount = 2\n\
         [links.slot]\nbetween = [\"bridge\", \"card.*\"]\npci = \"pci-x 133 64-bit\"\n\
         [flows.reads]\nfrom = \"card.0\"\nto = \"bridge.memory\"\ndo = \"read\"\nsize = \"4 KiB\"\n\
-        [flows.writes]\nfrom = \"card.1\"\nto = \"bridge.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n[run]\nfor = \"50 us\"\nwarmup = \"0 s\"\n";
+        [flows.writes]\nfrom = \"card.1\"\nto = \"bridge.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n[run]\nfor = \"50 \
+        us\"\nwarmup = \"0 s\"\n";
     let p = plan(text);
     let (t, simulation) = recorded(&p, ENOUGH);
     drawn(&t);
@@ -333,9 +342,11 @@ fn transactions_of_a_bus() {
 
 #[test]
 fn frames_of_storage() {
-    let text = "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\n[links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"gen1 x4\"\n\
+    let text = "[parts.host]\nis = \"root-complex\"\n[parts.hba]\nis = \"host-adapter\"\n[links.slot]\nbetween = \
+        [\"host\", \"hba\"]\npcie = \"gen1 x4\"\n\
         [parts.ram]\nis = \"ram-disk\"\n[links.fc]\nbetween = [\"hba\", \"ram\"]\nfc = \"4GFC\"\n\
-        [flows.io]\nfrom = \"host\"\nto = \"ram\"\ndo = \"io\"\naccess = { size = \"8 KiB\", read = \"50 %\" }\noutstanding = 4\n\
+        [flows.io]\nfrom = \"host\"\nto = \"ram\"\ndo = \"io\"\naccess = \
+        { size = \"8 KiB\", read = \"50 %\" }\noutstanding = 4\n\
         [run]\nfor = \"500 us\"\nwarmup = \"0 s\"\n";
     let (t, simulation) = recorded(&plan(text), ENOUGH);
     drawn(&t);
@@ -351,10 +362,12 @@ fn frames_of_storage() {
 
 #[test]
 fn clocks_of_a_backbone() {
-    let text = "[parts.hub]\nis = \"root-complex\"\nbackbone_clock = \"100 MHz\"\nbackbone_width = \"8 B\"\nbackbone_line = \"64 B\"\n[parts.card]\nis = \"endpoint\"\ncount = 2\n\
+    let text = "[parts.hub]\nis = \"root-complex\"\nbackbone_clock = \"100 MHz\"\nbackbone_width = \"8 \
+        B\"\nbackbone_line = \"64 B\"\n[parts.card]\nis = \"endpoint\"\ncount = 2\n\
         [links.slot]\nbetween = [\"hub.port.*\", \"card.*\"]\npcie = \"gen1 x1\"\n\
         [flows.reads]\nfrom = \"card.0\"\nto = \"hub.memory\"\ndo = \"read\"\nsize = \"1 KiB\"\n\
-        [flows.writes]\nfrom = \"card.1\"\nto = \"hub.memory\"\ndo = \"write\"\nsize = \"1 KiB\"\n[run]\nfor = \"50 us\"\nwarmup = \"0 s\"\n";
+        [flows.writes]\nfrom = \"card.1\"\nto = \"hub.memory\"\ndo = \"write\"\nsize = \"1 KiB\"\n[run]\nfor = \"50 \
+        us\"\nwarmup = \"0 s\"\n";
     let (t, simulation) = recorded(&plan(text), ENOUGH);
     drawn(&t);
     let backbone = &simulation.backbones[0];

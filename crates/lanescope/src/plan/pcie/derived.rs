@@ -68,7 +68,8 @@ impl Plan {
         })
     }
 
-    /// The port of a NIC behind the packets of a flow: its rate, and what a packet takes of it, bytes (802.3, 3.1.1: FCS,
+    /// The port of a NIC behind the packets of a flow: its rate, and what a packet takes of it, bytes (802.3, 3.1.1:
+    /// FCS,
     /// preamble and gap; 3.2.8: no frame is shorter than 64 B). `None` where it never binds.
     pub fn line(&self, corner: Corner, flow: &Flow) -> Option<(Rate, u64)> {
         let PartKeys::Endpoint(k) = &self.part(flow.source).keys else { return None };

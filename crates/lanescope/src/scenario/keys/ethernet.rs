@@ -161,7 +161,8 @@ const LONGEST_BURST: f64 = 1e6;
 
 impl Shape for StreamLoad {
     fn read(node: &Node) -> Result<Self, Problem> {
-        let hint = "\"saturate\", { rate = \"5 Gb/s\" }, { share = \"90 %\", arrivals = \"poisson\" }, { share = \"90 %\", burst = 20 }, or { trace = \"./frames.csv\" }";
+        let hint = "\"saturate\", { rate = \"5 Gb/s\" }, { share = \"90 %\", arrivals = \"poisson\" }, \
+            { share = \"90 %\", burst = 20 }, or { trace = \"./frames.csv\" }";
         let t = match &node.value {
             Value::Text(s) if s == "saturate" => return Ok(StreamLoad::Saturate),
             Value::Table(t) => t,
@@ -246,7 +247,8 @@ impl Shape for StreamLoad {
     }
 }
 
-/// Declares a rule that wires a whole fabric: numbers that must be there, and names of tables of parts with their defaults.
+/// Declares a rule that wires a whole fabric: numbers that must be there, and names of tables of parts with their
+/// defaults.
 macro_rules! rule {
     ($(#[$m:meta])* $name:ident, $what:literal, $example:literal { $($(#[$nm:meta])* $number:ident),+ ; $($(#[$tm:meta])* $table:ident = $default:literal),+ }) => {
         $(#[$m])*
@@ -323,7 +325,8 @@ rule! {
 }
 
 rule! {
-    /// The three-level fat tree of k-port switches (Al-Fares, Loukissas, Vahdat 2008): k³/4 hosts, k² edge and aggregation switches pod by pod, (k/2)² cores.
+    /// The three-level fat tree of k-port switches (Al-Fares, Loukissas, Vahdat 2008): k³/4 hosts, k² edge and
+    /// aggregation switches pod by pod, (k/2)² cores.
     FatTree, "fat_tree", "fat_tree = { k = 8 }" {
         /// Ports of a switch, even.
         k;
@@ -352,8 +355,11 @@ table! {
         /// What waits in the application at most; what comes then is dropped there. Without it, all.
         queue: opt Bytes, Low;
         /// From the last bit of a pause frame to the moment from which no new frame is begun.
-        pause_response: default Time, High = "{ low = \"0 ns\", typical = \"100 ns\", high = \"3072 ns\" }" Assumed Guess "hardware reacts within a few hundred bit times; annex 31B.3.7 allows 60 quanta at 10 Gb/s";
-        /// With credits: what a destination has granted and not received at most. Without it, its part of the smallest memory among the switches.
+        pause_response: default Time, High =
+            "{ low = \"0 ns\", typical = \"100 ns\", high = \"3072 ns\" }" Assumed Guess
+            "hardware reacts within a few hundred bit times; annex 31B.3.7 allows 60 quanta at 10 Gb/s";
+        /// With credits: what a destination has granted and not received at most. Without it, its part of the smallest
+        /// memory among the switches.
         credit: opt Bytes, Low;
         /// With DCQCN, as a receiver: least time between two notifications to one flow.
         cnp_interval: default Time, One = "\"50 us\"" Stated Likely "Zhu et al., SIGCOMM 2015: N = 50 us";
@@ -370,7 +376,8 @@ table! {
         /// With DCQCN: a raise of the target rate.
         additive_increase: default Rate, One = "\"40 Mb/s\"" Stated Likely "Zhu et al.: R_AI = 40 Mb/s";
         /// With DCQCN: the same when timer and counter are both past fast recovery.
-        hyper_increase: default Rate, One = "\"400 Mb/s\"" Assumed Guess "ten times the additive one; the paper does not print it";
+        hyper_increase: default Rate, One = "\"400 Mb/s\"" Assumed Guess
+            "ten times the additive one; the paper does not print it";
         /// With DCQCN: the rate never falls below this.
         least_rate: default Rate, One = "\"10 Mb/s\"" Assumed Guess "adapters keep a floor";
     }
@@ -381,10 +388,14 @@ table! {
     EthernetSwitch, ETHERNET_SWITCH, "an Ethernet switch" {
         /// Ports it has.
         ports: default Count, One = "4096" Assumed Guess "more than any plan needs";
-        /// From the last bit in (store-and-forward) or the last bit of the header in (cut-through) to the first bit out, empty switch.
-        latency: default Time, High = "{ low = \"100 ns\", typical = \"400 ns\", high = \"1 us\" }" Assumed Likely "vendors of switches of 10 to 100 Gb/s state 0.3 to 1 us";
-        /// When it begins to send on what it receives. From a slower to a faster port it always waits for the whole frame.
-        forwarding: default Forwarding, One = "\"store-and-forward\"" Assumed Likely "Ethernet switches check the FCS before they forward";
+        /// From the last bit in (store-and-forward) or the last bit of the header in (cut-through) to the first bit
+        /// out, empty switch.
+        latency: default Time, High = "{ low = \"100 ns\", typical = \"400 ns\", high = \"1 us\" }" Assumed Likely
+            "vendors of switches of 10 to 100 Gb/s state 0.3 to 1 us";
+        /// When it begins to send on what it receives. From a slower to a faster port it always waits for the whole
+        /// frame.
+        forwarding: default Forwarding, One = "\"store-and-forward\"" Assumed Likely
+            "Ethernet switches check the FCS before they forward";
         /// Where frames wait.
         buffers: default Buffers, One = "\"shared\"" Assumed Likely "one chip, one memory";
         /// Bytes of frames that it holds: in all where it is shared, else at each port.
@@ -394,22 +405,26 @@ table! {
         /// How it chooses among ways of equal length.
         ecmp: default Ecmp, One = "\"hash\"" Assumed Likely "what switches do, so that a flow keeps its order";
         /// With ecmp = "hash": what the hash begins with. Another number deals the connections anew.
-        ecmp_seed: default Count, One = "0" Assumed Likely "any is as good; all switches have one, and each choice takes other bits of the hash";
+        ecmp_seed: default Count, One = "0" Assumed Likely
+            "any is as good; all switches have one, and each choice takes other bits of the hash";
         /// How it keeps its memory from overflowing.
         flow_control: default FlowControl, One = "\"none\"" Assumed Likely "the default of most switches";
-        /// It stops senders when more than this is in use: of the memory (pause), by one port's frames of one priority (pfc), by one output queue (voq). Without it, worked out of the memory.
+        /// It stops senders when more than this is in use: of the memory (pause), by one port's frames of one priority
+        /// (pfc), by one output queue (voq). Without it, worked out of the memory.
         high_threshold: opt Bytes, Low;
         /// It lets them go on below this. Without it, half of high_threshold.
         low_threshold: opt Bytes, Low;
         /// For how long a pause frame stops, in quanta of 512 bit times; sent again in time.
         pause_quanta: default Count, One = "65535" Assumed Likely "the longest, ended by XON";
-        /// With PFC: what one port's frames of one priority may take above high_threshold. Without it, what must fit (802.1Q, annex N).
+        /// With PFC: what one port's frames of one priority may take above high_threshold. Without it, what must fit
+        /// (802.1Q, annex N).
         headroom: opt Bytes, Low;
         /// What slows sources down end to end.
         congestion_control: default CongestionControl, One = "\"none\"" Assumed Likely "nothing in the fabric itself";
         /// With DCQCN: marks begin when an output queue is longer. Without it, 1/40 of ecn_high.
         ecn_low: opt Bytes, Low;
-        /// With DCQCN: from here on every frame is marked. Without it, 1/60 of the memory, but at least two frames: 200 kB of 12 MB (Zhu et al., SIGCOMM 2015).
+        /// With DCQCN: from here on every frame is marked. Without it, 1/60 of the memory, but at least two frames: 200
+        /// kB of 12 MB (Zhu et al., SIGCOMM 2015).
         ecn_high: opt Bytes, Low;
         /// With DCQCN: the part of the frames marked just below ecn_high.
         ecn_probability: default Percent, One = "\"1 %\"" Stated Likely "Zhu et al.: P_max = 1 %";

@@ -62,25 +62,32 @@ impl Shape for FlopRate {
 }
 
 table! {
-    /// A channel adapter: on the host's side a device with DMA engines, on the other ports of InfiniBand or Ethernet. On PCIe it has the keys of an endpoint too, on
-    /// a PCI bus those of a device there; without either, its data are at hand. On Ethernet (RoCE v2) it is a station, too: switches must pause, since nothing sends a lost
+    /// A channel adapter: on the host's side a device with DMA engines, on the other ports of InfiniBand or Ethernet.
+    /// On PCIe it has the keys of an endpoint too, on
+    /// a PCI bus those of a device there; without either, its data are at hand. On Ethernet (RoCE v2) it is a station,
+    /// too: switches must pause, since nothing sends a lost
     /// frame again, and DCQCN slows plain flows down, not its messages.
     ChannelAdapter, CHANNEL_ADAPTER, "a channel adapter" {
         /// Ports.
         adapter_ports: default NonZeroU32, Low = "1" Assumed Likely "most adapters are used with one port";
         /// Time of its engine for one work request, one after the other: what bounds messages per second.
-        work_time: default Time, High = "{ low = \"10 ns\", typical = \"100 ns\", high = \"500 ns\" }" Assumed Guess "adapters of 2004 to 2020 do 2 to 200 million messages per second";
+        work_time: default Time, High = "{ low = \"10 ns\", typical = \"100 ns\", high = \"500 ns\" }" Assumed Guess
+            "adapters of 2004 to 2020 do 2 to 200 million messages per second";
         /// Beside that, from the doorbell to its first request for the message.
-        send_latency: default Time, High = "{ low = \"50 ns\", typical = \"200 ns\", high = \"600 ns\" }" Assumed Guess "the look-up of the queue pair's state and of the address";
+        send_latency: default Time, High = "{ low = \"50 ns\", typical = \"200 ns\", high = \"600 ns\" }" Assumed Guess
+            "the look-up of the queue pair's state and of the address";
         /// Time from a packet's last byte until its data may go to host memory.
-        receive_latency: default Time, High = "{ low = \"50 ns\", typical = \"200 ns\", high = \"600 ns\" }" Assumed Guess "checks, the look-up of the queue pair and of the address";
+        receive_latency: default Time, High =
+            "{ low = \"50 ns\", typical = \"200 ns\", high = \"600 ns\" }" Assumed Guess
+            "checks, the look-up of the queue pair and of the address";
         /// Time of its engines for one packet, one after the other, each way by itself.
         packet_time: default Time, High = "\"0 ns\"" Assumed Guess "hidden behind the packet before";
         /// What the processor writes to ring its doorbell.
         doorbell_bytes: default Bytes, High = "\"8 B\"" Assumed Likely "one store of 64 bits";
         /// A work request in host memory, which it fetches.
         descriptor_bytes: default Bytes, High = "\"64 B\"" Assumed Likely "the least work queue entry";
-        /// Messages up to this size come with the doorbell, descriptor and all, and nothing is fetched. Without it, none.
+        /// Messages up to this size come with the doorbell, descriptor and all, and nothing is fetched. Without it,
+        /// none.
         inline: opt Bytes, Low;
         /// A completion queue entry, which it writes to host memory; 0 B for none.
         completion_bytes: default Bytes, High = "\"64 B\"" Assumed Likely "32 or 64 B";
@@ -88,7 +95,9 @@ table! {
         header: default Header, Low = "\"4DW\"" Assumed Likely "buffers above 4 GiB";
         /// Payload of each port that it has asked for in host memory and not sent yet, at most; at least one packet.
         read_ahead: default Bytes, Low = "\"16 KiB\"" Assumed Guess "enough to hide the host's latency";
-        /// What each port holds of each virtual lane until it is in host memory: the credits that it gives. On Ethernet (of each priority with PFC) the neighbour is paused before it overflows; unless stated it is large enough for that.
+        /// What each port holds of each virtual lane until it is in host memory: the credits that it gives. On Ethernet
+        /// (of each priority with PFC) the neighbour is paused before it overflows; unless stated it is large enough
+        /// for that.
         receive_buffer: default Bytes, Low = "\"32 KiB\"" Assumed Guess "some packets of 4 KiB";
     }
 }
@@ -99,14 +108,16 @@ table! {
         /// Ports.
         ports: default NonZeroU32, Low = "24" Assumed Likely "chips have 8 to 64; larger ones are built of them";
         /// From a packet's first header to its first byte out.
-        latency: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"300 ns\" }" Assumed Likely "chips of 2002 to 2024: 300 down to 90 ns";
+        latency: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"300 ns\" }" Assumed Likely
+            "chips of 2002 to 2024: 300 down to 90 ns";
         /// What each port holds of each virtual lane that came in: the credits that it gives.
         buffer: default Bytes, Low = "\"16 KiB\"" Assumed Guess "a few packets of 4 KiB";
     }
 }
 
 table! {
-    /// An InfiniBand link between two ports, or one each between two lists. A switch takes as many as the other side asks for.
+    /// An InfiniBand link between two ports, or one each between two lists. A switch takes as many as the other side
+    /// asks for.
     InfinibandLink, INFINIBAND_LINK, "an InfiniBand link" {
         /// Its ends: adapters ("node.0", "node.0.port.1") and switches, with * for all instances.
         between: must Names, One;
@@ -130,7 +141,8 @@ table! {
         about: tell String, One;
         /// "mpi".
         r#do: must MpiWord, One;
-        /// Where the ranks are: channel adapters, with * for all, one rank each in this order; a port of one by ".port.N".
+        /// Where the ranks are: channel adapters, with * for all, one rank each in this order; a port of one by
+        /// ".port.N".
         ranks: must Names, One;
         /// Ranks on each of them; neighbours in number share a node.
         each: default NonZeroU32, One = "1" Assumed Likely "one process a node";
@@ -149,21 +161,34 @@ table! {
         /// What lies between ranks and adapters.
         interface: default Interface, One = "\"mpi\"" Assumed Likely "what programs use";
         /// Time of a rank's processor to send a message.
-        send_time: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"400 ns\" }" Assumed Likely "with receive_time, an adapter like example/hca-edr and one switch: half a round trip of 8 B in 0.9 us, as Open MPI 4 over EDR has it (gist.github.com/jfgrimm/3af692a5475bdd4ed836b5a18197a209, 2021: 0.90 us)";
+        send_time: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"400 ns\" }" Assumed Likely
+            "with receive_time, an adapter like example/hca-edr and one switch: half a round trip of 8 B in 0.9 us, as \
+             Open MPI 4 over EDR has it (gist.github.com/jfgrimm/3af692a5475bdd4ed836b5a18197a209, 2021: 0.90 us)";
         /// Time of a rank's processor to find and complete a message that has come.
-        receive_time: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"400 ns\" }" Assumed Likely "polling and matching: as send_time";
-        /// Largest message that goes at once, through buffers at both ends; larger ones are arranged first and then go without a copy.
-        eager: default Bytes, One = "\"8 KiB\"" Assumed Likely "UCX as UCX-Py sets it: UCX_RNDV_THRESH = 8192 (ucx-py.readthedocs.io, configuration); other libraries 4 to 64 KiB";
+        receive_time: default Time, High =
+            "{ low = \"100 ns\", typical = \"200 ns\", high = \"400 ns\" }" Assumed Likely
+            "polling and matching: as send_time";
+        /// Largest message that goes at once, through buffers at both ends; larger ones are arranged first and then go
+        /// without a copy.
+        eager: default Bytes, One = "\"8 KiB\"" Assumed Likely
+            "UCX as UCX-Py sets it: UCX_RNDV_THRESH = 8192 (ucx-py.readthedocs.io, configuration); other libraries 4 \
+             to 64 KiB";
         /// What a processor copies per second; each eager message is copied at both ends.
-        copy_rate: default Rate, Low = "{ low = \"5 GB/s\", typical = \"10 GB/s\", high = \"12 GB/s\" }" Assumed Likely "UCX reckons with 5.0 to 12 GB/s by processor (openucx/ucx, src/ucs/arch/cpu.c: est_bcopy_bw); 10 GB/s give the times of 4 and 8 KiB of the same table as send_time within 7 %";
+        copy_rate: default Rate, Low = "{ low = \"5 GB/s\", typical = \"10 GB/s\", high = \"12 GB/s\" }" Assumed Likely
+            "UCX reckons with 5.0 to 12 GB/s by processor (openucx/ucx, src/ucs/arch/cpu.c: est_bcopy_bw); 10 GB/s \
+             give the times of 4 and 8 KiB of the same table as send_time within 7 %";
         /// What the library adds to an eager message.
         header_bytes: default Bytes, High = "\"32 B\"" Assumed Guess "source, tag, size, context";
         /// A message that arranges a large one, or ends it.
         control_bytes: default Bytes, High = "\"64 B\"" Assumed Guess "a header with addresses and keys";
         /// What a processor combines per second in a reduction: bytes of what it has received.
-        reduce_rate: default Rate, Low = "{ low = \"2 GB/s\", typical = \"5 GB/s\", high = \"10 GB/s\" }" Assumed Guess "three bytes are moved for each that was received, two read and one written: half of copy_rate, which moves two for one, and less where vectors come from memory";
+        reduce_rate: default Rate, Low = "{ low = \"2 GB/s\", typical = \"5 GB/s\", high = \"10 GB/s\" }" Assumed Guess
+            "three bytes are moved for each that was received, two read and one written: half of copy_rate, which \
+             moves two for one, and less where vectors come from memory";
         /// What a processor computes.
-        speed: default FlopRate, Low = "{ low = \"0.5 Gflop/s\", typical = \"2 Gflop/s\", high = \"10 Gflop/s\" }" Assumed Guess "a core of today on sparse loops, bound by memory, and on dense ones";
+        speed: default FlopRate, Low =
+            "{ low = \"0.5 Gflop/s\", typical = \"2 Gflop/s\", high = \"10 Gflop/s\" }" Assumed Guess
+            "a core of today on sparse loops, bound by memory, and on dense ones";
         /// Virtual lane of its packets; on Ethernet their priority.
         lane: default Count, One = "0" Standard Likely "service level 0";
     }

@@ -141,16 +141,24 @@ limited! {
 table! {
     /// A host bridge: memory behind a shared bus.
     HostBridge, HOST_BRIDGE, "a host bridge" {
-        /// From the end of a read's request (PCI-X's split response, PCI's first retry) to the moment at which the bridge has its data and asks for the bus, or takes the repeated read. In clocks of the bus or in time.
-        read_latency: default Wait, High = "{ low = \"250 ns\", typical = \"450 ns\", high = \"900 ns\" }" Assumed Guess "bridges of 1998 to 2006 answer within some hundred ns; 450 ns are 60 clocks at 133 MHz";
+        /// From the end of a read's request (PCI-X's split response, PCI's first retry) to the moment at which the
+        /// bridge has its data and asks for the bus, or takes the repeated read. In clocks of the bus or in time.
+        read_latency: default Wait, High = "{ low = \"250 ns\", typical = \"450 ns\", high = \"900 ns\" }" Assumed Guess
+            "bridges of 1998 to 2006 answer within some hundred ns; 450 ns are 60 clocks at 133 MHz";
         /// How fast it claims a transaction: in PCI-X decode A, B or C.
-        decode: default Claim, One = "\"medium\"" Assumed Likely "most bridges are medium (PCI) or decode B; a clock a transaction";
+        decode: default Claim, One = "\"medium\"" Assumed Likely
+            "most bridges are medium (PCI) or decode B; a clock a transaction";
         /// Wait states before the first data of a write; PCI-X rounds them up to pairs (1.0b, 2.9.2).
         write_waits: default Count, High = "0" Assumed Likely "writes are posted";
-        /// Bytes that it takes of a write, or gives of a read, in one transaction, then it disconnects; of PCI-X a multiple of 128 B. Without it, of conventional PCI 128 B, as bridge/intel-21154 (4 KiB for a bridge that takes all); of PCI-X, all.
+        /// Bytes that it takes of a write, or gives of a read, in one transaction, then it disconnects; of PCI-X a
+        /// multiple of 128 B. Without it, of conventional PCI 128 B, as bridge/intel-21154 (4 KiB for a bridge that
+        /// takes all); of PCI-X, all.
         disconnect: opt Burst, Low;
-        /// Of conventional PCI: bytes that it fetches for a read, since no byte count tells it how many are wanted. As bridge/intel-21154.
-        prefetch: default Burst, Low = "{ low = \"64 B\", typical = \"128 B\", high = \"512 B\" }" Assumed Likely "a bridge of Intel's 21154 class fetches two cache lines of 64 B for Memory Read Multiple (Pericom PI7C8150, PI7C8154A: read prefetch address boundaries), more where data flow through";
+        /// Of conventional PCI: bytes that it fetches for a read, since no byte count tells it how many are wanted. As
+        /// bridge/intel-21154.
+        prefetch: default Burst, Low = "{ low = \"64 B\", typical = \"128 B\", high = \"512 B\" }" Assumed Likely
+            "a bridge of Intel's 21154 class fetches two cache lines of 64 B for Memory Read Multiple (Pericom \
+             PI7C8150, PI7C8154A: read prefetch address boundaries), more where data flow through";
         /// Clocks after which its split completions make room for others at the next boundary.
         latency_timer: default LatencyTimer, One = "64" Standard Likely "PCI-X 1.0b, 7.1: after reset";
     }
@@ -160,15 +168,21 @@ table! {
     /// A device on a shared bus: a DMA master.
     PciDevice, PCI_DEVICE, "a device on a bus" {
         /// Maximum Memory Read Byte Count: bytes that one read of PCI-X asks for.
-        read_byte_count: default ReadByteCount, Low = "\"512 B\"" Standard Likely "PCI-X 1.0b, 7.2.3: after reset; drivers may raise it";
+        read_byte_count: default ReadByteCount, Low = "\"512 B\"" Standard Likely
+            "PCI-X 1.0b, 7.2.3: after reset; drivers may raise it";
         /// Maximum Outstanding Split Transactions: reads of PCI-X that it has outstanding.
         splits: default Splits, Low = "1" Assumed Guess "one DMA engine that waits for its data";
         /// Bytes of its longest write, and of conventional PCI its longest read.
         burst: default Burst, Low = "\"4 KiB\"" Assumed Likely "what the byte count of PCI-X holds (1.0b, 2.5)";
-        /// From the last data phase of one transaction of its own to the address phase of the next; the bus needs at least one clock between.
-        turnaround: default Wait, High = "{ low = \"1 clocks\", typical = \"4 clocks\", high = \"16 clocks\" }" Assumed Guess "a DMA engine loads the next address and count";
-        /// Clocks after which a burst makes room for others, at the next data phase of PCI, the next 128 B boundary of PCI-X.
-        latency_timer: default LatencyTimer, One = "64" Standard Likely "PCI-X 1.0b, 7.1: after reset; of PCI, what firmware often writes";
+        /// From the last data phase of one transaction of its own to the address phase of the next; the bus needs at
+        /// least one clock between.
+        turnaround: default Wait, High =
+            "{ low = \"1 clocks\", typical = \"4 clocks\", high = \"16 clocks\" }" Assumed Guess
+            "a DMA engine loads the next address and count";
+        /// Clocks after which a burst makes room for others, at the next data phase of PCI, the next 128 B boundary of
+        /// PCI-X.
+        latency_timer: default LatencyTimer, One = "64" Standard Likely
+            "PCI-X 1.0b, 7.1: after reset; of PCI, what firmware often writes";
         /// How fast it claims split completions.
         decode: default Claim, One = "\"medium\"" Assumed Likely "as bridges; a clock a transaction";
         /// Whether its addresses have 64 bits: a dual address cycle, a clock a transaction.
@@ -187,7 +201,8 @@ table! {
     BusLink, BUS_LINK, "a bus" {
         /// The bridge first, then all devices on it, with * for all instances.
         between: must Names, One;
-        /// Standard, clock in MHz and width, e.g. "pci-x 133 64-bit" or "pci 33 32-bit"; "isa 4.77 16-bit" for its peak alone.
+        /// Standard, clock in MHz and width, e.g. "pci-x 133 64-bit" or "pci 33 32-bit"; "isa 4.77 16-bit" for its peak
+        /// alone.
         pci: must pci::Speed, One;
     }
 }

@@ -161,8 +161,10 @@ table! {
         generation: opt Generation, One;
         /// Max_Payload_Size_Supported (2.0, 7.8.3).
         max_payload: opt PayloadSize, One;
-        /// From the last byte of a read request at the root port to the first byte of its completion, for data in the processor's cache, without the parts named below.
-        read_latency: default Time, High = "{ low = \"200 ns\", typical = \"350 ns\", high = \"800 ns\" }" Assumed Guess "servers of 2008 to 2020 answer a device in 400 to 900 ns in all";
+        /// From the last byte of a read request at the root port to the first byte of its completion, for data in the
+        /// processor's cache, without the parts named below.
+        read_latency: default Time, High = "{ low = \"200 ns\", typical = \"350 ns\", high = \"800 ns\" }" Assumed Guess
+            "servers of 2008 to 2020 answer a device in 400 to 900 ns in all";
         /// Clock that core_cycles and hub_cycles count.
         core_clock: opt Frequency, One;
         /// Clocks of the core that every read adds.
@@ -176,9 +178,12 @@ table! {
         /// Clocks of the core that coherency hubs add to every read from memory.
         hub_cycles: default Count, High = "0" Assumed Likely "no hubs";
         /// From the last byte of a write at the root port to its being done; delays nobody but a closed load of writes.
-        write_latency: default Time, High = "\"100 ns\"" Assumed Guess "to the coherence point, without the device seeing it";
+        write_latency: default Time, High = "\"100 ns\"" Assumed Guess
+            "to the coherence point, without the device seeing it";
         /// Payload of the completions that it returns (2.0, 2.3.1.1 allows RCB multiples up to MPS).
-        completion_size: default CompletionSize, Low = "{ low = \"64 B\", typical = \"64 B\", high = \"256 B\" }" Assumed Likely "most hosts return cache lines of 64 B";
+        completion_size: default CompletionSize, Low =
+            "{ low = \"64 B\", typical = \"64 B\", high = \"256 B\" }" Assumed Likely
+            "most hosts return cache lines of 64 B";
         /// Reads above this size are answered in large_completion_size.
         large_read: opt Bytes, One;
         /// Payload of the completions for reads above large_read.
@@ -186,30 +191,42 @@ table! {
         /// Reads that it works on at once.
         reads_in_flight: opt NonZeroU32, Low;
         /// When its processor reads a device: bytes of one uncached load, which is one read request.
-        load_size: default LoadSize, Low = "\"64 B\"" Assumed Likely "a line fill buffer, with streaming loads (MOVNTDQA) from write-combining memory; plain uncached loads are of 8 B or less";
+        load_size: default LoadSize, Low = "\"64 B\"" Assumed Likely
+            "a line fill buffer, with streaming loads (MOVNTDQA) from write-combining memory; plain uncached loads are \
+             of 8 B or less";
         /// Loads that a core keeps in flight. Each root port is read by one core.
-        loads_in_flight: default NonZeroU32, Low = "10" Assumed Likely "line fill buffers of an Intel core from Nehalem to Skylake (12 since); plain uncached loads go one at a time";
+        loads_in_flight: default NonZeroU32, Low = "10" Assumed Likely
+            "line fill buffers of an Intel core from Nehalem to Skylake (12 since); plain uncached loads go one at a \
+             time";
         /// When its processor writes a device: bytes of one store, which is one write TLP.
-        store_size: default LoadSize, Low = "\"64 B\"" Assumed Likely "a write-combining buffer that is flushed whole; plain uncached stores are of 8 B or less";
+        store_size: default LoadSize, Low = "\"64 B\"" Assumed Likely
+            "a write-combining buffer that is flushed whole; plain uncached stores are of 8 B or less";
         /// What its processor stores to devices through one root port.
         store_rate: opt Rate, Low;
-        /// Whether it passes transactions of one port on to another (peer to peer), and those that come over coherent links.
-        peer_to_peer: default PeerToPeer, One = "\"forwards\"" Assumed Guess "1.3.1: optional; servers do, many desktops do not";
+        /// Whether it passes transactions of one port on to another (peer to peer), and those that come over coherent
+        /// links.
+        peer_to_peer: default PeerToPeer, One = "\"forwards\"" Assumed Guess
+            "1.3.1: optional; servers do, many desktops do not";
         /// What it passes on from port to port, all ports added. Without it, as much as its links carry.
         peer_bandwidth: opt Rate, Low;
         /// From the last byte of a transaction at one port to the first byte at another.
-        peer_latency: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"500 ns\" }" Assumed Guess "across the mesh or the I/O die: between a switch and a read of memory";
+        peer_latency: default Time, High = "{ low = \"100 ns\", typical = \"200 ns\", high = \"500 ns\" }" Assumed Guess
+            "across the mesh or the I/O die: between a switch and a read of memory";
         /// What its IOMMU does with the addresses of devices.
-        iommu: default Iommu, One = "\"off\"" Assumed Guess "what bare metal is tuned to; virtual machines and many distributions turn it on";
+        iommu: default Iommu, One = "\"off\"" Assumed Guess
+            "what bare metal is tuned to; virtual machines and many distributions turn it on";
         /// Size of the pages that the IOMMU translates: 4 KiB, 16 KiB, 64 KiB, 2 MiB, 32 MiB, 512 MiB or 1 GiB.
         iommu_page: default Bytes, Low = "\"4 KiB\"" Assumed Likely "without huge pages";
         /// Translations that the IOTLB holds, of all devices below it.
-        iotlb_entries: default NonZeroU32, Low = "64" Assumed Likely "measured on servers of 2014 to 2016 (Neugebauer et al., SIGCOMM 2018)";
+        iotlb_entries: default NonZeroU32, Low = "64" Assumed Likely
+            "measured on servers of 2014 to 2016 (Neugebauer et al., SIGCOMM 2018)";
         /// Page walks that the IOMMU does at once.
         iommu_walks: default NonZeroU32, Low = "8" Assumed Guess "some walkers side by side";
         /// What a page walk adds to the latency of a request that misses the IOTLB.
-        iommu_walk: default Time, High = "{ low = \"150 ns\", typical = \"300 ns\", high = \"500 ns\" }" Assumed Likely "Neugebauer et al., SIGCOMM 2018: 330 ns on a server of 2016";
-        /// Time between the ends of page walks that wait for one another, where that is not iommu_walk / iommu_walks: what the memory behind the walkers allows.
+        iommu_walk: default Time, High = "{ low = \"150 ns\", typical = \"300 ns\", high = \"500 ns\" }" Assumed Likely
+            "Neugebauer et al., SIGCOMM 2018: 330 ns on a server of 2016";
+        /// Time between the ends of page walks that wait for one another, where that is not iommu_walk / iommu_walks:
+        /// what the memory behind the walkers allows.
         iommu_walk_interval: opt Time, High;
         /// What memory or the way to it carries, reads and writes added.
         memory_bandwidth: opt Rate, Low;
@@ -223,23 +240,29 @@ table! {
         posted_data: opt Count, Low;
         /// Credits it advertises for non-posted headers: read requests.
         nonposted_headers: opt Count, Low;
-        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
+        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are
+        /// ever in flight.
         replay_buffer: opt Bytes, Low;
-        /// Clock of a backbone between the root ports and memory: a request bus for writes with their data and read requests, and a completion bus for what was read.
+        /// Clock of a backbone between the root ports and memory: a request bus for writes with their data and read
+        /// requests, and a completion bus for what was read.
         backbone_clock: opt Frequency, Low;
         /// Bytes that either bus carries in a clock.
         backbone_width: opt Bytes, Low;
         /// Most bytes of one transaction on it: larger TLPs are cut into such.
         backbone_line: opt Bytes, One;
-        /// Clocks to grant the request bus; they pass behind the data of the transaction before, where that was another port's.
+        /// Clocks to grant the request bus; they pass behind the data of the transaction before, where that was another
+        /// port's.
         arbitration_clocks: default Count, High = "0" Assumed Guess "always behind the transaction before";
         /// Clocks of the request bus for the command and address of each transaction, before a write's data.
         request_clocks: default NonZeroU32, High = "1" Assumed Guess "one address phase";
         /// Clocks of the completion bus for each transaction, beside its data.
         completion_clocks: default Count, High = "1" Assumed Guess "one address phase";
-        /// Time of a packet through a root port: from its last byte to its asking for the backbone, and from the backbone to the port's transmitter.
-        backbone_latency: default Time, High = "\"0 ns\"" Assumed Guess "all of it is in read_latency and write_latency";
-        /// Read requests that each port works on at once: from a request's last byte to the last byte of its last completion. Others wait in its buffer.
+        /// Time of a packet through a root port: from its last byte to its asking for the backbone, and from the
+        /// backbone to the port's transmitter.
+        backbone_latency: default Time, High = "\"0 ns\"" Assumed Guess
+            "all of it is in read_latency and write_latency";
+        /// Read requests that each port works on at once: from a request's last byte to the last byte of its last
+        /// completion. Others wait in its buffer.
         backbone_reads: opt NonZeroU32, Low;
     }
 }
@@ -256,13 +279,15 @@ table! {
         /// Max_Payload_Size_Supported (2.0, 7.8.3).
         max_payload: opt PayloadSize, One;
         /// From the first bit in to the first bit out, empty switch, equal links.
-        latency: default Time, High = "{ low = \"100 ns\", typical = \"150 ns\", high = \"250 ns\" }" Assumed Likely "vendors of Gen1 to Gen4 switches state 100 to 250 ns";
+        latency: default Time, High = "{ low = \"100 ns\", typical = \"150 ns\", high = \"250 ns\" }" Assumed Likely
+            "vendors of Gen1 to Gen4 switches state 100 to 250 ns";
         /// When it begins to send on what it receives.
         forwarding: default Forwarding, One = "\"cut-through\"" Assumed Likely "PCIe switches are cut-through";
         /// What joins the ports.
         core: default Core, One = "\"crossbar\"" Assumed Likely "and not blocking";
         /// Whom a port serves next. The estimate knows only turns.
-        arbitration: default Arbitration, One = "\"round-robin\"" Assumed Likely "the arbitration that every switch has (2.0, 6.3.3)";
+        arbitration: default Arbitration, One = "\"round-robin\"" Assumed Likely
+            "the arbitration that every switch has (2.0, 6.3.3)";
         /// How packets wait in an ingress port. The estimate knows no blocking.
         queues: default Queues, One = "\"per-output\"" Assumed Likely "vendors call their switches non-blocking";
         /// What a shared bus or memory carries, all ports added.
@@ -277,7 +302,8 @@ table! {
         completion_headers: opt Count, Low;
         /// Credits each port advertises for completion data: 16 B each.
         completion_data: opt Count, Low;
-        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
+        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are
+        /// ever in flight.
         replay_buffer: opt Bytes, Low;
     }
 }
@@ -297,7 +323,8 @@ table! {
         tags: default NonZeroU32, Low = "32" Standard Likely "2.0, 2.2.6.2: 32 tags where extended tags are off";
         /// Max_Read_Request_Size (2.0, 7.8.4).
         max_read_request: default PayloadSize, Low = "\"512 B\"" Standard Likely "2.0, 7.8.4: the value after reset";
-        /// Pause of an engine between the last byte of what it waited for and its next request. Operations of a closed load pass to another engine or tag, and do not wait for it.
+        /// Pause of an engine between the last byte of what it waited for and its next request. Operations of a closed
+        /// load pass to another engine or tag, and do not wait for it.
         turnaround: default Time, High = "\"0 ns\"" Assumed Guess "none";
         /// Whether the pause follows each request or all tags of the engine together.
         turnaround_after: default After, One = "\"request\"" Assumed Guess "each tag is used again by itself";
@@ -310,20 +337,30 @@ table! {
         /// Such entries that one write carries.
         entries_written: default NonZeroU32, Low = "4" Assumed Guess "a cache line at a time";
         /// Packets that one interrupt stands for, a write of 4 B (MSI-X: 3.0, 6.8.2).
-        packets_an_interrupt: default NonZeroU32, Low = "32" Assumed Guess "moderated to some ten thousand a second and port";
-        /// Bytes that a processor writes to it to say that descriptors are there: a doorbell, or the tail of a ring. It goes from the memory's root complex to the device, once so many packets are done.
-        doorbell: default Bytes, High = "\"4 B\"" Assumed Likely "a tail register of 32 bits, as of Intel's NICs; others have 8 B";
+        packets_an_interrupt: default NonZeroU32, Low = "32" Assumed Guess
+            "moderated to some ten thousand a second and port";
+        /// Bytes that a processor writes to it to say that descriptors are there: a doorbell, or the tail of a ring. It
+        /// goes from the memory's root complex to the device, once so many packets are done.
+        doorbell: default Bytes, High = "\"4 B\"" Assumed Likely
+            "a tail register of 32 bits, as of Intel's NICs; others have 8 B";
         /// Packets that one doorbell is for.
-        packets_a_doorbell: default NonZeroU32, Low = "32" Assumed Guess "a burst of a polling driver: rx_free_thresh and tx_rs_thresh of DPDK's are 32";
-        /// Of a NIC: the rate of its port, each way. Packets take its FCS, preamble and gap there (24 B in all), and 84 B at least; their size is without. Without it, the port never binds.
+        packets_a_doorbell: default NonZeroU32, Low = "32" Assumed Guess
+            "a burst of a polling driver: rx_free_thresh and tx_rs_thresh of DPDK's are 32";
+        /// Of a NIC: the rate of its port, each way. Packets take its FCS, preamble and gap there (24 B in all), and 84
+        /// B at least; their size is without. Without it, the port never binds.
         line: opt Rate, Low;
-        /// The device whose port it is on: one function of several there, with engines, tags and queues of its own. Its requests take turns with those of the others; ports, credits and completions are those of that device.
+        /// The device whose port it is on: one function of several there, with engines, tags and queues of its own. Its
+        /// requests take turns with those of the others; ports, credits and completions are those of that device.
         function_of: opt Names, One;
-        /// Bytes of its memory that processors and peers reach through its BARs; "0 B" where there is none. Held against what is asked of it.
+        /// Bytes of its memory that processors and peers reach through its BARs; "0 B" where there is none. Held
+        /// against what is asked of it.
         bar: tell Bytes, One;
-        /// Share of what its link carries in TLPs (those of writes, and completions) that its engines keep up, reads and writes each: pauses between descriptors, pages and bursts. One number for a class of device.
+        /// Share of what its link carries in TLPs (those of writes, and completions) that its engines keep up, reads
+        /// and writes each: pauses between descriptors, pages and bursts. One number for a class of device.
         engine_efficiency: opt Percent, Low;
-        /// Translations that the device itself holds (an address translation cache, 4.0, 10.1): what hits in it passes the IOMMU by, and goes straight to a peer where the port says acs_direct_translated. A miss costs its page walk; the messages for it are not sent.
+        /// Translations that the device itself holds (an address translation cache, 4.0, 10.1): what hits in it passes
+        /// the IOMMU by, and goes straight to a peer where the port says acs_direct_translated. A miss costs its page
+        /// walk; the messages for it are not sent.
         atc_entries: opt NonZeroU32, Low;
         /// Payload that it can move, reads and writes added.
         rate: opt Rate, Low;
@@ -341,7 +378,8 @@ table! {
         latency: default Time, High = "\"0 ns\"" Assumed Guess "none";
         /// From the last byte of another part's read request at its port to the first byte of its completion.
         read_latency: default Time, High = "\"300 ns\"" Assumed Guess "a device's memory over its own bus";
-        /// Internal bus that carries what was read to its place before the read is done: adds size / bus_rate to a read's latency, and carries no more.
+        /// Internal bus that carries what was read to its place before the read is done: adds size / bus_rate to a
+        /// read's latency, and carries no more.
         bus_rate: opt Rate, Low;
         /// Whether TLPs between it and its partners carry the ECRC digest (2.0, 2.7.1).
         ecrc: default bool, One = "false" Standard Likely "2.0, 7.10.7: off after reset";
@@ -351,7 +389,8 @@ table! {
         posted_data: opt Count, Low;
         /// Credits it advertises for non-posted headers: read requests.
         nonposted_headers: opt Count, Low;
-        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are ever in flight.
+        /// Bytes of TLPs that each port keeps until they are acknowledged (2.0, 3.5.2.1). Without it, as many as are
+        /// ever in flight.
         replay_buffer: opt Bytes, Low;
         /// Which of its flows it serves next. The estimate knows only turns.
         order: default Order, One = "\"turns\"" Assumed Likely "queues are served in turn";
@@ -361,7 +400,8 @@ table! {
 table! {
     /// A link between two ports, or one each between two lists of ports.
     Link, LINK, "a link" {
-        /// The two ends, the one nearer to the root first: "part", "part.port", with * for all. A switch has ports up and down.N.
+        /// The two ends, the one nearer to the root first: "part", "part.port", with * for all. A switch has ports up
+        /// and down.N.
         between: must Names, One;
         /// Generation and width it trained to, e.g. "gen3 x8".
         pcie: must Speed, One;
@@ -370,18 +410,25 @@ table! {
         /// Time of flight, one way.
         delay: default Time, High = "\"1 ns\"" Assumed Likely "20 cm of board or cable at 5 ns/m";
         /// TLPs that one Ack answers (2.0, 3.5.3.1); "never" leaves Acks out.
-        ack_every: default Every, Low = "{ low = 1, typical = 4, high = 8 }" Assumed Likely "the Ack latency limit of x8 at MPS 128 is 67 symbol times, 3.6 full TLPs; the same for all studies";
+        ack_every: default Every, Low = "{ low = 1, typical = 4, high = 8 }" Assumed Likely
+            "the Ack latency limit of x8 at MPS 128 is 67 symbol times, 3.6 full TLPs; the same for all studies";
         /// TLPs of one class that one UpdateFC answers (2.0, 2.6.1.2); "never" leaves them out.
-        update_fc_every: default Every, Low = "{ low = 1, typical = 4, high = 8 }" Assumed Guess "as often as Acks; the same for all studies";
-        /// Symbols (8b/10b) or blocks (128b/130b) between SKP ordered sets; "never" leaves them out. Without it, 1538 or 375 (2.0 and 3.0, 4.2.7).
+        update_fc_every: default Every, Low = "{ low = 1, typical = 4, high = 8 }" Assumed Guess
+            "as often as Acks; the same for all studies";
+        /// Symbols (8b/10b) or blocks (128b/130b) between SKP ordered sets; "never" leaves them out. Without it, 1538
+        /// or 375 (2.0 and 3.0, 4.2.7).
         skp_interval: opt Every, Low;
-        /// Longest that a receiver holds back an Ack or UpdateFC while fewer than so many have come. Without it, the Ack latency limit (2.0, 3.5.3.1). For the simulation.
+        /// Longest that a receiver holds back an Ack or UpdateFC while fewer than so many have come. Without it, the
+        /// Ack latency limit (2.0, 3.5.3.1). For the simulation.
         dllp_limit: opt Time, High;
-        /// ACS at its upper end, of a switch: requests of a peer to another go up to the root complex (2.0, 6.12.1.1: P2P Request Redirect).
-        acs_request_redirect: default bool, One = "false" Standard Likely "2.0, 7.16.3: off after reset; hypervisors turn it on";
+        /// ACS at its upper end, of a switch: requests of a peer to another go up to the root complex (2.0, 6.12.1.1:
+        /// P2P Request Redirect).
+        acs_request_redirect: default bool, One = "false" Standard Likely
+            "2.0, 7.16.3: off after reset; hypervisors turn it on";
         /// And completions to a peer (P2P Completion Redirect).
         acs_completion_redirect: default bool, One = "false" Standard Likely "2.0, 7.16.3: off after reset";
-        /// And requests whose address the device has had translated (atc_entries) do not go up for all that (Direct Translated P2P).
+        /// And requests whose address the device has had translated (atc_entries) do not go up for all that (Direct
+        /// Translated P2P).
         acs_direct_translated: default bool, One = "false" Standard Likely "2.0, 7.16.3: off after reset";
         /// Whether it lies outside the tree and only carries what it is told to.
         crosslink: default bool, One = "false" Standard Exact "PCIe is a tree";
@@ -397,8 +444,10 @@ table! {
         between: must Names, One;
         /// What it carries one way, headers of transactions (12 or 16 B) counted.
         coherent: must Rate, Low;
-        /// From the last byte of a transaction at one end to the last at the other, beside the time that its bytes take.
-        delay: default Time, High = "{ low = \"20 ns\", typical = \"50 ns\", high = \"150 ns\" }" Assumed Guess "within a package 20 to 60 ns, between sockets 60 to 150";
+        /// From the last byte of a transaction at one end to the last at the other, beside the time that its bytes
+        /// take.
+        delay: default Time, High = "{ low = \"20 ns\", typical = \"50 ns\", high = \"150 ns\" }" Assumed Guess
+            "within a package 20 to 60 ns, between sockets 60 to 150";
     }
 }
 
@@ -450,10 +499,12 @@ table! {
         size: must Bytes, One;
         /// Of packets: how much of their size is headers (Ethernet, IP, UDP or TCP), which goodput leaves out.
         headers: opt Bytes, High;
-        /// Range of addresses in which its operations fall, of each instance, which is what an IOMMU's pages are counted over. Without it, so small a range that every translation is at hand.
+        /// Range of addresses in which its operations fall, of each instance, which is what an IOMMU's pages are
+        /// counted over. Without it, so small a range that every translation is at hand.
         window: opt Bytes, High;
         /// In which order they fall there.
-        addresses: default AddressOrder, One = "\"sequential\"" Assumed Likely "a large buffer from its beginning to its end";
+        addresses: default AddressOrder, One = "\"sequential\"" Assumed Likely
+            "a large buffer from its beginning to its end";
         /// How much it wants.
         load: default Load, One = "\"saturate\"" Assumed Likely "what the system can carry is the question";
         /// Request headers: 3DW for 32-bit addresses, 4DW above 4 GiB (2.0, 2.2.4.1).

@@ -307,25 +307,30 @@ impl Shape for ScsiBus {
 }
 
 table! {
-    /// A host adapter: on the host's side a device with DMA engines, on the other the ports that its disks hang on. It has the keys of an endpoint too.
+    /// A host adapter: on the host's side a device with DMA engines, on the other the ports that its disks hang on. It
+    /// has the keys of an endpoint too.
     HostAdapter, HOST_ADAPTER, "a host adapter" {
         /// Commands of one target that it works on at once; more wait in the host.
-        queue_depth: default NonZeroU32, Low = "32" Assumed Likely "drivers of Fibre Channel adapters allow a logical unit 30 to 32 commands";
+        queue_depth: default NonZeroU32, Low = "32" Assumed Likely
+            "drivers of Fibre Channel adapters allow a logical unit 30 to 32 commands";
         /// Time of its processor for one command, one after the other.
-        command_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "vendors of 2004 to 2010 state 50,000 to 500,000 I/Os per second";
+        command_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess
+            "vendors of 2004 to 2010 state 50,000 to 500,000 I/Os per second";
         /// What it reads from host memory for a command: the command and its scatter list.
         command_bytes: default Bytes, High = "\"128 B\"" Assumed Guess "a work queue entry";
         /// What it writes to host memory when a command is done.
         status_bytes: default Bytes, High = "\"64 B\"" Assumed Guess "a completion queue entry";
         /// Header of its requests on PCIe: 3DW for 32-bit addresses, 4DW above 4 GiB (2.0, 2.2.4.1).
         header: default Header, Low = "\"4DW\"" Assumed Likely "buffers above 4 GiB";
-        /// Data that a port holds on the way to or from host memory, each way. On Fibre Channel, what comes in decides its credit.
+        /// Data that a port holds on the way to or from host memory, each way. On Fibre Channel, what comes in decides
+        /// its credit.
         port_buffer: default Bytes, Low = "\"64 KiB\"" Assumed Guess "some thirty frames";
         /// Cache. Without it, data go straight through; an array needs it.
         cache: opt Bytes, Low;
         /// When a write is done.
         write_policy: default WritePolicy, One = "\"write-back\"" Assumed Likely "adapters with a battery";
-        /// What its cache memory carries: every byte counts once each time that it is written to or read from the memory.
+        /// What its cache memory carries: every byte counts once each time that it is written to or read from the
+        /// memory.
         memory_bandwidth: opt Rate, Low;
         /// What its parity engine takes in.
         xor_rate: opt Rate, Low;
@@ -338,7 +343,8 @@ table! {
         /// Bytes that it holds.
         capacity: default Bytes, One = "\"1 GiB\"" Assumed Guess "what offsets are drawn from";
         /// From a command's arrival to its first data, or to its being ready for them.
-        latency: default Time, High = "{ low = \"10 us\", typical = \"20 us\", high = \"100 us\" }" Assumed Guess "a controller without seek";
+        latency: default Time, High = "{ low = \"10 us\", typical = \"20 us\", high = \"100 us\" }" Assumed Guess
+            "a controller without seek";
         /// What it can move, reads and writes added.
         rate: opt Rate, Low;
         /// Data that its port holds, each way. On Fibre Channel, what comes in decides its credit.
@@ -360,9 +366,11 @@ table! {
         /// Seek from one end to the other.
         full_seek: default Time, High = "\"10 ms\"" Assumed Likely "10,000 rpm disks of 2004: 9 to 12 ms";
         /// Media rate of the outermost zone.
-        outer_rate: default Rate, Low = "\"72 MB/s\"" Assumed Likely "10,000 rpm, 73 GB disks of 2004 sustain 60 to 80 MB/s outside";
+        outer_rate: default Rate, Low = "\"72 MB/s\"" Assumed Likely
+            "10,000 rpm, 73 GB disks of 2004 sustain 60 to 80 MB/s outside";
         /// Media rate of the innermost zone.
-        inner_rate: default Rate, Low = "\"43 MB/s\"" Assumed Likely "inner tracks are about 0.6 of the outer ones long";
+        inner_rate: default Rate, Low = "\"43 MB/s\"" Assumed Likely
+            "inner tracks are about 0.6 of the outer ones long";
         /// Zones of equal size between them.
         zones: default NonZeroU32, One = "16" Assumed Guess "some";
         /// From a command's arrival to its being worked on.
@@ -375,29 +383,36 @@ table! {
 }
 
 table! {
-    /// A solid-state drive. Data lie where a log has put them: pages are found on dies at random, and written to stripes in turn. Erasing and collecting
+    /// A solid-state drive. Data lie where a log has put them: pages are found on dies at random, and written to
+    /// stripes in turn. Erasing and collecting
     /// garbage are in the program time; reads do not wait for dies that program.
     Ssd, SSD, "a solid-state drive" {
         /// Bytes that it holds.
         capacity: default Bytes, One = "\"200 GB\"" Assumed Guess "what offsets are drawn from";
         /// Time of its controller for one command, one after the other.
-        command_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "50,000 to 500,000 commands per second";
+        command_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess
+            "50,000 to 500,000 commands per second";
         /// Buses between its controller and its flash.
         channels: default NonZeroU32, Low = "8" Assumed Likely "controllers of 2008 to 2015 have 4 to 16";
         /// Dies on each channel: one senses a page while others, or the page before, go over the channel.
         dies: default NonZeroU32, Low = "4" Assumed Guess "two packages of two dies";
-        /// What lies in one place: read from one die, and one entry of a stripe. Planes that work together make one page.
+        /// What lies in one place: read from one die, and one entry of a stripe. Planes that work together make one
+        /// page.
         page: default Bytes, High = "\"16 KiB\"" Assumed Guess "two planes of 8 KiB";
         /// Time of a die to sense a page.
-        read_time: default Time, High = "{ low = \"25 us\", typical = \"50 us\", high = \"90 us\" }" Assumed Likely "SLC 25 us, MLC 50 to 90 us";
+        read_time: default Time, High = "{ low = \"25 us\", typical = \"50 us\", high = \"90 us\" }" Assumed Likely
+            "SLC 25 us, MLC 50 to 90 us";
         /// What a channel carries of the bytes that are asked for.
-        channel_rate: default Rate, Low = "\"200 MB/s\"" Assumed Likely "asynchronous flash 40 MB/s, ONFI 2 and toggle mode 133 to 200 MB/s";
+        channel_rate: default Rate, Low = "\"200 MB/s\"" Assumed Likely
+            "asynchronous flash 40 MB/s, ONFI 2 and toggle mode 133 to 200 MB/s";
         /// Stripes of pages that it programs side by side: writes go to them in turn.
         stripes: default NonZeroU32, Low = "8" Assumed Guess "one on each channel";
-        /// Pages that one program of a stripe takes at most: what waits goes together. A page holds data of one command.
+        /// Pages that one program of a stripe takes at most: what waits goes together. A page holds data of one
+        /// command.
         stripe_pages: default NonZeroU32, Low = "4" Assumed Guess "one on each die of a channel";
         /// Time of a program, whatever it holds.
-        program_time: default Time, High = "{ low = \"250 us\", typical = \"900 us\", high = \"2 ms\" }" Assumed Likely "SLC 200 to 300 us, MLC 0.9 to 2 ms";
+        program_time: default Time, High = "{ low = \"250 us\", typical = \"900 us\", high = \"2 ms\" }" Assumed Likely
+            "SLC 200 to 300 us, MLC 0.9 to 2 ms";
         /// What a stripe takes its data in at, before it is programmed.
         stripe_rate: default Rate, Low = "\"200 MB/s\"" Assumed Guess "as one channel";
         /// Memory for data of writes that are not programmed; more are not asked for.
@@ -446,8 +461,10 @@ table! {
         sas: must SasRate, One;
         /// Information unit of a full DATA frame.
         frame: default Bytes, High = "\"1024 B\"" Standard Exact "SPL: up to 1024 B";
-        /// For how long an opened connection carries nothing: the way of OPEN and OPEN_ACCEPT, DONE and CLOSE through both ends.
-        connection: default Time, High = "{ low = \"500 ns\", typical = \"1 us\", high = \"5 us\" }" Assumed Guess "some hundred nanoseconds for each turn";
+        /// For how long an opened connection carries nothing: the way of OPEN and OPEN_ACCEPT, DONE and CLOSE through
+        /// both ends.
+        connection: default Time, High = "{ low = \"500 ns\", typical = \"1 us\", high = \"5 us\" }" Assumed Guess
+            "some hundred nanoseconds for each turn";
         /// How long it is: 5 ns a metre.
         length: default Length, High = "\"1 m\"" Assumed Likely "within a case";
     }
@@ -476,7 +493,8 @@ table! {
         to: must Names, One;
         /// "io".
         r#do: must IoWord, One;
-        /// The access specification: a line { size, share, read, random, delay, burst, align, reply } with the fields of Iometer, or a list of lines whose shares add up to 100 %.
+        /// The access specification: a line { size, share, read, random, delay, burst, align, reply } with the fields
+        /// of Iometer, or a list of lines whose shares add up to 100 %.
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;
@@ -489,19 +507,24 @@ table! {
         /// Of a file test: what the file system makes of sequential records, one request.
         request: default Bytes, Low = "\"256 KiB\"" Assumed Guess "Linux 2.6 asks a device for up to 512 KiB at once";
         /// Of a file test: requests that read-ahead, or write-behind, keep outstanding.
-        ahead: default NonZeroU32, Low = "8" Assumed Guess "a queue of 128 requests, as far as dirty pages and read-ahead fill it";
+        ahead: default NonZeroU32, Low = "8" Assumed Guess
+            "a queue of 128 requests, as far as dirty pages and read-ahead fill it";
         /// I/Os that each worker keeps outstanding at each of its targets.
         outstanding: default NonZeroU32, Low = "1" Standard Likely "Iometer's default";
-        /// I/Os a second that each worker issues at each of its targets, at most: one is issued when it is due if fewer than outstanding are out, else as soon as one returns, and what is late is made up for (fio's rate_iops). A reply belongs to its request.
+        /// I/Os a second that each worker issues at each of its targets, at most: one is issued when it is due if fewer
+        /// than outstanding are out, else as soon as one returns, and what is late is made up for (fio's rate_iops). A
+        /// reply belongs to its request.
         rate: opt NonZeroU32, Low;
         /// With rate: when I/Os are due, evenly spaced or at random (fio's rate_process).
         arrivals: default Arrivals, One = "\"even\"" Standard Likely "fio's default, rate_process = linear";
         /// Workers of each host; each has a processor of its own.
         workers: default NonZeroU32, One = "1" Assumed Likely "one thread";
         /// Time of the worker's processor to issue an I/O.
-        submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "system call, driver";
+        submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess
+            "system call, driver";
         /// Time of the worker's processor when an I/O is done: interrupt, driver, wake-up.
-        complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
+        complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess
+            "interrupt, driver, wake-up";
         /// What was measured, data per second of each pair of a worker and a target; held against the answer.
         measured: tell Rate, One;
     }
@@ -514,20 +537,25 @@ table! {
         about: tell String, One;
         /// The stations whose workers these are, with * for all.
         from: must String, One;
-        /// The stations at the other end, one name or a list, with * for all; each worker exchanges messages with each, one at a time.
+        /// The stations at the other end, one name or a list, with * for all; each worker exchanges messages with each,
+        /// one at a time.
         to: must Names, One;
         /// "transact".
         r#do: must TransactWord, One;
-        /// The access specification: a read is a message that the worker receives, a write one that it sends, a reply one in the other direction. Offsets mean nothing here.
+        /// The access specification: a read is a message that the worker receives, a write one that it sends, a reply
+        /// one in the other direction. Offsets mean nothing here.
         access: must Access, One;
-        /// Transactions of a connection, which is opened before and closed behind them; 0 opens and closes. Without it, one connection lasts for ever.
+        /// Transactions of a connection, which is opened before and closed behind them; 0 opens and closes. Without it,
+        /// one connection lasts for ever.
         connections: opt Count, One;
         /// Workers of each station; each has a processor of its own.
         workers: default NonZeroU32, One = "1" Assumed Likely "one thread";
         /// Time of a processor to issue an I/O, at both ends.
-        submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess "system call, driver";
+        submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess
+            "system call, driver";
         /// Time of a processor when an I/O is done, at both ends: interrupt, driver, wake-up.
-        complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess "interrupt, driver, wake-up";
+        complete_time: default Time, High = "{ low = \"2 us\", typical = \"10 us\", high = \"40 us\" }" Assumed Guess
+            "interrupt, driver, wake-up";
         /// What was measured, data per second of each pair of a worker and its other end; held against the answer.
         measured: tell Rate, One;
     }

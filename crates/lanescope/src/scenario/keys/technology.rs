@@ -263,7 +263,7 @@ fn listed(words: &[String], last: &str) -> String {
     }
 }
 
-/// What a link is, as reports call it.
+/// What a link is, as the plan knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

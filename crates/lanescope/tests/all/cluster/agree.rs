@@ -26,7 +26,8 @@ fn grow(c: &mut Choices, nodes: usize, levels: usize) -> String {
     // A slot of its own, or its data at hand.
     let mut text = if c.below(2) == 0 {
         format!(
-            "[parts.n]\nuse = \"example/hca-edr\"\ncount = {nodes}\n[parts.h]\nuse = \"example/root-complex\"\ncount = {nodes}\n\
+            "[parts.n]\nuse = \"example/hca-edr\"\ncount = {nodes}\n[parts.h]\nuse = \"example/root-complex\"\ncount = \
+                {nodes}\n\
              [links.s]\nbetween = [\"h.*\", \"n.*\"]\npcie = \"{}\"\nmps = \"256 B\"\n",
             c.of(&["gen3 x8", "gen3 x16"])
         )
@@ -71,7 +72,8 @@ fn off(text: &str) -> (f64, Result<(), String>) {
 }
 
 /// Whether the simulation's own counts show what a note says of a program that takes so much longer or shorter: the
-/// link that it names was idle by that cause for at least a quarter of the part of the time in question; or its messages
+/// link that it names was idle by that cause for at least a quarter of the part of the time in question; or its
+/// messages
 /// took longer or shorter by at least as much, each.
 fn shown(note: &Note, off: f64, report: &Report) -> bool {
     let simulation = report.simulation.as_ref().expect("it was simulated");

@@ -76,7 +76,8 @@ fn what_an_adapter_takes() {
     assert_eq!(latency(&s), (100 + 210 + 2 * 3000 + 2076 + 30 + 2 * 3000 + 190) * NS);
     // Messages take the engine one after the other.
     let flow = format!(
-        "{VERBS}program = \"if rank == 0 {{ isend 64 B to 1; isend 64 B to 1; waitall }} else {{ recv from 0; recv from 0 }}\"\n"
+        "{VERBS}program = \"if rank == 0 {{ isend 64 B to 1; isend 64 B to 1; waitall }} else {{ recv from 0; recv \
+            from 0 }}\"\n"
     );
     let s = simulate(&pair(keys, SDR, &flow), &["parts.node.packet_time=0 ns"]);
     let first = 100 + 210 + 92 + 30 + 190;

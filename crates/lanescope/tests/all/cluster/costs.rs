@@ -12,7 +12,8 @@ fn case() -> String {
 fn two(benchmark: &str, sizes: &str) -> String {
     format!(
         "[parts.host]\nuse = \"example/root-complex\"\ncount = 2\n[parts.hca]\nuse = \"example/hca-edr\"\ncount = 2\n\
-         [parts.sw]\nis = \"infiniband-switch\"\n[links.slot]\nbetween = [\"host.*\", \"hca.*\"]\npcie = \"gen3 x16\"\nmps = \"256 B\"\n\
+         [parts.sw]\nis = \"infiniband-switch\"\n[links.slot]\nbetween = [\"host.*\", \"hca.*\"]\npcie = \"gen3 \
+         x16\"\nmps = \"256 B\"\n\
          [links.cable]\nbetween = [\"hca.*\", \"sw\"]\ninfiniband = \"edr 4x\"\nmtu = \"4096 B\"\n\
          [flows.mpi]\ndo = \"mpi\"\nranks = [\"hca.*\"]\nbenchmark = \"{benchmark}\"\nsizes = [{sizes}]\n"
     )

@@ -29,7 +29,8 @@ fn a_slow_host_stops_the_sender_by_credit() {
     // The sink alone has a bus: PCIe Gen1 x1, 2 Gb/s coded, for 8 Gb/s of InfiniBand.
     let bus = "[parts.host]\nis = \"root-complex\"\n[links.slot]\nbetween = [\"host\", \"sink\"]\npcie = \"gen1 x1\"\n";
     let text = format!(
-        "[parts.sink]\nis = \"channel-adapter\"\nreceive_buffer = \"8 KiB\"\n[parts.node]\nis = \"channel-adapter\"\n{bus}\
+        "[parts.sink]\nis = \"channel-adapter\"\nreceive_buffer = \"8 KiB\"\n[parts.node]\nis = \
+            \"channel-adapter\"\n{bus}\
          [links.cable]\nbetween = [\"node\", \"sink\"]\n{SDR}\n{}",
         program("job", "[\"node\", \"sink\"]", "", "if rank == 0 { send 16 MiB to 1 } else { recv from 0 }")
     );
@@ -108,8 +109,10 @@ fn lanes_share_a_wire_and_nothing_else() {
             "[parts.sink]\nis = \"channel-adapter\"\n[parts.node]\nis = \"channel-adapter\"\ncount = 3\n{BARE}{}\
              [parts.leaf]\nis = \"infiniband-switch\"\ncount = 2\n\
              [links.up]\nbetween = [\"leaf.0\", \"leaf.1\"]\n{SDR}\nlanes = 2\n\
-             [links.left]\nbetween = [\"node.0\", \"leaf.0\"]\n{SDR}\nlanes = 2\n[links.more]\nbetween = [\"node.1\", \"leaf.0\"]\n{SDR}\nlanes = 2\n\
-             [links.right]\nbetween = [\"node.2\", \"leaf.1\"]\n{SDR}\nlanes = 2\n[links.last]\nbetween = [\"sink\", \"leaf.1\"]\n{SDR}\nlanes = 2\n{flows}",
+             [links.left]\nbetween = [\"node.0\", \"leaf.0\"]\n{SDR}\nlanes = 2\n[links.more]\nbetween = [\"node.1\", \
+             \"leaf.0\"]\n{SDR}\nlanes = 2\n\
+             [links.right]\nbetween = [\"node.2\", \"leaf.1\"]\n{SDR}\nlanes = 2\n[links.last]\nbetween = [\"sink\", \
+             \"leaf.1\"]\n{SDR}\nlanes = 2\n{flows}",
             slow.replace("node.1", "sink")
         );
         let s = simulate(&text, &[]);
@@ -127,7 +130,8 @@ fn ring(switches: u32, further: u32) -> String {
         (0..switches).map(|n| format!("[links.r{n}]\nbetween = [\"sw.{n}\", \"sw.{}\"]\n{SDR}\n", (n + 1) % switches));
     let links: String = links.collect();
     format!(
-        "[parts.node]\nis = \"channel-adapter\"\ncount = {switches}\n{BARE}[parts.sw]\nis = \"infiniband-switch\"\ncount = {switches}\nbuffer = \"4 KiB\"\n\
+        "[parts.node]\nis = \"channel-adapter\"\ncount = {switches}\n{BARE}[parts.sw]\nis = \
+            \"infiniband-switch\"\ncount = {switches}\nbuffer = \"4 KiB\"\n\
          [links.cable]\nbetween = [\"node.*\", \"sw.*\"]\n{SDR}\n{links}{}",
         program("job", "[\"node.*\"]", "", &text)
     )
@@ -172,8 +176,14 @@ fn the_least_buffers_deadlock_nobody() {
 fn the_same_run_in_pieces() {
     let all = program("job", "[\"node.*\"]", "", "alltoall 20 KiB; allreduce 8 KiB; barrier");
     let hosts = (0..6).map(|n| match n % 2 {
-        0 => format!("[parts.h{n}]\nis = \"host-bridge\"\n[links.b{n}]\nbetween = [\"h{n}\", \"node{n}\"]\npci = \"pci-x 133 64-bit\"\n"),
-        _ => format!("[parts.h{n}]\nis = \"root-complex\"\n[links.b{n}]\nbetween = [\"h{n}\", \"node{n}\"]\npcie = \"gen1 x4\"\n"),
+        0 => format!(
+            "[parts.h{n}]\nis = \"host-bridge\"\n[links.b{n}]\nbetween = [\"h{n}\", \"node{n}\"]\npci = \
+            \"pci-x 133 64-bit\"\n"
+        ),
+        _ => format!(
+            "[parts.h{n}]\nis = \"root-complex\"\n[links.b{n}]\nbetween = [\"h{n}\", \"node{n}\"]\npcie = \
+            \"gen1 x4\"\n"
+        ),
     });
     let nodes = (0..6).map(|n| {
         format!("[parts.node{n}]\nis = \"channel-adapter\"\n[links.c{n}]\nbetween = [\"node{n}\", \"sw\"]\n{SDR}\n")
@@ -197,10 +207,12 @@ fn the_same_run_in_pieces() {
 fn nothing_overtakes_in_the_estimate() {
     // Behind 2 KiB, which a slow bus reads, comes the short request of a large message: it must not be there before.
     let text = format!(
-        "[parts.a]\nis = \"channel-adapter\"\n[parts.b]\nis = \"channel-adapter\"\n[links.cable]\nbetween = [\"a\", \"b\"]\n{SDR}\n\
+        "[parts.a]\nis = \"channel-adapter\"\n[parts.b]\nis = \"channel-adapter\"\n[links.cable]\nbetween = [\"a\", \
+            \"b\"]\n{SDR}\n\
          [parts.host]\nis = \"host-bridge\"\n[links.bus]\nbetween = [\"host\", \"a\"]\npci = \"pci 33 32-bit\"\n\
          [flows.job]\nranks = [\"a\", \"b\"]\ndo = \"mpi\"\n\
-         program = \"if rank == 0 {{ isend 2 KiB to 1; isend 9000 B to 1; waitall }} else {{ recv 2 KiB from 0; recv 9000 B from 0 }}\"\n"
+         program = \"if rank == 0 {{ isend 2 KiB to 1; isend 9000 B to 1; waitall }} else {{ recv 2 KiB from 0; recv \
+         9000 B from 0 }}\"\n"
     );
     let report = run(&text, &[]);
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);

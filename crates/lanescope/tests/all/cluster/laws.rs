@@ -42,7 +42,10 @@ fn nothing_better_lowers_a_bound_or_slows_a_message_down() {
     let result = runner(config).run(&(0..BETTER.len(), vec(any::<u8>(), 0..400)), |(which, bytes)| {
         let (text, (table, key, worse, better)) = (grow(&bytes), BETTER[which]);
         let size = ["0 B", "8 KiB", "200 KiB"][bytes.len() % 3];
-        let program = format!("repeat 3 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ if rank == 1 {{ recv from 0; send {size} to 0 }} }} }}");
+        let program = format!(
+            "repeat 3 {{ if rank == 0 {{ send {size} to 1; recv from 1 }} else {{ if rank == 1 {{ \
+            recv from 0; send {size} to 0 }} }} }}"
+        );
         let alone = format!("{}program = \"{program}\"\n", text.split_once("program =").expect("a program").0);
         for (text, alone) in [(text, false), (alone, true)] {
             let of = |value: &str| match plan(&text, &[&format!("{table}.{key}={value}")]) {

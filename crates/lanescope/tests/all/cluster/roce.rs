@@ -106,7 +106,8 @@ fn close(share: f64, text: &str, sets: &[&str]) {
 
 #[test]
 fn ping_pong_is_what_the_estimate_says() {
-    let ping = "do = \"mpi\"\nbenchmark = \"imb PingPong\"\nsizes = [\"0 B\", \"8 B\", \"1 KiB\", \"4 KiB\", \"64 KiB\", \"1 MiB\"]\n";
+    let ping = "do = \"mpi\"\nbenchmark = \"imb PingPong\"\nsizes = [\"0 B\", \"8 B\", \"1 KiB\", \"4 KiB\", \"64 \
+        KiB\", \"1 MiB\"]\n";
     for link in ["ethernet = \"10 Gb/s\"", "ethernet = \"100 Gb/s\"\nmtu = \"9000 B\""] {
         close(0.02, &star(2, "", link, ping), &[]);
         close(0.02, &star(2, "", link, ping), &["parts.sw.forwarding=cut-through", "parts.sw.flow_control=pause"]);
@@ -127,7 +128,8 @@ fn incast(bus: &str, control: &str) -> String {
             "[parts.host]\nis = \"root-complex\"\n[links.slot]\nbetween = [\"host\", \"node.0\"]\npcie = \"gen1 x1\"\n"
         }
         _ => {
-            "[parts.host]\nis = \"host-bridge\"\ndisconnect = \"4 KiB\"\n[links.slot]\nbetween = [\"host\", \"sink\"]\npci = \"pci 33.33 32-bit\"\n"
+            "[parts.host]\nis = \"host-bridge\"\ndisconnect = \"4 KiB\"\n[links.slot]\nbetween = [\"host\", \
+                \"sink\"]\npci = \"pci 33.33 32-bit\"\n"
         }
     };
     let bus = bus.replace("node.0", "sink");
@@ -137,7 +139,8 @@ fn incast(bus: &str, control: &str) -> String {
          [links.last]\nbetween = [\"sink\", \"sw\"]\nethernet = \"10 Gb/s\"\n\
          [links.cable]\nbetween = [\"node.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n\
          [flows.job]\nranks = [\"sink\", \"node.*\"]\n{VERBS}\
-         program = \"repeat 8 {{ if rank == 0 {{ irecv from 1; irecv from 2; waitall }} else {{ send 1 MiB to 0 }} }}\"\n"
+         program = \"repeat 8 {{ if rank == 0 {{ irecv from 1; irecv from 2; waitall }} else {{ send 1 MiB to 0 }} \
+         }}\"\n"
     )
 }
 
@@ -218,7 +221,8 @@ fn beside(lane: u32) -> String {
     let text = incast("pcie", "pfc").replace("program", &format!("lane = {lane}\nprogram"));
     format!(
         "{text}[parts.other]\nis = \"station\"\n[links.other]\nbetween = [\"other\", \"sw\"]\nethernet = \"10 Gb/s\"\n\
-         [flows.plain]\nfrom = \"node.0\"\nto = \"other\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \"saturate\"\npriority = 3\n"
+         [flows.plain]\nfrom = \"node.0\"\nto = \"other\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \
+         \"saturate\"\npriority = 3\n"
     )
 }
 

@@ -42,10 +42,12 @@ fn grow(bytes: &[u8]) -> String {
     let size = c.of(&["256 KiB", "1 MiB"]);
     let program = match c.below(4) {
         0 => format!(
-            "if rank == 0 {{ repeat 8 * (ranks - 1) {{ irecv from any }} }} else {{ repeat 8 {{ isend {size} to 0 }} }} waitall"
+            "if rank == 0 {{ repeat 8 * (ranks - 1) {{ irecv from any }} }} else {{ repeat 8 {{ isend {size} to 0 }} \
+                }} waitall"
         ),
         1 => format!(
-            "if rank == 0 {{ repeat 8 {{ isend {size} to 1 }} }}  if rank == 1 {{ repeat 8 {{ irecv from 0 }} }} waitall"
+            "if rank == 0 {{ repeat 8 {{ isend {size} to 1 }} }}  if rank == 1 {{ repeat 8 {{ irecv from 0 }} }} \
+                waitall"
         ),
         2 => {
             format!("repeat 8 {{ isend {size} to (rank + 1) % ranks; irecv from (rank + ranks - 1) % ranks }} waitall")

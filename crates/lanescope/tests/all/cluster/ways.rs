@@ -49,7 +49,8 @@ fn grow(bytes: &[u8]) -> (String, HashMap<[u32; 2], u64>) {
         }
     }
     text += &format!(
-        "[flows.job]\ndo = \"mpi\"\nranks = [\"nic.*\"]\neach = {each}\ninterface = \"verbs\"\nprogram = \"\"\"\n{program}waitall\n\"\"\"\n"
+        "[flows.job]\ndo = \"mpi\"\nranks = [\"nic.*\"]\neach = {each}\ninterface = \"verbs\"\nprogram = \
+            \"\"\"\n{program}waitall\n\"\"\"\n"
     );
     (text, pairs)
 }
@@ -107,7 +108,8 @@ fn fabric(spines: u32, seed: u32) -> Plan {
     planned(
         &format!(
             "[parts.nic]\nis = \"channel-adapter\"\n[parts.leaf]\n{keys}[parts.spine]\n{keys}\
-             [links.net]\nleaf_spine = {{ leaves = 2, spines = {spines}, hosts = 2, host = \"nic\" }}\nethernet = \"10 Gb/s\"\n\
+             [links.net]\nleaf_spine = {{ leaves = 2, spines = {spines}, hosts = 2, host = \"nic\" }}\nethernet = \"10 \
+             Gb/s\"\n\
              [flows.job]\ndo = \"mpi\"\nranks = [\"nic.*\"]\neach = 64\ninterface = \"verbs\"\nprogram = \"barrier\"\n"
         ),
         &[],

@@ -25,7 +25,8 @@ fn grow(c: &mut Choices) -> String {
     let ecmp = c.of(&["hash", "destination"]);
     for table in tables {
         text += &format!(
-            "[parts.{table}]\nis = \"ethernet-switch\"\nflow_control = \"{control}\"\necmp = \"{ecmp}\"\nmemory = \"400 kB\"\n"
+            "[parts.{table}]\nis = \"ethernet-switch\"\nflow_control = \"{control}\"\necmp = \"{ecmp}\"\nmemory = \
+                \"400 kB\"\n"
         );
     }
     text += &format!("[parts.host]\nis = \"station\"\n[links.net]\n{rule}\nethernet = \"10 Gb/s\"\n");
@@ -38,7 +39,8 @@ fn grow(c: &mut Choices) -> String {
     };
     let pattern = c.of(&["permutation", "all-to-all", "random"]);
     text += &format!(
-        "[flows.f]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"{pattern}\"\ndo = \"send\"\nsize = \"{} B\"\nload = {load}\n",
+        "[flows.f]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"{pattern}\"\ndo = \"send\"\nsize = \"{} B\"\nload \
+            = {load}\n",
         c.of(&["64", "1000", "1500", "6000", "20000"])
     );
     text + "[run]\nfor = \"3 ms\"\nwarmup = \"1 ms\"\nmax_packets = 300000\n"

@@ -7,9 +7,11 @@ use lanescope::protocol::ethernet::LineRate;
 
 fn star(rate: LineRate, more: &str) -> String {
     format!(
-        "[parts.host]\nis = \"station\"\n{more}[parts.switch]\nis = \"ethernet-switch\"\nflow_control = \"pfc\"\nlatency = \"0 ns\"\nmemory = \"1 GB\"\n\
+        "[parts.host]\nis = \"station\"\n{more}[parts.switch]\nis = \"ethernet-switch\"\nflow_control = \
+            \"pfc\"\nlatency = \"0 ns\"\nmemory = \"1 GB\"\n\
          [links.lan]\nstar = {{ hosts = 4 }}\nethernet = \"{rate}\"\nlength = \"100 m\"\n\
-         [flows.f]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"random\"\ndo = \"send\"\nsize = \"1500 B\"\nload = {{ share = \"90 %\", burst = 200 }}\n\
+         [flows.f]\nfrom = \"host.*\"\nto = \"host.*\"\npattern = \"random\"\ndo = \"send\"\nsize = \"1500 B\"\nload = \
+         {{ share = \"90 %\", burst = 200 }}\n\
          [run]\nfor = \"200 us\"\nwarmup = \"0 s\"\n"
     )
 }

@@ -151,7 +151,8 @@ fn obedient(crossed: &[Crossed], response: u64, delay: u64, end: u64) -> Vec<u64
 #[test]
 fn a_station_obeys_whatever_pause_frames_say() {
     let back = format!(
-        "{MERGE}\n[flows.back]\nfrom = \"c\"\nto = \"a\"\ndo = \"send\"\nsize = \"1482 B\"\nload = {{ rate = \"10 Gb/s\" }}\n"
+        "{MERGE}\n[flows.back]\nfrom = \"c\"\nto = \"a\"\ndo = \"send\"\nsize = \"1482 B\"\nload = {{ rate = \"10 \
+            Gb/s\" }}\n"
     );
     let text = back.replace("14 us", "300 us");
     let mut lapsed = 0;
@@ -196,7 +197,8 @@ fn pfc_stops_only_the_priority_that_fills_the_memory() {
     let text =
         MERGE.replace("\"pause\"", "\"pfc\"").replace("14 us", "1 ms").replace("high_threshold = \"6 kB\"\n", "");
     let text = text.replace("low_threshold = \"3 kB\"\n", "").replace("64 kB", "200 kB");
-    let other = "[parts.d]\nis = \"station\"\n[links.d]\nbetween = [\"sw\", \"d\"]\nethernet = \"10 Gb/s\"\n[flows.free]\nfrom = \"a\"\nto = \"d\"\ndo = \"send\"\nsize = \"1482 B\"\npriority = 3\n";
+    let other = "[parts.d]\nis = \"station\"\n[links.d]\nbetween = [\"sw\", \"d\"]\nethernet = \"10 \
+        Gb/s\"\n[flows.free]\nfrom = \"a\"\nto = \"d\"\ndo = \"send\"\nsize = \"1482 B\"\npriority = 3\n";
     let s = simulate(&format!("{text}{other}"), &[]);
     let rate =
         |name: &str| s.flows.iter().find(|f| f.name == name).expect("the flow").rate.mean / 10e9 * 1520.0 / 1482.0;

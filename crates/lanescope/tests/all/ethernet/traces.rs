@@ -61,7 +61,8 @@ fn run(trace: &'static str, sets: &[&str]) -> (Simulation, Vec<Crossed>) {
     (s, run.crossed())
 }
 
-const TRACE: &str = "# a comment\ntime, destination, size\n0 ns, host.1, 100 B\n\n1.5 us, host.2, 3000 B\n1.5 us, host.3, 1 B\n40 us, host.1, 1482 B\n";
+const TRACE: &str = "# a comment\ntime, destination, size\n0 ns, host.1, 100 B\n\n1.5 us, host.2, 3000 B\n1.5 us, \
+    host.3, 1 B\n40 us, host.1, 1482 B\n";
 
 #[test]
 fn messages_are_born_when_a_trace_says() {

@@ -6,7 +6,8 @@ use lanescope::estimate::wire::pci::{Question, wire};
 
 /// A bridge from PCI Express to a bus, and an adapter on it.
 fn behind(secondary: &str) -> String {
-    let express = "\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\t\tLnkCap:\tPort #0, Speed 5GT/s, Width x4\n\t\tLnkSta:\tSpeed 5GT/s, Width x4\n";
+    let express = "\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\t\tLnkCap:\tPort #0, Speed 5GT/s, Width \
+        x4\n\t\tLnkSta:\tSpeed 5GT/s, Width x4\n";
     format!(
         "00:01.0 PCI bridge: A B\n\tBus: primary=00, secondary=01, subordinate=02, sec-latency=0\n\
          \tCapabilities: [60] Express (v2) Root Port (Slot+), MSI 00\n{express}\
@@ -35,7 +36,8 @@ fn a_device_on_a_bus_gets_what_the_calculator_says() {
     assert!(device.to_memory.bound_by.contains("shared bus behind 0000:01:00.0"), "{device:#?}");
     // A bridge that shows its mode narrows the range.
     let said = behind(
-        "\tCapabilities: [a0] PCI-X bridge device\n\t\tSecondary Status: 64bit+ 133MHz+ SCD- USC- SCO- SRD- Freq=133MHz\n",
+        "\tCapabilities: [a0] PCI-X bridge device\n\t\tSecondary Status: 64bit+ 133MHz+ SCD- USC- SCO- SRD- \
+            Freq=133MHz\n",
     );
     let report = explained(&said);
     let rate = report.devices.iter().find(|d| d.address == "0000:02:01.0").expect("the adapter").to_memory.rate;

@@ -158,7 +158,8 @@ fn the_kernels_own_words_are_read() {
 
 #[test]
 fn dumps_merge_and_contradictions_are_told() {
-    let a = "01:00.0 Ethernet controller: A B\n\tNUMA node: 0\n\tCapabilities: [40] Express (v2) Endpoint, MSI 00\n\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x8\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x8\n";
+    let a = "01:00.0 Ethernet controller: A B\n\tNUMA node: 0\n\tCapabilities: [40] Express (v2) Endpoint, MSI \
+        00\n\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x8\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x8\n";
     let b = a.replace("NUMA node: 0", "NUMA node: 1").replace("2.5GT/s", "8GT/s");
     let both = &hosts(&[a, &b])[0];
     assert_eq!(both.functions.len(), 1);
@@ -234,7 +235,8 @@ fn a_copied_sysfs_is_decoded() {
 #[test]
 fn older_words_of_lspci_are_read_too() {
     // pciutils 2.2: a capability's flags on one line, and other names.
-    let old = "0000:02:00.0 Class 0200: 8086:105e (rev 06)\n\tCapabilities: [e0] Express Endpoint IRQ 0\n\t\tDevice: Supported: MaxPayload 256 bytes, PhantFunc 0, ExtTag-\n";
+    let old = "0000:02:00.0 Class 0200: 8086:105e (rev 06)\n\tCapabilities: [e0] Express Endpoint IRQ 0\n\t\tDevice: \
+        Supported: MaxPayload 256 bytes, PhantFunc 0, ExtTag-\n";
     let host: Host = host(old);
     let function = &host.functions[&at("02:00.0")];
     assert_eq!((value(&function.class), value(&function.ids)), (Some(0x0200), Some((0x8086, 0x105e))));

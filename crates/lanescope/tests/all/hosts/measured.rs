@@ -36,7 +36,8 @@ fn verdicts_go_both_ways() {
 
 #[test]
 fn a_matrix_finds_its_gpus_by_number() {
-    let text = "Running device_to_host_memcpy_ce.\nmemcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)\n           0         1         2         3\n 0     26.9     26.8     13.4     26.9\n";
+    let text = "Running device_to_host_memcpy_ce.\nmemcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)\n           \
+        0         1         2         3\n 0     26.9     26.8     13.4     26.9\n";
     let report = compared(text);
     let lines: Vec<_> =
         report.measured.iter().map(|r| (r.device.as_deref().unwrap_or(""), r.verdict.as_str())).collect();
@@ -205,7 +206,8 @@ fn what_cannot_be_expected_of_messages_is_said() {
     assert!(why(&switch("-", ""), &imb("PingPong", 2)).contains("no network adapter"));
     let allreduce = "# OSU MPI Allreduce Latency Test v5.6.2\n# Size       Avg Latency(us)\n1048576   900.0\n";
     assert!(why(&adapter(8, PORT), allreduce).contains("algorithm"));
-    let device = "# OSU MPI-CUDA Bandwidth Test v5.6.2\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n# Size      Bandwidth (MB/s)\n4194304  3000.0\n";
+    let device = "# OSU MPI-CUDA Bandwidth Test v5.6.2\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE \
+        (D)\n# Size      Bandwidth (MB/s)\n4194304  3000.0\n";
     assert!(why(&adapter(8, PORT), device).contains("memory of a GPU"));
     // Two adapters of which no port is known: the text around the table tells them apart.
     let second = adapter(8, "Intel Corporation E810").replace("03:00.0", "04:00.0");

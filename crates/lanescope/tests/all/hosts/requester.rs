@@ -43,6 +43,8 @@ fn ordered_writes_of_peers_are_a_risk() {
     assert!(found[0].text.contains("At risk") && found[0].evidence[0].contains("DevCtl"), "{found:#?}");
     assert!(of(&with("RlxdOrd+ ExtTag+ PhantFunc-", "16GT/s"), "relaxed-ordering").is_empty());
     // A GPU that has nobody to write to.
-    let alone = "01:00.0 3D controller: NVIDIA Corporation X\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tDevCtl:\tCorrErr+\n\t\t\tRlxdOrd- ExtTag+\n\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n\t\tLnkSta:\tSpeed 16GT/s, Width x16\n";
+    let alone = "01:00.0 3D controller: NVIDIA Corporation X\n\tCapabilities: [60] Express (v2) Endpoint, MSI \
+        00\n\t\tDevCtl:\tCorrErr+\n\t\t\tRlxdOrd- ExtTag+\n\t\t\tMaxPayload 256 bytes, MaxReadReq 512 \
+        bytes\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n\t\tLnkSta:\tSpeed 16GT/s, Width x16\n";
     assert!(of(&explained(alone), "relaxed-ordering").is_empty());
 }

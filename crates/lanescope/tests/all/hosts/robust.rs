@@ -68,10 +68,13 @@ fn indentation_lost_is_no_loss() {
 
 #[test]
 fn names_are_never_printed_with_control_characters() {
-    let evil = "root@a\u{7}b:~# x\n01:00.0 Ethernet controller: A\u{1b}]0;owned\u{7}\u{202e}B\u{9b}31m C\n\tKernel driver in use: x\u{0}y\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 8GT/s, Width x4\n";
+    let evil = "root@a\u{7}b:~# x\n01:00.0 Ethernet controller: A\u{1b}]0;owned\u{7}\u{202e}B\u{9b}31m C\n\tKernel \
+        driver in use: x\u{0}y\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkCap:\tPort #0, Speed 8GT/s, \
+        Width x4\n\t\tLnkSta:\tSpeed 8GT/s, Width x4\n";
     let out = all_of(evil);
     assert!(!out.contains('\u{202e}'), "no turning of lines");
-    let xml = "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\" vendor=\"&#27;[31m\" link_speed=\"\u{1b}\"><gpu dev=\"\u{7}\"/></pci></cpu></system>";
+    let xml = "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\" \
+        vendor=\"&#27;[31m\" link_speed=\"\u{1b}\"><gpu dev=\"\u{7}\"/></pci></cpu></system>";
     all_of(xml);
 }
 
@@ -102,7 +105,8 @@ fn fifty_megabytes_are_bounded() {
     const SIZE: usize = 50 << 20;
     let function = |n: usize| {
         format!(
-            "{:04x}:{:02x}:{:02x}.{} Ethernet controller: A B\n\tNUMA node: {}\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n",
+            "{:04x}:{:02x}:{:02x}.{} Ethernet controller: A B\n\tNUMA node: {}\n\tCapabilities: [60] Express (v2) \
+                Endpoint, MSI 00\n",
             n >> 16,
             n >> 8 & 0xff,
             n >> 3 & 0x1f,
@@ -172,8 +176,11 @@ fn random_bytes_and_random_pieces_do_not_panic() {
 /// Bridges behind themselves, and buses that are everywhere.
 #[test]
 fn a_tree_that_loops_ends() {
-    let text = "00:01.0 PCI bridge: A\n\tBus: primary=00, secondary=01, subordinate=ff, sec-latency=0\n01:00.0 PCI bridge: A\n\tBus: primary=01, secondary=02, subordinate=02, sec-latency=0\n02:00.0 PCI bridge: A\n\tBus: primary=02, secondary=01, subordinate=01, sec-latency=0\n02:01.0 3D controller: NVIDIA X\n";
+    let text = "00:01.0 PCI bridge: A\n\tBus: primary=00, secondary=01, subordinate=ff, sec-latency=0\n01:00.0 PCI \
+        bridge: A\n\tBus: primary=01, secondary=02, subordinate=02, sec-latency=0\n02:00.0 PCI bridge: A\n\tBus: \
+        primary=02, secondary=01, subordinate=01, sec-latency=0\n02:01.0 3D controller: NVIDIA X\n";
     all_of(text);
-    let xml = "<system><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\"><pci busid=\"0000:02:00.0\"><pci busid=\"0000:01:00.0\"><gpu/></pci></pci></pci></cpu></system>";
+    let xml = "<system><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\"><pci busid=\"0000:02:00.0\"><pci \
+        busid=\"0000:01:00.0\"><gpu/></pci></pci></pci></cpu></system>";
     all_of(xml);
 }

@@ -192,7 +192,8 @@ fn hold(scenarios: &[&str]) {
     }
     assert!(
         faults.is_empty(),
-        "{} keys do not count:\n{}\nmodel them, give them a scenario in tests/all/keys/rows.txt where they matter, or list them in \
+        "{} keys do not count:\n{}\nmodel them, give them a scenario in tests/all/keys/rows.txt where they matter, or \
+            list them in \
          estimate/not_modelled.rs or sim/not_modelled.rs",
         faults.len(),
         faults.join("\n")
@@ -313,7 +314,8 @@ fn the_schema_of_reports_has_a_number() {
     }
     assert!(
         before["version"] != now["version"],
-        "the schema of reports has changed, and its number has not: raise SCHEMA in result/mod.rs, say in CHANGELOG.md what changed, then \
+        "the schema of reports has changed, and its number has not: raise SCHEMA in result/mod.rs, say in CHANGELOG.md \
+            what changed, then \
          LANESCOPE_SCHEMA=write cargo test keys::schema"
     );
     if std::env::var("LANESCOPE_SCHEMA").is_ok_and(|v| v == "write") {

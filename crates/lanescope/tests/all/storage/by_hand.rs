@@ -152,7 +152,8 @@ fn one_read_of_a_disk_on_a_scsi_bus() {
 
 fn array(level: &str) -> String {
     format!(
-        "{HOST}{DISKS}{IO}access = {{ size = \"8 KiB\", read = \"0 %\" }}\n[parts.lun]\nis = \"array\"\nlevel = \"{level}\"\ndisks = [\"disk.*\"]\nstrip = \"4 KiB\"\n[run]\nfor = \"40 us\"\nwarmup = \"0 s\"\n"
+        "{HOST}{DISKS}{IO}access = {{ size = \"8 KiB\", read = \"0 %\" }}\n[parts.lun]\nis = \"array\"\nlevel = \
+            \"{level}\"\ndisks = [\"disk.*\"]\nstrip = \"4 KiB\"\n[run]\nfor = \"40 us\"\nwarmup = \"0 s\"\n"
     )
 }
 

@@ -32,7 +32,8 @@ fn outstanding_is_per_worker_and_target() {
 
 #[test]
 fn percentages_are_probabilities() {
-    let access = "[{ size = \"512 B\", share = \"25 %\", read = \"100 %\" }, { size = \"4 KiB\", share = \"75 %\", read = \"40 %\" }]";
+    let access = "[{ size = \"512 B\", share = \"25 %\", read = \"100 %\" }, \
+        { size = \"4 KiB\", share = \"75 %\", read = \"40 %\" }]";
     let s = simulate(
         &run(access, "outstanding = 16\nsubmit_time = \"0 s\"\n", "400 ms").replacen("submit_time = \"5 us\"\n", "", 1),
         &["parts.hba.command_time=1 us"],

@@ -348,7 +348,8 @@ fn random_writes_of_raid_5() {
              [links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"3G\"\n\
              [parts.lun]\nis = \"array\"\nlevel = \"raid5\"\ndisks = [\"d.*\"]\n\
              [flows.f]\nfrom = \"host\"\nto = \"lun\"\ndo = \"io\"\noutstanding = {outstanding}\n\
-             access = {{ size = \"4 KiB\", read = \"0 %\", random = \"100 %\" }}\n[run]\nfor = \"40 s\"\nwarmup = \"80 s\"\n"
+             access = {{ size = \"4 KiB\", read = \"0 %\", random = \"100 %\" }}\n[run]\nfor = \"40 s\"\nwarmup = \"80 \
+             s\"\n"
         );
         let (plan, d) = plan(&text, &[]);
         let plan = plan.unwrap_or_else(|| panic!("{d}"));
@@ -610,7 +611,10 @@ max_packets = 2000000
 fn flows_that_share_nothing_are_independent() {
     let side = |i: usize| {
         format!(
-            "[parts.h{i}]\nis = \"root-complex\"\n[parts.a{i}]\nis = \"host-adapter\"\n[links.s{i}]\nbetween = [\"h{i}\", \"a{i}\"]\npcie = \"gen2 x4\"\n[parts.d{i}]\nis = \"disk\"\n[links.w{i}]\nbetween = [\"a{i}\", \"d{i}\"]\nscsi = \"ultra320\"\n[flows.f{i}]\nfrom = \"h{i}\"\nto = \"d{i}\"\ndo = \"io\"\noutstanding = {}\naccess = {{ size = \"8 KiB\", read = \"67 %\", random = \"100 %\" }}\n",
+            "[parts.h{i}]\nis = \"root-complex\"\n[parts.a{i}]\nis = \"host-adapter\"\n[links.s{i}]\nbetween = \
+                [\"h{i}\", \"a{i}\"]\npcie = \"gen2 x4\"\n[parts.d{i}]\nis = \"disk\"\n[links.w{i}]\nbetween = \
+                [\"a{i}\", \"d{i}\"]\nscsi = \"ultra320\"\n[flows.f{i}]\nfrom = \"h{i}\"\nto = \"d{i}\"\ndo = \
+                \"io\"\noutstanding = {}\naccess = {{ size = \"8 KiB\", read = \"67 %\", random = \"100 %\" }}\n",
             1 + 3 * i
         )
     };

@@ -136,7 +136,8 @@ fn credit_divided_by_its_round_trip() {
 fn array(n: usize, level: &str) -> String {
     let zone = "zones = 1\nouter_rate = \"64 MB/s\"\ninner_rate = \"64 MB/s\"\n";
     format!(
-        "[parts.d]\nis = \"disk\"\ncount = {n}\n{zone}[links.fc]\nbetween = [\"hba\", \"d.*\"]\nfc = \"4GFC\"\n[parts.ram]\nis = \"array\"\nlevel = \"{level}\"\ndisks = [\"d.*\"]\n"
+        "[parts.d]\nis = \"disk\"\ncount = {n}\n{zone}[links.fc]\nbetween = [\"hba\", \"d.*\"]\nfc = \
+            \"4GFC\"\n[parts.ram]\nis = \"array\"\nlevel = \"{level}\"\ndisks = [\"d.*\"]\n"
     )
 }
 

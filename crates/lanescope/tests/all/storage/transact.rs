@@ -288,7 +288,8 @@ fn what_can_be_wrong() {
     has(&broken("size = \"2000 B\"", "size = \"0 B\""), &["1 B to 1 GiB"]);
     has(&broken("submit_time", "workers = 20000\nsubmit_time"), &["20000 pairs of a worker"]);
     // A station without any Ethernet, and a host that is none.
-    let host = "[parts.host]\nis = \"root-complex\"\n[parts.dev]\nis = \"endpoint\"\n[links.slot]\nbetween = [\"host\", \"dev\"]\npcie = \"gen1 x4\"\n";
+    let host = "[parts.host]\nis = \"root-complex\"\n[parts.dev]\nis = \"endpoint\"\n[links.slot]\nbetween = \
+        [\"host\", \"dev\"]\npcie = \"gen1 x4\"\n";
     has(&wrong(&(host.to_owned() + &text).replacen("to = \"b\"", "to = \"host\"", 1), &[]), &["host is", "station"]);
 }
 
@@ -307,7 +308,8 @@ fn laws_of_random_transactions() {
         let forwarding = ["cut-through", "store-and-forward"][draw(2) as usize];
         let rates = ["1 Gb/s", "10 Gb/s", "100 Gb/s"];
         let mut text = format!(
-            "[parts.h]\nis = \"station\"\ncount = {n}\n[parts.sw]\nis = \"ethernet-switch\"\nforwarding = \"{forwarding}\"\n\
+            "[parts.h]\nis = \"station\"\ncount = {n}\n[parts.sw]\nis = \"ethernet-switch\"\nforwarding = \
+                \"{forwarding}\"\n\
              [parts.t]\nis = \"station\"\n[links.lan]\nbetween = [\"h.*\", \"sw\"]\nethernet = \"{}\"\nmtu = \"{} B\"\n\
              [links.last]\nbetween = [\"sw\", \"t\"]\nethernet = \"{}\"\n[flows.net]\ndo = \"transact\"\n",
             rates[draw(3) as usize],

@@ -142,7 +142,8 @@ fn who_and_where() {
     has(&wrong(&switch.replacen(from, "from = \"sw\"\nto = \"ram\"", 1), &[]), &["\"sw\" is no host", "root complex"]);
     assert!(plan(&switch, &[]).0.is_some());
     let two = format!(
-        "{}[parts.other]\nis = \"root-complex\"\n[parts.card]\nis = \"endpoint\"\n[links.b]\nbetween = [\"other\", \"card\"]\npcie = \"gen1 x4\"\n",
+        "{}[parts.other]\nis = \"root-complex\"\n[parts.card]\nis = \"endpoint\"\n[links.b]\nbetween = [\"other\", \
+            \"card\"]\npcie = \"gen1 x4\"\n",
         text()
     );
     has(
@@ -210,7 +211,14 @@ fn wires() {
         &broken("between = [\"hba\", \"disk.*\"]", "between = [\"hba\", \"disk.0\", \"disk.1\", \"disk.2\"]"),
         &["disk.3 is wired to nothing"],
     );
-    let text = text().replace("[links.bus]", "[parts.second]\nis = \"host-adapter\"\ncache = \"1 MiB\"\n[links.slot2]\nbetween = [\"host\", \"second\"]\npcie = \"gen1 x4\"\n[links.bus2]\nbetween = [\"second\", \"disk.3\"]\nscsi = \"ultra2\"\n[links.bus]").replace("[\"hba\", \"disk.*\"]", "[\"hba\", \"disk.0\", \"disk.1\", \"disk.2\"]");
+    let text = text()
+        .replace(
+            "[links.bus]",
+            "[parts.second]\nis = \"host-adapter\"\ncache = \"1 \
+        MiB\"\n[links.slot2]\nbetween = [\"host\", \"second\"]\npcie = \"gen1 x4\"\n[links.bus2]\nbetween = \
+        [\"second\", \"disk.3\"]\nscsi = \"ultra2\"\n[links.bus]",
+        )
+        .replace("[\"hba\", \"disk.*\"]", "[\"hba\", \"disk.0\", \"disk.1\", \"disk.2\"]");
     has(&wrong(&text, &[]), &["disk.3 hangs on another adapter", "an array is its adapter's"]);
     has(
         &broken(

@@ -21,7 +21,8 @@ fn warned(text: &str, words: &str) -> Setup {
 }
 
 const SPECS: &str = "'ACCESS SPECIFICATIONS ====\n'Access specification name,default assignment\n\tMine,DISK\n\
-    'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,60,100,0,0,1,0,0\n\t512,40,0,100,3,8,512,64\n'END access specifications\n";
+    'size,% of size,% reads,% random,delay,burst,align,reply\n\t4096,60,100,0,0,1,0,0\n\t512,40,0,100,3,8,512,64\n'END \
+    access specifications\n";
 
 fn whole(body: &str) -> String {
     format!("Version 1.1.0 \n{body}Version 1.1.0 \n")
@@ -62,7 +63,8 @@ fn faults_point_to_their_line() {
 
 #[test]
 fn what_scripts_write_is_read_with_a_warning() {
-    let setup = "'TEST SETUP ====\n'Run Time\n'\thours minutes seconds\n\t0 1 30\n'Default Workers to Spawn\n\t3\n'Target Cycling\n\
+    let setup = "'TEST SETUP ====\n'Run Time\n'\thours minutes seconds\n\t0 1 30\n'Default Workers to \
+        Spawn\n\t3\n'Target Cycling\n\
         '\tstart step step type\n\t2 3 EXPONENTIAL\n\n'END test setup\n";
     warned(&whole(setup), "is of before 1999");
     warned(&whole(setup), "an empty line");
@@ -78,7 +80,8 @@ fn what_scripts_write_is_read_with_a_warning() {
     );
     assert_eq!(test.test.map(|t| (t.test_type, t.run_time)), Some((TestType::Workers, [0; 3])));
     // It was passed over before 1999.
-    let old = "Version 1998.10.08\n'TEST SETUP\n'Default Workers to Spawn\n\t2\n'Rum Time\n\t0 0 5\n'END test setup\nVersion 1998.10.08\n";
+    let old = "Version 1998.10.08\n'TEST SETUP\n'Default Workers to Spawn\n\t2\n'Rum Time\n\t0 0 5\n'END test \
+        setup\nVersion 1998.10.08\n";
     let (found, said) = with(old, false);
     assert_eq!(found.and_then(|s| s.test).map(|t| t.disk_workers), Some(Spawn::Number(2)), "{said}");
     assert!(said.contains("warning: TEST SETUP has no 'Rum Time"), "{said}");
@@ -91,10 +94,14 @@ fn what_scripts_write_is_read_with_a_warning() {
     assert!(with(&"x".repeat(100_000), true).1.contains("a line of 100000 bytes"));
 }
 
-const WORKER: &str = "'MANAGER LIST ===\n'Manager ID, manager name\n\t7,HOST, the first\n'Manager network address\n\n'Worker\n\tW 1\n'Worker type\n\tDISK\n\
-    'Default target settings for worker\n'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\t8,ENABLED,5,ENABLED,12345\n\
-    'Disk maximum size,starting sector,Data pattern\n\t1024,64,1\n'End default target settings for worker\n'Assigned access specs\n\tMine\n\tIdle\n'End assigned access specs\n\
-    'Target assignments\n'Target\n\tC: \"Vol, 0\"\n'Target type\n\tDISK\n'End target\n'End target assignments\n'End worker\n'End manager\n'END manager list\n";
+const WORKER: &str = "'MANAGER LIST ===\n'Manager ID, manager name\n\t7,HOST, the first\n'Manager network \
+    address\n\n'Worker\n\tW 1\n'Worker type\n\tDISK\n\
+    'Default target settings for worker\n'Number of outstanding IOs,test connection rate,transactions per \
+    connection,use fixed seed,fixed seed value\n\t8,ENABLED,5,ENABLED,12345\n\
+    'Disk maximum size,starting sector,Data pattern\n\t1024,64,1\n'End default target settings for worker\n'Assigned \
+    access specs\n\tMine\n\tIdle\n'End assigned access specs\n\
+    'Target assignments\n'Target\n\tC: \"Vol, 0\"\n'Target type\n\tDISK\n'End target\n'End target assignments\n'End \
+    worker\n'End manager\n'END manager list\n";
 
 #[test]
 fn workers_keep_their_settings() {
@@ -123,8 +130,10 @@ fn workers_keep_their_settings() {
 
 #[test]
 fn charts_are_bound_to_managers_and_workers() {
-    let text = "'RESULTS DISPLAY ===\n'Update Frequency,Update Type\n\t3,LAST_UPDATE\n'Bar chart 2 statistic\n\t% cpu utilization (TOTAL)\n\
-        'Bar chart 2 manager ID, manager name\n\t1,M1\n'Bar chart 2 worker ID, worker name\n\t4,W, 4\n'END results display\n";
+    let text = "'RESULTS DISPLAY ===\n'Update Frequency,Update Type\n\t3,LAST_UPDATE\n'Bar chart 2 statistic\n\t% cpu \
+        utilization (TOTAL)\n\
+        'Bar chart 2 manager ID, manager name\n\t1,M1\n'Bar chart 2 worker ID, worker name\n\t4,W, 4\n'END results \
+        display\n";
     let (setup, said) = with(&whole(text), false);
     let display = setup.clone().and_then(|s| s.display).expect(&said);
     assert_eq!((display.frequency, display.since_last, display.record_last), (3, true, false));

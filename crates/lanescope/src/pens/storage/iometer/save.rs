@@ -70,7 +70,8 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
                     != (&made.targets, made.outstanding, made.maximum_size, made.starting_sector)
             {
                 return Err(format!(
-                    "{name}: worker {} of {host} has other targets, outstanding I/Os or sectors than in the scenarios before; \
+                    "{name}: worker {} of {host} has other targets, outstanding I/Os or sectors than in the scenarios \
+                        before; \
                      in Iometer they belong to the worker",
                     nth + 1
                 ));
@@ -92,7 +93,8 @@ pub fn setup(scenarios: &[(String, &Plan)]) -> Result<Setup, String> {
         });
         if (test.seconds(), test.ramp_up) != (u64::from(time), ramp_up) {
             return Err(format!(
-                "{name}: it runs for {time} s behind {ramp_up} s of warm-up, those before for {} s behind {} s; in Iometer all tests run as long",
+                "{name}: it runs for {time} s behind {ramp_up} s of warm-up, those before for {} s behind {} s; in \
+                    Iometer all tests run as long",
                 test.seconds(),
                 test.ramp_up
             ));
@@ -157,7 +159,8 @@ fn spec(setup: &mut Setup, name: &str, flow: &IoFlow, several: bool) -> Result<S
         let delay = if l.delay > Time::ZERO { format!(" and a delay of {}", l.delay) } else { String::new() };
         let [share, read, random] = [l.share, l.read, l.random].map(|p| f64::from(p) / 100.0);
         return Err(format!(
-            "{name}: flow {} has a line of {share} %, {read} % reads, {random} % random{delay}; Iometer has whole percentages and milliseconds",
+            "{name}: flow {} has a line of {share} %, {read} % reads, {random} % random{delay}; Iometer has whole \
+                percentages and milliseconds",
             flow.name
         ));
     }

@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 impl Shape for LineRate {
     const NUMBER: bool = false;
     fn read(node: &Node) -> Result<Self, Problem> {
-        let hint = "a speed (sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr) and a width (1x, 2x, 4x, 8x, 12x), e.g. \"edr 4x\"";
+        let hint = "a speed (sdr, ddr, qdr, fdr10, fdr, edr, hdr, ndr, xdr) and a width (1x, 2x, 4x, 8x, 12x), e.g. \
+            \"edr 4x\"";
         match &node.value {
             Value::Text(s) => LineRate::parse(s).ok_or_else(|| {
                 Problem(format!("there is no InfiniBand of {:?}", s.chars().take(40).collect::<String>()), hint.into())

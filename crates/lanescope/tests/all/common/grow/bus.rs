@@ -20,7 +20,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     let mut c = Choices(bytes.iter());
     let x = SPEEDS[c.below(SPEEDS.len())];
     let mut text = format!(
-        "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"{}\"\ndecode = \"{}\"\nwrite_waits = {}\nlatency_timer = {}\n",
+        "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"{}\"\ndecode = \"{}\"\nwrite_waits = {}\nlatency_timer \
+            = {}\n",
         c.of(&["0 clocks", "5 clocks", "60 clocks", "333 ns", "2 us"]),
         c.of(&CLAIMS),
         c.below(4),
@@ -33,7 +34,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     let mut flows = String::new();
     for t in 0..tables {
         text += &format!(
-            "[parts.d{t}]\nis = \"pci-device\"\ncount = {}\nturnaround = \"{}\"\nlatency_timer = {}\nread_byte_count = \"{}\"\nsplits = {}\nburst = \"{}\"\ndecode = \"{}\"\ndual_address = {}\n",
+            "[parts.d{t}]\nis = \"pci-device\"\ncount = {}\nturnaround = \"{}\"\nlatency_timer = {}\nread_byte_count = \
+                \"{}\"\nsplits = {}\nburst = \"{}\"\ndecode = \"{}\"\ndual_address = {}\n",
             1 + c.below(3),
             c.of(&["0 clocks", "1 clocks", "4 clocks", "30 clocks", "1 us"]),
             c.below(256),
@@ -56,7 +58,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
                 _ => "\"saturate\"",
             };
             flows += &format!(
-                "[flows.f{t}{f}]\nfrom = \"d{t}.*\"\nto = \"bridge.memory\"\ndo = \"{}\"\nsize = \"{}\"\nload = {load}\n",
+                "[flows.f{t}{f}]\nfrom = \"d{t}.*\"\nto = \"bridge.memory\"\ndo = \"{}\"\nsize = \"{}\"\nload = \
+                    {load}\n",
                 c.of(&["read", "write", "alternate"]),
                 c.of(&SIZES),
             );

@@ -25,7 +25,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     let buffers = if control == "none" { c.of(&["shared", "output", "input"]) } else { "shared" };
     let priority = if buffers == "input" || shape == 3 && priority.starts_with('"') { "3" } else { priority };
     let mut keys = format!(
-        "is = \"ethernet-switch\"\nflow_control = \"{control}\"\nbuffers = \"{buffers}\"\nmemory = \"{} B\"\nforwarding = \"{}\"\nscheduling = \"{}\"\necmp = \"{}\"\nlatency = \"{} ps\"\n",
+        "is = \"ethernet-switch\"\nflow_control = \"{control}\"\nbuffers = \"{buffers}\"\nmemory = \"{} \
+            B\"\nforwarding = \"{}\"\nscheduling = \"{}\"\necmp = \"{}\"\nlatency = \"{} ps\"\n",
         c.about(9236, 4_000_000),
         c.of(&["store-and-forward", "cut-through"]),
         c.of(&["turns", "strict"]),
@@ -80,7 +81,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
             _ => ("random", "host.*"),
         };
         text += &format!(
-            "[flows.f{flow}]\nfrom = \"host.*\"\nto = \"{to}\"\npattern = \"{pattern}\"\ndo = \"send\"\nsize = \"{} B\"\nload = {load}\npriority = {}\n",
+            "[flows.f{flow}]\nfrom = \"host.*\"\nto = \"{to}\"\npattern = \"{pattern}\"\ndo = \"send\"\nsize = \"{} \
+                B\"\nload = {load}\npriority = {}\n",
             c.about(1, 9000),
             if flow == 0 || buffers == "input" { priority } else { "0" }
         );

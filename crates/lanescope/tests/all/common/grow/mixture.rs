@@ -34,7 +34,8 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
         };
         let (way, size) = (c.of(&["write", "read", "alternate"]), c.about(1, 20_000));
         text += &format!(
-            "[flows.dma{d}]\nfrom = \"{part}\"\nto = \"host.memory\"\ndo = \"{way}\"\nsize = \"{size} B\"\nload = {load}\n"
+            "[flows.dma{d}]\nfrom = \"{part}\"\nto = \"host.memory\"\ndo = \"{way}\"\nsize = \"{size} B\"\nload = \
+                {load}\n"
         );
     }
     if c.below(3) > 0 {

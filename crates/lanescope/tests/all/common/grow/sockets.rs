@@ -49,7 +49,8 @@ pub(crate) fn grow(bytes: &[u8], one: bool) -> String {
     // Every root and switch has a device, so that all are wired.
     let devices = places.len() + c.below(4);
     text += &format!(
-        "[parts.d]\nis = \"endpoint\"\nmax_payload = \"256 B\"\ncount = {devices}\ntags = {}\nmax_read_request = \"{}\"\n",
+        "[parts.d]\nis = \"endpoint\"\nmax_payload = \"256 B\"\ncount = {devices}\ntags = {}\nmax_read_request = \
+            \"{}\"\n",
         c.of(&["1", "8", "32", "256"]),
         c.of(&["128 B", "512 B", "4 KiB"]),
     );
