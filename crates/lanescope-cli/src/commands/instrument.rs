@@ -134,7 +134,7 @@ impl On {
             Err(code) => return code,
         };
         let bar = bar(tests.len());
-        let mut told = Told::default();
+        let mut reasons = Reasons::default();
         let mut done = 0;
         let on = self.clone();
         let work = move |send| {
@@ -152,7 +152,7 @@ impl On {
             early.insert(i, answered);
             bar.inc(1);
             while let Some((answered, why)) = early.remove(&done) {
-                bar.suspend(|| told.tell(why));
+                bar.suspend(|| reasons.tell(why));
                 bar.suspend(|| each(done, answered));
                 done += 1;
             }
@@ -163,7 +163,7 @@ impl On {
             done += 1;
         }
         bar.finish_and_clear();
-        self.end(tests.len(), done, interrupt::stopped(), told)
+        self.end(tests.len(), done, interrupt::stopped(), reasons)
     }
 
     /// The same one after the other, with `simulate` in the place of a silent run. It is dropped before anything is
@@ -191,12 +191,12 @@ impl On {
             }
         }
         drop(simulate);
-        let (done, mut told) = (all.len(), Told::default());
+        let (done, mut reasons) = (all.len(), Reasons::default());
         for (i, (answered, why)) in all.into_iter().enumerate() {
-            told.tell(why);
+            reasons.tell(why);
             each(i, answered);
         }
-        self.end(tests.len(), done, stopped, told)
+        self.end(tests.len(), done, stopped, reasons)
     }
 
     /// Works a test out and simulates it. With it why it was not, where it should have been.
@@ -218,11 +218,11 @@ impl On {
         (Answered { plan, report }, why)
     }
 
-    fn end(&self, tests: usize, done: usize, stopped: bool, told: Told) -> u8 {
+    fn end(&self, tests: usize, done: usize, stopped: bool, reasons: Reasons) -> u8 {
         if stopped {
             eprintln!("stopped: {done} of {tests} tests have an answer, the last of them as far as seen");
         }
-        if stopped || !told.0.is_empty() { NO_VALUE } else { ANSWERED }
+        if stopped || !reasons.0.is_empty() { NO_VALUE } else { ANSWERED }
     }
 }
 
@@ -236,9 +236,9 @@ pub(crate) struct Watched {
 
 /// Reasons why tests were not simulated; each is said once.
 #[derive(Default)]
-struct Told(HashSet<String>);
+struct Reasons(HashSet<String>);
 
-impl Told {
+impl Reasons {
     fn tell(&mut self, why: Vec<String>) {
         for reason in why {
             if self.0.insert(reason.clone()) {

@@ -103,8 +103,8 @@ pub(crate) struct Iometer {
     how: How,
 }
 
-/// An error with nothing to say has been told.
-type Told<T> = Result<T, Option<String>>;
+/// An error with nothing to say has been reported.
+type Reported<T> = Result<T, Option<String>>;
 
 pub(crate) fn main(a: &Iometer) -> u8 {
     let done = if a.save.is_some() { saved(a) } else { run(a) };
@@ -117,7 +117,7 @@ pub(crate) fn main(a: &Iometer) -> u8 {
 }
 
 /// Reads a set-up; what is wrong or suspicious is said.
-fn read(a: &Iometer) -> Told<(Setup, String)> {
+fn read(a: &Iometer) -> Reported<(Setup, String)> {
     let text = input::limited_path(Path::new(&a.setup), MOST_SETUP, "a set-up of Iometer")?;
     let mut diagnostics = Diagnostics::default();
     let source = diagnostics.add_source(a.setup.clone(), text.clone());
@@ -135,7 +135,7 @@ fn read(a: &Iometer) -> Told<(Setup, String)> {
 }
 
 /// The numbers of `1-8,12`, from 0.
-fn chosen(list: Option<&str>, all: usize) -> Told<Vec<usize>> {
+fn chosen(list: Option<&str>, all: usize) -> Reported<Vec<usize>> {
     let Some(list) = list else { return Ok((0..all).collect()) };
     let wrong = || Some(format!("--tests {list}: the set-up has tests 1 to {all}; 3 is one of them, 1-8,12 are nine"));
     let mut found = Vec::new();
@@ -154,7 +154,7 @@ fn chosen(list: Option<&str>, all: usize) -> Told<Vec<usize>> {
     Ok(found)
 }
 
-fn run(a: &Iometer) -> Told<u8> {
+fn run(a: &Iometer) -> Reported<u8> {
     let [machine] = a.machine.as_slice() else {
         return Err(Some("iometer takes a set-up and a machine: lanescope iometer SETUP.icf MACHINE.toml".into()));
     };
@@ -267,7 +267,7 @@ fn run(a: &Iometer) -> Told<u8> {
 }
 
 /// The time between two updates of the live display, where it was said.
-fn update(text: Option<&str>) -> Told<Option<Duration>> {
+fn update(text: Option<&str>) -> Reported<Option<Duration>> {
     let Some(text) = text else { return Ok(None) };
     let time = Time::parse(text).ok().map(|t| Duration::from_secs_f64(t.seconds())).filter(|t| *t >= LEAST_EVERY);
     let wrong = || Some(format!("--live={text}: the time between updates is 10 ms and more: --live=0.5s"));
@@ -595,7 +595,7 @@ fn stamp(moment: Timestamp) -> String {
 }
 
 /// Writes a set-up: one that is there in the form of 1.1.0, or one of scenarios.
-fn saved(a: &Iometer) -> Told<u8> {
+fn saved(a: &Iometer) -> Reported<u8> {
     let Some(path) = &a.save else { return Ok(ANSWERED) };
     let is_scenario = |f: &String| Path::new(f).extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
     let setup = if is_scenario(&a.setup) {
@@ -632,14 +632,14 @@ fn saved(a: &Iometer) -> Told<u8> {
 }
 
 /// A scenario's plan, with more laid over it than all scenarios have.
-fn planned(a: &Iometer, file: &str, more: &[String]) -> Told<Plan> {
+fn planned(a: &Iometer, file: &str, more: &[String]) -> Reported<Plan> {
     let sets = a.how.sets.iter().chain(more).cloned().collect();
     let scenario = Scenario { file: file.to_owned(), sets, json: false, csv: false };
     crate::input::load(&scenario).map(|(plan, _)| plan).map_err(|_| None)
 }
 
 /// The one scenario once for each access specification of `--access`, which all its workers run.
-fn specified(a: &Iometer, plan: &Plan) -> Told<Vec<(String, Plan)>> {
+fn specified(a: &Iometer, plan: &Plan) -> Reported<Vec<(String, Plan)>> {
     let groups: BTreeSet<&str> = plan.storage.flows.iter().map(|f| f.group.as_str()).collect();
     let one = |text: &String| {
         let (name, lines) = text

@@ -18,20 +18,21 @@ pub use pcie::upgrade::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
 use crate::plan::Dma;
-use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
+use crate::plan::{Direction, Flow, FlowRef, Hop, LinkId, PartId, Plan, Program};
 use crate::protocol::pcie::{self as protocol, Class};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Measured, Medium, Note, Provenance, Ranged, Report, SCHEMA,
     SwitchReport, Total, Upgrade, Verdict,
 };
 use crate::scenario::PartKeys;
-use crate::scenario::keys::{After, Do};
+use crate::scenario::keys::{After, Do, Technology};
 use crate::scenario::quantity::Corner;
 use crate::units::Rate;
 use core::alike;
 use core::cover::{self, Cover};
-use core::elements::{Ceiling, Key, Named, Part};
+use core::elements::{Ceiling, ClusterElement, Key, Part};
 use core::fill::{self, Filled, Queue, Resource, Share, fill};
+use core::row;
 use pcie::queues::{Line, queues};
 use pcie::requester::operation;
 use pcie::resources::{Wires, path, resources, wires};
@@ -57,7 +58,7 @@ struct Outcome {
 impl Outcome {
     /// How far each program comes in the time that it would take alone, and what holds it back.
     fn progress(&self, plan: &Plan) -> Vec<(f64, Option<Binding>)> {
-        let first = plan.flows.len() + plan.storage.flows.len();
+        let first = row::programs(plan).start;
         let one = |i: usize| {
             let held = self.divided[i].rate < 1.0 - 1e-9;
             (self.divided[i].rate, held.then(|| binding(plan, self, i)))
@@ -71,7 +72,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome 
     let wires = wires(plan, corner);
     let mut resources = resources(plan, corner, &wires);
     let charged = storage::charge(plan, corner, &mut resources);
-    let first = plan.flows.len() + plan.storage.flows.len();
+    let first = row::programs(plan).start;
     infiniband::charge(plan, corner, first, jobs, &mut resources);
     let mut caps: Vec<f64> = (plan.flows.iter())
         .map(|f| match f.program {
@@ -109,7 +110,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome 
         for (job, (left, bus)) in held.iter().enumerate().filter_map(|(i, h)| Some((i, (*h)?))) {
             // Nothing of the filling binds it, but the flows of its bus.
             if shares[first + job].by.is_none() && left < 1.0 - 1e-9 {
-                let key = Key::Carries(Named::Bus(bus));
+                let key = Key::Cluster(ClusterElement::Bus(bus));
                 resources.push(Resource { key, capacity: left, uses: Vec::new() });
                 shares[first + job].by = Some(resources.len() - 1);
             }
@@ -119,7 +120,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome 
     on_buses.extend(infiniband::on_buses(jobs, &shares[first..]).into_iter().map(|m| m.1));
     let divided = shares.clone();
     for (i, (flow, d)) in plan.storage.flows.iter().zip(&charged).enumerate() {
-        let rate = shares[plan.flows.len() + i].rate;
+        let rate = shares[row::ios(plan).start + i].rate;
         let adapter = plan.storage.adapter(flow).map(|a| a.dma);
         let Some(Dma::Pcie { read: reads, write: writes }) = adapter else { continue };
         shares[reads.0 as usize].rate += rate * d.read;
@@ -389,9 +390,8 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
 
 /// All flows together.
 fn total(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Option<Total> {
-    let ios = plan.flows.len()..plan.flows.len() + plan.storage.flows.len();
     let members: Vec<usize> =
-        (0..plan.flows.len()).filter(|&i| !plan.flows[i].is_externally_driven()).chain(ios).collect();
+        (0..plan.flows.len()).filter(|&i| !plan.flows[i].is_externally_driven()).chain(row::ios(plan)).collect();
     if members.is_empty() {
         return None;
     }
@@ -524,11 +524,11 @@ fn element(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
         Some(Line::Tags(id)) => return format!("parts.{}", plan.part(id).name),
         None => {}
     }
-    culprit(plan, outcome, flow)
+    bottleneck(plan, outcome, flow)
 }
 
 /// The same, or where it stands behind others, what those wait for.
-fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
+fn bottleneck(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
     match outcome.shares[flow].by.map(|r| outcome.resources[r].key) {
         Some(Key::Wire(hop) | Key::Credits(hop, ..) | Key::Replay(hop)) => plan.direction_name(hop),
         Some(
@@ -546,10 +546,13 @@ fn culprit(plan: &Plan, outcome: &Outcome, flow: usize) -> String {
         }
         Some(Key::Outstanding(i) | Key::InTurn(i)) => format!("flows.{}", plan.flows[i].name),
         Some(Key::Storage(part)) => storage::words(plan, part, 0.0).0,
-        Some(Key::Carries(named)) => infiniband::words(plan, named).0,
-        None => match plan.flows.get(flow) {
-            Some(f) => format!("flows.{}", f.name),
-            None => format!("flows.{}", plan.storage.flows[flow - plan.flows.len()].group),
+        Some(Key::Cluster(named)) => infiniband::words(plan, named).0,
+        None => match row::flow(plan, flow) {
+            FlowRef { technology: Technology::Pcie, number } => format!("flows.{}", plan.flows[number].name),
+            FlowRef { technology: Technology::Storage, number } => {
+                format!("flows.{}", plan.storage.flows[number].group)
+            }
+            FlowRef { number, .. } => format!("flows.{}", plan.cluster.jobs[number].name),
         },
     }
 }
@@ -559,7 +562,7 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     if let Some(q) = outcome.shares[flow].behind {
         let line = outcome.queues[q].key;
         let full = if matches!(line, Line::Tags(_)) { "all held by reads" } else { "its buffer is full of packets" };
-        let evidence = format!("{full} that wait for {}", culprit(plan, outcome, flow));
+        let evidence = format!("{full} that wait for {}", bottleneck(plan, outcome, flow));
         return Binding { element: element(plan, outcome, flow), resource: pcie::queues::words(line).into(), evidence };
     }
     let resource = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
@@ -567,7 +570,7 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let (what, evidence) = match resource.map(|r| r.key) {
         None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
         Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
-        Some(Key::Carries(named)) => return infiniband::shared(plan, named),
+        Some(Key::Cluster(named)) => return infiniband::shared(plan, named),
         Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
         Some(Key::Tags(id)) => ("read requests in flight".into(), tags_text(plan, id, flow)),
         Some(Key::Engine(_, ceiling)) => {

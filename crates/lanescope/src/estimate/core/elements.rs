@@ -43,7 +43,7 @@ pub(in crate::estimate) enum Key {
     /// Something of storage.
     Storage(Part),
     /// Something that carries the messages of several programs.
-    Carries(Named),
+    Cluster(ClusterElement),
 }
 
 /// Which of an endpoint's own limits.
@@ -117,9 +117,9 @@ pub(in crate::estimate) enum Part {
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.
 pub(in crate::estimate) const OWN: usize = usize::MAX;
 
-/// A timeline's name.
+/// What of a cluster carries one packet at a time: a timeline of the closed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::estimate) enum Named {
+pub(in crate::estimate) enum ClusterElement {
     /// A wire of InfiniBand, of Ethernet.
     Wire(u32),
     Frame(u32),

@@ -4,3 +4,4 @@ pub(in crate::estimate) mod alike;
 pub(in crate::estimate) mod cover;
 pub(in crate::estimate) mod elements;
 pub(in crate::estimate) mod fill;
+pub(in crate::estimate) mod row;

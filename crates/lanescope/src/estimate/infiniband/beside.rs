@@ -6,7 +6,7 @@
 //! of the time for which it has something in use is what it asks of that. Where the filling leaves it less, all of it
 //! takes so much longer.
 
-use crate::estimate::core::elements::{Key, Named, OWN, Part};
+use crate::estimate::core::elements::{ClusterElement, Key, OWN, Part};
 use crate::estimate::core::fill::{Resource, Share, Use};
 use crate::estimate::infiniband::Ran;
 use crate::estimate::pci;
@@ -21,7 +21,7 @@ pub(in crate::estimate) struct Demand {
     /// Bytes of DMA, by way.
     pub(in crate::estimate) moved: Vec<(DmaPath, f64)>,
     /// For what part of the time it has things in use that carry one packet at a time, in the order of those of a plan.
-    pub(in crate::estimate) used: Vec<(Named, f64)>,
+    pub(in crate::estimate) used: Vec<(ClusterElement, f64)>,
 }
 
 impl Demand {
@@ -36,7 +36,7 @@ impl Demand {
     /// Wires of Ethernet, and for what part of the time they are in use.
     pub(in crate::estimate) fn on_ethernet(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.used.iter().filter_map(|(named, part)| match named {
-            Named::Frame(wire) if *part > 0.0 => Some((*wire, *part)),
+            ClusterElement::Frame(wire) if *part > 0.0 => Some((*wire, *part)),
             _ => None,
         })
     }
@@ -86,13 +86,13 @@ pub(in crate::estimate) fn charge(
     // Transactions and I/Os have resources for the wires and the clocks that they use.
     for r in resources.iter_mut() {
         let (capacity, part) = match r.key {
-            Key::Storage(Part::Ethernet(wire)) => (r.capacity, Named::Frame(wire)),
-            Key::Storage(Part::Clocks(bus)) => (0.0, Named::Bus(bus)),
+            Key::Storage(Part::Ethernet(wire)) => (r.capacity, ClusterElement::Frame(wire)),
+            Key::Storage(Part::Clocks(bus)) => (0.0, ClusterElement::Bus(bus)),
             _ => continue,
         };
         for (job, demand) in jobs.iter().enumerate() {
             let weight = match part {
-                Named::Bus(bus) => clocks(plan, corner, bus, demand),
+                ClusterElement::Bus(bus) => clocks(plan, corner, bus, demand),
                 _ => capacity * demand.used.iter().filter(|(n, _)| *n == part).map(|u| u.1).sum::<f64>(),
             };
             if weight > 0.0 {
@@ -100,7 +100,7 @@ pub(in crate::estimate) fn charge(
             }
         }
     }
-    let mut shared: BTreeMap<(usize, Named), Vec<(usize, f64)>> = BTreeMap::new();
+    let mut shared: BTreeMap<(usize, ClusterElement), Vec<(usize, f64)>> = BTreeMap::new();
     for (job, demand) in jobs.iter().enumerate() {
         for (i, (named, part)) in demand.used.iter().enumerate().filter(|(_, u)| u.1 > 0.0) {
             shared.entry((i, *named)).or_default().push((first + job, *part));
@@ -108,7 +108,7 @@ pub(in crate::estimate) fn charge(
     }
     for ((_, named), uses) in shared.into_iter().filter(|(_, uses)| uses.len() > 1) {
         let uses = uses.into_iter().map(|(flow, part)| used(flow, part)).collect();
-        resources.push(Resource { key: Key::Carries(named), capacity: 1.0, uses });
+        resources.push(Resource { key: Key::Cluster(named), capacity: 1.0, uses });
     }
 }
 
@@ -166,21 +166,21 @@ pub(in crate::estimate) fn beside(
 }
 
 /// What a person calls something that carries one packet at a time: its element, and what of it is taken.
-pub(in crate::estimate) fn words(plan: &Plan, name: Named) -> (String, &'static str) {
+pub(in crate::estimate) fn words(plan: &Plan, name: ClusterElement) -> (String, &'static str) {
     let adapter = |i: u32| format!("parts.{}", plan.cluster.adapters[i as usize].name);
     match name {
-        Named::Wire(wire) => (plan.cluster.wire_name(wire), "slots"),
-        Named::Frame(wire) => (plan.network.wire_name(wire), "slots"),
-        Named::Bus(bus) => (crate::result::way(&plan.buses.buses[bus as usize].name, ""), "clocks"),
-        Named::Reads(a) => (adapter(a), "reads of host memory"),
-        Named::Writes(a) => (adapter(a), "writes to host memory"),
-        Named::Work(a) => (adapter(a), "work requests"),
-        Named::Packets(a) => (adapter(a), "packets"),
+        ClusterElement::Wire(wire) => (plan.cluster.wire_name(wire), "slots"),
+        ClusterElement::Frame(wire) => (plan.network.wire_name(wire), "slots"),
+        ClusterElement::Bus(bus) => (crate::result::way(&plan.buses.buses[bus as usize].name, ""), "clocks"),
+        ClusterElement::Reads(a) => (adapter(a), "reads of host memory"),
+        ClusterElement::Writes(a) => (adapter(a), "writes to host memory"),
+        ClusterElement::Work(a) => (adapter(a), "work requests"),
+        ClusterElement::Packets(a) => (adapter(a), "packets"),
     }
 }
 
 /// The same of what several programs share.
-pub(in crate::estimate) fn binding(plan: &Plan, name: Named) -> Binding {
+pub(in crate::estimate) fn binding(plan: &Plan, name: ClusterElement) -> Binding {
     let (element, resource) = words(plan, name);
     Binding {
         element,

@@ -7,7 +7,7 @@
 //! the rest. Trains that meet take turns, so a stage delays the end of each by all that it has to carry until then. A
 //! shared bus is one timeline for both of its directions; that is where a message that goes meets one that comes.
 
-use crate::estimate::core::elements::{Key, Named};
+use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
 use crate::estimate::pci;
 use crate::estimate::pcie::latency;
@@ -166,7 +166,7 @@ pub(in crate::estimate) struct Carrier<'a> {
     /// Of each wire of InfiniBand, then of Ethernet: packets that it has carried, and their payload.
     pub(in crate::estimate) carried: Vec<(f64, f64)>,
     /// What a person calls each.
-    pub(in crate::estimate) names: Vec<Named>,
+    pub(in crate::estimate) names: Vec<ClusterElement>,
     legs: HashMap<(u32, bool, u64), Leg>,
     bells: HashMap<(u32, u64), f64>,
     /// By class: payload per fs of reads, and of writes, on PCIe.
@@ -182,10 +182,10 @@ pub(in crate::estimate) struct Carrier<'a> {
 impl<'a> Carrier<'a> {
     pub(in crate::estimate) fn new(plan: &'a Plan, corner: Corner) -> Carrier<'a> {
         let cluster = &*plan.cluster;
-        let mut names: Vec<Named> = (0..2 * cluster.links.len() as u32).map(Named::Wire).collect();
-        names.extend((0..2 * plan.network.links.len() as u32).map(Named::Frame));
+        let mut names: Vec<ClusterElement> = (0..2 * cluster.links.len() as u32).map(ClusterElement::Wire).collect();
+        names.extend((0..2 * plan.network.links.len() as u32).map(ClusterElement::Frame));
         let buses = names.len();
-        names.extend((0..plan.buses.buses.len() as u32).map(Named::Bus));
+        names.extend((0..plan.buses.buses.len() as u32).map(ClusterElement::Bus));
         let (mut classes, mut members) = (HashMap::new(), Vec::new());
         let sides = (cluster.adapters.iter().zip(0u32..))
             .map(|(adapter, i)| {
@@ -193,7 +193,7 @@ impl<'a> Carrier<'a> {
                     members.push(i);
                     members.len() as u32 - 1
                 });
-                let mut timeline = |name: Named| {
+                let mut timeline = |name: ClusterElement| {
                     names.push(name);
                     names.len() - 1
                 };
@@ -201,17 +201,21 @@ impl<'a> Carrier<'a> {
                     Some(Dma::Bus { read, .. }) => {
                         let device = plan.buses.flows[read as usize].device;
                         let bus = buses + plan.buses.devices[device as usize].bus as usize;
-                        let (read, write) = (timeline(Named::Reads(i)), timeline(Named::Writes(i)));
+                        let (read, write) = (timeline(ClusterElement::Reads(i)), timeline(ClusterElement::Writes(i)));
                         let track = |own, against| Track { shared: bus, own, against };
                         (track(read, write), track(write, read))
                     }
-                    Some(Dma::Pcie { .. }) => {
-                        (Track::alone(timeline(Named::Reads(i))), Track::alone(timeline(Named::Writes(i))))
-                    }
+                    Some(Dma::Pcie { .. }) => (
+                        Track::alone(timeline(ClusterElement::Reads(i))),
+                        Track::alone(timeline(ClusterElement::Writes(i))),
+                    ),
                     None => (Track::alone(0), Track::alone(0)),
                 };
-                let (work, out, inward) =
-                    (timeline(Named::Work(i)), timeline(Named::Packets(i)), timeline(Named::Packets(i)));
+                let (work, out, inward) = (
+                    timeline(ClusterElement::Work(i)),
+                    timeline(ClusterElement::Packets(i)),
+                    timeline(ClusterElement::Packets(i)),
+                );
                 Side { class, read, write, work, out, inward, hosted: adapter.host.is_some() }
             })
             .collect();

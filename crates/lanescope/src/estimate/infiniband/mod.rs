@@ -6,7 +6,7 @@
 mod beside;
 mod carrier;
 
-use crate::estimate::core::elements::Named;
+use crate::estimate::core::elements::ClusterElement;
 use crate::mpi::{Account, Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::infiniband::JobFlow;
@@ -72,7 +72,7 @@ struct Outcome {
     /// Mean time of a message, s.
     latency: f64,
     /// What was busiest, and for what share of the time.
-    busiest: Option<(Named, f64)>,
+    busiest: Option<(ClusterElement, f64)>,
     /// What holds up the reads or writes of a host's memory that were busiest.
     held: Option<Binding>,
     /// By wire of InfiniBand, then of Ethernet.
@@ -239,8 +239,8 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
     let time = time / 1e15;
     let latency = if messages > 0.0 { times / messages / 1e15 } else { 0.0 };
     let held = busiest.and_then(|(name, _)| match name {
-        Named::Reads(a) => carrier.held_by(a, true),
-        Named::Writes(a) => carrier.held_by(a, false),
+        ClusterElement::Reads(a) => carrier.held_by(a, true),
+        ClusterElement::Writes(a) => carrier.held_by(a, false),
         _ => None,
     });
     Outcome { machine, bytes, time, latency, busiest, held, wires, most, demand, trouble }

@@ -57,7 +57,7 @@ pub(in crate::estimate) fn upgrades(
 fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
     let mut better = plan.clone();
     match key {
-        Key::Storage(_) | Key::Carries(_) => None,
+        Key::Storage(_) | Key::Cluster(_) => None,
         Key::Wire(hop) => {
             let link = plan.link(hop.link);
             let (speed, fits) = faster(plan, &link.group, link.speed.typical)?;

@@ -17,6 +17,7 @@ mod unloaded;
 
 use crate::estimate::core::elements::{Key, OWN, Part};
 use crate::estimate::core::fill::{Filled, Resource, Share, Use};
+use crate::estimate::core::row;
 use crate::estimate::pci;
 use crate::estimate::pcie::resources::path;
 use crate::estimate::{Outcome, others, ranged, typically_bound};
@@ -288,7 +289,7 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
     if storage.is_empty() {
         return Vec::new();
     }
-    let first = plan.flows.len();
+    let first = row::ios(plan).start;
     let mixed: Vec<[Demand; 2]> = (storage.flows.iter())
         .map(|f| [Ends::Least, Ends::Usual].map(|ends| demand(plan, corner, ends, f, &kinds(&f.lines))))
         .collect();
@@ -512,7 +513,7 @@ pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (Str
 
 /// The reports of the tables of I/Os.
 pub(in crate::estimate) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<FlowReport> {
-    let first = plan.flows.len();
+    let first = row::ios(plan).start;
     plan.storage
         .groups()
         .iter()
@@ -524,7 +525,7 @@ pub(in crate::estimate) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<Fl
 }
 
 fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
-    let first = plan.flows.len();
+    let first = row::ios(plan).start;
     let flow = |i: usize| &plan.storage.flows[i - first];
     let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
     let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
@@ -581,7 +582,7 @@ fn ops(line: &Line) -> f64 {
 /// The transports at the estimated load.
 pub(in crate::estimate) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
     let storage = &*plan.storage;
-    let first = plan.flows.len();
+    let first = row::ios(plan).start;
     storage
         .wires()
         .map(|wire| {
@@ -650,7 +651,7 @@ pub(in crate::estimate) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64
     if hops == OWN {
         return vec![flow as u64];
     }
-    let io = &plan.storage.flows[flow - plan.flows.len()];
+    let io = &plan.storage.flows[row::flow(plan, flow).number];
     let Some(Dma::Pcie { write, .. }) = plan.storage.adapter(io).map(|a| a.dma) else { return vec![flow as u64] };
     let mut way = path(&plan.flows[write.0 as usize], hops.min(plan.flows[write.0 as usize].route.len()));
     way.push(2 << 40 | flow as u64);
@@ -664,7 +665,7 @@ pub(in crate::estimate) fn on_buses(plan: &Plan, charged: &[Charged], shares: &[
     let mut moved = Vec::new();
     for (i, (f, d)) in storage.flows.iter().zip(charged).enumerate() {
         if let Some(Dma::Bus { read, write }) = storage.adapter(f).map(|a| a.dma) {
-            let rate = shares[plan.flows.len() + i].rate;
+            let rate = shares[row::ios(plan).start + i].rate;
             moved.extend([(read, rate * d.read), (write, rate * d.write)]);
         }
     }
@@ -682,7 +683,7 @@ pub(in crate::estimate) fn beside(
     shares: &[Share],
     filled: impl Fn(&[f64]) -> Filled,
 ) -> Option<Filled> {
-    let first = plan.flows.len();
+    let first = row::ios(plan).start;
     if plan.buses.flows.first().is_none_or(|f| f.is_externally_driven()) {
         return None;
     }
@@ -716,7 +717,7 @@ pub(in crate::estimate) fn beside(
 
 /// What the simulation sees in a table of I/Os and the estimate does not, by its mechanism.
 pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
-    let (first, storage) = (plan.flows.len(), &*plan.storage);
+    let (first, storage) = (row::ios(plan).start, &*plan.storage);
     let mut notes = Vec::new();
     for members in storage.groups() {
         let flow = &storage.flows[members[0]];

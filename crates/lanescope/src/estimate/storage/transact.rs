@@ -6,6 +6,7 @@
 //! neither side of the estimate knows of the other.
 
 use crate::estimate::Outcome;
+use crate::estimate::core::row;
 use crate::estimate::ethernet::message;
 use crate::estimate::storage::{Kind, Part, kinds};
 use crate::plan::Plan;
@@ -102,7 +103,7 @@ pub(in crate::estimate) fn connecting(plan: &Plan, corner: Corner, pair: &Pair) 
 /// Adds what transactions put on the wires of an Ethernet to what streams do. `links` are both ways of each link, in
 /// order.
 pub(in crate::estimate) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut [LinkReport]) {
-    let first = plan.flows.len();
+    let first = row::ios(plan).start;
     for (i, flow) in plan.storage.flows.iter().enumerate() {
         let Some(pair) = plan.storage.pair(flow) else { continue };
         let transactions = outcome.shares[first + i].rate / flow.mix().bytes;
