@@ -4,7 +4,7 @@
 //! node. A shared bus is a node, too: a line with its devices tied to it. So everything has a place in one graph, and
 //! its row there: fabrics have their spines on top, trees their roots.
 
-use crate::plan::storage::{Device, Medium, Volume};
+use crate::plan::storage::{Medium, Volume};
 use crate::plan::{DmaPath, Plan};
 use crate::scenario::keys::{PartKind, PartRole, Technology};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -119,12 +119,7 @@ impl<'a> Scene<'a> {
             self.node(&adapter.name, &adapter.group, PartKind::HostAdapter);
         }
         for target in &plan.storage.targets {
-            let kind = match target.device {
-                Device::Ram(_) => PartKind::RamDisk,
-                Device::Disk(_) => PartKind::Disk,
-                Device::Ssd(_) => PartKind::Ssd,
-            };
-            self.node(&target.name, &target.group, kind);
+            self.node(&target.name, &target.group, target.device.kind());
         }
         for adapter in &plan.cluster.adapters {
             self.node(&adapter.name, &adapter.group, PartKind::ChannelAdapter);

@@ -56,19 +56,11 @@ pub(in crate::plan) fn build(
                 places.adapter.insert(id, storage.adapters.len() as u32);
                 storage.adapters.push(Adapter { name, group, keys: keys.clone(), dma, host });
             }
-            StoreKeys::Ram(keys) => {
+            keys => {
+                let Some(device) = Device::of(keys) else { continue };
                 places.target.insert(id, storage.targets.len() as u32);
-                storage.targets.push(target(Device::Ram(keys.clone())));
+                storage.targets.push(target(device));
             }
-            StoreKeys::Disk(keys) => {
-                places.target.insert(id, storage.targets.len() as u32);
-                storage.targets.push(target(Device::Disk(keys.clone())));
-            }
-            StoreKeys::Ssd(keys) => {
-                places.target.insert(id, storage.targets.len() as u32);
-                storage.targets.push(target(Device::Ssd(keys.clone())));
-            }
-            StoreKeys::Array(_) => {}
         }
     }
     for link in &scenario.fc_links {
@@ -224,11 +216,7 @@ fn serial(
         let name = if n > 1 { format!("{group}.{i}") } else { group.to_owned() };
         let frames = |buffer: Bytes| (buffer.0 / frame).clamp(1, 65_535) as u32;
         let own = storage.adapters[adapter as usize].keys.port_buffer.typical;
-        let its = match &storage.targets[target as usize].device {
-            Device::Ram(k) => k.port_buffer.typical,
-            Device::Disk(k) => k.cache.typical,
-            Device::Ssd(k) => k.port_buffer.typical,
-        };
+        let its = storage.targets[target as usize].device.port_buffer();
         let transport = storage.transports.len() as u32;
         plug(diagnostics, storage, target, transport, span);
         let medium = Medium::Serial { keys: link.clone(), credit: [frames(own), frames(its)] };

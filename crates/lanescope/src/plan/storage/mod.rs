@@ -20,7 +20,10 @@ use crate::plan::Dma;
 use crate::plan::Side;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::scsi;
-use crate::scenario::keys::{self, Disk, FileTest, HostAdapter, Level, Line, RamDisk, ScsiLink, Setting, Ssd, WHOLE};
+use crate::scenario::StoreKeys;
+use crate::scenario::keys::{
+    self, Disk, FileTest, HostAdapter, Level, Line, PartKind, RamDisk, ScsiLink, Setting, Ssd, WHOLE,
+};
 use crate::scenario::quantity::Quantity;
 use crate::units::{Bytes, Rate, Time};
 use siphasher::sip::SipHasher13;
@@ -71,6 +74,63 @@ pub enum Device {
     Disk(Disk),
     /// A solid-state drive.
     Ssd(Ssd),
+}
+
+impl Device {
+    /// The target that keys describe; none of an adapter or an array.
+    fn of(keys: &StoreKeys) -> Option<Device> {
+        match keys {
+            StoreKeys::Ram(k) => Some(Device::Ram(k.clone())),
+            StoreKeys::Disk(k) => Some(Device::Disk(k.clone())),
+            StoreKeys::Ssd(k) => Some(Device::Ssd(k.clone())),
+            _ => None,
+        }
+    }
+
+    /// What a user writes for it.
+    pub fn kind(&self) -> PartKind {
+        match self {
+            Device::Ram(_) => PartKind::RamDisk,
+            Device::Disk(_) => PartKind::Disk,
+            Device::Ssd(_) => PartKind::Ssd,
+        }
+    }
+
+    /// Everything that is set.
+    pub fn settings(&self) -> Vec<Setting> {
+        match self {
+            Device::Ram(k) => k.settings(),
+            Device::Disk(k) => k.settings(),
+            Device::Ssd(k) => k.settings(),
+        }
+    }
+
+    /// Bytes that it stores.
+    pub fn capacity(&self) -> Bytes {
+        match self {
+            Device::Ram(k) => k.capacity.typical,
+            Device::Disk(k) => k.capacity.typical,
+            Device::Ssd(k) => k.capacity.typical,
+        }
+    }
+
+    /// Bytes of frames that its port takes in before they are in their place.
+    fn port_buffer(&self) -> Bytes {
+        match self {
+            Device::Ram(k) => k.port_buffer.typical,
+            Device::Disk(k) => k.cache.typical,
+            Device::Ssd(k) => k.port_buffer.typical,
+        }
+    }
+
+    /// What in it works, one thing at a time or several of a kind.
+    fn servers(&self) -> &'static [&'static str] {
+        match self {
+            Device::Ram(_) => &["its rate"],
+            Device::Disk(_) => &["heads"],
+            Device::Ssd(_) => &["controller", "channels", "stripes"],
+        }
+    }
 }
 
 /// A disk, RAM disk or solid-state drive on a transport.
@@ -368,14 +428,7 @@ impl Storage {
 impl Side for Storage {
     fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
-        let targets = self.targets.iter().map(|t| {
-            let settings = match &t.device {
-                Device::Ram(k) => k.settings(),
-                Device::Disk(k) => k.settings(),
-                Device::Ssd(k) => k.settings(),
-            };
-            (format!("parts.{}", t.name), settings)
-        });
+        let targets = self.targets.iter().map(|t| (format!("parts.{}", t.name), t.device.settings()));
         let arrays = self.arrays.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
         let links = self.transports.iter().map(|t| {
             let settings = match &t.medium {
@@ -441,20 +494,12 @@ impl Pair {
 impl Target {
     /// Bytes that it holds.
     pub fn capacity(&self) -> u64 {
-        match &self.device {
-            Device::Ram(k) => k.capacity.typical.0,
-            Device::Disk(k) => k.capacity.typical.0,
-            Device::Ssd(k) => k.capacity.typical.0,
-        }
+        self.device.capacity().0
     }
 
     /// What in it works, one thing at a time or several of a kind.
     pub fn servers(&self) -> &'static [&'static str] {
-        match &self.device {
-            Device::Ram(_) => &["its rate"],
-            Device::Disk(_) => &["heads"],
-            Device::Ssd(_) => &["controller", "channels", "stripes"],
-        }
+        self.device.servers()
     }
 }
 
