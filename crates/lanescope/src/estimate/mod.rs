@@ -257,7 +257,7 @@ fn unsettled(outcome: &Outcome) -> Option<Note> {
     (!outcome.settled).then(|| Note {
         element: "total".into(),
         mechanism: "not-settled".into(),
-        text: "shares and the DLLPs that they cause found no balance; they are scaled down to what every link carries"
+        text: "shares did not converge with the DLLPs that they cause; they are scaled down to what every link carries"
             .into(),
     })
 }

@@ -19,14 +19,14 @@ fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
     let said = |word: &str| evidence.contains(word);
     match resource {
         "credits" if said("buffer credit") || said("lane") => {
-            ("credits", "the receiver gives credits back more slowly under this load than unloaded")
+            ("credits", "the receiver returns credits more slowly under this load than unloaded")
         }
         "credits" => ("head-of-line-blocking", "packets that wait for something else fill the receiver's buffer"),
-        "slots" => ("arbitration", "it is full, and packets come to it in other turns than by port"),
+        "slots" => ("arbitration", "it is full, and packets reach it in another order than round robin by port"),
         "read requests in flight" => ("tags-under-load", "reads hold their tags for longer than unloaded"),
         "turn-around" | "engine" => ("requester", "the requester itself decides when it sends"),
         "replay buffer" => ("replay-buffer", "packets wait longer for their Ack than unloaded"),
-        "its own load" => ("bunching", "operations come in bunches, with time between them in which nothing waits"),
+        "its own load" => ("bunching", "operations arrive in bursts, and between them nothing waits"),
         _ => ("queueing", "it is held up there for longer than unloaded"),
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         let (mechanism, why) = if explains && (alone || mechanism == "bunching") || minor {
             let [loaded, unloaded] = [loaded, unloaded].map(human_time);
             let why = match alone {
-                true => "its operations wait for each other and for what links send of their own",
+                true => "its operations wait for each other and for DLLPs and ordered sets",
                 false => "its operations wait behind packets of others",
             };
             let why = format!("{why}: each takes {loaded}, {unloaded} unloaded");
@@ -118,13 +118,13 @@ fn of_frames(s: &SimulatedFlow, simulation: &Simulation) -> Option<(&'static str
     let frames = s.frames.as_ref()?;
     let lost = frames.dropped as f64 / frames.sent.max(1) as f64;
     if lost > MUCH {
-        let why = "memory that is full drops whatever comes, also what would go on elsewhere";
+        let why = "a full memory drops whatever arrives, even what would leave by another port";
         return Some(("drops", format!("{:.1} % of its frames were dropped: {why}", lost * 100.0)));
     }
     const CAUSES: [(Idle, &str, &str); 3] = [
-        (Idle::Grants, "grants", "what is granted to sources on slow ways is not there for others"),
-        (Idle::Stopped, "stops", "a source that is told to stop learns late that it may go on"),
-        (Idle::Paused, "pause", "a pause holds up what would go on elsewhere, too"),
+        (Idle::Grants, "grants", "what is granted to sources on slow paths is not available to others"),
+        (Idle::Stopped, "stops", "a source that was stopped learns late that it may send again"),
+        (Idle::Paused, "pause", "a pause also holds up frames for other destinations"),
     ];
     let part = |l: &SimulatedLink, cause: Idle| l.slots.idle[cause as usize] as f64 / l.slots.total().max(1) as f64;
     let held =

@@ -220,8 +220,8 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> 
             }
             None => {
                 let [simulated, closed] = [seen.latency.mean, flow.latency.typical].map(human_time);
-                let meet = "packets of messages that meet wait for one another, also short ones behind what an \
-                            adapter has read ahead; the estimate lets whole messages take turns";
+                let meet = "packets of concurrent messages wait for one another, short ones also behind what an \
+                    adapter has read ahead; the estimate serves whole messages round robin";
                 ("queueing", format!("a message takes {simulated}, {closed} as estimated: {meet}"))
             }
         };

@@ -7,7 +7,7 @@ use crate::scenario::Stated;
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
-    Gap::always("root-complex", "iommu", "translation", "what goes from one port to another is not translated")
+    Gap::always("root-complex", "iommu", "translation", "peer-to-peer transactions are not translated")
         .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
     Gap::always("transact", "access.random", "placement", "messages have no offsets"),
     Gap::always("transact", "access.align", "placement", "messages have no offsets"),
@@ -18,7 +18,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "congestion_control",
         "congestion-control",
-        "the packets of programs are not slowed down: notifications go to plain flows only",
+        "packets of programs are not slowed down: CNPs go to plain flows only",
     )
     .when(|plan, s| s.value == "dcqcn" && plan.programs_on_ethernet()),
     Gap::always(

@@ -285,7 +285,10 @@ impl Run {
             () if events - self.still.1 > self.most_at_once => {
                 let at = crate::units::human_time(moment as f64 / 1e15);
                 let mut waiting = self.system.waiting(&self.plan);
-                waiting.insert(0, format!("time stands still at {at}: {} events at one moment", self.most_at_once));
+                waiting.insert(
+                    0,
+                    format!("simulated time stands still at {at}: {} events at one moment", self.most_at_once),
+                );
                 Ending::Stall { waiting }
             }
             () => return false,

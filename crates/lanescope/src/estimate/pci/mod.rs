@@ -472,19 +472,19 @@ pub(in crate::estimate) fn notes(plan: &Plan) -> Vec<Note> {
         let (mechanism, text) = if bus.speed.typical.is_x() {
             (
                 "burst-cutting",
-                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at \
+                "every burst is assumed to be cut by its latency timer where others may wait; where nobody waits at \
                     that moment it is not",
             )
         } else if on_it().any(|f| f.reads()) {
             (
                 "retries",
-                "a delayed read is taken to be asked for once in vain; while others hold the bus it is asked for more \
-                    often, or its data wait",
+                "a delayed read is assumed to be retried once; while others hold the bus it is retried more often, or \
+                    its data wait",
             )
         } else {
             (
                 "burst-cutting",
-                "every burst that others may wait for is taken to be cut by its latency timer; where nobody waits at \
+                "every burst is assumed to be cut by its latency timer where others may wait; where nobody waits at \
                     that moment it is not",
             )
         };

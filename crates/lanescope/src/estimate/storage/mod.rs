@@ -744,8 +744,8 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
         let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
         if a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
-            let text = "each part of a stripe is taken to be read and written by itself, with a seek for each; what \
-                meets in the cache or at the heads takes less";
+            let text = "each part of a stripe is assumed to be read and written by itself, with a seek for each; parts \
+                that are merged in the cache or at the heads take less";
             note("read-modify-write", text.into());
         }
     }

@@ -78,14 +78,14 @@ pub(in crate::sim) fn victims(network: &Network, links: &[SimulatedLink]) -> Vec
         }
         let Some((part, wire, cause)) = worst else { continue };
         let who = match members.len() {
-            1 => "it goes".to_owned(),
-            all => format!("{held} of its {all} streams go"),
+            1 => "it does".to_owned(),
+            all => format!("{held} of its {all} streams do"),
         };
         notes.push(Note {
             element: format!("flows.{}", network.streams[members[0]].group),
             mechanism: "pause".into(),
             text: format!(
-                "a victim of pauses: {} was paused {} % of its time by {}, on account of {}, where {who} not",
+                "a victim of pauses: {} was paused {} % of its time by {}, because of {}, which {who} not cross",
                 network.wire_name(wire),
                 digits(100.0 * part),
                 stopper(network, wire),

@@ -48,7 +48,7 @@ fn a_victim_of_pauses_is_named_with_the_port_that_pauses_it() {
     let [note] = said.as_slice() else { panic!("{said:?}") };
     assert_eq!(note.element, "flows.victim");
     // It goes host.5, leaf.1, spine.0, leaf.0, host.1, and stands behind what is for host.0.
-    assert!(note.text.contains("on account of links.net.0 toward host.0"), "{}", note.text);
+    assert!(note.text.contains("because of links.net.0 toward host.0"), "{}", note.text);
     assert!(note.text.contains("spine.0 port") || note.text.contains("leaf.1 port"), "{}", note.text);
     // Nobody pauses, nobody is a victim.
     assert_eq!(victim("none").notes, []);
