@@ -125,7 +125,10 @@ struct Answer {
     rows: bool,
     /// Print the tables of message programs as the instrument itself does, in the layout of its own or of this version;
     /// simulated values where there are any
-    #[arg(long, value_name = "LAYOUT", num_args = 0..=1, require_equals = true, default_missing_value = "own", conflicts_with_all = ["csv", "vary"])]
+    #[arg(
+        long, value_name = "LAYOUT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "own", conflicts_with_all = ["csv", "vary"]
+    )]
     table: Option<commands::tables::Layout>,
 }
 
@@ -147,7 +150,10 @@ struct Simulate {
     #[arg(long)]
     seed: Option<u32>,
     /// Run with so many seeds, from the first on, and say how far apart they are
-    #[arg(long, value_name = "N", conflicts_with_all = ["series", "vary"], value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(
+        long, value_name = "N", conflicts_with_all = ["series", "vary"],
+        value_parser = clap::value_parser!(u32).range(2..=1000)
+    )]
     seeds: Option<u32>,
     /// Write a time series to this CSV file: throughput, I/Os a second, queues, credits in use, utilisation, memory of
     /// Ethernet switches
@@ -170,7 +176,10 @@ struct Simulate {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "vary"])]
     trace: Option<PathBuf>,
     /// Events that --trace keeps at most, from the beginning of the run: some 100 bytes of memory each
-    #[arg(long, value_name = "N", requires = "trace", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(
+        long, value_name = "N", requires = "trace", default_value_t = 1_000_000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000)
+    )]
     trace_events: u32,
 }
 

@@ -59,8 +59,11 @@ pub(crate) fn check(a: &Scenario) -> u8 {
             let list: Vec<_> = found
                 .iter()
                 .map(|(d, place)| {
-                    let (file, line, column) = place.clone().map_or((None, None, None), |(f, l, c)| (Some(f), Some(l), Some(c)));
-                    json!({ "severity": d.severity, "message": d.message, "label": d.label, "hint": d.hint, "file": file, "line": line, "column": column })
+                    let at = place.as_ref();
+                    json!({
+                        "severity": d.severity, "message": d.message, "label": d.label, "hint": d.hint,
+                        "file": at.map(|p| &p.0), "line": at.map(|p| &p.1), "column": at.map(|p| &p.2),
+                    })
                 })
                 .collect();
             output::json(&json!({ "valid": plan.is_some(), "diagnostics": list }));

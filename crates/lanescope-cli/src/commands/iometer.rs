@@ -80,7 +80,10 @@ pub(crate) struct Iometer {
     step: Option<String>,
     /// Show six statistics as bars while the tests run, one after the other; keys choose others. Updated so often:
     /// --live=0.5s; without it as the set-up says, or every second
-    #[arg(long, value_name = "EVERY", num_args = 0..=1, require_equals = true, conflicts_with_all = ["estimate", "show", "save", "series"])]
+    #[arg(
+        long, value_name = "EVERY", num_args = 0..=1, require_equals = true,
+        conflicts_with_all = ["estimate", "show", "save", "series"]
+    )]
     live: Option<Option<String>>,
     /// Only these tests, by their numbers: 3 or 1-8,12
     #[arg(long, value_name = "LIST")]
@@ -90,7 +93,10 @@ pub(crate) struct Iometer {
     show: bool,
     /// Write the set-up, or a set-up made of scenarios with --set laid over them, to this file in the form of Iometer
     /// 1.1.0, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "maps"])]
+    #[arg(
+        long, value_name = "FILE",
+        conflicts_with_all = ["csv", "show", "json", "percentiles", "histogram", "series", "tests", "maps"]
+    )]
     save: Option<PathBuf>,
     /// With --save of one scenario: an access specification in the place of its own, NAME={ size = "4 KiB", read = "67
     /// %" } (may be repeated)

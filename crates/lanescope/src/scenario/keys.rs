@@ -95,7 +95,10 @@ macro_rules! table {
     (@default) => { None };
     (@default $d:literal $why:literal) => { Some(($d, $why)) };
     ($(#[$m:meta])* $name:ident, $table:ident, $of:literal {
-        $( $(#[doc = $doc:literal])+ $field:ident : $mode:ident $t:ty, $slower:ident $(= $d:literal $origin:ident $confidence:ident $why:literal)? ;)+
+        $(
+            $(#[doc = $doc:literal])+ $field:ident : $mode:ident $t:ty, $slower:ident
+            $(= $d:literal $origin:ident $confidence:ident $why:literal)? ;
+        )+
     }) => {
         $(#[$m])*
         #[derive(Clone, Debug, Serialize)]
@@ -118,8 +121,11 @@ macro_rules! table {
                 let _ = span; // only required keys point at it
                 refuse_unknown(diagnostics, table, $table, $of);
                 $(let $field = {
-                    let got = table.get(key_name(stringify!($field))).map(|n| read::<$t>(diagnostics, key_name(stringify!($field)), Slower::$slower, n));
-                    table!(@take $mode $t, got, diagnostics, span, $of, key_name(stringify!($field)), Slower::$slower $(, $d $origin $confidence $why)?)
+                    let (key, slower) = (key_name(stringify!($field)), Slower::$slower);
+                    let got = table.get(key).map(|n| read::<$t>(diagnostics, key, slower, n));
+                    table!(
+                        @take $mode $t, got, diagnostics, span, $of, key, slower $(, $d $origin $confidence $why)?
+                    )
                 };)+
                 Some(Self { $($field: $field?),+ })
             }
@@ -146,19 +152,24 @@ macro_rules! table {
         match $got { Some(Some(value)) => Some(Some(value)), Some(None) => None, None => Some(None) }
     };
     (@take tell $t:ty, $($rest:tt)*) => { table!(@take opt $t, $($rest)*) };
-    (@take default $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr, $d:literal $origin:ident $confidence:ident $why:literal) => {
+    (
+        @take default $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr,
+        $d:literal $origin:ident $confidence:ident $why:literal
+    ) => {
         match $got {
             Some(value) => value,
             None => {
                 // Read once: the text of a default never changes, and reading it was most of the work on a small
                 // scenario.
                 static READ: OnceLock<Quantity<$t>> = OnceLock::new();
-                let it = READ.get_or_init(|| default::<$t>($d, $slower, Origin::$origin, Confidence::$confidence, $why));
-                Some(it.clone())
+                let it = || default::<$t>($d, $slower, Origin::$origin, Confidence::$confidence, $why);
+                Some(READ.get_or_init(it).clone())
             }
         }
     };
-    (@setting opt, $all:ident, $key:expr, $value:expr) => { if let Some(q) = &$value { $all.push(Setting::of($key, q)); } };
+    (@setting opt, $all:ident, $key:expr, $value:expr) => {
+        if let Some(q) = &$value { $all.push(Setting::of($key, q)); }
+    };
     (@setting tell, $all:ident, $key:expr, $value:expr) => { table!(@setting opt, $all, $key, $value); };
     (@setting $mode:ident, $all:ident, $key:expr, $value:expr) => { $all.push(Setting::of($key, &$value)); };
 }

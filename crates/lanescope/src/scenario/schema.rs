@@ -75,7 +75,9 @@ fn property(key: &Key) -> Json {
         for end in ["low", "typical", "high"] {
             with.insert(end.into(), value.clone());
         }
-        forms.push(json!({ "type": "object", "required": ["low", "typical", "high"], "additionalProperties": false, "properties": with }));
+        forms.push(json!({
+            "type": "object", "required": ["low", "typical", "high"], "additionalProperties": false, "properties": with,
+        }));
     }
     json!({ "description": describe(key), "anyOf": forms })
 }

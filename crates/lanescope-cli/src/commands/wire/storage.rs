@@ -382,7 +382,12 @@ pub(super) fn scsi(a: &Scsi) -> u8 {
 /// All buses and their peak rates. Nothing is drawn of them.
 fn scsi_buses(form: &Form) -> u8 {
     if form.json {
-        let one = |b: &lanescope::protocol::scsi::Bus| serde_json::json!({ "bus": b.name, "width_bits": b.width_bits, "peak_bps_shared_by_both_directions": b.peak().bits(), "source": b.source });
+        let one = |b: &lanescope::protocol::scsi::Bus| {
+            serde_json::json!({
+                "bus": b.name, "width_bits": b.width_bits,
+                "peak_bps_shared_by_both_directions": b.peak().bits(), "source": b.source,
+            })
+        };
         output::json(&BUSES.iter().map(one).collect::<Vec<_>>());
     } else if form.csv {
         output::csv(&grid(

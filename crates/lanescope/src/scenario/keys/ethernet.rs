@@ -242,7 +242,8 @@ impl Shape for StreamLoad {
         json!({ "oneOf": [
             { "const": "saturate" },
             { "type": "object", "additionalProperties": false, "properties": open },
-            { "type": "object", "additionalProperties": false, "required": ["trace"], "properties": { "trace": { "type": "string" } } },
+            { "type": "object", "additionalProperties": false, "required": ["trace"],
+              "properties": { "trace": { "type": "string" } } },
         ]})
     }
 }
@@ -250,7 +251,9 @@ impl Shape for StreamLoad {
 /// Declares a rule that wires a whole fabric: numbers that must be there, and names of tables of parts with their
 /// defaults.
 macro_rules! rule {
-    ($(#[$m:meta])* $name:ident, $what:literal, $example:literal { $($(#[$nm:meta])* $number:ident),+ ; $($(#[$tm:meta])* $table:ident = $default:literal),+ }) => {
+    ($(#[$m:meta])* $name:ident, $what:literal, $example:literal {
+        $($(#[$nm:meta])* $number:ident),+ ; $($(#[$tm:meta])* $table:ident = $default:literal),+
+    }) => {
         $(#[$m])*
         #[derive(Clone, Debug, PartialEq, Serialize)]
         pub struct $name { $($(#[$nm])* pub $number: u32,)+ $($(#[$tm])* pub $table: String,)+ }
@@ -280,15 +283,22 @@ macro_rules! rule {
                     Some((Value::Text(s), _)) => Ok(s.clone()),
                     Some((_, n)) => Err(expected("the name of a table of parts", n)),
                 };
-                Ok($name { $($number: number(stringify!($number))?,)+ $($table: table(stringify!($table), $default)?),+ })
+                Ok($name {
+                    $($number: number(stringify!($number))?,)+
+                    $($table: table(stringify!($table), $default)?),+
+                })
             }
             fn show(&self) -> String {
                 [$(format!("{} = {}", stringify!($number), self.$number)),+].join(", ")
             }
             fn schema() -> Json {
-                json!({ "type": "object", "additionalProperties": false, "required": [$(stringify!($number)),+], "properties": {
-                    $(stringify!($number): { "type": "integer", "minimum": 1 },)+ $(stringify!($table): { "type": "string", "default": $default }),+
-                }})
+                json!({
+                    "type": "object", "additionalProperties": false, "required": [$(stringify!($number)),+],
+                    "properties": {
+                        $(stringify!($number): { "type": "integer", "minimum": 1 },)+
+                        $(stringify!($table): { "type": "string", "default": $default }),+
+                    }
+                })
             }
         }
     };

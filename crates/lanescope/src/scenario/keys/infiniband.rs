@@ -233,9 +233,12 @@ impl Shape for Sizes {
         }
     }
     fn schema() -> Json {
-        json!({ "oneOf": [Bytes::schema(), { "type": "array", "items": Bytes::schema(), "minItems": 1, "maxItems": 1000 },
+        json!({ "oneOf": [
+            Bytes::schema(),
+            { "type": "array", "items": Bytes::schema(), "minItems": 1, "maxItems": 1000 },
             { "type": "object", "additionalProperties": false, "required": ["from", "to"],
-              "properties": { "from": Bytes::schema(), "to": Bytes::schema() } }] })
+              "properties": { "from": Bytes::schema(), "to": Bytes::schema() } },
+        ] })
     }
 }
 
