@@ -12,7 +12,7 @@ mod resolve;
 pub mod storage;
 
 pub use core::dma::{Dma, DmaPath};
-pub use core::row::{FlowGroup, FlowRef, LinkRef};
+pub use core::row::{FlowGroup, FlowRef};
 pub use ethernet::Network;
 pub use infiniband::Cluster;
 pub use pci::Buses;

@@ -15,15 +15,6 @@ pub struct FlowRef {
     pub number: usize,
 }
 
-/// One direction of a link of any technology, or a bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkRef {
-    /// Whose it is.
-    pub technology: Technology,
-    /// Its number there: of links with two directions, twice the link's for the first and one more for the other.
-    pub number: usize,
-}
-
 /// The flows that one table of a scenario declares.
 #[derive(Clone, Debug)]
 pub struct FlowGroup {
@@ -44,11 +35,6 @@ impl FlowGroup {
     pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
         self.members.iter().map(|m| self.first + m)
     }
-
-    /// One of its flows, by its place among them.
-    pub fn flow(&self, nth: usize) -> FlowRef {
-        FlowRef { technology: self.technology, number: self.members[nth] }
-    }
 }
 
 /// The place of a technology in a row, when each has so many.
@@ -67,16 +53,6 @@ impl Plan {
     /// Where the links of a technology stand in the row of all: both directions of each, or a bus once.
     pub fn links_of(&self, technology: Technology) -> Range<usize> {
         range(technology, |t| self.side(t).links())
-    }
-
-    /// The place of a flow in the row of all.
-    pub fn flow_place(&self, flow: FlowRef) -> usize {
-        self.flows_of(flow.technology).start + flow.number
-    }
-
-    /// The place of a link in the row of all.
-    pub fn link_place(&self, link: LinkRef) -> usize {
-        self.links_of(link.technology).start + link.number
     }
 
     /// All flow groups, in the order of reports. An adapter's DMA is part of its I/Os or messages, and in no group.
