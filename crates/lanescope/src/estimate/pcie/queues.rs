@@ -10,7 +10,7 @@
 
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Queue, Resource, Wait};
-use crate::estimate::pcie::resources::Wires;
+use crate::estimate::pcie::resources::{self, Wires};
 use crate::plan::{Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{Class, DATA_CREDIT};
 use crate::scenario::PartKeys;
@@ -60,10 +60,7 @@ pub(in crate::estimate) fn queues(
         queue.waits.push(wait);
     };
     for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_externally_driven()) {
-        let tlps = |hop: Hop| {
-            let found = wires.get(&hop).and_then(|l| l.iter().find(|(f, _)| *f == index));
-            found.map_or((0.0, 0.0), |(_, s)| (s.tlps, s.data_tlps))
-        };
+        let tlps = |hop: Hop| resources::of_flow(wires, hop, index).map_or(0.0, |s| s.data_tlps);
         let end = flow.route.len();
         let outstanding = match flow.program {
             Program::Closed { outstanding, .. } => outstanding as f64 * flow.size.at(corner).f64(),
@@ -91,7 +88,7 @@ pub(in crate::estimate) fn queues(
                     _ => false,
                 };
                 let beyond = of_flow[index].iter().copied().filter(|&r| later(resources[r].key)).collect();
-                let wait = Wait { flow: index, packets: tlps(hop).1, hops: i, most: outstanding, place: 1 + i, beyond };
+                let wait = Wait { flow: index, packets: tlps(hop), hops: i, most: outstanding, place: 1 + i, beyond };
                 add(Line::Port(hop, Class::Posted), room(hop, Class::Posted), wait);
             }
         }
@@ -123,7 +120,7 @@ pub(in crate::estimate) fn queues(
             };
             let beyond = of_flow[index].iter().copied().filter(|&r| later(resources[r].key)).collect();
             let (place, hops) = (COMPLETIONS + 1 + i, (flow.back.len() - 1 - i).min(end));
-            let wait = Wait { flow: index, packets: tlps(hop).1, hops, most, place, beyond };
+            let wait = Wait { flow: index, packets: tlps(hop), hops, most, place, beyond };
             add(Line::Port(hop, Class::Completion), room(hop, Class::Completion), wait);
         }
     }

@@ -113,7 +113,7 @@ fn slots(wires: &mut Wires, hop: Hop, index: usize) -> &mut Slots {
 }
 
 /// Those of one flow in one direction.
-fn of_flow(wires: &Wires, hop: Hop, index: usize) -> Option<&Slots> {
+pub(in crate::estimate) fn of_flow(wires: &Wires, hop: Hop, index: usize) -> Option<&Slots> {
     let list = wires.get(&hop)?;
     list.binary_search_by_key(&index, |(i, _)| *i).ok().map(|at| &list[at].1)
 }

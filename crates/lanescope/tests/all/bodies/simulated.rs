@@ -196,8 +196,8 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     let one = request.max(if flow.writes() { payload } else { 0.0 });
     let mut most = one;
     if let PartKeys::Endpoint(k) = &plan.part(flow.source).keys {
-        // A transfer begins, and is issued at once.
-        if k.read_interval.is_some() || k.write_interval.is_some() {
+        // A transfer begins, and is issued at once; so is a packet, whose time on a line then passes.
+        if k.read_interval.is_some() || k.write_interval.is_some() || plan.line(AT, flow).is_some() {
             most = most.max(size);
         }
         // A ceiling of reads and writes together lets one largest read request go ahead of its time.
