@@ -12,11 +12,14 @@ endif
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
 	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick
 
-test: rust ## formatting, lints as errors, and every test
+# The profile of tests; `make laws` has its own.
+test fresh: PROFILE := dev
+
+test: rust ## formatting, lints as errors, and every test (of the studies' rows those that are quick; LANESCOPE_ROWS=all has all)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --profile $(PROFILE)
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: cluster::agree:: cluster::laws:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \
@@ -36,7 +39,6 @@ laws: rust ## laws on N random inputs each, as fast as they run with every check
 
 # What `make test` has built is enough for so few.
 fresh: N := 200
-fresh: PROFILE := dev
 fresh: laws ## laws on 200 random inputs that no run has seen; the seed of what fails is printed
 
 check: rust ## what an editor would say, fast

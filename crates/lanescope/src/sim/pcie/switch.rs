@@ -3,10 +3,10 @@
 //!
 //! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants
 //! (`queues = "fifo"` forbids it); the heads are candidates there. A crossbar reads one packet of an ingress port at a
-//! time, at the faster rate of the two links, into the replay buffer of the egress port: an egress port whose turn came
-//! while that ingress port was read for another has it next, also before the packet that it sends now has gone, by one
-//! packet. A shared bus with a bandwidth carries one packet of the whole switch at a
-//! time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
+//! time, at the faster rate of the two links, into the replay buffer of the egress port. An egress port that has waited
+//! for an ingress port while that was read twice for all others has it next, also before the packet that it sends now
+//! has gone, by one packet. A shared bus with a bandwidth carries one packet of the whole switch at a time, and a head
+//! that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
@@ -40,12 +40,13 @@ struct Ingress {
     sorted: bool,
     /// What waits, by egress port and class.
     stored: Vec<VecDeque<Tlp>>,
-    /// Egress ports, a bit each, that would have taken a packet from here and found another being read out: they have
-    /// their turns before who comes later, as in the accept step of iSLIP (McKeown, IEEE/ACM ToN 7, 1999). Without it
-    /// two egress ports whose packets never end at one moment starve each other.
-    claims: Vec<u64>,
-    /// The egress port that was read for last.
-    accepted: usize,
+    /// Packets that were read out.
+    read: u64,
+    /// Of each egress port that would have taken a packet from here and found another being read out: how many had been
+    /// read before that.
+    since: Vec<u64>,
+    /// No later than the first of those.
+    oldest: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -112,8 +113,9 @@ impl Switch {
                     heads: [NONE; 3],
                     sorted: sorts(fork),
                     stored: vec![VecDeque::new(); if sorts(fork) { 3 * n } else { 0 }],
-                    claims: vec![0; n.div_ceil(64)],
-                    accepted: 0,
+                    read: 0,
+                    since: vec![NEVER; n],
+                    oldest: NEVER,
                 })
                 .collect(),
             outs: ports
@@ -262,7 +264,7 @@ impl Switch {
         if self.hosted
             || net.wires[egress.wire as usize].next_at > now
             || self.ins[port].reading > now
-            || self.ins[port].claims.iter().any(|w| *w != 0)
+            || self.ins[port].oldest != NEVER
             || egress.waiting.iter().any(|w| *w != 0)
         {
             return false;
@@ -278,24 +280,22 @@ impl Switch {
         true
     }
 
-    /// Has a free ingress port read for an egress port whose turn comes before that of `out`, if there is one that can
-    /// take a packet.
+    /// Has a free ingress port read for the egress port that has waited longest for it, if that is not `out` and twice as
+    /// many packets as the switch has ports went by since: by turns it would have had two of them. Two egress ports
+    /// whose packets never end at one moment would starve each other otherwise.
     #[inline]
     fn give(&mut self, port: usize, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        if self.ins[port].claims.iter().all(|w| *w == 0) {
-            return;
-        }
-        let (n, accepted) = (self.outs.len(), self.ins[port].accepted);
-        for i in 1..=n {
-            let o = (accepted + i) % n;
-            if o == out {
+        let round = 2 * self.outs.len() as u64;
+        while self.ins[port].read >= self.ins[port].oldest.saturating_add(round) {
+            let ingress = &mut self.ins[port];
+            let free = |o: &usize| *o == out || self.outs[*o].begins <= now;
+            let longest = (0..ingress.since.len()).filter(free).min_by_key(|o| ingress.since[*o]);
+            ingress.oldest = ingress.since.iter().copied().min().unwrap_or(NEVER);
+            let Some(o) = longest.filter(|o| *o != out && ingress.read >= ingress.since[*o].saturating_add(round))
+            else {
                 return;
-            }
-            let (word, bit) = (o / 64, 1 << (o % 64));
-            if self.ins[port].claims[word] & bit == 0 || self.outs[o].begins > now {
-                continue;
-            }
-            self.ins[port].claims[word] &= !bit;
+            };
+            ingress.since[o] = NEVER;
             let bits = self.outs[o].waiting[port / 16] >> (4 * (port % 16)) & 0xf;
             // Without credits it has had its turn.
             if let Ok((class, _)) = self.candidate(port, o, bits, now, net) {
@@ -362,7 +362,9 @@ impl Switch {
                     self.give(port, out, now, net, agenda);
                 }
                 if self.ins[port].reading > now {
-                    self.ins[port].claims[out / 64] |= 1 << (out % 64);
+                    let ingress = &mut self.ins[port];
+                    ingress.since[out] = ingress.since[out].min(ingress.read);
+                    ingress.oldest = ingress.oldest.min(ingress.read);
                     wake = wake.min(self.ins[port].reading);
                     idle = idle.max(Idle::Arbitration);
                     continue;
@@ -448,8 +450,8 @@ impl Switch {
             let span = |w: &Wire| w.clock.span_below(w.bytes(tlp.body) as u64);
             ingress.reading = now + span(inward).min(span(outward));
         }
-        ingress.accepted = out;
-        ingress.claims[out / 64] &= !(1 << (out % 64));
+        ingress.read += 1;
+        ingress.since[out] = NEVER;
         let read = tlp.tail.max(now).max(ingress.reading);
         net.wires[ingress.wire as usize].free(tlp.class, tlp.payload, read, agenda);
         let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
