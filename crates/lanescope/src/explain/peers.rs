@@ -87,6 +87,21 @@ pub(crate) struct PeerPath {
     pub(crate) redirect: Option<Address>,
 }
 
+impl PeerPath {
+    /// Whether a root complex passes it on: nothing joins the two below it, or ACS sends requests up.
+    pub(crate) fn is_forwarded(&self) -> bool {
+        self.switch.is_none() || self.redirect.is_some()
+    }
+
+    /// Links that a write from one to the other crosses.
+    pub(crate) fn links(&self, from: &Endpoint, to: &Endpoint) -> Vec<usize> {
+        match self.is_forwarded() {
+            true => from.links.iter().chain(&to.links).copied().collect(),
+            false => self.own.0.iter().chain(&self.own.1).copied().collect(),
+        }
+    }
+}
+
 pub(crate) fn peer_path(topology: &Topology, from: &Endpoint, to: &Endpoint) -> PeerPath {
     let (a, b) = (topology.tree.path(from.address), topology.tree.path(to.address));
     let common = a.iter().find(|x| b.contains(x)).copied();
@@ -107,10 +122,7 @@ pub(crate) fn peer_path(topology: &Topology, from: &Endpoint, to: &Endpoint) -> 
 fn pair(topology: &Topology, from: &Endpoint, to: &Endpoint) -> Option<Pair> {
     let path = peer_path(topology, from, to);
     let direct = direct(topology, from, to);
-    let links: Vec<usize> = match (path.switch, path.redirect) {
-        (Some(_), None) => path.own.0.iter().chain(&path.own.1).copied().collect(),
-        _ => from.links.iter().chain(&to.links).copied().collect(),
-    };
+    let links = path.links(from, to);
     let at = |corner| topology.along(from, &links, Way::Write, corner);
     let [low, typical, high] = Corner::ALL.map(at);
     let bound = typical.or(high)?.1;

@@ -36,6 +36,11 @@ impl Range {
     }
 }
 
+/// GB/s in MiB/s, which some programs call MB/s.
+pub(crate) fn mebibytes(gigabytes: f64) -> u64 {
+    (gigabytes * 1e9 / f64::from(1 << 20)).round() as u64
+}
+
 /// Which end of what is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Corner {

@@ -52,7 +52,7 @@ pub(crate) fn loads<'a>(topology: &'a Topology) -> Vec<Load<'a>> {
             let (class, devices) = (class.clone(), endpoints.len());
             all.push(Load { class, devices, way, transfers: memory(ways), queues, forwarded: false });
         }
-        let joined = endpoints.len() > 1 && topology.joined(endpoints[0], endpoints[1]);
+        let joined = topology.joined(endpoints[0], endpoints[1]);
         if kind == Kind::Gpu && (3..=MOST_EXCHANGED).contains(&endpoints.len()) && !joined {
             all.push(exchange(topology, class, &endpoints));
         }
@@ -66,8 +66,7 @@ fn exchange<'a>(topology: &Topology, class: String, endpoints: &[&'a Endpoint]) 
     let mut forwarded = false;
     for from in endpoints {
         for to in endpoints.iter().filter(|to| to.id != from.id) {
-            let path = peer_path(topology, from, to);
-            forwarded |= path.switch.is_none() || path.redirect.is_some();
+            forwarded |= peer_path(topology, from, to).is_forwarded();
             transfers.push(Transfer::Peer(from, to));
         }
     }

@@ -9,7 +9,7 @@ use super::Topology;
 use super::endpoints::Endpoint;
 use super::expect::passage;
 use super::peers::peer_path;
-use super::rate::{Corner, Way};
+use super::rate::{Corner, Way, mebibytes};
 use crate::import::host::{Host, Kind};
 use std::fmt::Write;
 
@@ -104,7 +104,7 @@ pub fn emit(host: &Host) -> String {
             b.id,
             link
         );
-        rates.push(format!("{word}:{:.0}MBs", rate * 1e9 / f64::from(1 << 20)));
+        rates.push(format!("{word}:{}MBs", mebibytes(rate)));
     }
     out.push('\n');
     let lines = |name: &str, list: &[String]| match list {

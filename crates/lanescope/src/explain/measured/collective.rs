@@ -61,10 +61,7 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
     let rate =
         |shares: Option<&crate::explain::scenario::Shares>, part: f64| shares.map(|s| s.least * peers as f64 * part);
     let [low, high] = [at(Corner::Low), at(Corner::High)];
-    let forwarded = pairs.iter().any(|(a, b)| {
-        let path = peer_path(topology, a, b);
-        path.switch.is_none() || path.redirect.is_some()
-    });
+    let forwarded = pairs.iter().any(|(a, b)| peer_path(topology, a, b).is_forwarded());
     let range = Range {
         low: rate(low.as_ref(), PROTOCOL[0]).filter(|_| !forwarded),
         typical: rate(typical.as_ref(), PROTOCOL[1]).filter(|_| !forwarded),

@@ -41,7 +41,6 @@ pub(super) struct Path<'a> {
     pub(super) links: Vec<usize>,
 }
 
-/// The nth GPU: as nvidia-smi numbers it, else by address.
 /// The way of a row of one device or two.
 pub(super) fn path<'a>(topology: &'a Topology, target: &Target) -> Option<Path<'a>> {
     let one = |from: &'a Endpoint, way| Path { from, to: None, way, both: false, links: from.links.clone() };
@@ -56,12 +55,7 @@ pub(super) fn path<'a>(topology: &'a Topology, target: &Target) -> Option<Path<'
 }
 
 fn pair<'a>(topology: &Topology, (from, to): (&'a Endpoint, &'a Endpoint), both: bool) -> Path<'a> {
-    let path = peer_path(topology, from, to);
-    let links = match (path.switch, path.redirect) {
-        (Some(_), None) => path.own.0.iter().chain(&path.own.1).copied().collect(),
-        _ => from.links.iter().chain(&to.links).copied().collect(),
-    };
-    Path { from, to: Some(to), way: Way::Write, both, links }
+    Path { from, to: Some(to), way: Way::Write, both, links: peer_path(topology, from, to).links(from, to) }
 }
 
 /// What a row of one device or two should reach, GB/s.
@@ -71,6 +65,6 @@ pub(super) fn expected(topology: &Topology, path: &Path) -> Range {
     let of = |corner| topology.along(path.from, &path.links, path.way, corner).map(|(rate, _)| rate * factor);
     let [low, typical, high] = Corner::ALL.map(of);
     // What a root complex or a link between sockets forwards is in no dump.
-    let forwarded = peer_path(topology, path.from, to).switch.is_none();
+    let forwarded = peer_path(topology, path.from, to).is_forwarded();
     Range { low: low.filter(|_| !forwarded), typical, high }
 }
