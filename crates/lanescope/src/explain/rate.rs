@@ -107,8 +107,7 @@ impl Rates {
     /// What a link carries of a way, GB/s of payload.
     pub(crate) fn of(&self, speed: Speed, sizes: Sizes, way: Way) -> Option<f64> {
         let found = *self.known.borrow_mut().entry((speed, sizes)).or_insert_with(|| {
-            let size = |n: u64| PayloadSize::new(Bytes(n));
-            carried(speed, size(sizes.mps)?, size(sizes.mrrs)?, Bytes(sizes.completion))
+            carried(speed, Bytes(sizes.mps), PayloadSize::new(Bytes(sizes.mrrs))?, Bytes(sizes.completion))
         });
         let carried = found?;
         Some(match way {
