@@ -13,6 +13,7 @@ mod read;
 
 pub use read::{Measurement, Rank, Target, read};
 
+use super::peers::peer_path;
 use super::rate::{Corner, Range};
 use super::{Explained, Topology};
 use crate::import::host::{Host, Kind};
@@ -123,8 +124,10 @@ fn judge(topology: &Topology, row: &Measurement, located: &Located) -> Row {
         return line(Some(device), range, "not judged", because);
     };
     let bound = topology.along(path.from, &path.links, path.way, Corner::Typical).map(|b| b.1);
+    let forwarded = path.to.is_some_and(|to| peer_path(topology, path.from, to).is_forwarded());
     let bound = match (path.from.bus.filter(|_| path.to.is_none()), bound) {
         (Some(bus), _) => topology.bus_name(bus),
+        (None, _) if forwarded && range.low.is_some() => "the root complex between them".to_owned(),
         (None, Some(link)) => topology.link_name(link),
         (None, None) => "its link".to_owned(),
     };

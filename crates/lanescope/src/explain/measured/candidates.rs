@@ -245,7 +245,7 @@ fn hypotheses(topology: &Topology, rows: &[Row]) -> Vec<Hypothesis> {
             let again = Look::Again("the same test with several copies at once");
             all.push(base(what, Change::Tags(address, tags), again, "a higher sum"));
         }
-        let what = format!("{name} moves buffers of the far node (some {FAR} of the near rate)");
+        let what = format!("{name} moves buffers of the far node (some {FAR} of the near rate, assumed)");
         let near = Look::Again("numactl --cpunodebind=N --membind=N, N the device's node, before the same test");
         all.push(base(what, Change::Far(address), near, "the expected rate"));
     }
