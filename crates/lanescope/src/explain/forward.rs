@@ -98,6 +98,10 @@ const CLASSES: &[Class] = &[
 impl Topology<'_> {
     /// The class of the host's root complexes: by its processor, else by the name of a root port.
     pub(crate) fn forwarding(&self) -> Option<&'static Class> {
+        *self.class.get_or_init(|| self.find_class())
+    }
+
+    fn find_class(&self) -> Option<&'static Class> {
         let by_processor = |(family, model)| CLASSES.iter().find(|c| (c.of)(family, model));
         let by_name = || {
             let roots = self.host.functions.iter().filter(|(a, _)| self.tree.parent(**a).is_none());

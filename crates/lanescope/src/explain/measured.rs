@@ -76,6 +76,9 @@ pub fn compare(host: &Host, report: &mut Explained, rows: Vec<Measurement>) {
         report.measured.push(line);
     }
     (report.candidates, report.tell_apart) = candidates(&topology, &judged);
+    if report.candidates.is_empty() {
+        report.unexplained = judged.iter().filter(|r| r.low).count();
+    }
 }
 
 /// What a row is of.

@@ -33,6 +33,7 @@ use belief::Belief;
 use rate::{Corner, Rates};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::cell::OnceCell;
 use tree::Tree;
 
 /// Number of the form of [`Explained`] as JSON.
@@ -46,6 +47,8 @@ pub(crate) struct Topology<'a> {
     pub(crate) devices: Vec<endpoints::Endpoint>,
     /// Devices behind each link.
     behind: Vec<Vec<usize>>,
+    /// The class of its root complexes, once it was looked for.
+    class: OnceCell<Option<&'static forward::Class>>,
     pub(crate) rates: Rates,
 }
 
@@ -54,7 +57,8 @@ impl<'a> Topology<'a> {
         let tree = Tree::of(host);
         let beliefs = tree.links.iter().map(|l| belief::believe(host, &tree, l)).collect();
         let behind = vec![Vec::new(); tree.links.len()];
-        let mut topology = Topology { host, tree, beliefs, devices: Vec::new(), behind, rates: Rates::default() };
+        let (devices, class) = (Vec::new(), OnceCell::new());
+        let mut topology = Topology { host, tree, beliefs, devices, behind, class, rates: Rates::default() };
         topology.devices = endpoints::endpoints(&topology);
         for (index, device) in topology.devices.iter().enumerate() {
             device.links.iter().for_each(|l| topology.behind[*l].push(index));
@@ -97,6 +101,8 @@ pub struct Explained {
     pub candidates: Vec<measured::Candidate>,
     /// The one command that tells those apart that fit about as well, and what it shows of each.
     pub tell_apart: Option<String>,
+    /// Low rows of devices and pairs, where no single cause explains them.
+    pub unexplained: usize,
     /// What a load of the user's own gets, where there is one.
     pub workload: Option<crate::result::Report>,
 }
@@ -317,6 +323,7 @@ pub fn explain(host: &Host) -> Explained {
         measured: Vec::new(),
         candidates: Vec::new(),
         tell_apart: None,
+        unexplained: 0,
         workload: None,
         devices,
     }

@@ -113,7 +113,7 @@ fn measured(out: &mut String, report: &Explained, all: bool) {
         );
     }
     left(out, report.measured.len(), most);
-    if report.candidates.is_empty() && report.measured.iter().any(|r| r.verdict == "low") {
+    if report.unexplained > 0 {
         let _ = writeln!(out, "{NO_CAUSE}");
     }
     if !report.candidates.is_empty() {

@@ -156,7 +156,7 @@ impl Page {
             ]
         });
         self.table(["row", "device", "measured", "expected", "verdict"], rows, 25_000);
-        if report.candidates.is_empty() && report.measured.iter().any(|r| r.verdict == "low") {
+        if report.unexplained > 0 {
             self.paragraph("soft", NO_CAUSE);
         }
         if !report.candidates.is_empty() {
