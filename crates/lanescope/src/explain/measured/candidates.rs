@@ -173,7 +173,7 @@ fn predicted(topology: &Topology, row: &Row, change: &Change) -> Option<f64> {
             let most = tags * sizes.mrrs as f64 / ROUND_TRIP_NS;
             (of(address) && path.way == Way::Read && most < wire).then_some(most)
         }
-        Change::Far(address) => (of(address) && path.to.is_none()).then(|| FAR * typical),
+        Change::Far(address) => (of(address) && path.to.is_none()).then_some(FAR * typical),
         Change::Redirect(switch) => {
             let to = path.to?;
             let way = peer_path(topology, path.from, to);
