@@ -107,11 +107,17 @@ fn run(a: &Explain) -> Result<u8, String> {
         return emit(first, form);
     }
     let mut reports: Vec<_> = hosts.iter().map(explain::explain).collect();
+    let mut rows = Vec::new();
     for (name, text) in &measured {
-        let rows = measured::read(name, text).map_err(|e| format!("{name}: {e}"))?;
-        if let (Some(report), Some(host)) = (reports.first_mut(), hosts.first()) {
-            measured::compare(host, report, rows);
-        }
+        let found = measured::read(name, text).map_err(|e| {
+            let dump = host::read(&[Dump::Text { name: name.clone(), text }]).iter().any(|h| !h.functions.is_empty());
+            let hint = if dump { "; it is a dump of a host: give it without --measured" } else { "" };
+            format!("{name}: {e}{hint}")
+        })?;
+        rows.extend(found);
+    }
+    if let (Some(report), Some(host)) = (reports.first_mut(), hosts.first()) {
+        measured::compare(host, report, rows);
     }
     if a.simulate {
         for (host, report) in hosts.iter().zip(&mut reports) {
@@ -157,6 +163,9 @@ fn run(a: &Explain) -> Result<u8, String> {
 fn nothing(a: &Explain) -> String {
     let forms = "it reads lspci -vvv, NCCL and hwloc XML and others: lanescope explain --help";
     match a.dumps.as_slice() {
+        [one] if read(one).is_ok_and(|text| measured::read(one, &text).is_ok()) => {
+            format!("{one}: these are measured numbers: give them with --measured, beside a dump of their host")
+        }
         [one] => format!("{one}: nothing in it is of a form that explain reads; {forms}"),
         _ => format!("nothing in these dumps is of a form that explain reads; {forms}"),
     }

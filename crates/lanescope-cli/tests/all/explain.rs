@@ -173,7 +173,9 @@ fn a_newcomers_mistakes_are_answered() {
     wrong(&["explain", &fixture("epyc-4gpu-e12/host.md"), "--mesured", &path], &["--measured"]);
     // Options that need a dump of their own kind: a dump given as numbers.
     let dump = fixture("epyc-4gpu-e12/host.md");
-    wrong(&["explain", &dump, "--measured", &dump], &["no measured number"]);
+    wrong(&["explain", &dump, "--measured", &dump], &["no measured number", "a dump of a host"]);
+    std::fs::write(&path, "gpu0 to memory,26.9\n").expect("written");
+    wrong(&["explain", &path], &["measured numbers", "--measured"]);
     // Windows line ends, as a dump and as numbers.
     let text = std::fs::read_to_string(&dump).expect("the fixture").replace('\n', "\r\n");
     std::fs::write(&path, text).expect("written");
@@ -198,6 +200,11 @@ fn what_is_no_dump_is_refused() {
     std::fs::write(&file, "hello\n").expect("written");
     wrong(&["explain", &file], &["nothing in it is of a form"]);
     wrong(&["explain", &format!("{file}x")], &["no such file"]);
+    // A program, and a picture.
+    for magic in [&b"\x7fELF\x02\x01\x01\0\0\0\0"[..], b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"] {
+        std::fs::write(&file, magic.repeat(300)).expect("written");
+        wrong(&["explain", &file], &["nothing in it is of a form"]);
+    }
     // Bytes of no text are read all the same.
     std::fs::write(&file, [b"01:00.0 Ethernet controller: A \xff\xfe B\n".as_slice(), &[0, 159, 146, 150]].concat())
         .expect("written");

@@ -190,18 +190,23 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
 /// What one link carries with nothing else on it, bits per second of payload one way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
-    /// Writes in TLPs of the MPS.
+    /// Writes in TLPs of a payload.
     pub write: f64,
     /// Reads, in completions of a size.
     pub read: f64,
 }
 
-/// What a link carries of long transfers one way: writes in TLPs of `mps`, reads in requests of `request` answered in
-/// completions of `completion`; 64-bit addresses, DLLPs as [`wire`] has them by default.
-pub fn carried(speed: Speed, mps: PayloadSize, request: PayloadSize, completion: Bytes) -> Option<Carried> {
+/// What a link carries of long transfers one way: writes in TLPs of `payload`, which need be no MPS; reads in requests
+/// of `request` answered in completions of `completion`; 64-bit addresses, DLLPs as [`wire`] has them by default.
+pub fn carried(speed: Speed, payload: Bytes, request: PayloadSize, completion: Bytes) -> Option<Carried> {
+    // TLPs that are smaller than any MPS are short operations.
+    let (mps, size) = match PayloadSize::new(payload) {
+        Some(mps) => (mps, Bytes(4096)),
+        None => (PayloadSize::all().find(|m| m.bytes() >= payload.0)?, payload),
+    };
     let question = Question {
         speed: speed.to_string(),
-        payload: Bytes(mps.bytes()).to_string(),
+        payload: payload.to_string(),
         header: "4DW".into(),
         ecrc: false,
         ack_every: "4".into(),
@@ -212,7 +217,7 @@ pub fn carried(speed: Speed, mps: PayloadSize, request: PayloadSize, completion:
         both_ways: false,
     };
     let mut diagnostics = Diagnostics::default();
-    let text = scenario(&question, Bytes(4096), mps, true);
+    let text = scenario(&question, size, mps, true);
     let share = |r: &Report| r.flows.first().map_or(0.0, |f| f.share.typical);
     let read = run(&mut diagnostics, text.replace("do = \"write\"", "do = \"read\""))?;
     Some(Carried { write: share(&run(&mut diagnostics, text)?), read: share(&read) })

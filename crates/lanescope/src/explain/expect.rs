@@ -3,7 +3,7 @@
 use super::belief::{Belief, shown};
 use super::endpoints::{Endpoint, word};
 use super::rate::{Corner, Range, Sizes, Way, efficiency};
-use super::{Device, Expected, Topology};
+use super::{Device, Expected, Far, Topology};
 use crate::diagnostic::{Diagnostics, Span};
 use crate::import::host::{Address, value};
 use crate::protocol::pcie::{self, Header, Speed};
@@ -11,6 +11,7 @@ use crate::scenario::keys::{RootComplex, Switch};
 use crate::scenario::quantity;
 use crate::scenario::tree::Table;
 use crate::units::Time;
+use std::collections::BTreeSet;
 
 impl Topology<'_> {
     /// Functions on the way of a device: itself and the ports above it.
@@ -196,6 +197,8 @@ pub(crate) fn reason(topology: &Topology, endpoint: &Endpoint, link: usize) -> S
 
 /// Lines of all devices.
 pub(crate) fn devices(topology: &Topology) -> Vec<Device> {
+    let nodes: BTreeSet<u32> = topology.devices.iter().filter_map(|d| d.node).collect();
+    let several = nodes.len() > 1 || topology.host.nodes.len() > 1;
     let line = |endpoint: &Endpoint| {
         let function = topology.host.functions.get(&endpoint.address);
         let names = endpoint.functions.iter().filter_map(|a| topology.host.functions.get(a));
@@ -208,10 +211,19 @@ pub(crate) fn devices(topology: &Topology) -> Vec<Device> {
             node: endpoint.node,
             to_memory: topology.expected(endpoint, Way::Write),
             from_memory: topology.expected(endpoint, Way::Read),
-            read_latency_ns: latency(topology, endpoint),
+            read_latency_ns: latency(topology, endpoint, false),
+            far: several.then(|| Far {
+                to_memory: at_most(topology.alone(endpoint, Way::Write).0),
+                from_memory: at_most(topology.alone(endpoint, Way::Read).0),
+                read_latency_ns: latency(topology, endpoint, true),
+            }),
         }
     };
     topology.devices.iter().map(line).collect()
+}
+
+fn at_most(near: Range) -> Range {
+    Range { low: None, typical: None, high: near.high }
 }
 
 /// Root complex and switch as the scenario language has them by default: where no dump says how long they take.
@@ -246,13 +258,15 @@ impl Topology<'_> {
     }
 }
 
-/// An unloaded read of 64 B, ns: the root complex's `read_latency` and the `latency` of each switch on the way, there
-/// and back, as the scenario language has them by default; request and completion on each wire.
-fn latency(topology: &Topology, endpoint: &Endpoint) -> Range {
+/// An unloaded read of 64 B, ns: the root complex's `read_latency` (and its `remote_latency`, of another node's memory)
+/// and the `latency` of each switch on the way, there and back, as the scenario language has them by default; request
+/// and completion on each wire.
+fn latency(topology: &Topology, endpoint: &Endpoint, far: bool) -> Range {
     let (root, switch) = defaults();
     let at = |corner, of: quantity::Corner| {
         let wires = topology.wires(endpoint, corner, &[(Header::Dw4, 0), (Header::Dw3, 64)])?;
-        Some(ns(&root.read_latency, of) + 2.0 * ns(&switch.latency, of) * topology.switches(endpoint) + wires)
+        let remote = if far { ns(&root.remote_latency, of) } else { 0.0 };
+        Some(ns(&root.read_latency, of) + remote + 2.0 * ns(&switch.latency, of) * topology.switches(endpoint) + wires)
     };
     Range {
         low: at(Corner::High, quantity::Corner::Faster),

@@ -104,8 +104,8 @@ impl Topology<'_> {
     }
 
     /// Where the status and the capability of a link stand.
-    fn evidence(&self, link: usize) -> Vec<String> {
-        let link = &self.tree.links[link];
+    fn evidence(&self, index: usize) -> Vec<String> {
+        let link = &self.tree.links[index];
         let mut lines = Vec::new();
         for address in link.upper.iter().chain([&link.lower]) {
             let Some(e) = self.host.functions.get(address).and_then(|f| f.express.as_ref()) else { continue };
@@ -115,11 +115,10 @@ impl Topology<'_> {
                 }
             }
         }
+        // A file of another form has no registers.
+        let claim = self.beliefs[index].at.filter(|_| lines.is_empty());
+        lines.extend(claim.map(|at| format!("{}: speed of the link above {}", self.place(at), link.lower)));
         lines
-    }
-
-    fn behind(&self, link: usize) -> Vec<&Endpoint> {
-        self.devices.iter().filter(|s| s.links.contains(&link)).collect()
     }
 }
 
@@ -220,18 +219,20 @@ fn shared(topology: &Topology, all: &mut Vec<Finding>) {
         let Some((cost, loser)) = losses.max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         let cost = rounded(cost);
         let sure = topology.beliefs[index].low.is_some();
-        let taken = if sure { "" } else { "taken for " };
+        let link_of = if sure { "one link of" } else { "one link taken for" };
+        let (first, last) = (&endpoints[0].id, &endpoints[endpoints.len() - 1].id);
+        let who = match endpoints.len() {
+            2 => format!("{first} and {last}"),
+            n => format!("{n} devices ({first} to {last})"),
+        };
         all.push(Finding {
             kind: "shared-uplink".into(),
             at: topology.link_name(index),
             also: Vec::new(),
             cost,
             text: format!(
-                "{} devices ({} to {}) share {taken}{}: together they could use {factor:.1} times what it carries; \
-                 all at once, {} loses {cost:.2} GB/s",
-                endpoints.len(),
-                endpoints[0].id,
-                endpoints[endpoints.len() - 1].id,
+                "{who} share {link_of} {}: together they could use {factor:.1} times what it carries; all at once, {} \
+                 loses {cost:.2} GB/s",
                 shown(uplink),
                 loser.id
             ),
@@ -295,7 +296,10 @@ fn payload(topology: &Topology, all: &mut Vec<Finding>) {
             evidence: [at(endpoint.address), at(by).filter(|_| !alone)].into_iter().flatten().collect(),
             cure: match alone {
                 true => "the kernel's parameter pci=pcie_bus_perf, or the firmware's setting".into(),
-                false => "a root port or slot without that function on the way".into(),
+                false if topology.tree.parent(by).is_none() => {
+                    format!("a slot whose root port can do {size} B; where all are alike, another host")
+                }
+                false => format!("a slot that is not behind {by}"),
             },
         });
     }
@@ -334,11 +338,27 @@ fn mismatch(topology: &Topology, all: &mut Vec<Finding>) {
     }
 }
 
+/// Devices below one root port that are looked at, at most.
+const MOST_BELOW: usize = 256;
+
+fn pairs_of<'a>(devices: &'a [&'a Endpoint]) -> impl Iterator<Item = (&'a Endpoint, &'a Endpoint)> {
+    let devices = &devices[..devices.len().min(MOST_BELOW)];
+    let further = move |n: usize| devices[n + 1..].iter().map(move |to| (devices[n], *to));
+    (0..devices.len()).flat_map(further)
+}
+
 fn redirect(topology: &Topology, all: &mut Vec<Finding>) {
     let devices: Vec<&Endpoint> = topology.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic)).collect();
+    // Devices by the root port above them: only those below one have a switch in common.
+    let mut below: BTreeMap<Address, Vec<&Endpoint>> = BTreeMap::new();
+    for device in &devices {
+        if let Some(root) = topology.tree.path(device.address).last().filter(|_| device.links.len() > 1) {
+            below.entry(*root).or_default().push(device);
+        }
+    }
     let mut told = BTreeSet::new();
-    for (n, from) in devices.iter().enumerate() {
-        for to in &devices[n + 1..] {
+    for group in below.values() {
+        for (from, to) in pairs_of(group) {
             let path = peer_path(topology, from, to);
             let (Some(switch), Some(port)) = (path.switch, path.redirect) else { continue };
             if !told.insert(switch) {

@@ -5,6 +5,7 @@
 //! `pci_link_speed` is what a link is believed to run at under load. As memory attributes stand what each device should
 //! read and write of its node's memory, as distances what peers should write to one another, in MiB/s as hwloc counts.
 
+use super::rate::mebibytes;
 use super::{Corner, Explained, Topology, explain};
 use crate::import::host::hwloc::UNASSIGNED_CLASS;
 use crate::import::host::xml::escape;
@@ -341,11 +342,6 @@ impl Pen<'_> {
             }
         }
     }
-}
-
-/// GB/s in MiB/s.
-fn mebibytes(gigabytes: f64) -> u64 {
-    (gigabytes * 1e9 / f64::from(1 << 20)).round() as u64
 }
 
 fn sets_of(cpus: &BTreeSet<u32>, nodes: &BTreeSet<u32>) -> String {

@@ -2,7 +2,7 @@
 
 use super::belief::{Standing, shown};
 use super::tree::Role;
-use super::{LinkLine, Topology, Unknown};
+use super::{LinkLine, Pair, Topology, Unknown};
 use crate::import::host::{Kind, value};
 
 fn word(standing: &Standing) -> &'static str {
@@ -35,7 +35,7 @@ fn line(topology: &Topology, index: usize) -> LinkLine {
     let (link, belief) = (&topology.tree.links[index], &topology.beliefs[index]);
     let lower = topology.host.functions.get(&link.lower);
     let express = lower.and_then(|f| f.express.as_ref());
-    let endpoint = topology.devices.iter().find(|s| s.links.first() == Some(&index));
+    let endpoint = topology.behind(index).into_iter().find(|s| s.links.first() == Some(&index));
     let why = match &belief.standing {
         Standing::Virtual(why) | Standing::Unknown(why) => Some(why.clone()),
         Standing::Idle => Some("a GPU at rest lowers its link; under load it rises again".to_owned()),
@@ -77,7 +77,7 @@ fn line(topology: &Topology, index: usize) -> LinkLine {
 }
 
 /// What no dump says of devices that matter, and the command that says it.
-pub(crate) fn unknown(topology: &Topology) -> Vec<Unknown> {
+pub(crate) fn unknown(topology: &Topology, pairs: &[Pair]) -> Vec<Unknown> {
     let mut all = Vec::new();
     let mut say = |what: String, command: &str| all.push(Unknown { what, command: command.to_owned() });
     let devices: Vec<_> = topology.devices.iter().filter(|s| s.kind < Kind::Bridge).collect();
@@ -114,20 +114,27 @@ pub(crate) fn unknown(topology: &Topology) -> Vec<Unknown> {
         say(what.to_owned(), "sudo lspci -vvv on the host beneath it, or the provider's limits");
     }
     // Peers below one switch: does a port send them up?
-    let mut open = false;
-    for (n, a) in devices.iter().enumerate() {
-        for b in &devices[n + 1..] {
-            let path = super::peers::peer_path(topology, a, b);
-            let ports = |s: &super::endpoints::Endpoint| {
-                topology.tree.parent(s.address).and_then(|p| topology.host.functions.get(&p))
-            };
-            let said = |s| ports(s).is_some_and(|f| f.acs.is_some() || (f.power.is_some() && f.denied.is_none()));
-            open |= path.switch.is_some() && !(said(a) && said(b)) && a.kind == Kind::Gpu;
-        }
-    }
+    let said = |id: &str| {
+        let above = devices.iter().find(|d| d.id == id).and_then(|d| topology.tree.parent(d.address));
+        let port = above.and_then(|p| topology.host.functions.get(&p));
+        port.is_some_and(|f| f.acs.is_some() || (f.power.is_some() && f.denied.is_none()))
+    };
+    let open = pairs.iter().any(|p| p.way == "switch" && p.write.high.is_some() && !(said(&p.from) && said(&p.to)));
     let grepped = topology.host.loose_acs.as_ref().is_some_and(|f| f.value.1 == 0);
     if open && !grepped {
         say("whether ACS redirects peer-to-peer traffic at the switches".to_owned(), "sudo lspci -vvv | grep ACSCtl");
+    }
+    let over = |way: &[&str]| {
+        let known = |p: &Pair| p.direct.is_none() && p.write.high.is_some() && p.write.typical.is_none();
+        pairs.iter().any(|p| known(p) && way.contains(&p.way.as_str()))
+    };
+    let measure = "nvbandwidth -t device_to_device_memcpy_write_ce, then --measured";
+    if topology.forwarding().is_none() && over(&["root", "redirected"]) {
+        let class = "nobody measured one of its class, or no dump names the processor: lscpu";
+        say(format!("what this root complex forwards between its ports ({class})"), measure);
+    }
+    if over(&["sockets"]) {
+        say("what the link between the sockets leaves of peers' writes".to_owned(), measure);
     }
     if devices.iter().any(|d| d.bus.is_none()) {
         say("the size of completions of this root complex (64 to 256 B)".to_owned(), "a measured read: --measured");

@@ -13,6 +13,7 @@ mod read;
 
 pub use read::{Measurement, Rank, Target, read};
 
+use super::peers::peer_path;
 use super::rate::{Corner, Range};
 use super::{Explained, Topology};
 use crate::import::host::{Host, Kind};
@@ -45,29 +46,39 @@ pub struct Row {
 pub struct Candidate {
     /// What.
     pub what: String,
-    /// How far it leaves the rows from what it predicts, percent, root mean square.
+    /// How far all rows that are low, or that it touches, are from what it predicts, percent, root mean square.
     pub off_percent: f64,
+    /// Low rows that it explains.
+    pub explains: usize,
+    /// Low rows in all.
+    pub of: usize,
     /// The command that would show it.
     pub command: String,
+    /// What that command would show.
+    pub shows: String,
 }
 
 /// What an instrument may be off by itself, besides: warm-up, clocks, rounding. Assumed.
 const SLACK: f64 = 0.03;
 
-/// Writes rows and candidates into a report.
+/// Writes rows and candidates into a report; of several files all rows at once, since they are of one host.
 pub fn compare(host: &Host, report: &mut Explained, rows: Vec<Measurement>) {
     let topology = Topology::of(host);
-    let mut low = Vec::new();
+    let mut judged = Vec::new();
     for row in rows {
         let located = locate(&topology, &row.target);
         let line = judge(&topology, &row, &located);
-        if let (Located::Path(path), "low") = (located, line.verdict.as_str()) {
-            low.push((path, row.rate));
+        // A number that is too high is of something else than the dump's links.
+        if let (Located::Path(path), "low" | "as expected") = (located, line.verdict.as_str()) {
+            let (expected, low) = (line.expected, line.verdict == "low");
+            judged.push(candidates::Row { path, measured: row.rate, expected, low });
         }
         report.measured.push(line);
     }
-    let mut found = candidates(&topology, &low);
-    report.candidates.append(&mut found);
+    (report.candidates, report.tell_apart) = candidates(&topology, &judged);
+    if report.candidates.is_empty() {
+        report.unexplained = judged.iter().filter(|r| r.low).count();
+    }
 }
 
 /// What a row is of.
@@ -116,8 +127,10 @@ fn judge(topology: &Topology, row: &Measurement, located: &Located) -> Row {
         return line(Some(device), range, "not judged", because);
     };
     let bound = topology.along(path.from, &path.links, path.way, Corner::Typical).map(|b| b.1);
+    let forwarded = path.to.is_some_and(|to| peer_path(topology, path.from, to).is_forwarded());
     let bound = match (path.from.bus.filter(|_| path.to.is_none()), bound) {
         (Some(bus), _) => topology.bus_name(bus),
+        (None, _) if forwarded && range.low.is_some() => "the root complex between them".to_owned(),
         (None, Some(link)) => topology.link_name(link),
         (None, None) => "its link".to_owned(),
     };

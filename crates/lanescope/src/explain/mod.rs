@@ -10,6 +10,7 @@ mod bus;
 mod endpoints;
 mod expect;
 mod findings;
+mod forward;
 pub mod hwloc;
 pub mod infragraph;
 mod links;
@@ -32,10 +33,11 @@ use belief::Belief;
 use rate::{Corner, Rates};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::cell::OnceCell;
 use tree::Tree;
 
 /// Number of the form of [`Explained`] as JSON.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// A host with its tree and what is believed of its links: what the parts of a report work on.
 pub(crate) struct Topology<'a> {
@@ -43,6 +45,10 @@ pub(crate) struct Topology<'a> {
     pub(crate) tree: Tree,
     pub(crate) beliefs: Vec<Belief>,
     pub(crate) devices: Vec<endpoints::Endpoint>,
+    /// Devices behind each link.
+    behind: Vec<Vec<usize>>,
+    /// The class of its root complexes, once it was looked for.
+    class: OnceCell<Option<&'static forward::Class>>,
     pub(crate) rates: Rates,
 }
 
@@ -50,9 +56,21 @@ impl<'a> Topology<'a> {
     pub(crate) fn of(host: &'a Host) -> Topology<'a> {
         let tree = Tree::of(host);
         let beliefs = tree.links.iter().map(|l| belief::believe(host, &tree, l)).collect();
-        let mut topology = Topology { host, tree, beliefs, devices: Vec::new(), rates: Rates::default() };
+        let behind = vec![Vec::new(); tree.links.len()];
+        let (devices, class) = (Vec::new(), OnceCell::new());
+        let mut topology = Topology { host, tree, beliefs, devices, behind, class, rates: Rates::default() };
         topology.devices = endpoints::endpoints(&topology);
+        for (index, device) in topology.devices.iter().enumerate() {
+            device.links.iter().for_each(|l| topology.behind[*l].push(index));
+        }
         topology
+    }
+}
+
+impl Topology<'_> {
+    /// Devices behind a link, in the order of their names.
+    pub(crate) fn behind(&self, link: usize) -> Vec<&endpoints::Endpoint> {
+        self.behind.get(link).into_iter().flatten().map(|n| &self.devices[*n]).collect()
     }
 }
 
@@ -81,6 +99,10 @@ pub struct Explained {
     pub measured: Vec<measured::Row>,
     /// What would explain the measured numbers, the best fit first.
     pub candidates: Vec<measured::Candidate>,
+    /// The one command that tells those apart that fit about as well, and what it shows of each.
+    pub tell_apart: Option<String>,
+    /// Low rows of devices and pairs, where no single cause explains them.
+    pub unexplained: usize,
     /// What a load of the user's own gets, where there is one.
     pub workload: Option<crate::result::Report>,
 }
@@ -170,6 +192,20 @@ pub struct Device {
     pub from_memory: Expected,
     /// Unloaded latency of a read of 64 B from host memory, ns.
     pub read_latency_ns: Range,
+    /// The same with memory of another node, where the host has several.
+    pub far: Option<Far>,
+}
+
+/// What a device should reach with memory of another node: at most what it does with its own, since the links between
+/// sockets and nodes are in no dump.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Far {
+    /// Into it, GB/s.
+    pub to_memory: Range,
+    /// Out of it, GB/s.
+    pub from_memory: Range,
+    /// Unloaded latency of a read of 64 B, ns.
+    pub read_latency_ns: Range,
 }
 
 /// An expected number.
@@ -230,6 +266,8 @@ pub struct Pair {
     pub through: String,
     /// Writes, GB/s.
     pub write: Range,
+    /// Whose root complexes forward as this range has it, and where that is from, if one forwards.
+    pub forwarded_as: Option<String>,
     /// What binds them.
     pub bound_by: String,
     /// NVLink or xGMI between them: copies do not cross PCI Express.
@@ -272,17 +310,20 @@ pub struct Unknown {
 pub fn explain(host: &Host) -> Explained {
     let topology = Topology::of(host);
     let devices = expect::devices(&topology);
+    let pairs = peers::pairs(&topology);
     Explained {
         schema: SCHEMA,
         host: about(&topology),
         links: links::lines(&topology),
         together: together::together(&topology),
-        pairs: peers::pairs(&topology),
         findings: findings::of(&topology),
-        unknown: links::unknown(&topology),
-        notes: notes(host),
+        unknown: links::unknown(&topology, &pairs),
+        pairs,
+        notes: [notes(host), together::left_out(&topology)].concat(),
         measured: Vec::new(),
         candidates: Vec::new(),
+        tell_apart: None,
+        unexplained: 0,
         workload: None,
         devices,
     }

@@ -23,6 +23,9 @@ pub(crate) fn pairs(topology: &Topology) -> Vec<Pair> {
     let gpus: Vec<&Endpoint> = of(Kind::Gpu).collect();
     let mut lines = Vec::new();
     for (n, from) in gpus.iter().enumerate() {
+        if lines.len() >= MOST_PAIRS {
+            break;
+        }
         for to in gpus[n + 1..].iter().copied().chain(of(Kind::Nic)) {
             if lines.len() < MOST_PAIRS {
                 lines.extend(pair(topology, from, to));
@@ -69,6 +72,7 @@ fn related(topology: &Topology, lines: &mut Vec<Pair>) {
             way: way.to_owned(),
             through: format!("{through} ({})", relation.way),
             write: Range::default(),
+            forwarded_as: None,
             bound_by: "links that this dump does not show".to_owned(),
             direct,
             simulated: None,
@@ -85,6 +89,21 @@ pub(crate) struct PeerPath {
     pub(crate) own: (Vec<usize>, Vec<usize>),
     /// A port whose ACS sends requests up.
     pub(crate) redirect: Option<Address>,
+}
+
+impl PeerPath {
+    /// Whether a root complex passes it on: nothing joins the two below it, or ACS sends requests up.
+    pub(crate) fn is_forwarded(&self) -> bool {
+        self.switch.is_none() || self.redirect.is_some()
+    }
+
+    /// Links that a write from one to the other crosses.
+    pub(crate) fn links(&self, from: &Endpoint, to: &Endpoint) -> Vec<usize> {
+        match self.is_forwarded() {
+            true => from.links.iter().chain(&to.links).copied().collect(),
+            false => self.own.0.iter().chain(&self.own.1).copied().collect(),
+        }
+    }
 }
 
 pub(crate) fn peer_path(topology: &Topology, from: &Endpoint, to: &Endpoint) -> PeerPath {
@@ -104,21 +123,37 @@ pub(crate) fn peer_path(topology: &Topology, from: &Endpoint, to: &Endpoint) -> 
     PeerPath { switch, own: (only(from, to), only(to, from)), redirect }
 }
 
+/// What one device writes to another, GB/s: over links below a switch what they carry, through root complexes what those
+/// of the host's class forward.
+pub(crate) fn writes(topology: &Topology, from: &Endpoint, to: &Endpoint, path: &PeerPath) -> Range {
+    let links = path.links(from, to);
+    // What an adapter sends on is bound by its ports.
+    let ports = [from.port, to.port].into_iter().flatten().fold(f64::INFINITY, f64::min);
+    let along = |corner| Some(topology.along(from, &links, Way::Write, corner)?.0.min(ports));
+    let forwarded = |corner| Some(topology.forwarded(from, to, corner)?.min(ports));
+    let of = |along: Option<f64>, forwarded: Option<f64>| match path.is_forwarded() {
+        true => forwarded,
+        false => along,
+    };
+    let [low, typical, high] = Corner::ALL.map(|c| of(along(c), forwarded(c)));
+    let high = high.or(along(Corner::High));
+    // What the link between sockets leaves nobody measured by class; what a port sends back to itself neither.
+    match (path.is_forwarded(), path.switch.is_some(), topology.far(from, to)) {
+        (true, _, true) => Range { low: None, typical: None, high },
+        (true, true, _) => Range { low: None, typical, high },
+        _ => Range { low, typical, high },
+    }
+}
+
 fn pair(topology: &Topology, from: &Endpoint, to: &Endpoint) -> Option<Pair> {
     let path = peer_path(topology, from, to);
     let direct = direct(topology, from, to);
-    let links: Vec<usize> = match (path.switch, path.redirect) {
-        (Some(_), None) => path.own.0.iter().chain(&path.own.1).copied().collect(),
-        _ => from.links.iter().chain(&to.links).copied().collect(),
-    };
-    let at = |corner| topology.along(from, &links, Way::Write, corner);
-    let [low, typical, high] = Corner::ALL.map(at);
-    let bound = typical.or(high)?.1;
-    // What an adapter sends on is bound by its ports.
+    let links = path.links(from, to);
+    let bound =
+        [Corner::Typical, Corner::High].into_iter().find_map(|c| topology.along(from, &links, Way::Write, c))?.1;
     let ports = [from.port, to.port].into_iter().flatten().fold(f64::INFINITY, f64::min);
-    let capped = |end: Option<(f64, usize)>| end.map(|l| l.0.min(ports));
-    let mut write = Range { low: capped(low), typical: capped(typical), high: capped(high) };
-    let far = matches!((from.node, to.node), (Some(a), Some(b)) if a != b);
+    let write = writes(topology, from, to, &path);
+    let far = topology.far(from, to);
     let (way, through) = match (path.switch, path.redirect) {
         (Some(switch), None) => ("switch", format!("through the switch at {switch}")),
         (Some(switch), Some(port)) => {
@@ -127,15 +162,19 @@ fn pair(topology: &Topology, from: &Endpoint, to: &Endpoint) -> Option<Pair> {
         (None, _) if far => ("sockets", "through the root complexes of two NUMA nodes".to_owned()),
         (None, _) => ("root", "through the root complex".to_owned()),
     };
-    // No dump says whether and how fast a root complex forwards between its ports; between sockets less still.
-    if way != "switch" {
-        write.low = None;
-    }
-    if way == "sockets" {
-        write.typical = None;
-    }
-    let bound_by = match way {
-        "sockets" => "the link between the sockets, which no dump states".to_owned(),
+    let class = topology.forwarding().filter(|_| path.is_forwarded());
+    let bound_by = match (way, write.typical) {
+        ("sockets", _) => match topology.between_sockets() {
+            Some(planned) => {
+                format!("the link between the sockets, which no dump states; NCCL plans with {planned:.0} GB/s")
+            }
+            None => "the link between the sockets, which no dump states".to_owned(),
+        },
+        ("root" | "redirected", None) if class.is_none() => {
+            "what the root complex forwards, which no dump states".to_owned()
+        }
+        (_, None) => "a link whose speed is not known".to_owned(),
+        ("root", _) if write.high.is_none_or(|h| h < ports) => "the root complex, by its class".to_owned(),
         _ if write.high.is_some_and(|h| h >= ports) => format!("network ports, {ports:.3} GB/s"),
         _ => topology.link_name(bound),
     };
@@ -145,6 +184,7 @@ fn pair(topology: &Topology, from: &Endpoint, to: &Endpoint) -> Option<Pair> {
         way: way.into(),
         through,
         write,
+        forwarded_as: class.filter(|_| write.typical.is_some()).map(|c| format!("{}: {}", c.name, c.source)),
         bound_by,
         direct,
         simulated: None,

@@ -36,6 +36,11 @@ impl Range {
     }
 }
 
+/// GB/s in MiB/s, which some programs call MB/s.
+pub(crate) fn mebibytes(gigabytes: f64) -> u64 {
+    (gigabytes * 1e9 / f64::from(1 << 20)).round() as u64
+}
+
 /// Which end of what is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Corner {
@@ -102,8 +107,7 @@ impl Rates {
     /// What a link carries of a way, GB/s of payload.
     pub(crate) fn of(&self, speed: Speed, sizes: Sizes, way: Way) -> Option<f64> {
         let found = *self.known.borrow_mut().entry((speed, sizes)).or_insert_with(|| {
-            let size = |n: u64| PayloadSize::new(Bytes(n));
-            carried(speed, size(sizes.mps)?, size(sizes.mrrs)?, Bytes(sizes.completion))
+            carried(speed, Bytes(sizes.mps), PayloadSize::new(Bytes(sizes.mrrs))?, Bytes(sizes.completion))
         });
         let carried = found?;
         Some(match way {

@@ -41,7 +41,7 @@ pub(crate) struct Shares {
 
 /// The device or the pair of peers that a flow of a [`Draft`] belongs to.
 pub(crate) fn of_flow(name: &str) -> &str {
-    ["_w", "_r", "_up", "_down"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+    ["_w", "_r"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 /// A scenario in the making.
@@ -49,7 +49,8 @@ struct Draft<'a> {
     topology: &'a Topology<'a>,
     corner: Corner,
     parts: String,
-    links: String,
+    /// Tables of links; of those that are a host's own, which.
+    links: Vec<(Option<usize>, String)>,
     flows: String,
     roots: BTreeMap<String, u64>,
     root_of: BTreeMap<usize, String>,
@@ -77,7 +78,7 @@ impl<'a> Draft<'a> {
             topology,
             corner,
             parts: String::new(),
-            links: String::new(),
+            links: Vec::new(),
             flows: String::new(),
             roots: BTreeMap::new(),
             root_of: BTreeMap::new(),
@@ -185,26 +186,30 @@ impl<'a> Draft<'a> {
 
     fn link(&mut self, link: usize, name: &str, above: &str, below: &str, mps: u64) {
         let Some(speed) = self.speed(link) else { return };
+        let mut table = String::new();
         if self.comments {
             let belief = &self.topology.beliefs[link];
-            let _ = write!(self.links, "\n# {}", self.topology.link_name(link));
+            let _ = write!(table, "\n# {}", self.topology.link_name(link));
             if let Some(at) = belief.at {
-                let _ = write!(self.links, ", {}", self.topology.host.place(at));
+                let _ = write!(table, ", {}", self.topology.host.place(at));
             }
             match &belief.standing {
                 Standing::Virtual(why) | Standing::Unknown(why) => {
-                    let _ = write!(self.links, "\n# taken for {}: {why}", shown(speed));
+                    let _ = write!(table, "\n# taken for {}: {why}", shown(speed));
                 }
                 Standing::Idle => {
-                    let _ = write!(self.links, "\n# idle in the dump; under load it rises");
+                    let _ = write!(table, "\n# idle in the dump; under load it rises");
                 }
                 _ => {}
             }
         }
         let _ = write!(
-            self.links,
+            table,
             "\n[links.l{name}]\nbetween = [\"{above}\", \"{below}\"]\npcie = \"{speed}\"\nmps = \"{mps} B\"\n"
         );
+        // A way inside a switch is not the link itself, though it stands in for it.
+        let own = name == link.to_string();
+        self.links.push((own.then_some(link), table));
     }
 
     /// Adds a transfer, with its devices; whether all of their links have a speed.
@@ -221,17 +226,15 @@ impl<'a> Draft<'a> {
                 let drawn = self.device(from) & self.device(to);
                 let name = format!("{}_{}", from.id, to.id);
                 let path = peer_path(self.topology, from, to);
-                if path.switch.is_some() && path.redirect.is_none() {
-                    self.flow(&name, (&from.id, &to.id), "write");
-                    return drawn;
-                }
                 // Through root complexes: one forwards as much as its links carry, and so does what joins several,
                 // since no dump says less.
-                let (a, b) = (self.root(from), self.root(to));
-                if a != b {
-                    self.joined.insert(if a < b { (a, b) } else { (b, a) });
+                if path.is_forwarded() {
+                    let (a, b) = (self.root(from), self.root(to));
+                    if a != b {
+                        self.joined.insert(if a < b { (a, b) } else { (b, a) });
+                    }
+                    self.redirected.extend(from.links.first().filter(|_| path.redirect.is_some()));
                 }
-                self.redirected.extend(from.links.first().filter(|_| path.redirect.is_some()));
                 self.flow(&name, (&from.id, &to.id), "write");
                 drawn
             }
@@ -250,10 +253,12 @@ impl<'a> Draft<'a> {
         for (root, completion) in &self.roots {
             let _ = write!(out, "\n[parts.{root}]\nis = \"root-complex\"\ncompletion_size = \"{completion} B\"\n");
         }
-        let mut links = self.links.clone();
-        for link in &self.redirected {
-            let head = format!("[links.l{link}]\n");
-            links = links.replace(&head, &format!("{head}acs_request_redirect = true\n"));
+        let mut links = String::new();
+        for (link, table) in &self.links {
+            links += table;
+            if link.is_some_and(|l| self.redirected.contains(&l)) {
+                links += "acs_request_redirect = true\n";
+            }
         }
         for (a, b) in &self.joined {
             let _ = write!(links, "\n[links.{a}_{b}]\nbetween = [\"{a}\", \"{b}\"]\ncoherent = \"{UNBOUND}\"\n");
@@ -276,8 +281,7 @@ pub(crate) fn text(topology: &Topology, transfers: &[Transfer], corner: Corner) 
 
 /// What devices get when all of these transfers go on at once; `None` where a link's speed is not known.
 pub(crate) fn shares(topology: &Topology, transfers: &[Transfer], corner: Corner) -> Option<Shares> {
-    let peers = transfers.iter().any(|t| matches!(t, Transfer::Peer(..)));
-    of_report(topology, &run(text(topology, transfers, corner)?)?, peers)
+    of_report(topology, &run(text(topology, transfers, corner)?)?)
 }
 
 /// What a device gets of a way at a corner with so many tags, GB/s.
@@ -289,16 +293,11 @@ pub(crate) fn with_tags(topology: &Topology, endpoint: &Endpoint, way: Way, tags
     report.flows.first().map(|f| f.share.typical / 8e9)
 }
 
-fn of_report(topology: &Topology, report: &Report, peers: bool) -> Option<Shares> {
+fn of_report(topology: &Topology, report: &Report) -> Option<Shares> {
     let mut by_device: BTreeMap<&str, (f64, &str)> = BTreeMap::new();
     for flow in &report.flows {
-        let rate = flow.share.typical / 8e9;
         let entry = by_device.entry(of_flow(&flow.name)).or_insert((0.0, flow.bound_by.element.as_str()));
-        match peers && entry.0 > 0.0 {
-            true if rate < entry.0 => *entry = (rate, flow.bound_by.element.as_str()),
-            true => {}
-            false => entry.0 += rate,
-        }
+        entry.0 += flow.share.typical / 8e9;
     }
     let total = by_device.values().map(|d| d.0).sum();
     let (_, (least, element)) = by_device.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;

@@ -74,18 +74,16 @@ fn run(topology: &Topology, transfers: &[Transfer], goes_on: &mut dyn FnMut() ->
             run.stop();
         }
     }
-    told(&run.snapshot(), transfers.iter().any(|t| matches!(t, Transfer::Peer(..))))
+    told(&run.snapshot())
 }
 
 /// A run in GB/s.
-fn told(simulation: &Simulation, peers: bool) -> Option<Simulated> {
+fn told(simulation: &Simulation) -> Option<Simulated> {
     let mut each: BTreeMap<&str, f64> = BTreeMap::new();
     let mut plus_minus = Some(0.0);
     for flow in &simulation.flows {
         let rate = flow.rate.mean / 8e9;
-        let known = each.entry(of_flow(&flow.name)).or_insert(if peers { f64::INFINITY } else { 0.0 });
-        // Two halves of one transfer carry what the slower does.
-        *known = if peers { known.min(rate) } else { *known + rate };
+        *each.entry(of_flow(&flow.name)).or_insert(0.0) += rate;
         plus_minus = plus_minus.zip(flow.rate.half).map(|(sum, half)| sum + half / 8e9);
     }
     let least = each.values().copied().reduce(f64::min)?;

@@ -27,16 +27,34 @@ pub(crate) struct Load<'a> {
     forwarded: bool,
 }
 
+/// Devices of a class that are worked out at once, at most: a host has no more, and a dump of junk may.
+const MOST_TOGETHER: usize = 512;
+
+/// Classes that are worked out, with their devices.
+fn classes<'a>(topology: &'a Topology) -> impl Iterator<Item = (Kind, Vec<&'a Endpoint>)> {
+    [Kind::Gpu, Kind::Nic, Kind::Drive].into_iter().map(|kind| {
+        let of_kind = |e: &&Endpoint| e.kind == kind && !e.links.is_empty() && e.bus.is_none();
+        (kind, topology.devices.iter().filter(of_kind).collect())
+    })
+}
+
+/// What is left out, and why.
+pub(crate) fn left_out(topology: &Topology) -> Vec<String> {
+    let large = classes(topology).filter(|(_, endpoints)| endpoints.len() > MOST_TOGETHER);
+    let told = |(kind, endpoints): (Kind, Vec<&Endpoint>)| {
+        format!("left out: {} {}s at once, which are more than {MOST_TOGETHER}", endpoints.len(), word(kind))
+    };
+    large.map(told).collect()
+}
+
 /// Devices that an exchange of each with each is worked out for, at most: its flows are as many squared.
 const MOST_EXCHANGED: usize = 8;
 
 /// All loads of which a report speaks.
 pub(crate) fn loads<'a>(topology: &'a Topology) -> Vec<Load<'a>> {
     let mut all = Vec::new();
-    for kind in [Kind::Gpu, Kind::Nic, Kind::Drive] {
-        let of_kind = |e: &&Endpoint| e.kind == kind && !e.links.is_empty() && e.bus.is_none();
-        let endpoints: Vec<&Endpoint> = topology.devices.iter().filter(of_kind).collect();
-        if endpoints.len() < 2 {
+    for (kind, endpoints) in classes(topology) {
+        if !(2..=MOST_TOGETHER).contains(&endpoints.len()) {
             continue;
         }
         let class = format!("{}s", word(kind));
@@ -52,7 +70,7 @@ pub(crate) fn loads<'a>(topology: &'a Topology) -> Vec<Load<'a>> {
             let (class, devices) = (class.clone(), endpoints.len());
             all.push(Load { class, devices, way, transfers: memory(ways), queues, forwarded: false });
         }
-        let joined = endpoints.len() > 1 && topology.joined(endpoints[0], endpoints[1]);
+        let joined = topology.joined(endpoints[0], endpoints[1]);
         if kind == Kind::Gpu && (3..=MOST_EXCHANGED).contains(&endpoints.len()) && !joined {
             all.push(exchange(topology, class, &endpoints));
         }
@@ -66,8 +84,7 @@ fn exchange<'a>(topology: &Topology, class: String, endpoints: &[&'a Endpoint]) 
     let mut forwarded = false;
     for from in endpoints {
         for to in endpoints.iter().filter(|to| to.id != from.id) {
-            let path = peer_path(topology, from, to);
-            forwarded |= path.switch.is_none() || path.redirect.is_some();
+            forwarded |= peer_path(topology, from, to).is_forwarded();
             transfers.push(Transfer::Peer(from, to));
         }
     }
@@ -83,7 +100,10 @@ pub(crate) fn together(topology: &Topology) -> Vec<Together> {
 
 fn line(topology: &Topology, load: &Load) -> Option<Together> {
     let [low, typical, high] = Corner::ALL.map(|c| shares(topology, &load.transfers, c));
-    let bound_by = typical.as_ref().or(high.as_ref())?.bound_by.clone();
+    let mut bound_by = typical.as_ref().or(high.as_ref())?.bound_by.clone();
+    if load.forwarded {
+        bound_by += ", or what root complexes forward in all, which no dump states";
+    }
     let range = |of: fn(&Shares) -> f64| {
         let [low, typical, high] = [&low, &typical, &high].map(|s| s.as_ref().map(of));
         match load.forwarded {

@@ -9,7 +9,7 @@ use super::Topology;
 use super::endpoints::Endpoint;
 use super::expect::passage;
 use super::peers::peer_path;
-use super::rate::{Corner, Way};
+use super::rate::{Corner, Way, mebibytes};
 use crate::import::host::{Host, Kind};
 use std::fmt::Write;
 
@@ -67,8 +67,11 @@ pub fn emit(host: &Host) -> String {
         .collect();
     let dumps: Vec<&str> = host.dumps.iter().map(|d| d.name.as_str()).collect();
     let mut out = format!("# Distances for UCX out of {}.\n", dumps.join(", "));
-    out += "# Rates are payload of writes in MB of 2^20 bytes, at most what the links carry: what a root complex\n";
-    out += "# forwards between its ports no dump says. Measure a pair, and lower them where it gives less.\n";
+    out += "# Rates are payload of writes in MB of 2^20 bytes: what root complexes of this class forward, where somebody\n";
+    out += "# measured it, else what the links carry at most. Measure a pair, and lower them where it gives less.\n";
+    if let Some(class) = topology.forwarding() {
+        let _ = writeln!(out, "# Class: {}: {}.", class.name, class.source);
+    }
     out += "# Latencies: wires, switches, and (assumed) a root complex and the way to another node.\n";
     let (mut rates, mut latencies) = (Vec::new(), Vec::new());
     for distance in Distance::ALL {
@@ -104,7 +107,7 @@ pub fn emit(host: &Host) -> String {
             b.id,
             link
         );
-        rates.push(format!("{word}:{:.0}MBs", rate * 1e9 / f64::from(1 << 20)));
+        rates.push(format!("{word}:{}MBs", mebibytes(rate)));
     }
     out.push('\n');
     let lines = |name: &str, list: &[String]| match list {
@@ -133,7 +136,8 @@ fn narrowest<'a>(
 ) -> Option<(&'a Endpoint, &'a Endpoint, f64, String)> {
     let rate = |(a, b): &(&'a Endpoint, &'a Endpoint)| {
         let links: Vec<usize> = a.links.iter().chain(&b.links).copied().collect();
-        let (rate, link) = topology.along(a, &links, Way::Write, Corner::Typical)?;
+        let (carried, link) = topology.along(a, &links, Way::Write, Corner::Typical)?;
+        let rate = topology.forwarded(a, b, Corner::Typical).unwrap_or(carried);
         let port = [a.port, b.port].into_iter().flatten().reduce(f64::min).filter(|p| *p < rate);
         let bound = if port.is_some() { "its network ports".to_owned() } else { topology.link_name(link) };
         Some((*a, *b, port.unwrap_or(rate), bound))

@@ -7,10 +7,13 @@ pub use html::{MOST, page};
 use crate::explain::{Device, Explained, LinkLine, Pair, Range, Simulated};
 use std::fmt::Write;
 
+/// Where no candidate fits.
+const NO_CAUSE: &str = "no single cause that is tried here explains the low rows: several at once, or the instrument";
+
 /// Lines of a section that are printed without `--all`.
 const MOST_LINES: usize = 24;
 
-/// `22.7 … 26.8 … 28.3 GB/s`; what is not known is a question mark.
+/// `26.8 (22.7 … 28.3)`; what is not known is a question mark, and of a high end alone it is said.
 pub fn range(range: &Range) -> String {
     let number = |n: Option<f64>| match n {
         None => "?".to_owned(),
@@ -20,6 +23,7 @@ pub fn range(range: &Range) -> String {
     };
     match (range.low, range.typical, range.high) {
         (None, None, None) => "not known".to_owned(),
+        (None, None, high) => format!("at most {}", number(high)),
         (low, typical, high) if low == high && low == typical => number(low),
         (low, typical, high) => format!("{} ({} … {})", number(typical), number(low), number(high)),
     }
@@ -109,10 +113,23 @@ fn measured(out: &mut String, report: &Explained, all: bool) {
         );
     }
     left(out, report.measured.len(), most);
+    if report.unexplained > 0 {
+        let _ = writeln!(out, "{NO_CAUSE}");
+    }
     if !report.candidates.is_empty() {
         out.push_str("what would explain the low rows, best fit first\n");
         for candidate in &report.candidates {
-            let _ = writeln!(out, "  {:>5.1} % off  {}: {}", candidate.off_percent, candidate.what, candidate.command);
+            let part = match candidate.of {
+                1 => String::new(),
+                of => format!(" ({} of {of} low rows)", candidate.explains),
+            };
+            let _ = writeln!(out, "  {:>5.1} % off  {}{part}", candidate.off_percent, candidate.what);
+            if report.tell_apart.is_none() || all {
+                let _ = writeln!(out, "               {} shows {}", candidate.command, candidate.shows);
+            }
+        }
+        if let Some(command) = &report.tell_apart {
+            let _ = writeln!(out, "  to tell them apart: {}", wrap(command, 4));
         }
     }
 }
@@ -178,12 +195,30 @@ fn devices(out: &mut String, report: &Explained, all: bool) {
             d.address,
             d.name
         );
-        let _ = writeln!(out, "  {:id$}  bound by {}", "", d.to_memory.bound_by);
-        if let Some(upgrade) = &d.to_memory.upgrade {
-            let _ = writeln!(out, "  {:id$}  upgrade  {upgrade}", "");
+        let ns = |n: Option<f64>| n.map_or_else(|| "?".to_owned(), |n| format!("{n:.0}"));
+        let far = d.far.as_ref().and_then(|f| f.read_latency_ns.typical);
+        let far = far.map_or_else(String::new, |f| format!(", {f:.0} from another node"));
+        let read = &d.read_latency_ns;
+        let latency = match read.typical {
+            Some(_) => {
+                let (low, typical, high) = (ns(read.low), ns(read.typical), ns(read.high));
+                format!("; a read of 64 B takes {typical} ns ({low} … {high}) unloaded{far}")
+            }
+            None => String::new(),
+        };
+        let _ = writeln!(out, "  {:id$}  bound by {}{latency}", "", d.to_memory.bound_by);
+        for (way, expected) in [("to memory", &d.to_memory), ("from memory", &d.from_memory)] {
+            if let Some(upgrade) = expected.upgrade.as_ref().filter(|_| all || way == "to memory") {
+                let _ = writeln!(out, "  {:id$}  upgrade, {way}: {upgrade}", "");
+            }
         }
     }
     left(out, shown.len(), most);
+    if shown.iter().any(|d| d.far.is_some()) {
+        out.push_str(
+            "  with memory of another node: at most the same; what the link between nodes carries no dump states\n",
+        );
+    }
     if let (Some(first), Some(last)) = (dark.first(), dark.last()) {
         let which = if dark.len() == 1 {
             first.id.clone()
@@ -258,7 +293,7 @@ fn pairs(out: &mut String, report: &Explained, all: bool) {
         let direct = first.direct.as_ref().map_or_else(String::new, |d| format!("; {d} joins them, copies go there"));
         let _ = writeln!(
             out,
-            "  {} → {}{more}: {} {}; bound by {}{direct}{}",
+            "  {} → {}{more}: {}, {}; bound by {}{direct}{}",
             first.from,
             first.to,
             range(&first.write),
@@ -268,6 +303,11 @@ fn pairs(out: &mut String, report: &Explained, all: bool) {
         );
     }
     left(out, groups.len(), most);
+    let mut classes: Vec<&str> = report.pairs.iter().filter_map(|p| p.forwarded_as.as_deref()).collect();
+    classes.dedup();
+    for class in classes {
+        let _ = writeln!(out, "  root complex taken for {}", wrap(class, 4));
+    }
 }
 
 /// What the simulation says of a pair.

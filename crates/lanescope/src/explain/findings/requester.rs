@@ -8,6 +8,7 @@ use crate::explain::{Finding, Topology};
 use crate::import::host::function::Express;
 use crate::import::host::{Fact, Kind, value};
 use crate::protocol::pcie::Generation;
+use std::collections::HashMap;
 
 /// Tags of five bits, which a function has without Extended Tag Field Enable (2.0, 7.8.4).
 const FEW_TAGS: u32 = 32;
@@ -49,6 +50,7 @@ pub(super) fn requests(topology: &Topology, all: &mut Vec<Finding>) {
 
 /// Too few tags for what the link carries: five bits, where the reads that a fast link needs in flight take more.
 pub(super) fn tags(topology: &Topology, all: &mut Vec<Finding>) {
+    let mut known = HashMap::new();
     for endpoint in topology.devices.iter().filter(|e| e.kind < Kind::Bridge && e.bus.is_none()) {
         let Some(express) = topology.express(endpoint) else { continue };
         let Some(off) = express.extended_tags.as_ref().filter(|e| !e.value) else { continue };
@@ -56,8 +58,14 @@ pub(super) fn tags(topology: &Topology, all: &mut Vec<Finding>) {
         if own.is_none_or(|s| s.generation < Generation::Gen4) || value(&express.ten_bit_tags) == Some(true) {
             continue;
         }
-        let at = |tags| with_tags(topology, endpoint, Way::Read, tags, Corner::Typical);
-        let (Some(few), Some(many)) = (at(FEW_TAGS), at(256)) else { continue };
+        // Devices that are alike have the same answer.
+        let speeds: Vec<_> = endpoint.links.iter().map(|l| topology.speed(*l, Corner::Typical)).collect();
+        let key = (endpoint.kind, topology.sizes(endpoint, Corner::Typical), endpoint.port.map(f64::to_bits), speeds);
+        let (few, many) = *known.entry(key).or_insert_with(|| {
+            let at = |tags| with_tags(topology, endpoint, Way::Read, tags, Corner::Typical);
+            (at(FEW_TAGS), at(256))
+        });
+        let (Some(few), Some(many)) = (few, many) else { continue };
         let cost = rounded(many - few);
         let mrrs = topology.sizes(endpoint, Corner::Typical).mrrs;
         let able = value(&express.extended_tags_supported);

@@ -8,8 +8,8 @@ use super::locate::{Load, Located};
 use super::read::Rank;
 use crate::explain::Topology;
 use crate::explain::endpoints::Endpoint;
-use crate::explain::peers::peer_path;
-use crate::explain::rate::{Corner, Range};
+use crate::explain::peers::{peer_path, writes};
+use crate::explain::rate::{Corner, Range, Way};
 use crate::explain::scenario::{Transfer, shares};
 use crate::import::host::Kind;
 
@@ -61,22 +61,42 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
     let rate =
         |shares: Option<&crate::explain::scenario::Shares>, part: f64| shares.map(|s| s.least * peers as f64 * part);
     let [low, high] = [at(Corner::Low), at(Corner::High)];
-    let forwarded = pairs.iter().any(|(a, b)| {
-        let path = peer_path(topology, a, b);
-        path.switch.is_none() || path.redirect.is_some()
-    });
+    let forwarded = pairs.iter().any(|(a, b)| peer_path(topology, a, b).is_forwarded());
+    // A ring puts one transfer on each port of a root complex, as pairs do; of anything else its whole is not known.
+    let ring = pairs.len() == gpus.len();
+    let part = |corner| if ring { passed_on(topology, &pairs, corner) } else { (!forwarded).then_some(1.0) };
+    let [low_part, typical_part, high_part] = Corner::ALL.map(part);
     let range = Range {
-        low: rate(low.as_ref(), PROTOCOL[0]).filter(|_| !forwarded),
-        typical: rate(typical.as_ref(), PROTOCOL[1]).filter(|_| !forwarded),
-        high: rate(high.as_ref(), PROTOCOL[2]),
+        low: low_part.and_then(|p| rate(low.as_ref(), p * PROTOCOL[0])),
+        typical: typical_part.and_then(|p| rate(typical.as_ref(), p * PROTOCOL[1])),
+        high: rate(high.as_ref(), high_part.unwrap_or(1.0) * PROTOCOL[2]),
     };
     let Some(bound) = typical.as_ref().or(high.as_ref()).map(|s| s.bound_by.clone()) else {
         return unjudged("what a link on its way runs at is not known");
     };
     let bound_by = bound.trim_end_matches(", for each by itself").to_owned();
-    let note = forwarded.then_some("root complexes forward some of it, and how fast no dump says");
+    let open = forwarded && range.low.is_none();
+    let note = open.then_some("root complexes forward some of it, and how fast no dump says");
     let above = "above what PCI Express carries between them: direct links, or other GPUs than those of the dumps";
     Located::Load(Load { device, range, bound_by, note, above })
+}
+
+/// What root complexes leave of what links carry of some pairs; `None` where a class or a link between sockets does not
+/// say.
+fn passed_on(topology: &Topology, pairs: &[(&Endpoint, &Endpoint)], corner: Corner) -> Option<f64> {
+    let of = |(from, to): &(&Endpoint, &Endpoint)| {
+        let path = peer_path(topology, from, to);
+        if !path.is_forwarded() {
+            return Some(1.0);
+        }
+        // Each member sends and receives at once.
+        if corner != Corner::High && topology.forwarding().is_none_or(|c| !c.both_ways) {
+            return None;
+        }
+        let written = writes(topology, from, to, &path).at(corner)?;
+        Some(written / topology.along(from, &path.links(from, to), Way::Write, corner)?.0)
+    };
+    pairs.iter().map(of).try_fold(1.0, |least: f64, part| Some(least.min(part?)))
 }
 
 fn gpu<'a>(topology: &'a Topology, rank: &Rank) -> Option<&'a Endpoint> {

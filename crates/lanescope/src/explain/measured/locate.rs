@@ -3,7 +3,7 @@
 use super::read::Target;
 use crate::explain::Topology;
 use crate::explain::endpoints::Endpoint;
-use crate::explain::peers::peer_path;
+use crate::explain::peers::{peer_path, writes};
 use crate::explain::rate::{Corner, Range, Way};
 
 /// What a row is of.
@@ -41,7 +41,6 @@ pub(super) struct Path<'a> {
     pub(super) links: Vec<usize>,
 }
 
-/// The nth GPU: as nvidia-smi numbers it, else by address.
 /// The way of a row of one device or two.
 pub(super) fn path<'a>(topology: &'a Topology, target: &Target) -> Option<Path<'a>> {
     let one = |from: &'a Endpoint, way| Path { from, to: None, way, both: false, links: from.links.clone() };
@@ -56,21 +55,25 @@ pub(super) fn path<'a>(topology: &'a Topology, target: &Target) -> Option<Path<'
 }
 
 fn pair<'a>(topology: &Topology, (from, to): (&'a Endpoint, &'a Endpoint), both: bool) -> Path<'a> {
-    let path = peer_path(topology, from, to);
-    let links = match (path.switch, path.redirect) {
-        (Some(_), None) => path.own.0.iter().chain(&path.own.1).copied().collect(),
-        _ => from.links.iter().chain(&to.links).copied().collect(),
-    };
-    Path { from, to: Some(to), way: Way::Write, both, links }
+    Path { from, to: Some(to), way: Way::Write, both, links: peer_path(topology, from, to).links(from, to) }
 }
 
 /// What a row of one device or two should reach, GB/s.
 pub(super) fn expected(topology: &Topology, path: &Path) -> Range {
     let Some(to) = path.to else { return topology.alone(path.from, path.way).0 };
-    let factor = if path.both { 2.0 } else { 1.0 };
-    let of = |corner| topology.along(path.from, &path.links, path.way, corner).map(|(rate, _)| rate * factor);
-    let [low, typical, high] = Corner::ALL.map(of);
-    // What a root complex or a link between sockets forwards is in no dump.
-    let forwarded = peer_path(topology, path.from, to).switch.is_none();
-    Range { low: low.filter(|_| !forwarded), typical, high }
+    let way = peer_path(topology, path.from, to);
+    let one = writes(topology, path.from, to, &way);
+    if !path.both {
+        return one;
+    }
+    // Both ways at once are twice one way where no root complex has to pass both, or where that was measured.
+    let sure = !way.is_forwarded() || topology.forwarding().is_some_and(|c| c.both_ways);
+    // Redirected, both cross what the two share, each on its way up and on its way down.
+    let shared: Vec<usize> = path.from.links.iter().copied().filter(|l| to.links.contains(l)).collect();
+    let shared = if way.redirect.is_some() { shared } else { Vec::new() };
+    let sizes = topology.sizes(path.from, Corner::High);
+    let carried = shared.iter().filter_map(|l| topology.rates.of(topology.speed(*l, Corner::High)?, sizes, Way::Write));
+    let most = carried.fold(f64::INFINITY, f64::min);
+    let twice = |end: Option<f64>| end.map(|e| (2.0 * e).min(most));
+    Range { low: twice(one.low).filter(|_| sure), typical: twice(one.typical).filter(|_| sure), high: twice(one.high) }
 }

@@ -67,10 +67,10 @@ pub(super) fn expected<'a>(topology: &'a Topology, messages: &Messages) -> Locat
         return Located::Unjudged(Some(device), "what a link on its way runs at is not known".into());
     }
     let slot_binds = port.as_ref().is_none_or(|p| slot.high.is_some_and(|s| s < p[2]));
-    let bound_by = match (slot_binds, &port) {
-        (true, None) => "its slot".to_owned(),
-        (true, Some(_)) => "its slot".to_owned(),
-        (false, _) => format!("its port of {:.0} Gb/s", one_port(topology, adapter).unwrap_or(0.0) * 8.0),
+    let bound_by = if slot_binds {
+        "its slot".to_owned()
+    } else {
+        format!("its port of {:.0} Gb/s", one_port(topology, adapter).unwrap_or(0.0) * 8.0)
     };
     let note = port.is_none().then_some("what its port carries no dump says: ethtool, ibstat");
     let above = "above what the adapter carries: both ranks were on one host and used its memory, or several adapters";

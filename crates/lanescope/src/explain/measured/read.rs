@@ -293,9 +293,13 @@ fn table(text: &str) -> Vec<Measurement> {
     let mut rows = Vec::new();
     for line in text.lines() {
         let line = line.trim();
-        let Some((name, rate)) = line.rsplit_once([',', ';', '\t']) else { continue };
+        // Where another sign parts the columns, a comma is a decimal one: spreadsheets of half the world.
+        let Some((name, rate)) = line.rsplit_once([';', '\t']).or_else(|| line.rsplit_once(',')) else { continue };
+        let comma = line.contains([';', '\t']);
         let name = name.trim().trim_matches('"');
-        let Some(rate) = quantity(rate.trim().trim_matches('"')) else { continue };
+        let rate = rate.trim().trim_matches('"');
+        let rate = if comma { rate.replacen(',', ".", 1) } else { rate.to_owned() };
+        let Some(rate) = quantity(&rate) else { continue };
         let target = if let Some((from, to)) = name.split_once("->").or_else(|| name.split_once('→')) {
             Target::Named { from: from.trim().into(), to: to.trim().into() }
         } else if let Some(device) = name.strip_suffix(" from memory") {
@@ -354,6 +358,8 @@ mod tests {
         let rows =
             read("c", "nvme0n1,3.2\nnic0, 88 Gb/s\ngpu0 from memory;25000 MB/s\ngpu0 -> gpu1,1 GiB/s\n").expect("rows");
         assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [3.2, 11.0, 25.0, 1.073741824]);
+        let rows = read("c", "gpu0 to memory;13,4\ngpu1 to memory\t\"12,9 GB/s\"\n").expect("rows");
+        assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [13.4, 12.9]);
         let perftest = " RDMA_Write BW Test\n Device         : mlx5_0\n #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n 65536      5000             11500.00             11444.1             0.18\n";
         let rows = read("r", perftest).expect("rows");
         assert!((rows[0].rate - 12.0).abs() < 0.001, "{rows:?}");

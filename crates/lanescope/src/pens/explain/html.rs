@@ -3,7 +3,7 @@
 //! A content security policy forbids everything but the page's own style, names of a dump go through one door that
 //! escapes them, and each section has a budget of bytes, so that no dump makes the page larger than [`MOST`].
 
-use super::{pair_groups, range};
+use super::{NO_CAUSE, pair_groups, range};
 use crate::explain::{Device, Explained, Finding, LinkLine, Simulated, Together};
 use crate::pens::svg::escape;
 use std::fmt::Write;
@@ -156,12 +156,20 @@ impl Page {
             ]
         });
         self.table(["row", "device", "measured", "expected", "verdict"], rows, 25_000);
+        if report.unexplained > 0 {
+            self.paragraph("soft", NO_CAUSE);
+        }
         if !report.candidates.is_empty() {
             self.paragraph("soft", "what would explain the low rows, best fit first");
             let rows = report.candidates.iter().map(|c| {
-                [("n", format!("{:.1} % off", c.off_percent)), ("", c.what.clone()), ("place", c.command.clone())]
+                let command = format!("{} shows {}", c.command, c.shows);
+                let fit = format!("{:.1} % off, {} of {} rows", c.off_percent, c.explains, c.of);
+                [("n", fit), ("", c.what.clone()), ("place", command)]
             });
             self.table(["fit", "cause", "the command that shows it"], rows, 4_000);
+            if let Some(command) = &report.tell_apart {
+                self.paragraph("soft", &format!("to tell them apart: {command}"));
+            }
         }
     }
 
@@ -216,10 +224,15 @@ impl Page {
                 ("n", d.node.map_or_else(|| "?".to_owned(), |n| n.to_string())),
                 ("n", range(&d.to_memory.rate)),
                 ("n", range(&d.from_memory.rate)),
+                ("n", d.read_latency_ns.typical.map_or_else(|| "?".to_owned(), |ns| format!("{ns:.0}"))),
                 ("", format!("{}{upgrade}", d.to_memory.bound_by)),
             ]
         });
-        self.table(["device", "what it is", "node", "to memory", "from memory", "bound by"], rows, 40_000);
+        self.table(
+            ["device", "what it is", "node", "to memory", "from memory", "read of 64 B, ns", "bound by"],
+            rows,
+            40_000,
+        );
     }
 
     fn together(&mut self, together: &[Together]) {
@@ -257,6 +270,9 @@ impl Page {
             ]
         });
         self.table(["pair", "expected", "simulated", "both ways, in total", "way"], rows, 25_000);
+        if let Some(class) = report.pairs.iter().find_map(|p| p.forwarded_as.as_ref()) {
+            self.paragraph("soft", &format!("root complex taken for {class}"));
+        }
     }
 
     fn picture(&mut self, picture: Option<&str>) {

@@ -32,7 +32,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 16] = [
+pub const TARGETS: [(&str, Body); 17] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -47,6 +47,7 @@ pub const TARGETS: [(&str, Body); 16] = [
     ("fio_json", jobs::fio_json),
     ("iozone", jobs::iozone),
     ("host", hosts::host),
+    ("measured", hosts::measured),
     ("icf", instruments::icf),
     ("iometer_csv", instruments::iometer_csv),
 ];

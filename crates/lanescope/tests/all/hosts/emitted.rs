@@ -214,10 +214,12 @@ fn settings_of_ucx_say_where_they_come_from() {
     let text = ucx::emit(&host(&ours("epyc-4gpu-e12/host.md")));
     let line =
         |name: &str| text.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{name}\n{text}")).to_owned();
-    // Each GPU has a host bridge of its own: node is Gen4 x16 in MB of 2^20 bytes, and sys is what no dump states.
+    // Each GPU has a host bridge of its own: node is what a pair gets in MB of 2^20 bytes, sys is what no dump states.
     let bandwidth = line("UCX_DISTANCE_BW=");
     let node = bandwidth.split("node:").nth(1).and_then(|r| r.strip_suffix("MBs")).and_then(|n| n.parse::<f64>().ok());
-    let expected = explained(&ours("epyc-4gpu-e12/host.md")).devices[0].to_memory.rate.typical.expect("a rate");
+    let report = explained(&ours("epyc-4gpu-e12/host.md"));
+    let pair = report.pairs.iter().find(|p| p.from == "gpu0" && p.to == "gpu1").expect("a pair");
+    let expected = pair.write.typical.expect("its class was measured");
     assert!(node.is_some_and(|n| (n * 1048576.0 / 1e9 / expected - 1.0).abs() < 0.001), "{bandwidth}");
     assert!(bandwidth.starts_with("UCX_DISTANCE_BW=auto,") && !bandwidth.contains("sys:"), "{bandwidth}");
     let latency = line("UCX_DISTANCE_LAT=");

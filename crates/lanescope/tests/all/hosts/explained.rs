@@ -285,7 +285,11 @@ fn findings_are_ranked_and_none_is_without_cost_or_risk() {
         let report = explained(&text);
         assert!(report.findings.is_sorted_by(|a, b| a.cost >= b.cost), "{name}");
         for finding in &report.findings {
-            assert!(finding.cost.is_finite() && finding.cost >= 0.0 && !finding.cure.is_empty(), "{name} {finding:?}");
+            assert!(finding.cost.is_finite() && finding.cost >= 0.0, "{name} {finding:?}");
+            assert!(!finding.cure.is_empty() && !finding.evidence.is_empty(), "{name} {finding:?}");
+            // Each line of evidence begins with the place in a dump.
+            let place = |e: &String| e.split(": ").next().is_some_and(|p| p.contains("dump0:"));
+            assert!(finding.evidence.iter().all(place), "{name} {finding:?}");
             let risky = [
                 "trained-down",
                 "narrow-slot",

@@ -53,13 +53,59 @@ fn a_matrix_finds_its_gpus_by_number() {
 }
 
 #[test]
-fn all_low_rows_are_fitted_at_once() {
+fn all_rows_are_fitted_at_once() {
     // MPS 128 in both ways of one GPU: writes lose 8 %, which no other speed or width fits.
     let report = compared("gpu0 to memory,24.2\ngpu0 from memory,19.9\n");
     assert!(report.candidates.iter().all(|c| c.off_percent > 0.0));
-    // Eight reads of 512 B, 600 ns each, is 6.8 GB/s; writes are as they should be.
+    // Eight reads of 512 B, 600 ns each, is 6.8 GB/s; writes are as they should be, so that no link is slow.
     let report = compared("gpu0 to memory,27\ngpu0 from memory,6.8\n");
-    assert!(report.candidates[0].what.starts_with("8 reads"), "{:#?}", report.candidates);
+    let first = &report.candidates[0];
+    assert!(first.what.starts_with("gpu0 has 8 reads") && first.off_percent < 1.0, "{:#?}", report.candidates);
+    assert!(report.candidates.iter().skip(1).all(|c| c.off_percent > 5.0), "{:#?}", report.candidates);
+    // The same low number beside a write that is as low: then it is the link.
+    let report = compared("gpu0 to memory,6.8\ngpu0 from memory,6.5\n");
+    assert!(report.candidates[0].what.contains("runs"), "{:#?}", report.candidates);
+    assert_eq!((report.candidates[0].explains, report.candidates[0].of), (2, 2));
+}
+
+/// One slow uplink explains four slow GPUs better than any of their own links.
+#[test]
+fn one_cause_of_many_rows_is_found_at_its_place() {
+    let host = host(&super::explained::large(4, 0));
+    let mut report = explain(&host);
+    let quarter =
+        |n: u32| format!("gpu{n} to memory,{}\n", report.devices[0].to_memory.rate.typical.expect("a rate") / 4.03);
+    let rows: String = (0..4).map(quarter).collect();
+    measured::compare(&host, &mut report, measured::read("n", &rows).expect("rows"));
+    let first = &report.candidates[0];
+    assert!(first.explains == 4 && first.off_percent < 3.0, "{:#?}", report.candidates);
+    let places = report.candidates.iter().filter(|c| c.what.contains("0000:01:00.0")).count();
+    assert!(places >= 2, "the uplink, by speed and by width: {:#?}", report.candidates);
+    // A pair below the leaf switch as fast as it should be frees the GPUs' own links.
+    let pair = report.pairs.iter().find(|p| p.from == "gpu0" && p.to == "gpu1").and_then(|p| p.write.typical);
+    let rows = rows + &format!("gpu0 -> gpu1,{}\n", pair.expect("a rate"));
+    let mut report = explain(&host);
+    measured::compare(&host, &mut report, measured::read("n", &rows).expect("rows"));
+    let own = report.candidates.iter().find(|c| c.what.starts_with("each link of 4 devices"));
+    assert!(
+        own.is_none_or(|c| c.off_percent > 30.0 || c.off_percent > 5.0 * report.candidates[0].off_percent),
+        "{own:?}"
+    );
+}
+
+#[test]
+fn what_fits_alike_is_told_apart_by_one_command() {
+    let report = compared("gpu0 to memory,13.4\ngpu0 from memory,12.9\n");
+    let apart = report.tell_apart.expect("two causes fit alike");
+    assert!(apart.starts_with("sudo lspci -vvv -s 0000:01:00.0 | grep -E 'LnkSta:', while it is loaded: "), "{apart}");
+    assert!(apart.contains("Speed 8GT/s") && apart.contains("Width x8"), "{apart}");
+    // Nothing is low: nothing to explain.
+    let report = compared("gpu0 to memory,27\n");
+    assert!(report.candidates.is_empty() && report.tell_apart.is_none());
+    // Low without a cause among these: said, not made up.
+    let report = compared("gpu0 to memory,0.9\ngpu1 to memory,0.013\ngpu2 to memory,21\n");
+    let text = lanescope::pens::explain::text(&report, false);
+    assert!(report.candidates.is_empty() == text.contains("no single cause"), "{text}");
 }
 
 #[test]

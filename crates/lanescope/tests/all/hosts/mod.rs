@@ -10,6 +10,7 @@ mod hex;
 mod imported;
 mod measured;
 mod page;
+mod peers;
 mod requester;
 mod robust;
 mod simulated;

@@ -149,6 +149,30 @@ fn fifty_megabytes_are_bounded() {
     }
 }
 
+/// Far more devices than a host has are explained too, and what is left out is said. Sized for an unoptimised build on a
+/// busy machine.
+#[test]
+fn thousands_of_devices_are_bounded() {
+    for class in ["3D controller: NVIDIA X", "Non-Volatile memory controller: S", "Ethernet controller: M 100GbE"] {
+        let function = |n: usize| {
+            format!(
+                "{:04x}:{:02x}:00.0 {class}\n\tNUMA node: {}\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
+                 \t\tDevCtl:\tRlxdOrd- ExtTag- PhantFunc-\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4\n\
+                 \t\tLnkSta:\tSpeed 8GT/s, Width x4\n",
+                n / 250,
+                n % 250 + 1,
+                n % 7
+            )
+        };
+        let text: String = (0..2000).map(function).collect();
+        let start = Instant::now();
+        let report = explained(&text);
+        assert!(start.elapsed() < Duration::from_secs(40), "{class}: {:?}", start.elapsed());
+        assert!(report.devices.len() == 2000 && report.pairs.len() <= 2000, "{class}");
+        assert!(report.notes.iter().any(|n| n.contains("left out: 2000")), "{:?}", report.notes);
+    }
+}
+
 #[test]
 fn random_bytes_and_random_pieces_do_not_panic() {
     // Stretches of real dumps, in any order and mixture.
