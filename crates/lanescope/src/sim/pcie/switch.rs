@@ -3,8 +3,10 @@
 //!
 //! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants
 //! (`queues = "fifo"` forbids it); the heads are candidates there. A crossbar reads one packet of an ingress port at a
-//! time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet of the whole switch at a
-//! time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
+//! time, at the faster rate of the two links, into the replay buffer of the egress port. An egress port that has waited
+//! for an ingress port while that was read twice for all others has it next, also before the packet that it sends now
+//! has gone, by one packet. A shared bus with a bandwidth carries one packet of the whole switch at a time, and a head
+//! that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
@@ -38,6 +40,13 @@ struct Ingress {
     sorted: bool,
     /// What waits, by egress port and class.
     stored: Vec<VecDeque<Tlp>>,
+    /// Packets that were read out.
+    read: u64,
+    /// Of each egress port that would have taken a packet from here and found another being read out: how many had been
+    /// read before that.
+    since: Vec<u64>,
+    /// No later than the first of those.
+    oldest: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -49,6 +58,8 @@ struct Egress {
     turn: usize,
     /// Of a hosted one: whether the port's own was the last to go.
     own_last: bool,
+    /// When the packet that it took last begins on the wire: until then it takes no other ahead.
+    begins: u64,
 }
 
 /// What a root complex passes on next by one of its ports.
@@ -102,11 +113,20 @@ impl Switch {
                     heads: [NONE; 3],
                     sorted: sorts(fork),
                     stored: vec![VecDeque::new(); if sorts(fork) { 3 * n } else { 0 }],
+                    read: 0,
+                    since: vec![NEVER; n],
+                    oldest: NEVER,
                 })
                 .collect(),
             outs: ports
                 .iter()
-                .map(|p| Egress { wire: p.1, waiting: vec![0; (4 * n).div_ceil(64)], turn: 0, own_last: false })
+                .map(|p| Egress {
+                    wire: p.1,
+                    waiting: vec![0; (4 * n).div_ceil(64)],
+                    turn: 0,
+                    own_last: false,
+                    begins: 0,
+                })
                 .collect(),
             arbitration,
             core,
@@ -128,10 +148,17 @@ impl Switch {
         Switch { hosted: true, ..switch }
     }
 
-    /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round of
+    /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round
+    /// of
     /// the others.
-    pub(in crate::sim) fn next(&mut self, out: usize, now: u64, net: &mut Net) -> Result<Passing, (Idle, u64)> {
-        let (port, class) = self.choose(out, now, net)?;
+    pub(in crate::sim) fn next(
+        &mut self,
+        out: usize,
+        now: u64,
+        net: &mut Net,
+        agenda: &mut Agenda,
+    ) -> Result<Passing, (Idle, u64)> {
+        let (port, class) = self.choose(out, now, net, agenda)?;
         let yields = port <= self.outs[out].turn && !self.outs[out].own_last;
         Ok(Passing { port, class, yields })
     }
@@ -237,6 +264,7 @@ impl Switch {
         if self.hosted
             || net.wires[egress.wire as usize].next_at > now
             || self.ins[port].reading > now
+            || self.ins[port].oldest != NEVER
             || egress.waiting.iter().any(|w| *w != 0)
         {
             return false;
@@ -250,6 +278,34 @@ impl Switch {
             self.leave(port, tlp, out, now, net, agenda);
         }
         true
+    }
+
+    /// Has a free ingress port read for the egress port that has waited longest for it, if that is not `out` and twice as
+    /// many packets as the switch has ports went by since: by turns it would have had two of them. Two egress ports
+    /// whose packets never end at one moment would starve each other otherwise.
+    #[inline]
+    fn give(&mut self, port: usize, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let round = 2 * self.outs.len() as u64;
+        while self.ins[port].read >= self.ins[port].oldest.saturating_add(round) {
+            let ingress = &mut self.ins[port];
+            let free = |o: &usize| *o == out || self.outs[*o].begins <= now;
+            let longest = (0..ingress.since.len()).filter(free).min_by_key(|o| ingress.since[*o]);
+            ingress.oldest = ingress.since.iter().copied().min().unwrap_or(NEVER);
+            let Some(o) = longest.filter(|o| *o != out && ingress.read >= ingress.since[*o].saturating_add(round))
+            else {
+                return;
+            };
+            ingress.since[o] = NEVER;
+            let bits = self.outs[o].waiting[port / 16] >> (4 * (port % 16)) & 0xf;
+            // Without credits it has had its turn.
+            if let Ok((class, _)) = self.candidate(port, o, bits, now, net) {
+                self.outs[o].own_last = false;
+                self.forward(port, class, o, now, net, agenda);
+                let wire = &net.wires[self.outs[o].wire as usize];
+                agenda.by(wire.tx, wire.next_at);
+                return;
+            }
+        }
     }
 
     /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if
@@ -279,7 +335,13 @@ impl Switch {
     }
 
     /// Whom the egress port serves next: (ingress port, class); or why nobody, and until when to wait.
-    fn choose(&mut self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class), (Idle, u64)> {
+    fn choose(
+        &mut self,
+        out: usize,
+        now: u64,
+        net: &mut Net,
+        agenda: &mut Agenda,
+    ) -> Result<(usize, Class), (Idle, u64)> {
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
         let mut oldest: Option<(u64, usize, Class)> = None;
         let words = self.outs[out].waiting.len();
@@ -296,7 +358,13 @@ impl Switch {
                 let shift = 4 * (port % 16);
                 let mine = (bits >> shift) & 0xf;
                 bits &= !(0xf << shift);
+                if self.ins[port].reading <= now {
+                    self.give(port, out, now, net, agenda);
+                }
                 if self.ins[port].reading > now {
+                    let ingress = &mut self.ins[port];
+                    ingress.since[out] = ingress.since[out].min(ingress.read);
+                    ingress.oldest = ingress.oldest.min(ingress.read);
                     wake = wake.min(self.ins[port].reading);
                     idle = idle.max(Idle::Arbitration);
                     continue;
@@ -328,7 +396,7 @@ impl Switch {
             agenda.by(slot, now);
             return;
         }
-        match self.choose(out, now, net) {
+        match self.choose(out, now, net, agenda) {
             Ok((port, class)) => {
                 self.forward(port, class, out, now, net, agenda);
                 if self.outs[out].waiting.iter().any(|w| *w != 0) {
@@ -382,9 +450,12 @@ impl Switch {
             let span = |w: &Wire| w.clock.span_below(w.bytes(tlp.body) as u64);
             ingress.reading = now + span(inward).min(span(outward));
         }
+        ingress.read += 1;
+        ingress.since[out] = NEVER;
         let read = tlp.tail.max(now).max(ingress.reading);
         net.wires[ingress.wire as usize].free(tlp.class, tlp.payload, read, agenda);
         let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
+        self.outs[out].begins = begin;
         // Unless somebody is found waiting when it falls free again.
         net.wires[self.outs[out].wire as usize].idle = Idle::NothingToSend;
         let through = begin - tlp.head;

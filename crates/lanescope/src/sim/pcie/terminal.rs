@@ -269,7 +269,7 @@ impl Terminal {
             return;
         }
         let passing = match &mut self.peers {
-            Some(peers) => peers.next(port, now, net),
+            Some(peers) => peers.next(port, now, net, agenda),
             None => Err((Idle::NothingToSend, NEVER)),
         };
         // What passes goes before the port's own, after it where it yields and there is something, or not at all.
