@@ -33,7 +33,7 @@ endif
 PROFILE ?= laws
 
 laws: rust ## laws on N random inputs each, as fast as they run with every check: make laws N=10000 SEED=7
-	@echo "laws on $(N) inputs each: make laws N=$(N) SEED=$(SEED) PROFILE=$(PROFILE) repeats this"
+	@echo "laws on $(N) inputs each: make laws N=$(N) SEED=$(SEED)$(if $(filter dev,$(PROFILE)), PROFILE=dev) repeats this"
 	LANESCOPE_CASES=0 LANESCOPE_FRESH=$(N) LANESCOPE_SEED=$(SEED) \
 		$(CARGO) test --workspace --profile $(PROFILE) --test all -- $(LAWS)
 

@@ -1,6 +1,5 @@
 //! How long answers about today's host take: two sockets, 8 GPUs, 8 NICs and 24 drives behind switches, all GPUs
-//! writing
-//! to all. The goals: an estimate in 5 ms, and a simulation to ±1 % in 20 s, of CPU time on one core.
+//! writing to all. The goals: an estimate in 5 ms, and a simulation to ±1 % in 20 s, of CPU time on one core.
 //!
 //! `cargo bench --bench host` measures both.
 

@@ -347,8 +347,7 @@ fn verdict(report: &Report) -> u8 {
 }
 
 /// The topology, and the waterfall of every direction that binds or is the busiest, by each of some methods. Names of
-/// the estimate's end in its name where
-/// it is not alone.
+/// the estimate's end in its name where it is not alone.
 pub(crate) fn pictures(plan: &Plan, report: &Report, methods: &[Method]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for method in methods {

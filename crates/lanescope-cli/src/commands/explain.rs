@@ -116,7 +116,7 @@ fn run(a: &Explain) -> Result<u8, String> {
         })?;
         rows.extend(found);
     }
-    if let (Some(report), Some(host)) = (reports.first_mut(), hosts.first()) {
+    if let (Some(report), Some(host), false) = (reports.first_mut(), hosts.first(), rows.is_empty()) {
         measured::compare(host, report, rows);
     }
     if a.simulate {

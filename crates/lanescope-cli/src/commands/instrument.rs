@@ -167,8 +167,7 @@ impl On {
     }
 
     /// The same one after the other, with `simulate` in the place of a silent run. It is dropped before anything is
-    /// handed over, so that it may hold the
-    /// terminal.
+    /// handed over, so that it may hold the terminal.
     pub(crate) fn watch(
         &self,
         tests: &[Test],

@@ -28,9 +28,8 @@ pub(crate) enum Study {
     /// Answer rows: published, predicted before that was known, estimate, simulate, error, what binds
     ///
     /// The range of stated values is the estimate with every range of the scenario at its slower, and at its faster
-    /// end: what its author did not
-    /// know, without a confidence. The 80 % interval is wider by how far other studies' predictions were off;
-    /// book/accuracy.md says how.
+    /// end: what its author did not know, without a confidence. The 80 % interval is wider by how far other studies'
+    /// predictions were off; book/accuracy.md says how.
     Run(Run),
     /// How far off the predictions of all studies were, and are: some minutes of simulation
     Accuracy {

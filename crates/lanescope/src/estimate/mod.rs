@@ -718,12 +718,11 @@ fn links(plan: &Plan, [slower, typical, faster]: [&Outcome; 3]) -> Vec<LinkRepor
 fn ledger(plan: &Plan, outcome: &Outcome, corner: Corner, hop: Hop) -> (Ledger, f64, f64) {
     let link = plan.link(hop.link);
     let speed = link.speed.at(corner);
-    let interval = link.skp_interval.at(corner).0.unwrap_or(0) as u64;
     let (raw, coded) = (speed.raw().bits(), speed.coded().bits());
     let mut ledger = Ledger {
         raw,
         line_coding: raw - coded,
-        ordered_sets: coded * protocol::ordered_set_share(speed.generation, interval),
+        ordered_sets: coded * protocol::ordered_set_share(speed.generation, link.skp(corner)),
         flits: coded * protocol::flit_overhead(speed.generation),
         ..Ledger::default()
     };

@@ -200,6 +200,7 @@ pub(crate) fn devices(topology: &Topology) -> Vec<Device> {
     let nodes: BTreeSet<u32> = topology.devices.iter().filter_map(|d| d.node).collect();
     let several = nodes.len() > 1 || topology.host.nodes.len() > 1;
     let line = |endpoint: &Endpoint| {
+        let [to_memory, from_memory] = [Way::Write, Way::Read].map(|way| topology.expected(endpoint, way));
         let function = topology.host.functions.get(&endpoint.address);
         let names = endpoint.functions.iter().filter_map(|a| topology.host.functions.get(a));
         Device {
@@ -209,14 +210,14 @@ pub(crate) fn devices(topology: &Topology) -> Vec<Device> {
             kind: word(endpoint.kind).to_owned(),
             devices: names.flat_map(|f| f.devices.iter().map(|d| d.value.clone())).collect(),
             node: endpoint.node,
-            to_memory: topology.expected(endpoint, Way::Write),
-            from_memory: topology.expected(endpoint, Way::Read),
             read_latency_ns: latency(topology, endpoint, false),
             far: several.then(|| Far {
-                to_memory: at_most(topology.alone(endpoint, Way::Write).0),
-                from_memory: at_most(topology.alone(endpoint, Way::Read).0),
+                to_memory: at_most(to_memory.rate),
+                from_memory: at_most(from_memory.rate),
                 read_latency_ns: latency(topology, endpoint, true),
             }),
+            to_memory,
+            from_memory,
         }
     };
     topology.devices.iter().map(line).collect()

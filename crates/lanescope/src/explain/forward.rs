@@ -16,8 +16,8 @@ pub(crate) struct Class {
     of: fn(u32, u32) -> bool,
     /// What the PCI ID Repository calls their root ports.
     ports: &'static [&'static str],
-    /// Part of what the links carry: low, typical, high.
-    part: [f64; 3],
+    /// Part of what the links carry: low, typical, high; what nobody measured is not known.
+    part: [Option<f64>; 3],
     /// Payload of the TLPs that leave it, where it cuts writes: low, typical, high.
     cut: [Option<u64>; 3],
     /// Whether both ways at once were measured too, each as fast as one.
@@ -31,33 +31,34 @@ pub(crate) struct Class {
 /// A cache line, which is what Intel's processors make of a write to a peer (NCCL, `src/graph/topo.h`).
 const LINE: Option<u64> = Some(64);
 
+/// What was measured on EPYC and Threadripper PRO, and of Xeons with their smaller TLPs.
+const MOST: [Option<f64>; 3] = [Some(0.85), Some(0.87), Some(0.98)];
+
 /// Measured on Gen4 x16 at MPS 256, which carries 28.75 GB/s of writes, RTX 4090 in root ports
 /// (tinygrad/open-gpu-kernel-modules): EPYC, README, 24.4 GB/s one way, 50.1 to 51.2 both ways; Threadripper PRO 3995WX,
 /// issue 6, 50.0 to 51.1 both ways; AMD hosts of Gen4 and Gen5, issue 26, 25 GB/s. Xeon Gold 6430 and 6530 there:
-/// 20 GB/s of a pair and of a ring, which is what TLPs of 64 B leave of 25. `gpu-pairs`, row `shift.4`: 51 GB/s each way of the 57.5 of Gen5 x16.
-/// Xeon E5-2650 v4: drives into a GPU, 7.1 GB/s of the 14.4 of Gen3 x16 (forums.developer.nvidia.com, 55564); Haswell 8.2
-/// and EPYC 7261 7.0 there (ROCm/ROCmValidationSuite, issue 427). High ends are what engines sustain below a switch.
+/// 20 GB/s of a pair and of a ring, which is what TLPs of 64 B leave of 25. `gpu-pairs`, row `shift.4`: 51 GB/s each way
+/// of the 57.5 of Gen5 x16. Xeon E5-2650 v4: drives into a GPU, 7.1 GB/s of the 14.4 of Gen3 x16
+/// (forums.developer.nvidia.com, 55564); Haswell 8.2 and EPYC 7261 7.0 there (ROCm/ROCmValidationSuite, issue 427). High
+/// ends are what engines sustain below a switch.
 const CLASSES: &[Class] = &[
     Class {
         name: "AMD EPYC and Threadripper from Zen 2 on",
-        of: |family, model| matches!((family, model), (23, 49..) | (25 | 26, _)),
+        // Rome and Castle Peak; Milan, Genoa, Storm Peak, Bergamo; Turin: Ryzens of these families have other models.
+        of: |family, model| matches!((family, model), (23, 49) | (25, 0..=31 | 160..=175) | (26, 0..=31)),
         ports: &[
             "Starship/Matisse GPP Bridge",
             "Starship PCIe GPP Bridge",
             "Genoa/Bergamo GPP Bridge",
             "Turin GPP Bridge",
         ],
-        part: [0.85, 0.87, 0.98],
+        part: MOST,
         cut: [None; 3],
         both_ways: true,
-        sockets: |family, _| {
-            Some(if family == 26 {
-                32.0
-            } else if family == 25 {
-                24.0
-            } else {
-                16.0
-            })
+        sockets: |family, _| match family {
+            26 => Some(32.0),
+            25 => Some(24.0),
+            _ => Some(16.0),
         },
         source: "measured on RTX 4090 at Gen4 (tinygrad/open-gpu-kernel-modules, README, issues 6 and 26), and row \
                  shift.4 of the study gpu-pairs at Gen5",
@@ -66,7 +67,7 @@ const CLASSES: &[Class] = &[
         name: "Intel Xeon, Sapphire and Emerald Rapids",
         of: |family, model| matches!((family, model), (6, 143 | 207)),
         ports: &[],
-        part: [0.85, 0.87, 0.98],
+        part: MOST,
         cut: [LINE; 3],
         both_ways: true,
         sockets: |_, model| Some(if model == 207 { 40.0 } else { 22.0 }),
@@ -77,7 +78,7 @@ const CLASSES: &[Class] = &[
         name: "Intel Xeon, Skylake to Ice Lake",
         of: |family, model| matches!((family, model), (6, 85 | 106 | 108)),
         ports: &["Sky Lake-E PCI Express Root Port", "Ice Lake PCI Express Root Port"],
-        part: [0.85, 0.87, 0.98],
+        part: [None, None, Some(0.98)],
         cut: [LINE, LINE, None],
         both_ways: false,
         sockets: |_, _| Some(10.0),
@@ -87,13 +88,20 @@ const CLASSES: &[Class] = &[
         name: "Intel Xeon E5 v3 and v4, AMD EPYC 7001",
         of: |family, model| matches!((family, model), (6, 63 | 79 | 86) | (23, 1)),
         ports: &["Xeon E5 v3/", "Xeon E5 v4/", "Family 17h (Models 00h-0fh) PCIe GPP Bridge"],
-        part: [0.48, 0.55, 0.98],
+        part: [Some(0.48), Some(0.55), Some(0.98)],
         cut: [None; 3],
         both_ways: false,
         sockets: |family, _| Some(if family == 23 { 16.0 } else { 6.0 }),
         source: "measured at Gen3 (forums.developer.nvidia.com, thread 55564; ROCm/ROCmValidationSuite, issue 427)",
     },
 ];
+
+impl Class {
+    /// Whether somebody measured what it passes on.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.part[Corner::Typical as usize].is_some()
+    }
+}
 
 impl Topology<'_> {
     /// The class of the host's root complexes: by its processor, else by the name of a root port.
@@ -131,12 +139,12 @@ impl Topology<'_> {
             links.iter().map(rate).try_fold(f64::INFINITY, |least, rate| Some(least.min(rate?)))
         };
         let carried = least(&from.links, sizes)?.min(least(&to.links, cut)?);
-        carried.is_finite().then_some(carried * class.part[pick])
+        carried.is_finite().then_some(carried * class.part[pick]?)
     }
 
     /// What NCCL plans with between the sockets of this host, GB/s.
     pub(crate) fn between_sockets(&self) -> Option<f64> {
         let (family, model) = value(&self.host.family)?;
-        CLASSES.iter().find(|c| (c.of)(family, model)).and_then(|c| (c.sockets)(family, model))
+        (self.forwarding()?.sockets)(family, model)
     }
 }

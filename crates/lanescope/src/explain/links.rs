@@ -129,7 +129,7 @@ pub(crate) fn unknown(topology: &Topology, pairs: &[Pair]) -> Vec<Unknown> {
         pairs.iter().any(|p| known(p) && way.contains(&p.way.as_str()))
     };
     let measure = "nvbandwidth -t device_to_device_memcpy_write_ce, then --measured";
-    if topology.forwarding().is_none() && over(&["root", "redirected"]) {
+    if topology.forwarding().is_none_or(|c| !c.is_measured()) && over(&["root", "redirected"]) {
         let class = "nobody measured one of its class, or no dump names the processor: lscpu";
         say(format!("what this root complex forwards between its ports ({class})"), measure);
     }

@@ -170,7 +170,7 @@ fn pair(topology: &Topology, from: &Endpoint, to: &Endpoint) -> Option<Pair> {
             }
             None => "the link between the sockets, which no dump states".to_owned(),
         },
-        ("root" | "redirected", None) if class.is_none() => {
+        ("root" | "redirected", None) if class.is_none_or(|c| !c.is_measured()) => {
             "what the root complex forwards, which no dump states".to_owned()
         }
         (_, None) => "a link whose speed is not known".to_owned(),

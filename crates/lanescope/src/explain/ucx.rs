@@ -69,7 +69,7 @@ pub fn emit(host: &Host) -> String {
     let mut out = format!("# Distances for UCX out of {}.\n", dumps.join(", "));
     out += "# Rates are payload of writes in MB of 2^20 bytes: what root complexes of this class forward, where somebody\n";
     out += "# measured it, else what the links carry at most. Measure a pair, and lower them where it gives less.\n";
-    if let Some(class) = topology.forwarding() {
+    if let Some(class) = topology.forwarding().filter(|c| c.is_measured()) {
         let _ = writeln!(out, "# Class: {}: {}.", class.name, class.source);
     }
     out += "# Latencies: wires, switches, and (assumed) a root complex and the way to another node.\n";

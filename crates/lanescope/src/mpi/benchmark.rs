@@ -5,9 +5,8 @@
 //! Sources: IMB User's Guide and `IMB_settings.h` (sizes 0 and 2^0 to 2^22; repetitions min(1000, 40 MiB / size); two
 //! barriers before each size); OSU
 //! 5.6 `osu_util_mpi.h` and its benchmarks (64 messages a window; 10,000 repetitions of a latency, 1,000 above 8 KiB).
-//! What changed over the
-//! years is a matter of [`Version`]. Not modelled: IMB's cut of repetitions after 10 s, buffers out of cache, limits of
-//! memory.
+//! What changed over the years is a matter of [`Version`]. Not modelled: IMB's cut of repetitions after 10 s, buffers
+//! out of cache, limits of memory.
 
 use super::op::{Body, Collective, Job, Kind, Op, Section, Step};
 use crate::diagnostic::{Diagnostic, nearest};

@@ -23,7 +23,7 @@ pub use pcie::iommu::{Misses, Translation};
 pub use resolve::build;
 pub use storage::Storage;
 
-use crate::protocol::pcie::{Header, PayloadSize, Speed};
+use crate::protocol::pcie::{Header, PayloadSize, Speed, ordered_set_slots};
 use crate::scenario::keys::{AddressOrder, Do, Load, Setting, Technology};
 use crate::scenario::quantity::{Confidence, Corner, Every, Origin, Percent, Quantity};
 use crate::scenario::{PartKeys, Stated};
@@ -371,13 +371,15 @@ impl Plan {
 
     /// The names of the parts that a flow goes by, its source first.
     pub fn way(&self, flow: &Flow) -> Vec<&str> {
-        let mut names = vec![self.part(flow.source).name.as_str()];
-        names.extend(flow.route.iter().map(|h| self.part(self.arrives(*h)).name.as_str()));
-        // The link ends at the device, the flow at one of its functions.
-        if let Some(last) = names.last_mut() {
-            *last = &self.part(flow.target).name;
-        }
-        names
+        self.names(flow.source, &flow.route, flow.target)
+    }
+
+    /// The names of the parts along some hops: links end at the device, flows at one of its functions.
+    fn names(&self, from: PartId, way: &[Hop], to: PartId) -> Vec<&str> {
+        let between = &way[..way.len().saturating_sub(1)];
+        let between = between.iter().map(|h| self.part(self.arrives(*h)).name.as_str());
+        let last = (!way.is_empty()).then(|| self.part(to).name.as_str());
+        std::iter::once(self.part(from).name.as_str()).chain(between).chain(last).collect()
     }
 
     /// The route of a flow as text: `nic.0 → sw → host`.
@@ -393,9 +395,7 @@ impl Plan {
         let back = flow.back.as_slice();
         let back = if flow.reads() && !same { back } else { &[] };
         if !back.is_empty() {
-            let names = back.iter().map(|h| self.part(self.arrives(*h)).name.as_str());
-            let names = std::iter::once(self.part(flow.target).name.as_str()).chain(names);
-            text += &format!("; completions {}", names.collect::<Vec<_>>().join(" → "));
+            text += &format!("; completions {}", self.names(flow.target, back, flow.source).join(" → "));
         }
         let ports: Vec<&str> = [&flow.route, back].into_iter().filter_map(|way| self.sent_up(way)).collect();
         if !ports.is_empty() {
@@ -522,7 +522,18 @@ impl Link {
 
     /// The share of the slots left for TLPs and DLLPs at a corner.
     pub fn usable(&self, corner: Corner) -> f64 {
-        self.speed.typical.usable(self.skp_interval.at(corner).0.unwrap_or(0) as u64)
+        self.speed.typical.usable(self.skp(corner))
+    }
+
+    /// SKP ordered sets at a corner: one each so many slots, and the slots of one; `None` where there are none.
+    pub fn ordered_sets(&self, corner: Corner) -> Option<(u64, u64)> {
+        let speed = self.speed.at(corner);
+        ordered_set_slots(speed.generation, speed.lanes, self.skp(corner))
+    }
+
+    /// Symbols or blocks between SKP ordered sets; 0 where there are none.
+    pub(crate) fn skp(&self, corner: Corner) -> u64 {
+        self.skp_interval.at(corner).0.unwrap_or(0) as u64
     }
 }
 

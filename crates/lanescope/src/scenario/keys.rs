@@ -408,7 +408,7 @@ mod infiniband;
 mod pci;
 mod pcie;
 mod storage;
-mod technology;
+pub(in crate::scenario) mod technology;
 
 pub use ethernet::*;
 pub use infiniband::*;

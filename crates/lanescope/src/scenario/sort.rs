@@ -1,6 +1,7 @@
 //! Of which kind a link or a flow is. What says none gets one message that lists them, and no others that follow from
 //! it.
 
+use super::keys::technology::listed;
 use super::keys::{FLOW_KINDS, FlowKind, LINK, LINK_KINDS};
 use super::tree::{Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
@@ -88,10 +89,9 @@ pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Sorted 
             ),
             None => {
                 let all = LINK_KINDS.map(|k| format!("{} = {:?}{}", k.key, k.example.0, k.example.1));
-                let (last, all) = all.split_last().map_or(("", &[][..]), |(last, all)| (last.as_str(), all));
                 diagnostics.push(
                     Diagnostic::error(*span, format!("links.{name} does not say what it is"))
-                        .hint(format!("add {} or {last}", all.join(", "))),
+                        .hint(format!("add {}", listed(&all))),
                 );
             }
         }

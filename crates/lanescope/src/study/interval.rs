@@ -101,8 +101,7 @@ impl Misses {
     }
 
     /// How far an interval of a row of this study and class reaches, never learnt from the study itself. `simulated`:
-    /// whether a simulation is
-    /// among what was said. `None` for what no four other studies say anything about.
+    /// whether a simulation is among what was said. `None` for what no four other studies say anything about.
     pub fn reach(&self, study: &str, class: Class, simulated: bool) -> Option<Reach> {
         let own = self.quantile(study, &|c| c == class, simulated)?;
         if !class.is_throughput() {

@@ -218,9 +218,9 @@ fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
         let off = s.rate.mean / f.share.typical - 1.0;
         let limit = if f.bound_by.resource == "its own load" { 0.02 } else { 0.05 };
-        // The window cuts off what is in flight at its ends.
+        // What has begun before the window and what ends after it are as many, but for one operation of each instance.
         let expected = f.share.typical / 8.0 * simulation.window / f.operation.expect("bytes of an operation");
-        let edge = (s.in_flight + 1.0) / expected.max(1.0);
+        let edge = f.instances as f64 / expected.max(1.0);
         if off.abs() <= limit + edge {
             agreed += 1;
             continue;

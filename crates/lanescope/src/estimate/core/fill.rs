@@ -12,20 +12,19 @@
 //! in none of this.
 //!
 //! **DLLPs** go before packets. Those of a flow that also sends packets come with its turns. Those of flows that send
-//! nothing else somewhere are
-//! taken off the capacity before it is divided, and depend on shares that depend on them in turn: the filling is done
-//! again with the load that it gave, until that load is the one that it was done with. Each packet answered by a DLLP
-//! is longer than it, so this contracts; should it not settle in [`PASSES`], all flows of what is overdriven are scaled
-//! down to what it carries, and the answer says so.
+//! nothing else somewhere are taken off the capacity before it is divided, and depend on shares that depend on them in
+//! turn: the filling is done again with the load that it gave, until that load is the one that it was done with. Each
+//! packet answered by a DLLP is longer than it, so this contracts; should it not settle in [`PASSES`], all flows of
+//! what is overdriven are scaled down to what it carries, and the answer says so.
 //!
 //! **Queues.** Packets that wait for a full resource stand in the buffers before it. Flows that share such a buffer get
-//! no more turns than those
-//! that fill it: the buffer takes a packet in when one has left, and its ports take turns. So when a flow's rate is
-//! fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as many turns. Rates are
-//! then fixed from the least to the greatest.
+//! no more turns than those that fill it: the buffer takes a packet in when one has left, and its ports take turns. So
+//! when a flow's rate is fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as
+//! many turns. Rates are then fixed from the least to the greatest.
 
 mod turns;
 
+use crate::estimate::core::meeting::Meeting;
 use turns::{Node, beside, ready, tree, turns};
 
 /// What one flow asks of one resource, per payload byte.
@@ -244,45 +243,34 @@ struct Filling<'a, K, Q, P> {
 
 /// Flows that meet at a resource that may be tight, or in a queue.
 fn groups<K, Q>(resources: &[Resource<K>], queues: &[Queue<Q>], flows: usize, tight: &[Tight]) -> Vec<Group> {
-    let mut parent: Vec<usize> = (0..flows).collect();
-    fn root(parent: &mut [usize], mut f: usize) -> usize {
-        while parent[f] != f {
-            parent[f] = parent[parent[f]];
-            f = parent[f];
-        }
-        f
-    }
-    let join = |parent: &mut Vec<usize>, a: usize, b: usize| {
-        let (a, b) = (root(parent, a), root(parent, b));
-        parent[a.max(b)] = a.min(b);
-    };
+    let mut meeting = Meeting::new(flows);
     for t in tight {
         let uses = &resources[t.resource].uses;
-        uses.iter().for_each(|u| join(&mut parent, uses[0].flow, u.flow));
+        uses.iter().for_each(|u| meeting.join(uses[0].flow, u.flow));
     }
     for q in queues.iter().filter(|q| !q.waits.is_empty()) {
-        q.waits.iter().for_each(|w| join(&mut parent, q.waits[0].flow, w.flow));
+        q.waits.iter().for_each(|w| meeting.join(q.waits[0].flow, w.flow));
     }
     let mut place = vec![usize::MAX; flows];
     let mut groups: Vec<Group> = Vec::new();
-    let mut of = |f: usize, parent: &mut Vec<usize>, groups: &mut Vec<Group>| {
-        let root = root(parent, f);
-        if place[root] == usize::MAX {
-            place[root] = groups.len();
+    let mut of = |f: usize, groups: &mut Vec<Group>| {
+        let first = meeting.first(f);
+        if place[first] == usize::MAX {
+            place[first] = groups.len();
             groups.push(Group::default());
         }
-        place[root]
+        place[first]
     };
     for f in 0..flows {
-        let g = of(f, &mut parent, &mut groups);
+        let g = of(f, &mut groups);
         groups[g].flows.push(f);
     }
     for (t, tight) in tight.iter().enumerate() {
-        let g = of(resources[tight.resource].uses[0].flow, &mut parent, &mut groups);
+        let g = of(resources[tight.resource].uses[0].flow, &mut groups);
         groups[g].tight.push(t);
     }
     for (q, queue) in queues.iter().enumerate().filter(|(_, q)| !q.waits.is_empty()) {
-        let g = of(queue.waits[0].flow, &mut parent, &mut groups);
+        let g = of(queue.waits[0].flow, &mut groups);
         groups[g].queues.push(q);
     }
     groups.retain(|g| g.flows.len() > 1);

@@ -4,4 +4,5 @@ pub(in crate::estimate) mod alike;
 pub(in crate::estimate) mod cover;
 pub(in crate::estimate) mod elements;
 pub(in crate::estimate) mod fill;
+pub(in crate::estimate) mod meeting;
 pub(in crate::estimate) mod row;

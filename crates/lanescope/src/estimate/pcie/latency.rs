@@ -50,12 +50,10 @@ fn slowest(plan: &Plan, corner: Corner, hops: &[Hop], bytes: &dyn Fn(Generation)
 }
 
 /// When the last bit of a train of TLPs arrives that leave back to back, ns after the first bit of the first; `None` of
-/// a
-/// way that goes through no root complex, where switches cut through and the train stays together.
+/// a way that goes through no root complex, where switches cut through and the train stays together.
 ///
 /// A root complex passes a TLP on when it has it whole, so a short last one gains on the one before it: the last
-/// arrives
-/// when the train has passed the hop that is slowest for it, and then the last by itself has gone on.
+/// arrives when the train has passed the hop that is slowest for it, and then the last by itself has gone on.
 fn passed_on(
     plan: &Plan,
     corner: Corner,

@@ -201,13 +201,11 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// Takes a resource by its key: its capacity, what a payload byte takes of it, by how many TLPs, and what of that a
-/// bound
-/// leaves out.
+/// bound leaves out.
 pub(in crate::estimate) type Add<'a> = dyn FnMut(Key, f64, f64, f64, f64) + 'a;
 
 /// The time that page walks add to what a tag, or an operation, is held for, ns for each payload byte: each request
-/// waits
-/// for its own. A bound has none, since a run may be lucky.
+/// waits for its own. A bound has none, since a run may be lucky.
 fn walking(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     let walk = plan.iommu(corner, flow.target).map_or(0.0, |i| i.walk);
     plan.misses(corner, flow).map_or(0.0, |m| m.walks * walk / flow.size.at(corner).f64())
@@ -293,8 +291,7 @@ fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
 }
 
 /// What a class of engine sustains of its port: of the bytes that its link could carry in a second, and for each
-/// payload
-/// byte those of the TLPs that carry it.
+/// payload byte those of the TLPs that carry it.
 fn sustained(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, efficiency: f64, add: &mut Add) {
     let (Some(first), size) = (flow.route.first(), flow.size.at(corner).0) else { return };
     let speed = plan.link(first.link).speed.at(corner);

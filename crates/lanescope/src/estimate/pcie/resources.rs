@@ -2,6 +2,7 @@
 
 use crate::estimate::core::elements::Key;
 use crate::estimate::core::fill::{Resource, Use};
+use crate::estimate::core::meeting::Meeting;
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
 use crate::plan::pcie::check::{credits, replay_buffer};
@@ -210,34 +211,25 @@ fn turns(plan: &Plan, list: &[(usize, Slots)]) -> Vec<f64> {
     if cut.all(|c| (c - first).abs() <= 1e-12 * first) {
         return list.iter().map(|(_, s)| s.tlps).collect();
     }
-    // Flows by the first of them that they have an end in common with, directly or by others.
-    let mut of: Vec<usize> = (0..list.len()).collect();
-    fn root(of: &mut [usize], mut i: usize) -> usize {
-        while of[i] != i {
-            of[i] = of[of[i]];
-            i = of[i];
-        }
-        i
-    }
+    // Flows that have an end in common, directly or by others.
+    let mut meeting = Meeting::new(list.len());
     let mut ends: BTreeMap<(bool, PartId), usize> = BTreeMap::new();
     for (i, (index, _)) in list.iter().enumerate().filter(|(_, (_, s))| s.answered > 0.0) {
         let flow = &plan.flows[*index];
         for end in [(false, flow.source), (true, flow.target)] {
-            let other = *ends.entry(end).or_insert(i);
-            let (a, b) = (root(&mut of, i), root(&mut of, other));
-            of[a.max(b)] = a.min(b);
+            meeting.join(i, *ends.entry(end).or_insert(i));
         }
     }
     let mut mean = vec![(0.0, 0.0); list.len()];
     for (i, (_, s)) in list.iter().enumerate().filter(|(_, (_, s))| s.answered > 0.0) {
-        let mean: &mut (f64, f64) = &mut mean[root(&mut of, i)];
+        let mean: &mut (f64, f64) = &mut mean[meeting.first(i)];
         *mean = (mean.0 + each(s), mean.1 + 1.0);
     }
     let turns = |(i, (_, s)): (usize, &(usize, Slots))| {
         if s.answered == 0.0 {
             return s.tlps;
         }
-        let (sum, n) = mean[root(&mut of, i)];
+        let (sum, n) = mean[meeting.first(i)];
         s.tlps - s.completions + s.answered * sum / n
     };
     list.iter().enumerate().map(turns).collect()
@@ -261,41 +253,28 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
     };
     for (hop, list) in wires {
         let link = plan.link(hop.link);
-        let capacity = link.speed.at(corner).coded().bytes() * link.usable(corner);
-        let turns = turns(plan, list);
-        for (&(index, slots), packets) in list.iter().zip(turns) {
-            let at = place(&plan.flows[index], *hop);
-            add(
-                Key::Wire(*hop),
-                capacity,
-                Use {
-                    flow: index,
-                    weight: slots.packets(),
-                    packets,
-                    first: slots.acks + slots.update_fc,
-                    first_least: slots.dllps_least,
-                    hops: at,
-                },
-            );
-        }
-    }
-    for (hop, list) in wires {
-        // A TLP is kept from its first bit to the arrival of the Ack for it, at best.
-        let link = plan.link(hop.link);
-        let (Some(buffer), Some(_)) = (replay_buffer(&plan.part(plan.leaves(*hop)).keys), link.ack_every.at(corner).0)
-        else {
-            continue;
-        };
         let speed = link.speed.at(corner);
-        let (generation, rate) = (speed.generation, speed.coded().bytes());
-        let turns = turns(plan, list);
-        for (&(index, slots), packets) in list.iter().zip(turns).filter(|((_, s), _)| s.tlps > 0.0) {
-            let bytes = slots.packets() / slots.tlps + pcie::dllp(generation) as f64;
-            let kept = bytes / rate + 2.0 * link.delay.at(corner).seconds();
-            let at = place(&plan.flows[index], *hop);
-            let weight = slots.packets() * kept;
-            let used = Use { flow: index, weight, packets, first: 0.0, first_least: 0.0, hops: at };
-            add(Key::Replay(*hop), buffer.at(corner).f64(), used);
+        let rate = speed.coded().bytes();
+        let capacity = rate * link.usable(corner);
+        // A TLP is kept from its first bit to the arrival of the Ack for it, at best.
+        let replay =
+            replay_buffer(&plan.part(plan.leaves(*hop)).keys).filter(|_| link.ack_every.at(corner).0.is_some());
+        for (&(index, slots), packets) in list.iter().zip(turns(plan, list)) {
+            let used = Use {
+                flow: index,
+                weight: slots.packets(),
+                packets,
+                first: slots.acks + slots.update_fc,
+                first_least: slots.dllps_least,
+                hops: place(&plan.flows[index], *hop),
+            };
+            if let (Some(buffer), true) = (replay, slots.tlps > 0.0) {
+                let bytes = slots.packets() / slots.tlps + pcie::dllp(speed.generation) as f64;
+                let kept = bytes / rate + 2.0 * link.delay.at(corner).seconds();
+                let kept = Use { weight: slots.packets() * kept, first: 0.0, first_least: 0.0, ..used };
+                add(Key::Replay(*hop), buffer.at(corner).f64(), kept);
+            }
+            add(Key::Wire(*hop), capacity, used);
         }
     }
     for (index, flow) in plan.flows.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
 use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek};
 use crate::plan::{Dma, Plan};
-use crate::protocol::{pcie, scsi};
+use crate::protocol::scsi;
 use crate::scenario::keys::{Disk, Level, WritePolicy};
 use crate::scenario::quantity::Corner;
 
@@ -163,20 +163,17 @@ impl One<'_> {
         }
     }
 
-    /// SKP ordered sets in the way of a read by DMA of so many bytes: how often its data meet one, and by how many
-    /// seconds that makes it longer. Those few reads are told apart only where it matters what they come too late for.
+    /// SKP ordered sets in the way of a read by DMA of so many bytes: how often its data (their headers left out) meet
+    /// one, and by how many seconds that makes it longer. Those few reads are told apart only where it matters what they
+    /// come too late for.
     fn ordered_sets(&self, own: &Adapter, bytes: u64) -> (f64, f64) {
         let Dma::Pcie { read, .. } = own.dma else { return (0.0, 0.0) };
         let (mut often, mut longer) = (0.0_f64, 0.0);
-        for hop in &self.plan.flows[read.0 as usize].route {
+        for hop in &self.plan.flows[read.0 as usize].back {
             let link = self.plan.link(hop.link);
-            let (speed, interval) =
-                (link.speed.at(self.corner), link.skp_interval.at(self.corner).0.unwrap_or(0) as u64);
-            let Some((every, size)) = pcie::ordered_set_slots(speed.generation, speed.lanes, interval) else {
-                continue;
-            };
+            let Some((every, size)) = link.ordered_sets(self.corner) else { continue };
             often += bytes as f64 / every as f64;
-            longer += size as f64 / speed.coded().bytes();
+            longer += size as f64 / link.speed.at(self.corner).coded().bytes();
         }
         (often.min(1.0), longer)
     }
@@ -216,6 +213,8 @@ impl One<'_> {
                     + full as f64 * each
                     + if full > 0 { (full - 1) as f64 * fetch(most) + fetch(rest) } else { 0.0 };
                 let taken = if early { 0.0 } else { taken };
+                // Of a last burst that is held up until everything is taken in.
+                let held_up = taken + joined[0];
                 let done = |[last, status]: [f64; 2]| (begins + last).max(taken) + status;
                 // The status goes with the last burst if the target has taken everything in by then.
                 begin
@@ -225,14 +224,14 @@ impl One<'_> {
                         done(joined)
                     } else if self.least() {
                         // A burst that is held up until then may end sooner than one whose status wins the bus anew.
-                        done(apart).min(taken + joined[0])
+                        done(apart).min(held_up)
                     } else {
                         let (often, longer) = match other {
                             Other::Host => self.ordered_sets(own, most.min(size)),
                             Other::Through | Other::Cache => (0.0, 0.0),
                         };
                         let late = if begins + longer >= taken { often } else { 0.0 };
-                        done(apart) + late * (taken.max(begins) + joined[0] - done(apart))
+                        done(apart) + late * (held_up - done(apart))
                     }
             }
         }

@@ -59,15 +59,17 @@ pub(super) fn tags(topology: &Topology, all: &mut Vec<Finding>) {
             continue;
         }
         // Devices that are alike have the same answer.
-        let speeds: Vec<_> = endpoint.links.iter().map(|l| topology.speed(*l, Corner::Typical)).collect();
-        let key = (endpoint.kind, topology.sizes(endpoint, Corner::Typical), endpoint.port.map(f64::to_bits), speeds);
+        let speed = |l: &usize| topology.speed(*l, Corner::Typical).or_else(|| topology.speed(*l, Corner::High));
+        let speeds: Vec<_> = endpoint.links.iter().map(speed).collect();
+        let sizes = topology.sizes(endpoint, Corner::Typical);
+        let key = (endpoint.kind, sizes, endpoint.port.map(f64::to_bits), speeds);
         let (few, many) = *known.entry(key).or_insert_with(|| {
             let at = |tags| with_tags(topology, endpoint, Way::Read, tags, Corner::Typical);
             (at(FEW_TAGS), at(256))
         });
         let (Some(few), Some(many)) = (few, many) else { continue };
         let cost = rounded(many - few);
-        let mrrs = topology.sizes(endpoint, Corner::Typical).mrrs;
+        let mrrs = sizes.mrrs;
         let able = value(&express.extended_tags_supported);
         let cure = match able {
             Some(false) => "a larger Max_Read_Request_Size: the device has no more tags",

@@ -6,7 +6,7 @@
 //! about as well differ in what a register shows, or in what another measurement would give; one command tells them
 //! apart.
 
-use super::locate::Path;
+use super::locate::{Path, shared};
 use super::{Candidate, SLACK};
 use crate::explain::Topology;
 use crate::explain::peers::peer_path;
@@ -117,6 +117,10 @@ fn fit(topology: &Topology, rows: &[Row], change: &Change) -> Option<(f64, usize
         }
         // What it does not touch stays as far off as it is.
         let rate = predicted.or(row.expected.low)?;
+        if row.expected.low.is_none() && row.measured <= rate {
+            // Where nothing says how little is right, only too much speaks against a cause.
+            continue;
+        }
         let off = (row.measured / rate).ln();
         sum += off * off;
         count += 1;
@@ -180,11 +184,10 @@ fn predicted(topology: &Topology, row: &Row, change: &Change) -> Option<f64> {
             if way.switch != Some(*switch) || way.redirect.is_some() {
                 return None;
             }
-            let up = topology.along(path.from, &path.from.links, Way::Write, Corner::Typical)?.0;
+            let all: Vec<usize> = path.from.links.iter().chain(&to.links).copied().collect();
+            let up = topology.along(path.from, &all, Way::Write, Corner::Typical)?.0;
             let one = topology.forwarded(path.from, to, Corner::Typical).unwrap_or(up).min(up);
-            // Both ways at once each cross the shared way twice, and fill it.
-            let full = up / efficiency(path.from.kind, Way::Write, Corner::Typical);
-            Some(if path.both { (2.0 * one).min(full) } else { one })
+            Some(if path.both { (2.0 * one).min(shared(topology, path.from, to, Corner::Typical)) } else { one })
         }
     }
 }

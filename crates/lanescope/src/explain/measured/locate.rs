@@ -58,6 +58,14 @@ fn pair<'a>(topology: &Topology, (from, to): (&'a Endpoint, &'a Endpoint), both:
     Path { from, to: Some(to), way: Way::Write, both, links: peer_path(topology, from, to).links(from, to) }
 }
 
+/// What the links carry that two devices share, GB/s, their engines left out: where ACS redirects their traffic, both
+/// ways at once cross these, each on its way up and on its way down.
+pub(super) fn shared(topology: &Topology, from: &Endpoint, to: &Endpoint, corner: Corner) -> f64 {
+    let sizes = topology.sizes(from, corner);
+    let carried = |l: &usize| topology.rates.of(topology.speed(*l, corner)?, sizes, Way::Write);
+    from.links.iter().filter(|l| to.links.contains(l)).filter_map(carried).fold(f64::INFINITY, f64::min)
+}
+
 /// What a row of one device or two should reach, GB/s.
 pub(super) fn expected(topology: &Topology, path: &Path) -> Range {
     let Some(to) = path.to else { return topology.alone(path.from, path.way).0 };
@@ -68,12 +76,10 @@ pub(super) fn expected(topology: &Topology, path: &Path) -> Range {
     }
     // Both ways at once are twice one way where no root complex has to pass both, or where that was measured.
     let sure = !way.is_forwarded() || topology.forwarding().is_some_and(|c| c.both_ways);
-    // Redirected, both cross what the two share, each on its way up and on its way down.
-    let shared: Vec<usize> = path.from.links.iter().copied().filter(|l| to.links.contains(l)).collect();
-    let shared = if way.redirect.is_some() { shared } else { Vec::new() };
-    let sizes = topology.sizes(path.from, Corner::High);
-    let carried = shared.iter().filter_map(|l| topology.rates.of(topology.speed(*l, Corner::High)?, sizes, Way::Write));
-    let most = carried.fold(f64::INFINITY, f64::min);
+    let most = match way.redirect {
+        Some(_) => shared(topology, path.from, to, Corner::High),
+        None => f64::INFINITY,
+    };
     let twice = |end: Option<f64>| end.map(|e| (2.0 * e).min(most));
     Range { low: twice(one.low).filter(|_| sure), typical: twice(one.typical).filter(|_| sure), high: twice(one.high) }
 }

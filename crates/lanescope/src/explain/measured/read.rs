@@ -293,12 +293,19 @@ fn table(text: &str) -> Vec<Measurement> {
     let mut rows = Vec::new();
     for line in text.lines() {
         let line = line.trim();
-        // Where another sign parts the columns, a comma is a decimal one: spreadsheets of half the world.
-        let Some((name, rate)) = line.rsplit_once([';', '\t']).or_else(|| line.rsplit_once(',')) else { continue };
-        let comma = line.contains([';', '\t']);
+        // Where another sign parts the columns, a comma is a decimal one: spreadsheets of half the world. Before three
+        // digits it may be one of thousands as well, and nothing says which.
+        let columns = line.rsplit_once([';', '\t']).map(|(name, rate)| (name, rate, true));
+        let Some((name, rate, decimal)) = columns.or_else(|| line.rsplit_once(',').map(|(n, r)| (n, r, false))) else {
+            continue;
+        };
         let name = name.trim().trim_matches('"');
         let rate = rate.trim().trim_matches('"');
-        let rate = if comma { rate.replacen(',', ".", 1) } else { rate.to_owned() };
+        let rate = match rate.split_once(',').filter(|_| decimal) {
+            Some((_, digits)) if digits.chars().take_while(char::is_ascii_digit).count() == 3 => continue,
+            Some((whole, digits)) => format!("{whole}.{digits}"),
+            None => rate.to_owned(),
+        };
         let Some(rate) = quantity(&rate) else { continue };
         let target = if let Some((from, to)) = name.split_once("->").or_else(|| name.split_once('→')) {
             Target::Named { from: from.trim().into(), to: to.trim().into() }

@@ -69,11 +69,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         diagnostics.push(
             Diagnostic::error(
                 wires[id.0 as usize].from.span,
-                format!(
-                    "links.{} closes a \
-                loop",
-                    links[id.0 as usize].name
-                ),
+                format!("links.{} closes a loop", links[id.0 as usize].name),
             )
             .hint(
                 "PCIe is a tree below each root complex; a link beside the tree needs crosslink = true and \
@@ -249,11 +245,7 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                 diagnostics.push(
                     Diagnostic::error(
                         wire.from.keys.between.span,
-                        format!(
-                            "links.{} joins \
-                        {what}",
-                            wire.name
-                        ),
+                        format!("links.{} joins {what}", wire.name),
                     )
                     .hint(if up {
                         "a device or a switch's up port plugs into a root complex or a switch's down port"
@@ -349,8 +341,7 @@ fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) ->
                 Diagnostic::warning(
                     mps.span,
                     format!(
-                        "links.{}: MPS {} is clamped to {} by \
-                    {}",
+                        "links.{}: MPS {} is clamped to {} by {}",
                         wire.name,
                         mps.typical,
                         least.typical,

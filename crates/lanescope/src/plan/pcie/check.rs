@@ -258,19 +258,21 @@ const DOORBELL: u64 = 64;
 fn packets(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Option<Span>) {
     let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
     let queues = corners.into_iter().filter_map(|c| Some((c, plan.packet_queue(c, flow)?)));
+    let part = plan.part(flow.source);
+    let PartKeys::Endpoint(k) = &part.keys else { return };
+    let fewer = ["fewer descriptors_fetched, or a larger maximum", "fewer entries_written, or a larger maximum"];
     let pieces = queues.flat_map(|(c, q)| {
-        let written = plan.write_payload(c, flow);
+        let (asked, written) = (plan.request_size(c, flow), plan.write_payload(c, flow));
         [
-            ("descriptors_fetched", q.fetch.bytes, plan.request_size(c, flow), "fewer descriptors_fetched"),
-            ("entries_written", q.writes[0].bytes, written, "fewer entries_written"),
-            ("doorbell", q.doorbell.bytes, DOORBELL, "4 B or 8 B for doorbell"),
+            ("descriptors_fetched", k.descriptors_fetched.span, q.fetch.bytes, asked, fewer[0]),
+            ("entries_written", k.entries_written.span, q.writes[0].bytes, written, fewer[1]),
+            ("doorbell", k.doorbell.span, q.doorbell.bytes, DOORBELL, "4 B or 8 B for doorbell"),
         ]
     });
-    if let Some((key, bytes, most, hint)) = pieces.into_iter().find(|(_, bytes, most, _)| bytes > most || *bytes == 0) {
-        let part = &plan.part(flow.source).name;
-        let what = format!("{part}: {bytes} B of {key} go by one TLP of 1 to {most} B");
-        let larger = if key == "doorbell" { "" } else { ", or a larger maximum" };
-        diagnostics.push(Diagnostic::error(place, what).hint(format!("{hint}{larger}")));
+    let wrong = pieces.into_iter().find(|(_, _, bytes, most, _)| bytes > most || *bytes == 0);
+    if let Some((key, span, bytes, most, hint)) = wrong {
+        let what = format!("{}: {bytes} B of {key} go by one TLP of 1 to {most} B", part.name);
+        diagnostics.push(Diagnostic::error(span.or(place), what).hint(hint));
     }
 }
 

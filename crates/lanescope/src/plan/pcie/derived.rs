@@ -69,8 +69,7 @@ impl Plan {
     }
 
     /// The port of a NIC behind the packets of a flow: its rate, and what a packet takes of it, bytes (802.3, 3.1.1:
-    /// FCS,
-    /// preamble and gap; 3.2.8: no frame is shorter than 64 B). `None` where it never binds.
+    /// FCS, preamble and gap; 3.2.8: no frame is shorter than 64 B). `None` where it never binds.
     pub fn line(&self, corner: Corner, flow: &Flow) -> Option<(Rate, u64)> {
         let PartKeys::Endpoint(k) = &self.part(flow.source).keys else { return None };
         let frame = flow.size.at(corner).0.saturating_add(ethernet::FCS).max(ethernet::MIN_FRAME);

@@ -242,7 +242,7 @@ pub static TABLES: LazyLock<Vec<TableKind>> = LazyLock::new(|| {
     let flow = |f: &FlowKind, name, place: &str| {
         // What packets of a NIC are is said with the key.
         let does: Vec<String> = f.does.iter().take(3).map(|d| format!("{d:?}")).collect();
-        let title = format!("[flows.NAME] with do = {}{place}", listed(&does, "or"));
+        let title = format!("[flows.NAME] with do = {}{place}", listed(&does));
         kind("flows", name, title, f.keys)
     };
     let flows = FLOW_KINDS.iter().flat_map(|f| {
@@ -256,9 +256,9 @@ pub static TABLES: LazyLock<Vec<TableKind>> = LazyLock::new(|| {
 });
 
 /// `a, b or c`.
-fn listed(words: &[String], last: &str) -> String {
+pub(in crate::scenario) fn listed(words: &[String]) -> String {
     match words {
-        [all @ .., end] if !all.is_empty() => format!("{} {last} {end}", all.join(", ")),
+        [all @ .., end] if !all.is_empty() => format!("{} or {end}", all.join(", ")),
         _ => words.concat(),
     }
 }

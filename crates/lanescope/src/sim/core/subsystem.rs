@@ -1,6 +1,6 @@
 //! What a run asks of each technology between events: what has happened, what waits, what goes into a report.
 //!
-//! None of it is on the way of a packet: events go to their technology by one `match` in `world`.
+//! None of it is on the way of a packet: events go to their technology by their slot, in `System::on`.
 
 use crate::plan::{FlowGroup, Plan};
 use crate::result::{

@@ -246,7 +246,7 @@ impl Fabric {
         (Fabric { net, buses, base, at_window: Vec::new() }, slots)
     }
 
-    /// Another side asks for DMA; [`Fabric::take_done`] tells when it is over.
+    /// Another side asks for DMA; [`Fabric::done`] tells when it is over.
     pub(in crate::sim) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
         let f = &mut self.net.flows[flow as usize];
         let bus = f.bus;
@@ -266,5 +266,53 @@ impl Fabric {
     /// Transfers that are done and nobody has been told of: flow, token, moment. To be taken out.
     pub(in crate::sim) fn done(&mut self) -> &mut Vec<(u32, u32, u64)> {
         &mut self.net.done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Diagnostics;
+    use crate::library::Library;
+    use crate::plan::pci::BusFlow;
+    use crate::scenario::{Included, tree::Author};
+
+    const TEXT: &str = "[parts.bridge]\nis = \"host-bridge\"\nread_latency = \"60 clocks\"\ndecode = \"fast\"\n\
+        [parts.card]\nis = \"pci-device\"\nread_byte_count = \"4 KiB\"\nturnaround = \"1 clock\"\ndecode = \"fast\"\n\
+        [links.slot]\nbetween = [\"bridge\", \"card\"]\npci = \"pci-x 133 64-bit\"\n\
+        [flows.reads]\nfrom = \"card\"\nto = \"bridge.memory\"\ndo = \"read\"\nsize = \"4 KiB\"\n\
+        [flows.writes]\nfrom = \"card\"\nto = \"bridge.memory\"\ndo = \"write\"\nsize = \"4 KiB\"\n";
+
+    #[test]
+    fn what_another_side_asks_for_is_done_and_told() {
+        let mut d = Diagnostics::default();
+        let included = Included { name: "t.toml".into(), text: TEXT.into(), author: Author::User };
+        let plan = crate::plan(&mut d, included, &[], &Library).expect("a plan");
+        let mut buses = (*plan.buses).clone();
+        buses.flows.iter_mut().for_each(|f: &mut BusFlow| f.program = Program::ExternallyDriven);
+        assert!(buses.groups().is_empty(), "they are in no table");
+        let (mut fabric, slots) = Fabric::build(&buses, 1, 0);
+        let mut agenda = Agenda::new(slots);
+        agenda.set(0, 0);
+        // Two reads at clock 2, one behind the other; a write just before clock 600.
+        let clock = 7_500_000;
+        fabric.feed(0, Transfer { bytes: 4096, token: 7, born: 2 * clock }, &mut agenda);
+        fabric.feed(0, Transfer { bytes: 1000, token: 8, born: 2 * clock }, &mut agenda);
+        fabric.feed(1, Transfer { bytes: 64, token: 9, born: 600 * clock - 1 }, &mut agenda);
+        // Arbitration, request, delay, arbitration, three clocks and the data.
+        let first = 2 + 4 + 5 + 60 + 4 + 3 + 512;
+        agenda.run(&mut fabric, (first + 2) * clock, 1 << 20);
+        assert_eq!(std::mem::take(fabric.done()), [(0, 7, first * clock)]);
+        // The second is asked for then; the write goes while the bridge works on it.
+        agenda.run(&mut fabric, 1 << 40, 1 << 20);
+        let done = std::mem::take(fabric.done());
+        let (write, second) = (600 + 4 + 3 + 8, first + 4 + 5 + 60 + 4 + 3 + 125);
+        assert_eq!(done, [(1, 9, write * clock), (0, 8, second * clock)]);
+        assert_eq!(fabric.net.flows.iter().map(|f| f.tally.bytes).collect::<Vec<_>>(), [5096, 64]);
+        assert!(fabric.done().is_empty());
+        // A silent bus hears of the next.
+        fabric.feed(1, Transfer { bytes: 8, token: 1, born: 1 << 40 }, &mut agenda);
+        agenda.run(&mut fabric, 1 << 41, 1 << 20);
+        assert_eq!(fabric.done().len(), 1);
     }
 }

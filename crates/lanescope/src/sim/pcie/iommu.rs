@@ -4,8 +4,7 @@
 //! TLPs carry no addresses here. Those of a flow arrive in the order in which they were sent, so where each falls
 //! follows from the flow's window and order, and is worked out on arrival. An entry is there from the moment at which
 //! its walk begins; whoever hits it before the walk is over waits for its end. What is translated in a device's own
-//! cache
-//! takes a walk where it misses there; the messages between the two are not sent.
+//! cache takes a walk where it misses there; the messages between the two are not sent.
 
 use crate::plan::{Flow, PartId, Plan, Translation};
 use crate::protocol::pcie::Class;

@@ -487,7 +487,7 @@ fn wires(plan: &Plan) -> Vec<Wire> {
                 ends: (plan.leaves(hop).0, plan.arrives(hop).0),
                 generation,
                 lanes,
-                skp: pcie::ordered_set_slots(generation, speed.lanes, link.skp_interval.typical.0.unwrap_or(0) as u64),
+                skp: link.ordered_sets(Corner::Typical),
                 accounts: Class::ALL.map(account),
                 replay: replay.map(|q| q.typical.0.min(u32::MAX as u64 / 2) as u32),
                 acks: Policy { every: link.ack_every.typical.0, limit },

@@ -48,8 +48,7 @@ pub(in crate::sim) struct Stream {
 }
 
 /// What belongs to the packets of a NIC: descriptors are fetched before the packets that they are of, completion
-/// entries
-/// and interrupts written after them.
+/// entries and interrupts written after them.
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Packets {
     pub(in crate::sim) queue: PacketQueue,

@@ -149,8 +149,7 @@ impl Switch {
     }
 
     /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round
-    /// of
-    /// the others.
+    /// of the others.
     pub(in crate::sim) fn next(
         &mut self,
         out: usize,

@@ -31,8 +31,9 @@ pub(in crate::sim) fn io(view: &Window, flows: &[usize], times: &SimulatedIos) -
     }
     ways.sort_unstable();
     ways.dedup();
+    let wires = view.links_of(Technology::Ethernet);
     for wire in ways {
-        let link = &view.links_of(Technology::Ethernet)[wire as usize];
+        let link = &wires[wire as usize];
         candidate(link.utilisation(), way(&link.name, &link.to), "slots");
     }
     for (name, share) in &times.busy {

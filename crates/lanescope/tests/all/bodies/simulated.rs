@@ -1,6 +1,6 @@
 //! What every simulation must keep, whatever the scenario.
 
-use lanescope::plan::{Flow, PartId, Plan, Program};
+use lanescope::plan::{Batch, Flow, PartId, Plan, Program};
 use lanescope::protocol::pcie::{self, Class};
 use lanescope::result::{Report, SimulatedFlow, Simulation};
 use lanescope::scenario::PartKeys;
@@ -234,12 +234,21 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
             most = most.max(n.typical.get() as f64 * request);
         }
     }
+    // What belongs to a NIC's packets goes a batch at a time, for its packets on average: entries and interrupts behind
+    // them, descriptors and doorbells the other way. One batch of each may still be due.
+    let queue = plan.packet_queue(AT, flow);
+    let due = queue.map_or(0, |q| [q.fetch, q.writes[0], q.writes[1], q.doorbell].map(batch).iter().sum());
     // Of one that alternates, an operation more of the kind that is not held up.
     let ahead = if flow.reads() && flow.writes() { size / 2.0 } else { 0.0 };
     // Wires: short TLPs at the end of an operation cost more than those before, and are counted on average; DLLPs for
     // the last TLPs go out later; and so does the ordered set that is due next. A TLP for each, and the set.
     let sets = flow.route.iter().map(|h| 16.0 * plan.link(h.link).speed.typical.lanes.count() as f64);
-    most + ahead + 2.0 * one.max(payload) + sets.fold(0.0, f64::max)
+    most + due as f64 + ahead + 2.0 * one.max(payload) + sets.fold(0.0, f64::max)
+}
+
+/// Bytes on a wire of what goes for a batch of packets, by TLPs of 64 B and less: no more than a completion is cut into.
+fn batch(batch: Batch) -> u64 {
+    pcie::cut(pcie::Generation::Gen1, pcie::Header::Dw4, batch.bytes, 64, true).1
 }
 
 /// Credits of a class that a part states: headers and data.

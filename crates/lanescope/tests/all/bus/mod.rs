@@ -53,10 +53,9 @@ fn check(plan: &Plan, s: &Simulation) {
 }
 
 /// Little's law, to the last bit of a float. Of a run that begins with nothing in flight, the integral of the
-/// operations
-/// in flight up to a moment is the sum of the latencies of those done by then and of the ages of those that are in
-/// flight: so these ages are their difference, and none is negative. Over a window that opens later the integral is as
-/// much more than the sum of latencies as the ages at its end are more than those at its beginning.
+/// operations in flight up to a moment is the sum of the latencies of those done by then and of the ages of those that
+/// are in flight: so these ages are their difference, and none is negative. Over a window that opens later the integral
+/// is as much more than the sum of latencies as the ages at its end are more than those at its beginning.
 fn little(plan: &Plan, s: &Simulation) {
     let ages = |until: f64| -> Vec<f64> {
         let mut plan = plan.clone();

@@ -73,8 +73,7 @@ fn off(text: &str) -> (f64, Result<(), String>) {
 
 /// Whether the simulation's own counts show what a note says of a program that takes so much longer or shorter: the
 /// link that it names was idle by that cause for at least a quarter of the part of the time in question; or its
-/// messages
-/// took longer or shorter by at least as much, each.
+/// messages took longer or shorter by at least as much, each.
 fn shown(note: &Note, off: f64, report: &Report) -> bool {
     let simulation = report.simulation.as_ref().expect("it was simulated");
     let slots = |l: &SimulatedLink, n: u64| n as f64 / l.slots.total().max(1) as f64;

@@ -1,4 +1,4 @@
-//! The keys of InfiniBand: how line rates and MTUs are written.
+//! How line rates and MTUs of InfiniBand are written.
 
 use super::*;
 use crate::protocol::infiniband::{LineRate, Mtu};
