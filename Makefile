@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test laws fresh check studies bench rust
+.PHONY: run test lint laws fresh check studies bench rust
 
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
 	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick
@@ -15,11 +15,13 @@ run: rust ## build, and answer the studies' quick rows by estimate and simulatio
 # The profile of tests; `make laws` has its own.
 test fresh: PROFILE := dev
 
-test: rust ## formatting, lints as errors, and every test (of the studies' rows those that are quick; LANESCOPE_ROWS=all has all)
+test: rust ## every test (of the studies' rows those that are quick, of each law's inputs 50; CI has all rows and 200)
+	$(CARGO) test --workspace --profile $(PROFILE)
+
+lint: rust ## formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
-	$(CARGO) test --workspace --profile $(PROFILE)
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: cluster::agree:: cluster::laws:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \

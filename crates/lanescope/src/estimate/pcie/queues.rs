@@ -110,6 +110,9 @@ pub(in crate::estimate) fn queues(
             let beyond = of_flow[index].iter().copied().filter(|&r| !own(resources[r].key)).collect();
             let wait = Wait { flow: index, packets: 1.0 / request, hops: 0, most: outstanding, place: 0, beyond };
             add(Line::Tags(flow.source), tags, wait);
+            // Requests of several flows are issued in turn: where all wait, each has its part of the tags.
+            let same = plan.flows.iter().filter(|f| f.source == flow.source && f.reads()).count();
+            most = most.min(tags / same.max(1) as f64);
         }
         let returns = |part: PartId| (1..flow.back.len()).find(|&i| plan.leaves(flow.back[i]) == part);
         for (i, &hop) in flow.back.iter().enumerate().take(flow.back.len() - 1) {
