@@ -413,6 +413,30 @@ fn functions_share_a_port_and_nothing_else() {
     within(1e-6, time("700 ns") - time("200 ns"), 500.0);
 }
 
+/// What a further function says of the port that it shares counts for nothing, and that is said.
+#[test]
+fn what_is_of_the_port_is_said_to_be() {
+    let plain = common::run(FUNCTIONS, &[]);
+    for (key, value) in [
+        ("lanes", "x4"),
+        ("generation", "gen2"),
+        ("max_payload", "128 B"),
+        ("posted_headers", "8"),
+        ("posted_data", "8"),
+        ("nonposted_headers", "8"),
+        ("replay_buffer", "1 KiB"),
+    ] {
+        let sets = [format!("parts.second.{key}={value}")];
+        let (plan, diagnostics) = common::plan(FUNCTIONS, &[&sets[0]]);
+        let warnings = diagnostics.warnings();
+        assert!(warnings.iter().any(|w| w.contains(key) && w.contains("port of nic")), "{key}: {warnings:?}");
+        assert_eq!(estimate(&plan.expect("a plan"), &Diagnostics::default()).flows, plain.flows, "{key}");
+    }
+    // As the device has it: nothing to say.
+    let (_, diagnostics) = common::plan(FUNCTIONS, &["parts.second.max_payload=256 B"]);
+    assert!(diagnostics.warnings().is_empty(), "{diagnostics}");
+}
+
 /// Functions of nothing, of themselves, with links of their own, and what goes between two of one device.
 #[test]
 fn functions_that_cannot_be_are_refused() {

@@ -311,11 +311,36 @@ fn functions(diagnostics: &mut Diagnostics, directory: &Directory, scenario: &Sc
                 diagnostics.push(Diagnostic::error(span, what).hint(hint));
             }
             None => {
+                let of_port = port_keys(&own.keys, &device.keys);
+                if !of_port.is_empty() {
+                    let what =
+                        format!("{} is on the port of {}, whose {} counts", own.name, device.name, of_port.join(", "));
+                    let hint = format!("state it at parts.{}: what {} says of it has no effect", device.name, own.name);
+                    diagnostics.push(Diagnostic::warning(span, what).hint(hint));
+                }
                 parts[i].function_of = Some(of);
                 parts[of.0 as usize].functions.push(PartId(i as u32));
             }
         }
     }
+}
+
+/// Keys of a port that a further function states otherwise than the device whose port it is.
+fn port_keys(own: &PartKeys, device: &PartKeys) -> Vec<&'static str> {
+    let (PartKeys::Endpoint(own), PartKeys::Endpoint(device)) = (own, device) else { return Vec::new() };
+    fn other<T: PartialEq>(own: &Option<Quantity<T>>, device: &Option<Quantity<T>>) -> bool {
+        own.as_ref().is_some_and(|q| device.as_ref().is_none_or(|d| d.typical != q.typical))
+    }
+    let all = [
+        ("lanes", other(&own.lanes, &device.lanes)),
+        ("generation", other(&own.generation, &device.generation)),
+        ("max_payload", other(&own.max_payload, &device.max_payload)),
+        ("posted_headers", other(&own.posted_headers, &device.posted_headers)),
+        ("posted_data", other(&own.posted_data, &device.posted_data)),
+        ("nonposted_headers", other(&own.nonposted_headers, &device.nonposted_headers)),
+        ("replay_buffer", other(&own.replay_buffer, &device.replay_buffer)),
+    ];
+    all.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
 }
 
 fn resolve(diagnostics: &mut Diagnostics, directory: &Directory, wire: &Wire) -> Link {
