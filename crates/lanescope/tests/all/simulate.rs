@@ -449,6 +449,22 @@ fn an_internal_bus_delays_the_read_and_frees_tags_as_it_goes() {
     within(0.01, tags("512 B"), tags("4 KiB"));
 }
 
+/// Data of reads are moved side by side: each read takes size / move_rate longer, and with reads enough the link is
+/// full all the same, which a bus of that rate would not let it be.
+#[test]
+fn moving_data_takes_time_and_is_no_ceiling() {
+    let base = ["parts.nic.count=1", "flows.rx.do=read", "run.for=4 ms", "flows.rx.size=4 KiB", "parts.nic.tags=8"];
+    let sim = |sets: &[&str]| simulate(TREE, &[&base[..], sets].concat());
+    let one = ["flows.rx.load={ outstanding = 1 }"];
+    let without = simulated(&sim(&one), "rx").latency.mean;
+    let with = simulated(&sim(&[&one[..], &["parts.nic.move_rate=2 GB/s"]].concat()), "rx").latency.mean;
+    within(0.02, with - without, 4096.0 / 2e9);
+    let many = ["parts.nic.tags=256", "parts.nic.max_read_request=512 B"];
+    let with = simulated(&sim(&[&many[..], &["parts.nic.move_rate=1 GB/s"]].concat()), "rx").rate.mean;
+    within(0.01, with, simulated(&sim(&many), "rx").rate.mean);
+    assert!(with > 2.0 * 8e9, "{with}");
+}
+
 /// A device that picks its flows at random serves one that has something to do.
 #[test]
 fn a_flow_without_work_does_not_hold_up_the_one_picked_at_random() {

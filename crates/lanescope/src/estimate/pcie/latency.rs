@@ -87,7 +87,7 @@ pub(crate) fn read(plan: &Plan, corner: Corner, flow: &Flow, size: u64, request:
     let (full, rest) = pcie::split(size, request);
     let train = Train { request, full: full as f64, rest, short: if rest > 0 { 1.0 } else { 0.0 } };
     let times = arrived(plan, corner, flow, &train);
-    ReadTimes { first: times.first, last: times.last + carried(plan, corner, flow, size as f64) }
+    ReadTimes { first: times.first, last: times.last + placed(plan, corner, flow, size as f64) }
 }
 
 /// Read requests that go out back to back.
@@ -165,9 +165,23 @@ pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -
 }
 
 /// The time that an internal bus takes for some bytes, ns.
-pub(crate) fn carried(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
+fn carried(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
     match &plan.part(flow.source).keys {
         PartKeys::Endpoint(k) => k.bus_rate.as_ref().map_or(0.0, |r| bytes * 1e9 / r.at(corner).bytes()),
+        _ => 0.0,
+    }
+}
+
+/// The time from the arrival of all of a read's bytes until they are in their place in the requester, ns: an internal
+/// bus carries them, and they are moved.
+pub(crate) fn placed(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
+    carried(plan, corner, flow, bytes) + moved(plan, corner, flow, bytes)
+}
+
+/// The part of it that reads in flight do not wait for one another, ns.
+fn moved(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
+    match &plan.part(flow.source).keys {
+        PartKeys::Endpoint(k) => k.move_rate.as_ref().map_or(0.0, |r| bytes * 1e9 / r.at(corner).bytes()),
         _ => 0.0,
     }
 }
@@ -176,7 +190,7 @@ pub(crate) fn carried(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f
 /// data as soon as they are in, while those of the next are coming.
 pub(crate) fn released(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -> f64 {
     let end = if train.short > 0.0 { train.rest } else { train.request };
-    let all = arrived(plan, corner, flow, train).last + carried(plan, corner, flow, end as f64);
+    let all = arrived(plan, corner, flow, train).last + placed(plan, corner, flow, end as f64);
     if train.requests() <= 1.0 {
         return all;
     }
@@ -186,7 +200,8 @@ pub(crate) fn released(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) 
         short: if train.full > 0.0 { 0.0 } else { 1.0 },
         ..*train
     };
-    all.max(arrived(plan, corner, flow, &one).last + carried(plan, corner, flow, train.bytes()))
+    let carried = carried(plan, corner, flow, train.bytes()) + moved(plan, corner, flow, end as f64);
+    all.max(arrived(plan, corner, flow, &one).last + carried)
 }
 
 /// The size of the last of the pieces that `size` is cut into.

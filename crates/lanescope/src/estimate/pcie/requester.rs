@@ -110,11 +110,11 @@ impl<'a> Reads<'a> {
     fn span(&self, operations: u64) -> f64 {
         let whole = self.flow.size.at(self.corner).f64();
         let requests = self.each.saturating_mul(operations);
-        let all = self.arrived(&self.first(requests)) + latency::carried(self.plan, self.corner, self.flow, whole);
+        let all = self.arrived(&self.first(requests)) + latency::placed(self.plan, self.corner, self.flow, whole);
         match self.rounds(requests) {
             Some((before, last)) => {
-                let carried = latency::carried(self.plan, self.corner, self.flow, whole);
-                all.max(before + self.arrived(&last) + carried)
+                let placed = latency::placed(self.plan, self.corner, self.flow, whole);
+                all.max(before + self.arrived(&last) + placed)
             }
             None => all,
         }

@@ -343,6 +343,8 @@ pub(in crate::sim) struct Requester {
     pub(in crate::sim) latency: u64,
     /// Carries what was read to its place: its rate, and when it is free.
     pub(in crate::sim) bus: Option<Gate>,
+    /// Moves each read's data to their place, beside those of others.
+    pub(in crate::sim) moves: Option<Pace>,
     reads: Slab<Read>,
     ops: Slab<Op>,
     /// What will be done when, the earliest first.
@@ -370,6 +372,7 @@ impl Requester {
             gap_until: 0,
             latency: 0,
             bus: None,
+            moves: None,
             reads: Slab::new(),
             ops: Slab::new(),
             finishing: VecDeque::new(),
@@ -709,6 +712,10 @@ impl Requester {
             bus.at = bus.at.max(done).saturating_add(bus.pace.span(read.size as u64));
             op_done = done.saturating_add(bus.pace.span(size));
             done = bus.at;
+        }
+        if let Some(pace) = &self.moves {
+            op_done = op_done.saturating_add(pace.span(size));
+            done = done.saturating_add(pace.span(read.size as u64));
         }
         if done <= now {
             self.finish(Finish::Request(tlp.tag), now, net);

@@ -218,7 +218,7 @@ fn device(out: &mut String, dice: &mut Dice) {
     dice.key(out, 3, "max_read_request", &SIZES);
     dice.key(out, 4, "turnaround", &TIMES);
     dice.word(out, 4, "turnaround_after", &["\"batch\"", "\"request\""]);
-    for key in ["rate", "read_rate", "write_rate", "bus_rate"] {
+    for key in ["rate", "read_rate", "write_rate", "bus_rate", "move_rate"] {
         dice.key(out, 6, key, &RATES);
     }
     for key in ["read_interval", "write_interval", "write_gap", "latency", "read_latency"] {

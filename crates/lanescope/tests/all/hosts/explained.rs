@@ -1,7 +1,7 @@
 //! What `explain` says of real hosts: links as they are, ranges that are useful, findings that cost something.
 
 use super::{dumps, explained, host, hosts, ours, topology};
-use lanescope::explain::{Device, Explained, Finding, LinkLine, explain, json_schema};
+use lanescope::explain::{Device, Explained, Finding, LinkLine, Range, explain, json_schema};
 use lanescope::pens;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -277,6 +277,31 @@ fn shared_buses_and_far_nodes_are_found() {
     }
     let report = explained(&ours("azure/ndv2-topo.xml"));
     assert!(findings(&report, "far-node")[0].text.starts_with("4 of 8 GPUs"), "{:#?}", report.findings);
+}
+
+/// Another node's memory is at most as fast as the nearest, and takes longer to answer; how much slower no dump says.
+/// Hosts of one node have no other.
+#[test]
+fn memory_of_another_node_has_an_upper_end_and_a_longer_latency() {
+    let mut seen = 0;
+    for (name, text) in dumps() {
+        let report = explained(&text);
+        let nodes: std::collections::BTreeSet<u32> = report.devices.iter().filter_map(|d| d.node).collect();
+        for device in &report.devices {
+            assert!(device.far.is_some() || nodes.len() < 2, "{name} {}", device.id);
+            let Some(far) = &device.far else { continue };
+            for (far, near) in [(far.to_memory, device.to_memory.rate), (far.from_memory, device.from_memory.rate)] {
+                assert_eq!((far.low, far.typical, far.high), (None, None, near.high), "{name} {}", device.id);
+            }
+            let ends = |r: Range| [r.low, r.typical, r.high];
+            for (far, near) in ends(far.read_latency_ns).into_iter().zip(ends(device.read_latency_ns)) {
+                assert_eq!(far.is_some(), near.is_some(), "{name} {}", device.id);
+                assert!(far.zip(near).is_none_or(|(far, near)| far > near), "{name} {}: {far:?} {near:?}", device.id);
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen} devices");
 }
 
 #[test]
