@@ -341,6 +341,28 @@ fn mismatch(topology: &Topology, all: &mut Vec<Finding>) {
 /// Devices below one root port that are looked at, at most.
 const MOST_BELOW: usize = 256;
 
+/// GPUs and adapters by the root port above them: only those below one have a switch in common.
+fn below_root_ports<'a>(topology: &'a Topology) -> BTreeMap<Address, Vec<&'a Endpoint>> {
+    let mut below: BTreeMap<Address, Vec<&Endpoint>> = BTreeMap::new();
+    for device in topology.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic)) {
+        if let Some(root) = topology.tree.path(device.address).last().filter(|_| device.links.len() > 1) {
+            below.entry(*root).or_default().push(device);
+        }
+    }
+    below
+}
+
+/// What is left out, and why.
+pub(crate) fn left_out(topology: &Topology) -> Vec<String> {
+    let below = below_root_ports(topology);
+    let large = below.iter().filter(|(_, group)| group.len() > MOST_BELOW);
+    let told = |(root, group): (&Address, &Vec<&Endpoint>)| {
+        let beyond = group.len() - MOST_BELOW;
+        format!("left out: ACS between {beyond} of the {} GPUs and NICs below {root} and their peers", group.len())
+    };
+    large.map(told).collect()
+}
+
 fn pairs_of<'a>(devices: &'a [&'a Endpoint]) -> impl Iterator<Item = (&'a Endpoint, &'a Endpoint)> {
     let devices = &devices[..devices.len().min(MOST_BELOW)];
     let further = move |n: usize| devices[n + 1..].iter().map(move |to| (devices[n], *to));
@@ -349,15 +371,8 @@ fn pairs_of<'a>(devices: &'a [&'a Endpoint]) -> impl Iterator<Item = (&'a Endpoi
 
 fn redirect(topology: &Topology, all: &mut Vec<Finding>) {
     let devices: Vec<&Endpoint> = topology.devices.iter().filter(|s| matches!(s.kind, Kind::Gpu | Kind::Nic)).collect();
-    // Devices by the root port above them: only those below one have a switch in common.
-    let mut below: BTreeMap<Address, Vec<&Endpoint>> = BTreeMap::new();
-    for device in &devices {
-        if let Some(root) = topology.tree.path(device.address).last().filter(|_| device.links.len() > 1) {
-            below.entry(*root).or_default().push(device);
-        }
-    }
     let mut told = BTreeSet::new();
-    for group in below.values() {
+    for group in below_root_ports(topology).values() {
         for (from, to) in pairs_of(group) {
             let path = peer_path(topology, from, to);
             let (Some(switch), Some(port)) = (path.switch, path.redirect) else { continue };

@@ -35,12 +35,12 @@ const LINE: Option<u64> = Some(64);
 const MOST: [Option<f64>; 3] = [Some(0.85), Some(0.87), Some(0.98)];
 
 /// Measured on Gen4 x16 at MPS 256, which carries 28.75 GB/s of writes, RTX 4090 in root ports
-/// (tinygrad/open-gpu-kernel-modules): EPYC, README, 24.4 GB/s one way, 50.1 to 51.2 both ways; Threadripper PRO 3995WX,
-/// issue 6, 50.0 to 51.1 both ways; AMD hosts of Gen4 and Gen5, issue 26, 25 GB/s. Xeon Gold 6430 and 6530 there:
-/// 20 GB/s of a pair and of a ring, which is what TLPs of 64 B leave of 25. `gpu-pairs`, row `shift.4`: 51 GB/s each way
-/// of the 57.5 of Gen5 x16. Xeon E5-2650 v4: drives into a GPU, 7.1 GB/s of the 14.4 of Gen3 x16
-/// (forums.developer.nvidia.com, 55564); Haswell 8.2 and EPYC 7261 7.0 there (ROCm/ROCmValidationSuite, issue 427). High
-/// ends are what engines sustain below a switch.
+/// (tinygrad/open-gpu-kernel-modules): EPYC, README, 24.4 GB/s one way, 50.1 to 51.2 both ways; Threadripper PRO
+/// 3995WX, issue 6, 50.0 to 51.1 both ways; AMD hosts of Gen4 and Gen5, issue 26, 25 GB/s. Xeon Gold 6430 and 6530
+/// there: 20 GB/s of a pair and of a ring, which is what TLPs of 64 B leave of 25. `gpu-pairs`, row `shift.4`: 51 GB/s
+/// each way of the 57.5 of Gen5 x16. Xeon E5-2650 v4: drives into a GPU, 7.1 GB/s of the 14.4 of Gen3 x16
+/// (forums.developer.nvidia.com, 55564); Haswell 8.2 and EPYC 7261 7.0 there (ROCm/ROCmValidationSuite, issue 427).
+/// High ends are what engines sustain below a switch.
 const CLASSES: &[Class] = &[
     Class {
         name: "AMD EPYC and Threadripper from Zen 2 on",
@@ -128,7 +128,7 @@ impl Topology<'_> {
         !one && matches!((from.node, to.node), (Some(a), Some(b)) if a != b)
     }
 
-    /// What a GPU writes to a peer over a root complex at a corner, GB/s; `None` where a link or the class is not known.
+    /// What a GPU writes to a peer over a root complex at a corner, GB/s; `None` where a link or the class is unknown.
     pub(crate) fn forwarded(&self, from: &Endpoint, to: &Endpoint, corner: Corner) -> Option<f64> {
         let class = self.forwarding().filter(|_| from.kind == Kind::Gpu)?;
         let sizes = self.sizes(from, corner);

@@ -319,7 +319,7 @@ pub fn explain(host: &Host) -> Explained {
         findings: findings::of(&topology),
         unknown: links::unknown(&topology, &pairs),
         pairs,
-        notes: [notes(host), together::left_out(&topology)].concat(),
+        notes: [notes(host), together::left_out(&topology), findings::left_out(&topology)].concat(),
         measured: Vec::new(),
         candidates: Vec::new(),
         tell_apart: None,

@@ -123,20 +123,17 @@ pub(crate) fn peer_path(topology: &Topology, from: &Endpoint, to: &Endpoint) -> 
     PeerPath { switch, own: (only(from, to), only(to, from)), redirect }
 }
 
-/// What one device writes to another, GB/s: over links below a switch what they carry, through root complexes what those
-/// of the host's class forward.
+/// What one device writes to another, GB/s: over links below a switch what they carry, through root complexes what
+/// those of the host's class forward.
 pub(crate) fn writes(topology: &Topology, from: &Endpoint, to: &Endpoint, path: &PeerPath) -> Range {
     let links = path.links(from, to);
     // What an adapter sends on is bound by its ports.
     let ports = [from.port, to.port].into_iter().flatten().fold(f64::INFINITY, f64::min);
     let along = |corner| Some(topology.along(from, &links, Way::Write, corner)?.0.min(ports));
     let forwarded = |corner| Some(topology.forwarded(from, to, corner)?.min(ports));
-    let of = |along: Option<f64>, forwarded: Option<f64>| match path.is_forwarded() {
-        true => forwarded,
-        false => along,
-    };
-    let [low, typical, high] = Corner::ALL.map(|c| of(along(c), forwarded(c)));
-    let high = high.or(along(Corner::High));
+    let at = |corner| if path.is_forwarded() { forwarded(corner) } else { along(corner) };
+    let [low, typical, high] = Corner::ALL.map(at);
+    let high = high.or_else(|| along(Corner::High));
     // What the link between sockets leaves nobody measured by class; what a port sends back to itself neither.
     match (path.is_forwarded(), path.switch.is_some(), topology.far(from, to)) {
         (true, _, true) => Range { low: None, typical: None, high },

@@ -68,9 +68,9 @@ pub enum Way {
 
 /// What an engine of a class sustains of what its link carries: low, typical, high.
 ///
-/// GPUs' copy engines: three values a way, chosen by hand to hold given rows of the study `gpu-pairs`: `turin.same` 56.3,
-/// `trpro.pair.write` 52.5 and `broadcom.same.write` 53.5 of the 57.5 GB/s that Gen5 x16 carries; `ada.h2d` 26.8 GB/s
-/// of reads at Gen4 x16. Other classes: assumed, as their engines are made for their port.
+/// GPUs' copy engines: three values a way, chosen by hand to hold given rows of the study `gpu-pairs`: `turin.same`
+/// 56.3, `trpro.pair.write` 52.5 and `broadcom.same.write` 53.5 of the 57.5 GB/s that Gen5 x16 carries; `ada.h2d` 26.8
+/// GB/s of reads at Gen4 x16. Other classes: assumed, as their engines are made for their port.
 pub(crate) fn efficiency(kind: Kind, way: Way, corner: Corner) -> f64 {
     // Of reads the size of completions is the larger unknown; where they are small the link is full with them.
     let [low, typical, high] = match (kind, way) {

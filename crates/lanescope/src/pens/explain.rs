@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// Where no candidate fits.
 const NO_CAUSE: &str = "no single cause that is tried here explains the low rows: several at once, or the instrument";
 
+/// Of devices on hosts of several nodes.
+const FAR: &str = "with memory of another node: at most the same; what the link between nodes carries no dump states";
+
 /// Lines of a section that are printed without `--all`.
 const MOST_LINES: usize = 24;
 
@@ -215,9 +218,7 @@ fn devices(out: &mut String, report: &Explained, all: bool) {
     }
     left(out, shown.len(), most);
     if shown.iter().any(|d| d.far.is_some()) {
-        out.push_str(
-            "  with memory of another node: at most the same; what the link between nodes carries no dump states\n",
-        );
+        let _ = writeln!(out, "  {FAR}");
     }
     if let (Some(first), Some(last)) = (dark.first(), dark.last()) {
         let which = if dark.len() == 1 {

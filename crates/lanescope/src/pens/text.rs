@@ -251,11 +251,9 @@ fn amounts(all: &[f64]) -> String {
 }
 
 /// ` (12.1 … 15.0)` where a range reaches the value: the range of the stated values, at their slower and at their
-/// faster ends, and the value itself, for of several flows one may get less where all else is faster. No confidence
-/// goes with it.
+/// faster ends, and the value itself. No confidence goes with it.
 fn spread(r: Ranged) -> String {
-    let all = [r.slower, r.typical, r.faster];
-    let (low, high) = all.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (v.min(l), v.max(h)));
+    let (low, high) = r.ends();
     if digits(low) == digits(high) || (high - low) < 5e-4 * high {
         return String::new();
     }

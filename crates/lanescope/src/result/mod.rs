@@ -144,6 +144,12 @@ impl Ranged {
     pub fn times(self, factor: f64) -> Ranged {
         Ranged { typical: self.typical * factor, slower: self.slower * factor, faster: self.faster * factor }
     }
+
+    /// The least and the greatest of the three. The value itself may be either: of several flows one may get less where
+    /// all else is faster.
+    pub fn ends(self) -> (f64, f64) {
+        (self.slower.min(self.typical).min(self.faster), self.slower.max(self.typical).max(self.faster))
+    }
 }
 
 /// One flow group.
@@ -555,7 +561,8 @@ fn plain(value: f64, dimension: Dimension) -> Metric {
 }
 
 fn ranged(r: Ranged, dimension: Dimension) -> Metric {
-    let range = (r.slower != r.faster).then(|| (r.slower.min(r.faster), r.slower.max(r.faster)));
+    let (low, high) = r.ends();
+    let range = (low < high).then_some((low, high));
     Metric { range, ..plain(r.typical, dimension) }
 }
 

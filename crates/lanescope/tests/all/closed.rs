@@ -92,6 +92,7 @@ fn lone(bytes: &[u8]) -> String {
     let batch = c.below(3) == 1;
     text += if batch { "turnaround_after = \"batch\"\n" } else { "" };
     text += &c.maybe(|c| format!("bus_rate = \"{}\"\n", c.of(&["1 GB/s", "3 GB/s", "10 GB/s"])));
+    text += &c.maybe(|c| format!("move_rate = \"{}\"\n", c.of(&["1 GB/s", "3 GB/s", "10 GB/s"])));
     text += &c.maybe(|c| format!("latency = \"{}\"\n", time(c)));
     let mps = c.of(&["128 B", "256 B", "512 B"]);
     let across = c.below(2) == 1;

@@ -3,8 +3,9 @@
 use crate::plan::{Flow, Hop, Plan, Taken};
 use crate::protocol::pcie::{self, Generation, Header};
 use crate::scenario::PartKeys;
-use crate::scenario::keys::Forwarding;
-use crate::scenario::quantity::Corner;
+use crate::scenario::keys::{Endpoint, Forwarding};
+use crate::scenario::quantity::{Corner, Quantity};
+use crate::units::Rate;
 
 /// When a packet's first and last bit arrive at the end of a route, in ns after its first bit left.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,12 +165,15 @@ pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -
     ReadTimes { first: begin + arrive.first + prefix + own, last: last + own }
 }
 
+/// The time that a requester takes for some bytes at one of its rates, ns.
+fn takes(plan: &Plan, corner: Corner, flow: &Flow, rate: fn(&Endpoint) -> &Option<Quantity<Rate>>, bytes: f64) -> f64 {
+    let PartKeys::Endpoint(k) = &plan.part(flow.source).keys else { return 0.0 };
+    rate(k).as_ref().map_or(0.0, |r| bytes * 1e9 / r.at(corner).bytes())
+}
+
 /// The time that an internal bus takes for some bytes, ns.
 fn carried(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
-    match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => k.bus_rate.as_ref().map_or(0.0, |r| bytes * 1e9 / r.at(corner).bytes()),
-        _ => 0.0,
-    }
+    takes(plan, corner, flow, |k| &k.bus_rate, bytes)
 }
 
 /// The time from the arrival of all of a read's bytes until they are in their place in the requester, ns: an internal
@@ -180,10 +184,7 @@ pub(crate) fn placed(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f6
 
 /// The part of it that reads in flight do not wait for one another, ns.
 fn moved(plan: &Plan, corner: Corner, flow: &Flow, bytes: f64) -> f64 {
-    match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => k.move_rate.as_ref().map_or(0.0, |r| bytes * 1e9 / r.at(corner).bytes()),
-        _ => 0.0,
-    }
+    takes(plan, corner, flow, |k| &k.move_rate, bytes)
 }
 
 /// A train of requests, unloaded, until the tag of the last is free again, ns. An internal bus carries each request's

@@ -52,6 +52,8 @@ pub(in crate::estimate) fn queues(
             of_flow[u.flow].push(r);
         }
     }
+    let mut readers: BTreeMap<PartId, usize> = BTreeMap::new();
+    plan.flows.iter().filter(|f| f.reads()).for_each(|f| *readers.entry(f.source).or_default() += 1);
     let mut all: BTreeMap<Line, Queue<Line>> = BTreeMap::new();
     let mut add = |line: Line, room: f64, wait: Wait| {
         let queue = all.entry(line).or_insert_with(|| Queue { key: line, room, waits: Vec::new() });
@@ -111,8 +113,7 @@ pub(in crate::estimate) fn queues(
             let wait = Wait { flow: index, packets: 1.0 / request, hops: 0, most: outstanding, place: 0, beyond };
             add(Line::Tags(flow.source), tags, wait);
             // Requests of several flows are issued in turn: where all wait, each has its part of the tags.
-            let same = plan.flows.iter().filter(|f| f.source == flow.source && f.reads()).count();
-            most = most.min(tags / same.max(1) as f64);
+            most = most.min(tags / readers[&flow.source] as f64);
         }
         let returns = |part: PartId| (1..flow.back.len()).find(|&i| plan.leaves(flow.back[i]) == part);
         for (i, &hop) in flow.back.iter().enumerate().take(flow.back.len() - 1) {

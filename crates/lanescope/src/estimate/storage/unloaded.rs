@@ -164,8 +164,8 @@ impl One<'_> {
     }
 
     /// SKP ordered sets in the way of a read by DMA of so many bytes: how often its data (their headers left out) meet
-    /// one, and by how many seconds that makes it longer. Those few reads are told apart only where it matters what they
-    /// come too late for.
+    /// one, and by how many seconds that makes it longer. Those few reads are told apart only where it matters what
+    /// they come too late for.
     fn ordered_sets(&self, own: &Adapter, bytes: u64) -> (f64, f64) {
         let Dma::Pcie { read, .. } = own.dma else { return (0.0, 0.0) };
         let (mut often, mut longer) = (0.0_f64, 0.0);

@@ -75,6 +75,41 @@ struct Hypothesis {
     shows: String,
 }
 
+/// A row as it is without any hypothesis.
+struct Known<'a> {
+    row: &'a Row<'a>,
+    sizes: Sizes,
+    /// What its links carry, and what an engine leaves of that, GB/s one way.
+    now: f64,
+    wire: f64,
+    /// What is expected of it, GB/s one way.
+    typical: f64,
+}
+
+impl<'a> Known<'a> {
+    /// `None` where a link's speed is not known.
+    fn of(topology: &Topology, row: &'a Row<'a>) -> Option<Known<'a>> {
+        let path = &row.path;
+        let sizes = topology.sizes(path.from, Corner::Typical);
+        let now = carried(topology, path, &|l| topology.speed(*l, Corner::Typical), sizes)?;
+        let wire = now * efficiency(path.from.kind, path.way, Corner::Typical);
+        // What root complexes and ports leave of what links carry.
+        let typical = row.expected.typical.map_or(wire, |t| t / factor(path));
+        Some(Known { row, sizes, now, wire, typical })
+    }
+}
+
+/// Ways that a row adds.
+fn factor(path: &Path) -> f64 {
+    if path.both { 2.0 } else { 1.0 }
+}
+
+/// What the links of a row carry at some speeds, GB/s one way.
+fn carried(topology: &Topology, path: &Path, speed: &dyn Fn(&usize) -> Option<Speed>, sizes: Sizes) -> Option<f64> {
+    let rate = |l: &usize| topology.rates.of(speed(l)?, sizes, path.way);
+    path.links.iter().map(rate).try_fold(f64::INFINITY, |least, rate| Some(least.min(rate?)))
+}
+
 /// Candidates, the best fit first, and the command that tells the close ones apart.
 pub(super) fn candidates(topology: &Topology, rows: &[Row]) -> (Vec<Candidate>, Option<String>) {
     let rows = &rows[..rows.len().min(MOST_ROWS)];
@@ -83,8 +118,9 @@ pub(super) fn candidates(topology: &Topology, rows: &[Row]) -> (Vec<Candidate>, 
         return (Vec::new(), None);
     }
     let mut found: Vec<(f64, usize, Hypothesis)> = Vec::new();
+    let known: Vec<_> = rows.iter().map(|row| (row, Known::of(topology, row))).collect();
     for hypothesis in hypotheses(topology, rows) {
-        if let Some((off, explained)) = fit(topology, rows, &hypothesis.change)
+        if let Some((off, explained)) = fit(topology, &known, &hypothesis.change)
             && off < MOST_OFF
             && explained > 0
         {
@@ -108,10 +144,10 @@ pub(super) fn candidates(topology: &Topology, rows: &[Row]) -> (Vec<Candidate>, 
 }
 
 /// How far all rows stay off, percent, root mean square; and how many low ones it explains.
-fn fit(topology: &Topology, rows: &[Row], change: &Change) -> Option<(f64, usize)> {
+fn fit(topology: &Topology, rows: &[(&Row, Option<Known>)], change: &Change) -> Option<(f64, usize)> {
     let (mut sum, mut count, mut explained) = (0.0, 0_u32, 0);
-    for row in rows {
-        let predicted = predicted(topology, row, change);
+    for (row, known) in rows {
+        let predicted = known.as_ref().and_then(|known| predicted(topology, known, change));
         if predicted.is_none() && !row.low {
             continue;
         }
@@ -130,24 +166,15 @@ fn fit(topology: &Topology, rows: &[Row], change: &Change) -> Option<(f64, usize
 }
 
 /// What a row comes to, GB/s; `None` where the change does not touch it.
-fn predicted(topology: &Topology, row: &Row, change: &Change) -> Option<f64> {
-    let path = &row.path;
+fn predicted(topology: &Topology, known: &Known, change: &Change) -> Option<f64> {
+    let Known { row: Row { path, .. }, sizes, now, wire, typical } = *known;
     let crossed = |links: &BTreeSet<usize>| path.links.iter().any(|l| links.contains(l));
     if matches!(change, Change::Slow(links, _) | Change::Narrow(links, _) if !crossed(links)) {
         return None;
     }
     let of = |address: &Option<Address>| address.is_none_or(|a| a == path.from.address);
-    let sizes = topology.sizes(path.from, Corner::Typical);
     let likely = |l: &usize| topology.speed(*l, Corner::Typical);
-    let carried = |speed: &dyn Fn(&usize) -> Option<Speed>, sizes: Sizes| {
-        let rate = |l: &usize| topology.rates.of(speed(l)?, sizes, path.way);
-        path.links.iter().map(rate).try_fold(f64::INFINITY, |least, rate| Some(least.min(rate?)))
-    };
-    let factor = if path.both { 2.0 } else { 1.0 };
-    // What engines, root complexes and ports leave of what links carry.
-    let now = carried(&likely, sizes)?;
-    let wire = now * efficiency(path.from.kind, path.way, Corner::Typical);
-    let typical = row.expected.typical.map_or(wire, |t| t / factor);
+    let carried = |speed: &dyn Fn(&usize) -> Option<Speed>, sizes| carried(topology, path, speed, sizes);
     let with = |rate: f64| {
         let rate = match path.to {
             Some(_) => rate / now * typical,
@@ -155,7 +182,7 @@ fn predicted(topology: &Topology, row: &Row, change: &Change) -> Option<f64> {
                 (rate / now * wire).min(topology.cap(path.from, path.way, Corner::Typical).unwrap_or(f64::INFINITY))
             }
         };
-        factor * rate
+        factor(path) * rate
     };
     match change {
         Change::Slow(links, generation) => {

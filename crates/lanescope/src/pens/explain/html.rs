@@ -3,7 +3,7 @@
 //! A content security policy forbids everything but the page's own style, names of a dump go through one door that
 //! escapes them, and each section has a budget of bytes, so that no dump makes the page larger than [`MOST`].
 
-use super::{NO_CAUSE, pair_groups, range};
+use super::{FAR, NO_CAUSE, pair_groups, range};
 use crate::explain::{Device, Explained, Finding, LinkLine, Simulated, Together};
 use crate::pens::svg::escape;
 use std::fmt::Write;
@@ -233,6 +233,9 @@ impl Page {
             rows,
             40_000,
         );
+        if wanted().any(|d| d.far.is_some()) {
+            self.paragraph("soft", FAR);
+        }
     }
 
     fn together(&mut self, together: &[Together]) {

@@ -5,7 +5,7 @@ use crate::plan::core::address::{self, Directory, Wanted};
 use crate::plan::pcie::check;
 use crate::plan::pcie::route::{Bound, DEPTH, Map};
 use crate::plan::{Acs, End, Flow, Link, LinkId, Part, PartId, Place, Port, Program};
-use crate::protocol::pcie::{self, PayloadSize};
+use crate::protocol::pcie::{self, Class, PayloadSize};
 use crate::scenario::keys::{self, Load, PeerToPeer, Peers};
 use crate::scenario::quantity::{Confidence, Every, Names, Origin, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario};
@@ -313,8 +313,8 @@ fn functions(diagnostics: &mut Diagnostics, directory: &Directory, scenario: &Sc
             None => {
                 let of_port = port_keys(&own.keys, &device.keys);
                 if !of_port.is_empty() {
-                    let what =
-                        format!("{} is on the port of {}, whose {} counts", own.name, device.name, of_port.join(", "));
+                    let (name, keys) = (&device.name, of_port.join(", "));
+                    let what = format!("{} is on the port of {name}, which has its own {keys}", own.name);
                     let hint = format!("state it at parts.{}: what {} says of it has no effect", device.name, own.name);
                     diagnostics.push(Diagnostic::warning(span, what).hint(hint));
                 }
@@ -327,18 +327,22 @@ fn functions(diagnostics: &mut Diagnostics, directory: &Directory, scenario: &Sc
 
 /// Keys of a port that a further function states otherwise than the device whose port it is.
 fn port_keys(own: &PartKeys, device: &PartKeys) -> Vec<&'static str> {
-    let (PartKeys::Endpoint(own), PartKeys::Endpoint(device)) = (own, device) else { return Vec::new() };
-    fn other<T: PartialEq>(own: &Option<Quantity<T>>, device: &Option<Quantity<T>>) -> bool {
-        own.as_ref().is_some_and(|q| device.as_ref().is_none_or(|d| d.typical != q.typical))
+    type Key<'a, T> = Option<&'a Quantity<T>>;
+    fn other<T: PartialEq>(own: Key<T>, device: Key<T>) -> bool {
+        let same = |a: &Quantity<T>, b: &Quantity<T>| a.slow == b.slow && a.typical == b.typical && a.fast == b.fast;
+        own.is_some_and(|own| device.is_none_or(|device| !same(own, device)))
     }
+    let [a, b] = [own, device].map(check::port_limits);
+    let credits = |class| [own, device].map(|keys| check::credits(keys, class));
+    let ([posted, its_posted], [nonposted, its_nonposted]) = (credits(Class::Posted), credits(Class::NonPosted));
     let all = [
-        ("lanes", other(&own.lanes, &device.lanes)),
-        ("generation", other(&own.generation, &device.generation)),
-        ("max_payload", other(&own.max_payload, &device.max_payload)),
-        ("posted_headers", other(&own.posted_headers, &device.posted_headers)),
-        ("posted_data", other(&own.posted_data, &device.posted_data)),
-        ("nonposted_headers", other(&own.nonposted_headers, &device.nonposted_headers)),
-        ("replay_buffer", other(&own.replay_buffer, &device.replay_buffer)),
+        ("lanes", other(a.lanes, b.lanes)),
+        ("generation", other(a.generation, b.generation)),
+        ("max_payload", other(a.max_payload, b.max_payload)),
+        ("posted_headers", other(posted.0, its_posted.0)),
+        ("posted_data", other(posted.1, its_posted.1)),
+        ("nonposted_headers", other(nonposted.0, its_nonposted.0)),
+        ("replay_buffer", other(check::replay_buffer(own), check::replay_buffer(device))),
     ];
     all.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
 }

@@ -1,5 +1,5 @@
-//! PCIe's part of a plan: its tree (`tree`, made by `build`), routes through it, what follows from the values, what neighbours must
-//! agree on, the backbone of a root complex, and its IOMMU.
+//! PCIe's part of a plan: its tree (`tree`, made by `build`), routes through it, what follows from the values, what
+//! neighbours must agree on, the backbone of a root complex, and its IOMMU.
 
 pub(in crate::plan) mod backbone;
 pub(in crate::plan) mod build;

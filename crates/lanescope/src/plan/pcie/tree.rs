@@ -1,6 +1,4 @@
 //! PCIe's tree: parts with their ports, links between them, and flows with their routes.
-//!
-//! Ids index the arenas of a plan, so a method never looks a name up.
 
 use crate::plan::{Plan, Side};
 use crate::protocol::pcie::{Header, PayloadSize, Speed, ordered_set_slots};

@@ -381,8 +381,8 @@ table! {
         /// Internal bus that carries what was read to its place before the read is done: adds size / bus_rate to a
         /// read's latency, and carries no more.
         bus_rate: opt Rate, Low;
-        /// Rate at which it moves the data of one read to their place before the read is done: adds size / move_rate to a
-        /// read's latency, and is no ceiling, since reads in flight are moved side by side.
+        /// Rate at which it moves the data of one read to their place before the read is done: adds size / move_rate to
+        /// a read's latency, and is no ceiling, since reads in flight are moved side by side.
         move_rate: opt Rate, Low;
         /// Whether TLPs between it and its partners carry the ECRC digest (2.0, 2.7.1).
         ecrc: default bool, One = "false" Standard Likely "2.0, 7.10.7: off after reset";

@@ -279,8 +279,8 @@ impl Switch {
         true
     }
 
-    /// Has a free ingress port read for the egress port that has waited longest for it, if that is not `out` and twice as
-    /// many packets as the switch has ports went by since: by turns it would have had two of them. Two egress ports
+    /// Has a free ingress port read for the egress port that has waited longest for it, if that is not `out` and twice
+    /// as many packets as the switch has ports went by since: by turns it would have had two of them. Two egress ports
     /// whose packets never end at one moment would starve each other otherwise.
     #[inline]
     fn give(&mut self, port: usize, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {

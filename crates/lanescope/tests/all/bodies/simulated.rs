@@ -246,7 +246,7 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     most + due as f64 + ahead + 2.0 * one.max(payload) + sets.fold(0.0, f64::max)
 }
 
-/// Bytes on a wire of what goes for a batch of packets, by TLPs of 64 B and less: no more than a completion is cut into.
+/// Bytes on a wire of what goes for a batch of packets, by TLPs of 64 B and less: no completion is cut smaller.
 fn batch(batch: Batch) -> u64 {
     pcie::cut(pcie::Generation::Gen1, pcie::Header::Dw4, batch.bytes, 64, true).1
 }

@@ -149,8 +149,8 @@ fn fifty_megabytes_are_bounded() {
     }
 }
 
-/// Far more devices than a host has are explained too, and what is left out is said. Sized for an unoptimised build on a
-/// busy machine.
+/// Far more devices than a host has are explained too, and what is left out is said. Sized for an unoptimised build on
+/// a busy machine.
 #[test]
 fn thousands_of_devices_are_bounded() {
     for class in ["3D controller: NVIDIA X", "Non-Volatile memory controller: S", "Ethernet controller: M 100GbE"] {

@@ -258,8 +258,8 @@ fn what_broke_a_law_keeps_it() {
 }
 
 /// A write's status comes with its last burst if the target has taken everything in by then, and wins the bus anew if
-/// not: 8 us. 512 B come from host memory in 1.048 us, or 16 ns later behind a SKP ordered set, of which there is one in
-/// ten such times; the target takes 0.492 us for them and its latency.
+/// not: 8 us. 512 B come from host memory in 1.048 us, or 16 ns later behind a SKP ordered set, of which there is one
+/// in ten such times; the target takes 0.492 us for them and its latency.
 #[test]
 fn a_status_comes_with_the_last_burst_of_what_is_taken_in() {
     let of = |latency: u32| {
