@@ -44,7 +44,7 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         }
         // A load that asks for so few operations says nothing; one that was hardly served does, if many had fitted in.
         let fit = simulation.window / f.latency.typical;
-        if s.operations < ENOUGH && (!f.wanted_each.is_empty() || fit < ENOUGH as f64) {
+        if s.operations < ENOUGH && asked(f, simulation.window).min(fit) < ENOUGH as f64 {
             continue;
         }
         if let Some((mechanism, why)) = of_frames(s, simulation) {
@@ -87,6 +87,15 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         all.push(note(&f.name, mechanism, off, why));
     }
     all
+}
+
+/// Operations that a load asked for in a window: as many as it gets, of one that asks as fast as it is served.
+fn asked(f: &FlowReport, window: f64) -> f64 {
+    let bits = f.operation.unwrap_or(0.0) * 8.0;
+    if f.wanted_each.is_empty() || bits == 0.0 {
+        return f64::INFINITY;
+    }
+    f.wanted_each.iter().sum::<f64>() * window / bits
 }
 
 /// The flow with the longest way, if that is longer than that of this one and it gets less than its share.

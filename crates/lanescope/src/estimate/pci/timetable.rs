@@ -277,8 +277,9 @@ impl Table {
     /// All that decides what comes, moments counted from now.
     fn state(&self) -> Vec<u64> {
         let now = self.clock;
-        // What lies behind does not matter.
-        let ahead = |at: u64| at.saturating_sub(now);
+        // What lies behind does not matter; but who asks is granted later by the clocks of arbitration, so that what
+        // is asked for decides for so long.
+        let ahead = |at: u64| (at + self.arbitration).saturating_sub(now);
         let mut s = vec![self.turn as u64, ahead(self.booked)];
         for f in &self.flows {
             let op =
