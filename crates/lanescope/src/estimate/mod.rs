@@ -573,8 +573,8 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
         Some(Key::Cluster(named)) => return infiniband::shared(plan, named),
         Some(Key::Wire(_)) => ("slots".into(), "100 % of its slots taken".into()),
         Some(Key::Tags(id)) => ("read requests in flight".into(), tags_text(plan, id, flow)),
-        Some(Key::Engine(_, ceiling)) => {
-            let (what, key) = ceiling_words(ceiling);
+        Some(Key::Engine(id, ceiling)) => {
+            let (what, key) = ceiling_words(plan, id, ceiling);
             (what.into(), format!("its {key}"))
         }
         Some(Key::ReadsInFlight(_)) => ("reads in flight".into(), format!("{capacity} reads_in_flight / its latency")),
@@ -661,7 +661,7 @@ fn walks_key(plan: &Plan, part: PartId) -> &'static str {
 }
 
 /// What a person calls a ceiling, and the key behind it.
-fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
+fn ceiling_words(plan: &Plan, part: PartId, ceiling: Ceiling) -> (&'static str, &'static str) {
     match ceiling {
         Ceiling::Both => ("engine, reads and writes added", "rate"),
         Ceiling::Read => ("engine, reads", "read_rate"),
@@ -669,7 +669,7 @@ fn ceiling_words(ceiling: Ceiling) -> (&'static str, &'static str) {
         Ceiling::Write => ("engine, writes", "write_rate"),
         Ceiling::ReadInterval => ("reads a second", "read_interval"),
         Ceiling::WriteInterval => ("writes a second", "write_interval"),
-        Ceiling::WriteGap => ("time per write TLP", "write_gap"),
+        Ceiling::Port => ("time of its port", plan.longest_gap(part)),
         Ceiling::SustainedWrites => ("engine, writes", "engine_efficiency"),
         Ceiling::SustainedReads => ("engine, reads", "engine_efficiency"),
         Ceiling::LineIn => ("line, packets in", "line"),

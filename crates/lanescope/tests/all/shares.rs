@@ -271,7 +271,7 @@ fn symmetric_patterns_agree_or_say_why() {
 
 /// Keys of parts and links with two values of each, the better one last. `is` and `queues` aside these are all that the
 /// estimate of PCIe reads.
-const BETTER: [(&str, &str, &str, &str); 39] = [
+const BETTER: [(&str, &str, &str, &str); 41] = [
     ("root", "read_latency", "1 us", "300 ns"),
     ("root", "memory_latency", "200 ns", "50 ns"),
     ("root", "remote_latency", "300 ns", "20 ns"),
@@ -300,7 +300,9 @@ const BETTER: [(&str, &str, &str, &str); 39] = [
     ("device", "move_rate", "1 GB/s", "4 GB/s"),
     ("device", "read_interval", "2 us", "100 ns"),
     ("device", "write_interval", "2 us", "100 ns"),
-    ("device", "write_gap", "500 ns", "10 ns"),
+    ("device", "tlp_gap", "500 ns", "10 ns"),
+    ("device", "transfer_gap", "500 ns", "10 ns"),
+    ("device", "direction_change", "500 ns", "10 ns"),
     ("device", "latency", "400 ns", "10 ns"),
     ("device", "read_latency", "900 ns", "30 ns"),
     ("device", "replay_buffer", "4 KiB", "64 KiB"),

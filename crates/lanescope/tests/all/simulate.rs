@@ -404,7 +404,17 @@ fn the_limits_of_an_engine_hold() {
     within(0.002, rate(&[read, "parts.nic.read_interval=4 us"]), 16384.0 / 4e-6);
     // After each TLP of 280 B its wire is left alone for 500 ns.
     let wire = 280.0 / (4.0 * 8e9 / 8.0 * 128.0 / 130.0);
-    within(0.005, rate(&["parts.nic.write_gap=500 ns"]), 2048.0 / (wire + 500e-9));
+    within(0.005, rate(&["parts.nic.tlp_gap=500 ns"]), 2048.0 / (wire + 500e-9));
+    // So it is after a read request of 20 B: eight of those and four of these, of 512 B each, for 2 KiB each way.
+    let request = 20.0 / (4.0 * 8e9 / 8.0 * 128.0 / 130.0);
+    let pair = 8.0 * (wire + 500e-9) + 4.0 * (request + 500e-9);
+    within(0.005, rate(&["flows.rx.do=alternate", "parts.nic.tlp_gap=500 ns"]), 16384.0 / pair);
+    // After all eight 3 us more; between requests and writes 3 us, once there and once back.
+    let writes = 8.0 * wire;
+    within(0.005, rate(&["parts.nic.transfer_gap=3 us"]), 16384.0 / (writes + 3e-6));
+    let pair = writes + 4.0 * request + 6e-6;
+    within(0.005, rate(&["flows.rx.do=alternate", "parts.nic.direction_change=3 us"]), 16384.0 / pair);
+    within(0.005, rate(&["flows.rx.do=alternate", "parts.nic.transfer_gap=3 us"]), 16384.0 / pair);
     assert!(toward(&sim(&["parts.nic.rate=9 Gb/s"]), LONE, "sw").slots.idle[Idle::Pace as usize] > 0);
 }
 

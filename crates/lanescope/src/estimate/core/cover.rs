@@ -44,18 +44,28 @@ pub(in crate::estimate) fn most(alone: &BTreeMap<usize, f64>, covers: &[Cover]) 
 fn along(alone: &BTreeMap<usize, f64>, order: &[&Cover]) -> f64 {
     let mut parts: Vec<Option<Part>> =
         alone.iter().map(|(&m, &most)| Some(Part { members: vec![m], most, lightest: f64::INFINITY })).collect();
-    let mut part_of: BTreeMap<usize, usize> = alone.keys().enumerate().map(|(i, &m)| (m, i)).collect();
+    // By the member's number, since there are many covers of many members; a part that does not exist for all others.
+    const NONE: usize = usize::MAX;
+    let mut part_of = vec![NONE; alone.last_key_value().map_or(0, |(m, _)| m + 1)];
+    alone.keys().enumerate().for_each(|(i, m)| part_of[*m] = i);
+    let mut within: Vec<(usize, f64)> = Vec::new();
     for cover in order {
         // How many of each part it covers, and what they take at least.
-        let mut within: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
+        within.resize(parts.len(), (0, f64::INFINITY));
+        let mut covered = Vec::new();
         for &(m, weight) in &cover.who {
-            if let Some(&part) = part_of.get(&m) {
-                let (n, least) = within.entry(part).or_insert((0, f64::INFINITY));
+            let part = part_of.get(m).copied().unwrap_or(NONE);
+            if let Some((n, least)) = within.get_mut(part) {
+                if *n == 0 {
+                    covered.push(part);
+                }
                 (*n, *least) = (*n + 1, least.min(weight));
             }
         }
+        covered.sort_unstable();
         let mut inside: Vec<Part> = Vec::new();
-        for (i, (n, least)) in within {
+        for i in covered {
+            let (n, least) = std::mem::replace(&mut within[i], (0, f64::INFINITY));
             if parts[i].as_ref().is_some_and(|p| p.members.len() == n) {
                 inside.extend(parts[i].take().map(|p| Part { lightest: least, ..p }));
             }
@@ -71,9 +81,7 @@ fn along(alone: &BTreeMap<usize, f64>, order: &[&Cover]) -> f64 {
             (most, room) = (most + got, (room - got * part.lightest).max(0.0));
             members.extend(part.members);
         }
-        members.iter().for_each(|m| {
-            part_of.insert(*m, parts.len());
-        });
+        members.iter().for_each(|m| part_of[*m] = parts.len());
         parts.push(Some(Part { members, most, lightest: f64::INFINITY }));
     }
     parts.into_iter().flatten().map(|p| p.most).sum()

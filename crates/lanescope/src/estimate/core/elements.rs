@@ -61,8 +61,9 @@ pub(in crate::estimate) enum Ceiling {
     ReadInterval,
     /// `write_interval`.
     WriteInterval,
-    /// `write_gap` and the wire time of each TLP.
-    WriteGap,
+    /// The time of its port: the wire time of each TLP, and what it loses between them (`tlp_gap`, `transfer_gap`,
+    /// `direction_change`).
+    Port,
     /// `engine_efficiency` of the TLPs of its writes.
     SustainedWrites,
     /// The same of the completions that it asked for.

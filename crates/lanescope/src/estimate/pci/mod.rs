@@ -14,8 +14,8 @@ use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Note, Ranged, Total, Verdict};
 use crate::scenario::keys::Do;
-use crate::scenario::quantity::{Corner, Shape};
-use crate::units::human_time;
+use crate::scenario::quantity::{Corner, Quantity, Shape};
+use crate::units::{Rate, human_time};
 
 /// The buses' side of a report.
 pub(in crate::estimate) struct Answer {
@@ -215,6 +215,7 @@ fn read(m: &TransactionTiming, size: u64, cut: bool, least: bool) -> Cost {
 }
 
 /// What a flow asks for, per operation; reads and writes of an alternating flow added.
+#[derive(Clone)]
 struct Asked {
     timing: TransactionTiming,
     size: f64,
@@ -321,6 +322,7 @@ pub(in crate::estimate) fn programmed(buses: &Buses, flow: u32, corner: Corner, 
 }
 
 /// Everything at one corner.
+#[derive(Clone)]
 struct Outcome {
     /// Of the buses' own flows, of which there are so many, and behind them of what other sides want.
     asked: Vec<Asked>,
@@ -466,7 +468,16 @@ pub(in crate::estimate) fn notes(plan: &Plan) -> Vec<Note> {
             buses.flows.iter().filter(|f| !f.is_externally_driven() && buses.devices[f.device as usize].bus == i as u32)
         };
         let several = on_it().count() > 1 || on_it().any(|f| f.reads() && f.writes());
-        if !several || timetable::covers(buses, i as u32) {
+        if !several {
+            continue;
+        }
+        if timetable::covers(buses, i as u32) {
+            if !timetable::comes_round(buses, i as u32) {
+                let text = "the order of its transactions has no short period: who waits for whom drifts on over many \
+                    operations, and rates with it; the share is a mean over some of them";
+                let (element, mechanism) = (format!("links.{}", bus.name), "no-period".into());
+                notes.push(Note { element, mechanism, text: text.into() });
+            }
             continue;
         }
         let (mechanism, text) = if bus.speed.typical.is_x() {
@@ -505,6 +516,17 @@ pub(in crate::estimate) fn beside(plan: &Plan, corner: Corner, moved: &[(u32, f6
         .collect()
 }
 
+/// Whether buses and devices are at a corner what they typically are.
+fn certain(buses: &Buses, corner: Corner) -> bool {
+    (0..buses.devices.len()).all(|d| {
+        let k = &buses.devices[d].keys;
+        let rates = [&k.rate, &k.read_rate, &k.write_rate];
+        let same = |q: &Quantity<Rate>| q.at(corner) == q.typical;
+        buses.timing(d as u32, corner) == buses.timing(d as u32, Corner::Typical)
+            && rates.into_iter().flatten().all(same)
+    })
+}
+
 /// Answers the buses' side of a plan; `moved` is what other sides ask for at each corner: flows and their bytes per
 /// second.
 pub(in crate::estimate) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Answer {
@@ -512,9 +534,15 @@ pub(in crate::estimate) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Ans
     if buses.is_empty() {
         return Answer { flows: Vec::new(), total: None, links: Vec::new() };
     }
-    let slower = outcome(buses, Corner::Slower, moved[0]);
     let typical = outcome(buses, Corner::Typical, moved[1]);
-    let faster = outcome(buses, Corner::Faster, moved[2]);
+    // A timetable is long, and where nothing is uncertain one answers for all corners.
+    let at_corner = |corner: Corner, moved_there: &[(u32, f64)]| match moved_there == moved[1] && certain(buses, corner)
+    {
+        true => typical.clone(),
+        false => outcome(buses, corner, moved_there),
+    };
+    let slower = at_corner(Corner::Slower, moved[0]);
+    let faster = at_corner(Corner::Faster, moved[2]);
     let outcomes = [&slower, &typical, &faster];
     let groups = buses.groups();
     Answer {

@@ -5,7 +5,7 @@
 //! transaction is a whole number of clocks, and what always asks, asks in the same order. So the bus is a finite
 //! machine: followed from its beginning, it comes back to a state in which it was, and from there on all is repeated.
 //! Rates are those of that period; where none is found within [`MOST`] transactions, those of the operations in the
-//! last two thirds.
+//! last half, and a note says so.
 //!
 //! The rules are those of `protocol/pci` and `plan::pci::TransactionTiming`; masters take turns as ARCHITECTURE.md
 //! says. Only flows that saturate or keep operations outstanding have a timetable, and only where no other side's DMA
@@ -20,8 +20,8 @@ use std::collections::VecDeque;
 
 /// Transactions that are followed at most.
 const MOST: u64 = 24_000;
-/// Operations of the first flow that rates are taken over at least, where no period is found.
-const FEWEST: u64 = 16;
+/// Operations of the first flow that are followed at least, where no period is found (within ten times [`MOST`]).
+const FEWEST: u64 = 32;
 /// Parts of a clock that rates of devices are kept in.
 const PARTS: f64 = 4096.0;
 /// No clock.
@@ -156,6 +156,7 @@ struct Table {
 type Moved = (u64, Cost);
 
 /// What has been moved up to a clock.
+#[derive(Clone)]
 struct Mark {
     clock: u64,
     flows: Vec<Moved>,
@@ -165,7 +166,7 @@ struct Mark {
 pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<Row> {
     let mut table = Table::new(buses, bus, corner);
     let hertz = buses.buses[bus as usize].speed.typical.hertz();
-    let [from, to] = table.follow();
+    let ([from, to], _) = table.follow();
     let clocks = (to.clock - from.clock).max(1) as f64;
     let row = |(f, (a, b)): (&Flow, (&Moved, &Moved))| {
         let ways = if f.reads && f.writes { 2.0 } else { 1.0 };
@@ -175,6 +176,11 @@ pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<
         Row { flow: f.index, rate: bytes / clocks * hertz, cost }
     };
     table.flows.iter().zip(from.flows.iter().zip(&to.flows)).map(row).collect()
+}
+
+/// Whether the timetable of a bus comes round within what is followed.
+pub(in crate::estimate) fn comes_round(buses: &Buses, bus: u32) -> bool {
+    Table::new(buses, bus, Corner::Typical).follow().1
 }
 
 impl Table {
@@ -237,15 +243,15 @@ impl Table {
         Mark { clock: self.clock, flows: self.flows.iter().map(|f| (f.bytes, f.cost)).collect() }
     }
 
-    /// Follows the bus. Gives the beginning and the end of what is repeated.
-    fn follow(&mut self) -> [Mark; 2] {
+    /// Follows the bus. Gives the beginning and the end of what is repeated, and whether it is: a period, or the
+    /// second half of what was followed.
+    fn follow(&mut self) -> ([Mark; 2], bool) {
         // The bus is looked at whenever the first flow has come as far as an operation takes it.
         let each = self.flows[0].size * if self.flows[0].reads && self.flows[0].writes { 2 } else { 1 };
-        let (mut late, mut last) = (None, None);
         // Brent's way to find a period: the state at a power of two of looks, and those behind it.
-        let (mut saved, mut at, mut looks, mut power) = (self.state(), self.mark(), 0u64, 1u64);
-        let mut seen = 0;
-        while self.transactions < MOST || seen < FEWEST && self.transactions < 10 * MOST {
+        let (mut saved, mut looks) = (self.state(), 0u64);
+        let mut marks = vec![self.mark()];
+        while self.transactions < MOST || looks < FEWEST && self.transactions < 10 * MOST {
             let before = self.flows[0].bytes / each;
             if !self.step() {
                 break;
@@ -255,23 +261,17 @@ impl Table {
             }
             let state = self.state();
             if state == saved {
-                return [at, self.mark()];
-            }
-            if self.transactions > MOST / 3 && late.is_none() {
-                late = Some(self.mark());
-            } else if late.is_some() {
-                last = Some(self.mark());
-                seen += 1;
+                let from = marks.pop().unwrap_or_else(|| self.mark());
+                return ([from, self.mark()], true);
             }
             looks += 1;
-            if looks == power {
-                (saved, at, looks, power) = (state, self.mark(), 0, 2 * power);
+            if looks.is_power_of_two() {
+                (saved, marks) = (state, [marks, vec![self.mark()]].concat());
             }
         }
-        match (late, last) {
-            (Some(late), Some(last)) => [late, last],
-            _ => [at, self.mark()],
-        }
+        // What two devices that began in one moment cost each other lies in the first half.
+        let half = marks.iter().rposition(|m| 2 * m.clock <= self.clock).unwrap_or(0);
+        ([marks.swap_remove(half), self.mark()], false)
     }
 
     /// All that decides what comes, moments counted from now.

@@ -147,6 +147,8 @@ pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -
         back,
         [&|g| pcie::tlp(g, Header::Dw3, head, ecrc), &|g| pcie::tlp(g, Header::Dw3, tail, ecrc), &|g| bytes(g) as u64],
     );
+    // Nor do they leave faster than the requester's port lets them.
+    let requests = requests.max(held_apart(plan, corner, flow, ahead, |g| pcie::tlp(g, header, 0, ecrc)));
     let mut last = begin
         + match through.filter(|_| whole) {
             Some(through) => through.max(arrive.last + requests),
@@ -163,6 +165,15 @@ pub(crate) fn arrived(plan: &Plan, corner: Corner, flow: &Flow, train: &Train) -
         _ => 0.0,
     };
     ReadTimes { first: begin + arrive.first + prefix + own, last: last + own }
+}
+
+/// How long a requester's port takes for so many TLPs of a size before the last one leaves, with the gaps between them,
+/// ns. The port's clock is at most one TLP behind, which is made up for: after a pause two go back to back.
+fn held_apart(plan: &Plan, corner: Corner, flow: &Flow, ahead: f64, bytes: impl Fn(Generation) -> u64) -> f64 {
+    let Some(first) = flow.route.first() else { return 0.0 };
+    let speed = plan.link(first.link).speed.at(corner);
+    let wire = bytes(speed.generation) as f64 / speed.coded().bytes() * 1e9;
+    ahead * wire + (ahead - 1.0).max(0.0) * plan.tlp_gap(corner, flow)
 }
 
 /// The time that a requester takes for some bytes at one of its rates, ns.
@@ -239,6 +250,13 @@ pub(crate) fn write(plan: &Plan, corner: Corner, flow: &Flow, size: u64) -> f64 
     );
     if let Some(through) = through.filter(|_| size > first) {
         behind = through - arrive.last;
+    }
+    if size > first {
+        // The requester's port may hold its TLPs farther apart than any link does.
+        let tail = cross(plan, corner, &flow.route, &|g| pcie::tlp(g, header, last_piece(size, payload), ecrc));
+        let ahead = (size.div_ceil(payload) - 1) as f64;
+        let left = held_apart(plan, corner, flow, ahead, |g| pcie::tlp(g, header, first, ecrc));
+        behind = behind.max(left + tail.last - arrive.last);
     }
     if let Some(b) = plan.backbone(corner, flow.target) {
         let all = plan.crossing(corner, flow, &b).requests;

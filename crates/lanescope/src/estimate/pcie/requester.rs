@@ -283,11 +283,16 @@ fn sending(plan: &Plan, corner: Corner, flow: &Flow, hop: Hop) -> f64 {
 fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     let Some(first) = flow.route.first() else { return 0.0 };
     let tlps = flow.size.at(corner).0.div_ceil(plan.write_payload(corner, flow));
-    let gap = match &plan.part(flow.source).keys {
-        PartKeys::Endpoint(k) => k.write_gap.at(corner).ns(),
-        _ => 0.0,
-    };
-    tlps as f64 * gap + sending(plan, corner, flow, *first)
+    tlps as f64 * plan.tlp_gap(corner, flow) + sending(plan, corner, flow, *first)
+}
+
+/// The same of the requests of a read.
+fn requesting(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
+    let Some(first) = flow.route.first() else { return 0.0 };
+    let speed = plan.link(first.link).speed.at(corner);
+    let one = pcie::tlp(speed.generation, flow.header.at(corner), 0, plan.ecrc(flow));
+    let requests = flow.size.at(corner).0.div_ceil(plan.request_size(corner, flow));
+    requests as f64 * (one as f64 / speed.coded().bytes() * 1e9 + plan.tlp_gap(corner, flow))
 }
 
 /// What a class of engine sustains of its port: of the bytes that its link could carry in a second, and for each
@@ -352,8 +357,17 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut Add
             add(Key::Engine(part, ceiling), 1.0, time.at(corner).seconds() / size, 1.0 / size, 0.0);
         }
     }
-    if flow.writes() && k.write_gap.at(corner).seconds() > 0.0 {
-        let time = writing(plan, corner, flow) * 1e-9 / size;
-        add(Key::Engine(part, Ceiling::WriteGap), 1.0, time, turns.writes, 0.0);
+    let gaps = [&k.tlp_gap, &k.transfer_gap, &k.direction_change].map(|gap| gap.at(corner).seconds());
+    if gaps.iter().any(|gap| *gap > 0.0) {
+        let writes = if flow.writes() { writing(plan, corner, flow) } else { 0.0 };
+        let reads = if flow.reads() { requesting(plan, corner, flow) } else { 0.0 };
+        // Transfers of both kinds go in turn where a source has both. What goes in turn by itself certainly does.
+        let mut own = plan.flows.iter().filter(|f| f.source == flow.source);
+        let several = own.clone().any(|f| f.reads()) && own.clone().any(|f| f.writes());
+        let turning = if several { both * gaps[2] } else { 0.0 };
+        let certain = both > 1.0 && own.nth(1).is_none();
+        let time = (writes + reads) * 1e-9 + both * gaps[1] + turning;
+        let lucky = if certain { 0.0 } else { turning / size };
+        add(Key::Engine(part, Ceiling::Port), 1.0, time / size, turns.reads + turns.writes, lucky);
     }
 }

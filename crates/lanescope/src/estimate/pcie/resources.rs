@@ -6,7 +6,7 @@ use crate::estimate::core::meeting::Meeting;
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
 use crate::plan::pcie::check::{credits, replay_buffer};
-use crate::plan::{Batch, Direction, Flow, Hop, PartId, Plan};
+use crate::plan::{Batch, Direction, Flow, Hop, LinkId, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Core, Do};
@@ -48,10 +48,37 @@ impl Slots {
 /// The slots of every flow in every direction it touches.
 pub(crate) type Wires = BTreeMap<Hop, Vec<(usize, Slots)>>;
 
+/// The same while it grows, by the number of the direction: each flow asks for many.
+struct ByHop(Vec<Vec<(usize, Slots)>>);
+
+impl ByHop {
+    fn new(plan: &Plan) -> ByHop {
+        ByHop(vec![Vec::new(); 2 * plan.links.len()])
+    }
+
+    fn slots(&mut self, hop: Hop, index: usize) -> &mut Slots {
+        let list = &mut self.0[2 * hop.link.0 as usize + usize::from(hop.direction == Direction::Up)];
+        if list.last().is_none_or(|(i, _)| *i != index) {
+            list.push((index, Slots::default()));
+        }
+        let last = list.len() - 1;
+        &mut list[last].1
+    }
+
+    fn wires(self) -> Wires {
+        let hop = |i: usize| Hop {
+            link: LinkId((i / 2) as u32),
+            direction: if i.is_multiple_of(2) { Direction::Down } else { Direction::Up },
+        };
+        let used = self.0.into_iter().enumerate().filter(|(_, list)| !list.is_empty());
+        used.map(|(i, list)| (hop(i), list)).collect()
+    }
+}
+
 /// Adds a train of TLPs of a class on one hop, and the DLLPs that answer it on the way back.
 #[allow(clippy::too_many_arguments)]
 fn train(
-    wires: &mut Wires,
+    wires: &mut ByHop,
     plan: &Plan,
     corner: Corner,
     index: usize,
@@ -65,7 +92,7 @@ fn train(
     let link = plan.link(hop.link);
     let generation = link.speed.typical.generation;
     {
-        let s = slots(wires, hop, index);
+        let s = wires.slots(hop, index);
         s.tlps += tlps as f64 * per_byte;
         if class != Class::NonPosted && data == 0 {
             // Writes and completions without payload of a flow carry what belongs to packets: descriptors, entries.
@@ -88,7 +115,7 @@ fn train(
     let longest = pcie::tlp(generation, Header::Dw4, link.mps.typical.bytes(), true);
     let meanwhile = longest.div_ceil((bytes / tlps.max(1)).max(1)) as u32;
     let fewest = |every: crate::scenario::quantity::Every| every.0.map_or(0.0, |n| 1.0 / (n + meanwhile) as f64);
-    let s = slots(wires, hop.reversed(), index);
+    let s = wires.slots(hop.reversed(), index);
     s.acks += rate * ack.share() * size;
     s.dllps_least += rate * fewest(ack) * size;
     if updated {
@@ -98,19 +125,10 @@ fn train(
 }
 
 /// Notes that so many completions of a flow answer so many requests.
-fn answers(wires: &mut Wires, index: usize, hop: Hop, completions: f64, requests: f64) {
-    let s = slots(wires, hop, index);
+fn answers(wires: &mut ByHop, index: usize, hop: Hop, completions: f64, requests: f64) {
+    let s = wires.slots(hop, index);
     s.completions += completions;
     s.answered += requests;
-}
-
-fn slots(wires: &mut Wires, hop: Hop, index: usize) -> &mut Slots {
-    let list = wires.entry(hop).or_default();
-    if list.last().is_none_or(|(i, _)| *i != index) {
-        list.push((index, Slots::default()));
-    }
-    let last = list.len() - 1;
-    &mut list[last].1
 }
 
 /// Those of one flow in one direction.
@@ -121,7 +139,7 @@ pub(in crate::estimate) fn of_flow(wires: &Wires, hop: Hop, index: usize) -> Opt
 
 /// The slots of all flows.
 pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
-    let mut wires = Wires::new();
+    let mut wires = ByHop::new(plan);
     for (index, flow) in plan.flows.iter().enumerate() {
         let size = flow.size.at(corner).0;
         let per_byte = 1.0 / size as f64;
@@ -150,11 +168,11 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
         }
         control(&mut wires, plan, corner, index);
     }
-    wires
+    wires.wires()
 }
 
 /// Adds the descriptors, completion entries, interrupts and doorbells of a NIC's packets.
-fn control(wires: &mut Wires, plan: &Plan, corner: Corner, index: usize) {
+fn control(wires: &mut ByHop, plan: &Plan, corner: Corner, index: usize) {
     let flow = &plan.flows[index];
     let Some(queue) = plan.packet_queue(corner, flow) else { return };
     let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));

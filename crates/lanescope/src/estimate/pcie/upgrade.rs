@@ -102,7 +102,7 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
         }),
         Key::Tags(id) => part_change(plan, id, "tags", |k| double(endpoint(k).map(|e| &mut e.tags))),
         Key::Engine(id, ceiling) => {
-            let key = ceiling_words(ceiling).1;
+            let key = ceiling_words(plan, id, ceiling).1;
             part_change(plan, id, key, |k| {
                 let e = endpoint(k)?;
                 match ceiling {
@@ -112,7 +112,11 @@ fn improve(plan: &Plan, key: Key) -> Option<(Plan, String, bool)> {
                     Ceiling::Write => double_rate(e.write_rate.as_mut()),
                     Ceiling::ReadInterval => halve(e.read_interval.as_mut()),
                     Ceiling::WriteInterval => halve(e.write_interval.as_mut()),
-                    Ceiling::WriteGap => halve(Some(&mut e.write_gap)),
+                    Ceiling::Port => halve(Some(match key {
+                        "transfer_gap" => &mut e.transfer_gap,
+                        "direction_change" => &mut e.direction_change,
+                        _ => &mut e.tlp_gap,
+                    })),
                     Ceiling::LineIn | Ceiling::LineOut => double_rate(e.line.as_mut()),
                     // It is what a class of device can do.
                     Ceiling::SustainedWrites | Ceiling::SustainedReads => None,

@@ -108,7 +108,7 @@ pub struct Buses {
 const POSTED: u64 = 128;
 
 /// The rules of one device's transactions, at a corner: what protocol, device and bridge make of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransactionTiming {
     /// The bus.
     pub speed: Speed,

@@ -112,6 +112,23 @@ impl Plan {
         }
     }
 
+    /// What the port of a flow's source loses after each TLP, ns.
+    pub fn tlp_gap(&self, corner: Corner, flow: &Flow) -> f64 {
+        match &self.part(flow.source).keys {
+            PartKeys::Endpoint(k) => k.tlp_gap.at(corner).ns(),
+            _ => 0.0,
+        }
+    }
+
+    /// Of the keys that say what a port loses between TLPs, the one that says the most.
+    pub fn longest_gap(&self, part: PartId) -> &'static str {
+        let PartKeys::Endpoint(k) = &self.part(part).keys else { return "tlp_gap" };
+        let gaps =
+            [(&k.tlp_gap, "tlp_gap"), (&k.transfer_gap, "transfer_gap"), (&k.direction_change, "direction_change")];
+        let longest = gaps.into_iter().rev().max_by_key(|(gap, _)| gap.typical);
+        longest.map_or("tlp_gap", |(_, key)| key)
+    }
+
     /// What holds back the read requests of a flow's source: of a root complex the loads that its processor keeps in
     /// flight.
     pub fn asking(&self, corner: Corner, flow: &Flow) -> Asking {

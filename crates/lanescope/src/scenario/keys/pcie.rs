@@ -372,8 +372,13 @@ table! {
         read_interval: opt Time, High;
         /// Time between the starts of two transfers that write.
         write_interval: opt Time, High;
-        /// Time that its port loses after each write TLP.
-        write_gap: default Time, High = "\"0 ns\"" Assumed Likely "back to back";
+        /// Time that its port loses after each TLP that it sends as a requester: writes and read requests of its
+        /// operations (not a NIC's descriptors and entries, nor what it answers).
+        tlp_gap: default Time, High = "\"0 ns\"" Assumed Likely "back to back";
+        /// Time that its port loses after each transfer, beside `tlp_gap`: what an operation costs whatever its size.
+        transfer_gap: default Time, High = "\"0 ns\"" Assumed Likely "transfers follow as their TLPs do";
+        /// Time that its port loses when it turns from read requests to writes, or back.
+        direction_change: default Time, High = "\"0 ns\"" Assumed Likely "reads and writes have paths of their own";
         /// Its own part of every read's latency.
         latency: default Time, High = "\"0 ns\"" Assumed Guess "none";
         /// From the last byte of another part's read request at its port to the first byte of its completion.

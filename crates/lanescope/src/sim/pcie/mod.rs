@@ -611,5 +611,6 @@ fn engine(r: &mut Requester, k: &Endpoint) {
     (r.both, r.read, r.write, r.bus) = (gate(&k.rate), gate(&k.read_rate), gate(&k.write_rate), gate(&k.bus_rate));
     r.moves = k.move_rate.as_ref().map(|q| Pace::new(q.typical));
     (r.read_starts, r.write_starts) = (interval(&k.read_interval), interval(&k.write_interval));
-    (r.write_gap, r.latency) = (k.write_gap.typical.fs(), k.latency.typical.fs());
+    (r.gaps.tlp, r.gaps.transfer) = (k.tlp_gap.typical.fs(), k.transfer_gap.typical.fs());
+    (r.gaps.change, r.latency) = (k.direction_change.typical.fs(), k.latency.typical.fs());
 }

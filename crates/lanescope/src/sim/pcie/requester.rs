@@ -337,8 +337,8 @@ pub(in crate::sim) struct Requester {
     pub(in crate::sim) line: [Option<Gate>; 2],
     pub(in crate::sim) read_starts: Option<Interval>,
     pub(in crate::sim) write_starts: Option<Interval>,
-    pub(in crate::sim) write_gap: u64,
-    gap_until: u64,
+    /// What its port loses between TLPs.
+    pub(in crate::sim) gaps: Gaps,
     /// The engine's own part of a read's latency.
     pub(in crate::sim) latency: u64,
     /// Carries what was read to its place: its rate, and when it is free.
@@ -351,6 +351,43 @@ pub(in crate::sim) struct Requester {
     finishing: VecDeque<(u64, Finish)>,
     /// Flows whose doorbells wait to go, and how many of each.
     bells: VecDeque<(u32, u64)>,
+}
+
+/// What a requester's port loses between the TLPs of its operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::sim) struct Gaps {
+    /// After each, and after the last of a transfer.
+    pub(in crate::sim) tlp: u64,
+    pub(in crate::sim) transfer: u64,
+    /// When it turns from read requests to writes, or back.
+    pub(in crate::sim) change: u64,
+    until: u64,
+    /// Whether the last one was a read request.
+    read: Option<bool>,
+}
+
+impl Gaps {
+    fn turn(&self, read: bool) -> u64 {
+        if self.read.is_none_or(|last| last == read) { 0 } else { self.change }
+    }
+
+    /// From when on the next one may go.
+    fn opens(&self, read: bool) -> u64 {
+        self.until.saturating_add(self.turn(read))
+    }
+
+    /// One went at `now`, and its last bit leaves at `end`. Gaps follow the engine's own clock: what the wire adds by
+    /// beginning on a whole symbol time is made up for with the next.
+    pub(in crate::sim) fn went(&mut self, tlp: &Tlp, now: u64, end: u64) {
+        if self.tlp + self.transfer + self.change == 0 {
+            return;
+        }
+        let read = tlp.class == Class::NonPosted;
+        let transfer = if tlp.last { self.transfer } else { 0 };
+        let period = (end - now).saturating_add(self.tlp).saturating_add(transfer);
+        self.until = self.opens(read).max(now.saturating_sub(period)).saturating_add(period);
+        self.read = Some(read);
+    }
 }
 
 impl Requester {
@@ -368,8 +405,7 @@ impl Requester {
             line: [None, None],
             read_starts: None,
             write_starts: None,
-            write_gap: 0,
-            gap_until: 0,
+            gaps: Gaps::default(),
             latency: 0,
             bus: None,
             moves: None,
@@ -552,9 +588,7 @@ impl Requester {
         if let (Some(line), Some(_), false) = (&self.line[usize::from(issue.read)], &stream.packets, issue.started) {
             open = open.max(line.opens());
         }
-        if !issue.read {
-            open = open.max(self.gap_until);
-        }
+        open = open.max(self.gaps.opens(issue.read));
         if open > now {
             return Err((Idle::Pace, open));
         }
@@ -671,15 +705,6 @@ impl Requester {
             last: true,
             control: true,
         })
-    }
-
-    /// A write TLP went at `now`, and its last bit leaves at `end`. The gap follows the engine's own clock: what the
-    /// wire adds by beginning on a whole symbol time is made up for with the next.
-    pub(in crate::sim) fn wrote(&mut self, now: u64, end: u64) {
-        if self.write_gap > 0 {
-            let period = (end - now).saturating_add(self.write_gap);
-            self.gap_until = self.gap_until.max(now.saturating_sub(period)).saturating_add(period);
-        }
     }
 
     /// A completion has come in; `first_data` is when its first double word did. Gives the next moment at which

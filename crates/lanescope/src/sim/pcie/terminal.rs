@@ -335,8 +335,8 @@ impl Terminal {
                     Ok((tlp, function)) => {
                         p.answered = false;
                         let begin = net.put(id, tlp, now, agenda);
-                        if tlp.class == Class::Posted {
-                            p.requesters[function].wrote(begin, net.wires[id as usize].next_at);
+                        if !tlp.control {
+                            p.requesters[function].gaps.went(&tlp, begin, net.wires[id as usize].next_at);
                         }
                     }
                 }

@@ -221,7 +221,9 @@ fn device(out: &mut String, dice: &mut Dice) {
     for key in ["rate", "read_rate", "write_rate", "bus_rate", "move_rate"] {
         dice.key(out, 6, key, &RATES);
     }
-    for key in ["read_interval", "write_interval", "write_gap", "latency", "read_latency"] {
+    for key in
+        ["read_interval", "write_interval", "tlp_gap", "transfer_gap", "direction_change", "latency", "read_latency"]
+    {
         dice.key(out, 6, key, &TIMES[..7]);
     }
     dice.word(out, 6, "ecrc", &["true", "false"]);

@@ -177,23 +177,30 @@ fn share_and_simulation_agree_on_symmetric_buses() {
 
 /// By what part the share of a text's first flow is above the simulation, and how much of that the edges of the window
 /// can make.
-///
-/// Devices that begin in one moment stand in each other's way until they have moved apart, some operations long; what
-/// they lose then is not in a share. So the window opens after 40 operations of each and is 400 long.
 fn apart(text: &str) -> (f64, f64) {
+    let (plan, d) = plan(text, &[]);
+    let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+    let share = estimate(&plan, &d).flows[0].share.typical;
+    let s = settled(text, &[], 400.0);
+    // Of each device the first operation is under way, and the last is cut off.
+    let edge = plan.buses.devices.len() as f64 / (s.flows[0].operations as f64 + 1.0);
+    (share / s.flows[0].rate.mean - 1.0, edge)
+}
+
+/// A simulation of devices alike that have found their order: those that begin in one moment stand in each other's way
+/// until they have moved apart, some operations long, and what they lose then is not in a share. So the window opens
+/// after a tenth as many operations of each as it is long.
+fn settled(text: &str, sets: &[&str], operations: f64) -> Simulation {
     let planned = |sets: &[&str]| {
         let (plan, d) = plan(text, sets);
         (plan.unwrap_or_else(|| panic!("{text}{d}")), d)
     };
-    let (first, d) = planned(&[]);
+    let (first, d) = planned(sets);
     let flow = estimate(&first, &d).flows.remove(0);
     let each = flow.operation.expect("a size") * 8.0 * flow.instances as f64 / flow.share.typical;
-    let (warmup, length) = ((40.0 * each).max(1e-3), (400.0 * each).max(20e-3));
-    let (long, _) = planned(&[&format!("run.warmup={warmup} s"), &format!("run.for={length} s")]);
-    let s = simulate_by(&long, u64::MAX);
-    // Of each device the first operation is under way, and the last is cut off.
-    let edge = long.buses.devices.len() as f64 / (s.flows[0].operations as f64 + 1.0);
-    (flow.share.typical / s.flows[0].rate.mean - 1.0, edge)
+    let warmup = format!("run.warmup={} s", (0.1 * operations * each).max(1e-3));
+    let length = format!("run.for={} s", (operations * each).max(20e-3));
+    simulate_by(&planned(&[sets, &[&warmup, &length]].concat()).0, u64::MAX)
 }
 
 /// One to four devices of one kind, and one flow of each.
@@ -284,8 +291,7 @@ fn better_is_never_less() {
             if a < b * 0.99 {
                 // Transactions in step may fall into another step in which they wait more. Then they do so one by one,
                 // too, as closely as share and simulation agree where devices are alike.
-                let rate = |plan: &Plan| simulate_by(plan, u64::MAX).flows[0].rate.mean;
-                let (sb, sa) = (rate(&before), rate(&better));
+                let [sb, sa] = [&[][..], &[set]].map(|sets| settled(&text, sets, 100.0).flows[0].rate.mean);
                 steps.set(steps.get() + 1);
                 if (sa / sb - a / b).abs() > 0.05 {
                     let what = format!("share {b} becomes {a}, simulated {sb} and {sa}\n{text}");
