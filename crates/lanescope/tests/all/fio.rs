@@ -1,6 +1,6 @@
 //! fio from outside: its own job files, results of a real 3.33, and results in its form from simulated machines.
 //!
-//! The files lie in the shared folder; where it is not there, their tests are skipped and say so.
+//! The examples lie in the shared folder; where it is not there, their tests are skipped and say so.
 
 use crate::common;
 use crate::common::machine::{MACHINE, machine};
@@ -12,13 +12,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// The folder with fio's own examples.
 fn fixtures() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/fio");
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not here", path.display());
-    None
+    common::fixture("fio/ex-example_latency_steadystate.fio")?.parent().map(Path::to_owned)
 }
 
 fn jobs(text: &str, tolerant: bool) -> (Option<JobFile>, Diagnostics) {
@@ -364,7 +360,7 @@ fn shape(value: &Value, path: &str, out: &mut BTreeMap<String, BTreeSet<&'static
 
 #[test]
 fn every_key_of_a_real_file_is_in_ours_with_its_type() {
-    let Some(dir) = fixtures() else { return };
+    let dir = common::fixture("fio").expect("the project's own");
     let (file, runs, all) = simulated(BOTH);
     let ours = output(&file, &runs, &all);
     for (name, plus) in [("randrw.json+", true), ("iometer-like.json", false), ("seqread.json+", true)] {
@@ -416,7 +412,7 @@ const OPTIONS: [&str; 12] = [
 
 #[test]
 fn real_results_are_read() {
-    let Some(dir) = fixtures() else { return };
+    let dir = common::fixture("fio").expect("the project's own");
     let read = |name: &str| {
         let (output, said) = results(&std::fs::read_to_string(dir.join(name)).expect("a text"));
         (output.unwrap_or_else(|| panic!("{said}")), said.to_string())
@@ -452,7 +448,7 @@ fn real_results_are_read() {
 
 #[test]
 fn a_file_cut_anywhere_ends_in_an_answer_or_a_refusal() {
-    let Some(dir) = fixtures() else { return };
+    let dir = common::fixture("fio").expect("the project's own");
     for name in ["randrw.json+", "status-interval.json", "iometer-like.json"] {
         let text = std::fs::read_to_string(dir.join(name)).expect("a text");
         for at in (0..text.len()).step_by(text.len() / 199) {

@@ -1,19 +1,14 @@
 //! Outputs of real IOzones (`fixtures/iozone`): read, and printed again.
 //!
-//! The files lie in the shared folder; where it is not there, their tests are skipped and say so.
+//! Most files lie in the shared folder; where it is not there, their tests are skipped and say so.
 
+use crate::common::fixture;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::import::iozone::{self, Output, Unit};
 use lanescope::pens;
-use std::path::Path;
 
 fn read(name: &str) -> Option<(String, Output, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/iozone").join(name);
-    if !path.exists() {
-        eprintln!("skipped: {} is not here", path.display());
-        return None;
-    }
-    let text = std::fs::read_to_string(path).expect("a text");
+    let text = std::fs::read_to_string(fixture(&format!("iozone/{name}"))?).expect("a text");
     let (output, said) = of(&text);
     Some((text, output.unwrap_or_else(|| panic!("{said}")), said))
 }

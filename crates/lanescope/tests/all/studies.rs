@@ -9,16 +9,43 @@ use lanescope::study::{
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+/// The rows that studies have promised: id, quantity's unit, methods, status and the number that was given. A study may
+/// gain rows; what it has it keeps. `LANESCOPE_CONTRACT=write` writes those of today.
+const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contract.tsv");
+
+/// Lines of fields behind a line of names.
+fn fields(text: &str) -> Vec<Vec<String>> {
+    text.lines().skip(1).map(|l| l.split('\t').map(str::to_owned).collect()).collect()
+}
+
 /// Rows of `systems/rows.tsv`, where the shared folder is there.
 fn published() -> Option<Vec<Vec<String>>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/systems/rows.tsv");
     match std::fs::read_to_string(path) {
-        Ok(text) => Some(text.lines().skip(1).map(|l| l.split('\t').map(str::to_owned).collect()).collect()),
+        Ok(text) => Some(fields(&text)),
         Err(_) => {
             eprintln!("skipped: {path} is not here");
             None
         }
     }
+}
+
+#[test]
+fn rows_are_those_of_our_own_copy() {
+    let mut now = vec!["study\tid\tunit\tmethods\tstatus\tgiven".to_owned()];
+    for id in library::studies() {
+        for row in Study::load(id).and_then(|s| s.rows()).expect("a study") {
+            let number = row.published.map(|p| p.to_string()).or(row.published_text).unwrap_or_default();
+            now.push([id, &row.id, &row.unit, &row.methods, &row.status, &number].join("\t"));
+        }
+    }
+    if std::env::var_os("LANESCOPE_CONTRACT").is_some_and(|v| v == "write") {
+        std::fs::write(CONTRACT, now.join("\n") + "\n").expect("it can be written");
+    }
+    let promised = std::fs::read_to_string(CONTRACT).expect("the contract");
+    let missing: Vec<&str> = promised.lines().filter(|line| !now.iter().any(|n| n == line)).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(promised.lines().count() > 340, "{}", promised.lines().count());
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn apart(text: &str) -> (f64, f64) {
     let (plan, d) = plan(text, &[]);
     let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
     let share = estimate(&plan, &d).flows[0].share.typical;
-    let s = settled(text, &[], 400.0);
+    let s = settled(text, &[], 200.0);
     // Of each device the first operation is under way, and the last is cut off.
     let edge = plan.buses.devices.len() as f64 / (s.flows[0].operations as f64 + 1.0);
     (share / s.flows[0].rate.mean - 1.0, edge)

@@ -13,6 +13,7 @@ use lanescope::result::{FlowReport, Report, SimulatedFlow, SimulatedLink, Simula
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
+use std::path::{Path, PathBuf};
 
 /// Plans a user's text; the diagnostics come back in any case.
 pub(crate) fn plan(text: &str, sets: &[&str]) -> (Option<Plan>, Diagnostics) {
@@ -75,6 +76,17 @@ pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
         before = run.time();
     }
     run.snapshot()
+}
+
+/// A file or folder of real programs and machines: of the repository's own, or of the shared ones, where those are.
+pub(crate) fn fixture(name: &str) -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = [here.join("tests/fixtures"), here.join("../../../shared/fixtures")].map(|folder| folder.join(name));
+    let path = found.iter().find(|path| path.exists()).cloned();
+    if path.is_none() {
+        eprintln!("skipped: {} is not here", found[1].display());
+    }
+    path
 }
 
 /// Simulates a text that must be right, and checks the laws that every simulation keeps.

@@ -145,7 +145,10 @@ fn array(n: usize, level: &str) -> String {
 fn stripes_scale_and_mirrors_write_twice() {
     let rate = |n: usize, level: &str, read: &str| {
         let access = format!("{{ size = \"1 MiB\", read = \"{read}\" }}");
-        let warm = text(&array(n, level), &access, "2 s").replace("warmup = \"0 s\"", "warmup = \"1 s\"");
+        // As many commands for each disk, whether they come to few or to many.
+        let (warmup, time) = (1000 / n, format!("{} ms", 2000 / n));
+        let warm =
+            text(&array(n, level), &access, &time).replace("warmup = \"0 s\"", &format!("warmup = \"{warmup} ms\""));
         let s = simulate(&warm, &["flows.io.outstanding=8"]);
         let share = answer(&warm, &["flows.io.outstanding=8"]).flows.last().expect("a flow").share.typical;
         within(0.03, simulated(&s, "io").rate.mean, share);
