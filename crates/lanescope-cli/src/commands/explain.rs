@@ -43,16 +43,20 @@ enum Emit {
 pub(crate) struct Explain {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Dumps of one host: lspci -vvv, lspci -tv, lspci -xxxx, NCCL or hwloc XML, nvidia-smi topo -m, numactl -H, lscpu, a kernel log, a copied sysfs folder, or - for standard input; with anything around them. Without one, this host
+    /// Dumps of one host: lspci -vvv, lspci -tv, lspci -xxxx, NCCL or hwloc XML, nvidia-smi topo -m, numactl -H, lscpu,
+    /// a kernel log, a copied sysfs folder, or - for standard input; with anything around them. Without one, this host
     #[arg(value_name = "DUMP")]
     dumps: Vec<String>,
-    /// What was measured there: matrices of nvbandwidth, p2pBandwidthLatencyTest or rocm-bandwidth-test, tables of nccl-tests, perftest, IMB or OSU, JSON of fio, or CSV of name and GB/s (may be repeated)
+    /// What was measured there: matrices of nvbandwidth, p2pBandwidthLatencyTest or rocm-bandwidth-test, tables of
+    /// nccl-tests, perftest, IMB or OSU, JSON of fio, or CSV of name and GB/s (may be repeated)
     #[arg(long, value_name = "FILE")]
     measured: Vec<String>,
-    /// A load of your own: a TOML file of [flows.*] as in a scenario, between devices by their name here, address or name in the operating system
+    /// A load of your own: a TOML file of [flows.*] as in a scenario, between devices by their name here, address or
+    /// name in the operating system
     #[arg(long, value_name = "FILE")]
     workload: Option<String>,
-    /// Run the packet simulation of loads of a class at once, of pairs, and of the workload: where packets queue for one another arithmetic does not suffice
+    /// Run the packet simulation of loads of a class at once, of pairs, and of the workload: where packets queue for
+    /// one another arithmetic does not suffice
     #[arg(long)]
     simulate: bool,
     /// Leave nothing out: every link, pair and line of evidence

@@ -22,7 +22,8 @@ between = ["hba", "lun.*"]
 fc = "8GFC"
 "#;
 
-const JOBS: &str = "[global]\nioengine=libaio\ndirect=1\nsize=16m\nruntime=20ms\n[mix]\nrw=randrw\nbs=4k\niodepth=4\nnumjobs=2\ngroup_reporting\n\
+const JOBS: &str = "[global]\nioengine=libaio\ndirect=1\nsize=16m\nruntime=20ms\n[mix]\nrw=randrw\nbs=4k\niodepth=4\n\
+    numjobs=2\ngroup_reporting\n\
                     [seq]\nstonewall\nfilename=/dev/sdb\nrw=read\nbs=64k\niodepth=2\n";
 
 /// A folder with a machine and a job file.
@@ -230,7 +231,8 @@ fn a_plotting_tool_of_fio_draws_our_results() {
     let (dir, machine) = folder(MACHINE);
     for depth in [1, 4] {
         let text = format!(
-            "[global]\nioengine=libaio\ndirect=1\nbs=4k\nruntime=10ms\n[randread-{depth}-1]\nrw=randread\niodepth={depth}\nnumjobs=1\n"
+            "[global]\nioengine=libaio\ndirect=1\nbs=4k\nruntime=10ms\n[randread-{depth}-1]\nrw=randread\n\
+                iodepth={depth}\nnumjobs=1\n"
         );
         let file = dir.path().join("j.fio");
         std::fs::write(&file, text).expect("written");

@@ -631,6 +631,16 @@ fn main() {
         let ev = o.events;
         println!("limit_fattree {mode:>6} k={k} us={us} {} load={load} cpu={c:.4} (min {:.4}) hops={} delivered={} \
             dropped(pfc: pauses)={} events={ev} mean_lat_ns={:.2} max_lat_ns={:.1} ns/hop={:.1} \
-            hops/s={:.0}", if rand { "rand" } else { "perm" }, r[0], o.hops, o.delivered, o.drops, o.lat as f64 / o.delivered as f64 / 1e3, o.maxlat as f64 / 1e3, c / o.hops as f64 * 1e9, o.hops as f64 / c);
+            hops/s={:.0}",
+            if rand { "rand" } else { "perm" },
+            r[0],
+            o.hops,
+            o.delivered,
+            o.drops,
+            o.lat as f64 / o.delivered as f64 / 1e3,
+            o.maxlat as f64 / 1e3,
+            c / o.hops as f64 * 1e9,
+            o.hops as f64 / c
+        );
     }
 }

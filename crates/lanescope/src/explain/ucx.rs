@@ -67,7 +67,8 @@ pub fn emit(host: &Host) -> String {
         .collect();
     let dumps: Vec<&str> = host.dumps.iter().map(|d| d.name.as_str()).collect();
     let mut out = format!("# Distances for UCX out of {}.\n", dumps.join(", "));
-    out += "# Rates are payload of writes in MB of 2^20 bytes: what root complexes of this class forward, where somebody\n";
+    out += "# Rates are payload of writes in MB of 2^20 bytes: what root complexes of this class forward, where \
+        somebody\n";
     out += "# measured it, else what the links carry at most. Measure a pair, and lower them where it gives less.\n";
     if let Some(class) = topology.forwarding().filter(|c| c.is_measured()) {
         let _ = writeln!(out, "# Class: {}: {}.", class.name, class.source);

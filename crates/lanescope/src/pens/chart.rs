@@ -345,6 +345,7 @@ impl Chart<'_> {
 mod tests {
     use super::super::svg::tests::well_formed;
     use super::*;
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
     fn chart(series: &[Series], log_x: bool, x_unit_bytes: bool) -> String {
@@ -416,11 +417,12 @@ mod tests {
         #[test]
         fn any_input_gives_a_picture(
             names in proptest::collection::vec(".{0,60}", 0..30),
-            points in proptest::collection::vec(proptest::collection::vec((proptest::num::f64::ANY, proptest::num::f64::ANY), 0..5), 30),
+            points in vec(vec((proptest::num::f64::ANY, proptest::num::f64::ANY), 0..5), 30),
             near in proptest::collection::vec((0.0f64..1e6, -10.0f64..1e6), 0..5),
             (log, bytes) in (any::<bool>(), any::<bool>()),
         ) {
-            let mut all: Vec<Series> = names.iter().zip(points).map(|(n, points)| Series { name: n.clone(), points }).collect();
+            let pairs = names.iter().zip(points);
+            let mut all: Vec<Series> = pairs.map(|(n, points)| Series { name: n.clone(), points }).collect();
             all.push(Series { name: "near".into(), points: near });
             let title = names.first().map_or("", |n| n.as_str());
             for series in [all.as_slice(), &all[all.len() - 1..]] {

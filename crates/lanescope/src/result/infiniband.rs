@@ -17,7 +17,8 @@ pub struct ProgramReport {
     pub ranks: u32,
     /// What was timed, in the order of the program.
     pub rows: Vec<ProgramRow>,
-    /// Its collectives and how they are done, each once; at most 64: `allreduce 1 MB: Rabenseifner (reduce-scatter + allgather)`.
+    /// Its collectives and how they are done, each once; at most 64: `allreduce 1 MB: Rabenseifner (reduce-scatter +
+    /// allgather)`.
     #[serde(default)]
     pub collectives: Vec<String>,
     /// One per rank; empty where nothing keeps it (an estimate).

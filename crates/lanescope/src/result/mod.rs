@@ -54,7 +54,8 @@ pub struct Report {
     /// Keys that the scenario states and a method does not model.
     #[serde(default)]
     pub not_modelled: Vec<NotModelled>,
-    /// What a method has to say about its answer: why two of them differ, what holds a flow back that its share does not show.
+    /// What a method has to say about its answer: why two of them differ, what holds a flow back that its share does
+    /// not show.
     #[serde(default)]
     pub notes: Vec<Note>,
     /// The same, packet by packet, where it was simulated. Flows, links and switches are in the same order.
@@ -182,7 +183,8 @@ pub struct FlowReport {
     pub alike: Vec<Alike>,
     /// What line coding, framing, headers and read requests alone leave, without DLLPs and ordered sets.
     pub framing_limit: f64,
-    /// Unloaded time to the first data of one operation (reads: request to first completion data), of the slowest instance.
+    /// Unloaded time to the first data of one operation (reads: request to first completion data), of the slowest
+    /// instance.
     pub latency_first: Option<Ranged>,
     /// Unloaded time to the last byte of one operation, of the slowest instance.
     pub latency: Ranged,
@@ -278,8 +280,8 @@ pub struct Measured {
 pub enum Verdict {
     /// It has an answer.
     Stable,
-    /// It wants far more than it gets: an open load above what something carries, so that a queue grows without end; or a source that always has more
-    /// and gets less than half of what its own engine would move.
+    /// It wants far more than it gets: an open load above what something carries, so that a queue grows without end; or
+    /// a source that always has more and gets less than half of what its own engine would move.
     Unstable,
 }
 
@@ -328,7 +330,8 @@ pub struct LinkReport {
     pub ledger: Ledger,
     /// Data-carrying TLPs and read requests per second; of Ethernet, frames.
     pub tlps: f64,
-    /// Bytes around the payload of one data TLP: framing and header, the mean over its TLPs; of a frame, with preamble and gap. `None` without data.
+    /// Bytes around the payload of one data TLP: framing and header, the mean over its TLPs; of a frame, with preamble
+    /// and gap. `None` without data.
     pub tlp_overhead: Option<f64>,
 }
 

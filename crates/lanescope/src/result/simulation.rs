@@ -396,7 +396,8 @@ pub struct SimulatedIos {
     pub per_second: f64,
     /// Mean time in each of [`STAGES`], s; they add up to the mean latency of the I/Os counted.
     pub stages: [f64; 6],
-    /// What of that which takes part in them has worked, and the share of the time: workers, adapters and their memories, targets; the busiest first, at most 16.
+    /// What of that which takes part in them has worked, and the share of the time: workers, adapters and their
+    /// memories, targets; the busiest first, at most 16.
     pub busy: Vec<(String, f64)>,
     /// What instruments count: of I/Os that began in the measured time and are done.
     #[serde(default)]
@@ -435,7 +436,8 @@ pub struct SimulatedFrames {
     pub transit_max: f64,
 }
 
-/// A flow group over several seeds: means of independent runs. Maxima and tail percentiles have their intervals only from here.
+/// A flow group over several seeds: means of independent runs. Maxima and tail percentiles have their intervals only
+/// from here.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverSeeds {
     /// How many.
@@ -483,7 +485,8 @@ pub struct SimulatedLink {
 pub struct SimulatedSwitch {
     /// Its name.
     pub name: String,
-    /// First bit in to first bit out, the mean, s; 0 without packets. Of Ethernet from where the key `latency` counts: the last bit in, or that of the header.
+    /// First bit in to first bit out, the mean, s; 0 without packets. Of Ethernet from where the key `latency` counts:
+    /// the last bit in, or that of the header.
     pub latency: f64,
     /// The longest, s.
     pub latency_max: f64,

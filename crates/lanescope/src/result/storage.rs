@@ -36,7 +36,8 @@ pub struct IoSide {
     pub bytes: u64,
     /// From the call of the worker to its return: Iometer's response time, fio's `clat`.
     pub times: Times,
-    /// Before the call: what they waited for the worker's processor, from the moment at which the program wanted them. fio's `slat`.
+    /// Before the call: what they waited for the worker's processor, from the moment at which the program wanted them.
+    /// fio's `slat`.
     #[serde(default)]
     pub waits: Times,
     /// Both together, fio's `lat`: I/Os a second times its mean are the I/Os outstanding (Little's law).
@@ -87,7 +88,8 @@ impl IoSeen {
     }
 }
 
-/// Latencies of one direction of a flow group: (at most this many ns, how many I/Os), ascending; bins are at most 1/128 of their value wide, or 1 ns.
+/// Latencies of one direction of a flow group: (at most this many ns, how many I/Os), ascending; bins are at most 1/128
+/// of their value wide, or 1 ns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies(pub Vec<(u64, u64)>);
 

@@ -143,7 +143,8 @@ macro_rules! table {
         match $got {
             Some(value) => value,
             None => {
-                $diag.push(Diagnostic::error($span, format!("{} has no {}", $of, $key)).hint(format!("add {} = …", $key)));
+                let missing = format!("{} has no {}", $of, $key);
+                $diag.push(Diagnostic::error($span, missing).hint(format!("add {} = …", $key)));
                 None
             }
         }

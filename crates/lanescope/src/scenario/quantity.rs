@@ -335,7 +335,10 @@ macro_rules! unit_shape {
                 self.to_string()
             }
             fn schema() -> Json {
-                json!({ "type": "string", "pattern": "^ *[0-9_.]+ *[A-Za-zµ/]+ *$", "examples": [$example], "description": concat!($what, " with its unit") })
+                json!({
+                    "type": "string", "pattern": "^ *[0-9_.]+ *[A-Za-zµ/]+ *$", "examples": [$example],
+                    "description": concat!($what, " with its unit"),
+                })
             }
             fn order(&self, other: &Self) -> Option<Ordering> {
                 Some(self.cmp(other))

@@ -32,7 +32,10 @@ pub fn json_schema() -> Json {
         ("use", json!({ "type": "string", "description": "A device of the library, or a path to your own file." })),
         (
             "is",
-            json!({ "enum": PART_KINDS.map(|row| row.word), "description": "What the part is, where no device is used." }),
+            json!({
+                "enum": PART_KINDS.map(|row| row.word),
+                "description": "What the part is, where no device is used.",
+            }),
         ),
         ("count", json!({ "type": "integer", "minimum": 1, "description": "So many alike: name.0, name.1, …" })),
         ("about", json!({ "type": "string" })),
@@ -50,7 +53,10 @@ pub fn json_schema() -> Json {
             "title": { "type": "string" },
             "about": { "type": "string" },
             "kind": { "enum": ["platform", "device", "scenario"] },
-            "platform": { "type": "string", "description": "A platform of the library, or a path to your own file; this file adds to it." },
+            "platform": {
+                "type": "string",
+                "description": "A platform of the library, or a path to your own file; this file adds to it.",
+            },
             "parts": many(part),
             "links": many(json!({ "anyOf": links })),
             "flows": many(json!({ "anyOf": flows })),

@@ -82,7 +82,8 @@ fn groups_follow_stonewalls() {
 fn jobs_become_flows() {
     let text = "[global]\ndirect=1\nioengine=libaio\nfilename=/dev/sda\nsize=256m\n\
                 [mix]\nrw=randrw\nrwmixread=70\nbs=4k,16k\niodepth=16\nnumjobs=2\noffset=1m\noffset_increment=2m\n\
-                [rated]\nstonewall\nfilename=/dev/sdb\nrw=write\nbs=64k\nrate=50m\nrate_process=poisson\nruntime=7\nrandseed=9\n\
+                [rated]\nstonewall\nfilename=/dev/sdb\nrw=write\nbs=64k\nrate=50m\n\
+                rate_process=poisson\nruntime=7\nrandseed=9\n\
                 thinktime=20ms\nthinktime_blocks=3\n";
     let all = scenarios(text);
     assert_eq!(all.len(), 2);

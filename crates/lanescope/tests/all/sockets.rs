@@ -326,7 +326,8 @@ fn a_line_binds_packets_each_way() {
     let text = SOCKETS
         .replace("to = \"gpu.1\"\ndo = \"write\"", "to = \"rc.0.memory\"\ndo = \"receive\"\nheaders = \"14 B\"")
         .replace("64 KiB", "1514 B")
-        + "max_packets = 400_000\n[flows.out]\nfrom = \"gpu.0\"\nto = \"rc.0.memory\"\ndo = \"transmit\"\nsize = \"40 B\"\n";
+        + "max_packets = 400_000\n[flows.out]\nfrom = \"gpu.0\"\nto = \"rc.0.memory\"\ndo = \"transmit\"\n\
+            size = \"40 B\"\n";
     let sets = ["parts.gpu.line=10 Gb/s", "parts.gpu.tags=256"];
     let (report, simulation) = (common::run(&text, &sets), common::simulate(&text, &sets));
     for (name, rate) in [("copy", 10e9 * 1514.0 / 1538.0), ("out", 10e9 * 40.0 / 84.0)] {

@@ -66,7 +66,13 @@ pub(crate) fn main(a: &Pci) -> u8 {
 
 fn list(a: &Pci, list: Vec<&Bus>) -> u8 {
     if a.form.json {
-        let list: Vec<_> = list.iter().map(|b| serde_json::json!({ "bus": b.name, "width_bits": b.width_bits, "peak_bps_shared_by_both_directions": b.peak().bits(), "source": b.source })).collect();
+        let bus = |b: &&Bus| {
+            serde_json::json!({
+                "bus": b.name, "width_bits": b.width_bits, "peak_bps_shared_by_both_directions": b.peak().bits(),
+                "source": b.source,
+            })
+        };
+        let list: Vec<_> = list.iter().map(bus).collect();
         output::json(&list);
         return ANSWERED;
     }

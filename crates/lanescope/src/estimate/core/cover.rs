@@ -122,7 +122,8 @@ mod tests {
             rates in prop::collection::vec(0.0..5.0f64, 8),
             (which, more) in (0..8usize, 0.0..9.0f64),
         ) {
-            let mut sets: Vec<_> = sets.into_iter().map(|(c, s, k)| (c, s.into_iter().collect::<Vec<_>>(), k)).collect();
+            let list = |(c, s, k): (f64, std::collections::BTreeSet<usize>, u32)| (c, s.into_iter().collect(), k);
+            let mut sets: Vec<(f64, Vec<usize>, u32)> = sets.into_iter().map(list).collect();
             let alone: BTreeMap<usize, f64> = (0..8).map(|f| (f, 4.0)).collect();
             let before = most(&alone, &covers(&sets));
             // Scaled down until everything carries it.

@@ -335,11 +335,16 @@ mod tests {
 
     #[test]
     fn matrices_are_read() {
-        let text = "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n 0     26.03     12.5\n\nSUM host_to_device_memcpy_ce 38.5\n";
+        let text = "Running host_to_device_memcpy_ce.\n\
+            memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n 0     26.03     12.5\n\n\
+            SUM host_to_device_memcpy_ce 38.5\n";
         let rows = read("n", text).expect("rows");
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[1].target.clone(), rows[1].rate), (Target::ToDevice(1), 12.5));
-        let text = "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1\n     0 700.1  9.9\n     1 9.9 700\nUnidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1\n     0 700.1  25.1\n     1 26.0 700\nP2P=Enabled Latency (P2P Writes) Matrix (us)\n   GPU     0      1\n     0   1.5  2.5\n";
+        let text = "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1\n     0 700.1  \
+            9.9\n     1 9.9 700\nUnidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      \
+            1\n     0 700.1  25.1\n     1 26.0 700\n\
+            P2P=Enabled Latency (P2P Writes) Matrix (us)\n   GPU     0      1\n     0   1.5  2.5\n";
         let rows = read("p", text).expect("rows");
         assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [25.1, 26.0]);
         assert_eq!(rows[0].target, Target::Peers { from: 0, to: 1, both: false });
@@ -347,7 +352,9 @@ mod tests {
 
     #[test]
     fn processors_and_gpus_are_told_apart() {
-        let text = "Device Index: 0\nDevice Type: CPU\nDevice Index: 1\nDevice Type: GPU\nDevice Index: 2\nDevice Type: GPU\n\nUnidirectional copy peak bandwidth GB/s\n\nD/D 0 1 2\n0 N/A 26.5 26.4\n1 28.3 900.1 25.0\n2 28.2 24.9 901\n";
+        let text = "Device Index: 0\nDevice Type: CPU\nDevice Index: 1\nDevice Type: GPU\nDevice Index: 2\n\
+            Device Type: GPU\n\nUnidirectional copy peak bandwidth GB/s\n\nD/D 0 1 2\n0 N/A 26.5 26.4\n\
+            1 28.3 900.1 25.0\n2 28.2 24.9 901\n";
         let rows = read("r", text).expect("rows");
         let expected = [
             (Target::ToDevice(0), 26.5),
@@ -367,7 +374,9 @@ mod tests {
         assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [3.2, 11.0, 25.0, 1.073741824]);
         let rows = read("c", "gpu0 to memory;13,4\ngpu1 to memory\t\"12,9 GB/s\"\n").expect("rows");
         assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [13.4, 12.9]);
-        let perftest = " RDMA_Write BW Test\n Device         : mlx5_0\n #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n 65536      5000             11500.00             11444.1             0.18\n";
+        let perftest = " RDMA_Write BW Test\n Device         : mlx5_0\n #bytes     #iterations    BW peak[MB/sec]    \
+            BW average[MB/sec]   MsgRate[Mpps]\n 65536      5000             11500.00             11444.1             \
+            0.18\n";
         let rows = read("r", perftest).expect("rows");
         assert!((rows[0].rate - 12.0).abs() < 0.001, "{rows:?}");
         assert_eq!(rows[0].target, Target::Device { name: "mlx5_0".into(), way: Way::Read });

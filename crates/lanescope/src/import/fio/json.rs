@@ -435,13 +435,15 @@ mod tests {
         let new = r#"note: both iodepth >= 1 and synchronous I/O engine are selected
 {"fio version": "fio-3.33", "jobs": [{"jobname": "a", "groupid": 0, "job options": {"bs": "4k"},
  "read": {"io_bytes": 8192, "bw_bytes": 4096, "bw": 4, "iops": 1.0, "runtime": 2000, "total_ios": 2,
-  "lat_ns": {"min": 5, "max": 9, "mean": 7.0, "stddev": 2.0, "N": 2, "percentile": {"99.000000": 9, "1.000000": 5}, "bins": {"9": 1, "5": 1}}}}]}"#;
+  "lat_ns": {"min": 5, "max": 9, "mean": 7.0, "stddev": 2.0, "N": 2,
+   "percentile": {"99.000000": 9, "1.000000": 5}, "bins": {"9": 1, "5": 1}}}}]}"#;
         let (output, said) = with(new);
         let side = output.expect(&said).entries[0].sides[0].clone();
         assert_eq!((side.bytes, side.rate, side.ios, said.as_str()), (8192, 4096.0, 2, ""));
         assert_eq!((side.lat.percentiles, side.lat.bins), (vec![(1.0, 5), (99.0, 9)], vec![(5, 1), (9, 1)]));
         let old = r#"{"fio version": "fio-2.2.10", "jobs": [{"jobname": "a", "groupid": 0,
- "read": {"io_bytes": 8, "bw": 4, "iops": 1.0, "runtime": 2000, "total_ios": 2, "lat": {"min": 5, "max": 9, "mean": 7.5, "stddev": 2.0}}}]}"#;
+ "read": {"io_bytes": 8, "bw": 4, "iops": 1.0, "runtime": 2000, "total_ios": 2,
+  "lat": {"min": 5, "max": 9, "mean": 7.5, "stddev": 2.0}}}]}"#;
         let (output, said) = with(old);
         let side = output.expect(&said).entries[0].sides[0].clone();
         assert_eq!((side.bytes, side.rate, side.lat.min, side.lat.mean), (8192, 4096.0, 5000, 7500.0));

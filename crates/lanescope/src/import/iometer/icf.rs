@@ -287,7 +287,8 @@ impl<'t> Reader<'_, 't> {
                 let _ = self.take();
             }
             None => {
-                let hint = "the first and the last line of a set-up of Iometer are Version 1.1.0, or a date such as 2008.06.18";
+                let hint = "the first and the last line of a set-up of Iometer are Version 1.1.0, or a date such as \
+                    2008.06.18";
                 self.fault(first, "the first line is no version", hint);
                 setup.version = "1.1.0".to_owned();
             }

@@ -422,7 +422,8 @@ fn sections_are_timed() {
 fn ranks_leave_a_section_after_the_same_repetition() {
     // Eager sends let rank 0 run far ahead: when it is steady it has begun its fifth; rank 2 is behind, and makes five
     // too. The messages that it must receive are all sent, and none is left over.
-    let text = "timed \"chain\" 500 { if rank > 0 { recv 8 B from rank - 1 }; compute 1 ps * (rank + 1); if rank + 1 < ranks { send 8 B to rank + 1 } }
+    let text = "timed \"chain\" 500 { if rank > 0 { recv 8 B from rank - 1 }; compute 1 ps * (rank + 1);
+        if rank + 1 < ranks { send 8 B to rank + 1 } }
         barrier";
     let r = run_on(job(text, 3), costs(), vec![0, 1, 2], Some(0.05)).done();
     let runs: Vec<u64> = r.machine.rows(0).iter().map(|r| r.runs).collect();

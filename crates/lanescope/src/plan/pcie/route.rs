@@ -133,8 +133,8 @@ impl Map {
         Some(route)
     }
 
-    /// The shortest way over the links that are `open`, by links, a crosslink counting nothing, and then by the order of
-    /// the file.
+    /// The shortest way over the links that are `open`, by links, a crosslink counting nothing, and then by the order
+    /// of the file.
     fn search(
         &self,
         links: &[Link],

@@ -262,7 +262,9 @@ macro_rules! rule {
             const NUMBER: bool = false;
             fn read(node: &Node) -> Result<Self, Problem> {
                 let hint = concat!("for example ", $example).to_owned();
-                let Value::Table(t) = &node.value else { return Err(Problem(concat!($what, " is a table").into(), hint)) };
+                let Value::Table(t) = &node.value else {
+                    return Err(Problem(concat!($what, " is a table").into(), hint));
+                };
                 let all = [$(stringify!($number),)+ $(stringify!($table)),+];
                 for (key, _) in &t.0 {
                     if !all.contains(&key.as_str()) {

@@ -74,7 +74,10 @@ impl Shape for Wait {
         self.to_string()
     }
     fn schema() -> Json {
-        json!({ "type": "string", "examples": ["60 clocks", "450 ns"], "description": "a delay in clocks of the bus, or in time" })
+        json!({
+            "type": "string", "examples": ["60 clocks", "450 ns"],
+            "description": "a delay in clocks of the bus, or in time",
+        })
     }
     fn order(&self, other: &Self) -> Option<Ordering> {
         self.partial_cmp(other)

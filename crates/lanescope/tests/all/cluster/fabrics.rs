@@ -64,7 +64,8 @@ fn simulate_plain(text: &str) -> f64 {
 fn an_incast_holds_up_what_stands_behind() {
     // 0, 1 and 2 send to 3, each gets a third; 0 sends packet by packet as much to 4, whose link has room: but its
     // packets stand behind the others in the same buffers.
-    let text = "repeat 8 { repeat 128 { if rank == 0 { isend 2 KiB to 3; isend 2 KiB to 4 } else if rank < 3 { isend 2 KiB to 3 } \
+    let text = "repeat 8 \
+        { repeat 128 { if rank == 0 { isend 2 KiB to 3; isend 2 KiB to 4 } else if rank < 3 { isend 2 KiB to 3 } \
         else if rank == 3 { irecv from 0; irecv from 1; irecv from 2 } else { irecv from 0 } }; waitall }";
     let text = star(5, BARE, &program("job", "[\"node.*\"]", "", text));
     let s = simulate(&text, &[]);

@@ -166,8 +166,14 @@ fn virtual_links_are_not_believed() {
 /// A virtual machine's emulated ports above a device that was passed through.
 #[test]
 fn emulated_ports_are_not_believed() {
-    let port = "00:02.0 PCI bridge: Red Hat, Inc. QEMU PCIe Root port\n\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n\tCapabilities: [54] Express (v2) Root Port (Slot+), MSI 00\n\t\tLnkCap:\tPort #16, Speed 2.5GT/s, Width x1\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x1\n";
-    let card = "01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16\n\t\tLnkSta:\tSpeed 32GT/s, Width x16\n";
+    let port = "00:02.0 PCI bridge: Red Hat, Inc. QEMU PCIe Root port\n\
+        \tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n\
+        \tCapabilities: [54] Express (v2) Root Port (Slot+), MSI 00\n\t\tLnkCap:\tPort #16, Speed 2.5GT/s, Width x1\n\
+        \t\tLnkSta:\tSpeed 2.5GT/s, Width x1\n";
+    let card = "01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n\
+        \tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
+             \t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\
+        \t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16\n\t\tLnkSta:\tSpeed 32GT/s, Width x16\n";
     let report = explained(&format!("{port}{card}"));
     let line = link(&report, "0000:01:00.0");
     assert_eq!((line.standing.as_str(), line.taken.as_deref()), ("virtual", Some("32 GT/s x16")));
@@ -181,7 +187,9 @@ fn emulated_ports_are_not_believed() {
 
 #[test]
 fn a_target_speed_is_no_speed() {
-    let text = "01:00.0 Non-Volatile memory controller: A B\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x4\n\t\tLnkCtl2: Target Link Speed: 8GT/s, EnterCompliance-\n";
+    let text = "01:00.0 Non-Volatile memory controller: A B\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
+        \t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x4\n\
+        \t\tLnkCtl2: Target Link Speed: 8GT/s, EnterCompliance-\n";
     let report = explained(text);
     let line = link(&report, "0000:01:00.0");
     assert_eq!((line.standing.as_str(), line.taken.as_deref()), ("down", Some("2.5 GT/s x4")));
@@ -362,7 +370,8 @@ pub(super) fn large(gpus: usize, others: usize) -> String {
         let _ = writeln!(
             text,
             "{at} PCI bridge: A B\n\tBus: primary=00, secondary={second:02x}, subordinate={last:02x}, sec-latency=0\n\
-             \tCapabilities: [60] Express (v2) {kind}, MSI 00\n\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\
+             \tCapabilities: [60] Express (v2) {kind}, MSI 00\n\
+             \t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\
              \t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16\n\t\tLnkSta:\tSpeed 32GT/s, Width x16"
         );
     };
@@ -380,7 +389,8 @@ pub(super) fn large(gpus: usize, others: usize) -> String {
                 bridge(&mut text, format!("{:02x}:{gpu:02x}.0", base + 1), "Downstream Port (Slot+)", at, at);
                 let _ = writeln!(
                     text,
-                    "{at:02x}:00.0 3D controller: NVIDIA Corporation X\n\tNUMA node: {}\n\tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
+                    "{at:02x}:00.0 3D controller: NVIDIA Corporation X\n\tNUMA node: {}\n\
+                        \tCapabilities: [60] Express (v2) Endpoint, MSI 00\n\
                      \t\tDevCap:\tMaxPayload 256 bytes\n\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 512 bytes\n\
                      \t\tLnkCap:\tPort #0, Speed 32GT/s, Width x16\n\t\tLnkSta:\tSpeed 32GT/s, Width x16",
                     root % 2

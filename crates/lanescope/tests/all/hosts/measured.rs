@@ -110,10 +110,13 @@ fn what_fits_alike_is_told_apart_by_one_command() {
 
 #[test]
 fn fio_and_nvbandwidth_json_are_read() {
-    let fio = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"seq","job options":{"filename":"/dev/nvme0n1"},"read":{"bw_bytes":3200000000,"bw":3125000},"write":{"bw_bytes":0}}]}"#;
+    let fio = r#"{"fio version":"fio-3.33","jobs":[{"jobname":"seq",
+        "job options":{"filename":"/dev/nvme0n1"},"read":{"bw_bytes":3200000000,"bw":3125000},
+        "write":{"bw_bytes":0}}]}"#;
     let rows = measured::read("fio", fio).expect("rows");
     assert_eq!((rows.len(), rows[0].rate), (1, 3.2));
-    let nv = r#"{"nvbandwidth":{"testcases":[{"name":"host_to_device_memcpy_ce","bandwidth_matrix":[["26.1","25.9"]]},{"name":"device_to_device_memcpy_write_ce","bandwidth_matrix":[["N/A","25.0"],["24.9","N/A"]]}]}}"#;
+    let nv = r#"{"nvbandwidth":{"testcases":[{"name":"host_to_device_memcpy_ce","bandwidth_matrix":[["26.1","25.9"]]},
+        {"name":"device_to_device_memcpy_write_ce","bandwidth_matrix":[["N/A","25.0"],["24.9","N/A"]]}]}}"#;
     let rows = measured::read("nv", nv).expect("rows");
     assert_eq!(rows.iter().map(|r| r.rate).collect::<Vec<_>>(), [26.1, 25.9, 25.0, 24.9]);
     for nothing in ["", "{", "{}", "hello", "a,b", "Running x.\n"] {

@@ -236,7 +236,8 @@ fn a_test_is_a_scenario() {
          access = { size = \"2 KiB\", share = \"100 %\", read = \"67 %\", random = \"100 %\", align = \"2 KiB\" }\n\
          outstanding = 3\nworkers = 1\nfile = \"1 MiB\"\nstart = \"4 KiB\"\n\n\
          # M2, W1: two lines\n[flows.m2-w1]\nfrom = \"m2\"\nto = [\"d.0\", \"d.1\"]\ndo = \"io\"\naccess = [\n    \
-         { size = \"2 KiB\", share = \"25 %\", read = \"67 %\", random = \"100 %\", delay = \"2 ms\", burst = 4, align = \"2 KiB\", reply = \"512 B\" },\n    \
+         { size = \"2 KiB\", share = \"25 %\", read = \"67 %\", random = \"100 %\", delay = \"2 ms\", burst = 4, \
+             align = \"2 KiB\", reply = \"512 B\" },\n    \
          { size = \"2 KiB\", share = \"75 %\", read = \"67 %\", random = \"100 %\" },\n]\noutstanding = 3\nworkers = \
          1\n\n\
          [run]\nuntil = \"±1 %\"\nmax_time = \"5 s\"\nwarmup = \"2 s\"\n"
