@@ -237,6 +237,17 @@ fn no_file_is_long() {
     }
 }
 
+#[test]
+fn no_line_is_wide() {
+    let mut all = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut all);
+    for file in all {
+        for (i, line) in fs::read_to_string(&file).expect("text").lines().enumerate() {
+            assert!(line.chars().count() <= 120, "{}:{} has {} columns", file.display(), i + 1, line.chars().count());
+        }
+    }
+}
+
 /// `make laws` and CI's fresh cases name the files that hold random inputs to laws: all of them, and no others.
 #[test]
 fn every_file_of_laws_is_run_on_fresh_cases() {

@@ -204,3 +204,41 @@ fn a_cache_hides_the_disks_while_it_has_room() {
     let f = simulated(&later, "io");
     assert!(f.latency.mean > 1e-3, "{}", f.latency.mean);
 }
+
+/// Two adapters on one card: each its own ports and queues, one slot for both. Behind a slot that carries a third of
+/// what their drives could, each has half of it; behind a wide one nothing of each other.
+#[test]
+fn adapters_of_one_card_share_its_slot() {
+    let text = |slot: &str| {
+        let mut text = format!(
+            "[parts.host]\nis = \"root-complex\"\n[parts.card]\nis = \"host-adapter\"\n[parts.second]\n\
+             is = \"host-adapter\"\nfunction_of = \"card\"\n[links.slot]\nbetween = [\"host\", \"card\"]\n\
+             pcie = \"{slot}\"\n"
+        );
+        for (disk, adapter) in [("d", "card"), ("e", "second")] {
+            text += &format!(
+                "[parts.{disk}]\nis = \"ram-disk\"\n[links.{disk}]\nbetween = [\"{adapter}\", \"{disk}\"]\n\
+                 sas = \"12G\"\n[flows.{disk}]\nfrom = \"host\"\nto = \"{disk}\"\ndo = \"io\"\noutstanding = 8\n\
+                 access = {{ size = \"64 KiB\", read = \"100 %\" }}\n"
+            );
+        }
+        text + "[run]\nfor = \"20 ms\"\nwarmup = \"5 ms\"\n"
+    };
+    let rates = |slot: &str| {
+        let (s, report) = (simulate(&text(slot), &[]), answer(&text(slot), &[]));
+        ["d", "e"].map(|name| {
+            let rate = simulated(&s, name).rate.mean;
+            let share = report.flows.iter().find(|f| f.name == name).expect("a flow").share.typical;
+            within(0.03, rate, share);
+            rate
+        })
+    };
+    let wide = rates("gen3 x4");
+    let narrow = rates("gen3 x1");
+    within(0.01, wide[0], wide[1]);
+    within(0.01, narrow[0], narrow[1]);
+    // Completions of at most 256 B: 64 to 128 B cost 20 more, the whole lane carries 7.877 Gb/s.
+    let both = narrow[0] + narrow[1];
+    assert!(both < 7.877e9 * 256.0 / 276.0 && both > 7.877e9 * 64.0 / 90.0, "{both}");
+    assert!(wide[0] > 2.0 * narrow[0], "{wide:?} {narrow:?}");
+}
