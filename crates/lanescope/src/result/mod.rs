@@ -30,7 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 7;
+pub const SCHEMA: u32 = 8;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -422,7 +422,25 @@ pub struct SwitchReport {
 
 /// The JSON Schema of [`Report`].
 pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(Report).to_value()
+    let mut schema = schemars::schema_for!(Report).to_value();
+    unwrap_lines(&mut schema);
+    schema
+}
+
+/// Descriptions as sentences, however long the lines of the source are.
+fn unwrap_lines(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    serde_json::Value::String(text) if key == "description" => *text = text.replace('\n', " "),
+                    _ => unwrap_lines(value),
+                }
+            }
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(unwrap_lines),
+        _ => {}
+    }
 }
 
 /// A number that a row of a study, or a column of a sweep, can ask a report for.
