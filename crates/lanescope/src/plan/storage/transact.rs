@@ -151,6 +151,8 @@ fn expand(
                     arrivals: Arrivals::Even,
                     submit: k.submit_time.clone(),
                     complete: k.complete_time.clone(),
+                    wake: super::nvme::no_wake(),
+                    queues: None,
                     measured: k.measured.as_ref().map(|q| q.typical),
                     about: match k.connections.as_ref().map(|c| c.typical) {
                         None => k.access.typical.show(),

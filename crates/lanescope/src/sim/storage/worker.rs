@@ -1,13 +1,14 @@
 //! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete
 //! them.
 
-use crate::plan::storage::{IoFlow, Volume};
+use crate::plan::storage::{IoFlow, Storage, Volume};
 use crate::scenario::keys::{self, Line, WHOLE};
 use crate::sim::core::clock::Pace;
 use crate::sim::core::source::Arrivals;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::random;
 use crate::sim::storage::count::Counts;
+use crate::sim::storage::nvme::Uses;
 use crate::sim::storage::{Event, Fabric, Io};
 use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -48,6 +49,11 @@ pub(super) struct FlowState {
     range: u64,
     submit: u64,
     complete: u64,
+    wake: u64,
+    /// Of NVMe: its queue pairs; I/Os that its worker is to put in, and to take out.
+    pub(super) uses: Option<Uses>,
+    pub(super) submitting: u32,
+    pub(super) completing: u32,
     random: Xoshiro256PlusPlus,
     /// Where the last I/O ended, from the start.
     at: u64,
@@ -67,7 +73,7 @@ pub(super) struct FlowState {
 }
 
 impl FlowState {
-    pub(super) fn new(flow: &IoFlow, group: u32, seed: u64) -> FlowState {
+    pub(super) fn new(storage: &Storage, flow: &IoFlow, group: u32, seed: u64) -> FlowState {
         let due = flow.rate.as_ref().map(|rate| {
             // One byte for each I/O.
             let pace = Pace::new(Rate::from_bits(8 * u64::from(rate.typical.get())));
@@ -86,6 +92,10 @@ impl FlowState {
             range: flow.range.0,
             submit: flow.submit.typical.fs(),
             complete: flow.complete.typical.fs(),
+            wake: flow.wake.typical.fs(),
+            uses: Uses::new(storage, flow),
+            submitting: 0,
+            completing: 0,
             random: random(seed, &flow.name),
             at: 0,
             slots: 0,
@@ -215,6 +225,7 @@ impl Fabric {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
         let at = self.workers[f.worker as usize].work(f.submit, now);
+        f.submitting += u32::from(f.uses.is_some());
         // It is outstanding from now on, also while it waits for the processor.
         f.tally.start(now);
         let (called, marks) = (at - f.submit, [now; 6]);
@@ -233,11 +244,14 @@ impl Fabric {
         f.counts.moved += bytes;
     }
 
-    /// An I/O's status is in host memory: its worker has to see it.
+    /// An I/O's status is in host memory: its worker has to see it. One that sleeps has to wake up for it.
     pub(super) fn answered(&mut self, io: u32, now: u64) {
         self.ios.all[io as usize].marks[5] = now;
-        let f = &self.flows[self.ios.all[io as usize].flow as usize];
-        let at = self.workers[f.worker as usize].work(f.complete, now);
+        let f = &mut self.flows[self.ios.all[io as usize].flow as usize];
+        f.completing += u32::from(f.uses.is_some());
+        let worker = &mut self.workers[f.worker as usize];
+        let turn = if worker.free <= now { now.saturating_add(f.wake) } else { now };
+        let at = worker.work(f.complete, turn);
         self.plan_at(at, Event::Completed(io));
     }
 
@@ -257,6 +271,7 @@ impl Fabric {
         if io.reply == 0 && io.began >= self.counting {
             f.counts.transactions.add(now - io.began);
         }
+        self.taken_out(io.flow, now);
         if io.reply > 0 {
             self.issue(io.flow, io.line, (!io.read, io.reply, 0), Some(io.began), now);
         } else {
