@@ -11,7 +11,7 @@
 use crate::estimate::storage::unloaded::Ends;
 use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
-use crate::scenario::keys::Ssd;
+use crate::scenario::keys::{PlaneReads, Ssd};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::units::Time;
 
@@ -142,18 +142,34 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// What a command passes beside the drive's own parts: servers that share its visits, and the time of one.
+/// What a command passes: servers that share its visits, and the time of one. A server may deal with several visits at
+/// once, of different kinds: planes of a die that sense together.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::estimate) struct Station {
     pub(in crate::estimate) servers: f64,
     pub(in crate::estimate) visits: f64,
     pub(in crate::estimate) service: f64,
+    pub(in crate::estimate) joint: f64,
 }
 
 impl Station {
     /// One server, visited once.
     pub(in crate::estimate) fn one(service: f64) -> Station {
-        Station { servers: 1.0, visits: 1.0, service }
+        Station::of(1.0, 1.0, service)
+    }
+
+    /// Servers that deal with one visit at a time.
+    pub(in crate::estimate) fn of(servers: f64, visits: f64, service: f64) -> Station {
+        Station { servers, visits, service, joint: 1.0 }
+    }
+
+    /// How long who comes waits, with so many visits to each server in a second that wait so long: those that wait, and
+    /// are of its kind, in full, what is served half done (for constant services: the mean rest).
+    fn wait(&self, each: f64, waits: f64) -> f64 {
+        let waiting = each * waits;
+        // Of so many that wait, so many are of different kinds and go at once.
+        let at_once = self.joint * (1.0 - (1.0 - 1.0 / self.joint).powf(waiting.max(1.0)));
+        self.service * (waiting / self.joint + each * self.service / at_once / 2.0)
     }
 }
 
@@ -193,9 +209,13 @@ pub(in crate::estimate) fn among(
     };
     let channels = near(k.channels.at(corner).get() as f64);
     let service = kind.bytes / touched / k.channel_rate.at(corner).bytes();
+    let joint = match k.plane_reads.typical {
+        PlaneReads::Independent => 1.0,
+        PlaneReads::Together => f64::from(k.planes.at(corner).get()),
+    };
     let mut stations: Vec<(Station, f64)> = vec![
-        (Station { servers: planes(k, corner), visits: touched, service: sense(k, corner, false) }, last),
-        (Station { servers: channels, visits: touched, service }, last),
+        (Station { joint, ..Station::of(planes(k, corner) / joint, touched, sense(k, corner, false)) }, last),
+        (Station::of(channels, touched, service), last),
     ];
     stations.extend(beside.iter().map(|s| (*s, s.visits)));
     stations.retain(|(s, _)| s.service > 0.0);
@@ -204,8 +224,7 @@ pub(in crate::estimate) fn among(
     for i in 1..=n.min(MOST) {
         // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
         for ((s, _), wait) in stations.iter().zip(&mut waits) {
-            let each = before * s.visits / s.servers;
-            *wait = s.service * (each * (*wait + s.service) - each * s.service / 2.0).max(0.0);
+            *wait = s.wait(before * s.visits / s.servers, *wait);
         }
         time = alone + stations.iter().zip(&waits).map(|((_, times), wait)| times * wait).sum::<f64>();
         before = i as f64 / time;

@@ -525,9 +525,9 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One) -> f6
             let pairs = controller.pairs(queues).count() as f64 * f64::from(workers);
             let pairs = pairs.min(f64::from(controller.keys.queue_pairs.at(corner).get()));
             let stations = [
-                flash::Station { servers: f64::from(workers), visits: 1.0, service: host },
-                flash::Station { servers: pairs, visits: commands, service: controller.keys.queue_time.at(corner).seconds() },
-                flash::Station { visits: commands, ..flash::Station::one(controller.keys.command_time.at(corner).seconds()) },
+                flash::Station::of(f64::from(workers), 1.0, host),
+                flash::Station::of(pairs, commands, controller.keys.queue_time.at(corner).seconds()),
+                flash::Station::of(1.0, commands, controller.keys.command_time.at(corner).seconds()),
                 flash::Station::one(pace),
             ];
             flash::among(d, corner, k, (n, alone), &stations)
@@ -841,6 +841,15 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                         Little's law"
                 ),
             );
+        }
+        if let Some(controller) = storage.adapter(flow).and_then(|a| a.controller()) {
+            let most = controller.keys.max_transfer.typical;
+            let largest = flow.lines.iter().map(|l| l.size.max(l.reply)).max().unwrap_or_default();
+            if largest > most {
+                let n = nvme::commands(controller, Corner::Typical, largest.f64());
+                let text = format!("its I/Os of {largest} are {n} commands each, of {most} at most: max_transfer");
+                note("split", text);
+            }
         }
         let Volume::Array(a) = flow.volume else { continue };
         let a = &storage.arrays[a as usize];

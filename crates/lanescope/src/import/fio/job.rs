@@ -94,6 +94,10 @@ pub struct Job {
     pub directory: Option<String>,
     /// Start of its random numbers.
     pub seed: Option<u64>,
+    /// Its I/O engine, and whether that polls for completions (`hipri`).
+    pub engine: String,
+    /// See `engine`.
+    pub polls: bool,
     /// Percentiles that are reported; fio's 17 where there are none.
     pub percentiles: Vec<f64>,
 }
@@ -256,6 +260,8 @@ impl Draft {
             files: Vec::new(),
             directory: None,
             seed: None,
+            engine: String::new(),
+            polls: false,
             percentiles: Vec::new(),
         };
         Draft {
@@ -574,6 +580,7 @@ impl Reader<'_> {
                     self.once(name, Some(span), what, "hot spots matter where something caches them");
                 }
             }
+            "hipri" => d.job.polls = flag()?,
             "randseed" => d.job.seed = Some(value::bytes(text, base).ok_or_else(|| need("a number"))?),
             "filename" => d.job.files = names(text).into_iter().take(256).collect(),
             "directory" => d.job.directory = names(text).into_iter().next(),
@@ -647,6 +654,7 @@ impl Reader<'_> {
             self.once("direct", Some(section), what, "every I/O goes to the volume here");
         }
         d.job.depth = d.depth;
+        d.job.engine.clone_from(&engine);
         let buffered = engine == "libaio" && !d.direct;
         if d.depth > 1 && (sync || buffered) {
             let why =

@@ -356,6 +356,11 @@ impl Storage {
         }
     }
 
+    /// The adapter that a target hangs on.
+    pub fn adapter_of_target(&self, target: &Target) -> u32 {
+        self.transports[target.transport as usize].adapter
+    }
+
     /// The adapter of a target.
     pub fn adapter_of(&self, target: u32) -> u32 {
         self.transports[self.targets[target as usize].transport as usize].adapter
@@ -425,7 +430,8 @@ impl Storage {
         for (volume, adapter) in targets.chain(arrays) {
             let host = &self.adapters[adapter as usize].host;
             let capacity = Bytes(self.capacity(volume));
-            let volume = import::Volume { name: self.volume_name(volume).to_owned(), capacity };
+            let nvme = self.adapters[adapter as usize].controller().is_some();
+            let volume = import::Volume { name: self.volume_name(volume).to_owned(), capacity, nvme };
             match hosts.iter_mut().find(|h| h.name == *host) {
                 Some(h) => h.volumes.push(volume),
                 None => hosts.push(import::Host { name: host.clone(), volumes: vec![volume] }),

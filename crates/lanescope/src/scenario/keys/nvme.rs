@@ -18,7 +18,8 @@ words! {
     Doorbells {
         /// By a write to a register of the controller.
         Registers = "registers",
-        /// By a write to host memory that the controller looks at by itself.
+        /// By a write to host memory that the controller looks at by itself: nothing crosses the link for it, as where a
+        /// hypervisor is the controller.
         Shadow = "shadow",
     }
 }

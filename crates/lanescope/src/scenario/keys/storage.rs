@@ -29,6 +29,16 @@ words! {
 }
 
 words! {
+    /// When the planes of a die sense.
+    PlaneReads {
+        /// Each when it likes.
+        Independent = "independent",
+        /// All at one moment: pages that wait for the die go together, one of each plane.
+        Together = "together",
+    }
+}
+
+words! {
     /// When an adapter with a cache says that a write is done.
     WritePolicy {
         /// When the data are in its cache.
@@ -429,8 +439,10 @@ table! {
         /// What lies in one place: read from one die, and one entry of a stripe. Planes that work together make one
         /// page.
         page: default Bytes, High = "\"16 KiB\"" Assumed Guess "two planes of 8 KiB";
-        /// Planes of a die that sense a page each by themselves, side by side.
-        planes: default NonZeroU32, Low = "1" Assumed Likely "planes of a die sense together";
+        /// Planes of a die: each senses one page at a time.
+        planes: default NonZeroU32, Low = "1" Assumed Likely "planes that work together make one page";
+        /// When they do: whether each begins when it likes, or all that have something to sense at one moment.
+        plane_reads: default PlaneReads, One = "\"independent\"" Assumed Guess "flash since about 2019 can";
         /// Time of a die to sense a page. With lower_read_time and upper_read_time, a middle page.
         read_time: default Time, High = "{ low = \"25 us\", typical = \"50 us\", high = \"90 us\" }" Assumed Likely
             "SLC 25 us, MLC 50 to 90 us";

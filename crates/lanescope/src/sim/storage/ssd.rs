@@ -11,7 +11,7 @@
 //! taken in, once as much as a program holds is owed.
 
 use crate::plan::storage::Unit;
-use crate::scenario::keys::Ssd as Keys;
+use crate::scenario::keys::{PlaneReads, Ssd as Keys};
 use crate::scenario::quantity::Quantity;
 use crate::sim::storage::{Event, Fabric, Link, Owner, Server};
 use crate::units::Time;
@@ -58,6 +58,14 @@ struct Page {
     bytes: u64,
 }
 
+/// Pages of different planes of a die that are sensed together, from a moment on.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    begins: u64,
+    ends: u64,
+    planes: u64,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Stripe {
     waiting: VecDeque<Page>,
@@ -81,9 +89,12 @@ pub(super) struct Ssd {
     page: u64,
     /// Of lower, middle and upper pages.
     read_times: [u64; 3],
-    /// Planes that sense by themselves, those of a die side by side.
+    /// Planes that sense by themselves, those of a die side by side; or of each die how many sense together, and what
+    /// they will.
     planes: usize,
     dies: Vec<Server>,
+    joint: u32,
+    batches: Vec<VecDeque<Batch>>,
     channels: Vec<Server>,
     stripes: Vec<Stripe>,
     pages: usize,
@@ -133,7 +144,10 @@ impl Ssd {
     pub(super) fn new(k: &Keys, latency: u64) -> Ssd {
         let channels = k.channels.typical.get() as usize;
         let stripes = k.stripes.typical.get() as usize;
-        let planes = k.planes.typical.get() as usize;
+        let all = k.planes.typical.get();
+        let together = k.plane_reads.typical == PlaneReads::Together;
+        let (planes, joint) = if together { (1, all) } else { (all as usize, 1) };
+        let servers = channels * k.dies.typical.get() as usize * planes;
         let middle = k.read_time.typical.fs();
         let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.typical.fs());
         Ssd {
@@ -142,7 +156,9 @@ impl Ssd {
             page: k.page.typical.0.max(1),
             read_times: [other(&k.lower_read_time), middle, other(&k.upper_read_time)],
             planes,
-            dies: vec![Server::default(); channels * k.dies.typical.get() as usize * planes],
+            dies: vec![Server::default(); servers],
+            joint,
+            batches: if joint > 1 { vec![VecDeque::new(); servers] } else { Vec::new() },
             channels: vec![Server::new(Some(k.channel_rate.typical)); channels],
             stripes: vec![Stripe::default(); stripes],
             pages: k.stripe_pages.typical.get() as usize,
@@ -202,10 +218,37 @@ impl Ssd {
         true
     }
 
-    /// The plane and channel of a page.
+    /// What senses a page, a plane or a die with planes that do so together, and its channel.
     fn place(&self, page: u64) -> (usize, usize) {
-        let plane = (mixed(page) % self.dies.len() as u64) as usize;
-        (plane, plane / self.planes % self.channels.len())
+        let one = mixed(page) % (self.dies.len() as u64 * u64::from(self.joint));
+        let die = (one / u64::from(self.joint)) as usize;
+        (die, die / self.planes % self.channels.len())
+    }
+
+    /// Senses a page with those of other planes that wait for its die, or behind them; when it is sensed. Who has begun
+    /// waits for nobody, and nobody behind is put off.
+    fn sense_together(&mut self, page: u64, die: usize, span: u64, now: u64) -> u64 {
+        let plane = 1 << (mixed(page) % u64::from(self.joint));
+        let (batches, die) = (&mut self.batches[die], &mut self.dies[die]);
+        while batches.front().is_some_and(|b| b.ends <= now) {
+            batches.pop_front();
+        }
+        let last = batches.len().saturating_sub(1);
+        let fits = |(i, b): &(usize, &mut Batch)| {
+            b.begins > now && b.planes & plane == 0 && (*i == last || b.begins.saturating_add(span) <= b.ends)
+        };
+        if let Some((_, batch)) = batches.iter_mut().enumerate().find(fits) {
+            batch.planes |= plane;
+            let done = batch.begins.saturating_add(span);
+            if done > batch.ends {
+                die.busy += done - batch.ends;
+                (batch.ends, die.free) = (done, done);
+            }
+            return done;
+        }
+        let ends = die.work(span, now);
+        batches.push_back(Batch { begins: ends - span, ends, planes: plane });
+        ends
     }
 
     /// Time to sense a page: which of the bits of its cells it has is as good as random.
@@ -222,9 +265,12 @@ impl Ssd {
         let (plane, _) = self.place(page);
         let span = self.sense_time(page);
         let begins = self.dies[plane].free.max(now);
-        let (Some(suspend), true) = (self.suspend, self.holds) else { return self.dies[plane].work(span, now) };
-        let Some(stripe) = self.programming(plane / self.planes, begins) else {
-            return self.dies[plane].work(span, now);
+        let held = self.suspend.filter(|_| self.holds).zip(self.programming(plane / self.planes, begins));
+        let Some((suspend, stripe)) = held else {
+            return match self.joint {
+                1 => self.dies[plane].work(span, now),
+                _ => self.sense_together(page, plane, span, now),
+            };
         };
         let stripe = &mut self.stripes[stripe];
         let already = self.dies[plane].free > now;
@@ -236,6 +282,9 @@ impl Ssd {
 
     /// The stripe whose program holds a die at a moment.
     fn programming(&self, die: usize, at: u64) -> Option<usize> {
+        if !self.holds || self.suspend.is_none() {
+            return None;
+        }
         let dies = self.dies.len() / self.planes;
         let holds = |s: usize| (0..self.pages).any(|i| (s * self.pages + i) % dies == die);
         (0..self.stripes.len()).find(|&s| self.stripes[s].until > at && holds(s))
