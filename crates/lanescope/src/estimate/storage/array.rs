@@ -4,7 +4,7 @@
 //! At least, what a cache may gather goes to the disks in whole stripes, and of what may be written again while it
 //! waits nothing goes there at all.
 
-use crate::estimate::storage::unloaded::Ends;
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::{Kind, SECTOR};
 use crate::plan::storage::{Array, IoFlow, Storage};
 use crate::scenario::keys::{Level, Line, WHOLE};

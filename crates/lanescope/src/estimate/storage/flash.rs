@@ -8,7 +8,7 @@
 //! outstanding is programmed, the other waits. What garbage collection moves, erases, and programs that hold their dies
 //! are in the usual demands and in no bound. Not in it: mixes of kinds, reads that wait for programs.
 
-use crate::estimate::storage::unloaded::Ends;
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd};
@@ -31,6 +31,14 @@ fn sense(k: &Ssd, corner: Corner, least: bool) -> f64 {
     let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.at(corner).seconds());
     let all = [other(&k.lower_read_time), middle, other(&k.upper_read_time)];
     if least { all.into_iter().fold(f64::INFINITY, f64::min) } else { all.iter().sum::<f64>() / 3.0 }
+}
+
+/// The part of a die's time that the drive takes for itself, and how long who comes waits for that on average, seconds.
+fn house(k: &Ssd, corner: Corner) -> (f64, f64) {
+    let Some(time) = &k.housekeeping else { return (0.0, 0.0) };
+    let every = k.housekeeping_interval.at(corner).seconds().max(1e-15);
+    let time = time.at(corner).seconds().min(every);
+    (time / every, time / every * time / 2.0)
 }
 
 /// Planes that sense by themselves.
@@ -56,7 +64,8 @@ pub(in crate::estimate) fn ask(
     if kind.read {
         let channels = n(k.channels.at(corner).get());
         add(Part::Channels(target), channels, count * kind.bytes / k.channel_rate.at(corner).bytes());
-        add(Part::Dies(target), planes(k, corner), count * pages(k, kind.bytes) * sense(k, corner, least));
+        let left = if least { 1.0 } else { (1.0 - house(k, corner).0).max(1e-6) };
+        add(Part::Dies(target), planes(k, corner), count * pages(k, kind.bytes) * sense(k, corner, least) / left);
     } else {
         // Garbage is collected and blocks are erased now or later: in no bound.
         let all = if least { 1.0 } else { k.write_amplification.at(corner).0 };
@@ -110,7 +119,8 @@ pub(in crate::estimate) fn written(k: &Ssd, corner: Corner, kind: Kind, begun: f
 pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, wire: f64, kind: Kind, least: bool) -> f64 {
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
     let page = k.page.typical.f64();
-    let (sense, channel) = (sense(k, corner, least), k.channel_rate.at(corner).bytes());
+    let waits = if least { 0.0 } else { house(k, corner).1 };
+    let (sense, channel) = (sense(k, corner, least) + waits, k.channel_rate.at(corner).bytes());
     let channels = k.channels.at(corner).get() as f64;
     let all = kind.bytes / channel / channels;
     if kind.bytes > page * PLACES as f64 {

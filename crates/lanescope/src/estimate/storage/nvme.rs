@@ -9,8 +9,9 @@
 
 use crate::estimate::pcie::latency;
 use crate::estimate::storage::Kind;
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
-use crate::estimate::storage::unloaded::{Ends, One};
+use crate::estimate::storage::unloaded::One;
 use crate::plan::storage::{Adapter, Controller, Device, HostQueues, IoFlow, Storage, Volume};
 use crate::plan::{Dma, FlowId};
 use crate::protocol::nvme;

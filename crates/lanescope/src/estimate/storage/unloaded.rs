@@ -8,6 +8,7 @@
 
 use crate::estimate::pci;
 use crate::estimate::pcie::latency;
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
@@ -19,15 +20,6 @@ use crate::scenario::quantity::Corner;
 
 /// Data of one transfer between host memory and an array's cache.
 const PIECE: u64 = 64 << 10;
-
-/// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::estimate) enum Ends {
-    /// What no I/O can beat.
-    Least,
-    /// What is expected of one.
-    Usual,
-}
 
 /// What a stage does with a frame: for how long it takes no other, and when the frame is through.
 type Stage = (f64, f64);

@@ -469,6 +469,11 @@ table! {
         /// With die_programs: time to suspend a program for reads, which then goes on behind them. Without it they wait
         /// for its end.
         suspend_time: opt Time, High;
+        /// Time for which a die is busy with what the drive does by itself, now and then: it reads blocks anew, writes
+        /// its tables, levels wear.
+        housekeeping: opt Time, High;
+        /// With housekeeping: each die once in so long, on average.
+        housekeeping_interval: default Time, Low = "\"100 ms\"" Assumed Guess "some per cent of the time at most";
         /// Bytes programmed for each byte written, in steady state: what garbage collection moves is read from dies and
         /// programmed again.
         write_amplification: default Amplification, High = "1" Assumed Guess "collecting garbage is in program_time";

@@ -114,6 +114,9 @@ pub(super) struct Ssd {
     block: u32,
     /// Pages that were moved.
     collected: u64,
+    /// For how long a die is busy by itself, and once in what time; of each when it is next, and how often it was.
+    house: Option<[u64; 2]>,
+    houses: Vec<(u64, u64)>,
     /// What every command takes beside others.
     latency: u64,
     own: Server,
@@ -140,6 +143,11 @@ fn mixed(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
+/// A part of a span that is as good as random.
+fn part_of(bits: u64, span: u64) -> u64 {
+    ((u128::from(bits) * u128::from(span)) >> 64) as u64
+}
+
 impl Ssd {
     pub(super) fn new(k: &Keys, latency: u64) -> Ssd {
         let channels = k.channels.typical.get() as usize;
@@ -148,6 +156,8 @@ impl Ssd {
         let together = k.plane_reads.typical == PlaneReads::Together;
         let (planes, joint) = if together { (1, all) } else { (all as usize, 1) };
         let servers = channels * k.dies.typical.get() as usize * planes;
+        let every = k.housekeeping_interval.typical.fs().max(1);
+        let house = k.housekeeping.as_ref().map(|q| [q.typical.fs().min(every), every]);
         let middle = k.read_time.typical.fs();
         let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.typical.fs());
         Ssd {
@@ -172,6 +182,11 @@ impl Ssd {
             erase: k.erase_time.typical.fs(),
             block: k.block_programs.typical.get(),
             collected: 0,
+            house,
+            houses: match house {
+                Some([_, every]) => (0..servers as u64).map(|die| (part_of(mixed(die), every), 0)).collect(),
+                None => Vec::new(),
+            },
             latency,
             own: Server::new(k.rate.as_ref().map(|r| r.typical)),
             held: 0,
@@ -260,10 +275,26 @@ impl Ssd {
         self.read_times[(mixed(!page) % 3) as usize]
     }
 
+    /// What a die has done by itself up to a moment: once in each interval, at some moment of it.
+    fn keep_house(&mut self, die: usize, now: u64) {
+        let Some([time, every]) = self.house else { return };
+        let server = &mut self.dies[die];
+        loop {
+            let (next, times) = self.houses[die];
+            if next > now.max(server.free) {
+                return;
+            }
+            server.work(time, next);
+            let begins = (times + 1).saturating_mul(every);
+            self.houses[die] = (begins.saturating_add(part_of(mixed(mixed(die as u64) ^ times), every)), times + 1);
+        }
+    }
+
     /// Senses a page; when it is sensed. Whose die programs suspends that, once for all reads that wait there.
     fn sense(&mut self, page: u64, now: u64) -> u64 {
         let (plane, _) = self.place(page);
         let span = self.sense_time(page);
+        self.keep_house(plane, now);
         let begins = self.dies[plane].free.max(now);
         let held = self.suspend.filter(|_| self.holds).zip(self.programming(plane / self.planes, begins));
         let Some((suspend, stripe)) = held else {
