@@ -271,7 +271,14 @@ pub(super) fn ios(diagnostics: &mut Diagnostics, ios: &[Named<Io>]) {
         }
         let lonely = k.arrivals.span.filter(|_| k.rate.is_none());
         let why = "it spaces the I/Os of a rate: rate = 500 is so many a second";
-        for (key, span, why) in unused(k).into_iter().chain([("arrivals", lonely, why)]) {
+        let random = |a: &super::keys::Access| a.0.iter().any(|l| l.random > 0);
+        let in_order = k.access.as_ref().is_some_and(|a| !random(&a.typical));
+        let zipf = k.zipf.as_ref().and_then(|q| q.span).filter(|_| in_order);
+        let of_random = "it is of random offsets, and all lines are sequential";
+        let processor = k.host_processor.span.filter(|_| k.host_software.is_none());
+        let of_software = "it scales the times of host_software, which is not said";
+        let more = [("arrivals", lonely, why), ("zipf", zipf, of_random), ("host_processor", processor, of_software)];
+        for (key, span, why) in unused(k).into_iter().chain(more) {
             if let Some(span) = span {
                 let what = format!("flow {}: {key} is not used", io.name);
                 diagnostics.push(Diagnostic::warning(span, what).hint(why));

@@ -2,8 +2,8 @@
 //! device that its host sees.
 
 use super::keys::{
-    self, BusKeys, CHANNEL_ADAPTER, ChannelAdapter, ENDPOINT, Endpoint, FabricKeys, HOST_ADAPTER, HostAdapter, Key, NVME,
-    NodeKeys, NvmeDrive, PART_KEYS, PCI_DEVICE, PartKeys, PartKind, PciDevice, SSD, STATION, Station, StoreKeys,
+    self, BusKeys, CHANNEL_ADAPTER, ChannelAdapter, ENDPOINT, Endpoint, FabricKeys, HOST_ADAPTER, HostAdapter, Key,
+    NVME, NodeKeys, NvmeDrive, PART_KEYS, PCI_DEVICE, PartKeys, PartKind, PciDevice, SSD, STATION, Station, StoreKeys,
 };
 use super::quantity::{Problem, Shape, unknown};
 use super::tree::{Node, Table, Value};

@@ -72,7 +72,12 @@ pub(in crate::estimate) fn ask(
         let erase = k.erase_time.at(corner).seconds() / n(k.block_programs.at(corner).get());
         let held = all * (k.program_time.at(corner).seconds() + if least { 0.0 } else { erase });
         let pages = pages(k, kind.bytes);
-        let each = pages * held / n(k.stripe_pages.at(corner).get()) + kind.bytes / k.stripe_rate.at(corner).bytes();
+        let stripe = n(k.stripe_pages.at(corner).get());
+        // A stripe that collects waits for its pages: some of them share a channel.
+        let shared = 1.0 + (stripe - 1.0) / n(k.channels.at(corner).get());
+        let gather = sense(k, corner, false) + k.page.typical.f64() / k.channel_rate.at(corner).bytes() * shared;
+        let gathered = (all - 1.0) * gather;
+        let each = pages * (held + gathered) / stripe + kind.bytes / k.stripe_rate.at(corner).bytes();
         add(Part::Stripes(target), n(k.stripes.at(corner).get()), count * each);
         if least {
             return;

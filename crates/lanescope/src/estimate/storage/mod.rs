@@ -25,16 +25,14 @@ use crate::estimate::pci;
 use crate::estimate::pcie::resources::path;
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{
-    AdapterKind, Controller, Device, IoFlow, Medium, Storage, Target, Volume, seek, zones,
-};
+use crate::plan::storage::{AdapterKind, Controller, Device, IoFlow, Medium, Storage, Target, Volume, seek, zones};
 use crate::protocol::scsi;
 use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE};
 use crate::scenario::quantity::Corner;
 use array::{Passages, passages};
-use std::collections::BTreeMap;
 use ends::Ends;
 pub(in crate::estimate) use report::{binding, flows, links, notes, words};
+use std::collections::BTreeMap;
 use unloaded::{One, fastest, left_out, turn};
 
 /// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.

@@ -126,9 +126,7 @@ impl One<'_> {
         let waits = self.ends == Ends::Usual && self.flow.outstanding.at(c).get() < together;
         let told = match queues.polls() {
             true => 0.0,
-            false => {
-                self.behind(controller.interrupts, nvme::INTERRUPT) + if waits { time.seconds() } else { 0.0 }
-            }
+            false => self.behind(controller.interrupts, nvme::INTERRUPT) + if waits { time.seconds() } else { 0.0 },
         };
         // What several commands bring comes one behind the other, however early each began.
         let rest = (k.bytes - each) * own_pace;

@@ -41,9 +41,7 @@ pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (Str
         Part::Dies(t) => (target(t), "dies".into(), "100 % of their time: read_time".into()),
         Part::Stripes(t) => (target(t), "stripes".into(), "100 % of their time, full: program_time".into()),
         Part::Controller(t) => (target(t), "controller".into(), "100 % of its time: command_time".into()),
-        Part::QueuePair(a, pair) => {
-            (adapter(a), format!("queue pair {pair}"), "100 % of its time: queue_time".into())
-        }
+        Part::QueuePair(a, pair) => (adapter(a), format!("queue pair {pair}"), "100 % of its time: queue_time".into()),
         Part::Entries(a, pair) => {
             let what = format!("{capacity} of its queue_entries / the time of each");
             (adapter(a), format!("entries of queue pair {pair}"), what)

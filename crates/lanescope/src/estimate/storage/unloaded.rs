@@ -12,7 +12,9 @@ use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
-use crate::plan::storage::{Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek};
+use crate::plan::storage::{
+    Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek,
+};
 use crate::plan::{Dma, Plan};
 use crate::protocol::scsi;
 use crate::scenario::keys::{Disk, Level};
@@ -271,8 +273,7 @@ impl One<'_> {
                 // for all frames but the first.
                 let (next, through) = self.onward(own, k, last_frame, other);
                 let kind = Kind { bytes, ..k };
-                let by =
-                    |pace: f64| {
+                let by = |pace: f64| {
                     let wire = flash::per_byte(link, kind.bytes).max(pace);
                     begin + opening + flash::read(d, self.corner, wire, kind, self.least()) + hop
                 };

@@ -71,12 +71,15 @@ pub fn runs(
     let volumes: Vec<Place> = machine
         .hosts
         .iter()
-        .flat_map(|h| h.volumes.iter().map(|v| Place { host: &h.name, name: &v.name, capacity: v.capacity.0, nvme: v.nvme }))
+        .flat_map(|h| {
+            h.volumes.iter().map(|v| Place { host: &h.name, name: &v.name, capacity: v.capacity.0, nvme: v.nvme })
+        })
         .collect();
     if volumes.is_empty() {
         let d = Diagnostic::error(None, "the machine has no volumes");
-        diagnostics
-            .push(d.hint("NVMe drives, or disks, ram-disks or arrays behind an adapter; lanescope new --storage prints some"));
+        diagnostics.push(
+            d.hint("NVMe drives, or disks, ram-disks or arrays behind an adapter; lanescope new --storage prints some"),
+        );
         return None;
     }
     let chosen = choose(diagnostics, file, &volumes, map)?;
@@ -334,6 +337,9 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let _ =
         writeln!(out, "[flows.{flow}]\nfrom = \"{}\"\nto = {to}\ndo = \"io\"\naccess = {}", on[0].host, access(job));
     let _ = writeln!(out, "outstanding = {depth}");
+    if let Some(zipf) = job.zipf.filter(|_| job.random.iter().any(|r| *r > 0)) {
+        let _ = writeln!(out, "zipf = {zipf}");
+    }
     if on.iter().all(|v| v.nvme) {
         let _ = writeln!(out, "host_software = \"{}\"", software(job));
     }

@@ -120,7 +120,8 @@ impl<'a> Scene<'a> {
             self.node(&adapter.name, &adapter.group, kind);
         }
         // A controller and its drive are one.
-        let inside = |t: &&Target| plan.storage.adapters[plan.storage.adapter_of_target(t) as usize].controller().is_some();
+        let inside =
+            |t: &&Target| plan.storage.adapters[plan.storage.adapter_of_target(t) as usize].controller().is_some();
         for target in plan.storage.targets.iter().filter(|t| !inside(t)) {
             self.node(&target.name, &target.group, target.device.kind());
         }

@@ -234,7 +234,9 @@ fn serial(
         let (adapter, target) = (adapters[i * adapters.len() / n], targets[i]);
         let name = if n > 1 { format!("{group}.{i}") } else { group.to_owned() };
         let frames = |buffer: Bytes| (buffer.0 / frame).clamp(1, 65_535) as u32;
-        let Some(own) = storage.adapters[adapter as usize].host_adapter().map(|k| k.port_buffer.typical) else { continue };
+        let Some(own) = storage.adapters[adapter as usize].host_adapter().map(|k| k.port_buffer.typical) else {
+            continue;
+        };
         let its = storage.targets[target as usize].device.port_buffer();
         let transport = storage.transports.len() as u32;
         plug(diagnostics, storage, target, transport, span);
@@ -345,7 +347,8 @@ fn array(
         return None;
     }
     let Some(own) = storage.adapters[adapter as usize].host_adapter() else {
-        let what = format!("{} is an NVMe drive, and an array is its adapter's", storage.targets[disks[0] as usize].name);
+        let what =
+            format!("{} is an NVMe drive, and an array is its adapter's", storage.targets[disks[0] as usize].name);
         diagnostics.push(Diagnostic::error(at, what).hint("name all drives in the flow of I/Os: each gets its share"));
         return None;
     };
@@ -415,7 +418,7 @@ fn volumes(
     io: &Named<keys::Io>,
     storage: &Storage,
 ) -> Option<(Vec<(Volume, Span)>, bool)> {
-    const TARGETS: &str = "targets are disks, SSDs, RAM disks and arrays";
+    const TARGETS: &str = "targets are disks, SSDs, NVMe drives, RAM disks and arrays";
     let names = &io.keys.to.typical.0;
     if names.is_empty() {
         let at = io.keys.to.span.unwrap_or(io.span);
@@ -522,6 +525,7 @@ fn expand(
                     lines: lines.clone(),
                     start: k.start.typical,
                     range,
+                    zipf: k.zipf.as_ref().map(|q| q.typical.0),
                     outstanding: outstanding.clone(),
                     rate: k.rate.clone(),
                     arrivals: k.arrivals.typical,

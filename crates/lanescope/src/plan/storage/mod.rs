@@ -315,6 +315,8 @@ pub struct IoFlow {
     pub start: Bytes,
     /// See `start`.
     pub range: Bytes,
+    /// Exponent of Zipf's law, by which random offsets are wanted.
+    pub zipf: Option<f64>,
     /// I/Os outstanding.
     pub outstanding: Quantity<std::num::NonZeroU32>,
     /// Draws of a line that may be issued a second, where that is held to.
@@ -523,6 +525,9 @@ impl Side for Storage {
             }
             if let Some(pair) = self.pair(flow) {
                 hash.write(format!("{:?} {} {}", pair.connections, pair.segment, pair.class).as_bytes());
+            }
+            if let Some(zipf) = flow.zipf {
+                hash.write(format!("zipf {zipf}").as_bytes());
             }
             if let Some(q) = &flow.queues {
                 hash.write(format!("queues {} {}", q.first, q.count.typical).as_bytes());

@@ -118,9 +118,8 @@ pub(super) fn adapter(
     let Dma::Pcie { write, .. } = dma else { return None };
     let fetched = u64::from(keys.commands_fetched.typical.get()) * nvme::COMMAND;
     let lists = keys.max_transfer.typical.0 / keys.memory_page.typical.0.max(1) * nvme::PRP;
-    let mut beside = |piece: u64, what: (&str, Do), rides: Option<FlowId>| {
-        dma::beside(host, &engine(piece), what, rides, flows)
-    };
+    let mut beside =
+        |piece: u64, what: (&str, Do), rides: Option<FlowId>| dma::beside(host, &engine(piece), what, rides, flows);
     let commands = beside(fetched, ("fetches commands", Do::Read), None)?;
     let controller = Controller {
         keys: keys.clone(),
@@ -294,9 +293,7 @@ pub(super) fn queues(
     let polls = |q: &HostQueues| q.polls();
     let completions = match &k.completions {
         Some(written) => written.clone(),
-        None => {
-            Quantity::derived(cost.completions, Origin::Assumed, Confidence::Likely, "what its host_software does")
-        }
+        None => Quantity::derived(cost.completions, Origin::Assumed, Confidence::Likely, "what its host_software does"),
     };
     let queues = HostQueues {
         first: (taken % u64::from(all)) as u32,
@@ -305,22 +302,24 @@ pub(super) fn queues(
         batch: k.commands_a_doorbell.clone().unwrap_or_else(|| derived(cost.batch, "rings for each")),
     };
     if taken + u64::from(wants) > u64::from(all) && (taken == 0 || taken <= u64::from(all)) {
-        let what = format!("flow {}: {} queue pairs at {}, which has {all}", io.name, taken + u64::from(wants), own.name);
+        let what =
+            format!("flow {}: {} queue pairs at {}, which has {all}", io.name, taken + u64::from(wants), own.name);
         diagnostics.push(
             Diagnostic::warning(k.queue_pairs.span.unwrap_or(io.span), what)
                 .hint("workers share them then; that they wait for one another's locks is not modelled"),
         );
     }
     // Who polls and who is interrupted have queues of their own.
-    let mixed = storage.flows.iter().filter(|f| f.adapter == Some(adapter)).filter_map(|f| f.queues.as_ref()).any(|q| {
-        polls(q) != polls(&queues) && controller.pairs(q).any(|p| controller.pairs(&queues).any(|o| o == p))
-    });
+    let mixed =
+        storage.flows.iter().filter(|f| f.adapter == Some(adapter)).filter_map(|f| f.queues.as_ref()).any(|q| {
+            polls(q) != polls(&queues) && controller.pairs(q).any(|p| controller.pairs(&queues).any(|o| o == p))
+        });
     if mixed {
-        let what = format!("flow {}: its workers share queue pairs of {} with others, and some poll", io.name, own.name);
-        diagnostics.push(
-            Diagnostic::error(k.queue_pairs.span.unwrap_or(io.span), what)
-                .hint("a queue pair interrupts or is polled; give the drive more queue_pairs, or all the same completions"),
-        );
+        let what =
+            format!("flow {}: its workers share queue pairs of {} with others, and some poll", io.name, own.name);
+        diagnostics.push(Diagnostic::error(k.queue_pairs.span.unwrap_or(io.span), what).hint(
+            "a queue pair interrupts or is polled; give the drive more queue_pairs, or all the same completions",
+        ));
     }
     Some(queues)
 }

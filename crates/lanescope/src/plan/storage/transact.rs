@@ -141,6 +141,7 @@ fn expand(
                     lines: k.access.typical.0.clone().into(),
                     start: Bytes(0),
                     range: Bytes(1 << 40),
+                    zipf: None,
                     outstanding: Quantity::derived(
                         NonZeroU32::MIN,
                         Origin::Standard,

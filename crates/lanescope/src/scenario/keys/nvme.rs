@@ -124,8 +124,7 @@ impl NvmeDrive {
         [controller, flash]: [&Table; 2],
         span: Span,
     ) -> Option<Self> {
-        let (controller, flash) =
-            (Nvme::read(diagnostics, controller, span), Ssd::read(diagnostics, flash, span));
+        let (controller, flash) = (Nvme::read(diagnostics, controller, span), Ssd::read(diagnostics, flash, span));
         let (controller, mut flash) = (controller?, flash?);
         flash.command_time = controller.command_time.clone();
         Some(NvmeDrive { controller, flash })

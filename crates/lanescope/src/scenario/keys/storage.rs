@@ -346,6 +346,33 @@ impl Shape for Amplification {
     }
 }
 
+/// The exponent of Zipf's law.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+pub struct Exponent(pub f64);
+
+impl Shape for Exponent {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let value = match &node.value {
+            Value::Integer(Some(i)) => *i as f64,
+            Value::Float(f) => f.parse().unwrap_or(f64::NAN),
+            _ => return Err(expected("an exponent above 0 and up to 5", node)),
+        };
+        match value > 0.0 && value <= 5.0 {
+            true => Ok(Exponent(value)),
+            false => Err(Problem(
+                format!("{value} is no exponent of Zipf's law"),
+                "above 0 and up to 5; fio's is 1.1".into(),
+            )),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 5 })
+    }
+}
+
 table! {
     /// A host adapter: on the host's side a device with DMA engines, on the other the ports that its disks hang on. It
     /// has the keys of an endpoint too.
@@ -555,7 +582,7 @@ table! {
         about: tell String, One;
         /// The hosts whose workers ask, with * for all.
         from: must String, One;
-        /// The targets, one name or a list: disks, RAM disks or arrays, with * for all; each worker works on each.
+        /// The targets, one name or a list: disks, drives, RAM disks or arrays, with * for all; each worker works on each.
         to: must Names, One;
         /// "io".
         r#do: must IoWord, One;
@@ -564,6 +591,9 @@ table! {
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;
+        /// Of random offsets: the n-th most wanted place is wanted 1 / n^zipf as often as the first; which places these
+        /// are is as good as random (fio's random_distribution). Without it, all alike.
+        zipf: opt Exponent, One;
         /// Where the file, or the range, begins on each target: Iometer's starting sector times 512 B.
         start: default Bytes, One = "\"0 B\"" Standard Likely "Iometer's default";
         /// Bytes of the file, or of each target's range. Without it, all that is behind its start.

@@ -18,6 +18,7 @@ mod serial;
 mod ssd;
 mod talk;
 mod worker;
+mod zipf;
 
 use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{self, Medium, Unit, Volume};

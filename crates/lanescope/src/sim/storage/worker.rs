@@ -9,7 +9,8 @@ use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::random;
 use crate::sim::storage::count::Counts;
 use crate::sim::storage::nvme::Uses;
-use crate::sim::storage::{Event, Fabric, Io};
+use crate::sim::storage::ssd::mixed;
+use crate::sim::storage::{Event, Fabric, Io, zipf};
 use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -55,6 +56,8 @@ pub(super) struct FlowState {
     pub(super) submitting: u32,
     pub(super) completing: u32,
     random: Xoshiro256PlusPlus,
+    /// By which random places are wanted, where they are not all alike.
+    zipf: Option<f64>,
     /// Where the last I/O ended, from the start.
     at: u64,
     /// I/Os that may be issued, of the present burst those that are left, and from when they may go.
@@ -97,6 +100,7 @@ impl FlowState {
             submitting: 0,
             completing: 0,
             random: random(seed, &flow.name),
+            zipf: flow.zipf,
             at: 0,
             slots: 0,
             burst: 0,
@@ -153,7 +157,15 @@ impl FlowState {
         let align = if align.0 == 0 { SECTOR } else { align.0 };
         let room = self.range.saturating_sub(size);
         let offset = if self.happens(random) {
-            self.draw(room / align + 1) * align
+            match self.zipf {
+                None => self.draw(room / align + 1) * align,
+                Some(exponent) => {
+                    let places = room / align + 1;
+                    let rank = zipf::rank(&mut self.random, places, exponent);
+                    // The most wanted lie anywhere.
+                    (mixed(rank) % places) * align
+                }
+            }
         } else {
             let next = self.at.next_multiple_of(align);
             if next > room { 0 } else { next }

@@ -5,7 +5,7 @@ use super::laws::laws;
 use super::{check, ios, simulate};
 use crate::common::choices::runner;
 use crate::common::grow::nvme::grow;
-use crate::common::{plan, planned, run as answer, simulate_by, simulated, within};
+use crate::common::{has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
 use lanescope::plan::Plan;
 use lanescope::protocol::nvme;
 use lanescope::result::{Simulation, SlotCounts};
@@ -245,6 +245,86 @@ fn the_laws_hold_on_random_nvme() {
     }
     assert!(simulated.get() > 2 * refused.get(), "{} of {}", simulated.get(), simulated.get() + refused.get());
     assert!(held.get() > simulated.get() / 8, "{} of {} held to a bound", held.get(), simulated.get());
+}
+
+/// What a user can ask too much of a drive.
+#[test]
+fn what_goes_wrong_on_purpose() {
+    let text = text("{ size = \"4 KiB\", random = \"100 %\" }", "1 ms", "");
+    let says = |sets: &[&str], parts: &[&str]| has(&wrong(&text, sets), parts);
+    says(&["flows.io.outstanding=0"], &["0 would never move anything", "at least 1"]);
+    says(&["parts.drive.queue_entries=1"], &["a queue of 1 entries", "one of them stays free"]);
+    says(&["parts.drive.queue_entries=70000"], &["2 to 65536"]);
+    says(&["parts.drive.queue_pairs=100000"], &["100000 queue pairs", "16 bits"]);
+    says(&["parts.drive.memory_page=\"5 KiB\""], &["memory pages of 5 KiB", "power of two"]);
+    says(&["parts.drive.max_transfer=\"1 KiB\""], &["transfers of 1 KiB", "MDTS"]);
+    says(&["parts.drive.planes=65"], &["65 planes", "at most 64"]);
+    says(&["parts.drive.write_amplification=0.5"], &["0.5 is no write amplification", "from 1"]);
+    // A namespace that is smaller than the job.
+    says(&["flows.io.file=\"4 TB\""], &["on drive, which holds 186.3 GiB", "a file of"]);
+    says(&["flows.io.host_software=\"libaoi\""], &["\"libaoi\" is none of", "did you mean \"libaio\"?"]);
+    says(&["links.slot.pcie=\"gen9 x4\""], &["gen9"]);
+    let sas = text.replace("pcie = \"gen1 x4\"\nmps = \"128 B\"", "sas = \"12G\"");
+    assert!(wrong(&sas, &[]).contains("host adapter"), "{}", wrong(&sas, &[]));
+    // What works all the same is warned of.
+    let warned = |sets: &[&str], part: &str| {
+        let (planned, d) = plan(&text, sets);
+        assert!(planned.is_some() && d.to_string().contains(part), "{d}");
+    };
+    warned(&["parts.drive.queue_pairs=2", "flows.io.queue_pairs=8"], "8 queue pairs at drive, which has 2");
+    let split = answer(&text, &["flows.io.access={ size = \"1 MiB\" }"]);
+    assert!(
+        split.notes.iter().any(|n| n.mechanism == "split" && n.text.contains("8 commands each")),
+        "{:?}",
+        split.notes
+    );
+}
+
+/// Writes that come faster than a buffer drains go at the pace of the programs, whatever the cache.
+#[test]
+fn a_buffer_that_never_drains_binds() {
+    let access = "{ size = \"16 KiB\", read = \"0 %\", random = \"100 %\", align = \"16 KiB\" }";
+    let sets = [
+        "links.slot.pcie=\"gen4 x4\"",
+        "parts.drive.write_cache=true",
+        "parts.drive.buffer=\"1 MiB\"",
+        "parts.drive.stripes=2",
+        "parts.drive.stripe_pages=4",
+        "flows.io.submit_time=\"1 us\"",
+        "flows.io.complete_time=\"1 us\"",
+    ];
+    for (amplification, reads) in [(1, 0.0), (3, 1.0)] {
+        let text = text(access, "400 ms", "outstanding = 64").replace("warmup = \"0 s\"", "warmup = \"50 ms\"");
+        let amplified = format!("parts.drive.write_amplification={amplification}");
+        let sets = [&sets[..], &[amplified.as_str()]].concat();
+        let s = simulate(&text, &sets);
+        // Four pages in 300 us and 655 us of intake, in either stripe; what is moved again comes without intake.
+        let each = 4.0 * 16_384.0 / 100e6 + 300e-6 * f64::from(amplification);
+        let least = 2.0 * 4.0 * 16_384.0 * 8.0 / (each + reads * 2.0 * 200e-6);
+        let most = 2.0 * 4.0 * 16_384.0 * 8.0 / each;
+        let rate = simulated(&s, "io").rate.mean;
+        assert!(rate > 0.97 * least && rate < 1.03 * most, "{least} {rate} {most}");
+        let e = answer(&text, &sets);
+        assert_eq!(e.flows[0].bound_by.resource, "stripes", "{:?}", e.flows[0].bound_by);
+        within(0.05, rate, e.flows[0].share.typical);
+    }
+}
+
+/// Reads are late where dies program, and less so where programs are suspended for them.
+#[test]
+fn programs_make_tails_and_suspending_them_shortens_those() {
+    let read = "{ size = \"4 KiB\", random = \"100 %\", align = \"4 KiB\" }";
+    let write = "\n[flows.write]\nfrom = \"host\"\nto = \"drive\"\ndo = \"io\"\noutstanding = 1\nrate = 2000\n\
+        access = { size = \"16 KiB\", read = \"0 %\", random = \"100 %\", align = \"16 KiB\" }";
+    let text = text(read, "200 ms", &format!("outstanding = 2{write}"));
+    let p99 = |sets: &[&str]| {
+        let s = simulate(&text, &[sets, &["parts.drive.stripe_pages=1", "parts.drive.program_time=\"1 ms\""]].concat());
+        simulated(&s, "io").p99
+    };
+    let (free, held) = (p99(&[]), p99(&["parts.drive.die_programs=true"]));
+    let suspended = p99(&["parts.drive.die_programs=true", "parts.drive.suspend_time=\"20 us\""]);
+    assert!(free < 200e-6 && held > 500e-6 && suspended < 0.5 * held, "{free} {suspended} {held}");
+    assert!(suspended > free, "{free} {suspended}");
 }
 
 /// One worker alone at a drive gets its share, at any depth.
