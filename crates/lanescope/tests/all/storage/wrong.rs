@@ -132,7 +132,10 @@ fn who_and_where() {
         &broken(from, "from = \"host\"\nto = \"hba\""),
         &["hba is nothing to read from or write to", "disks, SSDs, NVMe drives, RAM disks and arrays"],
     );
-    has(&broken(from, "from = \"host\"\nto = \"host.memory\""), &["host.memory", "disks, SSDs, NVMe drives, RAM disks and arrays"]);
+    has(
+        &broken(from, "from = \"host\"\nto = \"host.memory\""),
+        &["host.memory", "disks, SSDs, NVMe drives, RAM disks and arrays"],
+    );
     has(&broken(from, "from = \"host\"\nto = \"rma\""), &["rma", "did you mean ram?"]);
     let switch = format!(
         "{}[parts.sw]\nis = \"switch\"\n",
