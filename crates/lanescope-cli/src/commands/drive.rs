@@ -42,10 +42,11 @@ pub(crate) enum Drive {
 /// A sweep and the machine that it was measured on.
 #[derive(Args)]
 pub(crate) struct Fit {
-    /// The sweep: lines of a depth and I/Os a second, or the JSON of fio with a job for each depth; - for standard input
+    /// The sweep: lines of a depth and I/Os a second, or the JSON of fio with a job for each depth; - for standard
+    /// input
     sweep: String,
-    /// The machine: a scenario with an NVMe drive and a flow of I/Os to it. Without it, 4 KiB random reads by io_uring of
-    /// a drive on Gen4 x4
+    /// The machine: a scenario with an NVMe drive and a flow of I/Os to it. Without it, 4 KiB random reads by io_uring
+    /// of a drive on Gen4 x4
     machine: Option<String>,
     /// Print the drive as JSON
     #[arg(long)]

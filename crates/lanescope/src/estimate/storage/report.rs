@@ -1,5 +1,5 @@
-//! What a report says of I/Os: the words for what they use, their tables, the transports at the estimated load, and what
-//! the simulation sees beside.
+//! What a report says of I/Os: the words for what they use, their tables, the transports at the estimated load, and
+//! what the simulation sees beside.
 
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::row;

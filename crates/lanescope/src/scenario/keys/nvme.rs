@@ -18,8 +18,8 @@ words! {
     Doorbells {
         /// By a write to a register of the controller.
         Registers = "registers",
-        /// By a write to host memory that the controller looks at by itself: nothing crosses the link for it, as where a
-        /// hypervisor is the controller.
+        /// By a write to host memory that the controller looks at by itself: nothing crosses the link for it, as where
+        /// a hypervisor is the controller.
         Shadow = "shadow",
     }
 }
@@ -93,7 +93,8 @@ table! {
         max_transfer: default Bytes, Low = "\"128 KiB\"" Assumed Likely
             "MDTS of 5 pages of 4 KiB, the least that is common";
         /// How commands say where their data are.
-        data_pointers: default DataPointers, One = "\"prp\"" Standard Likely "Base 2.0, 4.1.1: every controller on PCIe";
+        data_pointers: default DataPointers, One = "\"prp\"" Standard Likely
+            "Base 2.0, 4.1.1: every controller on PCIe";
         /// A page of host memory, of PRP lists (CC.MPS).
         memory_page: default Bytes, Low = "\"4 KiB\"" Standard Likely "the page of x86, and what drivers set";
         /// How it is told of commands, and of completions that were taken out (Base 2.0, 5.8).

@@ -451,8 +451,8 @@ table! {
 
 table! {
     /// A solid-state drive. Data lie where a log has put them: pages are found on dies at random, and written to
-    /// stripes in turn. Where nothing else is said, erasing and collecting garbage are in the program time, and reads do
-    /// not wait for dies that program.
+    /// stripes in turn. Where nothing else is said, erasing and collecting garbage are in the program time, and reads
+    /// do not wait for dies that program.
     Ssd, SSD, "a solid-state drive" {
         /// Bytes that it holds.
         capacity: default Bytes, One = "\"200 GB\"" Assumed Guess "what offsets are drawn from";
@@ -582,7 +582,8 @@ table! {
         about: tell String, One;
         /// The hosts whose workers ask, with * for all.
         from: must String, One;
-        /// The targets, one name or a list: disks, drives, RAM disks or arrays, with * for all; each worker works on each.
+        /// The targets, one name or a list: disks, drives, RAM disks or arrays, with * for all; each worker works on
+        /// each.
         to: must Names, One;
         /// "io".
         r#do: must IoWord, One;
@@ -626,8 +627,8 @@ table! {
         completions: opt Completions, One;
         /// Of NVMe drives: commands that a worker puts into a queue before it rings, as far as it has more to do.
         commands_a_doorbell: opt NonZeroU32, Low;
-        /// Time from an interrupt until a worker that sleeps goes on: leaving an idle state, the scheduler. One that has
-        /// something to do finds what is done by itself.
+        /// Time from an interrupt until a worker that sleeps goes on: leaving an idle state, the scheduler. One that
+        /// has something to do finds what is done by itself.
         wake_time: opt Time, High;
         /// Time of the worker's processor to issue an I/O.
         submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess

@@ -1,8 +1,8 @@
 //! Ranks by Zipf's law, of as many things as one likes, in constant time and without a table.
 //!
 //! Rejection and inversion (Hormann and Derflinger: ACM TOMACS 6, 1996): a rank is drawn by inverting the integral of
-//! x^-s from the middle before the first to the middle behind the last, and kept if it lies below the histogram. At most
-//! a few are thrown away.
+//! x^-s from the middle before the first to the middle behind the last, and kept if it lies below the histogram. At
+//! most a few are thrown away.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;

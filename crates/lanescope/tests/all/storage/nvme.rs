@@ -264,7 +264,8 @@ fn what_goes_wrong_on_purpose() {
     says(&["flows.io.file=\"4 TB\""], &["on drive, which holds 186.3 GiB", "a file of"]);
     says(&["flows.io.host_software=\"libaoi\""], &["\"libaoi\" is none of", "did you mean \"libaio\"?"]);
     says(&["links.slot.pcie=\"gen9 x4\""], &["gen9"]);
-    let beside = "[parts.hba]\nis = \"host-adapter\"\n[links.slot2]\nbetween = [\"host\", \"hba\"]\npcie = \"gen1 x4\"\n\
+    let beside = "[parts.hba]\nis = \"host-adapter\"\n[links.slot2]\nbetween = [\"host\", \"hba\"]\n\
+        pcie = \"gen1 x4\"\n\
         [links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"12G\"\n";
     has(&wrong(&format!("{beside}{text}"), &[]), &["drive is an NVMe drive", "a link of PCIe"]);
     // What works all the same is warned of.
