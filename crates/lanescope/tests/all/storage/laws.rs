@@ -8,7 +8,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
 use lanescope::plan::storage::{Device, IoFlow, Storage, Volume};
-use lanescope::result::{Ending, Report, Simulation};
+use lanescope::result::{Ending, Report, SimulatedFlow, Simulation};
 use lanescope::scenario::keys::{Line, WHOLE};
 use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
@@ -110,22 +110,30 @@ fn most(plan: &Plan, members: &[usize], bound: f64, window: f64, done: f64) -> (
     (bound * window / 8.0 + edges + caches + drawn, edges + caches + drawn)
 }
 
-/// A run of 997 events at a time; and for how long, at its end, no operation of each flow was done, at most.
+/// A run of 997 events at a time; and for how long, at its end, no operation of some flow of each table was done, at
+/// most.
 fn in_pieces(plan: &Plan) -> (Simulation, Vec<f64>) {
     let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
-    let mut last: Vec<(u64, f64)> = run.snapshot().flows.iter().map(|_| (0, 0.0)).collect();
+    // Of a table by each of its flows: one of them may wait while the others go on.
+    let done = |flow: &SimulatedFlow| match &flow.ios {
+        Some(times) => times.seen.counts.iter().map(|c| c.ios()).collect(),
+        None => vec![flow.operations],
+    };
+    let mut last: Vec<Vec<(u64, f64)>> = run.snapshot().flows.iter().map(|f| vec![(0, 0.0); done(f).len()]).collect();
     let mut before = 0.0;
     loop {
         let step = run.advance(997);
         let s = run.snapshot();
         for (last, flow) in last.iter_mut().zip(&s.flows) {
-            if last.0 != flow.operations {
-                *last = (flow.operations, before);
+            for (last, now) in last.iter_mut().zip(done(flow)) {
+                if last.0 != now {
+                    *last = (now, before);
+                }
             }
         }
         before = s.window;
         if step == Step::Done {
-            let silent = last.iter().map(|l| s.window - l.1).collect();
+            let silent = last.iter().map(|all| all.iter().map(|l| s.window - l.1).fold(0.0, f64::max)).collect();
             return (s, silent);
         }
     }
