@@ -58,6 +58,9 @@ enum Command {
     Study(commands::study::Study),
     /// A real host out of its dumps: links as they are, what to expect, what holds it back
     Explain(commands::explain::Explain),
+    /// An NVMe drive out of what was measured of it
+    #[command(subcommand)]
+    Drive(commands::drive::Drive),
     /// Protocol calculator: what a link carries
     #[command(subcommand)]
     Wire(commands::wire::Wire),
@@ -195,6 +198,7 @@ fn main() -> ExitCode {
         Command::Study(a) => commands::study::main(&a),
         Command::Explain(a) => commands::explain::main(&a),
         Command::Wire(a) => commands::wire::main(&a),
+        Command::Drive(a) => commands::drive::main(&a),
         Command::Need(a) => commands::need::main(&a),
         Command::Compare(a) => commands::compare::main(&a),
         Command::Iometer(a) => commands::iometer::main(&a),

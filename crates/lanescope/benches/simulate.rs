@@ -191,6 +191,8 @@ fn rows() -> Vec<Row> {
         Row::new("reads of 512 B in 64 B", "hop", ft8, || simulated(&devices(1, 512, "read"))).goal(0.05).mark(0.1),
         Row::new("writes, 15 devices", "hop", ft8, || simulated(&devices(15, 256, "write"))),
         Row::new("Iometer, 5 drives, a switch", "hop", ft8, || simulated(include_str!("iometer.toml"))),
+        Row::new("NVMe, 4 KiB reads, hops", "hop", ft8, || simulated(NVME)),
+        Row::new("NVMe, 4 KiB reads, I/Os", "I/O", ft8, || ios(NVME)),
         Row::new("writes, 1 of 1,024 parts busy", "hop", Against::Alone, || simulated(&mostly_idle())).goal(0.5),
         Row::new("Ethernet FT8, plain FIFOs", "hop", ft8, || simulated(&fat_tree_of(8, false))).goal(0.25).mark(0.5),
         Row::new("Ethernet FT8, PFC", "hop", ft8, || simulated(&fat_tree_of(8, true))).goal(1.0 / 7.0).mark(0.25),
@@ -317,6 +319,36 @@ quiet-down = { between = ["quiet-sw.*.down.*", "quiet.*"], pcie = "gen3 x8" }
     let (parts, links) = idle.split_once("[links]\n").expect("two tables");
     let busy = devices(1, 256, "write");
     busy.replace("[parts]\n", parts).replace("[links]\n", &format!("[links]\n{links}"))
+}
+
+/// A drive on Gen4 x4 that is read at random, 32 outstanding, with every TLP on the wire.
+const NVME: &str = r#"
+[parts]
+host = { is = "root-complex", max_payload = "256 B" }
+drive = { use = "example/nvme-drive", max_payload = "256 B" }
+[links]
+slot = { between = ["host", "drive"], pcie = "gen4 x4", mps = "256 B" }
+[flows.read]
+from = "host"
+to = "drive"
+do = "io"
+access = { size = "4 KiB", read = "100 %", random = "100 %", align = "4 KiB" }
+outstanding = 32
+host_software = "io_uring"
+[run]
+for = "100 ms"
+"#;
+
+/// Simulates a scenario: I/Os per CPU second of the run itself.
+fn ios(text: &str) -> Outcome {
+    let mut diagnostics = Diagnostics::default();
+    let included = Included { name: "bench".into(), text: text.to_owned(), author: Author::User };
+    let plan = lanescope::plan(&mut diagnostics, included, &[], &Library).expect("a plan");
+    let mut run = Run::new(&plan, 1, &mut diagnostics).expect("a run");
+    let begin = cpu();
+    while run.advance(u64::MAX) != Step::Done {}
+    let done: u64 = run.snapshot().flows.iter().map(|f| f.operations).sum();
+    Outcome { rate: done as f64 / (cpu() - begin), checked: None }
 }
 
 /// Simulates a scenario: packet-hops per CPU second of the run itself.

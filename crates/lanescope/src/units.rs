@@ -356,7 +356,7 @@ pub fn in_unit(value: f64, unit: &str) -> Option<f64> {
         match unit {
             "%" => Some(value * 100.0),
             "million/s" | "M/s" => Some(value / 1e6),
-            "frames" | "frames/s" => Some(value),
+            "frames" | "frames/s" | "IO/s" => Some(value),
             _ => None,
         }
     }
@@ -386,7 +386,7 @@ impl Dimension {
         let has = |units: &[Unit]| units.iter().any(|u| u.0 == unit);
         match unit {
             "%" => Some(Dimension::Share),
-            "million/s" | "M/s" | "frames/s" => Some(Dimension::PerSecond),
+            "million/s" | "M/s" | "frames/s" | "IO/s" => Some(Dimension::PerSecond),
             "frames" => Some(Dimension::Count),
             _ if has(RATE) => Some(Dimension::Rate),
             _ if has(TIME) => Some(Dimension::Time),

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 mod capture;
 pub(crate) mod compare;
 pub(crate) mod diff;
+pub(crate) mod drive;
 pub(crate) mod explain;
 pub(crate) mod fio;
 pub(crate) mod instrument;

@@ -125,6 +125,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome 
         let Some(Dma::Pcie { read: reads, write: writes }) = adapter else { continue };
         shares[reads.0 as usize].rate += rate * d.read;
         shares[writes.0 as usize].rate += rate * d.write;
+        d.around.iter().for_each(|(flow, moved)| shares[*flow].rate += rate * moved);
     }
     for (job, demand) in jobs.iter().enumerate() {
         for (flow, rate) in demand.on_pcie() {

@@ -32,6 +32,8 @@ pub struct Volume {
     pub name: String,
     /// Bytes that it holds.
     pub capacity: Bytes,
+    /// Whether it is an NVMe drive: what the host's software takes for an I/O is told apart there.
+    pub nvme: bool,
 }
 
 /// One run of an instrument.

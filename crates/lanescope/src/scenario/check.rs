@@ -2,10 +2,11 @@
 
 mod backbone;
 
-use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING, Ssd};
+use super::keys::{Core, EthernetSwitch, FileTest, Io, MOST_OUTSTANDING, Nvme, Ssd};
 use super::quantity::Corner;
 use super::{Named, NodeKeys, Part, PartKeys, StoreKeys};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
+use crate::protocol::nvme;
 
 /// Checks every part that could be read, so that all errors of a file are shown at once.
 pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
@@ -114,9 +115,14 @@ fn drive(diagnostics: &mut Diagnostics, name: &str, k: &Ssd, span: Span) {
             Diagnostic::error(k.page.span.unwrap_or(span), what).hint("a multiple of 512 B from 4 KiB to 16 MiB"),
         );
     }
-    let dies = k.channels.typical.get() as u64 * k.dies.typical.get() as u64;
+    let planes = k.planes.typical.get() as u64;
+    let dies = (k.channels.typical.get() as u64 * k.dies.typical.get() as u64).saturating_mul(planes);
+    if planes > 64 {
+        let what = format!("{name}: {planes} planes of a die");
+        diagnostics.push(Diagnostic::error(k.planes.span.unwrap_or(span), what).hint("at most 64: flash has 1 to 6"));
+    }
     let counts = [
-        (dies, "dies, channels x dies", k.dies.span.or(k.channels.span)),
+        (dies, "dies and planes, channels x dies x planes", k.dies.span.or(k.channels.span)),
         (k.stripes.typical.get() as u64, "stripes", k.stripes.span),
         (k.stripe_pages.typical.get() as u64, "pages of a stripe", k.stripe_pages.span),
     ];
@@ -127,6 +133,31 @@ fn drive(diagnostics: &mut Diagnostics, name: &str, k: &Ssd, span: Span) {
     if k.capacity.typical.0 < 1 << 20 {
         let what = format!("{name}: a drive of {}", k.capacity.typical);
         diagnostics.push(Diagnostic::error(k.capacity.span.unwrap_or(span), what).hint("at least 1 MiB"));
+    }
+}
+
+/// What a controller's queues and transfers can be.
+fn controller(diagnostics: &mut Diagnostics, name: &str, k: &Nvme, span: Span) {
+    let mut wrong = |at: Option<Span>, what: String, hint: &str| {
+        diagnostics.push(Diagnostic::error(at.unwrap_or(span), format!("{name}: {what}")).hint(hint.to_owned()));
+    };
+    let (entries, pairs) = (k.queue_entries.slow.get().min(k.queue_entries.typical.get()), k.queue_pairs.typical.get());
+    if entries < 2 || k.queue_entries.typical.get() > nvme::MOST_ENTRIES {
+        let hint = "2 to 65536: one of them stays free (CAP.MQES; Base 2.0, 3.1.3.1 and 3.3.1.5)";
+        wrong(k.queue_entries.span, format!("a queue of {entries} entries"), hint);
+    }
+    if pairs > nvme::MOST_QUEUES {
+        wrong(k.queue_pairs.span, format!("{pairs} queue pairs"), "at most 65535: queues have numbers of 16 bits");
+    }
+    let page = k.memory_page.typical.0;
+    if !page.is_power_of_two() || !(4096..=1 << 27).contains(&page) {
+        let hint = "a power of two from 4 KiB to 128 MiB (CC.MPS; Base 2.0, 3.1.3.5)";
+        wrong(k.memory_page.span, format!("memory pages of {}", k.memory_page.typical), hint);
+    }
+    let most = k.max_transfer.slow.min(k.max_transfer.typical).0;
+    if most < 4096 || !most.is_multiple_of(SECTOR) {
+        let hint = "a multiple of 512 B from 4 KiB (MDTS counts pages of at least that)";
+        wrong(k.max_transfer.span, format!("transfers of {}", k.max_transfer.typical), hint);
     }
 }
 
@@ -156,6 +187,10 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
                 }
             }
             StoreKeys::Ssd(k) => drive(diagnostics, name, k, part.span),
+            StoreKeys::Nvme(k) => {
+                drive(diagnostics, name, &k.flash, part.span);
+                controller(diagnostics, name, &k.controller, part.span);
+            }
             StoreKeys::Disk(k) => {
                 if k.inner_rate.typical > k.outer_rate.typical {
                     let what = format!("{name}: its inner_rate is above its outer_rate");
@@ -236,7 +271,14 @@ pub(super) fn ios(diagnostics: &mut Diagnostics, ios: &[Named<Io>]) {
         }
         let lonely = k.arrivals.span.filter(|_| k.rate.is_none());
         let why = "it spaces the I/Os of a rate: rate = 500 is so many a second";
-        for (key, span, why) in unused(k).into_iter().chain([("arrivals", lonely, why)]) {
+        let random = |a: &super::keys::Access| a.0.iter().any(|l| l.random > 0);
+        let in_order = k.access.as_ref().is_some_and(|a| !random(&a.typical));
+        let zipf = k.zipf.as_ref().and_then(|q| q.span).filter(|_| in_order);
+        let of_random = "it is of random offsets, and all lines are sequential";
+        let processor = k.host_processor.span.filter(|_| k.host_software.is_none());
+        let of_software = "it scales the times of host_software, which is not said";
+        let more = [("arrivals", lonely, why), ("zipf", zipf, of_random), ("host_processor", processor, of_software)];
+        for (key, span, why) in unused(k).into_iter().chain(more) {
             if let Some(span) = span {
                 let what = format!("flow {}: {key} is not used", io.name);
                 diagnostics.push(Diagnostic::warning(span, what).hint(why));

@@ -406,6 +406,7 @@ table! {
 
 mod ethernet;
 mod infiniband;
+mod nvme;
 mod pci;
 mod pcie;
 mod storage;
@@ -413,6 +414,7 @@ pub(in crate::scenario) mod technology;
 
 pub use ethernet::*;
 pub use infiniband::*;
+pub use nvme::*;
 pub use pci::*;
 pub use pcie::*;
 pub use storage::*;
@@ -437,6 +439,7 @@ mod tests {
         assert!(RamDisk::read(&mut d, &empty, Span::default()).is_some());
         assert!(Disk::read(&mut d, &empty, Span::default()).is_some());
         assert!(Ssd::read(&mut d, &empty, Span::default()).is_some());
+        assert!(Nvme::read(&mut d, &empty, Span::default()).is_some());
         assert!(RunKeys::read(&mut d, &empty, Span::default()).is_some());
         assert!(!d.has_errors());
     }

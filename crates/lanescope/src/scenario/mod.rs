@@ -192,6 +192,11 @@ pub fn read(
             AnyKeys::Bus(keys) => bus_parts.push(Part { name, group, span, keys }),
             AnyKeys::Storage(keys) => stores.push(Part { name, group, span, keys }),
             AnyKeys::Fabric(keys) => fabric_parts.push(Part { name, group, span, keys }),
+            AnyKeys::Nvme(port, keys) => {
+                let (own_name, own_group) = (name.clone(), group.clone());
+                stores.push(Part { name: own_name, group: own_group, span, keys: StoreKeys::Nvme(keys) });
+                pcie.push(Part { name, group, span, keys: PartKeys::Endpoint(port) });
+            }
             AnyKeys::Adapter(..) | AnyKeys::Channel(..) => {
                 let (device, station) = match keys {
                     AnyKeys::Adapter(device, keys) => {

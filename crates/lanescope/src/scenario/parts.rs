@@ -3,7 +3,7 @@
 
 use super::keys::{
     self, BusKeys, CHANNEL_ADAPTER, ChannelAdapter, ENDPOINT, Endpoint, FabricKeys, HOST_ADAPTER, HostAdapter, Key,
-    NodeKeys, PART_KEYS, PCI_DEVICE, PartKeys, PartKind, PciDevice, STATION, Station, StoreKeys,
+    NVME, NodeKeys, NvmeDrive, PART_KEYS, PCI_DEVICE, PartKeys, PartKind, PciDevice, SSD, STATION, Station, StoreKeys,
 };
 use super::quantity::{Problem, Shape, unknown};
 use super::tree::{Node, Table, Value};
@@ -21,6 +21,8 @@ pub(super) enum AnyKeys {
     Fabric(FabricKeys),
     /// A host adapter is a device of its host's bus, too.
     Adapter(DmaKeys, HostAdapter),
+    /// An NVMe drive is one, on PCIe.
+    Nvme(Endpoint, NvmeDrive),
     /// A channel adapter may be one, and a station of Ethernet.
     Channel(Option<DmaKeys>, Option<Station>, ChannelAdapter),
 }
@@ -86,6 +88,15 @@ pub(super) fn read_part(
             let own = HostAdapter::read(diagnostics, &own, span);
             Some(AnyKeys::Adapter(device?, own?))
         }
+        Ok(PartKind::Nvme) => {
+            let (device, [own, flash]) =
+                adapter(diagnostics, table, span, "an NVMe drive", NVME, Some(SSD), Some(false));
+            let own = NvmeDrive::of(diagnostics, [&own, &flash], span);
+            match device? {
+                DmaKeys::Pcie(port) => Some(AnyKeys::Nvme(port, own?)),
+                DmaKeys::Bus(_) => None,
+            }
+        }
         Ok(PartKind::ChannelAdapter) => {
             let side = match (joined.pci.contains(group), joined.pcie.contains(group)) {
                 (true, _) => Some(true),
@@ -127,15 +138,15 @@ fn plain(diagnostics: &mut Diagnostics, kind: PartKind, table: &Table, span: Spa
     None
 }
 
-/// An adapter has the keys of a device on its host's side (on a bus, on PCIe, or none), and its own; and those of a
-/// station where it is one. Gives the device, and the tables of the other two.
+/// An adapter has the keys of a device on its host's side (on a bus, on PCIe, or none), and its own; and those of
+/// something else that it is too, a station or a drive. Gives the device, and the tables of the other two.
 fn adapter(
     diagnostics: &mut Diagnostics,
     table: &Table,
     span: Span,
     what: &str,
     own: &'static [Key],
-    station: Option<&'static [Key]>,
+    other: Option<&'static [Key]>,
     on_bus: Option<bool>,
 ) -> (Option<DmaKeys>, [Table; 2]) {
     let device = match on_bus {
@@ -143,9 +154,9 @@ fn adapter(
         Some(false) => ENDPOINT,
         None => &[],
     };
-    let station = station.unwrap_or_default();
+    let other = other.unwrap_or_default();
     let has = |keys: &[Key], name: &str| keys.iter().any(|k| k.name == name);
-    let known = || own.iter().chain(device).chain(station).map(|k| k.name).chain(PART_KEYS);
+    let known = || own.iter().chain(device).chain(other).map(|k| k.name).chain(PART_KEYS);
     let mut parts = [Table::default(), Table::default(), Table::default()];
     let place = match on_bus {
         Some(true) => " on a bus",
@@ -172,7 +183,7 @@ fn adapter(
         } else if !PART_KEYS.contains(&name.as_str()) {
             let which = if has(own, name) {
                 1
-            } else if has(station, name) {
+            } else if has(other, name) {
                 2
             } else {
                 0
@@ -180,11 +191,11 @@ fn adapter(
             parts[which].0.push((name.clone(), node.clone()));
         }
     }
-    let [device, own, station] = parts;
+    let [device, own, other] = parts;
     let device = match on_bus {
         Some(true) => PciDevice::read(diagnostics, &device, span).map(DmaKeys::Bus),
         Some(false) => Endpoint::read(diagnostics, &device, span).map(DmaKeys::Pcie),
         None => None,
     };
-    (device, [own, station])
+    (device, [own, other])
 }

@@ -23,6 +23,7 @@ pub(super) fn of_part(group: &str, is: &str, joined: &Joined, key: &str) -> Opti
     let device = if joined.pci.contains(group) { "pci-device" } else { "endpoint" };
     let kinds = match is {
         "host-adapter" | "channel-adapter" => vec![is, device, "station"],
+        "nvme" => vec![is, "ssd", "endpoint"],
         _ => vec![is],
     };
     let all = keys::TABLES.iter().filter(|t| t.section == "parts");

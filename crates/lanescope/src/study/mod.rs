@@ -5,6 +5,7 @@
 //! no value. How far off the answers are is `accuracy`'s.
 
 mod accuracy;
+pub mod drive;
 mod fit;
 mod gain;
 mod interval;

@@ -280,6 +280,64 @@ fn all_real_job_files_are_read() {
     assert_eq!(seen, 33);
 }
 
+/// Drives on PCIe, without a load.
+const DRIVES: &str = r#"
+[parts.host]
+is = "root-complex"
+[parts.drive]
+use = "example/nvme-drive"
+count = 8
+[links.slot]
+between = ["host", "drive.*"]
+pcie = "gen4 x4"
+"#;
+
+#[test]
+fn all_real_job_files_of_block_devices_run_on_nvme_drives() {
+    let Some(dir) = fixtures() else { return };
+    let machine = common::planned(DRIVES, &[]).machine();
+    let (mut seen, mut ios) = (0, 0);
+    for entry in std::fs::read_dir(dir).expect("a folder").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        let (Some(file), true) = (jobs(&text, false).0, name.ends_with(".fio")) else { continue };
+        let mut diagnostics = Diagnostics::default();
+        let runs = fio::runs(&mut diagnostics, &file, &machine, &[], false);
+        for run in runs.unwrap_or_else(|| panic!("{name}: {diagnostics}")) {
+            let host = run.test.text.lines().filter(|l| l.starts_with("host_software = ")).count();
+            assert_eq!(host, run.threads.len(), "{name}: an engine for each clone\n{}", run.test.text);
+            let s = common::simulate(&format!("{DRIVES}\n{}", run.test.text), &["run.max_time=2 ms"]);
+            for flow in &s.flows {
+                let times = flow.ios.as_ref().expect("I/Os");
+                let counted: u64 = times.latencies.iter().flat_map(|l| &l.0).map(|bin| bin.1).sum();
+                assert!(counted <= flow.operations, "{name}: {}", flow.name);
+                ios += flow.operations;
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 20 && ios > 10_000, "{seen} files, {ios} I/Os");
+}
+
+/// The engine of a job says how its host issues I/Os, on NVMe drives alone.
+#[test]
+fn engines_are_the_hosts_software() {
+    let machine = common::planned(DRIVES, &[]).machine();
+    for (options, software) in [
+        ("ioengine=libaio\ndirect=1", "libaio"),
+        ("ioengine=io_uring\ndirect=1", "io_uring"),
+        ("ioengine=io_uring\nhipri=1\ndirect=1", "io_uring-polled"),
+        ("ioengine=psync\ndirect=1", "psync"),
+        ("ioengine=spdk\ndirect=1", "spdk"),
+    ] {
+        let file = right(&format!("[job]\nrw=randread\nbs=4k\n{options}\n"));
+        let runs = fio::runs(&mut Diagnostics::default(), &file, &machine, &[], false).expect("runs");
+        assert!(lines(&runs[0]).contains(&format!("host_software = {software:?}").as_str()), "{:?}", lines(&runs[0]));
+        let on_disks = fio::runs(&mut Diagnostics::default(), &file, &self::machine(), &[], false).expect("runs");
+        assert!(!on_disks[0].test.text.contains("host_software"));
+    }
+}
+
 fn results(text: &str) -> (Option<Output>, Diagnostics) {
     let mut diagnostics = Diagnostics::default();
     let source = diagnostics.add_source("fio.json", text);

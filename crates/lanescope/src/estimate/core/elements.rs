@@ -95,6 +95,10 @@ pub(in crate::estimate) enum Part {
     Parity(u32),
     /// An adapter's processor.
     Processor(u32),
+    /// A controller's queue pair, by its number: what it takes for its commands one after the other.
+    QueuePair(u32, u32),
+    /// Commands that a controller's queue pair holds.
+    Entries(u32, u32),
     /// A worker's processor.
     Worker(u32),
     /// Clocks of a shared bus.

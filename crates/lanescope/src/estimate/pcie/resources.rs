@@ -145,11 +145,13 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
         let per_byte = 1.0 / size as f64;
         let payload = plan.write_payload(corner, flow);
         let (header, ecrc) = (flow.header.at(corner), plan.ecrc(flow));
+        // What surrounds data counts whole.
+        let data = |size: u64| if flow.control { 0 } else { size };
         for &hop in &flow.route {
             let generation = plan.link(hop.link).speed.typical.generation;
             if flow.writes() {
                 let (tlps, bytes) = pcie::cut(generation, header, size, payload, ecrc);
-                train(&mut wires, plan, corner, index, hop, Class::Posted, per_byte, tlps, bytes, size);
+                train(&mut wires, plan, corner, index, hop, Class::Posted, per_byte, tlps, bytes, data(size));
             }
             if flow.reads() {
                 let request = plan.request_size(corner, flow);
@@ -163,7 +165,7 @@ pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
             let request = plan.request_size(corner, flow);
             let piece = plan.completion_size(corner, flow, request.min(size));
             let (tlps, bytes) = latency::completions(generation, size, request, piece, ecrc);
-            train(&mut wires, plan, corner, index, hop, Class::Completion, per_byte, tlps, bytes, size);
+            train(&mut wires, plan, corner, index, hop, Class::Completion, per_byte, tlps, bytes, data(size));
             answers(&mut wires, index, hop, tlps as f64 * per_byte, size.div_ceil(request) as f64 * per_byte);
         }
         control(&mut wires, plan, corner, index);

@@ -4,17 +4,17 @@
 //! At least, what a cache may gather goes to the disks in whole stripes, and of what may be written again while it
 //! waits nothing goes there at all.
 
-use crate::estimate::storage::unloaded::Ends;
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::{Kind, SECTOR};
 use crate::plan::storage::{Array, IoFlow, Storage};
-use crate::scenario::keys::{Level, Line, WHOLE, WritePolicy};
+use crate::scenario::keys::{Level, Line, WHOLE};
 
 /// The part of what a flow writes that goes to an array's disks for certain. What is written again while it waits in a
 /// cache takes the place of the old, and never goes there; that cannot be in a row of writes each behind the other,
 /// whose stripes go as soon as they are whole, but for what is left at both ends of the range. Of all others nothing is
 /// certain.
 fn kept(storage: &Storage, flow: &IoFlow, a: &Array) -> f64 {
-    if storage.adapters[a.adapter as usize].keys.write_policy.typical == WritePolicy::WriteThrough {
+    if !storage.adapters[a.adapter as usize].writes_back() {
         return 1.0;
     }
     let writes = |f: &&IoFlow| f.volume == flow.volume && f.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
@@ -41,7 +41,7 @@ pub(in crate::estimate) struct Passages {
 /// Those of a kind of I/O: at least, and usually.
 pub(in crate::estimate) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow, a: &Array, k: Kind) -> Passages {
     let (strip, level, data) = (a.keys.strip.typical.f64(), a.keys.level.typical, a.data_disks() as f64);
-    let back = storage.adapters[a.adapter as usize].keys.write_policy.typical == WritePolicy::WriteBack;
+    let back = storage.adapters[a.adapter as usize].writes_back();
     let of = |reads, writes, memory, parity| Passages { reads, writes, memory, parity };
     if k.read {
         return of(1.0, 0.0, 2.0, 0.0);

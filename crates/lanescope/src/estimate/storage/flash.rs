@@ -5,12 +5,15 @@
 //! program were full. The time of a command alone is the least: pages on different channels. With others outstanding,
 //! reads wait at channels and link as mean-value analysis has it (Reiser, Lavenberg: JACM 27, 1980, with the mean rest
 //! of a constant service), all of one kind and pages anywhere; writes share programs by halves: while one half of those
-//! outstanding is programmed, the other waits. Not in it: mixes of kinds.
+//! outstanding is programmed, the other waits. What garbage collection moves, erases, and programs that hold their dies
+//! are in the usual demands and in no bound. Not in it: mixes of kinds, reads that wait for programs.
 
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
-use crate::scenario::keys::Ssd;
-use crate::scenario::quantity::Corner;
+use crate::scenario::keys::{PlaneReads, Ssd};
+use crate::scenario::quantity::{Corner, Quantity};
+use crate::units::Time;
 
 /// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
 const PLACES: u64 = 64;
@@ -22,16 +25,38 @@ fn pages(k: &Ssd, bytes: f64) -> f64 {
     (bytes / k.page.typical.f64().max(1.0)).ceil().max(1.0)
 }
 
+/// Seconds to sense a page: its mean, or the least, where pages of a cell differ.
+fn sense(k: &Ssd, corner: Corner, least: bool) -> f64 {
+    let middle = k.read_time.at(corner).seconds();
+    let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.at(corner).seconds());
+    let all = [other(&k.lower_read_time), middle, other(&k.upper_read_time)];
+    if least { all.into_iter().fold(f64::INFINITY, f64::min) } else { all.iter().sum::<f64>() / 3.0 }
+}
+
+/// The part of a die's time that the drive takes for itself, and how long who comes waits for that on average, seconds.
+fn house(k: &Ssd, corner: Corner) -> (f64, f64) {
+    let Some(time) = &k.housekeeping else { return (0.0, 0.0) };
+    let every = k.housekeeping_interval.at(corner).seconds().max(1e-15);
+    let time = time.at(corner).seconds().min(every);
+    (time / every, time / every * time / 2.0)
+}
+
+/// Planes that sense by themselves.
+fn planes(k: &Ssd, corner: Corner) -> f64 {
+    [&k.channels, &k.dies, &k.planes].map(|q| f64::from(q.at(corner).get())).iter().product()
+}
+
 /// What `count` commands ask of the drive of a number.
 pub(in crate::estimate) fn ask(
     k: &Ssd,
-    corner: Corner,
+    (corner, ends): (Corner, Ends),
     target: u32,
     kind: Kind,
     count: f64,
     add: &mut dyn FnMut(Part, f64, f64),
 ) {
     let n = |q: u32| q as f64;
+    let least = ends == Ends::Least;
     add(Part::Controller(target), 1.0, count * k.command_time.at(corner).seconds());
     if let Some(rate) = &k.rate {
         add(Part::Target(target), rate.at(corner).bytes(), count * kind.bytes);
@@ -39,17 +64,39 @@ pub(in crate::estimate) fn ask(
     if kind.read {
         let channels = n(k.channels.at(corner).get());
         add(Part::Channels(target), channels, count * kind.bytes / k.channel_rate.at(corner).bytes());
-        let dies = channels * n(k.dies.at(corner).get());
-        add(Part::Dies(target), dies, count * pages(k, kind.bytes) * k.read_time.at(corner).seconds());
+        let left = if least { 1.0 } else { (1.0 - house(k, corner).0).max(1e-6) };
+        add(Part::Dies(target), planes(k, corner), count * pages(k, kind.bytes) * sense(k, corner, least) / left);
     } else {
-        let program = k.program_time.at(corner).seconds() / n(k.stripe_pages.at(corner).get());
-        let each = pages(k, kind.bytes) * program + kind.bytes / k.stripe_rate.at(corner).bytes();
+        // Garbage is collected and blocks are erased now or later: in no bound.
+        let all = if least { 1.0 } else { k.write_amplification.at(corner).0 };
+        let erase = k.erase_time.at(corner).seconds() / n(k.block_programs.at(corner).get());
+        let held = all * (k.program_time.at(corner).seconds() + if least { 0.0 } else { erase });
+        let pages = pages(k, kind.bytes);
+        let stripe = n(k.stripe_pages.at(corner).get());
+        // A stripe that collects waits for its pages: some of them share a channel.
+        let shared = 1.0 + (stripe - 1.0) / n(k.channels.at(corner).get());
+        let gather = sense(k, corner, false) + k.page.typical.f64() / k.channel_rate.at(corner).bytes() * shared;
+        let gathered = (all - 1.0) * gather;
+        let each = pages * (held + gathered) / stripe + kind.bytes / k.stripe_rate.at(corner).bytes();
         add(Part::Stripes(target), n(k.stripes.at(corner).get()), count * each);
+        if least {
+            return;
+        }
+        let (moved, page) = (pages * (all - 1.0), k.page.typical.f64());
+        let held = if k.die_programs.typical { pages * held * n(k.planes.at(corner).get()) } else { 0.0 };
+        let dies = moved * sense(k, corner, false) + held;
+        if dies > 0.0 {
+            add(Part::Dies(target), planes(k, corner), count * dies);
+        }
+        if moved > 0.0 {
+            let carried = count * moved * page / k.channel_rate.at(corner).bytes();
+            add(Part::Channels(target), n(k.channels.at(corner).get()), carried);
+        }
     }
 }
 
 /// Seconds of a byte of data on a link, of so many that follow one another: in their frames, with the gaps between.
-fn per_byte(link: &Serial, bytes: f64) -> f64 {
+pub(in crate::estimate) fn per_byte(link: &Serial, bytes: f64) -> f64 {
     let (frame, bytes) = (link.frame.max(1), (bytes.round() as u64).max(1));
     let (full, rest) = (bytes / frame, bytes % frame);
     let one = |n: u64| if n > 0 { link.bytes(Unit::Data(n as u32)) } else { 0 };
@@ -72,13 +119,13 @@ pub(in crate::estimate) fn written(k: &Ssd, corner: Corner, kind: Kind, begun: f
     (taken.max(begun + kind.bytes / intake / stripes) + program).max(own)
 }
 
-/// Seconds of one read by itself from its arrival until its last data are on the link; `pace`: seconds that something
-/// else on the way takes for a byte, at least. The mean over where it may begin in a page, or the least.
-pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, link: &Serial, pace: f64, kind: Kind, least: bool) -> f64 {
-    let wire = per_byte(link, kind.bytes).max(pace);
+/// Seconds of one read by itself from its arrival until its last data are on their way, which takes so long for a byte:
+/// on a link, or over what is slower behind it. The mean over where it may begin in a page, or the least.
+pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, wire: f64, kind: Kind, least: bool) -> f64 {
     let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
     let page = k.page.typical.f64();
-    let (sense, channel) = (k.read_time.at(corner).seconds(), k.channel_rate.at(corner).bytes());
+    let waits = if least { 0.0 } else { house(k, corner).1 };
+    let (sense, channel) = (sense(k, corner, least) + waits, k.channel_rate.at(corner).bytes());
     let channels = k.channels.at(corner).get() as f64;
     let all = kind.bytes / channel / channels;
     if kind.bytes > page * PLACES as f64 {
@@ -110,8 +157,45 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// What a command passes: servers that share its visits, and the time of one. A server may deal with several visits at
+/// once, of different kinds: planes of a die that sense together.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::estimate) struct Station {
+    pub(in crate::estimate) servers: f64,
+    pub(in crate::estimate) visits: f64,
+    pub(in crate::estimate) service: f64,
+    pub(in crate::estimate) joint: f64,
+}
+
+impl Station {
+    /// One server, visited once.
+    pub(in crate::estimate) fn one(service: f64) -> Station {
+        Station::of(1.0, 1.0, service)
+    }
+
+    /// Servers that deal with one visit at a time.
+    pub(in crate::estimate) fn of(servers: f64, visits: f64, service: f64) -> Station {
+        Station { servers, visits, service, joint: 1.0 }
+    }
+
+    /// How long who comes waits, with so many visits to each server in a second that wait so long: those that wait, and
+    /// are of its kind, in full, what is served half done (for constant services: the mean rest).
+    fn wait(&self, each: f64, waits: f64) -> f64 {
+        let waiting = each * waits;
+        // Of so many that wait, so many are of different kinds and go at once.
+        let at_once = self.joint * (1.0 - (1.0 - 1.0 / self.joint).powf(waiting.max(1.0)));
+        self.service * (waiting / self.joint + each * self.service / at_once / 2.0)
+    }
+}
+
 /// Seconds of one of `n` commands that are outstanding, when it would take so long by itself.
-pub(in crate::estimate) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: Kind, n: u32, alone: f64) -> f64 {
+pub(in crate::estimate) fn among(
+    k: &Ssd,
+    corner: Corner,
+    kind: Kind,
+    (n, alone): (u32, f64),
+    beside: &[Station],
+) -> f64 {
     let count = pages(k, kind.bytes);
     if !kind.read {
         if k.write_cache.typical {
@@ -133,21 +217,31 @@ pub(in crate::estimate) fn among(k: &Ssd, corner: Corner, link: &Serial, kind: K
     let step = gcd(kind.step.max(1), k.page.typical.0.max(1)) as f64;
     let touched = 1.0 + (kind.bytes - step).max(0.0) / k.page.typical.f64();
     let last = (1..=touched.round() as u64).take(PLACES as usize).map(|i| 1.0 / i as f64).sum::<f64>();
-    let all = k.channels.at(corner).get() as f64;
-    // Commands that follow one another lie side by side: so many pages, and no more channels.
-    let channels = if kind.random > 0.0 { all } else { all.min(1.0 + n as f64 * kind.bytes / k.page.typical.f64()) };
+    // Commands that follow one another lie side by side on channels: so many pages, and no more of them.
+    let near = |all: f64| match kind.random > 0.0 {
+        true => all,
+        false => all.min(1.0 + n as f64 * kind.bytes / k.page.typical.f64()),
+    };
+    let channels = near(k.channels.at(corner).get() as f64);
     let service = kind.bytes / touched / k.channel_rate.at(corner).bytes();
-    let wire = link.read(kind.bytes.round() as u64).to_initiator as f64 / link.rate.bytes();
-    let (mut at_channel, mut at_link, mut time) = (0.0_f64, 0.0_f64, alone);
-    let mut before = 0.0;
+    let joint = match k.plane_reads.typical {
+        PlaneReads::Independent => 1.0,
+        PlaneReads::Together => f64::from(k.planes.at(corner).get()),
+    };
+    let mut stations: Vec<(Station, f64)> = vec![
+        (Station { joint, ..Station::of(planes(k, corner) / joint, touched, sense(k, corner, false)) }, last),
+        (Station::of(channels, touched, service), last),
+    ];
+    stations.extend(beside.iter().map(|s| (*s, s.visits)));
+    stations.retain(|(s, _)| s.service > 0.0);
+    let mut waits = vec![0.0_f64; stations.len()];
+    let (mut time, mut before) = (alone, 0.0);
     for i in 1..=n.min(MOST) {
         // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
-        let (busy, used) = (before * touched * service / channels, before * wire);
-        let queue = before * touched * (at_channel + service) / channels;
-        let (waits, line) =
-            (service * (queue - busy / 2.0).max(0.0), wire * (before * (at_link + wire) - used / 2.0).max(0.0));
-        (at_channel, at_link) = (waits, line);
-        time = alone + last * waits + line;
+        for ((s, _), wait) in stations.iter().zip(&mut waits) {
+            *wait = s.wait(before * s.visits / s.servers, *wait);
+        }
+        time = alone + stations.iter().zip(&waits).map(|((_, times), wait)| times * wait).sum::<f64>();
         before = i as f64 / time;
     }
     time.max(n as f64 / before.max(1e-300))

@@ -11,7 +11,10 @@
 //! sequential flow is taken at the rate of the zone in which its range begins.
 
 mod array;
+mod ends;
 mod flash;
+mod nvme;
+mod report;
 pub(in crate::estimate) mod transact;
 mod unloaded;
 
@@ -20,18 +23,17 @@ use crate::estimate::core::fill::{Filled, Resource, Share, Use};
 use crate::estimate::core::row;
 use crate::estimate::pci;
 use crate::estimate::pcie::resources::path;
-use crate::estimate::{Outcome, others, ranged, typically_bound};
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{Device, IoFlow, Medium, Storage, Target, Volume, Wire, seek, zones};
+use crate::plan::storage::{AdapterKind, Controller, Device, IoFlow, Medium, Storage, Target, Volume, seek, zones};
 use crate::protocol::scsi;
-use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Note, Ranged, Verdict, way as way_of};
-use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE, WritePolicy};
+use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE};
 use crate::scenario::quantity::Corner;
-use crate::units::human_time;
 use array::{Passages, passages};
+use ends::Ends;
+pub(in crate::estimate) use report::{binding, flows, links, notes, words};
 use std::collections::BTreeMap;
-use unloaded::{Ends, One, fastest, left_out, turn};
+use unloaded::{One, fastest, left_out, turn};
 
 /// What one payload byte of a flow asks of everything of storage, and of its adapter's DMA.
 #[derive(Clone, Debug, Default)]
@@ -41,14 +43,18 @@ struct Demand {
     /// Bytes of host memory read, and written, per payload byte.
     read: f64,
     write: f64,
+    /// The same of what an NVMe controller moves beside data, by flow of PCIe.
+    around: BTreeMap<usize, f64>,
 }
 
 /// What a flow of I/Os comes to beside its resources.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::estimate) struct Charged {
     /// Bytes of host memory that its DMA reads, and writes, per payload byte.
     pub(in crate::estimate) read: f64,
     pub(in crate::estimate) write: f64,
+    /// The same of what an NVMe controller moves beside data, by flow of PCIe.
+    pub(in crate::estimate) around: BTreeMap<usize, f64>,
     /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
     time: f64,
 }
@@ -162,13 +168,25 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
         parts.entry(part).or_insert((capacity, 0.0)).1 += weight / bytes;
     };
     let (mut read, mut write) = (0.0, 0.0);
+    let mut around: BTreeMap<usize, f64> = BTreeMap::new();
     for k in kinds {
         let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
         add(Part::Worker(flow.worker), 1.0, k.count * host);
         let (Some(own), Some(number)) = (own, flow.adapter) else { continue };
-        add(Part::Processor(number), 1.0, k.count * own.keys.command_time.at(corner).seconds());
-        read += k.count * (own.keys.command_bytes.at(corner).f64() + if k.read { 0.0 } else { k.bytes });
-        write += k.count * (own.keys.status_bytes.at(corner).f64() + if k.read { k.bytes } else { 0.0 });
+        match &own.kind {
+            AdapterKind::Host(keys) => {
+                add(Part::Processor(number), 1.0, k.count * keys.command_time.at(corner).seconds());
+                read += k.count * keys.command_bytes.at(corner).f64();
+                write += k.count * keys.status_bytes.at(corner).f64();
+            }
+            AdapterKind::Nvme(controller) => {
+                for (flow, moved) in nvme::around(controller, flow, corner, *k) {
+                    *around.entry(flow.0 as usize).or_default() += k.count * moved / bytes;
+                }
+                queue_pairs(controller, flow, corner, (number, *k), &mut add);
+            }
+        }
+        *(if k.read { &mut write } else { &mut read }) += k.count * k.bytes;
         match flow.volume {
             Volume::Target(t) => command(storage, corner, ends, flow, t, *k, k.count, &mut add),
             Volume::Array(a) => array(storage, corner, ends, flow, a, *k, &mut add),
@@ -189,7 +207,22 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
             }
         }
     }
-    Demand { parts, read: read / bytes, write: write / bytes }
+    Demand { parts, read: read / bytes, write: write / bytes, around }
+}
+
+/// What the commands of a kind take of a worker's queue pairs at a controller: each has its part of them.
+fn queue_pairs(
+    controller: &Controller,
+    flow: &IoFlow,
+    corner: Corner,
+    (adapter, k): (u32, Kind),
+    add: &mut dyn FnMut(Part, f64, f64),
+) {
+    let time = controller.keys.queue_time.at(corner).seconds();
+    let Some(queues) = flow.queues.as_ref().filter(|_| time > 0.0) else { return };
+    let pairs: Vec<u32> = controller.pairs(queues).collect();
+    let each = k.count * nvme::commands(controller, corner, k.bytes) * time / pairs.len().max(1) as f64;
+    pairs.iter().for_each(|pair| add(Part::QueuePair(adapter, *pair), 1.0, each));
 }
 
 /// `count` commands of a kind at a target.
@@ -215,7 +248,11 @@ fn command(
             add(Part::Transport(*transport, true), rate, count * wire.to_initiator as f64);
         }
         Medium::Scsi { .. } => add(Part::Transport(*transport, false), 1.0, count * held(&t.medium, k.read, k.bytes)),
+        Medium::Inside => {}
     }
+    // An NVMe controller is given large I/Os in pieces.
+    let pieces = storage.adapters[t.adapter as usize].controller().map_or(1.0, |c| nvme::commands(c, corner, k.bytes));
+    let (count, k) = (count * pieces, Kind { bytes: k.bytes / pieces, ..k });
     match device {
         Device::Ram(d) => {
             if let Some(rate) = &d.rate {
@@ -225,7 +262,7 @@ fn command(
         Device::Disk(d) => {
             add(Part::Target(target), 1.0, count * heads(d, corner, ends, range(storage, flow), k));
         }
-        Device::Ssd(d) => flash::ask(d, corner, target, k, count, add),
+        Device::Ssd(d) => flash::ask(d, (corner, ends), target, k, count, add),
     }
 }
 
@@ -242,8 +279,9 @@ fn array(
     let a = &storage.arrays[array as usize];
     let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
     let data = a.data_disks() as f64;
-    let keys = &storage.adapters[a.adapter as usize].keys;
-    let back = keys.write_policy.typical == WritePolicy::WriteBack;
+    let own = &storage.adapters[a.adapter as usize];
+    let Some(keys) = own.host_adapter() else { return };
+    let back = own.writes_back();
     // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up
     // strips in a cache.
     let gathered = !k.read && back && (k.random < 1.0 || ends == Ends::Least);
@@ -298,6 +336,7 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
         let Some(Dma::Pcie { read, write }) = storage.adapter(f).map(|a| a.dma) else { continue };
         dma.entry(read.0 as usize).or_default().push((first + i, d.read));
         dma.entry(write.0 as usize).or_default().push((first + i, d.write));
+        d.around.iter().for_each(|(flow, moved)| dma.entry(*flow).or_default().push((first + i, *moved)));
     }
     let paces = [Ends::Least, Ends::Usual].map(|ends| paces(plan, ends, resources));
     for r in resources.iter_mut() {
@@ -341,13 +380,13 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
                 Some(Dma::Pcie { read, write }) => [all[read.0 as usize], all[write.0 as usize]],
                 Some(Dma::Bus { .. }) | None => [0.0; 2],
             };
-            One { plan, corner, flow: f, paces, ends }
+            One { plan, corner, flow: f, paces, of_flows: all, ends }
         };
         let (fast, slow) = (one(Ends::Least), one(Ends::Usual));
         let all = kinds(&f.lines);
         let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
         let (shortest, time) = (mean(&|k| fast.time(k)), mean(&|k| slow.time(k)));
-        let queued = mean(&|k| queued(storage, corner, f, k, slow.time(k)));
+        let queued = mean(&|k| queued(plan, corner, f, k, &slow));
         let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
@@ -362,10 +401,23 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
             .collect();
         let (held, more) = (per_byte(shortest), per_byte(queued) - per_byte(shortest));
         parts.push((Part::Outstanding(i as u32), outstanding, held, more.max(0.0)));
-        if let (Volume::Target(t), Some(own)) = (f.volume, storage.adapter(f)) {
+        if let Some((own, controller)) = storage.adapter(f).and_then(|a| Some((a, a.controller()?))) {
+            full_queues(storage, corner, (f, controller), &mut |pair, share, room| {
+                let time = |one: &One| {
+                    let of = |k: Kind| nvme::commands(controller, corner, k.bytes) * one.of_queue(own, controller, k);
+                    share * mean(&of) / mix.bytes
+                };
+                let (least, usual) = (time(&fast), time(&slow));
+                let number = f.adapter.unwrap_or_default();
+                parts.push((Part::Entries(number, pair), room, least, (usual - least).max(0.0)));
+            });
+        }
+        if let (Volume::Target(t), Some((own, keys))) =
+            (f.volume, storage.adapter(f).and_then(|a| Some((a, a.host_adapter()?))))
+        {
             let at = |one: &One| mean(&|k| one.at_target(own, t, k)) / mix.bytes;
             let (least, usual) = (at(&fast), at(&slow));
-            let depth = f64::from(own.keys.queue_depth.at(corner).get());
+            let depth = f64::from(keys.queue_depth.at(corner).get());
             parts.push((Part::Queue(t), depth, least, (usual - least).max(0.0)));
         }
         if mix.delay > 0.0 {
@@ -382,7 +434,7 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
             let used = Use { flow: first + i, weight, packets, first: more, first_least: 0.0, hops: OWN };
             own.entry(part).or_insert_with(empty).uses.push(used);
         }
-        charged.push(Charged { read: usual.read, write: usual.write, time });
+        charged.push(Charged { read: usual.read, write: usual.write, around: usual.around.clone(), time });
     }
     resources.extend(own.into_values());
     charged
@@ -429,219 +481,57 @@ fn paces(plan: &Plan, ends: Ends, resources: &[Resource<Key>]) -> Vec<f64> {
     paces
 }
 
-/// Time of a command that takes so long by itself, with those that wait beside it in a solid-state drive, seconds.
-fn queued(storage: &Storage, corner: Corner, flow: &IoFlow, k: Kind, alone: f64) -> f64 {
+/// Queue pairs that hold fewer commands than may be outstanding there: which, what part of a flow's commands goes
+/// there, and how many there may be.
+fn full_queues(
+    storage: &Storage,
+    corner: Corner,
+    (flow, controller): (&IoFlow, &Controller),
+    add: &mut dyn FnMut(u32, f64, f64),
+) {
+    let Some(queues) = &flow.queues else { return };
+    let most = flow.lines.iter().map(|l| nvme::commands(controller, corner, l.size.f64())).fold(1.0, f64::max);
+    let all = f64::from(nvme::outstanding(storage, flow.volume, corner).0) * most;
+    let room = f64::from(controller.room(corner));
+    if all <= room {
+        return;
+    }
+    let pairs: Vec<u32> = controller.pairs(queues).collect();
+    pairs.iter().for_each(|pair| add(*pair, 1.0 / pairs.len() as f64, room));
+}
+
+/// Time of a command with those that wait beside it in a solid-state drive, seconds.
+fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One) -> f64 {
+    let (storage, alone) = (&*plan.storage, slow.time(k));
     let Volume::Target(t) = flow.volume else { return alone };
     let Target { device, transport, .. } = &storage.targets[t as usize];
-    match (device, &storage.transports[*transport as usize].medium) {
-        (Device::Ssd(d), Medium::Serial { keys, .. }) => {
-            flash::among(d, corner, &keys.at(corner), k, flow.outstanding.at(corner).get(), alone)
+    let Device::Ssd(d) = device else { return alone };
+    let t = &storage.transports[*transport as usize];
+    let (n, workers) = nvme::outstanding(storage, flow.volume, corner);
+    let own = flow.outstanding.at(corner).get();
+    match &t.medium {
+        Medium::Serial { keys, .. } => {
+            let wire = keys.at(corner).read(k.bytes.round() as u64).to_initiator as f64 / keys.at(corner).rate.bytes();
+            let link = flash::Station::one(wire);
+            flash::among(d, corner, k, (own, alone), &[link])
         }
-        _ => alone,
-    }
-}
-
-/// What a part is called, and what of it is used.
-pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
-    let s = &*plan.storage;
-    let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
-    let target = |t: u32| format!("parts.{}", s.targets[t as usize].name);
-    match part {
-        Part::Transport(t, back) => {
-            let t = &s.transports[t as usize];
-            let from = &s.adapters[t.adapter as usize].name;
-            let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
-            let end = match t.medium {
-                Medium::Scsi { .. } => "",
-                Medium::Serial { .. } if back => from,
-                Medium::Serial { .. } => to,
-            };
-            (way_of(&t.name, end), "slots".into(), "100 % of its slots taken".into())
+        Medium::Inside => {
+            let controller = storage.adapters[t.adapter as usize].controller();
+            let (Some(controller), Some(queues)) = (controller, &flow.queues) else { return alone };
+            let commands = nvme::commands(controller, corner, k.bytes);
+            let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+            let pace = slow.paces[usize::from(k.read)] * k.bytes;
+            let pairs = controller.pairs(queues).count() as f64 * f64::from(workers);
+            let pairs = pairs.min(f64::from(controller.keys.queue_pairs.at(corner).get()));
+            let stations = [
+                flash::Station::of(f64::from(workers), 1.0, host),
+                flash::Station::of(pairs, commands, controller.keys.queue_time.at(corner).seconds()),
+                flash::Station::of(1.0, commands, controller.keys.command_time.at(corner).seconds()),
+                flash::Station::one(pace),
+            ];
+            flash::among(d, corner, k, (n, alone), &stations)
         }
-        Part::Target(t) => {
-            let t = &s.targets[t as usize];
-            let (what, why) = match t.device {
-                Device::Ram(_) | Device::Ssd(_) => ("its rate", "its rate, reads and writes added"),
-                Device::Disk(_) => ("heads", "100 % of their time"),
-            };
-            (format!("parts.{}", t.name), what.into(), why.into())
-        }
-        Part::Channels(t) => (target(t), "channels".into(), "100 % of their time: channel_rate".into()),
-        Part::Dies(t) => (target(t), "dies".into(), "100 % of their time: read_time".into()),
-        Part::Stripes(t) => (target(t), "stripes".into(), "100 % of their time, full: program_time".into()),
-        Part::Controller(t) => (target(t), "controller".into(), "100 % of its time: command_time".into()),
-        Part::Cache(a) => (adapter(a), "cache memory".into(), "its memory_bandwidth".into()),
-        Part::Parity(a) => (adapter(a), "parity engine".into(), "its xor_rate".into()),
-        Part::Processor(a) => (adapter(a), "processor".into(), "100 % of its time: command_time".into()),
-        Part::Worker(w) => {
-            let host = &s.workers[w as usize];
-            (format!("parts.{host}"), format!("worker {w}"), "submit_time + complete_time".into())
-        }
-        Part::Clocks(b) => (
-            format!("links.{}", plan.buses.buses[b as usize].name),
-            "clocks".into(),
-            "100 % of its clocks taken".into(),
-        ),
-        Part::Splits(d) => {
-            let m = plan.buses.timing(d, Corner::Typical);
-            let what = if m.speed.is_x() { "splits" } else { "delayed read" };
-            let device = format!("parts.{}", plan.buses.devices[d as usize].name);
-            (device, "reads outstanding".into(), format!("{} {what} of {} B", m.splits, m.read.0))
-        }
-        Part::Device(d) => (
-            format!("parts.{}", plan.buses.devices[d as usize].name),
-            "turn-around".into(),
-            "clocks between its transactions".into(),
-        ),
-        Part::Queue(t) => {
-            (target(t), "commands at it".into(), format!("{capacity} of its adapter's queue_depth / the time of each"))
-        }
-        Part::Outstanding(i) => {
-            let what = format!("{capacity} outstanding / the unloaded time of an I/O");
-            (format!("flows.{}", s.flows[i as usize].group), "I/Os outstanding".into(), what)
-        }
-        Part::Pause(i) => {
-            (format!("flows.{}", s.flows[i as usize].group), "delay".into(), "its pauses, one after the other".into())
-        }
-        Part::Ethernet(wire) => (plan.network.wire_name(wire), "slots".into(), "100 % of its slots taken".into()),
-        Part::Rate(i) => {
-            let what = format!("its own rate: {capacity} I/Os a second at each target");
-            (format!("flows.{}", s.flows[i as usize].group), "rate".into(), what)
-        }
-    }
-}
-
-/// The reports of the tables of I/Os.
-pub(in crate::estimate) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<FlowReport> {
-    let first = row::ios(plan).start;
-    plan.storage
-        .groups()
-        .iter()
-        .map(|g| {
-            let members: Vec<usize> = g.iter().map(|i| i + first).collect();
-            report(plan, &members, outcomes)
-        })
-        .collect()
-}
-
-fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
-    let first = row::ios(plan).start;
-    let flow = |i: usize| &plan.storage.flows[i - first];
-    let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
-    let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
-    let bound = crate::estimate::bounds(members, [slower, typical, faster]);
-    let main = typically_bound(&typical.shares, members);
-    let bound_by = crate::estimate::binding(plan, typical, main);
-    let bound_also = others(members.iter().map(|&i| crate::estimate::element(plan, typical, i)), &bound_by.element);
-    let of = flow(members[0]);
-    let time = |o: &Outcome| {
-        let slowest = members.iter().map(|&i| o.charged[i - first].time).fold(0.0, f64::max);
-        slowest / of.lines.iter().map(ops).sum::<f64>()
-    };
-    let measured = of
-        .measured
-        .map(|m| crate::estimate::held_against(m, &each, members, bound, |i| crate::estimate::alone(faster, i)));
-    let wanted = members.iter().map(|&i| flow(i).wanted()).collect::<Option<Vec<f64>>>().unwrap_or_default();
-    FlowReport {
-        operation: None,
-        goodput: None,
-        alike: Vec::new(),
-        name: of.group.clone(),
-        instances: members.len(),
-        what: format!("{}, {}", of.about, plan.storage.route_text(of)),
-        both_ways: false,
-        verdict: verdict(&wanted, &each),
-        wanted_each: wanted,
-        bound,
-        share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
-        each,
-        framing_limit: crate::estimate::bound_of_framing(plan, &typical.resources, members) * 8.0,
-        latency_first: None,
-        latency: Ranged { slower: time(slower), typical: time(typical), faster: time(faster) },
-        round_trip: None,
-        bound_by,
-        bound_also,
-        upgrade: None,
-        measured,
-        excess: Excess::Source,
-        programs: Vec::new(),
-    }
-}
-
-/// I/Os at a stated rate are an open load: what is late is made up for, if ever.
-fn verdict(wanted: &[f64], each: &[f64]) -> Verdict {
-    let short = |(wants, gets): (&f64, &f64)| Verdict::of(*wants, *gets, true, 1e-6) == Verdict::Unstable;
-    if wanted.iter().zip(each).any(short) { Verdict::Unstable } else { Verdict::Stable }
-}
-
-/// I/Os for each draw of a line: the reply is one too.
-fn ops(line: &Line) -> f64 {
-    line.share as f64 / WHOLE as f64 * if line.reply.0 > 0 { 2.0 } else { 1.0 }
-}
-
-/// The transports at the estimated load.
-pub(in crate::estimate) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
-    let storage = &*plan.storage;
-    let first = row::ios(plan).start;
-    storage
-        .wires()
-        .map(|wire| {
-            let t = wire.transport;
-            let key = Key::Storage(Part::Transport(wire.at, wire.back));
-            let uses = outcome.resources.iter().find(|r| r.key == key);
-            let (mut used, mut payload) = (0.0, 0.0);
-            for u in uses.iter().flat_map(|r| &r.uses) {
-                let rate = outcome.shares[u.flow].rate;
-                used += rate * u.whole();
-                payload += rate * carried(storage, &storage.flows[u.flow - first], &wire);
-            }
-            let (raw, coded, used) = match &t.medium {
-                Medium::Serial { keys, .. } => (keys.typical().raw.bits(), t.rate().bits(), used * 8.0),
-                Medium::Scsi { .. } => (t.rate().bits(), t.rate().bits(), used * t.rate().bits()),
-            };
-            let payload = (payload * 8.0).min(used);
-            let ledger = Ledger {
-                raw,
-                line_coding: raw - coded,
-                framing: used - payload,
-                payload,
-                idle: (coded - used).max(0.0),
-                ..Ledger::default()
-            };
-            LinkReport {
-                name: t.name.clone(),
-                from: wire.from.into(),
-                to: wire.to.into(),
-                medium: crate::result::Medium::from(&t.medium),
-                speed: t.speed(),
-                payload: ranged(|_| payload),
-                ledger,
-                tlps: 0.0,
-                tlp_overhead: None,
-            }
-        })
-        .collect()
-}
-
-/// Data bytes on a transport's wire per payload byte of a flow.
-fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
-    let mix = flow.mix();
-    let (read, written) = (mix.read / mix.bytes, mix.written / mix.bytes);
-    match (flow.volume, &wire.transport.medium) {
-        (Volume::Station(_), _) => 0.0,
-        (Volume::Target(_), Medium::Serial { .. }) if wire.back => read,
-        (Volume::Target(_), Medium::Serial { .. }) => written,
-        (Volume::Target(_), Medium::Scsi { .. }) => read + written,
-        (Volume::Array(a), _) => {
-            let a = &storage.arrays[a as usize];
-            let mine = a.disks.iter().filter(|d| storage.targets[**d as usize].transport == wire.at).count();
-            let copies = match a.keys.level.typical {
-                Level::Raid0 => 1.0,
-                Level::Raid1 | Level::Raid10 => 2.0,
-                Level::Raid5 => 1.0 + 1.0 / a.data_disks() as f64,
-            };
-            (read + written * copies) * mine as f64 / a.disks.len() as f64
-        }
+        Medium::Scsi { .. } => alone,
     }
 }
 
@@ -713,47 +603,4 @@ pub(in crate::estimate) fn beside(
         }
     }
     Some(again)
-}
-
-/// What the simulation sees in a table of I/Os and the estimate does not, by its mechanism.
-pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
-    let (first, storage) = (row::ios(plan).start, &*plan.storage);
-    let mut notes = Vec::new();
-    for members in storage.groups() {
-        let flow = &storage.flows[members[0]];
-        let mut note = |mechanism: &str, text: String| {
-            notes.push(Note { element: format!("flows.{}", flow.group), mechanism: mechanism.into(), text });
-        };
-        let mix = flow.mix();
-        let (rate, alone) = (outcome.shares[first + members[0]].rate, outcome.charged[members[0]].time);
-        let outstanding = f64::from(flow.outstanding.typical.get());
-        // By Little's law, with all places taken.
-        let each = outstanding * mix.bytes / rate.max(1e-300);
-        if flow.rate.is_none() && mix.delay == 0.0 && rate > 0.0 && each > alone * 1.02 && outstanding > 1.0 {
-            let (alone, each) = (human_time(alone), human_time(each));
-            note(
-                "queueing",
-                format!(
-                    "its latency, {alone}, is that of an I/O alone; {outstanding} outstanding take {each} each by \
-                        Little's law"
-                ),
-            );
-        }
-        let Volume::Array(a) = flow.volume else { continue };
-        let a = &storage.arrays[a as usize];
-        let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
-        let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
-        if a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
-            let text = "each part of a stripe is assumed to be read and written by itself, with a seek for each; parts \
-                that are merged in the cache or at the heads take less";
-            note("read-modify-write", text.into());
-        }
-    }
-    notes
-}
-
-/// What binds a flow of I/Os.
-pub(in crate::estimate) fn binding(plan: &Plan, part: Part, capacity: f64) -> Binding {
-    let (element, resource, evidence) = words(plan, part, capacity);
-    Binding { element, resource, evidence }
 }

@@ -8,26 +8,20 @@
 
 use crate::estimate::pci;
 use crate::estimate::pcie::latency;
+use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
-use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek};
+use crate::plan::storage::{
+    Adapter, AdapterKind, Array, Device, IoFlow, Medium, Serial, Storage, Target, Unit, Volume, seek,
+};
 use crate::plan::{Dma, Plan};
 use crate::protocol::scsi;
-use crate::scenario::keys::{Disk, Level, WritePolicy};
+use crate::scenario::keys::{Disk, Level};
 use crate::scenario::quantity::Corner;
 
 /// Data of one transfer between host memory and an array's cache.
 const PIECE: u64 = 64 << 10;
-
-/// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::estimate) enum Ends {
-    /// What no I/O can beat.
-    Least,
-    /// What is expected of one.
-    Usual,
-}
 
 /// What a stage does with a frame: for how long it takes no other, and when the frame is through.
 type Stage = (f64, f64);
@@ -74,6 +68,8 @@ pub(in crate::estimate) struct One<'a> {
     pub(in crate::estimate) flow: &'a IoFlow,
     /// Seconds of a byte of DMA on the host's PCIe: of reads, of writes.
     pub(in crate::estimate) paces: [f64; 2],
+    /// The same of every flow of PCIe.
+    pub(in crate::estimate) of_flows: &'a [f64],
     pub(in crate::estimate) ends: Ends,
 }
 
@@ -105,7 +101,11 @@ impl One<'_> {
             (None, Some(pair)) => return transact::time(self.plan, self.corner, self.flow, pair, k),
             (None, None) => return 0.0,
         };
-        let (c, keys) = (self.corner, &own.keys);
+        let c = self.corner;
+        let keys = match &own.kind {
+            AdapterKind::Host(keys) => keys,
+            AdapterKind::Nvme(controller) => return self.nvme(own, controller, k),
+        };
         let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
         let status = self.dma(own, false, keys.status_bytes.at(c).0).1;
         let before = self.dma(own, true, keys.command_bytes.at(c).0).1 + keys.command_time.at(c).seconds();
@@ -183,6 +183,8 @@ impl One<'_> {
     fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
         let Target { device, transport, .. } = &self.storage().targets[target as usize];
         match &self.storage().transports[*transport as usize].medium {
+            // Its commands are worked out elsewhere.
+            Medium::Inside => 0.0,
             Medium::Serial { keys, .. } => self.serial(own, device, &keys.at(self.corner), k, bytes, other),
             Medium::Scsi { keys, policy } => {
                 let (scsi, most) = (keys.scsi.typical.0, keys.burst.at(self.corner).0.max(1));
@@ -240,7 +242,7 @@ impl One<'_> {
     /// What follows the wire on the way to host memory, of so many bytes.
     fn onward(&self, own: &Adapter, k: Kind, bytes: u64, other: Other) -> Stage {
         debug_assert!(k.read);
-        let memory = match &own.keys.memory_bandwidth {
+        let memory = match own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref()) {
             Some(rate) if other == Other::Through => 2.0 * bytes as f64 / rate.at(self.corner).bytes(),
             _ => 0.0,
         };
@@ -271,8 +273,10 @@ impl One<'_> {
                 // for all frames but the first.
                 let (next, through) = self.onward(own, k, last_frame, other);
                 let kind = Kind { bytes, ..k };
-                let by =
-                    |pace: f64| begin + opening + flash::read(d, self.corner, link, pace, kind, self.least()) + hop;
+                let by = |pace: f64| {
+                    let wire = flash::per_byte(link, kind.bytes).max(pace);
+                    begin + opening + flash::read(d, self.corner, wire, kind, self.least()) + hop
+                };
                 (by(0.0), by(next / last_frame as f64) - (next - wire(last_frame).0).max(0.0) + through)
             } else {
                 let media = |n: u64| {
@@ -345,7 +349,8 @@ impl One<'_> {
         // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip.
         let piece = if self.least() { (0.5 * size).min(strip).max(1.0) } else { size.min(strip) };
         let Some(&first) = a.disks.first() else { return 0.0 };
-        let memory = |n: f64| own.keys.memory_bandwidth.as_ref().map_or(0.0, |r| n / r.at(self.corner).bytes());
+        let bandwidth = own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref());
+        let memory = |n: f64| bandwidth.map_or(0.0, |r| n / r.at(self.corner).bytes());
         if k.read {
             let one = self.target(own, first, k, piece, Other::Through);
             // The other pieces come at the same time, through one memory and by one DMA.
@@ -357,7 +362,7 @@ impl One<'_> {
         let rest = (n - n.min(PIECE)) as f64 * next / n.min(PIECE) as f64;
         let fetched = all + rest;
         let cached = (fetched + memory((n - 1) as f64 % PIECE as f64 + 1.0)).max(all + memory(size));
-        if own.keys.write_policy.typical == WritePolicy::WriteBack {
+        if own.writes_back() {
             return cached;
         }
         // Through to the disks: old data first where a parity is made of them.

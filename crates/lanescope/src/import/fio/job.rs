@@ -94,6 +94,12 @@ pub struct Job {
     pub directory: Option<String>,
     /// Start of its random numbers.
     pub seed: Option<u64>,
+    /// Exponent of Zipf's law, by which its random places are wanted.
+    pub zipf: Option<f64>,
+    /// Its I/O engine, and whether that polls for completions (`hipri`).
+    pub engine: String,
+    /// See `engine`.
+    pub polls: bool,
     /// Percentiles that are reported; fio's 17 where there are none.
     pub percentiles: Vec<f64>,
 }
@@ -256,6 +262,9 @@ impl Draft {
             files: Vec::new(),
             directory: None,
             seed: None,
+            zipf: None,
+            engine: String::new(),
+            polls: false,
             percentiles: Vec::new(),
         };
         Draft {
@@ -569,11 +578,16 @@ impl Reader<'_> {
                     let near = nearest(law, LAWS).map_or_else(String::new, |n| format!("did you mean {n}? "));
                     return Err(format!("{near}there are {}", LAWS.join(", ")));
                 }
-                if law != "random" {
+                let theta = text.split(':').nth(1).map_or(Some(1.1), |t| t.trim().parse::<f64>().ok());
+                if law == "zipf" {
+                    let good = theta.filter(|t| *t > 0.0 && *t <= 5.0);
+                    d.job.zipf = Some(good.ok_or_else(|| need("an exponent above 0 and up to 5: zipf:1.2"))?);
+                } else if law != "random" {
                     let what = format!("random_distribution={law} is not modelled: every place is as likely");
                     self.once(name, Some(span), what, "hot spots matter where something caches them");
                 }
             }
+            "hipri" => d.job.polls = flag()?,
             "randseed" => d.job.seed = Some(value::bytes(text, base).ok_or_else(|| need("a number"))?),
             "filename" => d.job.files = names(text).into_iter().take(256).collect(),
             "directory" => d.job.directory = names(text).into_iter().next(),
@@ -647,6 +661,7 @@ impl Reader<'_> {
             self.once("direct", Some(section), what, "every I/O goes to the volume here");
         }
         d.job.depth = d.depth;
+        d.job.engine.clone_from(&engine);
         let buffered = engine == "libaio" && !d.direct;
         if d.depth > 1 && (sync || buffered) {
             let why =

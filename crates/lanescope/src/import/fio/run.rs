@@ -55,6 +55,7 @@ struct Place<'a> {
     host: &'a str,
     name: &'a str,
     capacity: u64,
+    nvme: bool,
 }
 
 /// The runs of a job file on a machine. Files go to volumes in order, or as `map` says: (file, its folder, or a job's
@@ -70,12 +71,15 @@ pub fn runs(
     let volumes: Vec<Place> = machine
         .hosts
         .iter()
-        .flat_map(|h| h.volumes.iter().map(|v| Place { host: &h.name, name: &v.name, capacity: v.capacity.0 }))
+        .flat_map(|h| {
+            h.volumes.iter().map(|v| Place { host: &h.name, name: &v.name, capacity: v.capacity.0, nvme: v.nvme })
+        })
         .collect();
     if volumes.is_empty() {
         let d = Diagnostic::error(None, "the machine has no volumes");
-        diagnostics
-            .push(d.hint("disks, ram-disks or arrays behind a host adapter; lanescope new --storage prints some"));
+        diagnostics.push(
+            d.hint("NVMe drives, or disks, ram-disks or arrays behind an adapter; lanescope new --storage prints some"),
+        );
         return None;
     }
     let chosen = choose(diagnostics, file, &volumes, map)?;
@@ -282,6 +286,18 @@ fn access(job: &Job) -> String {
     }
 }
 
+/// What of [`HostSoftware`](crate::scenario::keys::HostSoftware) an engine is: on an NVMe drive the host's share of an
+/// I/O depends on it.
+fn software(job: &Job) -> &'static str {
+    match job.engine.as_str() {
+        "spdk" | "nvme" => "spdk",
+        "io_uring" | "io_uring_cmd" if job.polls => "io_uring-polled",
+        "io_uring" | "io_uring_cmd" | "xnvme" | "libblkio" => "io_uring",
+        engine if super::options::SYNC_ENGINES.contains(&engine) => "psync",
+        _ => "libaio",
+    }
+}
+
 fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone: u32, flow: &str, on: &[&Place]) {
     let least = on.iter().map(|v| v.capacity).min().unwrap_or(0);
     let of = |amount: Amount| match amount {
@@ -321,6 +337,12 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let _ =
         writeln!(out, "[flows.{flow}]\nfrom = \"{}\"\nto = {to}\ndo = \"io\"\naccess = {}", on[0].host, access(job));
     let _ = writeln!(out, "outstanding = {depth}");
+    if let Some(zipf) = job.zipf.filter(|_| job.random.iter().any(|r| *r > 0)) {
+        let _ = writeln!(out, "zipf = {zipf}");
+    }
+    if on.iter().all(|v| v.nvme) {
+        let _ = writeln!(out, "host_software = \"{}\"", software(job));
+    }
     if start > 0 {
         let _ = writeln!(out, "start = \"{}\"", Bytes(start));
     }

@@ -4,7 +4,7 @@
 //! node. A shared bus is a node, too: a line with its devices tied to it. So everything has a place in one graph, and
 //! its row there: fabrics have their spines on top, trees their roots.
 
-use crate::plan::storage::{Medium, Volume};
+use crate::plan::storage::{Medium, Target, Volume};
 use crate::plan::{DmaPath, Plan};
 use crate::scenario::keys::{PartKind, PartRole, Technology};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -116,9 +116,13 @@ impl<'a> Scene<'a> {
             self.node(&device.name, table(&device.name), PartKind::PciDevice);
         }
         for adapter in &plan.storage.adapters {
-            self.node(&adapter.name, &adapter.group, PartKind::HostAdapter);
+            let kind = if adapter.controller().is_some() { PartKind::Nvme } else { PartKind::HostAdapter };
+            self.node(&adapter.name, &adapter.group, kind);
         }
-        for target in &plan.storage.targets {
+        // A controller and its drive are one.
+        let inside =
+            |t: &&Target| plan.storage.adapters[plan.storage.adapter_of_target(t) as usize].controller().is_some();
+        for target in plan.storage.targets.iter().filter(|t| !inside(t)) {
             self.node(&target.name, &target.group, target.device.kind());
         }
         for adapter in &plan.cluster.adapters {
@@ -178,6 +182,7 @@ impl<'a> Scene<'a> {
             let adapter = storage.adapters[t.adapter as usize].name.as_str();
             let mut targets = t.targets.iter().map(|d| storage.targets[*d as usize].name.as_str());
             match (&t.medium, targets.next()) {
+                (Medium::Inside, _) => {}
                 (Medium::Serial { .. }, Some(target)) => {
                     let names = [adapter, target];
                     self.straight(&t.name, names, names.map(String::from), t.speed(), PLAIN, false);

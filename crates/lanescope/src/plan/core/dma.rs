@@ -103,6 +103,25 @@ pub(in crate::plan) fn of(
     Some((Dma::Bus { read, write }, buses.bridges[bus.bridge as usize].name.clone()))
 }
 
+/// What an adapter on PCIe moves beside its data: a flow of its own for the estimate, since its TLPs are of another
+/// size. In a run it goes through the queue of another flow, where it must keep an order with that.
+pub(in crate::plan) fn beside(
+    host: &Host,
+    engine: &Engine,
+    (what, op): (&str, Do),
+    rides: Option<FlowId>,
+    flows: &mut Vec<Flow>,
+) -> Option<FlowId> {
+    let (source, target) = root(&mut Diagnostics::default(), host, engine.name, Span::default())?;
+    let mut flow = fed(host, engine, source, target)?;
+    flow.name = format!("{} {what}", engine.name);
+    flow.group.clone_from(&flow.name);
+    flow.op = Quantity::derived(op, Origin::Assumed, Confidence::Exact, engine.why);
+    (flow.control, flow.rides) = (true, rides);
+    flows.push(flow);
+    Some(FlowId(flows.len() as u32 - 1))
+}
+
 /// The way of a processor's own writes to an adapter that [`of`] has found a host for.
 pub(in crate::plan) fn doorbell(
     host: &Host,
@@ -153,6 +172,8 @@ fn fed(host: &Host, engine: &Engine, source: PartId, target: PartId) -> Option<F
         place: Place::Memory,
         op: Quantity::derived(Do::Write, Origin::Assumed, Confidence::Exact, why),
         packets: false,
+        control: false,
+        rides: None,
         size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
         header: header.clone(),
         load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),

@@ -583,6 +583,8 @@ fn expand_flow(
             Load::Closed { outstanding, think, round_trip } => Program::Closed { outstanding, think, round_trip },
         };
         flows.push(Flow {
+            control: false,
+            rides: None,
             name,
             group: flow.name.clone(),
             source,

@@ -203,6 +203,12 @@ pub struct Flow {
     pub op: Quantity<Do>,
     /// Whether its operations are packets of a NIC, with what belongs to them.
     pub packets: bool,
+    /// Whether it carries no data, but what surrounds them: commands, completion entries, interrupts, doorbells. A
+    /// ledger counts its TLPs whole.
+    pub control: bool,
+    /// The flow of the same device through whose queue its transfers go, in order, where it has none of its own: an
+    /// entry never overtakes the data before it.
+    pub rides: Option<FlowId>,
     /// Bytes of one operation.
     pub size: Quantity<Bytes>,
     /// Header of its requests.

@@ -4,7 +4,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Address, Directory};
 use crate::plan::core::dma::{self, Engine, Host};
 use crate::plan::pci::Buses;
-use crate::plan::storage::{Adapter, Array, Device, IoFlow, Medium, SerialKeys, Storage, Target, Transport, Volume};
+use crate::plan::storage::{
+    Adapter, AdapterKind, Array, Device, IoFlow, Medium, SerialKeys, Storage, Target, Transport, Volume, nvme,
+};
 use crate::plan::{Flow, PartId};
 use crate::protocol::scsi;
 use crate::scenario::keys::{self, FileTest, Level, Line, WHOLE};
@@ -54,7 +56,21 @@ pub(in crate::plan) fn build(
                     continue;
                 };
                 places.adapter.insert(id, storage.adapters.len() as u32);
-                storage.adapters.push(Adapter { name, group, keys: keys.clone(), dma, host });
+                let kind = AdapterKind::Host(keys.clone());
+                storage.adapters.push(Adapter { name, group, kind, dma, host });
+            }
+            StoreKeys::Nvme(keys) => {
+                let Some(adapter) = nvme::adapter(diagnostics, host, part, keys, flows, buses) else {
+                    places.broken.insert(id);
+                    continue;
+                };
+                let (at, transport) = (storage.adapters.len() as u32, storage.transports.len() as u32);
+                storage.adapters.push(adapter);
+                places.target.insert(id, storage.targets.len() as u32);
+                let targets = vec![storage.targets.len() as u32];
+                let device = Device::Ssd(keys.flash.clone());
+                storage.targets.push(Target { transport, ..target(device) });
+                storage.transports.push(Transport { name, group, adapter: at, targets, medium: Medium::Inside });
             }
             keys => {
                 let Some(device) = Device::of(keys) else { continue };
@@ -178,6 +194,9 @@ fn plug(diagnostics: &mut Diagnostics, storage: &mut Storage, target: u32, trans
     let t = &mut storage.targets[target as usize];
     if t.transport == u32::MAX {
         t.transport = transport;
+    } else if let Medium::Inside = storage.transports[t.transport as usize].medium {
+        let what = format!("{} is an NVMe drive", t.name);
+        diagnostics.push(Diagnostic::error(span, what).hint("it hangs on a link of PCIe: pcie = \"gen4 x4\""));
     } else {
         let (name, other) = (&t.name, &storage.transports[t.transport as usize].name);
         diagnostics.push(
@@ -215,7 +234,9 @@ fn serial(
         let (adapter, target) = (adapters[i * adapters.len() / n], targets[i]);
         let name = if n > 1 { format!("{group}.{i}") } else { group.to_owned() };
         let frames = |buffer: Bytes| (buffer.0 / frame).clamp(1, 65_535) as u32;
-        let own = storage.adapters[adapter as usize].keys.port_buffer.typical;
+        let Some(own) = storage.adapters[adapter as usize].host_adapter().map(|k| k.port_buffer.typical) else {
+            continue;
+        };
         let its = storage.targets[target as usize].device.port_buffer();
         let transport = storage.transports.len() as u32;
         plug(diagnostics, storage, target, transport, span);
@@ -325,7 +346,13 @@ fn array(
             .push(Diagnostic::error(at, format!("{name} hangs on another adapter")).hint("an array is its adapter's"));
         return None;
     }
-    if storage.adapters[adapter as usize].keys.cache.is_none() {
+    let Some(own) = storage.adapters[adapter as usize].host_adapter() else {
+        let what =
+            format!("{} is an NVMe drive, and an array is its adapter's", storage.targets[disks[0] as usize].name);
+        diagnostics.push(Diagnostic::error(at, what).hint("name all drives in the flow of I/Os: each gets its share"));
+        return None;
+    };
+    if own.cache.is_none() {
         let name = &storage.adapters[adapter as usize].name;
         diagnostics.push(
             Diagnostic::error(at, format!("{name} has no cache to run an array in"))
@@ -345,11 +372,11 @@ fn array(
         );
         return None;
     }
-    let own = &storage.adapters[adapter as usize];
     let data = if level == Level::Raid5 { n - 1 } else { n } as u64;
     let stripe = strip.saturating_mul(data);
-    if let Some(cache) = own.keys.cache.as_ref().filter(|c| c.typical.0 < stripe) {
-        let what = format!("{}: a cache of {} does not hold a stripe of {}", own.name, cache.typical, Bytes(stripe));
+    let name = &storage.adapters[adapter as usize].name;
+    if let Some(cache) = own.cache.as_ref().filter(|c| c.typical.0 < stripe) {
+        let what = format!("{name}: a cache of {} does not hold a stripe of {}", cache.typical, Bytes(stripe));
         diagnostics.push(
             Diagnostic::warning(cache.span.or(Some(at)), what)
                 .hint("every write waits for room then; the estimate does not know this"),
@@ -391,7 +418,7 @@ fn volumes(
     io: &Named<keys::Io>,
     storage: &Storage,
 ) -> Option<(Vec<(Volume, Span)>, bool)> {
-    const TARGETS: &str = "targets are disks, SSDs, RAM disks and arrays";
+    const TARGETS: &str = "targets are disks, SSDs, NVMe drives, RAM disks and arrays";
     let names = &io.keys.to.typical.0;
     if names.is_empty() {
         let at = io.keys.to.span.unwrap_or(io.span);
@@ -467,6 +494,7 @@ fn expand(
         return;
     }
     let many = count > 1 || many;
+    let cost = nvme::cost(k);
     let mut n = 0;
     for name in hosts {
         for _worker in 0..k.workers.typical.get() {
@@ -487,6 +515,7 @@ fn expand(
                 }
                 let room = Room { flow: io, name: storage.volume_name(volume), capacity: storage.capacity(volume) };
                 let Some(range) = room.range(diagnostics, largest) else { return };
+                let queues = nvme::queues(diagnostics, storage, adapter, io, &cost);
                 storage.flows.push(IoFlow {
                     name: if many { format!("{}.{n}", io.name) } else { io.name.clone() },
                     group: io.name.clone(),
@@ -496,11 +525,14 @@ fn expand(
                     lines: lines.clone(),
                     start: k.start.typical,
                     range,
+                    zipf: k.zipf.as_ref().map(|q| q.typical.0),
                     outstanding: outstanding.clone(),
                     rate: k.rate.clone(),
                     arrivals: k.arrivals.typical,
-                    submit: k.submit_time.clone(),
-                    complete: k.complete_time.clone(),
+                    submit: cost.submit.clone(),
+                    complete: cost.complete.clone(),
+                    wake: cost.wake.clone(),
+                    queues,
                     measured: k.measured.as_ref().map(|q| q.typical),
                     about: about.clone(),
                     test,

@@ -8,10 +8,12 @@
 //! stations that exchange messages.
 
 mod build;
+pub mod nvme;
 mod serial;
 mod transact;
 
 pub(super) use build::build;
+pub use nvme::{Controller, HostQueues};
 pub use serial::{Exchange, Serial, SerialKeys, Unit};
 pub(super) use transact::{build as transactions, carried};
 
@@ -56,12 +58,52 @@ pub struct Adapter {
     pub name: String,
     /// Its table.
     pub group: String,
-    /// Its values.
-    pub keys: HostAdapter,
+    /// What it is.
+    pub kind: AdapterKind,
     /// How it reaches host memory.
     pub dma: Dma,
     /// The host whose memory that is.
     pub host: String,
+}
+
+/// What an adapter is.
+#[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
+#[derive(Clone, Debug)]
+pub enum AdapterKind {
+    /// A host adapter, with its values.
+    Host(HostAdapter),
+    /// An NVMe controller, whose drive is its one target.
+    Nvme(Controller),
+}
+
+impl Adapter {
+    /// Its values, where it is a host adapter.
+    pub fn host_adapter(&self) -> Option<&HostAdapter> {
+        match &self.kind {
+            AdapterKind::Host(keys) => Some(keys),
+            AdapterKind::Nvme(_) => None,
+        }
+    }
+
+    /// Its queues, where it is an NVMe controller.
+    pub fn controller(&self) -> Option<&Controller> {
+        match &self.kind {
+            AdapterKind::Host(_) => None,
+            AdapterKind::Nvme(controller) => Some(controller),
+        }
+    }
+
+    /// When it says that a write to an array is done.
+    pub fn writes_back(&self) -> bool {
+        self.host_adapter().is_some_and(|k| k.write_policy.typical == keys::WritePolicy::WriteBack)
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        match &self.kind {
+            AdapterKind::Host(keys) => keys.settings(),
+            AdapterKind::Nvme(controller) => controller.keys.settings(),
+        }
+    }
 }
 
 /// What a target is.
@@ -83,6 +125,7 @@ impl Device {
             StoreKeys::Ram(k) => Some(Device::Ram(k.clone())),
             StoreKeys::Disk(k) => Some(Device::Disk(k.clone())),
             StoreKeys::Ssd(k) => Some(Device::Ssd(k.clone())),
+            StoreKeys::Nvme(k) => Some(Device::Ssd(k.flash.clone())),
             _ => None,
         }
     }
@@ -115,7 +158,7 @@ impl Device {
     }
 
     /// Bytes of frames that its port takes in before they are in their place.
-    fn port_buffer(&self) -> Bytes {
+    pub fn port_buffer(&self) -> Bytes {
         match self {
             Device::Ram(k) => k.port_buffer.typical,
             Device::Disk(k) => k.cache.typical,
@@ -128,7 +171,7 @@ impl Device {
         match self {
             Device::Ram(_) => &["its rate"],
             Device::Disk(_) => &["heads"],
-            Device::Ssd(_) => &["controller", "channels", "stripes"],
+            Device::Ssd(_) => &["controller", "channels", "dies", "stripes"],
         }
     }
 }
@@ -194,6 +237,8 @@ pub enum Medium {
         /// How it is used.
         policy: scsi::BusPolicy,
     },
+    /// Nothing: an NVMe controller and its drive are one part.
+    Inside,
 }
 
 impl From<&Medium> for keys::Medium {
@@ -202,6 +247,8 @@ impl From<&Medium> for keys::Medium {
             Medium::Serial { keys: SerialKeys::Fc(_), .. } => keys::Medium::FibreChannel,
             Medium::Serial { keys: SerialKeys::Sas(_), .. } => keys::Medium::Sas,
             Medium::Scsi { .. } => keys::Medium::Scsi,
+            // It has no wire that a report could speak of.
+            Medium::Inside => keys::Medium::Pcie,
         }
     }
 }
@@ -268,6 +315,8 @@ pub struct IoFlow {
     pub start: Bytes,
     /// See `start`.
     pub range: Bytes,
+    /// Exponent of Zipf's law, by which random offsets are wanted.
+    pub zipf: Option<f64>,
     /// I/Os outstanding.
     pub outstanding: Quantity<std::num::NonZeroU32>,
     /// Draws of a line that may be issued a second, where that is held to.
@@ -278,6 +327,10 @@ pub struct IoFlow {
     pub submit: Quantity<Time>,
     /// The same when it is done.
     pub complete: Quantity<Time>,
+    /// From an interrupt until a worker that sleeps goes on.
+    pub wake: Quantity<Time>,
+    /// Of an NVMe drive: its queues of this worker.
+    pub queues: Option<HostQueues>,
     /// What was measured.
     pub measured: Option<Rate>,
     /// As written.
@@ -303,6 +356,11 @@ impl Storage {
             Volume::Station(p) => Some(&self.pairs[p as usize]),
             Volume::Target(_) | Volume::Array(_) => None,
         }
+    }
+
+    /// The adapter that a target hangs on.
+    pub fn adapter_of_target(&self, target: &Target) -> u32 {
+        self.transports[target.transport as usize].adapter
     }
 
     /// The adapter of a target.
@@ -344,6 +402,7 @@ impl Storage {
     pub fn route_text(&self, flow: &IoFlow) -> String {
         let (host, volume) = (&self.workers[flow.worker as usize], self.volume_name(flow.volume));
         match self.adapter(flow) {
+            Some(adapter) if adapter.controller().is_some() => format!("{host} → {volume}"),
             Some(adapter) => format!("{host} → {} → {volume}", adapter.name),
             None => format!("{host} ↔ {volume}"),
         }
@@ -357,9 +416,10 @@ impl Storage {
             // A bus is all of its ends'.
             let (there, back) = match transport.medium {
                 Medium::Serial { .. } => (target, Some(Wire { transport, at, back: true, from: target, to: adapter })),
-                Medium::Scsi { .. } => ("", None),
+                Medium::Scsi { .. } | Medium::Inside => ("", None),
             };
-            std::iter::once(Wire { transport, at, back: false, from: adapter, to: there }).chain(back)
+            let first = Wire { transport, at, back: false, from: adapter, to: there };
+            (!matches!(transport.medium, Medium::Inside)).then_some(first).into_iter().chain(back)
         })
     }
 
@@ -372,7 +432,8 @@ impl Storage {
         for (volume, adapter) in targets.chain(arrays) {
             let host = &self.adapters[adapter as usize].host;
             let capacity = Bytes(self.capacity(volume));
-            let volume = import::Volume { name: self.volume_name(volume).to_owned(), capacity };
+            let nvme = self.adapters[adapter as usize].controller().is_some();
+            let volume = import::Volume { name: self.volume_name(volume).to_owned(), capacity, nvme };
             match hosts.iter_mut().find(|h| h.name == *host) {
                 Some(h) => h.volumes.push(volume),
                 None => hosts.push(import::Host { name: host.clone(), volumes: vec![volume] }),
@@ -385,7 +446,8 @@ impl Storage {
     pub fn workers_and_parts(&self) -> Vec<String> {
         let workers = self.workers.iter().enumerate().map(|(i, host)| format!("parts.{host}: worker {i}"));
         let adapters = self.adapters.iter().flat_map(|a| {
-            ["processor", "cache memory", "parity engine"].map(|what| format!("parts.{}: {what}", a.name))
+            let first = if a.controller().is_some() { "queue pairs" } else { "processor" };
+            [first, "cache memory", "parity engine"].map(|what| format!("parts.{}: {what}", a.name))
         });
         let targets =
             self.targets.iter().flat_map(|t| t.servers().iter().map(|what| format!("parts.{}: {what}", t.name)));
@@ -427,15 +489,16 @@ impl Storage {
 
 impl Side for Storage {
     fn settings(&self) -> Vec<(String, Vec<Setting>)> {
-        let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
+        let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.settings()));
         let targets = self.targets.iter().map(|t| (format!("parts.{}", t.name), t.device.settings()));
         let arrays = self.arrays.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
-        let links = self.transports.iter().map(|t| {
+        let links = self.transports.iter().filter_map(|t| {
             let settings = match &t.medium {
                 Medium::Serial { keys, .. } => keys.settings(),
                 Medium::Scsi { keys, .. } => keys.settings(),
+                Medium::Inside => return None,
             };
-            (format!("links.{}", t.name), settings)
+            Some((format!("links.{}", t.name), settings))
         });
         let flows = self.flows.iter().map(|f| {
             let mut all = vec![
@@ -444,6 +507,9 @@ impl Side for Storage {
                 Setting::of("complete_time", &f.complete),
             ];
             all.extend(f.rate.as_ref().map(|rate| Setting::of("rate", rate)));
+            // What older plans do not have leaves them as they were.
+            all.extend((!f.wake.default).then(|| Setting::of("wake_time", &f.wake)));
+            all.extend(f.queues.iter().flat_map(|q| q.settings()));
             (format!("flows.{}", f.name), all)
         });
         parts.chain(targets).chain(arrays).chain(links).chain(flows).collect()
@@ -459,6 +525,12 @@ impl Side for Storage {
             }
             if let Some(pair) = self.pair(flow) {
                 hash.write(format!("{:?} {} {}", pair.connections, pair.segment, pair.class).as_bytes());
+            }
+            if let Some(zipf) = flow.zipf {
+                hash.write(format!("zipf {zipf}").as_bytes());
+            }
+            if let Some(q) = &flow.queues {
+                hash.write(format!("queues {} {}", q.first, q.count.typical).as_bytes());
             }
             if let Some(rate) = &flow.rate {
                 hash.write(format!("rate {} {:?}", rate.typical, flow.arrivals).as_bytes());
@@ -521,6 +593,7 @@ impl Transport {
         match &self.medium {
             Medium::Serial { keys, .. } => keys.typical().rate,
             Medium::Scsi { keys, .. } => keys.scsi.typical.0.peak(),
+            Medium::Inside => Rate::from_bits(8),
         }
     }
 
@@ -529,6 +602,7 @@ impl Transport {
         match &self.medium {
             Medium::Serial { keys, .. } => keys.speed(),
             Medium::Scsi { keys, .. } => format!("{} SCSI", keys.scsi.typical.0.name),
+            Medium::Inside => String::new(),
         }
     }
 }

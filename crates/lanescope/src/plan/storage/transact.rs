@@ -141,6 +141,7 @@ fn expand(
                     lines: k.access.typical.0.clone().into(),
                     start: Bytes(0),
                     range: Bytes(1 << 40),
+                    zipf: None,
                     outstanding: Quantity::derived(
                         NonZeroU32::MIN,
                         Origin::Standard,
@@ -151,6 +152,8 @@ fn expand(
                     arrivals: Arrivals::Even,
                     submit: k.submit_time.clone(),
                     complete: k.complete_time.clone(),
+                    wake: super::nvme::no_wake(),
+                    queues: None,
                     measured: k.measured.as_ref().map(|q| q.typical),
                     about: match k.connections.as_ref().map(|c| c.typical) {
                         None => k.access.typical.show(),

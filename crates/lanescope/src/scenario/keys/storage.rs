@@ -29,6 +29,16 @@ words! {
 }
 
 words! {
+    /// When the planes of a die sense.
+    PlaneReads {
+        /// Each when it likes.
+        Independent = "independent",
+        /// All at one moment: pages that wait for the die go together, one of each plane.
+        Together = "together",
+    }
+}
+
+words! {
     /// When an adapter with a cache says that a write is done.
     WritePolicy {
         /// When the data are in its cache.
@@ -306,6 +316,63 @@ impl Shape for ScsiBus {
     }
 }
 
+/// How many bytes are programmed for each that is written: at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+pub struct Amplification(pub f64);
+
+impl Shape for Amplification {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let value = match &node.value {
+            Value::Integer(Some(i)) => *i as f64,
+            Value::Float(f) => f.parse().unwrap_or(f64::NAN),
+            _ => return Err(expected("a factor from 1 to 100", node)),
+        };
+        match (1.0..=100.0).contains(&value) {
+            true => Ok(Amplification(value)),
+            false => Err(Problem(
+                format!("{value} is no write amplification"),
+                "from 1 (nothing is moved) to 100; 2 to 5 under random writes".into(),
+            )),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+    fn order(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.0.partial_cmp(&other.0)
+    }
+    fn schema() -> Json {
+        json!({ "type": "number", "minimum": 1, "maximum": 100 })
+    }
+}
+
+/// The exponent of Zipf's law.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+pub struct Exponent(pub f64);
+
+impl Shape for Exponent {
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let value = match &node.value {
+            Value::Integer(Some(i)) => *i as f64,
+            Value::Float(f) => f.parse().unwrap_or(f64::NAN),
+            _ => return Err(expected("an exponent above 0 and up to 5", node)),
+        };
+        match value > 0.0 && value <= 5.0 {
+            true => Ok(Exponent(value)),
+            false => Err(Problem(
+                format!("{value} is no exponent of Zipf's law"),
+                "above 0 and up to 5; fio's is 1.1".into(),
+            )),
+        }
+    }
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+    fn schema() -> Json {
+        json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 5 })
+    }
+}
+
 table! {
     /// A host adapter: on the host's side a device with DMA engines, on the other the ports that its disks hang on. It
     /// has the keys of an endpoint too.
@@ -384,8 +451,8 @@ table! {
 
 table! {
     /// A solid-state drive. Data lie where a log has put them: pages are found on dies at random, and written to
-    /// stripes in turn. Erasing and collecting
-    /// garbage are in the program time; reads do not wait for dies that program.
+    /// stripes in turn. Where nothing else is said, erasing and collecting garbage are in the program time, and reads
+    /// do not wait for dies that program.
     Ssd, SSD, "a solid-state drive" {
         /// Bytes that it holds.
         capacity: default Bytes, One = "\"200 GB\"" Assumed Guess "what offsets are drawn from";
@@ -399,9 +466,18 @@ table! {
         /// What lies in one place: read from one die, and one entry of a stripe. Planes that work together make one
         /// page.
         page: default Bytes, High = "\"16 KiB\"" Assumed Guess "two planes of 8 KiB";
-        /// Time of a die to sense a page.
+        /// Planes of a die: each senses one page at a time.
+        planes: default NonZeroU32, Low = "1" Assumed Likely "planes that work together make one page";
+        /// When they do: whether each begins when it likes, or all that have something to sense at one moment.
+        plane_reads: default PlaneReads, One = "\"independent\"" Assumed Guess "flash since about 2019 can";
+        /// Time of a die to sense a page. With lower_read_time and upper_read_time, a middle page.
         read_time: default Time, High = "{ low = \"25 us\", typical = \"50 us\", high = \"90 us\" }" Assumed Likely
             "SLC 25 us, MLC 50 to 90 us";
+        /// Of flash with three bits in a cell: time to sense a lower page, a third of all pages. It has the fewest
+        /// thresholds.
+        lower_read_time: opt Time, High;
+        /// The same of an upper page, which has the most.
+        upper_read_time: opt Time, High;
         /// What a channel carries of the bytes that are asked for.
         channel_rate: default Rate, Low = "\"200 MB/s\"" Assumed Likely
             "asynchronous flash 40 MB/s, ONFI 2 and toggle mode 133 to 200 MB/s";
@@ -415,6 +491,23 @@ table! {
             "SLC 200 to 300 us, MLC 0.9 to 2 ms";
         /// What a stripe takes its data in at, before it is programmed.
         stripe_rate: default Rate, Low = "\"200 MB/s\"" Assumed Guess "as one channel";
+        /// Whether reads wait for a die that programs or erases.
+        die_programs: default bool, One = "false" Assumed Guess "controllers read around what is being programmed";
+        /// With die_programs: time to suspend a program for reads, which then goes on behind them. Without it they wait
+        /// for its end.
+        suspend_time: opt Time, High;
+        /// Time for which a die is busy with what the drive does by itself, now and then: it reads blocks anew, writes
+        /// its tables, levels wear.
+        housekeeping: opt Time, High;
+        /// With housekeeping: each die once in so long, on average.
+        housekeeping_interval: default Time, Low = "\"100 ms\"" Assumed Guess "some per cent of the time at most";
+        /// Bytes programmed for each byte written, in steady state: what garbage collection moves is read from dies and
+        /// programmed again.
+        write_amplification: default Amplification, High = "1" Assumed Guess "collecting garbage is in program_time";
+        /// Time to erase a block of a stripe.
+        erase_time: default Time, High = "\"0 ms\"" Assumed Guess "erasing is in program_time";
+        /// Programs of a stripe that fill a block, which was erased before.
+        block_programs: default NonZeroU32, Low = "256" Assumed Likely "blocks of 256 to 1024 pages";
         /// Memory for data of writes that are not programmed; more are not asked for.
         buffer: default Bytes, Low = "\"64 MiB\"" Assumed Guess "a part of its DRAM";
         /// Whether a write is done when it is there.
@@ -489,7 +582,8 @@ table! {
         about: tell String, One;
         /// The hosts whose workers ask, with * for all.
         from: must String, One;
-        /// The targets, one name or a list: disks, RAM disks or arrays, with * for all; each worker works on each.
+        /// The targets, one name or a list: disks, drives, RAM disks or arrays, with * for all; each worker works on
+        /// each.
         to: must Names, One;
         /// "io".
         r#do: must IoWord, One;
@@ -498,6 +592,9 @@ table! {
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;
+        /// Of random offsets: the n-th most wanted place is wanted 1 / n^zipf as often as the first; which places these
+        /// are is as good as random (fio's random_distribution). Without it, all alike.
+        zipf: opt Exponent, One;
         /// Where the file, or the range, begins on each target: Iometer's starting sector times 512 B.
         start: default Bytes, One = "\"0 B\"" Standard Likely "Iometer's default";
         /// Bytes of the file, or of each target's range. Without it, all that is behind its start.
@@ -519,6 +616,20 @@ table! {
         arrivals: default Arrivals, One = "\"even\"" Standard Likely "fio's default, rate_process = linear";
         /// Workers of each host; each has a processor of its own.
         workers: default NonZeroU32, One = "1" Assumed Likely "one thread";
+        /// How the host issues I/Os: says what submit_time, complete_time, wake_time, completions and
+        /// commands_a_doorbell are where they are not written.
+        host_software: opt HostSoftware, One;
+        /// With host_software: the processor that it runs on. Its times are those of a server of 2021.
+        host_processor: default HostProcessor, One = "\"server-2021\"" Assumed Guess "what host_software was stated on";
+        /// Of NVMe drives: queue pairs over which each worker spreads its I/Os, in turn, at each drive.
+        queue_pairs: default NonZeroU32, Low = "1" Assumed Likely "one for each processor";
+        /// Of NVMe drives: how a worker hears that an I/O is done.
+        completions: opt Completions, One;
+        /// Of NVMe drives: commands that a worker puts into a queue before it rings, as far as it has more to do.
+        commands_a_doorbell: opt NonZeroU32, Low;
+        /// Time from an interrupt until a worker that sleeps goes on: leaving an idle state, the scheduler. One that
+        /// has something to do finds what is done by itself.
+        wake_time: opt Time, High;
         /// Time of the worker's processor to issue an I/O.
         submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess
             "system call, driver";
@@ -572,6 +683,8 @@ parts! {
         Disk(Disk) = Disk,
         /// A solid-state drive.
         Ssd(Ssd) = Ssd,
+        /// An NVMe controller and the drive behind it; its port is an endpoint of the same name.
+        Nvme(NvmeDrive) = Nvme,
         /// An array.
         Array(Array) = Array,
     }

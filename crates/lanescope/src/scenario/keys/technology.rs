@@ -200,6 +200,9 @@ part_kinds! {
     Disk = "disk", Storage, End, "a disk", ["disk", "disks"], DISK;
     /// A solid-state drive.
     Ssd = "ssd", Storage, End, "a solid-state drive", ["solid-state drive", "solid-state drives"], SSD;
+    /// An NVMe controller with its drive.
+    Nvme = "nvme", Storage, End, "an NVMe drive", ["NVMe drive", "NVMe drives"], NVME,
+        "an endpoint and of a solid-state drive";
     /// An array of disks behind one adapter.
     Array = "array", Storage, End, "an array", ["array", "arrays"], ARRAY;
 }

@@ -47,6 +47,8 @@ pub(in crate::sim) struct Transfer {
     pub(in crate::sim) token: u32,
     /// When it was asked for.
     pub(in crate::sim) born: u64,
+    /// Whether it is no data, but what surrounds them.
+    pub(in crate::sim) control: bool,
 }
 
 impl Source {

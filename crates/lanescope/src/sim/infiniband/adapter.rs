@@ -200,7 +200,7 @@ pub(in crate::sim) type Overheads = [[[u32; 2]; 2]; 2];
 impl Fabric {
     fn ask(&mut self, way: DmaPath, bytes: u64, job: Job, now: u64) {
         let token = self.jobs.add(job) | OWN;
-        self.asked.push((way, Transfer { bytes, token, born: now }));
+        self.asked.push((way, Transfer { bytes, token, born: now, control: false }));
     }
 
     /// The processor has handed a message to the adapter.

@@ -296,9 +296,9 @@ mod tests {
         agenda.set(0, 0);
         // Two reads at clock 2, one behind the other; a write just before clock 600.
         let clock = 7_500_000;
-        fabric.feed(0, Transfer { bytes: 4096, token: 7, born: 2 * clock }, &mut agenda);
-        fabric.feed(0, Transfer { bytes: 1000, token: 8, born: 2 * clock }, &mut agenda);
-        fabric.feed(1, Transfer { bytes: 64, token: 9, born: 600 * clock - 1 }, &mut agenda);
+        fabric.feed(0, Transfer { bytes: 4096, token: 7, born: 2 * clock, control: false }, &mut agenda);
+        fabric.feed(0, Transfer { bytes: 1000, token: 8, born: 2 * clock, control: false }, &mut agenda);
+        fabric.feed(1, Transfer { bytes: 64, token: 9, born: 600 * clock - 1, control: false }, &mut agenda);
         // Arbitration, request, delay, arbitration, three clocks and the data.
         let first = 2 + 4 + 5 + 60 + 4 + 3 + 512;
         agenda.run(&mut fabric, (first + 2) * clock, 1 << 20);
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(fabric.net.flows.iter().map(|f| f.tally.bytes).collect::<Vec<_>>(), [5096, 64]);
         assert!(fabric.done().is_empty());
         // A silent bus hears of the next.
-        fabric.feed(1, Transfer { bytes: 8, token: 1, born: 1 << 40 }, &mut agenda);
+        fabric.feed(1, Transfer { bytes: 8, token: 1, born: 1 << 40, control: false }, &mut agenda);
         agenda.run(&mut fabric, 1 << 41, 1 << 20);
         assert_eq!(fabric.done().len(), 1);
     }

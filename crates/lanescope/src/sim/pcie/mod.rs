@@ -87,9 +87,17 @@ pub(in crate::sim) struct FlowState {
     pub(in crate::sim) function: u32,
     /// Of packets: what the processor rings for them.
     pub(in crate::sim) doorbell: Option<Doorbell>,
+    /// Of another side's: whether it moves what surrounds data, and the flow through whose queue its transfers go.
+    control: bool,
+    rides: u32,
 }
 
 impl FlowState {
+    /// Whether another side asks for its transfers, and hears of each.
+    pub(in crate::sim) fn is_fed(&self) -> bool {
+        self.writing.is_some()
+    }
+
     #[inline]
     pub(in crate::sim) fn started(&mut self, born: u64) {
         self.tally.start(born);
@@ -281,6 +289,8 @@ impl Fabric {
                 fingerprint,
                 function: plan.function(flow.source) as u32,
                 doorbell,
+                control: flow.control,
+                rides: flow.rides.map_or(net.flows.len() as u32, |f| f.0),
             });
         }
         let forks = forks(&net);
@@ -369,6 +379,8 @@ impl Fabric {
 
     /// Another side asks for DMA; [`Net::done`] tells when it is over.
     pub(in crate::sim) fn feed(&mut self, flow: u32, transfer: Transfer, agenda: &mut Agenda) {
+        let FlowState { control, rides: flow, .. } = self.net.flows[flow as usize];
+        let transfer = Transfer { control, ..transfer };
         let wire = &self.net.wires[self.net.paths[self.net.flows[flow as usize].there as usize] as usize];
         let (port, tx) = (wire.port_from as usize, wire.tx);
         let at = wire.next_at.max(transfer.born);
@@ -395,7 +407,7 @@ impl Fabric {
     /// Gives a flow to the requester at its first wire.
     fn request(&mut self, plan: &Plan, index: usize, seed: u64) {
         let flow = &plan.flows[index];
-        let Some(&first) = flow.route.first() else { return };
+        let Some(&first) = flow.route.first().filter(|_| flow.rides.is_none()) else { return };
         let port = self.net.wires[wire_of(first) as usize].port_from as usize;
         let Part::Terminal(terminal) = &mut self.parts[plan.device(flow.source).0 as usize] else { return };
         let requester = &mut terminal.ports[port].requesters[plan.function(flow.source)];

@@ -157,8 +157,9 @@ pub(in crate::sim) struct Issue {
     left: u64,
     op: u32,
     started: bool,
-    /// Of another side's transfer.
+    /// Of another side's transfer: by what it is known there, and whether it is no data.
     token: u32,
+    control: bool,
 }
 
 /// A rate that holds over any longer time.
@@ -563,8 +564,9 @@ impl Requester {
                     Next::At(at) => return Err((Idle::NothingToSend, at)),
                 };
                 let read = stream.reads_next();
-                let (size, token) = stream.source.transfer().map_or((stream.shape.size, 0), |t| (t.bytes, t.token));
-                let issue = Issue { read, born, left: size, op: u32::MAX, started: false, token };
+                let (size, token, control) =
+                    stream.source.transfer().map_or((stream.shape.size, 0, false), |t| (t.bytes, t.token, t.control));
+                let issue = Issue { read, born, left: size, op: u32::MAX, started: false, token, control };
                 stream.current = Some(issue);
                 issue
             }
@@ -662,7 +664,7 @@ impl Requester {
             asks: asks as u16,
             class,
             last,
-            control: false,
+            control: issue.control,
         })
     }
 
@@ -713,7 +715,8 @@ impl Requester {
         let read = &mut self.reads.all[tlp.tag as usize];
         read.left -= tlp.payload as u32;
         let (left, read) = (read.left, *read);
-        if tlp.control {
+        if read.op == u32::MAX {
+            // Descriptors, which no operation counts.
             if left == 0 {
                 self.finish(Finish::Request(tlp.tag), now, net);
             }

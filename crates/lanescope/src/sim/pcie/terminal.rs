@@ -174,7 +174,7 @@ impl Terminal {
     fn write(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
         self.pop(id, Class::Posted, now, net, agenda);
-        if tlp.control {
+        if tlp.control && !net.flows[tlp.flow as usize].is_fed() {
             self.control(&tlp, now, net, agenda);
             return;
         }

@@ -2,8 +2,9 @@
 //! done.
 
 use crate::plan::DmaPath;
-use crate::plan::storage::{self, Unit, Volume};
+use crate::plan::storage::{self, AdapterKind, Unit, Volume};
 use crate::sim::core::source::Transfer;
+use crate::sim::storage::nvme::Controller;
 use crate::sim::storage::scsi::Phase;
 use crate::sim::storage::ssd::Progress;
 use crate::sim::storage::{Event, Fabric, Io, Job, Link, Owner, Server, Service, Task};
@@ -20,20 +21,48 @@ pub(super) struct Adapter {
     command_time: u64,
     command_bytes: u64,
     status_bytes: u64,
+    /// Its queues, where it is an NVMe controller.
+    pub(super) controller: Option<Box<Controller>>,
 }
 
 impl Adapter {
-    pub(super) fn new(adapter: &storage::Adapter) -> Adapter {
-        let k = &adapter.keys;
-        Adapter {
+    pub(super) fn new(storage: &storage::Storage, at: u32) -> Adapter {
+        let adapter = &storage.adapters[at as usize];
+        let own = Adapter {
             ways: adapter.dma.paths(),
             processor: Server::default(),
-            memory: Server::new(k.memory_bandwidth.as_ref().map(|q| q.typical)),
-            parity: Server::new(k.xor_rate.as_ref().map(|q| q.typical)),
-            command_time: k.command_time.typical.fs(),
-            command_bytes: k.command_bytes.typical.0,
-            status_bytes: k.status_bytes.typical.0,
+            memory: Server::default(),
+            parity: Server::default(),
+            command_time: 0,
+            command_bytes: 0,
+            status_bytes: 0,
+            controller: None,
+        };
+        match &adapter.kind {
+            AdapterKind::Host(k) => Adapter {
+                memory: Server::new(k.memory_bandwidth.as_ref().map(|q| q.typical)),
+                parity: Server::new(k.xor_rate.as_ref().map(|q| q.typical)),
+                command_time: k.command_time.typical.fs(),
+                command_bytes: k.command_bytes.typical.0,
+                status_bytes: k.status_bytes.typical.0,
+                ..own
+            },
+            AdapterKind::Nvme(k) => {
+                let flows = storage.flows.iter().filter(|f| f.adapter == Some(at));
+                let pairs = flows.filter_map(|f| f.queues.as_ref()).flat_map(|q| k.pairs(q)).max().map_or(0, |p| p + 1);
+                let target = storage.targets.iter().find(|t| storage.transports[t.transport as usize].adapter == at);
+                let buffer = target.map_or(0, |t| t.device.port_buffer().0);
+                Adapter { controller: Some(Box::new(Controller::new(k, adapter.dma, buffer, pairs))), ..own }
+            }
         }
+    }
+}
+
+impl Adapter {
+    /// Time that its processor (of NVMe its queue pairs, the mean of all), memory and parity engine have worked, fs.
+    pub(super) fn worked(&self, now: u64) -> [u64; 3] {
+        let first = self.controller.as_ref().map_or_else(|| self.processor.worked(now), |c| c.worked(now));
+        [first, self.memory.worked(now), self.parity.worked(now)]
     }
 }
 
@@ -46,6 +75,8 @@ impl Fabric {
             Job::Frame { task, .. } | Job::Out { task, .. } => {
                 self.targets[self.tasks.all[task as usize].target as usize].adapter
             }
+            // It knows its ways itself.
+            Job::Nvme(_) => 0,
         }
     }
 
@@ -57,6 +88,7 @@ impl Fabric {
             Job::Out { bytes, .. } | Job::ToCache { bytes, .. } => (false, bytes as u64),
             Job::Frame { bytes, .. } | Job::FromCache { bytes, .. } => (true, bytes as u64),
             Job::Status { .. } => (true, adapter.status_bytes),
+            Job::Nvme(_) => (false, 0),
         };
         if bytes == 0 {
             self.moved(job, now);
@@ -64,7 +96,7 @@ impl Fabric {
         }
         let way = adapter.ways[writes as usize];
         let token = self.jobs.add(job);
-        self.asked.push((way, Transfer { bytes, token, born: now }));
+        self.asked.push((way, Transfer { bytes, token, born: now, control: false }));
     }
 
     /// DMA is done, now or at a moment to come.
@@ -99,11 +131,13 @@ impl Fabric {
                 match self.links[self.targets[target as usize].transport as usize] {
                     Link::Serial(_) => self.fetched(task, bytes as u64, now),
                     Link::Scsi(_) => self.burst_fetched(task, bytes as u64, now),
+                    Link::Inside => {}
                 }
             }
             Job::FromCache { io, bytes } => self.moved_of(io, bytes as u64, now),
             Job::ToCache { io, bytes } => self.take_in(io, bytes as u64, now),
             Job::Status { io } => self.answered(io, now),
+            Job::Nvme(step) => self.stepped(step, now),
         }
     }
 
@@ -114,6 +148,7 @@ impl Fabric {
         let f = &self.flows[*flow as usize];
         match f.volume {
             Volume::Station(talk) => self.speak(talk, io, now),
+            Volume::Target(_) if f.uses.is_some() => self.enqueue(io, now),
             Volume::Target(_) | Volume::Array(_) => self.dma(Job::Command { io }, now),
         }
     }
@@ -135,8 +170,19 @@ impl Fabric {
 
     /// A command for a target: sent, or kept while it has as many as it may.
     pub(super) fn task(&mut self, owner: Owner, target: u32, read: bool, offset: u64, size: u64, now: u64) {
-        let service = Service::open();
-        let task = self.tasks.add(Task {
+        let task = self.new_task(owner, target, read, offset, size);
+        let t = &mut self.targets[target as usize];
+        if t.tasks >= t.most {
+            t.waiting.push_back(task);
+            return;
+        }
+        t.tasks += 1;
+        self.send(task, now);
+    }
+
+    /// A command of which nothing has happened.
+    pub(super) fn new_task(&mut self, owner: Owner, target: u32, read: bool, offset: u64, size: u64) -> u32 {
+        self.tasks.add(Task {
             owner,
             target,
             read,
@@ -147,18 +193,14 @@ impl Fabric {
             sent: 0,
             arrived: 0,
             landed: 0,
-            service,
+            service: Service::open(),
             progress: Progress::default(),
+            pair: 0,
+            lists: false,
+            wanted: false,
             answered: false,
             phase: Phase::Command,
-        });
-        let t = &mut self.targets[target as usize];
-        if t.tasks >= t.most {
-            t.waiting.push_back(task);
-            return;
-        }
-        t.tasks += 1;
-        self.send(task, now);
+        })
     }
 
     fn send(&mut self, task: u32, now: u64) {
@@ -166,6 +208,7 @@ impl Fabric {
         match self.links[link as usize] {
             Link::Serial(_) => self.unit(link, 0, Unit::Command, task, now),
             Link::Scsi(_) => self.wants(task, now),
+            Link::Inside => {}
         }
     }
 
@@ -243,6 +286,7 @@ impl Fabric {
             (Link::Serial(_), true) => self.unit(link, 1, Unit::Response, task, now),
             (Link::Serial(_), false) => self.unit(link, 1, Unit::Ready, task, now),
             (Link::Scsi(_), _) => self.wants(task, now),
+            (Link::Inside, _) => self.entry(task, now),
         }
     }
 

@@ -6,7 +6,7 @@
 //! parity, which are read first. Each passage of a byte into or out of the cache takes the adapter's memory once.
 
 use crate::plan::storage::{self, Storage, Volume};
-use crate::scenario::keys::{Level, WritePolicy};
+use crate::scenario::keys::Level;
 use crate::sim::storage::{Event, Fabric, Job, Owner};
 use crate::tools::Slab;
 use std::collections::{BTreeMap, VecDeque};
@@ -83,7 +83,8 @@ pub(super) struct Array {
 
 impl Array {
     pub(super) fn new(storage: &Storage, array: &storage::Array) -> Array {
-        let keys = &storage.adapters[array.adapter as usize].keys;
+        let own = &storage.adapters[array.adapter as usize];
+        let cache = own.host_adapter().and_then(|k| k.cache.as_ref());
         let strip = array.keys.strip.typical.0;
         let width = strip * array.data_disks();
         Array {
@@ -93,8 +94,8 @@ impl Array {
             strip,
             width,
             // A stripe has to fit, or it could never be whole.
-            cache: keys.cache.as_ref().map_or(0, |q| q.typical.0).max(width),
-            through: keys.write_policy.typical == WritePolicy::WriteThrough,
+            cache: cache.map_or(0, |q| q.typical.0).max(width),
+            through: !own.writes_back(),
             dirty: 0,
             full: false,
             taken: 0,

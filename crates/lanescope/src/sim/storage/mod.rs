@@ -11,12 +11,14 @@ mod array;
 mod binding;
 mod count;
 mod device;
+mod nvme;
 mod report;
 mod scsi;
 mod serial;
 mod ssd;
 mod talk;
 mod worker;
+mod zipf;
 
 use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{self, Medium, Unit, Volume};
@@ -64,6 +66,10 @@ enum Event {
     Credit(u32, u8, u32),
     /// A target's port has room for one more frame of a link.
     Room(u32),
+    /// A command's turn in its NVMe queue pair is over.
+    Queued(u32),
+    /// Completion entries of a controller's queue pair have waited for others.
+    Coalesced(u32, u32),
     /// Something in a solid-state drive is through.
     Flash(u32, ssd::Step),
     /// A target has taken all of a write in: its status may go.
@@ -91,6 +97,8 @@ enum Job {
     ToCache { io: u32, bytes: u32 },
     /// An I/O's status.
     Status { io: u32 },
+    /// Of NVMe.
+    Nvme(nvme::Move),
 }
 
 /// Whom a task works for.
@@ -123,6 +131,10 @@ struct Task {
     service: Service,
     /// How far a solid-state drive is with it.
     progress: ssd::Progress,
+    /// Of NVMe: its queue pair, whether its lists are on their way, and whether the drive wants a write's data.
+    pair: u32,
+    lists: bool,
+    wanted: bool,
     /// Whether the target has said that it is done.
     answered: bool,
     /// How far it is on a SCSI bus.
@@ -186,6 +198,8 @@ impl Ord for Planned {
 enum Link {
     Serial(Box<serial::Link>),
     Scsi(Box<scsi::Bus>),
+    /// An NVMe controller has its drive in itself.
+    Inside,
 }
 
 /// A target: what it does, and the commands that it may not have yet.
@@ -299,9 +313,10 @@ impl Fabric {
             .transports
             .iter()
             .map(|t| {
-                let room = storage.adapters[t.adapter as usize].keys.port_buffer.typical.0;
+                let room = storage.adapters[t.adapter as usize].host_adapter().map_or(0, |k| k.port_buffer.typical.0);
                 match (&t.medium, serial::Link::new(t, room)) {
                     (Medium::Scsi { keys, policy }, _) => Link::Scsi(Box::new(scsi::Bus::new(keys, *policy))),
+                    (Medium::Inside, _) => Link::Inside,
                     (_, Some(link)) => Link::Serial(Box::new(link)),
                     _ => unreachable!("a link that is no bus is serial"),
                 }
@@ -313,13 +328,19 @@ impl Fabric {
                 Target {
                     device: Device::new(t),
                     flash: match &t.device {
-                        storage::Device::Ssd(k) => Some(Box::new(ssd::Ssd::new(k))),
+                        storage::Device::Ssd(k) => {
+                            let own = storage.adapters[adapter as usize].controller();
+                            let latency = own.map_or(0, |c| c.keys.command_latency.typical.fs());
+                            Some(Box::new(ssd::Ssd::new(k, latency)))
+                        }
                         _ => None,
                     },
                     transport: t.transport,
                     adapter,
                     tasks: 0,
-                    most: storage.adapters[adapter as usize].keys.queue_depth.typical.get(),
+                    // An NVMe controller's queues say how many.
+                    most: (storage.adapters[adapter as usize].host_adapter())
+                        .map_or(u32::MAX, |k| k.queue_depth.typical.get()),
                     waiting: VecDeque::new(),
                 }
             })
@@ -332,11 +353,11 @@ impl Fabric {
             heap: BinaryHeap::new(),
             n: 0,
             workers: vec![Server::default(); storage.workers.len()],
-            flows: storage.flows.iter().zip(group_of).map(|(f, g)| FlowState::new(f, g, seed)).collect(),
+            flows: storage.flows.iter().zip(group_of).map(|(f, g)| FlowState::new(storage, f, g, seed)).collect(),
             ios: Slab::new(),
             tasks: Slab::new(),
             jobs: Slab::new(),
-            adapters: storage.adapters.iter().map(Adapter::new).collect(),
+            adapters: (0..storage.adapters.len() as u32).map(|a| Adapter::new(storage, a)).collect(),
             links,
             targets,
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
@@ -389,6 +410,8 @@ impl Fabric {
                 Event::Frame(link, way, unit, task) => self.frame(link, way, unit, task, now),
                 Event::Credit(link, way, n) => self.credited(link, way as usize, n, now),
                 Event::Room(link) => self.room(link, 0, now),
+                Event::Queued(task) => self.queued(task, now),
+                Event::Coalesced(adapter, pair) => self.coalesced(adapter, pair, now),
                 Event::Flash(target, step) => self.flash(target, step, now),
                 Event::Taken(task) => self.taken(task, now),
                 Event::Wants(task) => self.wants(task, now),

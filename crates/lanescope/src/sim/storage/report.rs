@@ -39,7 +39,12 @@ impl Subsystem for Fabric {
 
     /// Two lanes of each serial link, one of each bus.
     fn wires(&self) -> usize {
-        self.links.iter().map(|l| if matches!(l, Link::Serial(_)) { 2 } else { 1 }).sum()
+        let wires = |l: &Link| match l {
+            Link::Serial(_) => 2,
+            Link::Scsi(_) => 1,
+            Link::Inside => 0,
+        };
+        self.links.iter().map(wires).sum()
     }
 
     fn wire_names(&self, plan: &Plan) -> Vec<WireName> {
@@ -59,6 +64,7 @@ impl Subsystem for Fabric {
             match link {
                 Link::Serial(l) => all.extend(l.lanes.iter().map(|l| l.counts)),
                 Link::Scsi(b) => all.push(b.counts),
+                Link::Inside => {}
             }
         }
         all
@@ -71,6 +77,7 @@ impl Subsystem for Fabric {
             match link {
                 Link::Serial(l) => all.extend(l.lanes.iter().map(|l| (l.waiting(), 0))),
                 Link::Scsi(b) => all.push((b.waiting(), 0)),
+                Link::Inside => {}
             }
         }
         all
@@ -112,6 +119,7 @@ impl Subsystem for Fabric {
             match link {
                 Link::Serial(l) => l.lanes.iter_mut().for_each(|l| l.settle(now)),
                 Link::Scsi(b) => b.settle(now),
+                Link::Inside => {}
             }
         }
     }
@@ -173,7 +181,7 @@ impl Fabric {
     /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets.
     fn worked(&self, now: u64) -> Vec<u64> {
         let workers = self.workers_worked(now);
-        let adapters = self.adapters.iter().flat_map(|a| [&a.processor, &a.memory, &a.parity]).map(|s| s.worked(now));
+        let adapters = self.adapters.iter().flat_map(|a| a.worked(now));
         let targets = self.targets.iter().flat_map(|t| match &t.flash {
             Some(flash) => flash.worked(now).to_vec(),
             None => vec![t.device.worked(now)],

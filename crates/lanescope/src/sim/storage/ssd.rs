@@ -5,10 +5,16 @@
 //! A write is cut into pages too, which go to the stripes in turn; a stripe that is free takes what waits for it, as
 //! many pages as fit, takes their data in, and programs all of them at once. Data of writes are asked for while the
 //! buffer has room for them.
+//!
+//! What else keeps a die busy is what makes reads late. A stripe may hold its dies while it programs or erases, until
+//! its end or until a read suspends it; what garbage collection moves is read from dies and programmed before more is
+//! taken in, once as much as a program holds is owed.
 
 use crate::plan::storage::Unit;
-use crate::scenario::keys::Ssd as Keys;
-use crate::sim::storage::{Event, Fabric, Owner, Server};
+use crate::scenario::keys::{PlaneReads, Ssd as Keys};
+use crate::scenario::quantity::Quantity;
+use crate::sim::storage::{Event, Fabric, Link, Owner, Server};
+use crate::units::Time;
 use std::collections::VecDeque;
 
 /// Pages of one read that are worked on at once: a mask of as many bits says which have come.
@@ -52,11 +58,27 @@ struct Page {
     bytes: u64,
 }
 
+/// Pages of different planes of a die that are sensed together, from a moment on.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    begins: u64,
+    ends: u64,
+    planes: u64,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Stripe {
     waiting: VecDeque<Page>,
     /// What it takes in or programs.
     inside: Vec<Page>,
+    /// Whether it programs what garbage collection moves; of such pages it owes so many thousandths.
+    collects: bool,
+    owed: u64,
+    /// Programs since a block was erased.
+    programs: u32,
+    /// How much longer its program takes for the reads that have suspended it, and when it ends without them.
+    suspended: u64,
+    until: u64,
 }
 
 /// A drive.
@@ -65,8 +87,14 @@ pub(super) struct Ssd {
     controller: Server,
     command_time: u64,
     page: u64,
-    read_time: u64,
+    /// Of lower, middle and upper pages.
+    read_times: [u64; 3],
+    /// Planes that sense by themselves, those of a die side by side; or of each die how many sense together, and what
+    /// they will.
+    planes: usize,
     dies: Vec<Server>,
+    joint: u32,
+    batches: Vec<VecDeque<Batch>>,
     channels: Vec<Server>,
     stripes: Vec<Stripe>,
     pages: usize,
@@ -77,6 +105,20 @@ pub(super) struct Ssd {
     programs: Vec<Server>,
     /// Whose turn it is.
     turn: usize,
+    /// Whether programs hold their dies, and how long it takes to suspend one.
+    holds: bool,
+    suspend: Option<u64>,
+    /// Thousandths of a page that are moved for each that is written; time to erase a block, and programs in one.
+    moved: u64,
+    erase: u64,
+    block: u32,
+    /// Pages that were moved.
+    collected: u64,
+    /// For how long a die is busy by itself, and once in what time; of each when it is next, and how often it was.
+    house: Option<[u64; 2]>,
+    houses: Vec<(u64, u64)>,
+    /// What every command takes beside others.
+    latency: u64,
     own: Server,
     /// Bytes in the buffer or promised to it, and what fits.
     held: u64,
@@ -94,23 +136,39 @@ pub(super) struct Ssd {
 }
 
 /// Bits without order from a number, the same always (Steele, Lea, Flood: SplitMix, 2014).
-fn mixed(n: u64) -> u64 {
+pub(super) fn mixed(n: u64) -> u64 {
     let n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     n ^ (n >> 31)
 }
 
+/// A part of a span that is as good as random.
+fn part_of(bits: u64, span: u64) -> u64 {
+    ((u128::from(bits) * u128::from(span)) >> 64) as u64
+}
+
 impl Ssd {
-    pub(super) fn new(k: &Keys) -> Ssd {
+    pub(super) fn new(k: &Keys, latency: u64) -> Ssd {
         let channels = k.channels.typical.get() as usize;
         let stripes = k.stripes.typical.get() as usize;
+        let all = k.planes.typical.get();
+        let together = k.plane_reads.typical == PlaneReads::Together;
+        let (planes, joint) = if together { (1, all) } else { (all as usize, 1) };
+        let servers = channels * k.dies.typical.get() as usize * planes;
+        let every = k.housekeeping_interval.typical.fs().max(1);
+        let house = k.housekeeping.as_ref().map(|q| [q.typical.fs().min(every), every]);
+        let middle = k.read_time.typical.fs();
+        let other = |q: &Option<Quantity<Time>>| q.as_ref().map_or(middle, |q| q.typical.fs());
         Ssd {
             controller: Server::default(),
             command_time: k.command_time.typical.fs(),
             page: k.page.typical.0.max(1),
-            read_time: k.read_time.typical.fs(),
-            dies: vec![Server::default(); channels * k.dies.typical.get() as usize],
+            read_times: [other(&k.lower_read_time), middle, other(&k.upper_read_time)],
+            planes,
+            dies: vec![Server::default(); servers],
+            joint,
+            batches: if joint > 1 { vec![VecDeque::new(); servers] } else { Vec::new() },
             channels: vec![Server::new(Some(k.channel_rate.typical)); channels],
             stripes: vec![Stripe::default(); stripes],
             pages: k.stripe_pages.typical.get() as usize,
@@ -118,6 +176,18 @@ impl Ssd {
             intake: Server::new(Some(k.stripe_rate.typical)),
             programs: vec![Server::default(); stripes],
             turn: 0,
+            holds: k.die_programs.typical,
+            suspend: k.suspend_time.as_ref().map(|q| q.typical.fs()),
+            moved: ((k.write_amplification.typical.0 - 1.0) * 1000.0).round() as u64,
+            erase: k.erase_time.typical.fs(),
+            block: k.block_programs.typical.get(),
+            collected: 0,
+            house,
+            houses: match house {
+                Some([_, every]) => (0..servers as u64).map(|die| (part_of(mixed(die), every), 0)).collect(),
+                None => Vec::new(),
+            },
+            latency,
             own: Server::new(k.rate.as_ref().map(|r| r.typical)),
             held: 0,
             buffer: k.buffer.typical.0,
@@ -131,14 +201,14 @@ impl Ssd {
         }
     }
 
-    /// Time that controller, channels and stripes have worked before a moment, fs; of channels and stripes the mean of
-    /// all.
-    pub(super) fn worked(&self, now: u64) -> [u64; 3] {
+    /// Time that controller, channels, dies and stripes have worked before a moment, fs; of all but the controller the
+    /// mean of all.
+    pub(super) fn worked(&self, now: u64) -> [u64; 4] {
         let mean = |all: &[Server]| {
             let sum: u128 = all.iter().map(|s| s.worked(now) as u128).sum();
             (sum / all.len().max(1) as u128) as u64
         };
-        [self.controller.worked(now), mean(&self.channels), mean(&self.programs)]
+        [self.controller.worked(now), mean(&self.channels), mean(&self.dies), mean(&self.programs)]
     }
 
     /// Whether its cache has been full once, or holds no more than when it had been written over the time before.
@@ -163,10 +233,105 @@ impl Ssd {
         true
     }
 
-    /// The die and channel of a page.
+    /// What senses a page, a plane or a die with planes that do so together, and its channel.
     fn place(&self, page: u64) -> (usize, usize) {
-        let die = (mixed(page) % self.dies.len() as u64) as usize;
-        (die, die % self.channels.len())
+        let one = mixed(page) % (self.dies.len() as u64 * u64::from(self.joint));
+        let die = (one / u64::from(self.joint)) as usize;
+        (die, die / self.planes % self.channels.len())
+    }
+
+    /// Senses a page with those of other planes that wait for its die, or behind them; when it is sensed. Who has begun
+    /// waits for nobody, and nobody behind is put off.
+    fn sense_together(&mut self, page: u64, die: usize, span: u64, now: u64) -> u64 {
+        let plane = 1 << (mixed(page) % u64::from(self.joint));
+        let (batches, die) = (&mut self.batches[die], &mut self.dies[die]);
+        while batches.front().is_some_and(|b| b.ends <= now) {
+            batches.pop_front();
+        }
+        let last = batches.len().saturating_sub(1);
+        let fits = |(i, b): &(usize, &mut Batch)| {
+            b.begins > now && b.planes & plane == 0 && (*i == last || b.begins.saturating_add(span) <= b.ends)
+        };
+        if let Some((_, batch)) = batches.iter_mut().enumerate().find(fits) {
+            batch.planes |= plane;
+            let done = batch.begins.saturating_add(span);
+            if done > batch.ends {
+                die.busy += done - batch.ends;
+                (batch.ends, die.free) = (done, done);
+            }
+            return done;
+        }
+        let ends = die.work(span, now);
+        batches.push_back(Batch { begins: ends - span, ends, planes: plane });
+        ends
+    }
+
+    /// Time to sense a page: which of the bits of its cells it has is as good as random.
+    fn sense_time(&self, page: u64) -> u64 {
+        let [lower, middle, upper] = self.read_times;
+        if lower == middle && middle == upper {
+            return middle;
+        }
+        self.read_times[(mixed(!page) % 3) as usize]
+    }
+
+    /// What a die has done by itself up to a moment: once in each interval, at some moment of it.
+    fn keep_house(&mut self, die: usize, now: u64) {
+        let Some([time, every]) = self.house else { return };
+        let server = &mut self.dies[die];
+        loop {
+            let (next, times) = self.houses[die];
+            if next > now.max(server.free) {
+                return;
+            }
+            server.work(time, next);
+            let begins = (times + 1).saturating_mul(every);
+            self.houses[die] = (begins.saturating_add(part_of(mixed(mixed(die as u64) ^ times), every)), times + 1);
+        }
+    }
+
+    /// Senses a page; when it is sensed. Whose die programs suspends that, once for all reads that wait there.
+    fn sense(&mut self, page: u64, now: u64) -> u64 {
+        let (plane, _) = self.place(page);
+        let span = self.sense_time(page);
+        self.keep_house(plane, now);
+        let begins = self.dies[plane].free.max(now);
+        let held = self.suspend.filter(|_| self.holds).zip(self.programming(plane / self.planes, begins));
+        let Some((suspend, stripe)) = held else {
+            return match self.joint {
+                1 => self.dies[plane].work(span, now),
+                _ => self.sense_together(page, plane, span, now),
+            };
+        };
+        let stripe = &mut self.stripes[stripe];
+        let already = self.dies[plane].free > now;
+        let all = span + if already { 0 } else { suspend };
+        stripe.suspended += all;
+        stripe.until += all;
+        self.dies[plane].work(all, now)
+    }
+
+    /// The stripe whose program holds a die at a moment.
+    fn programming(&self, die: usize, at: u64) -> Option<usize> {
+        if !self.holds || self.suspend.is_none() {
+            return None;
+        }
+        let dies = self.dies.len() / self.planes;
+        let holds = |s: usize| (0..self.pages).any(|i| (s * self.pages + i) % dies == die);
+        (0..self.stripes.len()).find(|&s| self.stripes[s].until > at && holds(s))
+    }
+
+    /// Reads as many pages as a program holds, for garbage collection; when all have come over their channels.
+    fn collect(&mut self, now: u64) -> u64 {
+        let mut all = now;
+        for _ in 0..self.pages {
+            self.collected += 1;
+            let page = mixed(self.collected.rotate_left(32));
+            let sensed = self.sense(page, now);
+            let channel = self.place(page).1;
+            all = all.max(self.channels[channel].pass(self.page, sensed));
+        }
+        all
     }
 
     /// Bytes of the `n`-th page that a command touches.
@@ -185,14 +350,53 @@ impl Ssd {
     /// Lets a free stripe begin; when it will be done.
     fn begin(&mut self, stripe: usize, now: u64) -> Option<u64> {
         let s = &mut self.stripes[stripe];
-        if !s.inside.is_empty() || s.waiting.is_empty() {
+        if !s.inside.is_empty() || s.collects {
             return None;
         }
-        let n = s.waiting.len().min(self.pages);
-        s.inside.extend(s.waiting.drain(..n));
-        let bytes: u64 = s.inside.iter().map(|p| p.bytes).sum();
-        let span = self.intake.pace.map_or(0, |p| p.span(bytes)).saturating_add(self.program_time);
-        Some(self.programs[stripe].work(span, now))
+        let full = self.pages as u64 * 1000;
+        let ready = if s.owed >= full {
+            s.owed -= full;
+            s.collects = true;
+            self.collect(now)
+        } else if s.waiting.is_empty() {
+            return None;
+        } else {
+            let n = s.waiting.len().min(self.pages);
+            s.inside.extend(s.waiting.drain(..n));
+            s.owed += n as u64 * self.moved;
+            let bytes: u64 = s.inside.iter().map(|p| p.bytes).sum();
+            now.saturating_add(self.intake.pace.map_or(0, |p| p.span(bytes)))
+        };
+        let s = &mut self.stripes[stripe];
+        let mut span = self.program_time;
+        s.programs += 1;
+        if s.programs > self.block {
+            s.programs = 1;
+            span = span.saturating_add(self.erase);
+        }
+        let begins = if self.holds { self.hold(stripe, ready, span) } else { ready };
+        let end = begins.saturating_add(span);
+        (self.stripes[stripe].until, self.stripes[stripe].suspended) = (end, 0);
+        Some(self.programs[stripe].work(end - now, now))
+    }
+
+    /// A program takes the dies of its stripe, when all are free: when it begins. Those that reads may suspend stay
+    /// free for them.
+    fn hold(&mut self, stripe: usize, ready: u64, span: u64) -> u64 {
+        let all = self.dies.len();
+        let (dies, pages) = (all / self.planes, self.pages.min(all / self.planes));
+        let planes = |i: usize| {
+            let die = (stripe * self.pages + i) % dies;
+            die * self.planes..(die + 1) * self.planes
+        };
+        let begins = (0..pages).flat_map(planes).fold(ready, |at, plane| at.max(self.dies[plane].free));
+        if self.suspend.is_none() {
+            for plane in (0..pages).flat_map(planes) {
+                let d = &mut self.dies[plane];
+                (d.free, d.busy) = (begins.saturating_add(span), d.busy.saturating_add(span));
+            }
+        }
+        begins
     }
 }
 
@@ -206,7 +410,7 @@ impl Fabric {
     pub(super) fn flash_command(&mut self, task: u32, now: u64) {
         self.tasks.all[task as usize].service.several = true;
         let Some((target, flash)) = self.drive(task) else { return };
-        let at = flash.controller.work(flash.command_time, now);
+        let at = flash.controller.work(flash.command_time, now).saturating_add(flash.latency);
         self.plan_at(at, Event::Flash(target, Step::Begin(task)));
     }
 
@@ -224,7 +428,7 @@ impl Fabric {
                 let Some((_, flash)) = self.drive(task) else { return };
                 // Who waits already goes first.
                 if flash.waiting.is_empty() && flash.admit(t.size) {
-                    self.unit(link, 1, Unit::Ready, task, now);
+                    self.wants_data(link, task, now);
                 } else {
                     flash.full = true;
                     flash.waiting.push_back(task);
@@ -264,8 +468,7 @@ impl Fabric {
             if p.asked - p.first >= WINDOW || p.asked >= flash.pages_of(t.offset, t.size) {
                 return;
             }
-            let (die, _) = flash.place(t.offset / flash.page + p.asked as u64);
-            let at = flash.dies[die].work(flash.read_time, now);
+            let at = flash.sense(t.offset / flash.page + p.asked as u64, now);
             self.plan_at(at, Event::Flash(target, Step::Sensed(task, p.asked)));
             self.tasks.all[task as usize].progress.asked += 1;
         }
@@ -289,7 +492,18 @@ impl Fabric {
         let link = self.targets[target as usize].transport;
         self.ask(task, now);
         if ready > 0 {
-            self.more_back(link, now);
+            match self.links[link as usize] {
+                Link::Inside => self.data_in(task, now),
+                _ => self.more_back(link, now),
+            }
+        }
+    }
+
+    /// A drive has room for a write's data.
+    fn wants_data(&mut self, link: u32, task: u32, now: u64) {
+        match self.links[link as usize] {
+            Link::Inside => self.data_out_of_memory(task, now),
+            _ => self.unit(link, 1, Unit::Ready, task, now),
         }
     }
 
@@ -339,6 +553,15 @@ impl Fabric {
     /// A stripe is programmed: writes may be done, the next pages go in, and there is room for more.
     fn programmed(&mut self, target: u32, stripe: usize, now: u64) {
         let Some(flash) = self.targets[target as usize].flash.as_deref_mut() else { return };
+        let s = &mut flash.stripes[stripe];
+        if s.suspended > 0 {
+            // Reads have come between.
+            let longer = std::mem::take(&mut s.suspended);
+            let at = flash.programs[stripe].work(longer, now);
+            self.plan_at(at, Event::Flash(target, Step::Programmed(stripe as u32)));
+            return;
+        }
+        s.collects = false;
         let mut done = std::mem::take(&mut flash.stripes[stripe].inside);
         flash.held -= done.iter().map(|p| p.bytes).sum::<u64>();
         let next = flash.begin(stripe, now);
@@ -363,7 +586,7 @@ impl Fabric {
         }
         let link = self.targets[target as usize].transport;
         for task in ready {
-            self.unit(link, 1, Unit::Ready, task, now);
+            self.wants_data(link, task, now);
         }
     }
 }

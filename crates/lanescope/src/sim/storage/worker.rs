@@ -1,14 +1,16 @@
 //! Workers: threads that issue I/Os by their access specification, so many outstanding at each target, and complete
 //! them.
 
-use crate::plan::storage::{IoFlow, Volume};
+use crate::plan::storage::{IoFlow, Storage, Volume};
 use crate::scenario::keys::{self, Line, WHOLE};
 use crate::sim::core::clock::Pace;
 use crate::sim::core::source::Arrivals;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::random;
 use crate::sim::storage::count::Counts;
-use crate::sim::storage::{Event, Fabric, Io};
+use crate::sim::storage::nvme::Uses;
+use crate::sim::storage::ssd::mixed;
+use crate::sim::storage::{Event, Fabric, Io, zipf};
 use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -48,7 +50,14 @@ pub(super) struct FlowState {
     range: u64,
     submit: u64,
     complete: u64,
+    wake: u64,
+    /// Of NVMe: its queue pairs; I/Os that its worker is to put in, and to take out.
+    pub(super) uses: Option<Uses>,
+    pub(super) submitting: u32,
+    pub(super) completing: u32,
     random: Xoshiro256PlusPlus,
+    /// By which random places are wanted, where they are not all alike.
+    zipf: Option<f64>,
     /// Where the last I/O ended, from the start.
     at: u64,
     /// I/Os that may be issued, of the present burst those that are left, and from when they may go.
@@ -67,7 +76,7 @@ pub(super) struct FlowState {
 }
 
 impl FlowState {
-    pub(super) fn new(flow: &IoFlow, group: u32, seed: u64) -> FlowState {
+    pub(super) fn new(storage: &Storage, flow: &IoFlow, group: u32, seed: u64) -> FlowState {
         let due = flow.rate.as_ref().map(|rate| {
             // One byte for each I/O.
             let pace = Pace::new(Rate::from_bits(8 * u64::from(rate.typical.get())));
@@ -86,7 +95,12 @@ impl FlowState {
             range: flow.range.0,
             submit: flow.submit.typical.fs(),
             complete: flow.complete.typical.fs(),
+            wake: flow.wake.typical.fs(),
+            uses: Uses::new(storage, flow),
+            submitting: 0,
+            completing: 0,
             random: random(seed, &flow.name),
+            zipf: flow.zipf,
             at: 0,
             slots: 0,
             burst: 0,
@@ -143,7 +157,15 @@ impl FlowState {
         let align = if align.0 == 0 { SECTOR } else { align.0 };
         let room = self.range.saturating_sub(size);
         let offset = if self.happens(random) {
-            self.draw(room / align + 1) * align
+            match self.zipf {
+                None => self.draw(room / align + 1) * align,
+                Some(exponent) => {
+                    let places = room / align + 1;
+                    let rank = zipf::rank(&mut self.random, places, exponent);
+                    // The most wanted lie anywhere.
+                    (mixed(rank) % places) * align
+                }
+            }
         } else {
             let next = self.at.next_multiple_of(align);
             if next > room { 0 } else { next }
@@ -215,6 +237,7 @@ impl Fabric {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
         let at = self.workers[f.worker as usize].work(f.submit, now);
+        f.submitting += u32::from(f.uses.is_some());
         // It is outstanding from now on, also while it waits for the processor.
         f.tally.start(now);
         let (called, marks) = (at - f.submit, [now; 6]);
@@ -233,11 +256,14 @@ impl Fabric {
         f.counts.moved += bytes;
     }
 
-    /// An I/O's status is in host memory: its worker has to see it.
+    /// An I/O's status is in host memory: its worker has to see it. One that sleeps has to wake up for it.
     pub(super) fn answered(&mut self, io: u32, now: u64) {
         self.ios.all[io as usize].marks[5] = now;
-        let f = &self.flows[self.ios.all[io as usize].flow as usize];
-        let at = self.workers[f.worker as usize].work(f.complete, now);
+        let f = &mut self.flows[self.ios.all[io as usize].flow as usize];
+        f.completing += u32::from(f.uses.is_some());
+        let worker = &mut self.workers[f.worker as usize];
+        let turn = if worker.free <= now { now.saturating_add(f.wake) } else { now };
+        let at = worker.work(f.complete, turn);
         self.plan_at(at, Event::Completed(io));
     }
 
@@ -257,6 +283,7 @@ impl Fabric {
         if io.reply == 0 && io.began >= self.counting {
             f.counts.transactions.add(now - io.began);
         }
+        self.taken_out(io.flow, now);
         if io.reply > 0 {
             self.issue(io.flow, io.line, (!io.read, io.reply, 0), Some(io.began), now);
         } else {

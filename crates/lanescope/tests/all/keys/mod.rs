@@ -203,7 +203,7 @@ fn hold(scenarios: &[&str]) {
 /// The scenarios of the tests below: together they are all.
 const PCIE: [&str; 5] = ["pcie", "cross", "free", "functions", "sockets"];
 const ETHERNET: [&str; 4] = ["ethernet", "leaves", "pair", "tree"];
-const STORAGE: [&str; 4] = ["bus", "storage", "disk", "transact"];
+const STORAGE: [&str; 5] = ["bus", "storage", "disk", "transact", "nvme"];
 const CLUSTER: [&str; 4] = ["cluster", "lanes", "program", "trace"];
 
 #[test]

@@ -8,8 +8,8 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
 use lanescope::plan::storage::{Device, IoFlow, Storage, Volume};
-use lanescope::result::{Ending, Report, Simulation};
-use lanescope::scenario::keys::{Line, WHOLE, WritePolicy};
+use lanescope::result::{Ending, Report, SimulatedFlow, Simulation};
+use lanescope::scenario::keys::{Line, WHOLE};
 use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
 use proptest::collection::vec;
@@ -27,8 +27,9 @@ fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
     let reads = flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
     let writes = flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
     let largest = flow.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0) as f64;
-    let own = &storage.adapter(flow).expect("an adapter").keys;
-    let back = own.write_policy.typical == WritePolicy::WriteBack;
+    let own = storage.adapter(flow).expect("an adapter");
+    let back = own.writes_back();
+    let own = own.host_adapter();
     let array = matches!(flow.volume, Volume::Array(_));
     let target = |t: u32| match &storage.targets[t as usize].device {
         Device::Disk(k) => {
@@ -50,7 +51,7 @@ fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
         Volume::Array(a) => {
             let a = &storage.arrays[a as usize];
             let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
-            let cache = own.cache.as_ref().map_or(0.0, |q| q.typical.f64()).max(width);
+            let cache = own.and_then(|k| k.cache.as_ref()).map_or(0.0, |q| q.typical.f64()).max(width);
             a.disks.iter().map(|d| target(*d)).sum::<f64>() + if writes && back { cache + largest } else { 0.0 }
         }
     }
@@ -109,22 +110,30 @@ fn most(plan: &Plan, members: &[usize], bound: f64, window: f64, done: f64) -> (
     (bound * window / 8.0 + edges + caches + drawn, edges + caches + drawn)
 }
 
-/// A run of 997 events at a time; and for how long, at its end, no operation of each flow was done, at most.
+/// A run of 997 events at a time; and for how long, at its end, no operation of some flow of each table was done, at
+/// most.
 fn in_pieces(plan: &Plan) -> (Simulation, Vec<f64>) {
     let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
-    let mut last: Vec<(u64, f64)> = run.snapshot().flows.iter().map(|_| (0, 0.0)).collect();
+    // Of a table by each of its flows: one of them may wait while the others go on.
+    let done = |flow: &SimulatedFlow| match &flow.ios {
+        Some(times) => times.seen.counts.iter().map(|c| c.ios()).collect(),
+        None => vec![flow.operations],
+    };
+    let mut last: Vec<Vec<(u64, f64)>> = run.snapshot().flows.iter().map(|f| vec![(0, 0.0); done(f).len()]).collect();
     let mut before = 0.0;
     loop {
         let step = run.advance(997);
         let s = run.snapshot();
         for (last, flow) in last.iter_mut().zip(&s.flows) {
-            if last.0 != flow.operations {
-                *last = (flow.operations, before);
+            for (last, now) in last.iter_mut().zip(done(flow)) {
+                if last.0 != now {
+                    *last = (now, before);
+                }
             }
         }
         before = s.window;
         if step == Step::Done {
-            let silent = last.iter().map(|l| s.window - l.1).collect();
+            let silent = last.iter().map(|all| all.iter().map(|l| s.window - l.1).fold(0.0, f64::max)).collect();
             return (s, silent);
         }
     }
@@ -156,7 +165,7 @@ fn bounded(plan: &Plan, whole: &Simulation, report: &Report, waited: &[u64]) -> 
 }
 
 /// Gives the simulation, and whether its throughput was held to a bound.
-fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
+pub(super) fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
     let whole = simulate_by(plan, 1, u64::MAX);
     let (pieces, silent) = in_pieces(plan);
     assert!(Simulation { events: whole.events, ..pieces } == whole, "the pieces that a run is done in change it");
@@ -190,7 +199,8 @@ fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool) {
     bounded(&later, &simulate_by(&later, 1, u64::MAX), &report, &waited);
     // What left the disks and RAM disks has come: payload of the wires is that of the I/Os, where each goes to one
     // target.
-    if storage.arrays.is_empty() {
+    // An NVMe drive has none of its own.
+    if storage.arrays.is_empty() && storage.adapters.iter().all(|a| a.host_adapter().is_some()) {
         let wired: f64 = wires(plan, &whole).iter().map(|l| l.slots.payload as f64).sum();
         let rates = whole.flows.iter().filter(|f| f.ios.is_some()).flat_map(|f| &f.each);
         let moved = rates.sum::<f64>() * whole.window / 8.0;

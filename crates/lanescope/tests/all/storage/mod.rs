@@ -5,6 +5,7 @@ mod calculator;
 mod counts;
 mod iometer;
 mod laws;
+mod nvme;
 mod ssd;
 mod theory;
 mod transact;

@@ -115,7 +115,7 @@ fn rates_and_starts() {
 #[test]
 fn lists_of_targets() {
     let to = |list: &str| broken("to = \"ram\"", &format!("to = {list}"));
-    has(&to("[]"), &["has no target", "disks, SSDs, RAM disks and arrays"]);
+    has(&to("[]"), &["has no target", "disks, SSDs, NVMe drives, RAM disks and arrays"]);
     has(&to("[\"ram\", \"rma\"]"), &["there is no part \"rma\"", "did you mean ram?"]);
     has(&to("[\"ram\", 3]"), &["a name in quotes"]);
     has(&to("[\"disk.1\", \"ram\", \"disk.*\"]"), &["disk.1 is named twice", "outstanding"]);
@@ -130,9 +130,12 @@ fn who_and_where() {
     has(&broken(from, "from = \"hots\"\nto = \"ram\""), &["\"hots\" is no host", "did you mean host?"]);
     has(
         &broken(from, "from = \"host\"\nto = \"hba\""),
-        &["hba is nothing to read from or write to", "disks, SSDs, RAM disks and arrays"],
+        &["hba is nothing to read from or write to", "disks, SSDs, NVMe drives, RAM disks and arrays"],
     );
-    has(&broken(from, "from = \"host\"\nto = \"host.memory\""), &["host.memory", "disks, SSDs, RAM disks and arrays"]);
+    has(
+        &broken(from, "from = \"host\"\nto = \"host.memory\""),
+        &["host.memory", "disks, SSDs, NVMe drives, RAM disks and arrays"],
+    );
     has(&broken(from, "from = \"host\"\nto = \"rma\""), &["rma", "did you mean ram?"]);
     let switch = format!(
         "{}[parts.sw]\nis = \"switch\"\n",

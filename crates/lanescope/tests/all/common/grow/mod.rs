@@ -4,6 +4,7 @@ pub(crate) mod bus;
 pub(crate) mod cluster;
 pub(crate) mod ethernet;
 pub(crate) mod mixture;
+pub(crate) mod nvme;
 pub(crate) mod sockets;
 pub(crate) mod storage;
 

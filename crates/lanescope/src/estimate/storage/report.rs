@@ -1,0 +1,281 @@
+//! What a report says of I/Os: the words for what they use, their tables, the transports at the estimated load, and
+//! what the simulation sees beside.
+
+use crate::estimate::core::elements::{Key, Part};
+use crate::estimate::core::row;
+use crate::estimate::storage::nvme;
+use crate::estimate::{Outcome, others, ranged, typically_bound};
+use crate::plan::Plan;
+use crate::plan::storage::{Device, IoFlow, Medium, Storage, Volume, Wire};
+use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Note, Ranged, Verdict, way as way_of};
+use crate::scenario::keys::{Level, Line, WHOLE};
+use crate::scenario::quantity::Corner;
+use crate::units::human_time;
+
+/// What a part is called, and what of it is used.
+pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
+    let s = &*plan.storage;
+    let adapter = |a: u32| format!("parts.{}", s.adapters[a as usize].name);
+    let target = |t: u32| format!("parts.{}", s.targets[t as usize].name);
+    match part {
+        Part::Transport(t, back) => {
+            let t = &s.transports[t as usize];
+            let from = &s.adapters[t.adapter as usize].name;
+            let to = t.targets.first().map_or("", |x| s.targets[*x as usize].name.as_str());
+            let end = match t.medium {
+                Medium::Scsi { .. } | Medium::Inside => "",
+                Medium::Serial { .. } if back => from,
+                Medium::Serial { .. } => to,
+            };
+            (way_of(&t.name, end), "slots".into(), "100 % of its slots taken".into())
+        }
+        Part::Target(t) => {
+            let t = &s.targets[t as usize];
+            let (what, why) = match t.device {
+                Device::Ram(_) | Device::Ssd(_) => ("its rate", "its rate, reads and writes added"),
+                Device::Disk(_) => ("heads", "100 % of their time"),
+            };
+            (format!("parts.{}", t.name), what.into(), why.into())
+        }
+        Part::Channels(t) => (target(t), "channels".into(), "100 % of their time: channel_rate".into()),
+        Part::Dies(t) => (target(t), "dies".into(), "100 % of their time: read_time".into()),
+        Part::Stripes(t) => (target(t), "stripes".into(), "100 % of their time, full: program_time".into()),
+        Part::Controller(t) => (target(t), "controller".into(), "100 % of its time: command_time".into()),
+        Part::QueuePair(a, pair) => (adapter(a), format!("queue pair {pair}"), "100 % of its time: queue_time".into()),
+        Part::Entries(a, pair) => {
+            let what = format!("{capacity} of its queue_entries / the time of each");
+            (adapter(a), format!("entries of queue pair {pair}"), what)
+        }
+        Part::Cache(a) => (adapter(a), "cache memory".into(), "its memory_bandwidth".into()),
+        Part::Parity(a) => (adapter(a), "parity engine".into(), "its xor_rate".into()),
+        Part::Processor(a) => (adapter(a), "processor".into(), "100 % of its time: command_time".into()),
+        Part::Worker(w) => {
+            let host = &s.workers[w as usize];
+            (format!("parts.{host}"), format!("worker {w}"), "submit_time + complete_time".into())
+        }
+        Part::Clocks(b) => (
+            format!("links.{}", plan.buses.buses[b as usize].name),
+            "clocks".into(),
+            "100 % of its clocks taken".into(),
+        ),
+        Part::Splits(d) => {
+            let m = plan.buses.timing(d, Corner::Typical);
+            let what = if m.speed.is_x() { "splits" } else { "delayed read" };
+            let device = format!("parts.{}", plan.buses.devices[d as usize].name);
+            (device, "reads outstanding".into(), format!("{} {what} of {} B", m.splits, m.read.0))
+        }
+        Part::Device(d) => (
+            format!("parts.{}", plan.buses.devices[d as usize].name),
+            "turn-around".into(),
+            "clocks between its transactions".into(),
+        ),
+        Part::Queue(t) => {
+            (target(t), "commands at it".into(), format!("{capacity} of its adapter's queue_depth / the time of each"))
+        }
+        Part::Outstanding(i) => {
+            let what = format!("{capacity} outstanding / the unloaded time of an I/O");
+            (format!("flows.{}", s.flows[i as usize].group), "I/Os outstanding".into(), what)
+        }
+        Part::Pause(i) => {
+            (format!("flows.{}", s.flows[i as usize].group), "delay".into(), "its pauses, one after the other".into())
+        }
+        Part::Ethernet(wire) => (plan.network.wire_name(wire), "slots".into(), "100 % of its slots taken".into()),
+        Part::Rate(i) => {
+            let what = format!("its own rate: {capacity} I/Os a second at each target");
+            (format!("flows.{}", s.flows[i as usize].group), "rate".into(), what)
+        }
+    }
+}
+
+/// The reports of the tables of I/Os.
+pub(in crate::estimate) fn flows(plan: &Plan, outcomes: [&Outcome; 3]) -> Vec<FlowReport> {
+    let first = row::ios(plan).start;
+    plan.storage
+        .groups()
+        .iter()
+        .map(|g| {
+            let members: Vec<usize> = g.iter().map(|i| i + first).collect();
+            report(plan, &members, outcomes)
+        })
+        .collect()
+}
+
+fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> FlowReport {
+    let first = row::ios(plan).start;
+    let flow = |i: usize| &plan.storage.flows[i - first];
+    let total = |o: &Outcome| members.iter().map(|&i| o.shares[i].rate).sum::<f64>() * 8.0;
+    let each: Vec<f64> = members.iter().map(|&i| typical.shares[i].rate * 8.0).collect();
+    let bound = crate::estimate::bounds(members, [slower, typical, faster]);
+    let main = typically_bound(&typical.shares, members);
+    let bound_by = crate::estimate::binding(plan, typical, main);
+    let bound_also = others(members.iter().map(|&i| crate::estimate::element(plan, typical, i)), &bound_by.element);
+    let of = flow(members[0]);
+    let time = |o: &Outcome| {
+        let slowest = members.iter().map(|&i| o.charged[i - first].time).fold(0.0, f64::max);
+        slowest / of.lines.iter().map(ops).sum::<f64>()
+    };
+    let measured = of
+        .measured
+        .map(|m| crate::estimate::held_against(m, &each, members, bound, |i| crate::estimate::alone(faster, i)));
+    let wanted = members.iter().map(|&i| flow(i).wanted()).collect::<Option<Vec<f64>>>().unwrap_or_default();
+    FlowReport {
+        operation: of_one_size(&of.lines),
+        goodput: None,
+        alike: Vec::new(),
+        name: of.group.clone(),
+        instances: members.len(),
+        what: format!("{}, {}", of.about, plan.storage.route_text(of)),
+        both_ways: false,
+        verdict: verdict(&wanted, &each),
+        wanted_each: wanted,
+        bound,
+        share: Ranged { typical: total(typical), slower: total(slower), faster: total(faster) },
+        each,
+        framing_limit: crate::estimate::bound_of_framing(plan, &typical.resources, members) * 8.0,
+        latency_first: None,
+        latency: Ranged { slower: time(slower), typical: time(typical), faster: time(faster) },
+        round_trip: None,
+        bound_by,
+        bound_also,
+        upgrade: None,
+        measured,
+        excess: Excess::Source,
+        programs: Vec::new(),
+    }
+}
+
+/// I/Os at a stated rate are an open load: what is late is made up for, if ever.
+fn verdict(wanted: &[f64], each: &[f64]) -> Verdict {
+    let short = |(wants, gets): (&f64, &f64)| Verdict::of(*wants, *gets, true, 1e-6) == Verdict::Unstable;
+    if wanted.iter().zip(each).any(short) { Verdict::Unstable } else { Verdict::Stable }
+}
+
+/// Bytes of an I/O where all have one size.
+fn of_one_size(lines: &[Line]) -> Option<f64> {
+    let first = lines.first()?.size;
+    lines.iter().all(|l| l.size == first && (l.reply.0 == 0 || l.reply == first)).then_some(first.f64())
+}
+
+/// I/Os for each draw of a line: the reply is one too.
+fn ops(line: &Line) -> f64 {
+    line.share as f64 / WHOLE as f64 * if line.reply.0 > 0 { 2.0 } else { 1.0 }
+}
+
+/// The transports at the estimated load.
+pub(in crate::estimate) fn links(plan: &Plan, outcome: &Outcome) -> Vec<LinkReport> {
+    let storage = &*plan.storage;
+    let first = row::ios(plan).start;
+    storage
+        .wires()
+        .map(|wire| {
+            let t = wire.transport;
+            let key = Key::Storage(Part::Transport(wire.at, wire.back));
+            let uses = outcome.resources.iter().find(|r| r.key == key);
+            let (mut used, mut payload) = (0.0, 0.0);
+            for u in uses.iter().flat_map(|r| &r.uses) {
+                let rate = outcome.shares[u.flow].rate;
+                used += rate * u.whole();
+                payload += rate * carried(storage, &storage.flows[u.flow - first], &wire);
+            }
+            let (raw, coded, used) = match &t.medium {
+                Medium::Serial { keys, .. } => (keys.typical().raw.bits(), t.rate().bits(), used * 8.0),
+                Medium::Scsi { .. } | Medium::Inside => (t.rate().bits(), t.rate().bits(), used * t.rate().bits()),
+            };
+            let payload = (payload * 8.0).min(used);
+            let ledger = Ledger {
+                raw,
+                line_coding: raw - coded,
+                framing: used - payload,
+                payload,
+                idle: (coded - used).max(0.0),
+                ..Ledger::default()
+            };
+            LinkReport {
+                name: t.name.clone(),
+                from: wire.from.into(),
+                to: wire.to.into(),
+                medium: crate::result::Medium::from(&t.medium),
+                speed: t.speed(),
+                payload: ranged(|_| payload),
+                ledger,
+                tlps: 0.0,
+                tlp_overhead: None,
+            }
+        })
+        .collect()
+}
+
+/// Data bytes on a transport's wire per payload byte of a flow.
+fn carried(storage: &Storage, flow: &IoFlow, wire: &Wire) -> f64 {
+    let mix = flow.mix();
+    let (read, written) = (mix.read / mix.bytes, mix.written / mix.bytes);
+    match (flow.volume, &wire.transport.medium) {
+        (Volume::Station(_), _) => 0.0,
+        (Volume::Target(_), Medium::Serial { .. }) if wire.back => read,
+        (Volume::Target(_), Medium::Serial { .. }) => written,
+        (Volume::Target(_), Medium::Scsi { .. }) => read + written,
+        (Volume::Target(_), Medium::Inside) => 0.0,
+        (Volume::Array(a), _) => {
+            let a = &storage.arrays[a as usize];
+            let mine = a.disks.iter().filter(|d| storage.targets[**d as usize].transport == wire.at).count();
+            let copies = match a.keys.level.typical {
+                Level::Raid0 => 1.0,
+                Level::Raid1 | Level::Raid10 => 2.0,
+                Level::Raid5 => 1.0 + 1.0 / a.data_disks() as f64,
+            };
+            (read + written * copies) * mine as f64 / a.disks.len() as f64
+        }
+    }
+}
+
+/// What the simulation sees in a table of I/Os and the estimate does not, by its mechanism.
+pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
+    let (first, storage) = (row::ios(plan).start, &*plan.storage);
+    let mut notes = Vec::new();
+    for members in storage.groups() {
+        let flow = &storage.flows[members[0]];
+        let mut note = |mechanism: &str, text: String| {
+            notes.push(Note { element: format!("flows.{}", flow.group), mechanism: mechanism.into(), text });
+        };
+        let mix = flow.mix();
+        let (rate, alone) = (outcome.shares[first + members[0]].rate, outcome.charged[members[0]].time);
+        let outstanding = f64::from(flow.outstanding.typical.get());
+        // By Little's law, with all places taken.
+        let each = outstanding * mix.bytes / rate.max(1e-300);
+        if flow.rate.is_none() && mix.delay == 0.0 && rate > 0.0 && each > alone * 1.02 && outstanding > 1.0 {
+            let (alone, each) = (human_time(alone), human_time(each));
+            note(
+                "queueing",
+                format!(
+                    "its latency, {alone}, is that of an I/O alone; {outstanding} outstanding take {each} each by \
+                        Little's law"
+                ),
+            );
+        }
+        if let Some(controller) = storage.adapter(flow).and_then(|a| a.controller()) {
+            let most = controller.keys.max_transfer.typical;
+            let largest = flow.lines.iter().map(|l| l.size.max(l.reply)).max().unwrap_or_default();
+            if largest > most {
+                let n = nvme::commands(controller, Corner::Typical, largest.f64());
+                let text = format!("its I/Os of {largest} are {n} commands each, of {most} at most: max_transfer");
+                note("split", text);
+            }
+        }
+        let Volume::Array(a) = flow.volume else { continue };
+        let a = &storage.arrays[a as usize];
+        let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
+        let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
+        if a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
+            let text = "each part of a stripe is assumed to be read and written by itself, with a seek for each; parts \
+                that are merged in the cache or at the heads take less";
+            note("read-modify-write", text.into());
+        }
+    }
+    notes
+}
+
+/// What binds a flow of I/Os.
+pub(in crate::estimate) fn binding(plan: &Plan, part: Part, capacity: f64) -> Binding {
+    let (element, resource, evidence) = words(plan, part, capacity);
+    Binding { element, resource, evidence }
+}

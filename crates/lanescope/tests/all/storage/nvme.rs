@@ -1,0 +1,357 @@
+//! NVMe: commands worked out by hand, TLP by TLP, to the femtosecond; and what must hold on random drives.
+
+use super::by_hand::{NS, US, moments, read, stored};
+use super::laws::laws;
+use super::{check, ios, simulate};
+use crate::common::choices::runner;
+use crate::common::grow::nvme::grow;
+use crate::common::{has, plan, planned, run as answer, simulate_by, simulated, within, wrong};
+use lanescope::plan::Plan;
+use lanescope::protocol::nvme;
+use lanescope::result::{Simulation, SlotCounts};
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, TestCaseError};
+use std::cell::Cell;
+
+/// A drive at the end of a link of 1 B/ns, all of it without DLLPs and ordered sets; requests of 20 B around payload.
+const DRIVE: &str = r#"
+[parts.host]
+is = "root-complex"
+read_latency = "400 ns"
+write_latency = "100 ns"
+completion_size = "128 B"
+[parts.drive]
+is = "nvme"
+header = "3DW"
+command_time = "1 us"
+command_latency = "2 us"
+page = "16 KiB"
+read_time = "25 us"
+channel_rate = "200 MB/s"
+program_time = "300 us"
+stripe_rate = "100 MB/s"
+[links.slot]
+between = ["host", "drive"]
+pcie = "gen1 x4"
+mps = "128 B"
+delay = "1 ns"
+ack_every = "never"
+update_fc_every = "never"
+skp_interval = "never"
+[flows.io]
+from = "host"
+to = "drive"
+do = "io"
+submit_time = "5 us"
+complete_time = "10 us"
+"#;
+
+fn text(access: &str, length: &str, more: &str) -> String {
+    format!("{DRIVE}access = {access}\n{more}\n[run]\nfor = \"{length}\"\nwarmup = \"0 s\"\n")
+}
+
+/// A TLP of a write whose first bit may leave at `t`: when it has left, and when it is in at the other end.
+fn posted(t: u64, payload: u64) -> (u64, u64) {
+    let end = t.next_multiple_of(4 * NS) + (20 + payload) * NS;
+    (end, end + NS)
+}
+
+/// The doorbell is in 25 ns after the worker has issued, at a moment of lane 0; then the command, 64 B in a completion.
+fn fetched() -> u64 {
+    read(posted(5 * US, 4).1, 64)
+}
+
+/// Slots of the two directions of the slot: to the drive, and to the host.
+fn slots(s: &Simulation) -> [&SlotCounts; 2] {
+    let [down, up] = &s.links[..] else { panic!("one link has two directions") };
+    assert_eq!((down.to.as_str(), up.to.as_str()), ("drive", "host"));
+    [&down.slots, &up.slots]
+}
+
+#[test]
+fn the_command_is_fetched_at_5537_ns() {
+    // 5 us, the doorbell 24 ns and 1 ns on the way; the request begins on lane 0, 3 ns later, and takes 20 and 1 ns;
+    // 400 ns; the completion, 3 ns later, 84 and 1 ns.
+    assert_eq!(fetched(), (5_000 + 25 + 3 + 21 + 400 + 3 + 85) * NS);
+    assert_eq!(fetched(), 5_537 * NS);
+}
+
+#[test]
+fn one_read_polled() {
+    let s = simulate(&text("{ size = \"4 KiB\" }", "72 us", "completions = \"polling\""), &[]);
+    let there = fetched() + 3 * US + 25 * US + 20_480 * NS;
+    // 32 TLPs of 148 B, and the entry, 36 B, behind them; each is done 100 ns after it is in.
+    let landed = stored(there, 4096);
+    let entry = posted(landed - 101 * NS, nvme::COMPLETION).1 + 100 * NS;
+    assert_eq!(moments(&s, "io"), [5 * US, fetched(), there, landed, entry, entry + 10 * US]);
+    // Two doorbells: for the tail, and for the head. The next I/O is not there yet.
+    let [down, up] = slots(&s);
+    assert_eq!((down.control, down.requests, down.payload), (84 + 2 * 24, 0, 0), "{down:?}");
+    assert_eq!((up.control, up.requests, up.payload, up.framing), (36, 20, 4096, 32 * 20), "{up:?}");
+}
+
+#[test]
+fn one_read_by_interrupt() {
+    let s = simulate(&text("{ size = \"4 KiB\" }", "80 us", "wake_time = \"2 us\""), &[]);
+    let there = fetched() + 3 * US + 25 * US + 20_480 * NS;
+    let landed = stored(there, 4096);
+    let entry = posted(landed - 101 * NS, nvme::COMPLETION).0;
+    let told = posted(entry, nvme::INTERRUPT).1 + 100 * NS;
+    // A worker that sleeps takes 2 us to wake up.
+    assert_eq!(moments(&s, "io"), [5 * US, fetched(), there, landed, told, told + 12 * US]);
+    assert_eq!(slots(&s)[1].control, 36 + 24);
+}
+
+#[test]
+fn one_write_with_a_list() {
+    // Three pages: PRP2 points to a list of two entries, 16 B, fetched while the controller deals with the command.
+    let s = simulate(&text("{ size = \"12 KiB\", read = \"0 %\" }", "460 us", "completions = \"polling\""), &[]);
+    let begins = fetched() + 3 * US;
+    let come = read(begins, 12 << 10);
+    let programmed = come + 122_880 * NS + 300 * US;
+    let entry = stored(programmed, nvme::COMPLETION);
+    assert_eq!(moments(&s, "io"), [5 * US, fetched(), begins, come, entry, entry + 10 * US]);
+    let [down, up] = slots(&s);
+    // Two doorbells, the command, the list. Requests: for both, and 24 of 512 B.
+    assert_eq!(down.control, 2 * 24 + 84 + 36, "{down:?}");
+    assert_eq!((down.payload, up.requests, up.control), (12 << 10, (2 + 24) * 20, 36), "{up:?}");
+    assert_eq!(nvme::prp_lists(12 << 10, 4096), 16);
+}
+
+/// An I/O of three commands has three of everything, and is done with the last of them.
+#[test]
+fn what_is_larger_than_a_transfer_is_split() {
+    let access = "{ size = \"12 KiB\", align = \"16 KiB\" }";
+    let sets = ["parts.drive.max_transfer=\"4 KiB\"", "parts.drive.channels=1", "parts.drive.dies=1"];
+    let s = simulate(&text(access, "122 us", "completions = \"polling\""), &sets);
+    assert_eq!(simulated(&s, "io").operations, 1);
+    let c = slots(&s)[1];
+    assert_eq!((c.control, c.payload), (3 * 36, 12 << 10));
+    // One after the other on the one die and the one channel.
+    let last = fetched() + 3 * US + 3 * 25 * US;
+    assert!(moments(&s, "io")[3] > last + 20 * US, "{:?}", moments(&s, "io"));
+}
+
+/// Eight I/Os that are done together: interrupts for four entries each, none for a rest that has time.
+#[test]
+fn interrupts_are_coalesced() {
+    let (access, more) = ("{ size = \"512 B\", random = \"100 %\" }", "outstanding = 8\nrate = 8");
+    let sets = ["parts.drive.coalesced=4", "parts.drive.coalesce_time=\"1 ms\"", "flows.io.submit_time=\"0 us\""];
+    let s = simulate(&text(access, "900 us", more), &sets);
+    assert_eq!(slots(&s)[1].control % 36, 0, "of one entry none: {:?}", slots(&s)[1]);
+    let more = "outstanding = 8";
+    let s = simulate(&text(access, "85 us", more), &sets);
+    let c = slots(&s)[1];
+    // All entries before any interrupt's I/O is completed: eight entries, two interrupts.
+    assert_eq!(c.control, 8 * 36 + 2 * 24, "{c:?}");
+}
+
+/// A queue of so many entries holds one command less, whatever is outstanding.
+#[test]
+fn a_queue_holds_one_command_less_than_its_entries() {
+    let access = "{ size = \"4 KiB\", random = \"100 %\", align = \"4 KiB\" }";
+    let sets = ["flows.io.submit_time=\"1 us\"", "flows.io.complete_time=\"1 us\""];
+    let at = |more: &str, entries: &str| {
+        let sets = [&sets[..], &[entries]].concat();
+        let text = text(access, "40 ms", more);
+        (simulated(&simulate(&text, &sets), "io").rate.mean, answer(&text, &sets))
+    };
+    let (two, estimated) = at("outstanding = 64", "parts.drive.queue_entries=3");
+    let (alike, _) = at("outstanding = 2", "parts.drive.queue_entries=1024");
+    // But that the worker has the next one at hand.
+    assert!(two > 0.98 * alike && two < 1.12 * alike, "{two} and {alike}");
+    let flow = &estimated.flows[0];
+    assert_eq!(flow.bound_by.resource, "entries of queue pair 0");
+    within(0.05, flow.share.typical, two);
+}
+
+/// What a queue pair, and what a controller, deals with one after the other caps the I/Os.
+#[test]
+fn queue_pairs_and_controllers_are_caps() {
+    let access = "{ size = \"4 KiB\", random = \"100 %\", align = \"4 KiB\" }";
+    let sets = [
+        "flows.io.submit_time=\"100 ns\"",
+        "flows.io.complete_time=\"100 ns\"",
+        "links.slot.pcie=\"gen4 x4\"",
+        "parts.drive.dies=64",
+        "parts.drive.queue_time=\"4 us\"",
+    ];
+    for (pairs, rate, binds) in [(1, 250_000.0, "queue pair 0"), (8, 1_000_000.0, "controller")] {
+        let more = format!("outstanding = 256\nqueue_pairs = {pairs}");
+        let sets = [&sets[..], &["parts.drive.channels=32", "parts.drive.channel_rate=\"2 GB/s\""]].concat();
+        let text = text(access, "10 ms", &more);
+        let s = simulate(&text, &sets);
+        within(0.02, simulated(&s, "io").rate.mean / 8.0 / 4096.0, rate);
+        let e = answer(&text, &sets);
+        within(1e-6, e.flows[0].share.typical / 8.0 / 4096.0, rate);
+        assert_eq!(e.flows[0].bound_by.resource, binds);
+    }
+}
+
+/// Little's law on a closed load is exact: what is outstanding is in flight at every moment.
+#[test]
+fn littles_law_is_exact() {
+    for depth in [1, 7, 128] {
+        let more = format!("outstanding = {depth}\nhost_software = \"io_uring\"");
+        let text = text("{ size = \"4 KiB\", random = \"100 %\" }", "20 ms", &more);
+        let s = simulate(&text, &["flows.io.workers=3"]);
+        within(1e-12, simulated(&s, "io").in_flight, 3.0 * f64::from(depth));
+    }
+}
+
+/// What crosses the links of drives is the data of their I/Os, and for each command what belongs to it: both methods
+/// count it alike.
+fn ledger(plan: &Plan, s: &Simulation) {
+    let storage = &plan.storage;
+    let moved: f64 = s.flows.iter().filter(|f| f.ios.is_some()).flat_map(|f| &f.each).sum::<f64>() * s.window / 8.0;
+    let mut wired = 0.0;
+    for drive in &storage.targets {
+        let links = s.links.iter().filter(|l| l.from == drive.name || l.to == drive.name);
+        wired += links.map(|l| l.slots.payload as f64).sum::<f64>();
+    }
+    let largest = |f: &lanescope::plan::storage::IoFlow| {
+        let most = f.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0);
+        f64::from(f.outstanding.typical.get()) * most as f64
+    };
+    let slack: f64 = storage.flows.iter().map(largest).sum();
+    assert!(moved <= wired * (1.0 + 1e-9) && wired <= moved + slack + 1.0, "{wired} B on the wires, {moved} B moved");
+}
+
+#[test]
+fn the_laws_hold_on_random_nvme() {
+    let (refused, simulated, held) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
+    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
+        let text = grow(&bytes);
+        let (plan, d) = plan(&text, &[]);
+        let Some(plan) = plan else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        let caught = std::panic::catch_unwind(|| {
+            let (s, held) = laws(&plan, &d);
+            ledger(&plan, &s);
+            held
+        });
+        let was_held = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        simulated.set(simulated.get() + 1);
+        held.set(held.get() + u32::from(was_held));
+        Ok(())
+    });
+    println!("{} simulated, {} refused, {} held to a bound", simulated.get(), refused.get(), held.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(simulated.get() > 2 * refused.get(), "{} of {}", simulated.get(), simulated.get() + refused.get());
+    assert!(held.get() > simulated.get() / 8, "{} of {} held to a bound", held.get(), simulated.get());
+}
+
+/// What a user can ask too much of a drive.
+#[test]
+fn what_goes_wrong_on_purpose() {
+    let text = text("{ size = \"4 KiB\", random = \"100 %\" }", "1 ms", "");
+    let says = |sets: &[&str], parts: &[&str]| has(&wrong(&text, sets), parts);
+    says(&["flows.io.outstanding=0"], &["0 would never move anything", "at least 1"]);
+    says(&["parts.drive.queue_entries=1"], &["a queue of 1 entries", "one of them stays free"]);
+    says(&["parts.drive.queue_entries=70000"], &["2 to 65536"]);
+    says(&["parts.drive.queue_pairs=100000"], &["100000 queue pairs", "16 bits"]);
+    says(&["parts.drive.memory_page=\"5 KiB\""], &["memory pages of 5 KiB", "power of two"]);
+    says(&["parts.drive.max_transfer=\"1 KiB\""], &["transfers of 1 KiB", "MDTS"]);
+    says(&["parts.drive.planes=65"], &["65 planes", "at most 64"]);
+    says(&["parts.drive.write_amplification=0.5"], &["0.5 is no write amplification", "from 1"]);
+    // A namespace that is smaller than the job.
+    says(&["flows.io.file=\"4 TB\""], &["on drive, which holds 186.3 GiB", "a file of"]);
+    says(&["flows.io.host_software=\"libaoi\""], &["\"libaoi\" is none of", "did you mean \"libaio\"?"]);
+    says(&["links.slot.pcie=\"gen9 x4\""], &["gen9"]);
+    let beside = "[parts.hba]\nis = \"host-adapter\"\n[links.slot2]\nbetween = [\"host\", \"hba\"]\n\
+        pcie = \"gen1 x4\"\n\
+        [links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"12G\"\n";
+    has(&wrong(&format!("{beside}{text}"), &[]), &["drive is an NVMe drive", "a link of PCIe"]);
+    // What works all the same is warned of.
+    let warned = |sets: &[&str], part: &str| {
+        let (planned, d) = plan(&text, sets);
+        assert!(planned.is_some() && d.to_string().contains(part), "{d}");
+    };
+    warned(&["parts.drive.queue_pairs=2", "flows.io.queue_pairs=8"], "8 queue pairs at drive, which has 2");
+    let split = answer(&text, &["flows.io.access={ size = \"1 MiB\" }"]);
+    assert!(
+        split.notes.iter().any(|n| n.mechanism == "split" && n.text.contains("8 commands each")),
+        "{:?}",
+        split.notes
+    );
+}
+
+/// Writes that come faster than a buffer drains go at the pace of the programs, whatever the cache.
+#[test]
+fn a_buffer_that_never_drains_binds() {
+    let access = "{ size = \"16 KiB\", read = \"0 %\", random = \"100 %\", align = \"16 KiB\" }";
+    let sets = [
+        "links.slot.pcie=\"gen4 x4\"",
+        "parts.drive.write_cache=true",
+        "parts.drive.buffer=\"1 MiB\"",
+        "parts.drive.stripes=2",
+        "parts.drive.stripe_pages=4",
+        "flows.io.submit_time=\"1 us\"",
+        "flows.io.complete_time=\"1 us\"",
+    ];
+    for (amplification, reads) in [(1, 0.0), (3, 1.0)] {
+        let text = text(access, "400 ms", "outstanding = 64").replace("warmup = \"0 s\"", "warmup = \"50 ms\"");
+        let amplified = format!("parts.drive.write_amplification={amplification}");
+        let sets = [&sets[..], &[amplified.as_str()]].concat();
+        let s = simulate(&text, &sets);
+        // Four pages in 300 us and 655 us of intake, in either stripe; what is moved again comes without intake.
+        let each = 4.0 * 16_384.0 / 100e6 + 300e-6 * f64::from(amplification);
+        let least = 2.0 * 4.0 * 16_384.0 * 8.0 / (each + reads * 2.0 * 200e-6);
+        let most = 2.0 * 4.0 * 16_384.0 * 8.0 / each;
+        let rate = simulated(&s, "io").rate.mean;
+        assert!(rate > 0.97 * least && rate < 1.03 * most, "{least} {rate} {most}");
+        let e = answer(&text, &sets);
+        assert_eq!(e.flows[0].bound_by.resource, "stripes", "{:?}", e.flows[0].bound_by);
+        within(0.05, rate, e.flows[0].share.typical);
+    }
+}
+
+/// Reads are late where dies program, and less so where programs are suspended for them.
+#[test]
+fn programs_make_tails_and_suspending_them_shortens_those() {
+    let read = "{ size = \"4 KiB\", random = \"100 %\", align = \"4 KiB\" }";
+    let write = "\n[flows.write]\nfrom = \"host\"\nto = \"drive\"\ndo = \"io\"\noutstanding = 1\nrate = 2000\n\
+        access = { size = \"16 KiB\", read = \"0 %\", random = \"100 %\", align = \"16 KiB\" }";
+    let text = text(read, "200 ms", &format!("outstanding = 2{write}"));
+    let p99 = |sets: &[&str]| {
+        let s = simulate(&text, &[sets, &["parts.drive.stripe_pages=1", "parts.drive.program_time=\"1 ms\""]].concat());
+        simulated(&s, "io").p99
+    };
+    let (free, held) = (p99(&[]), p99(&["parts.drive.die_programs=true"]));
+    let suspended = p99(&["parts.drive.die_programs=true", "parts.drive.suspend_time=\"20 us\""]);
+    assert!(free < 200e-6 && held > 500e-6 && suspended < 0.5 * held, "{free} {suspended} {held}");
+    assert!(suspended > free, "{free} {suspended}");
+}
+
+/// One worker alone at a drive gets its share, at any depth.
+#[test]
+fn a_worker_gets_its_share() {
+    let drive = [
+        "parts.drive.channels=8",
+        "parts.drive.dies=8",
+        "parts.drive.channel_rate=\"800 MB/s\"",
+        "links.slot.pcie=\"gen4 x4\"",
+        "flows.io.submit_time=\"700 ns\"",
+        "flows.io.complete_time=\"500 ns\"",
+    ];
+    for (access, slack) in [
+        ("{ size = \"4 KiB\", random = \"100 %\", align = \"4 KiB\" }", 0.03),
+        ("{ size = \"16 KiB\", random = \"100 %\", align = \"16 KiB\" }", 0.05),
+    ] {
+        for depth in [1, 4, 16, 64, 256] {
+            let text = text(access, "20 ms", &format!("outstanding = {depth}"));
+            let plan = planned(&text, &drive);
+            let s = simulate_by(&plan, 1, u64::MAX);
+            check(&plan, &s, &[]);
+            let share = answer(&text, &drive).flows[0].share.typical;
+            within(slack, simulated(&s, "io").rate.mean, share);
+            assert!(ios(&s, "io").per_second > 0.0);
+        }
+    }
+}
