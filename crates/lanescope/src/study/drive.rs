@@ -308,7 +308,9 @@ host_software = "spdk"
         assert!((drive.command_time / 4e3 - 1.0).abs() < 0.05, "{drive:?}");
         assert!(drive.compared.iter().all(|(_, a, b)| (a / b - 1.0).abs() < 1e-3), "{drive:?}");
         assert_eq!(drive.unknown.len(), 2, "all three are seen: {drive:?}");
-        // Shallow depths do not show the cap.
+        // Shallow depths do not show the cap of a quick controller.
+        let quick = sweep.run(24, [60e3, 500.0]).expect("rates");
+        let points: Vec<Point> = depths.into_iter().zip(quick).map(|(depth, ios)| Point { depth, ios }).collect();
         let drive = fit(MACHINE, "drive", "read", &points[..3]).expect("a drive");
         assert!(drive.unknown.iter().any(|u| u.starts_with("command_time")), "{drive:?}");
     }
