@@ -7,16 +7,48 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test lint laws fresh check studies bench rust
+.PHONY: run test python python-venv python-checks python-bench lint laws fresh check studies bench rust
 
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
 	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick
 
 # The profile of tests; `make laws` has its own.
-test fresh: PROFILE := dev
+test fresh python: PROFILE := dev
 
 test: rust ## every test (of the studies' rows those that are quick, of each law's inputs 50; CI has all rows and 200)
 	$(CARGO) test --workspace --profile $(PROFILE)
+	@# Named together they are what the tests have built; the module alone is new.
+	@$(MAKE) --no-print-directory python PYTHON_BUILDS="--workspace --lib --tests"
+
+# The Python that runs the tests of the package: of `make python-venv` where that was made.
+PYTHON ?= $(firstword $(wildcard target/python-venv/bin/python) $(shell command -v python3 2>/dev/null) python3)
+PYTHON_AT := $(if $(findstring /,$(PYTHON)),$(abspath $(PYTHON)),$(PYTHON))
+PYTHON_BUILDS ?= -p lanescope-py -p lanescope-cli
+PY := crates/lanescope-py
+BUILT = $(CURDIR)/target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+
+python: rust ## tests of the Python package, with the module of this build
+	@if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
+		echo "Python tests: not run, there is no Python 3.10 or newer"; \
+	elif ! $(PYTHON) -c 'import pytest' 2>/dev/null; then \
+		echo "Python tests: not run, $(PYTHON) has no pytest (make python-venv makes one that has all)"; \
+	else \
+		$(CARGO) build $(PYTHON_BUILDS) --profile $(PROFILE) && \
+		ln -sf $(BUILT)/liblanescope_py.so $(PY)/python/lanescope/_lanescope.abi3.so && \
+		cd $(PY) && PYTHONPATH=python LANESCOPE_COMMAND=$(BUILT)/lanescope $(PYTHON_AT) -m pytest -q -rs; \
+	fi
+
+python-venv: ## a Python with everything that the tests of the package use, in target/python-venv
+	python3 -m venv target/python-venv
+	target/python-venv/bin/python -m pip install --quiet --disable-pip-version-check -r $(PY)/tests/requirements.txt
+
+python-checks: rust ## stubs, types, API pages, and a wheel that is installed and used (needs make python-venv)
+	cd $(PY) && PATH=$(CURDIR)/target/python-venv/bin:$$PATH tests/checks.sh
+
+python-bench: rust ## the Python package beside the command: cost of a call, two threads, --vary
+	$(CARGO) build --release --quiet -p lanescope-py -p lanescope-cli
+	ln -sf $(CURDIR)/target/release/liblanescope_py.so $(PY)/python/lanescope/_lanescope.abi3.so
+	cd $(PY) && PYTHONPATH=python LANESCOPE_COMMAND=$(CURDIR)/target/release/lanescope $(PYTHON_AT) tests/bench.py
 
 lint: rust ## formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
@@ -25,7 +57,7 @@ lint: rust ## formatting, lints and documentation, warnings as errors
 
 # Files of tests that hold random inputs to laws: `tests/all/rooms.rs` sees that none is missing here.
 LAWS := bus::random_buses:: closed:: cluster::agree:: cluster::laws:: cluster::random_clusters:: cluster::slots:: cluster::ways:: \
-	ethernet::agree:: ethernet::random_networks:: extremes:: hosts::page:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::laws:: storage::nvme::
+	ethernet::agree:: ethernet::random_networks:: extremes:: hosts::page:: hosts::robust:: mixtures:: pictures:: random_scenarios:: shares:: sockets:: storage::laws:: storage::nvme:: storage::raid::
 
 # How many inputs of each law, and the seed that they are drawn from.
 N ?= 10000
@@ -53,4 +85,4 @@ bench: rust ## speed
 	$(CARGO) bench --workspace
 
 rust:
-	@test -n "$(CARGO)" || { echo "lanescope needs Rust: install it from https://rustup.rs or with your system's package manager (rustup, or cargo 1.88 and newer)"; exit 1; }
+	@test -n "$(CARGO)" || { echo "lanescope needs Rust: install it from https://rustup.rs or with your system's package manager (rustup, or cargo 1.89 and newer)"; exit 1; }

@@ -6,7 +6,6 @@ mod commands;
 mod input;
 mod interrupt;
 mod output;
-mod vary;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;
@@ -56,9 +55,13 @@ enum Command {
     /// Published systems, reproduced
     #[command(subcommand)]
     Study(commands::study::Study),
-    /// A real host out of its dumps: links as they are, what to expect, what holds it back
+    /// A grid of any size into a folder of Parquet: on all cores, in shards, gone on with after it was killed
+    Sweep(commands::sweep::Sweep),
+    /// Values of a scenario out of measured rows: least squares, with intervals and what the rows cannot tell apart
+    Fit(commands::fit::Fit),
+    /// Explain a real host from its dumps: links as they are, what to expect, what holds it back
     Explain(commands::explain::Explain),
-    /// An NVMe drive out of what was measured of it
+    /// Fit an NVMe drive to measurements
     #[command(subcommand)]
     Drive(commands::drive::Drive),
     /// Protocol calculator: what a link carries
@@ -66,7 +69,7 @@ enum Command {
     Wire(commands::wire::Wire),
     /// What would carry a wanted rate: lanes, generation, tags, outstanding, completion size
     Need(commands::need::Need),
-    /// A real result of IMB, OSU, fio, IOzone or Iometer beside what is worked out and simulated
+    /// A real result of IMB, OSU, fio, IOzone or Iometer beside the estimate and the simulation
     Compare(commands::compare::Compare),
     /// A set-up of Iometer (.icf) on a simulated machine; results in Iometer's own form
     Iometer(commands::iometer::Iometer),
@@ -196,6 +199,8 @@ fn main() -> ExitCode {
         Command::Simulate(a) => commands::answer::run(&a, true),
         Command::Run(a) => commands::answer::run(&a, false),
         Command::Study(a) => commands::study::main(&a),
+        Command::Sweep(a) => commands::sweep::main(&a),
+        Command::Fit(a) => commands::fit::main(&a),
         Command::Explain(a) => commands::explain::main(&a),
         Command::Wire(a) => commands::wire::main(&a),
         Command::Drive(a) => commands::drive::main(&a),

@@ -1,10 +1,11 @@
 //! The terminal: tables, JSON, CSV, pictures, and diagnostics drawn at their place in the text.
 
 use crate::interrupt;
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::Renderer;
 use comfy_table::{ContentArrangement, Table};
-use lanescope::diagnostic::{Diagnostic, Diagnostics, Severity};
+use lanescope::diagnostic::Diagnostics;
 use lanescope::pens::{Grid, Paint};
+use lanescope_front::draw;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -66,51 +67,22 @@ pub(crate) fn table_text(grid: &Grid) -> String {
 
 /// One error that points nowhere.
 pub(crate) fn error(message: &str) {
-    let group = Group::with_title(Level::ERROR.primary_title(message));
-    anstream::eprintln!("{}", Renderer::styled().render(&[group]));
+    anstream::eprintln!("{}", draw::message(message, &Renderer::styled()));
+}
+
+/// An error that is drawn in a text already, or one that points nowhere.
+pub(crate) fn drawn_or(message: &str) {
+    match message.starts_with("error") {
+        true => eprintln!("{message}"),
+        false => error(message),
+    }
 }
 
 /// All diagnostics, each at its place, on standard error.
 pub(crate) fn diagnostics(all: &Diagnostics) {
-    const MOST: usize = 50;
-    let list = all.sorted();
-    for d in list.iter().take(MOST) {
-        anstream::eprintln!("{}\n", draw(all, d));
+    for text in draw::diagnostics(all, &Renderer::styled()) {
+        anstream::eprintln!("{text}\n");
     }
-    if list.len() > MOST {
-        anstream::eprintln!("… and {} more", list.len() - MOST);
-    }
-}
-
-fn draw(all: &Diagnostics, d: &Diagnostic) -> String {
-    let level = if d.severity == Severity::Error { Level::ERROR } else { Level::WARNING };
-    let hint = d.hint.as_deref().filter(|h| !h.is_empty());
-    let renderer = Renderer::styled();
-    let mut group = Group::with_title(level.primary_title(d.message.as_str()));
-    if let Some(span) = d.span {
-        let source = all.source(span.source);
-        let text = source.text.as_str();
-        let start = floor(text, span.start as usize);
-        let end = floor(text, span.end as usize).max(start);
-        let mut place = AnnotationKind::Primary.span(start..end);
-        if !d.label.is_empty() {
-            place = place.label(d.label.as_str());
-        }
-        group = group.element(Snippet::source(text).path(source.name.as_str()).annotation(place));
-    }
-    if let Some(hint) = hint {
-        group = group.element(Level::HELP.message(hint));
-    }
-    renderer.render(&[group])
-}
-
-/// The nearest place at or before `at` where a character begins.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// Writes pictures to a folder, which is made when it is missing. Says on standard error what was written.

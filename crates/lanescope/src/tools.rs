@@ -1,5 +1,10 @@
-//! What several rooms need and no crate gives as they need it: a table whose entries are used again, and Student's
-//! distribution.
+//! What several rooms need and no crate gives as they need it: a table whose entries are used again, the greatest
+//! common divisor, and Student's distribution.
+
+/// The greatest common divisor; with 0, the other number.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
 
 /// A table whose free entries are used again: an index stays good until its entry is taken out.
 #[derive(Clone, Debug)]

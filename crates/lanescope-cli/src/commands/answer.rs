@@ -2,7 +2,6 @@
 
 use super::simulate;
 use crate::input::{self, Files, load};
-use crate::vary::{self, Axis};
 use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, interrupt, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
@@ -11,15 +10,15 @@ use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::svg::Method;
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
-use lanescope::plan::infiniband::JobFlow;
 use lanescope::result::{Ending, FlowReport, ProgramReport, Report, SimulatedFlow, Verdict};
 use lanescope::scenario::Included;
-use lanescope::scenario::keys::Setting;
 use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::units::{digits, human_rate, human_time};
+use lanescope_front::pictures;
+use lanescope_front::planned::{self, Planned};
+use lanescope_front::vary::{self, Axis, position};
 use rayon::prelude::*;
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -112,93 +111,16 @@ fn alone(plan: &Plan) -> usize {
     cluster.adapters.iter().enumerate().filter(|(i, a)| a.host.is_none() && !station(*i)).count()
 }
 
-/// The settings of a plan as its author thinks of it: an adapter once, without the DMA that it does for its I/Os.
-fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
-    let fed = plan.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name);
-    let fed: HashSet<String> = fed
-        .chain(plan.buses.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name))
-        .map(|name| format!("flows.{name}"))
-        .collect();
-    let mut all: Vec<(String, Vec<Setting>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (name, mut list) in plan.settings() {
-        if fed.contains(&name) {
-            continue;
-        }
-        match places.get(&name) {
-            Some(&at) => {
-                let of = |key| all[at].1.iter().position(|s| s.key == key);
-                if let Some(is) = of("is") {
-                    all[at].1[is].value = "host-adapter".into();
-                }
-                all[at].1.append(&mut list);
-            }
-            None => {
-                places.insert(name.clone(), all.len());
-                all.push((name, list));
-            }
-        }
-    }
-    all
-}
-
-/// `imb PingPong, 2 ranks: on node.0, node.1`.
-fn ranks(plan: &Plan, job: &JobFlow) -> String {
-    const SHOWN: usize = 8;
-    let mut names: Vec<&str> = job.ranks.iter().map(|e| plan.cluster.adapter_of(*e).name.as_str()).collect();
-    names.dedup();
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    names.truncate(SHOWN);
-    format!("{}: on {}{more}", job.job.title, names.join(", "))
-}
-
-/// The ways between ranks that send to one another: `rank 4 to 0: nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
-fn connections(plan: &Plan, job: &JobFlow) -> Vec<String> {
-    const SHOWN: usize = 16;
-    let (pairs, more) = job.job.connections(SHOWN);
-    let way = |pair: [u32; 2]| plan.cluster.route_text(&plan.network, job, pair);
-    // Ranks of one node exchange through memory.
-    let node = |rank: u32| plan.cluster.endpoints[job.ranks[rank as usize] as usize].adapter;
-    let apart = pairs.iter().filter(|p| node(p[0]) != node(p[1]));
-    let mut all: Vec<String> = apart.map(|p| format!("rank {} to {}: {}", p[0], p[1], way(*p))).collect();
-    if more {
-        all.push("and more pairs of ranks".into());
-    }
-    all
-}
-
 pub(crate) fn plan(a: &Scenario) -> u8 {
     let (plan, _) = match load(a) {
         Ok(p) => p,
         Err(code) => return code,
     };
-    let settings = stated(&plan);
-    let streams = plan.network.streams.iter().enumerate();
-    let streams = streams.map(|(i, s)| (format!("flows.{}", s.name), plan.network.route_text(i)));
-    let buses = plan.buses.flows.iter().filter(|f| !f.is_externally_driven());
-    let buses = buses.map(|f| (format!("flows.{}", f.name), plan.buses.route_text(f)));
-    let ios = plan.storage.flows.iter();
-    let ios = ios.map(|f| (format!("flows.{}", f.name), format!("{}: {}", plan.storage.route_text(f), f.about)));
-    let routes: Vec<(String, String)> = plan
-        .flows
-        .iter()
-        .filter(|f| !f.is_externally_driven())
-        .map(|f| (format!("flows.{}", f.name), plan.ways_text(f)))
-        .chain(streams)
-        .chain(buses)
-        .chain(ios)
-        .chain(plan.cluster.jobs.iter().flat_map(|job| {
-            let name = format!("flows.{}", job.name);
-            std::iter::once(ranks(&plan, job)).chain(connections(&plan, job)).map(move |text| (name.clone(), text))
-        }))
-        .collect();
     if a.json {
-        let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
-        let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
-        output::json(&json!({ "plan": plan.fingerprint, "title": plan.title, "things": things, "routes": routes }));
+        output::json(&planned::json(&plan));
         return ANSWERED;
     }
+    let Planned { settings, routes, .. } = planned::planned(&plan);
     let head = ["thing", "key", "value", "slower", "faster", "origin", "confidence", "default", "source"]
         .map(String::from)
         .to_vec();
@@ -344,33 +266,6 @@ fn verdict(report: &Report) -> u8 {
         !blocked && s.flows.iter().all(|f| !f.unstable && moves(f))
     });
     if fine && simulated && !report.flows.is_empty() { ANSWERED } else { NO_VALUE }
-}
-
-/// The topology, and the waterfall of every direction that binds or is the busiest, by each of some methods. Names of
-/// the estimate's end in its name where it is not alone.
-pub(crate) fn pictures(plan: &Plan, report: &Report, methods: &[Method]) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for method in methods {
-        let which = match method {
-            Method::Estimate if methods.len() > 1 => "-estimate",
-            _ => "",
-        };
-        all.push((format!("topology{which}"), pens::svg::topology(plan, report, *method)));
-        for at in pens::shown(report, *method, false) {
-            let link = &report.links[at];
-            let name = match link.to.is_empty() {
-                true => format!("waterfall-{}{which}", link.name),
-                false => format!("waterfall-{}-to-{}{which}", link.name, link.to),
-            };
-            let simulated = report.simulation.as_ref().filter(|_| *method == Method::Simulation);
-            let svg = match simulated.and_then(|s| s.links.get(at)) {
-                Some(simulated) => pens::svg::simulated_waterfall(link, simulated),
-                None => pens::svg::waterfall(link),
-            };
-            all.push((name, svg));
-        }
-    }
-    all
 }
 
 /// A grid of runs on all cores; Ctrl-C keeps what is done.
@@ -588,17 +483,6 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
         row
     });
     Grid { head, rows: rows.collect() }
-}
-
-/// A number to draw a value at, and its unit.
-fn position(text: &str) -> Option<(f64, &'static str)> {
-    use lanescope::units::{Bytes, Rate, Time};
-    let text = text.trim().trim_matches('"');
-    let plain = text.parse().ok().map(|n| (n, ""));
-    plain
-        .or_else(|| Bytes::parse(text).ok().map(|b| (b.f64(), "")))
-        .or_else(|| Time::parse(text).ok().map(|t| (t.ns(), " (ns)")))
-        .or_else(|| Rate::parse(text).ok().map(|r| (r.bits() / 1e9, " (Gb/s)")))
 }
 
 /// Pictures of the shares, and of the times of message programs, against the last axis, when its values are numbers;

@@ -82,7 +82,7 @@ fn fit(a: &Fit) -> Result<u8, u8> {
     let plan = lanescope::plan(&mut diagnostics, included, &[], &Library);
     output::diagnostics(&diagnostics);
     let plan = plan.ok_or(WRONG)?;
-    let found = plan.storage.flows.iter().find(|f| f.queues.is_some());
+    let found = plan.storage.flows.iter().find(|f| !f.queues.is_empty());
     let (Some(flow), Some(own)) = (found, found.and_then(|f| plan.storage.adapter(f))) else {
         return Err(failed("the machine has no flow of I/Os to an NVMe drive".into()));
     };

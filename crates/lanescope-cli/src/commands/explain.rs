@@ -1,7 +1,5 @@
 //! `explain`: a real host out of its dumps, or this one; what it should reach, and what holds it back.
 
-mod gather;
-
 use super::simulate;
 use crate::input::Files;
 use crate::{ANSWERED, NO_VALUE, WRONG, input, interrupt, output};
@@ -9,16 +7,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::explain::{self, measured};
 use lanescope::import::host::{self, Dump, Host};
-use lanescope::library::Library;
 use lanescope::pens;
 use lanescope::result::Report;
 use lanescope::scenario::Included;
-use lanescope::scenario::tree::Author;
-use std::collections::BTreeMap;
+use lanescope_front::gather;
+use lanescope_front::hosts::{hosts, picture, read};
 use std::path::{Path, PathBuf};
-
-/// Bytes of a dump at most.
-const MAX_DUMP: usize = 64 << 20;
 
 /// A form for another program.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -211,67 +205,6 @@ fn workload(host: &Host, load: Included, simulated: bool) -> Result<Report, u8> 
         }
     }
     Ok(report)
-}
-
-/// The links of a host, drawn as those of a scenario are; none where no device is behind a link of known speed.
-fn picture(host: &Host) -> Option<String> {
-    let text = explain::scenario::emit(host);
-    let mut diagnostics = Diagnostics::default();
-    let included = Included { name: "host".into(), text, author: Author::User };
-    let plan = lanescope::plan(&mut diagnostics, included, &[], &Library)?;
-    let report = lanescope::estimate::estimate(&plan, &diagnostics);
-    Some(pens::svg::topology(&plan, &report, pens::svg::Method::Estimate))
-}
-
-fn read(file: &str) -> Result<String, String> {
-    input::lossy(file, MAX_DUMP, "a dump")
-}
-
-/// What was read of the arguments: texts, and folders of files.
-enum Source {
-    Text(String, String),
-    Files(String, BTreeMap<String, Vec<u8>>),
-}
-
-fn hosts(dumps: &[String]) -> Result<Vec<Host>, String> {
-    let mut sources = Vec::new();
-    if dumps.is_empty() {
-        let files = gather::this_host(Path::new("/"));
-        if files.is_empty() {
-            return Err("this host has no /sys/bus/pci; give a dump: lspci -vvv > dump.txt".into());
-        }
-        sources.push(Source::Files("this host".into(), files));
-    }
-    for dump in dumps {
-        let path = Path::new(dump);
-        if !path.is_dir() {
-            let text = read(dump)?;
-            if text.trim().is_empty() {
-                return Err(format!("{dump}: it is empty; sudo lspci -vvv > dump.txt writes what explain reads best"));
-            }
-            sources.push(Source::Text(dump.clone(), text));
-            continue;
-        }
-        // A folder: texts at its top, and files of sysfs below.
-        let mut files = gather::folder(path)?;
-        let texts: Vec<String> = files.keys().filter(|k| !k.contains('/')).cloned().collect();
-        for name in texts {
-            if let Some(bytes) = files.remove(&name) {
-                sources.push(Source::Text(format!("{dump}/{name}"), String::from_utf8_lossy(&bytes).into_owned()));
-            }
-        }
-        if !files.is_empty() {
-            sources.push(Source::Files(dump.clone(), files));
-        }
-    }
-    let dumps: Vec<Dump> = sources
-        .iter()
-        .map(|s| match s {
-            Source::Text(name, text) => Dump::Text { name: name.clone(), text },
-            Source::Files(name, files) => Dump::Files { name: name.clone(), files },
-        })
-        .collect();
-    Ok(host::read(&dumps))
 }
 
 fn record(dir: &Path) -> Result<u8, String> {

@@ -261,7 +261,7 @@ fn run(a: &Run) -> Result<u8, String> {
             if let Some(Row { scenario: Some(scenario), set, .. }) = main {
                 let (plan, diagnostics) = study.plan(scenario, set)?;
                 let report = lanescope::estimate::estimate(&plan, &diagnostics);
-                pictures.extend(super::answer::pictures(&plan, &report, &[Shown::Estimate]));
+                pictures.extend(lanescope_front::pictures(&plan, &report, &[Shown::Estimate]));
             }
             output::pictures(&dir.join(&study.id), &pictures)?;
         }

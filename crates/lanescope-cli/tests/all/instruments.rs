@@ -107,16 +107,92 @@ fn json_is_written_and_stands_beside_itself() {
     let (text, error) = out(&["compare", &name, &machine, "--json"], 0);
     let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let rows = beside["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 9, "{text}{error}");
+    let of_time = |row: &&serde_json::Value| row["what"].as_str().is_some_and(|w| w.contains(" clat "));
+    assert_eq!(rows.iter().filter(|r| !of_time(r)).count(), 9, "{text}{error}");
+    // Every percentile that fio prints has its row, but for those of which too few I/Os were simulated.
+    let percentiles = rows.iter().filter(of_time).count();
+    let left = beside["left_out"].to_string();
+    assert!(percentiles > 3 * 12 && left.contains("simulated I/Os are too few"), "{percentiles} {left}");
     for row in rows {
         let off = row["simulated_off"].as_f64().expect("a deviation");
         assert!(off.abs() < 1e-3 && row["bound_by"].as_str().is_some_and(|b| !b.is_empty()), "{row}");
     }
+    let (text, _) = out(&["compare", &name, &machine], 0);
+    assert!(text.contains("read clat 50 %") && text.contains("simulated I/Os are too few for them"), "{text}");
     let (text, _) = out(&["compare", &name, &machine, "--estimate"], 0);
+    assert!(text.contains("percentiles: only a simulation has a distribution"), "{text}");
     assert!(text.starts_with("mix ") && text.contains("  read IOPS ") && text.contains("  bound by   "), "{text}");
     // Half of it is refused.
     std::fs::write(&real, &json.to_string()[..2000]).expect("written");
     wrong(&["compare", &name, &machine], &["the text ends within a document"]);
+}
+
+/// A real result of fio 3.33 beside an NVMe drive: every percentile that fio printed stands there as it printed it, or
+/// is said to have no answer.
+#[test]
+fn a_real_distribution_stands_beside_a_simulated_one() {
+    let (dir, machine) = folder(
+        "[parts.host]\nis = \"root-complex\"\n[parts.drive]\nis = \"nvme\"\n[links.slot]\n\
+         between = [\"host\", \"drive\"]\npcie = \"gen3 x4\"\n",
+    );
+    let real = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lanescope/tests/fixtures/fio/randrw.json+");
+    let name = real.to_string_lossy().into_owned();
+    let (text, error) = out(&["compare", &name, &machine, "--json"], 0);
+    let beside: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let rows = beside["rows"].as_array().expect("rows");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&real).expect("a fixture")).expect("JSON");
+    let (mut beside_each_other, mut missing) = (0, 0);
+    for (job, side) in [(0, "read"), (0, "write"), (1, "write")] {
+        let entry = &json["jobs"][job];
+        for (percent, time) in entry[side]["clat_ns"]["percentile"].as_object().expect("percentiles") {
+            let what = format!("{side} clat {} %", percent.parse::<f64>().expect("a number"));
+            let here = |r: &&serde_json::Value| r["what"] == what.as_str() && r["name"] == entry["jobname"];
+            match rows.iter().find(here) {
+                Some(row) => {
+                    let shown = row["real"].as_f64().expect("a time") * 1e9;
+                    assert!((shown - time.as_f64().expect("ns")).abs() < 1.0, "{what}: {row}");
+                    assert!(row["simulated"].as_f64().is_some_and(|t| t > 0.0) && row["estimate"].is_null(), "{row}");
+                    beside_each_other += 1;
+                }
+                None => missing += 1,
+            }
+        }
+        // Percentiles of a distribution grow.
+        let own: Vec<f64> = rows
+            .iter()
+            .filter(|r| r["name"] == entry["jobname"] && r["what"].to_string().contains(&format!("{side} clat")))
+            .map(|r| r["simulated"].as_f64().expect("a time"))
+            .collect();
+        assert!(own.len() > 10 && own.is_sorted(), "{own:?}");
+    }
+    assert!(beside_each_other >= 3 * 12 && missing < 3 * 5, "{beside_each_other}, {missing} left out: {error}");
+    assert_eq!(missing > 0, beside["left_out"].to_string().contains("too few"), "{}", beside["left_out"]);
+    // Of clones that were reported one by one a percentile of all is in nobody's numbers; with bins it is.
+    let clones = |bins: &str| {
+        let lat = |at: u32| format!("\"percentile\": {{\"50.000000\": {at}}}{}", bins.replace("AT", &at.to_string()));
+        let job = |at: u32| {
+            format!(
+                "{{\"jobname\": \"a\", \"groupid\": 0, \"read\": {{\"iops\": 10.0, \"bw_bytes\": 40960, \
+                 \"total_ios\": 10, \"clat_ns\": {{\"mean\": 1e5, {}}}}}}}",
+                lat(at)
+            )
+        };
+        let options = "{\"rw\": \"randread\", \"bs\": \"4k\", \"numjobs\": \"2\", \"filename\": \"/dev/nvme0n1\", \
+                       \"direct\": \"1\", \"runtime\": \"1\"}";
+        let text = format!(
+            "{{\"fio version\": \"fio-3.33\", \"global options\": {options}, \"jobs\": [{}, {}]}}\n",
+            job(100_000),
+            job(300_000)
+        );
+        let file = dir.path().join("clones.json");
+        std::fs::write(&file, text).expect("written");
+        out(&["compare", &file.to_string_lossy(), &machine], 0).0
+    };
+    let text = clones("");
+    assert!(text.contains("2 percentiles of clones") && !text.contains("clat 50 %"), "{text}");
+    let text = clones(", \"bins\": {\"AT\": 7}");
+    assert!(text.contains("read clat 50 %") && text.contains("100 us"), "{text}");
 }
 
 #[test]

@@ -135,6 +135,7 @@ pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("ssd", "suspend_time", "suspended-programs", "reads are not held up by programs, and suspend none"),
     Gap::always("ssd", "buffer", "cache", "a buffer is assumed full: writes go at the pace of the page programs"),
     Gap::always("io", "zipf", "placement", "random offsets are spread evenly, whichever are wanted more"),
+    Gap::always("io", "distribution", "placement", "random offsets are spread evenly, whichever are wanted more"),
     Gap::always("io", "access.align", "placement", "random offsets are spread evenly, whatever their alignment"),
     // Transactions: messages have no places on a disk.
     Gap::always("transact", "access.random", "placement", "messages have no offsets"),

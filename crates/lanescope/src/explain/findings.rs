@@ -435,7 +435,7 @@ fn virtual_links(topology: &Topology, all: &mut Vec<Finding>) {
         also: Vec::new(),
         cost: rounded(worst),
         text: format!(
-            "{which} not what the dump says; a library that believes it plans around links that are not there, and \
+            "{which} not what the dump says; a library that believes it plans for links that do not exist, and \
              collectives have run up to nine times slower for it"
         ),
         evidence: lines,

@@ -81,7 +81,7 @@ pub fn emit(host: &Host) -> String {
             pairs(&ends).filter(|(a, b)| self::distance(&topology, a, b) == Some(distance)).take(MOST_PAIRS).collect();
         let _ = writeln!(out, "#\n# {word}: {}", distance.meaning());
         if pairs.is_empty() {
-            out += "#   no pair of these devices is so far apart: UCX's own value stays\n";
+            out += "#   no pair of these devices at this distance; UCX's default is kept\n";
             continue;
         }
         if let Some((a, b, ns)) = slowest(&topology, &pairs) {

@@ -149,11 +149,11 @@ fn findings(out: &mut String, report: &Explained, all: bool) {
         out.push_str(match (report.links.is_empty() && report.pairs.is_empty(), known) {
             (true, false) => "\nno PCI Express link is in the dumps: nothing can be said of rates\n",
             (false, false) => "\nno link of a device has a speed in the dumps: what holds it back cannot be said\n",
-            (_, true) => "\nnothing was found that holds a device back\n",
+            (_, true) => "\nno finding: nothing in the dumps slows a device down\n",
         });
         return;
     }
-    out.push_str("\nwhat it costs, GB/s\n");
+    out.push_str("\nfindings, by cost in GB/s one way\n");
     let most = if all { usize::MAX } else { MOST_LINES };
     for finding in report.findings.iter().take(most) {
         let _ = writeln!(out, "  {:>6.2}  {}", finding.cost, wrap(&finding.text, 10));

@@ -172,7 +172,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     }
     let _ = writeln!(
         out,
-        "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest of {} {}",
+        "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest {} of {}",
         paint.strong,
         human_rate(s.rate.mean),
         paint.off,
@@ -181,8 +181,8 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         human_time(s.latency.mean),
         if s.unstable { " so far".into() } else { plus_minus(s.latency, human_time) },
         human_time(s.p99),
-        s.operations,
-        human_time(s.max)
+        human_time(s.max),
+        s.operations
     );
     if let Some(frames) = &s.frames {
         ethernet::frames(out, s, frames, paint);

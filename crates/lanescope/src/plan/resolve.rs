@@ -30,7 +30,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     storage::transactions(diagnostics, scenario, &network, &mut storage);
     let cluster = infiniband::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
     if let (Some(until), Some(_)) = (&scenario.run.until, &scenario.run.r#for) {
-        let d = Diagnostic::warning(until.span, "run.until says nothing beside run.for: the run is as long as that");
+        let d = Diagnostic::warning(until.span, "run.until has no effect beside run.for, which sets the length");
         diagnostics.push(d.hint("leave run.for out for a run that ends when its means are tight"));
     }
     let limits = RunLimits {

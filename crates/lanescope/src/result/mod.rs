@@ -3,18 +3,16 @@
 //! All rates are payload bits per second unless a name says otherwise; times are seconds. A flow of the report is one
 //! table of the scenario; its instances are listed when they differ.
 
-mod apart;
-mod causes;
+mod core;
 mod ethernet;
-mod gap;
 mod infiniband;
 mod pcie;
 mod simulation;
 mod storage;
-pub mod timeline;
 
+pub use core::gap::{Gap, not_modelled};
+pub use core::timeline;
 pub use ethernet::{Crossed, Crossing};
-pub use gap::{Gap, not_modelled};
 pub use infiniband::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};
 pub(crate) use infiniband::{computing, share as time_share};
 pub use pcie::{BusClocks, BusIdle, SimulatedBackbone};
@@ -75,7 +73,7 @@ impl Report {
         }
         self.notes.append(&mut simulation.notes);
         self.notes.extend(infiniband::apart(&self.flows, &simulation));
-        let apart = apart::notes(&self, &simulation);
+        let apart = core::apart::notes(&self, &simulation);
         self.notes.extend(apart);
         self.simulation = Some(simulation);
         self

@@ -1,6 +1,6 @@
 //! Every clock of a root complex's backbone.
 
-use super::causes;
+use crate::result::core::causes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

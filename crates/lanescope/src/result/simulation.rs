@@ -1,7 +1,7 @@
 //! What a simulation gives: means with intervals, distributions, and every slot of every wire accounted for.
 
-use super::causes;
 use super::{Binding, IoSeen, Latencies, Medium, MetricKind, NotModelled, Note, Report, SimulatedBackbone};
+use crate::result::core::causes;
 use crate::units::Dimension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -392,7 +392,7 @@ table! {
         until: opt Percent, One;
         /// Or simulate this long, after the warm-up.
         r#for: opt Time, One;
-        /// Leave out so much at the beginning. Without it, until the load has settled; with `for`, a tenth of it.
+        /// Time left out at the beginning. Without it, until the load has settled; with `for`, a tenth of it.
         warmup: opt Time, One;
         /// Never simulate longer than this, tight or not.
         max_time: default Time, One = "\"1 s\"" Assumed Likely
@@ -409,6 +409,7 @@ mod infiniband;
 mod nvme;
 mod pci;
 mod pcie;
+mod places;
 mod storage;
 pub(in crate::scenario) mod technology;
 
@@ -417,6 +418,7 @@ pub use infiniband::*;
 pub use nvme::*;
 pub use pci::*;
 pub use pcie::*;
+pub use places::*;
 pub use storage::*;
 pub use technology::*;
 

@@ -54,7 +54,7 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
     for bus in &plan.buses.buses {
         if bus.speed.typical.standard() == Standard::Isa {
             fine = false;
-            let what = format!("links.{}: of ISA only the peak is known", bus.name);
+            let what = format!("links.{}: ISA cannot be simulated: only its peak rate is known", bus.name);
             diagnostics.push(Diagnostic::error(bus.speed.span, what).hint("PCI and PCI-X can be simulated"));
         }
     }

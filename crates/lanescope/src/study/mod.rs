@@ -9,6 +9,7 @@ pub mod drive;
 mod fit;
 mod gain;
 mod interval;
+pub mod measured;
 mod outcome;
 mod series;
 

@@ -10,11 +10,11 @@ use lanescope::pens;
 use lanescope::result::Simulation;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The folder with fio's own examples.
 fn fixtures() -> Option<PathBuf> {
-    common::fixture("fio/ex-example_latency_steadystate.fio")?.parent().map(Path::to_owned)
+    common::shared("fio")
 }
 
 fn jobs(text: &str, tolerant: bool) -> (Option<JobFile>, Diagnostics) {
@@ -219,6 +219,38 @@ fn mistakes_have_their_place() {
     assert!(said.contains("iodepth=8 has no effect: psync waits") && said.contains("rw=${RW}"), "{said}");
     let (file, said) = jobs("[a]\nbogus=1\n", true);
     assert!(file.is_some() && said.to_string().contains("warning: fio has no option bogus"), "{said}");
+}
+
+/// Laws of places are those of the job, in the scenario that it becomes.
+#[test]
+fn laws_of_places_are_carried_over() {
+    let law = |law: &str| {
+        let text = format!("[a]\nrw=randread\nsize=16m\nrandom_distribution={law}\n");
+        let (file, said) = jobs(&text, false);
+        let file = file.unwrap_or_else(|| panic!("{said}"));
+        let (runs, also) = runs(&file, &[], false);
+        let text = runs.unwrap_or_else(|| panic!("{also}"))[0].test.text.clone();
+        let found = text.lines().find_map(|l| l.strip_prefix("distribution = ")).map(str::to_owned);
+        common::planned(&format!("{MACHINE}\n{text}"), &[]);
+        (found, said.to_string())
+    };
+    assert_eq!(law("pareto:0.2").0.as_deref(), Some("\"pareto:0.2\""));
+    assert_eq!(law("normal:20").0.as_deref(), Some("\"normal:20\""));
+    assert_eq!(law("zoned:50/5:30/15:20/80").0.as_deref(), Some("\"zoned:50/5:30/15:20/80\""));
+    assert_eq!(law("zoned_abs:50/1m:50/").0.as_deref(), Some("\"zoned_abs:50/1048576 B:50/\""));
+    assert_eq!(law("random").0, None);
+    let (found, said) = law("zoned:50/5:50/,60/10:40/");
+    assert_eq!(found.as_deref(), Some("\"zoned:50/5:50/\""));
+    assert!(said.contains("that of reads holds for both"), "{said}");
+    for (wrong, words) in [
+        ("pareto:1.5", "above 0 and below 1"),
+        ("normal:x", "above 0 and below 100"),
+        ("zoned:50/5", "add up to 100"),
+        ("zoned_abs:50/x:50/", "sizes of zones"),
+    ] {
+        let (file, said) = jobs(&format!("[a]\nrandom_distribution={wrong}\n"), false);
+        assert!(file.is_none() && said.to_string().contains(words), "{wrong}: {said}");
+    }
 }
 
 /// All that fio can be asked, one letter wrong: many messages, and then an end.

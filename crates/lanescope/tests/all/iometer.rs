@@ -1,22 +1,12 @@
 //! Real set-ups and results of Iometer. They lie in the shared folder; where it is not there, their tests are skipped
 //! and say so.
 
+use crate::common::shared;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::import::iometer::{Setup, icf};
-use std::path::{Path, PathBuf};
-
-/// The folder of files of Iometer, or `None` and a word about it.
-fn fixtures() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures/iometer");
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not here", path.display());
-    None
-}
 
 fn text(name: &str) -> Option<String> {
-    fixtures().map(|f| std::fs::read_to_string(f.join(name)).expect("a text"))
+    shared(&format!("iometer/{name}")).map(|path| std::fs::read_to_string(path).expect("a text"))
 }
 
 fn read(text: &str, tolerant: bool) -> (Option<Setup>, Diagnostics) {
@@ -29,7 +19,7 @@ fn read(text: &str, tolerant: bool) -> (Option<Setup>, Diagnostics) {
 
 #[test]
 fn all_set_ups_are_read_and_written() {
-    let Some(folder) = fixtures() else { return };
+    let Some(folder) = shared("iometer") else { return };
     let mut faulty = Vec::new();
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).expect("a folder") {

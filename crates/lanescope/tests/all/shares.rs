@@ -20,9 +20,10 @@ use std::collections::BTreeMap;
 /// A float's noise: sums of up to some hundred products, each right to 1e-16.
 const NOISE: f64 = 1e-9;
 
-const CASES: [(&str, &str); 7] = [
+const CASES: [(&str, &str); 8] = [
     ("G4-a2a4", include_str!("../cases/G4-a2a4.toml")),
     ("G5-a2a8", include_str!("../cases/G5-a2a8.toml")),
+    ("crosslink-of-equal-length", include_str!("../cases/crosslink-of-equal-length.toml")),
     ("gpu-server", include_str!("../cases/gpu-server.toml")),
     ("host-reads-beside-peers", include_str!("../cases/host-reads-beside-peers.toml")),
     ("over-wire-distance-two", include_str!("../cases/over-wire-distance-two.toml")),

@@ -70,12 +70,8 @@ const OURS: &str = "sas-ssd";
 
 #[test]
 fn the_numbers_of_the_ssd_are_those_of_its_file() {
-    let file = "/../../../shared/fixtures/iometer/pliant-ls300s-qd-sweep-results.csv";
-    let path = format!("{}{file}", env!("CARGO_MANIFEST_DIR"));
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("skipped: {path} is not here");
-        return;
-    };
+    let Some(path) = crate::common::shared("iometer/pliant-ls300s-qd-sweep-results.csv") else { return };
+    let text = std::fs::read_to_string(path).expect("a text");
     // Column 3 is the specification, column 10 MBps; the queue depth of each specification doubles from 1.
     let mut wanted = std::collections::BTreeMap::new();
     let mut before: (String, u32) = Default::default();

@@ -13,6 +13,7 @@ use lanescope::import::iometer::{self, Manager, Setup, Spec, Target, TestSetup, 
 use lanescope::import::iozone::{self, HEADS, Rung};
 use lanescope::pens::compare::Quantity;
 use lanescope::pens::compare::storage::{Beside, Row, text};
+use lanescope::pens::fio::{self as pen, Spread};
 use lanescope::pens::ios::{Came, Ios, came};
 use lanescope::units::Bytes;
 use std::collections::BTreeMap;
@@ -83,6 +84,91 @@ fn ios(entry: &Entry) -> [Ios; 2] {
     [side(&entry.sides[0]), side(&entry.sides[1])]
 }
 
+/// The percentiles of one direction that fio printed: those of `clat`, or where it printed none, of `lat`. Of clones
+/// that it reported one by one only those of all together tell something, which their bins give.
+struct Printed {
+    what: &'static str,
+    percentiles: Vec<(f64, u64)>,
+    /// Of `json+`.
+    bins: BTreeMap<u64, u64>,
+    clones: u32,
+    slat: bool,
+}
+
+impl Printed {
+    fn of(side: &fio::json::Side) -> Printed {
+        let (what, lat) = match side.clat.percentiles.is_empty() {
+            true => ("lat", &side.lat),
+            false => ("clat", &side.clat),
+        };
+        let slat = !side.slat.percentiles.is_empty();
+        Printed {
+            what,
+            percentiles: lat.percentiles.clone(),
+            bins: lat.bins.iter().copied().collect(),
+            clones: 1,
+            slat,
+        }
+    }
+
+    fn add(&mut self, other: Printed) {
+        self.clones += 1;
+        let both = !self.bins.is_empty() && !other.bins.is_empty();
+        let bins = if both { other.bins } else { BTreeMap::new() };
+        if !both {
+            self.bins.clear();
+        }
+        bins.into_iter().for_each(|(time, n)| *self.bins.entry(time).or_default() += n);
+    }
+
+    /// Those that can stand beside others, and why the rest cannot.
+    fn all(&self) -> Result<Vec<(f64, u64)>, String> {
+        if self.clones > 1 && self.bins.is_empty() && !self.percentiles.is_empty() {
+            let why = "percentiles of clones that fio reported one by one (group_reporting, or json+ with its bins)";
+            return Err(format!("{} {why}", self.clones));
+        }
+        if self.clones == 1 {
+            return Ok(self.percentiles.clone());
+        }
+        let bins: Vec<(u64, u64)> = self.bins.iter().map(|(time, n)| (*time, *n)).collect();
+        Ok(self.percentiles.iter().map(|(p, _)| (*p, pen::percentile(&bins, *p))).collect())
+    }
+}
+
+/// Rows of the percentiles of one direction, and what has no answer.
+fn percentiles(name: &str, side: &str, real: &Printed, spread: Option<&Spread>, by: &str) -> (Vec<Row>, Vec<String>) {
+    let job = |why: String| format!("job {name}, {side}: {why}");
+    let printed = match real.all() {
+        Ok(printed) => printed,
+        Err(why) => return (Vec::new(), vec![job(why)]),
+    };
+    let mut left = Vec::new();
+    if real.slat {
+        left.push(job("percentiles of slat: of the time of a call alone no distribution is simulated".into()));
+    }
+    let Some(spread) = spread.filter(|s| s.count() > 0) else {
+        if !printed.is_empty() {
+            left.push(job("percentiles: only a simulation has a distribution".into()));
+        }
+        return (Vec::new(), left);
+    };
+    let (mut rows, mut few) = (Vec::new(), Vec::new());
+    for (percent, time) in printed {
+        let Some(simulated) = spread.within(percent) else {
+            few.push(format!("{percent}"));
+            continue;
+        };
+        let what = format!("{side} {} {percent} %", real.what);
+        let (real, simulated) = (time as f64 * 1e-9, simulated as f64 * 1e-9);
+        rows.push(Row::new((name, what, Quantity::Time), real, None, Some(simulated), by));
+    }
+    if !few.is_empty() {
+        let why = format!("percentiles {}: {} simulated I/Os are too few for them", few.join(", "), spread.count());
+        left.push(job(why));
+    }
+    (rows, left)
+}
+
 fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Result<(u8, Beside), u8> {
     let found = fio::json::read(diagnostics, source);
     let real = said(diagnostics, found)?;
@@ -97,28 +183,40 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
     let tests: Vec<Test> = runs.iter().map(|r| r.test.clone()).collect();
     // By the place of their job, which is that of its entries.
     let mut answers: BTreeMap<usize, Came> = BTreeMap::new();
-    let code = a.on.run(&tests, |i, answered: Answered| answers.extend(jobs::lines(&runs[i], &answered)));
+    let mut times: BTreeMap<usize, [Spread; 2]> = BTreeMap::new();
+    let code = a.on.run(&tests, |i, answered: Answered| {
+        answers.extend(jobs::lines(&runs[i], &answered));
+        times.extend(answered.report.simulation.iter().flat_map(|s| pen::spreads(&runs[i], s)));
+    });
     // Clones that fio has reported one by one are one job here.
-    let mut entries: Vec<(&Entry, [Ios; 2])> = Vec::new();
+    let mut entries: Vec<(&Entry, [Ios; 2], [Printed; 2])> = Vec::new();
     for entry in &real.entries {
-        let now = ios(entry);
+        let (now, printed) = (ios(entry), [Printed::of(&entry.sides[0]), Printed::of(&entry.sides[1])]);
         match entries
             .last_mut()
-            .filter(|(b, _)| (&b.name, b.group, &b.options) == (&entry.name, entry.group, &entry.options))
+            .filter(|(b, ..)| (&b.name, b.group, &b.options) == (&entry.name, entry.group, &entry.options))
         {
-            Some((_, sum)) => *sum = [sum[0].plus(&now[0]), sum[1].plus(&now[1])],
-            None => entries.push((entry, now)),
+            Some((_, sum, all)) => {
+                *sum = [sum[0].plus(&now[0]), sum[1].plus(&now[1])];
+                all.iter_mut().zip(printed).for_each(|(all, now)| all.add(now));
+            }
+            None => entries.push((entry, now, printed)),
         }
     }
     let mut all = Vec::new();
     let mut left = Vec::new();
-    for (i, (entry, real)) in entries.iter().enumerate() {
+    for (i, (entry, real, printed)) in entries.iter().enumerate() {
         let Some(came) = answers.get(&i) else {
             left.push(format!("job {}", entry.name));
             continue;
         };
         for (side, word) in ["read", "write"].into_iter().enumerate().filter(|s| real[s.0].per_second > 0.0) {
             all.extend(rows(&entry.name, word, real[side], came, |s| s[side]));
+            let spread = times.get(&i).map(|t| &t[side]);
+            let by = came.bound_by().words();
+            let (more, why) = percentiles(&entry.name, word, &printed[side], spread, &by);
+            all.extend(more);
+            left.extend(why);
         }
         if real.iter().all(|s| s.per_second <= 0.0) {
             left.push(format!("job {}: it has done no I/O", entry.name));

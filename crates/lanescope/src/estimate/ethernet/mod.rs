@@ -9,9 +9,9 @@
 mod latency;
 mod path_loads;
 
+use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::cover::{self, Cover};
 use crate::estimate::core::fill::{Resource, Share, Use, shares};
-use crate::estimate::{held_against, others, typically_bound};
 use crate::plan::Plan;
 use crate::plan::ethernet::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};

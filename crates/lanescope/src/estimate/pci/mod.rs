@@ -7,8 +7,8 @@
 
 mod timetable;
 
+use crate::estimate::core::bound::{bound, held_against, others, typically_bound};
 use crate::estimate::core::fill::{Resource, Share, Use, shares};
-use crate::estimate::{bound, held_against, others, typically_bound};
 use crate::plan::pci::{BusFlow, Buses, TransactionTiming};
 use crate::plan::{Plan, Program};
 use crate::protocol::pci::{Phases, Standard};
@@ -22,6 +22,7 @@ pub(in crate::estimate) struct Answer {
     pub(in crate::estimate) flows: Vec<FlowReport>,
     pub(in crate::estimate) total: Option<Total>,
     pub(in crate::estimate) links: Vec<LinkReport>,
+    pub(in crate::estimate) notes: Vec<Note>,
 }
 
 /// A float's noise.
@@ -329,6 +330,8 @@ struct Outcome {
     own: usize,
     resources: Vec<Resource<Key>>,
     shares: Vec<Share>,
+    /// Buses whose timetable does not come round.
+    drifting: Vec<u32>,
 }
 
 /// `moved` is what other sides want of the buses: flows, and bytes per second.
@@ -408,10 +411,11 @@ fn outcome(buses: &Buses, corner: Corner, moved: &[(u32, f64)]) -> Outcome {
             mine.iter().for_each(|u| shares[u.flow].rate *= part);
         }
     }
-    for bus in (0..buses.buses.len() as u32).filter(|b| timetable::covers(buses, *b)) {
-        timed(buses, bus, corner, &mut asked, &mut resources, &mut shares);
-    }
-    Outcome { asked, own, resources, shares }
+    let timed = (0..buses.buses.len() as u32).filter(|bus| {
+        timetable::covers(buses, *bus) && !timed(buses, *bus, corner, &mut asked, &mut resources, &mut shares)
+    });
+    let drifting = timed.collect();
+    Outcome { asked, own, resources, shares, drifting }
 }
 
 /// The part of a resource that shares take.
@@ -420,7 +424,7 @@ fn taken(r: &Resource<Key>, shares: &[Share]) -> f64 {
 }
 
 /// Shares of a bus that has a timetable are those of it, and clocks what each took there. What binds is what is used
-/// most.
+/// most. Says whether it comes round.
 fn timed(
     buses: &Buses,
     bus: u32,
@@ -428,8 +432,8 @@ fn timed(
     asked: &mut [Asked],
     resources: &mut [Resource<Key>],
     shares: &mut [Share],
-) {
-    let rows = timetable::rows(buses, bus, corner);
+) -> bool {
+    let (rows, comes_round) = timetable::rows(buses, bus, corner);
     for row in &rows {
         let (i, size) = (row.flow, asked[row.flow].size);
         let least = asked[i].least;
@@ -451,6 +455,7 @@ fn timed(
         let used = (0..resources.len()).filter(|r| resources[*r].uses.iter().any(|u| u.flow == row.flow));
         shares[row.flow].by = used.max_by(|a, b| taken[*a].total_cmp(&taken[*b]));
     }
+    comes_round
 }
 
 /// What the shares take of clocks, engines and reads outstanding, with what other sides move.
@@ -460,8 +465,7 @@ pub(in crate::estimate) fn loads(plan: &Plan, corner: Corner, moved: &[(u32, f64
 }
 
 /// What the simulation sees on a bus and the estimate does not, by its mechanism.
-pub(in crate::estimate) fn notes(plan: &Plan) -> Vec<Note> {
-    let buses = &*plan.buses;
+fn notes(buses: &Buses, typical: &Outcome) -> Vec<Note> {
     let mut notes = Vec::new();
     for (i, bus) in buses.buses.iter().enumerate() {
         let on_it = || {
@@ -472,7 +476,7 @@ pub(in crate::estimate) fn notes(plan: &Plan) -> Vec<Note> {
             continue;
         }
         if timetable::covers(buses, i as u32) {
-            if !timetable::comes_round(buses, i as u32) {
+            if typical.drifting.contains(&(i as u32)) {
                 let text = "the order of its transactions has no short period: who waits for whom drifts on over many \
                     operations, and rates with it; the share is a mean over some of them";
                 let (element, mechanism) = (format!("links.{}", bus.name), "no-period".into());
@@ -532,7 +536,7 @@ fn certain(buses: &Buses, corner: Corner) -> bool {
 pub(in crate::estimate) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Answer {
     let buses = &*plan.buses;
     if buses.is_empty() {
-        return Answer { flows: Vec::new(), total: None, links: Vec::new() };
+        return Answer { flows: Vec::new(), total: None, links: Vec::new(), notes: Vec::new() };
     }
     let typical = outcome(buses, Corner::Typical, moved[1]);
     // A timetable is long, and where nothing is uncertain one answers for all corners.
@@ -549,6 +553,7 @@ pub(in crate::estimate) fn answer(plan: &Plan, moved: [&[(u32, f64)]; 3]) -> Ans
         flows: groups.iter().map(|members| flow(buses, members, outcomes)).collect(),
         total: total(buses, outcomes),
         links: (0..buses.buses.len()).map(|b| link(buses, b as u32, outcomes, moved[1])).collect(),
+        notes: notes(buses, &typical),
     }
 }
 

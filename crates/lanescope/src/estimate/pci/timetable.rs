@@ -156,17 +156,16 @@ struct Table {
 type Moved = (u64, Cost);
 
 /// What has been moved up to a clock.
-#[derive(Clone)]
 struct Mark {
     clock: u64,
     flows: Vec<Moved>,
 }
 
-/// The timetable of a bus that has one.
-pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<Row> {
+/// The timetable of a bus that has one, and whether it comes round within what is followed.
+pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> (Vec<Row>, bool) {
     let mut table = Table::new(buses, bus, corner);
     let hertz = buses.buses[bus as usize].speed.typical.hertz();
-    let ([from, to], _) = table.follow();
+    let ([from, to], comes_round) = table.follow();
     let clocks = (to.clock - from.clock).max(1) as f64;
     let row = |(f, (a, b)): (&Flow, (&Moved, &Moved))| {
         let ways = if f.reads && f.writes { 2.0 } else { 1.0 };
@@ -175,12 +174,7 @@ pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> Vec<
         let cost = if ops > 0.0 { b.1.minus(a.1).times(1.0 / ops) } else { Cost::default() };
         Row { flow: f.index, rate: bytes / clocks * hertz, cost }
     };
-    table.flows.iter().zip(from.flows.iter().zip(&to.flows)).map(row).collect()
-}
-
-/// Whether the timetable of a bus comes round within what is followed.
-pub(in crate::estimate) fn comes_round(buses: &Buses, bus: u32) -> bool {
-    Table::new(buses, bus, Corner::Typical).follow().1
+    (table.flows.iter().zip(from.flows.iter().zip(&to.flows)).map(row).collect(), comes_round)
 }
 
 impl Table {
@@ -266,7 +260,8 @@ impl Table {
             }
             looks += 1;
             if looks.is_power_of_two() {
-                (saved, marks) = (state, [marks, vec![self.mark()]].concat());
+                saved = state;
+                marks.push(self.mark());
             }
         }
         // What two devices that began in one moment cost each other lies in the first half.

@@ -3,6 +3,7 @@
 
 pub(in crate::estimate) mod latency;
 pub(in crate::estimate) mod queues;
+pub(in crate::estimate) mod report;
 pub(in crate::estimate) mod requester;
 pub(in crate::estimate) mod resources;
 pub(in crate::estimate) mod upgrade;

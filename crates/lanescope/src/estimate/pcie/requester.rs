@@ -14,6 +14,7 @@ use crate::protocol::pcie;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{After, Do};
 use crate::scenario::quantity::Corner;
+use crate::tools::gcd;
 
 /// What a requester sends for each payload byte: read requests, and TLPs with the data of writes. It takes its turns by
 /// these.
@@ -190,14 +191,8 @@ impl<'a> Reads<'a> {
     fn issued(&self) -> Option<f64> {
         let (before, last) = self.rounds(self.each)?;
         let first = self.flow.route.first()?;
-        let speed = self.plan.link(first.link).speed.at(self.corner);
-        let wire = pcie::tlp(speed.generation, self.flow.header.at(self.corner), 0, self.plan.ecrc(self.flow));
-        Some(before + (last.full + last.short) * wire as f64 / speed.coded().bytes() * 1e9)
+        Some(before + (last.full + last.short) * request(self.plan, self.corner, self.flow, *first))
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Takes a resource by its key: its capacity, what a payload byte takes of it, by how many TLPs, and what of that a
@@ -286,13 +281,18 @@ fn writing(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     tlps as f64 * plan.tlp_gap(corner, flow) + sending(plan, corner, flow, *first)
 }
 
-/// The same of the requests of a read.
+/// The time that one read request takes on the requester's own link, ns.
+fn request(plan: &Plan, corner: Corner, flow: &Flow, first: Hop) -> f64 {
+    let speed = plan.link(first.link).speed.at(corner);
+    let bytes = pcie::tlp(speed.generation, flow.header.at(corner), 0, plan.ecrc(flow));
+    bytes as f64 / speed.coded().bytes() * 1e9
+}
+
+/// The time for which a read's requests are sent, with the gaps behind them, ns.
 fn requesting(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     let Some(first) = flow.route.first() else { return 0.0 };
-    let speed = plan.link(first.link).speed.at(corner);
-    let one = pcie::tlp(speed.generation, flow.header.at(corner), 0, plan.ecrc(flow));
     let requests = flow.size.at(corner).0.div_ceil(plan.request_size(corner, flow));
-    requests as f64 * (one as f64 / speed.coded().bytes() * 1e9 + plan.tlp_gap(corner, flow))
+    requests as f64 * (request(plan, corner, flow, *first) + plan.tlp_gap(corner, flow))
 }
 
 /// What a class of engine sustains of its port: of the bytes that its link could carry in a second, and for each

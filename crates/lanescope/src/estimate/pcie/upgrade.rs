@@ -1,8 +1,10 @@
 //! The inverse questions: what would an upgrade of the binding element give, and what would carry a wanted rate.
 
+use crate::estimate::core::bound::typically_bound;
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, ran};
-use crate::estimate::{Outcome, binding, ceiling_words, core_key, credit_name, memory_words, outcome, walks_key};
+use crate::estimate::pcie::report::{ceiling_words, core_key, credit_name, memory_words, walks_key};
+use crate::estimate::{Outcome, binding, outcome};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
@@ -22,7 +24,7 @@ fn share(plan: &Plan, group: &str, jobs: &[Demand]) -> (Vec<f64>, Binding) {
 }
 
 fn of_outcome(plan: &Plan, o: &Outcome, members: &[usize]) -> (Vec<f64>, Binding) {
-    let main = crate::estimate::typically_bound(&o.shares, members);
+    let main = typically_bound(&o.shares, members);
     (members.iter().map(|&m| o.shares[m].rate * 8.0).collect(), binding(plan, o, main))
 }
 
@@ -374,7 +376,7 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
         let mut at = plan.clone();
         for _ in 0..16 {
             let o = outcome(&at, Corner::Typical, &jobs);
-            let main = crate::estimate::typically_bound(&o.shares, &members);
+            let main = typically_bound(&o.shares, &members);
             let Some((better, change, fits)) = o.shares[main].by.and_then(|r| improve(&at, o.resources[r].key)) else {
                 break;
             };

@@ -14,7 +14,7 @@ use crate::scenario::keys::{Level, Line, WHOLE};
 /// whose stripes go as soon as they are whole, but for what is left at both ends of the range. Of all others nothing is
 /// certain.
 fn kept(storage: &Storage, flow: &IoFlow, a: &Array) -> f64 {
-    if !storage.adapters[a.adapter as usize].writes_back() {
+    if !back(storage, a) {
         return 1.0;
     }
     let writes = |f: &&IoFlow| f.volume == flow.volume && f.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
@@ -29,6 +29,11 @@ fn kept(storage: &Storage, flow: &IoFlow, a: &Array) -> f64 {
     }
 }
 
+/// Whether a write to it is done in its adapter's cache.
+fn back(storage: &Storage, a: &Array) -> bool {
+    a.adapter().is_some_and(|own| storage.adapters[own as usize].writes_back())
+}
+
 /// What a byte of an array's I/O becomes: bytes read from disks and written to them, passages through the adapter's
 /// memory and its parity engine.
 pub(in crate::estimate) struct Passages {
@@ -41,7 +46,7 @@ pub(in crate::estimate) struct Passages {
 /// Those of a kind of I/O: at least, and usually.
 pub(in crate::estimate) fn passages(storage: &Storage, ends: Ends, flow: &IoFlow, a: &Array, k: Kind) -> Passages {
     let (strip, level, data) = (a.keys.strip.typical.f64(), a.keys.level.typical, a.data_disks() as f64);
-    let back = storage.adapters[a.adapter as usize].writes_back();
+    let back = back(storage, a);
     let of = |reads, writes, memory, parity| Passages { reads, writes, memory, parity };
     if k.read {
         return of(1.0, 0.0, 2.0, 0.0);

@@ -13,6 +13,7 @@ use crate::estimate::storage::{Kind, Part};
 use crate::plan::storage::{Serial, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd};
 use crate::scenario::quantity::{Corner, Quantity};
+use crate::tools::gcd;
 use crate::units::Time;
 
 /// Places of a command within a page that a mean is taken over, and pages beyond which their order does not matter.
@@ -153,10 +154,6 @@ pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, wire: f64, kind: Kind, 
     time.max(own)
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 /// What a command passes: servers that share its visits, and the time of one. A server may deal with several visits at
 /// once, of different kinds: planes of a die that sense together.
 #[derive(Clone, Copy, Debug)]
@@ -188,20 +185,23 @@ impl Station {
     }
 }
 
-/// Seconds of one of `n` commands that are outstanding, when it would take so long by itself.
+/// Seconds of one of `n` commands that are outstanding, when it would take so long by itself: at one drive, or anywhere
+/// on several that share them.
 pub(in crate::estimate) fn among(
     k: &Ssd,
     corner: Corner,
     kind: Kind,
     (n, alone): (u32, f64),
     beside: &[Station],
+    drives: f64,
 ) -> f64 {
     let count = pages(k, kind.bytes);
     if !kind.read {
         if k.write_cache.typical {
             return alone;
         }
-        let (stripes, most) = (k.stripes.at(corner).get() as f64, k.stripe_pages.at(corner).get() as f64);
+        let stripes = drives * f64::from(k.stripes.at(corner).get());
+        let most = f64::from(k.stripe_pages.at(corner).get());
         let each = n as f64 * count / stripes;
         if each <= 1.0 {
             return alone;
@@ -222,14 +222,14 @@ pub(in crate::estimate) fn among(
         true => all,
         false => all.min(1.0 + n as f64 * kind.bytes / k.page.typical.f64()),
     };
-    let channels = near(k.channels.at(corner).get() as f64);
+    let channels = near(drives * f64::from(k.channels.at(corner).get()));
     let service = kind.bytes / touched / k.channel_rate.at(corner).bytes();
     let joint = match k.plane_reads.typical {
         PlaneReads::Independent => 1.0,
         PlaneReads::Together => f64::from(k.planes.at(corner).get()),
     };
     let mut stations: Vec<(Station, f64)> = vec![
-        (Station { joint, ..Station::of(planes(k, corner) / joint, touched, sense(k, corner, false)) }, last),
+        (Station { joint, ..Station::of(drives * planes(k, corner) / joint, touched, sense(k, corner, false)) }, last),
         (Station::of(channels, touched, service), last),
     ];
     stations.extend(beside.iter().map(|s| (*s, s.visits)));

@@ -13,6 +13,7 @@
 mod array;
 mod ends;
 mod flash;
+mod host_array;
 mod nvme;
 mod report;
 pub(in crate::estimate) mod transact;
@@ -25,12 +26,14 @@ use crate::estimate::pci;
 use crate::estimate::pcie::resources::path;
 use crate::plan::Dma;
 use crate::plan::Plan;
-use crate::plan::storage::{AdapterKind, Controller, Device, IoFlow, Medium, Storage, Target, Volume, seek, zones};
+use crate::plan::storage::{AdapterKind, Device, IoFlow, Medium, Storage, Target, Volume, seek, zones};
 use crate::protocol::scsi;
 use crate::scenario::keys::{Arrivals, Disk, Level, Line, WHOLE};
 use crate::scenario::quantity::Corner;
 use array::{Passages, passages};
 use ends::Ends;
+use host_array::Shape;
+use nvme::{Drive, drives};
 pub(in crate::estimate) use report::{binding, flows, links, notes, words};
 use std::collections::BTreeMap;
 use unloaded::{One, fastest, left_out, turn};
@@ -43,7 +46,8 @@ struct Demand {
     /// Bytes of host memory read, and written, per payload byte.
     read: f64,
     write: f64,
-    /// The same of what an NVMe controller moves beside data, by flow of PCIe.
+    /// Bytes of flows of PCIe beside: of what an NVMe controller moves beside data, and of the drives of an array that
+    /// the host runs.
     around: BTreeMap<usize, f64>,
 }
 
@@ -53,7 +57,8 @@ pub(in crate::estimate) struct Charged {
     /// Bytes of host memory that its DMA reads, and writes, per payload byte.
     pub(in crate::estimate) read: f64,
     pub(in crate::estimate) write: f64,
-    /// The same of what an NVMe controller moves beside data, by flow of PCIe.
+    /// Bytes of flows of PCIe beside: of what an NVMe controller moves beside data, and of the drives of an array that
+    /// the host runs.
     pub(in crate::estimate) around: BTreeMap<usize, f64>,
     /// Unloaded time of a draw of its lines, seconds: an I/O, and its reply.
     time: f64,
@@ -171,7 +176,13 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
     let mut around: BTreeMap<usize, f64> = BTreeMap::new();
     for k in kinds {
         let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
-        add(Part::Worker(flow.worker), 1.0, k.count * host);
+        add(Part::Worker(flow.core), 1.0, k.count * host);
+        if let Some((a, _)) = storage.host_array(flow) {
+            let mut moves = BTreeMap::new();
+            host_array::demand((storage, flow, a), (corner, ends), *k, &mut add, &mut moves);
+            moves.into_iter().for_each(|(flow, moved)| *around.entry(flow).or_default() += moved / bytes);
+            continue;
+        }
         let (Some(own), Some(number)) = (own, flow.adapter) else { continue };
         match &own.kind {
             AdapterKind::Host(keys) => {
@@ -179,11 +190,13 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
                 read += k.count * keys.command_bytes.at(corner).f64();
                 write += k.count * keys.status_bytes.at(corner).f64();
             }
-            AdapterKind::Nvme(controller) => {
-                for (flow, moved) in nvme::around(controller, flow, corner, *k) {
-                    *around.entry(flow.0 as usize).or_default() += k.count * moved / bytes;
+            AdapterKind::Nvme(_) => {
+                for drive in nvme::drives(storage, flow) {
+                    for (flow, moved) in nvme::around(&drive, flow, corner, *k) {
+                        *around.entry(flow.0 as usize).or_default() += k.count * moved / bytes;
+                    }
+                    queue_pairs(&drive, corner, *k, &mut add);
                 }
-                queue_pairs(controller, flow, corner, (number, *k), &mut add);
             }
         }
         *(if k.read { &mut write } else { &mut read }) += k.count * k.bytes;
@@ -211,18 +224,15 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
 }
 
 /// What the commands of a kind take of a worker's queue pairs at a controller: each has its part of them.
-fn queue_pairs(
-    controller: &Controller,
-    flow: &IoFlow,
-    corner: Corner,
-    (adapter, k): (u32, Kind),
-    add: &mut dyn FnMut(Part, f64, f64),
-) {
+fn queue_pairs(drive: &Drive, corner: Corner, k: Kind, add: &mut dyn FnMut(Part, f64, f64)) {
+    let Drive { controller, queues, .. } = drive;
     let time = controller.keys.queue_time.at(corner).seconds();
-    let Some(queues) = flow.queues.as_ref().filter(|_| time > 0.0) else { return };
+    if time <= 0.0 {
+        return;
+    }
     let pairs: Vec<u32> = controller.pairs(queues).collect();
     let each = k.count * nvme::commands(controller, corner, k.bytes) * time / pairs.len().max(1) as f64;
-    pairs.iter().for_each(|pair| add(Part::QueuePair(adapter, *pair), 1.0, each));
+    pairs.iter().for_each(|pair| add(Part::QueuePair(queues.adapter, *pair), 1.0, each));
 }
 
 /// `count` commands of a kind at a target.
@@ -279,7 +289,8 @@ fn array(
     let a = &storage.arrays[array as usize];
     let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
     let data = a.data_disks() as f64;
-    let own = &storage.adapters[a.adapter as usize];
+    let Some(adapter) = a.adapter() else { return };
+    let own = &storage.adapters[adapter as usize];
     let Some(keys) = own.host_adapter() else { return };
     let back = own.writes_back();
     // What a disk is asked for at once: a strip, or as much of it as there is. Writes that follow one another make up
@@ -289,10 +300,10 @@ fn array(
     let Passages { reads, writes, memory, parity } = passages(storage, ends, flow, a, k);
     let bytes = k.count * k.bytes;
     if let Some(rate) = &keys.memory_bandwidth {
-        add(Part::Cache(a.adapter), rate.at(corner).bytes(), bytes * memory);
+        add(Part::Cache(adapter), rate.at(corner).bytes(), bytes * memory);
     }
     if let (Some(rate), true) = (&keys.xor_rate, parity > 0.0) {
-        add(Part::Parity(a.adapter), rate.at(corner).bytes(), bytes * parity);
+        add(Part::Parity(adapter), rate.at(corner).bytes(), bytes * parity);
     }
     // Old data and parity are read before new ones are written, two commands of each stripe at a time, of as many
     // stripes as there are disks. Heads that wait for the one while they could do the other are busy K of K + n - 1,
@@ -331,12 +342,17 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
     let mixed: Vec<[Demand; 2]> = (storage.flows.iter())
         .map(|f| [Ends::Least, Ends::Usual].map(|ends| demand(plan, corner, ends, f, &kinds(&f.lines))))
         .collect();
-    let mut dma: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
-    for (i, (f, [d, _])) in storage.flows.iter().zip(&mixed).enumerate() {
-        let Some(Dma::Pcie { read, write }) = storage.adapter(f).map(|a| a.dma) else { continue };
-        dma.entry(read.0 as usize).or_default().push((first + i, d.read));
-        dma.entry(write.0 as usize).or_default().push((first + i, d.write));
-        d.around.iter().for_each(|(flow, moved)| dma.entry(*flow).or_default().push((first + i, *moved)));
+    // By flow of PCIe: the flows of I/Os behind it, what each moves there at least, and usually.
+    let mut dma: BTreeMap<usize, Vec<(usize, f64, f64)>> = BTreeMap::new();
+    for (i, (f, [least, usual])) in storage.flows.iter().zip(&mixed).enumerate() {
+        if let Some(Dma::Pcie { read, write }) = storage.adapter(f).map(|a| a.dma) {
+            dma.entry(read.0 as usize).or_default().push((first + i, least.read, least.read));
+            dma.entry(write.0 as usize).or_default().push((first + i, least.write, least.write));
+        }
+        for (flow, moved) in &usual.around {
+            let least = least.around.get(flow).copied().unwrap_or(0.0).min(*moved);
+            dma.entry(*flow).or_default().push((first + i, least, *moved));
+        }
     }
     let paces = [Ends::Least, Ends::Usual].map(|ends| paces(plan, ends, resources));
     for r in resources.iter_mut() {
@@ -347,12 +363,13 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
                 uses.push(u);
                 continue;
             };
-            for &(flow, part) in behind {
+            for &(flow, part, usually) in behind {
                 let mine = Use {
                     flow,
                     weight: u.weight * part,
-                    packets: u.packets * part,
-                    first: u.first * part,
+                    packets: u.packets * usually,
+                    // What is not certain is in no bound.
+                    first: u.first * usually + u.weight * (usually - part),
                     first_least: u.first_least * part,
                     hops: u.hops,
                 };
@@ -401,15 +418,12 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
             .collect();
         let (held, more) = (per_byte(shortest), per_byte(queued) - per_byte(shortest));
         parts.push((Part::Outstanding(i as u32), outstanding, held, more.max(0.0)));
-        if let Some((own, controller)) = storage.adapter(f).and_then(|a| Some((a, a.controller()?))) {
-            full_queues(storage, corner, (f, controller), &mut |pair, share, room| {
-                let time = |one: &One| {
-                    let of = |k: Kind| nvme::commands(controller, corner, k.bytes) * one.of_queue(own, controller, k);
-                    share * mean(&of) / mix.bytes
-                };
+        for drive in drives(storage, f) {
+            let parts = &mut parts;
+            full_queues(storage, corner, f, &drive, &mut |pair, share, room| {
+                let time = |one: &One| share * mean(&|k| entries(one, f, &drive, k)) / mix.bytes;
                 let (least, usual) = (time(&fast), time(&slow));
-                let number = f.adapter.unwrap_or_default();
-                parts.push((Part::Entries(number, pair), room, least, (usual - least).max(0.0)));
+                parts.push((Part::Entries(drive.queues.adapter, pair), room, least, (usual - least).max(0.0)));
             });
         }
         if let (Volume::Target(t), Some((own, keys))) =
@@ -481,17 +495,12 @@ fn paces(plan: &Plan, ends: Ends, resources: &[Resource<Key>]) -> Vec<f64> {
     paces
 }
 
-/// Queue pairs that hold fewer commands than may be outstanding there: which, what part of a flow's commands goes
-/// there, and how many there may be.
-fn full_queues(
-    storage: &Storage,
-    corner: Corner,
-    (flow, controller): (&IoFlow, &Controller),
-    add: &mut dyn FnMut(u32, f64, f64),
-) {
-    let Some(queues) = &flow.queues else { return };
+/// Queue pairs that hold fewer commands than may be outstanding there: which, what part of a flow's commands at the
+/// drive goes there, and how many there may be.
+fn full_queues(storage: &Storage, corner: Corner, flow: &IoFlow, drive: &Drive, add: &mut dyn FnMut(u32, f64, f64)) {
+    let Drive { controller, queues, .. } = drive;
     let most = flow.lines.iter().map(|l| nvme::commands(controller, corner, l.size.f64())).fold(1.0, f64::max);
-    let all = f64::from(nvme::outstanding(storage, flow.volume, corner).0) * most;
+    let all = f64::from(nvme::outstanding(storage, flow, corner).0) * most;
     let room = f64::from(controller.room(corner));
     if all <= room {
         return;
@@ -500,39 +509,80 @@ fn full_queues(
     pairs.iter().for_each(|pair| add(*pair, 1.0 / pairs.len() as f64, room));
 }
 
+/// For how long an I/O has entries of a drive's queues, those of all of its commands added, seconds.
+fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
+    let of = |k: Kind| nvme::commands(drive.controller, one.corner, k.bytes) * one.of_queue(drive, k);
+    let Some((a, _)) = one.plan.storage.host_array(flow) else { return of(k) };
+    let s = Shape::of(a, flow, k, one.ends);
+    let steps = [0, 1].into_iter().filter(|w| s.commands[*w] > 0.0).map(|w| {
+        // As small as they may be cut.
+        let bytes = if one.ends == Ends::Least { 1.0 } else { s.bytes[w] / s.commands[w] };
+        s.commands[w] * of(Kind { bytes, read: k.read || w == 0, ..k })
+    });
+    steps.sum::<f64>() / a.disks.len() as f64
+}
+
 /// Time of a command with those that wait beside it in a solid-state drive, seconds.
 fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One) -> f64 {
     let (storage, alone) = (&*plan.storage, slow.time(k));
+    if let Some(drive) = drives(storage, flow).first() {
+        return queued_at_drives(storage, corner, flow, (k, alone), slow, drive);
+    }
     let Volume::Target(t) = flow.volume else { return alone };
     let Target { device, transport, .. } = &storage.targets[t as usize];
     let Device::Ssd(d) = device else { return alone };
-    let t = &storage.transports[*transport as usize];
-    let (n, workers) = nvme::outstanding(storage, flow.volume, corner);
     let own = flow.outstanding.at(corner).get();
-    match &t.medium {
+    match &storage.transports[*transport as usize].medium {
         Medium::Serial { keys, .. } => {
             let wire = keys.at(corner).read(k.bytes.round() as u64).to_initiator as f64 / keys.at(corner).rate.bytes();
             let link = flash::Station::one(wire);
-            flash::among(d, corner, k, (own, alone), &[link])
+            flash::among(d, corner, k, (own, alone), &[link], 1.0)
         }
-        Medium::Inside => {
-            let controller = storage.adapters[t.adapter as usize].controller();
-            let (Some(controller), Some(queues)) = (controller, &flow.queues) else { return alone };
-            let commands = nvme::commands(controller, corner, k.bytes);
-            let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
-            let pace = slow.paces[usize::from(k.read)] * k.bytes;
-            let pairs = controller.pairs(queues).count() as f64 * f64::from(workers);
-            let pairs = pairs.min(f64::from(controller.keys.queue_pairs.at(corner).get()));
-            let stations = [
-                flash::Station::of(f64::from(workers), 1.0, host),
-                flash::Station::of(pairs, commands, controller.keys.queue_time.at(corner).seconds()),
-                flash::Station::of(1.0, commands, controller.keys.command_time.at(corner).seconds()),
-                flash::Station::one(pace),
-            ];
-            flash::among(d, corner, k, (n, alone), &stations)
-        }
-        Medium::Scsi { .. } => alone,
+        Medium::Inside | Medium::Scsi { .. } => alone,
     }
+}
+
+/// The same of NVMe: of a drive, or of an array that the host runs, whose drives are taken to be alike.
+fn queued_at_drives(
+    storage: &Storage,
+    corner: Corner,
+    flow: &IoFlow,
+    (k, alone): (Kind, f64),
+    slow: &One,
+    drive: &Drive,
+) -> f64 {
+    let Drive { controller, queues, flash, .. } = *drive;
+    let (n, workers, cores) = nvme::outstanding(storage, flow, corner);
+    let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
+    let drives = array.as_ref().map_or(1.0, |a| a.0);
+    let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };
+    let shape = array.map_or(whole, |a| a.1);
+    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+    let pairs = controller.pairs(queues).count() as f64 * f64::from(workers);
+    let pairs = pairs.min(f64::from(controller.keys.queue_pairs.at(corner).get()));
+    let mut time = alone;
+    for which in [0, 1] {
+        let (count, bytes) = (shape.commands[which], shape.bytes[which]);
+        if count <= 0.0 {
+            continue;
+        }
+        let one = Kind { bytes, read: k.read || which == 0, ..k };
+        // Those that read what there was and those that write are different ones of all that are outstanding.
+        let part = match shape.commands[0] > 0.0 {
+            true => n.div_ceil(2),
+            false => n,
+        };
+        let commands = count * nvme::commands(controller, corner, bytes / count);
+        let pace = slow.paces_of(drive)[usize::from(one.read)] * bytes / count;
+        let stations = [
+            flash::Station::of(cores, 1.0, host),
+            flash::Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
+            flash::Station::of(drives, commands, controller.keys.command_time.at(corner).seconds()),
+            flash::Station::of(drives, count, pace),
+        ];
+        time += flash::among(flash, corner, one, (part, alone), &stations, drives) - alone;
+    }
+    time
 }
 
 /// The place of a flow's packets in the arbitration trees of PCIe: behind its adapter's port, beside the other flows
@@ -542,7 +592,9 @@ pub(in crate::estimate) fn way(plan: &Plan, flow: usize, hops: usize) -> Vec<u64
         return vec![flow as u64];
     }
     let io = &plan.storage.flows[row::flow(plan, flow).number];
-    let Some(Dma::Pcie { write, .. }) = plan.storage.adapter(io).map(|a| a.dma) else { return vec![flow as u64] };
+    // Of several drives the first: whose turn it is among ports that lead to some of them is that one's.
+    let first = plan.storage.adapters(io).min().map(|a| plan.storage.adapters[a as usize].dma);
+    let Some(Dma::Pcie { write, .. }) = first else { return vec![flow as u64] };
     let mut way = path(&plan.flows[write.0 as usize], hops.min(plan.flows[write.0 as usize].route.len()));
     way.push(2 << 40 | flow as u64);
     way

@@ -18,6 +18,30 @@ use crate::protocol::nvme;
 use crate::scenario::keys::Ssd;
 use crate::scenario::quantity::Corner;
 
+/// A drive of a flow, with the worker's queues there.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::estimate) struct Drive<'a> {
+    pub(in crate::estimate) own: &'a Adapter,
+    pub(in crate::estimate) controller: &'a Controller,
+    pub(in crate::estimate) flash: &'a Ssd,
+    pub(in crate::estimate) queues: &'a HostQueues,
+}
+
+/// The NVMe drives of a flow: its own, or those of its array, in order.
+pub(in crate::estimate) fn drives<'a>(storage: &'a Storage, flow: &'a IoFlow) -> Vec<Drive<'a>> {
+    let target = |i: usize| match flow.volume {
+        Volume::Target(t) => Some(t),
+        Volume::Array(a) => storage.arrays[a as usize].disks.get(i).copied(),
+        Volume::Station(_) => None,
+    };
+    let one = |(i, queues): (usize, &'a HostQueues)| {
+        let own = &storage.adapters[queues.adapter as usize];
+        let Device::Ssd(flash) = &storage.targets[target(i)? as usize].device else { return None };
+        Some(Drive { own, controller: own.controller()?, flash, queues })
+    };
+    flow.queues.iter().enumerate().filter_map(one).collect()
+}
+
 /// Commands that an I/O of so many bytes becomes.
 pub(in crate::estimate) fn commands(controller: &Controller, corner: Corner, bytes: f64) -> f64 {
     (bytes / controller.keys.max_transfer.at(corner).f64().max(1.0)).ceil().max(1.0)
@@ -29,13 +53,8 @@ fn rung_together(queues: &HostQueues, flow: &IoFlow, corner: Corner) -> f64 {
 }
 
 /// Bytes that the DMA beside the data moves for an I/O of a kind, by flow of PCIe.
-pub(in crate::estimate) fn around(
-    controller: &Controller,
-    flow: &IoFlow,
-    corner: Corner,
-    k: Kind,
-) -> Vec<(FlowId, f64)> {
-    let Some(queues) = &flow.queues else { return Vec::new() };
+pub(in crate::estimate) fn around(drive: &Drive, flow: &IoFlow, corner: Corner, k: Kind) -> Vec<(FlowId, f64)> {
+    let Drive { controller, queues, .. } = drive;
     let n = commands(controller, corner, k.bytes);
     let most = controller.keys.max_transfer.at(corner).f64();
     let of = |bytes: f64| controller.lists(corner, bytes.round() as u64) as f64;
@@ -51,6 +70,13 @@ pub(in crate::estimate) fn around(
         (controller.interrupts, interrupts * nvme::INTERRUPT as f64),
         (controller.doorbells, bells * controller.doorbell() as f64),
     ]
+}
+
+impl Drive<'_> {
+    /// Whether another has the same queues.
+    pub(in crate::estimate) fn alike(&self, other: &Drive) -> bool {
+        self.queues.count.typical == other.queues.count.typical && self.queues.polls() == other.queues.polls()
+    }
 }
 
 impl One<'_> {
@@ -75,29 +101,19 @@ impl One<'_> {
         self.of_flows[flow.0 as usize] * bytes as f64
     }
 
-    /// The drive behind a controller.
-    fn flash(&self) -> Option<&Ssd> {
-        let Volume::Target(t) = self.flow.volume else { return None };
-        match &self.plan.storage.targets[t as usize].device {
-            Device::Ssd(k) => Some(k),
-            _ => None,
+    /// Seconds of a byte of data on a drive's way: to host memory, and from there.
+    pub(in crate::estimate) fn paces_of(&self, drive: &Drive) -> [f64; 2] {
+        match drive.own.dma {
+            Dma::Pcie { read, write } => [self.of_flows[read.0 as usize], self.of_flows[write.0 as usize]],
+            Dma::Bus { .. } => [0.0; 2],
         }
     }
 
-    /// An I/O of an NVMe drive, with its host, seconds.
-    pub(in crate::estimate) fn nvme(&self, own: &Adapter, controller: &Controller, k: Kind) -> f64 {
-        let (c, flow) = (self.corner, self.flow);
-        let host = flow.submit.at(c).seconds() + flow.complete.at(c).seconds();
-        // Who has others outstanding may be awake.
-        let sleeps = self.ends == Ends::Usual || flow.outstanding.at(c).get() == 1;
-        let wake = if sleeps { flow.wake.at(c).seconds() } else { 0.0 };
-        host + wake + self.of_queue(own, controller, k)
-    }
-
     /// From the doorbell until the worker hears of it: for so long it has an entry of its queue.
-    pub(in crate::estimate) fn of_queue(&self, own: &Adapter, controller: &Controller, k: Kind) -> f64 {
+    pub(in crate::estimate) fn of_queue(&self, drive: &Drive, k: Kind) -> f64 {
+        let Drive { own, controller, flash, queues } = *drive;
+        let paces = self.paces_of(drive);
         let (c, n) = (self.corner, commands(controller, self.corner, k.bytes));
-        let (Some(flash), Some(queues)) = (self.flash(), &self.flow.queues) else { return 0.0 };
         let Dma::Pcie { read, write } = own.dma else { return 0.0 };
         let keys = &controller.keys;
         let each = k.bytes.min(keys.max_transfer.at(c).f64());
@@ -108,7 +124,7 @@ impl One<'_> {
         let dealt = keys.command_time.at(c).seconds() + keys.command_latency.at(c).seconds();
         let lists = self.read_of(controller.lists, controller.lists(c, size));
         let kind = Kind { bytes: each, ..k };
-        let own_pace = if k.read { self.paces[1] } else { self.paces[0] };
+        let own_pace = if k.read { paces[1] } else { paces[0] };
         let done = if k.read {
             let last = size.min(flash.page.at(c).0);
             let through = self.write_of(write, last) - last as f64 * own_pace;
@@ -138,14 +154,19 @@ impl One<'_> {
     }
 }
 
-/// I/Os outstanding at a target, and how many workers have them there.
-pub(in crate::estimate) fn outstanding(storage: &Storage, volume: Volume, corner: Corner) -> (u32, u32) {
-    let there = storage.flows.iter().filter(|f| f.volume == volume);
-    let (mut n, mut workers) = (0_u32, Vec::new());
+/// I/Os outstanding at a flow's volume, how many workers have them there, and how many cores there were if all had as
+/// many of them as the flow's own.
+pub(in crate::estimate) fn outstanding(storage: &Storage, flow: &IoFlow, corner: Corner) -> (u32, u32, f64) {
+    let there = storage.flows.iter().filter(|f| f.volume == flow.volume);
+    let (mut n, mut mine, mut workers) = (0_u32, 0_u32, Vec::new());
     for f in there {
-        n = n.saturating_add(f.outstanding.at(corner).get());
+        let own = f.outstanding.at(corner).get();
+        n = n.saturating_add(own);
+        if f.core == flow.core {
+            mine = mine.saturating_add(own);
+        }
         workers.push(f.worker);
     }
     workers.dedup();
-    (n, workers.len() as u32)
+    (n, workers.len() as u32, f64::from(n) / f64::from(mine.max(1)))
 }

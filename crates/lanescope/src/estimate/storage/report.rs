@@ -1,16 +1,17 @@
 //! What a report says of I/Os: the words for what they use, their tables, the transports at the estimated load, and
 //! what the simulation sees beside.
 
+use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::row;
 use crate::estimate::storage::nvme;
-use crate::estimate::{Outcome, others, ranged, typically_bound};
+use crate::estimate::{Outcome, ranged};
 use crate::plan::Plan;
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Volume, Wire};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Note, Ranged, Verdict, way as way_of};
 use crate::scenario::keys::{Level, Line, WHOLE};
 use crate::scenario::quantity::Corner;
-use crate::units::human_time;
+use crate::units::{Bytes, human_time};
 
 /// What a part is called, and what of it is used.
 pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (String, String, String) {
@@ -51,7 +52,7 @@ pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (Str
         Part::Processor(a) => (adapter(a), "processor".into(), "100 % of its time: command_time".into()),
         Part::Worker(w) => {
             let host = &s.workers[w as usize];
-            (format!("parts.{host}"), format!("worker {w}"), "submit_time + complete_time".into())
+            (format!("parts.{host}"), s.core_of(w), "submit_time + complete_time".into())
         }
         Part::Clocks(b) => (
             format!("links.{}", plan.buses.buses[b as usize].name),
@@ -114,9 +115,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
         let slowest = members.iter().map(|&i| o.charged[i - first].time).fold(0.0, f64::max);
         slowest / of.lines.iter().map(ops).sum::<f64>()
     };
-    let measured = of
-        .measured
-        .map(|m| crate::estimate::held_against(m, &each, members, bound, |i| crate::estimate::alone(faster, i)));
+    let measured = of.measured.map(|m| held_against(m, &each, members, bound, |i| crate::estimate::alone(faster, i)));
     let wanted = members.iter().map(|&i| flow(i).wanted()).collect::<Option<Vec<f64>>>().unwrap_or_default();
     FlowReport {
         operation: of_one_size(&of.lines),
@@ -252,20 +251,50 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 ),
             );
         }
-        if let Some(controller) = storage.adapter(flow).and_then(|a| a.controller()) {
+        if let Some(nvme::Drive { controller, .. }) = nvme::drives(storage, flow).first() {
             let most = controller.keys.max_transfer.typical;
             let largest = flow.lines.iter().map(|l| l.size.max(l.reply)).max().unwrap_or_default();
+            // What of it lies side by side on one drive of an array.
+            let largest = match storage.host_array(flow) {
+                Some((a, _)) => {
+                    Bytes(largest.0.div_ceil(a.width().max(1)).saturating_mul(a.keys.strip.typical.0)).min(largest)
+                }
+                None => largest,
+            };
             if largest > most {
                 let n = nvme::commands(controller, Corner::Typical, largest.f64());
                 let text = format!("its I/Os of {largest} are {n} commands each, of {most} at most: max_transfer");
                 note("split", text);
             }
         }
+        let reads = |f: &IoFlow| f.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
+        let writes = |f: &IoFlow| f.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
+        let behind = storage.targets_of(flow.volume);
+        let held = behind.iter().find_map(|t| match &storage.targets[*t as usize].device {
+            Device::Ssd(k) if k.die_programs.typical => Some((t, k)),
+            _ => None,
+        });
+        if let (true, Some((t, k))) = (reads(flow), held) {
+            let on = |f: &&IoFlow| storage.targets_of(f.volume).contains(t);
+            if storage.flows.iter().filter(on).any(writes) {
+                let (most, why) = match &k.suspend_time {
+                    Some(time) => (time.typical, "suspend_time"),
+                    None => (k.program_time.typical, "program_time"),
+                };
+                note(
+                    "reads-behind-programs",
+                    format!(
+                        "its reads meet dies that program what is written, and wait there for up to {most} ({why}) \
+                         each time: the share does not know it, a simulation does"
+                    ),
+                );
+            }
+        }
         let Volume::Array(a) = flow.volume else { continue };
         let a = &storage.arrays[a as usize];
         let width = a.keys.strip.typical.f64() * a.data_disks() as f64;
         let small = |l: &Line| l.random > 0 && l.read < WHOLE && l.size.f64() < width;
-        if a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
+        if a.host().is_none() && a.keys.level.typical == Level::Raid5 && flow.lines.iter().any(small) {
             let text = "each part of a stripe is assumed to be read and written by itself, with a seek for each; parts \
                 that are merged in the cache or at the heads take less";
             note("read-modify-write", text.into());

@@ -99,12 +99,12 @@ impl One<'_> {
         let own = match (storage.adapter(self.flow), storage.pair(self.flow)) {
             (Some(own), _) => own,
             (None, Some(pair)) => return transact::time(self.plan, self.corner, self.flow, pair, k),
-            (None, None) => return 0.0,
+            (None, None) => return self.nvme(k),
         };
         let c = self.corner;
         let keys = match &own.kind {
             AdapterKind::Host(keys) => keys,
-            AdapterKind::Nvme(controller) => return self.nvme(own, controller, k),
+            AdapterKind::Nvme(_) => return self.nvme(k),
         };
         let host = self.flow.submit.at(c).seconds() + self.flow.complete.at(c).seconds();
         let status = self.dma(own, false, keys.status_bytes.at(c).0).1;

@@ -8,6 +8,7 @@ use super::options::{self, Effect};
 use super::value::{self, Amount, S, US};
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, Span, nearest};
 use crate::import::{MOST_MESSAGES, lines, shown};
+use crate::scenario::keys::Places;
 use crate::units::Time;
 use std::collections::BTreeSet;
 
@@ -96,6 +97,8 @@ pub struct Job {
     pub seed: Option<u64>,
     /// Exponent of Zipf's law, by which its random places are wanted.
     pub zipf: Option<f64>,
+    /// Another law of its random places, as a scenario writes it.
+    pub distribution: Option<String>,
     /// Its I/O engine, and whether that polls for completions (`hipri`).
     pub engine: String,
     /// See `engine`.
@@ -263,6 +266,7 @@ impl Draft {
             directory: None,
             seed: None,
             zipf: None,
+            distribution: None,
             engine: String::new(),
             polls: false,
             percentiles: Vec::new(),
@@ -582,9 +586,23 @@ impl Reader<'_> {
                 if law == "zipf" {
                     let good = theta.filter(|t| *t > 0.0 && *t <= 5.0);
                     d.job.zipf = Some(good.ok_or_else(|| need("an exponent above 0 and up to 5: zipf:1.2"))?);
+                    d.job.distribution = None;
                 } else if law != "random" {
-                    let what = format!("random_distribution={law} is not modelled: every place is as likely");
-                    self.once(name, Some(span), what, "hot spots matter where something caches them");
+                    let (reads, others) = text.split_once(',').map_or((text, None), |(r, o)| (r, Some(o)));
+                    if others.is_some() {
+                        let what = format!("random_distribution={law}: one for reads and another for writes");
+                        self.once(name, Some(span), what, "that of reads holds for both");
+                    }
+                    let text = match law {
+                        "zoned_abs" => {
+                            absolute(reads, base).ok_or_else(|| need("sizes of zones: zoned_abs:50/10G:50/90G"))?
+                        }
+                        _ => reads.to_owned(),
+                    };
+                    Places::parse(&text)?;
+                    (d.job.distribution, d.job.zipf) = (Some(text), None);
+                } else {
+                    (d.job.distribution, d.job.zipf) = (None, None);
                 }
             }
             "hipri" => d.job.polls = flag()?,
@@ -754,4 +772,13 @@ impl Reader<'_> {
 
 fn percent(n: u32) -> Result<u32, String> {
     if n <= 100 { Ok(n) } else { Err("a percentage from 0 to 100".into()) }
+}
+/// Zones of absolute sizes, as a scenario writes them: fio's units may be powers of two.
+fn absolute(text: &str, base: u64) -> Option<String> {
+    let zones = text.strip_prefix("zoned_abs:")?.split(':').map(|zone| {
+        let (share, size) = zone.split_once('/')?;
+        let size = if size.trim().is_empty() { String::new() } else { format!("{} B", value::bytes(size, base)?) };
+        Some(format!("{share}/{size}"))
+    });
+    Some(format!("zoned_abs:{}", zones.collect::<Option<Vec<_>>>()?.join(":")))
 }

@@ -340,6 +340,9 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     if let Some(zipf) = job.zipf.filter(|_| job.random.iter().any(|r| *r > 0)) {
         let _ = writeln!(out, "zipf = {zipf}");
     }
+    if let Some(law) = job.distribution.as_ref().filter(|_| job.random.iter().any(|r| *r > 0)) {
+        let _ = writeln!(out, "distribution = \"{law}\"");
+    }
     if on.iter().all(|v| v.nvme) {
         let _ = writeln!(out, "host_software = \"{}\"", software(job));
     }

@@ -119,7 +119,8 @@ pub fn text(beside: &Beside, paint: Paint) -> String {
     if !rows.is_empty() {
         out.push('\n');
     }
-    for part in &beside.parts {
+    // Of percentiles there are many, and each row says its own.
+    for part in beside.parts.iter().filter(|p| !p.what.ends_with(" %")) {
         for (off, method) in [(part.estimate, "estimate"), (part.simulated, "simulated")] {
             // Of one row, the row says it.
             let Some(off) = off.filter(|o| o.rows > 1) else { continue };

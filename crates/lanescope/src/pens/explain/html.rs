@@ -181,7 +181,7 @@ impl Page {
             self.paragraph(
                 "",
                 match known {
-                    true => "nothing was found that holds a device back",
+                    true => "no finding: nothing in the dumps slows a device down",
                     false => "no link of a device has a speed in the dumps: what holds it back cannot be said",
                 },
             );

@@ -165,6 +165,65 @@ fn entry(job: &Job, sum: &Sum, elapsed: f64) -> Entry {
     }
 }
 
+/// The time within which so many percent of I/Os in bins are, as fio counts them: the edge of the bin in which that
+/// many are reached.
+pub fn percentile(bins: &[(u64, u64)], percent: f64) -> u64 {
+    let all: u64 = bins.iter().map(|b| b.1).sum();
+    let want = (percent / 100.0 * all as f64).ceil().max(1.0) as u64;
+    let mut before = 0;
+    let found = bins.iter().find(|b| {
+        before += b.1;
+        before >= want
+    });
+    found.map_or(0, |b| b.0)
+}
+
+/// How long I/Os of one direction took, from the call to its return.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// (time in ns, how many), ascending.
+    pub bins: Vec<(u64, u64)>,
+    /// The longest, ns.
+    pub longest: u64,
+}
+
+impl Spread {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.bins.iter().map(|b| b.1).sum()
+    }
+
+    /// The time within which so many percent of them are, ns. A bin's edge may lie behind all that is in it.
+    fn reached(&self, percent: f64) -> u64 {
+        percentile(&self.bins, percent).min(self.longest)
+    }
+
+    /// The same; none where there are too few to tell: not one beyond it.
+    pub fn within(&self, percent: f64) -> Option<u64> {
+        let beyond = (1.0 - percent / 100.0) * self.count() as f64;
+        (beyond >= 1.0 - 1e-9).then(|| self.reached(percent))
+    }
+}
+
+/// How long the I/Os of each job of a run took, all of its clones together: by its place in the file, reads and writes.
+pub fn spreads(run: &Run, simulation: &Simulation) -> BTreeMap<usize, [Spread; 2]> {
+    let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
+    for thread in &run.threads {
+        let flow = simulation.flows.iter().find(|f| f.name == thread.flow);
+        if let Some(ios) = flow.and_then(|f| f.ios.as_ref()) {
+            sums.entry(thread.job).or_default().add(ios);
+        }
+    }
+    sums.iter().map(|(job, sum)| (*job, [spread(sum, 0), spread(sum, 1)])).collect()
+}
+
+fn spread(sum: &Sum, side: usize) -> Spread {
+    Spread {
+        bins: sum.latencies[side].iter().map(|(edge, n)| (*edge, *n)).collect(),
+        longest: (sum.times[side].max * 1e9).round() as u64,
+    }
+}
+
 fn side(job: &Job, sum: &Sum, side: usize) -> Side {
     let times = &sum.times[side];
     if times.count == 0 || sum.time <= 0.0 {
@@ -172,19 +231,8 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
     }
     let Ios { rate, per_second, .. } = sum.rates[side];
     let ios = (per_second * sum.time).round();
-    let bins: Vec<(u64, u64)> = sum.latencies[side].iter().map(|(edge, n)| (*edge, *n)).collect();
+    let spread = spread(sum, side);
     let list = if job.percentiles.is_empty() { &PERCENTILES[..] } else { &job.percentiles };
-    let all: u64 = bins.iter().map(|b| b.1).sum();
-    let percentile = |p: f64| {
-        let want = (p / 100.0 * all as f64).ceil().max(1.0) as u64;
-        let mut before = 0;
-        let found = bins.iter().find(|b| {
-            before += b.1;
-            before >= want
-        });
-        // A bin's edge may lie behind all that is in it.
-        found.map_or(0, |b| b.0).min((times.max * 1e9).round() as u64)
-    };
     let lat = |times: &Times| {
         let n = times.count as f64;
         let variance = if times.count > 1 { (times.squares - times.sum * times.sum / n) / (n - 1.0) } else { 0.0 };
@@ -197,7 +245,7 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
             ..Lat::default()
         }
     };
-    let mut percentiles: Vec<(f64, u64)> = list.iter().map(|p| (*p, percentile(*p))).collect();
+    let mut percentiles: Vec<(f64, u64)> = list.iter().map(|p| (*p, spread.reached(*p))).collect();
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     let kib = rate / 1024.0;
     Side {
@@ -207,7 +255,7 @@ fn side(job: &Job, sum: &Sum, side: usize) -> Side {
         runtime: (sum.time * 1e3).round() as u64,
         ios: ios as u64,
         slat: if sum.waits[side].max > 0.0 { lat(&sum.waits[side]) } else { Lat::default() },
-        clat: Lat { percentiles, bins, ..lat(times) },
+        clat: Lat { percentiles, bins: spread.bins, ..lat(times) },
         lat: lat(&sum.whole[side]),
         rates: [kib, kib, kib, 0.0],
         ios_rates: [per_second, per_second, per_second, 0.0],

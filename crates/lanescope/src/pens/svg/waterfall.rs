@@ -124,7 +124,7 @@ pub fn simulated_waterfall(link: &LinkReport, simulated: &SimulatedLink) -> Stri
     };
     let (stop, go) = simulated.pauses;
     if stop + go > 0 {
-        around += &format!(", {stop} pause frames that stop, {go} that let go on");
+        around += &format!(", pause frames: {stop} XOFF, {go} XON");
     }
     let bars = bars(link.ledger.raw, &simulated.rates(link.ledger.raw), |e| medium.simulated(e));
     draw(link, Method::Simulation, simulated.payload.mean, &around, &bars)

@@ -91,7 +91,7 @@ fn pauses(out: &mut String, links: &[SimulatedLink], paint: Paint) {
     let Some(most) = links.iter().rev().filter(|l| sum(l) > 0).max_by_key(|l| sum(l)) else { return };
     let _ = writeln!(
         out,
-        "{}pause frames{}    {stop} that stop, {go} that let go on; most on links.{} toward {}: {} and {}",
+        "{}pause frames{}    {stop} XOFF, {go} XON; most on links.{} toward {}: {} and {}",
         paint.strong, paint.off, most.name, most.to, most.pauses.0, most.pauses.1
     );
 }

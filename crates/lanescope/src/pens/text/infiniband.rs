@@ -116,7 +116,7 @@ fn binds(out: &mut String, k: &Known, paint: Paint) {
         Some(s) if (&s.element, &s.resource) == (&e.element, &e.resource) => {
             let _ = writeln!(out, "  bound by   {}", by(e));
             if s.evidence != e.evidence {
-                let _ = writeln!(out, "  simulated  likewise: {}", s.evidence);
+                let _ = writeln!(out, "  simulated  the same element: {}", s.evidence);
             }
         }
         Some(s) => {

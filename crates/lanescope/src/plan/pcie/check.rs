@@ -89,7 +89,7 @@ pub(in crate::plan) fn links(diagnostics: &mut Diagnostics, plan: &Plan, spans: 
                         link.name
                     ),
                 )
-                .hint("a slot that is narrower than its card"),
+                .hint("the slot is narrower than the card"),
             );
         }
         if let (Some(g), PartKeys::Endpoint(_)) = (generation.filter(|g| g.typical > speed.generation), &device.keys) {

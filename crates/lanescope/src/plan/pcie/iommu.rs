@@ -9,6 +9,7 @@ use crate::plan::{Flow, PartId, Plan};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{AddressOrder, Iommu};
 use crate::scenario::quantity::Corner;
+use crate::tools::gcd;
 
 /// Sizes of pages that processors have: of x86 and of ARM with granules of 4, 16 and 64 KiB.
 pub(in crate::plan) const PAGES: [u64; 7] = [4 << 10, 16 << 10, 64 << 10, 2 << 20, 32 << 20, 512 << 20, 1 << 30];
@@ -89,8 +90,4 @@ impl Plan {
         let certain = !drawn && pages(flow) as f64 > held;
         (walks > 0.0).then_some(Misses { walks, certain })
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -43,6 +43,14 @@ impl Map {
                 map.up[link.ends[1].part.0 as usize] = Some((id, link.ends[0].part));
             }
         }
+        // A search takes of equally short ways the one that it meets first, which must not be a matter of the file's
+        // order: crosslinks before others, for somebody has said that they carry this, and then by name.
+        for ids in &mut map.at {
+            ids.sort_by_key(|id| {
+                let link = &links[id.0 as usize];
+                (!link.crosslink, &link.name)
+            });
+        }
         map
     }
 
@@ -133,8 +141,8 @@ impl Map {
         Some(route)
     }
 
-    /// The shortest way over the links that are `open`, by links, a crosslink counting nothing, and then by the order
-    /// of the file.
+    /// The shortest way over the links that are `open`, by links, a crosslink counting nothing, and then by the names
+    /// of links, so that the order of the file changes nothing.
     fn search(
         &self,
         links: &[Link],

@@ -5,19 +5,23 @@ use crate::plan::core::address::{self, Address, Directory};
 use crate::plan::core::dma::{self, Engine, Host};
 use crate::plan::pci::Buses;
 use crate::plan::storage::{
-    Adapter, AdapterKind, Array, Device, IoFlow, Medium, SerialKeys, Storage, Target, Transport, Volume, nvme,
+    Adapter, AdapterKind, Array, Device, HostArray, IoFlow, Medium, Runs, SerialKeys, Storage, Target, Transport,
+    Volume, nvme,
 };
 use crate::plan::{Flow, PartId};
 use crate::protocol::scsi;
 use crate::scenario::keys::{self, FileTest, Level, Line, WHOLE};
-use crate::scenario::quantity::{Name, Names};
+use crate::scenario::quantity::{Confidence, Name, Names, Origin, Quantity};
 use crate::scenario::{MAX_THINGS, Named, PartKeys, Scenario, StoreKeys};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Rate, Time};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// I/Os that all workers together may keep in flight: each costs a simulation some hundred bytes.
 const MOST_IN_FLIGHT: u64 = 1 << 20;
+
+/// Strips of one I/O of an array that its host runs: more than any kernel makes one request of.
+const MOST_STRIPS: u64 = 1 << 12;
 
 /// What stands in `between`.
 const ENDS: &str = "the adapter comes first, then what hangs on it: disks, SSDs and RAM disks";
@@ -340,18 +344,32 @@ fn array(
         return None;
     }
     let adapter = storage.adapter_of(disks[0]);
+    let of_nvme = |d: u32| storage.adapters[storage.adapter_of(d) as usize].controller().is_some();
+    if let (true, Some(other)) = (of_nvme(disks[0]), disks.iter().find(|d| !of_nvme(**d))) {
+        let [drive, other] = [disks[0], *other].map(|d| &storage.targets[d as usize].name);
+        let what = format!("{drive} is an NVMe drive, and {other} is none");
+        diagnostics
+            .push(Diagnostic::error(at, what).hint("a host runs arrays of NVMe drives, an adapter those of its own"));
+        return None;
+    }
+    if of_nvme(disks[0]) {
+        return host_array(diagnostics, storage, keys, disks, span);
+    }
+    let idle = [
+        ("command_time", keys.command_time.as_ref().and_then(|q| q.span)),
+        ("parity_rate", keys.parity_rate.as_ref().and_then(|q| q.span)),
+    ];
+    for (key, span) in idle.into_iter().filter_map(|(key, span)| Some((key, span?))) {
+        let what = format!("{key} is not used: an adapter runs this array");
+        diagnostics.push(Diagnostic::warning(span, what).hint("the adapter has memory_bandwidth and xor_rate"));
+    }
     if let Some(other) = disks.iter().find(|d| storage.adapter_of(**d) != adapter) {
         let name = &storage.targets[*other as usize].name;
         diagnostics
             .push(Diagnostic::error(at, format!("{name} hangs on another adapter")).hint("an array is its adapter's"));
         return None;
     }
-    let Some(own) = storage.adapters[adapter as usize].host_adapter() else {
-        let what =
-            format!("{} is an NVMe drive, and an array is its adapter's", storage.targets[disks[0] as usize].name);
-        diagnostics.push(Diagnostic::error(at, what).hint("name all drives in the flow of I/Os: each gets its share"));
-        return None;
-    };
+    let own = storage.adapters[adapter as usize].host_adapter()?;
     if own.cache.is_none() {
         let name = &storage.adapters[adapter as usize].name;
         diagnostics.push(
@@ -360,18 +378,7 @@ fn array(
         );
         return None;
     }
-    let strip = keys.strip.typical.0;
-    let least = disks.iter().map(|d| storage.targets[*d as usize].capacity()).min().unwrap_or(0);
-    if strip > least {
-        diagnostics.push(
-            Diagnostic::error(
-                keys.strip.span.unwrap_or(span),
-                format!("a strip of {} does not fit on its disks", keys.strip.typical),
-            )
-            .hint(format!("the smallest of them holds {}", Bytes(least))),
-        );
-        return None;
-    }
+    let strip = fitting(diagnostics, storage, keys, &disks, span)?;
     let data = if level == Level::Raid5 { n - 1 } else { n } as u64;
     let stripe = strip.saturating_mul(data);
     let name = &storage.adapters[adapter as usize].name;
@@ -382,7 +389,70 @@ fn array(
                 .hint("every write waits for room then; the estimate does not know this"),
         );
     }
-    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, adapter })
+    let runs = Runs::Adapter(adapter);
+    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs })
+}
+
+/// The strip of an array, which its disks hold.
+fn fitting(
+    diagnostics: &mut Diagnostics,
+    storage: &Storage,
+    keys: &keys::Array,
+    disks: &[u32],
+    span: Span,
+) -> Option<u64> {
+    let strip = keys.strip.typical.0;
+    let least = disks.iter().map(|d| storage.targets[*d as usize].capacity()).min().unwrap_or(0);
+    if strip > least {
+        let what = format!("a strip of {} does not fit on its disks", keys.strip.typical);
+        let hint = format!("the smallest of them holds {}", Bytes(least));
+        diagnostics.push(Diagnostic::error(keys.strip.span.unwrap_or(span), what).hint(hint));
+        return None;
+    }
+    Some(strip)
+}
+
+/// An array of NVMe drives, which their host runs.
+fn host_array(
+    diagnostics: &mut Diagnostics,
+    storage: &Storage,
+    keys: &keys::Array,
+    disks: Vec<u32>,
+    span: Span,
+) -> Option<Array> {
+    let host_of = |d: u32| storage.adapters[storage.adapter_of(d) as usize].host.as_str();
+    let host = host_of(disks[0]);
+    if let Some(other) = disks.iter().find(|d| host_of(**d) != host) {
+        let what = format!(
+            "{} hangs below {}, and others below {host}",
+            storage.targets[*other as usize].name,
+            host_of(*other)
+        );
+        let at = keys.disks.span.unwrap_or(span);
+        diagnostics.push(Diagnostic::error(at, what).hint("an array is of one host"));
+        return None;
+    }
+    fitting(diagnostics, storage, keys, &disks, span)?;
+    let command = || {
+        let time = |ns: u64| Time::from_fs(ns * 1_000_000);
+        let source = "a part of submit_time and complete_time of a kernel, which has the request already";
+        let typical = Quantity::derived(time(300), Origin::Assumed, Confidence::Guess, source);
+        Quantity { slow: time(1000), fast: time(100), ..typical }
+    };
+    let parity = || {
+        let rate = |gb: u64| Rate::from_bits(gb * 8_000_000_000);
+        let source =
+            "kernels print 10 GB/s to 40 GB/s of data in a cache when they choose their routine; memory is slower";
+        let typical = Quantity::derived(rate(8), Origin::Assumed, Confidence::Guess, source);
+        Quantity { slow: rate(4), fast: rate(20), ..typical }
+    };
+    let host = HostArray {
+        name: host.to_owned(),
+        command: keys.command_time.clone().unwrap_or_else(command),
+        parity: keys.parity_rate.clone().unwrap_or_else(parity),
+    };
+    let runs = Runs::Host(host);
+    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs })
 }
 
 /// Bytes for a person, who does not want the last of them.
@@ -484,6 +554,14 @@ fn expand(
         Some(FileTest::RandomRead) | None => k.outstanding.clone(),
         Some(_) => k.ahead.clone(),
     };
+    if let (Some(_), Some(other)) = (&k.zipf, &k.distribution) {
+        let what = format!("flow {} has both zipf and a distribution", io.name);
+        diagnostics
+            .push(Diagnostic::error(other.span.unwrap_or(io.span), what).hint("one law of places: leave one out"));
+        return;
+    }
+    let zipf = k.zipf.as_ref().map(|q| keys::Places::Zipf(q.typical.0));
+    let places = zipf.or_else(|| k.distribution.as_ref().map(|q| q.typical.clone()));
     let largest = lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0);
     let count = hosts.len() * k.workers.typical.get() as usize * volumes.len();
     if count > MAX_THINGS {
@@ -497,16 +575,22 @@ fn expand(
     let cost = nvme::cost(k);
     let mut n = 0;
     for name in hosts {
-        for _worker in 0..k.workers.typical.get() {
+        let first = storage.workers.len() as u32;
+        for of_host in 0..k.workers.typical.get() {
             let worker = storage.workers.len() as u32;
+            let core = first + of_host % k.cores.as_ref().map_or(u32::MAX, |c| c.typical.get());
             storage.workers.push(name.clone());
             for &(volume, to_span) in &volumes {
-                let adapter = match volume {
-                    Volume::Target(t) => storage.adapter_of(t),
-                    Volume::Array(a) => storage.arrays[a as usize].adapter,
+                let (adapter, all) = match volume {
+                    Volume::Target(t) => (Some(storage.adapter_of(t)), vec![storage.adapter_of(t)]),
+                    Volume::Array(a) => {
+                        let array = &storage.arrays[a as usize];
+                        let drives = || array.disks.iter().map(|d| storage.adapter_of(*d)).collect();
+                        (array.adapter(), array.adapter().map_or_else(drives, |a| vec![a]))
+                    }
                     Volume::Station(_) => continue,
                 };
-                let own = &storage.adapters[adapter as usize];
+                let Some(own) = all.first().map(|a| &storage.adapters[*a as usize]) else { continue };
                 if own.host != name {
                     let what = format!("{} hangs on {}, which is not {name}'s", storage.volume_name(volume), own.name);
                     diagnostics
@@ -515,17 +599,48 @@ fn expand(
                 }
                 let room = Room { flow: io, name: storage.volume_name(volume), capacity: storage.capacity(volume) };
                 let Some(range) = room.range(diagnostics, largest) else { return };
-                let queues = nvme::queues(diagnostics, storage, adapter, io, &cost);
+                if let (Volume::Array(a), None) = (volume, adapter) {
+                    let strip = storage.arrays[a as usize].keys.strip.typical;
+                    if largest / strip.0 > MOST_STRIPS {
+                        let what = format!("an I/O of {} is {} strips of {strip}", Bytes(largest), largest / strip.0);
+                        let at = k.access.as_ref().and_then(|a| a.span).or(k.request.span).unwrap_or(io.span);
+                        diagnostics.push(Diagnostic::error(at, what).hint(format!("at most {MOST_STRIPS}")));
+                        return;
+                    }
+                }
+                let mut queues = Vec::new();
+                for (i, drive) in all.into_iter().enumerate() {
+                    let mut said = Diagnostics::default();
+                    queues.extend(nvme::queues(&mut said, storage, drive, io, &cost));
+                    // What the drives of an array are warned of is said once.
+                    said.sorted()
+                        .into_iter()
+                        .filter(|_| i == 0 || said.has_errors())
+                        .for_each(|d| diagnostics.push(d.clone()));
+                    if said.has_errors() {
+                        return;
+                    }
+                }
+                if let (Some(cores), true) = (&k.cores, core != worker && queues.iter().any(|q| q.polls())) {
+                    let what =
+                        format!("flow {}: {} workers poll on {} cores", io.name, k.workers.typical, cores.typical);
+                    diagnostics.push(Diagnostic::error(cores.span.unwrap_or(io.span), what).hint(
+                        "a worker that polls keeps its core busy all the time, and others there never run: as many \
+                         cores as workers, or completions = \"interrupts\"",
+                    ));
+                    return;
+                }
                 storage.flows.push(IoFlow {
                     name: if many { format!("{}.{n}", io.name) } else { io.name.clone() },
                     group: io.name.clone(),
                     worker,
+                    core,
                     volume,
-                    adapter: Some(adapter),
+                    adapter,
                     lines: lines.clone(),
                     start: k.start.typical,
                     range,
-                    zipf: k.zipf.as_ref().map(|q| q.typical.0),
+                    places: places.clone(),
                     outstanding: outstanding.clone(),
                     rate: k.rate.clone(),
                     arrivals: k.arrivals.typical,

@@ -10,11 +10,13 @@
 mod build;
 pub mod nvme;
 mod serial;
+mod spread;
 mod transact;
 
 pub(super) use build::build;
 pub use nvme::{Controller, HostQueues};
 pub use serial::{Exchange, Serial, SerialKeys, Unit};
+pub use spread::{Piece, Spread};
 pub(super) use transact::{build as transactions, carried};
 
 use crate::import;
@@ -189,7 +191,7 @@ pub struct Target {
     pub transport: u32,
 }
 
-/// An array of targets behind one adapter.
+/// An array of targets: behind one adapter, or of NVMe drives of one host.
 #[derive(Clone, Debug)]
 pub struct Array {
     /// Its name.
@@ -200,8 +202,28 @@ pub struct Array {
     pub keys: keys::Array,
     /// The targets, in the order of the strips.
     pub disks: Vec<u32>,
-    /// The adapter that all hang on.
-    pub adapter: u32,
+    /// What runs it.
+    pub runs: Runs,
+}
+
+/// What runs an array.
+#[derive(Clone, Debug)]
+pub enum Runs {
+    /// The adapter that all of its targets hang on, with a cache.
+    Adapter(u32),
+    /// The host of its NVMe drives, without one.
+    Host(HostArray),
+}
+
+/// An array that a host runs.
+#[derive(Clone, Debug)]
+pub struct HostArray {
+    /// The host.
+    pub name: String,
+    /// Time of a worker's processor for each command beyond an I/O's first.
+    pub command: Quantity<Time>,
+    /// Bytes that it makes parity of in a second.
+    pub parity: Quantity<Rate>,
 }
 
 /// How an adapter and its targets are joined.
@@ -305,9 +327,11 @@ pub struct IoFlow {
     pub group: String,
     /// The worker.
     pub worker: u32,
+    /// The core that it runs on: the number of the first worker there.
+    pub core: u32,
     /// What it works on.
     pub volume: Volume,
-    /// The adapter that the volume hangs on; none between stations.
+    /// The adapter that the volume hangs on; none between stations, and of an array that the host runs.
     pub adapter: Option<u32>,
     /// What its I/Os are.
     pub lines: Arc<[Line]>,
@@ -315,8 +339,8 @@ pub struct IoFlow {
     pub start: Bytes,
     /// See `start`.
     pub range: Bytes,
-    /// Exponent of Zipf's law, by which random offsets are wanted.
-    pub zipf: Option<f64>,
+    /// The law of places by which random offsets are wanted; none where all are wanted alike.
+    pub places: Option<keys::Places>,
     /// I/Os outstanding.
     pub outstanding: Quantity<std::num::NonZeroU32>,
     /// Draws of a line that may be issued a second, where that is held to.
@@ -329,8 +353,8 @@ pub struct IoFlow {
     pub complete: Quantity<Time>,
     /// From an interrupt until a worker that sleeps goes on.
     pub wake: Quantity<Time>,
-    /// Of an NVMe drive: its queues of this worker.
-    pub queues: Option<HostQueues>,
+    /// The queues of this worker at NVMe drives: at one, or at each of an array, in its order.
+    pub queues: Vec<HostQueues>,
     /// What was measured.
     pub measured: Option<Rate>,
     /// As written.
@@ -345,9 +369,22 @@ impl Storage {
         self.adapters.is_empty() && self.flows.is_empty()
     }
 
-    /// The adapter of a flow; none between stations.
+    /// The adapter of a flow; none between stations, and of an array that the host runs.
     pub fn adapter(&self, flow: &IoFlow) -> Option<&Adapter> {
         flow.adapter.map(|a| &self.adapters[a as usize])
+    }
+
+    /// All adapters that the I/Os of a flow go to.
+    pub fn adapters<'a>(&'a self, flow: &'a IoFlow) -> impl Iterator<Item = u32> + 'a {
+        let many = if flow.adapter.is_none() { &flow.queues[..] } else { &[] };
+        flow.adapter.into_iter().chain(many.iter().map(|q| q.adapter))
+    }
+
+    /// The array of a flow, where its host runs that.
+    pub fn host_array(&self, flow: &IoFlow) -> Option<(&Array, &HostArray)> {
+        let Volume::Array(a) = flow.volume else { return None };
+        let array = &self.arrays[a as usize];
+        Some((array, array.host()?))
     }
 
     /// The pair of a flow between stations.
@@ -393,6 +430,15 @@ impl Storage {
         }
     }
 
+    /// The targets behind a volume.
+    pub fn targets_of(&self, volume: Volume) -> Vec<u32> {
+        match volume {
+            Volume::Target(t) => vec![t],
+            Volume::Array(a) => self.arrays[a as usize].disks.clone(),
+            Volume::Station(_) => Vec::new(),
+        }
+    }
+
     /// Indices of the flows of each table, in order.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         crate::plan::core::groups::groups(self.flows.iter().map(|f| f.group.as_str()))
@@ -404,6 +450,7 @@ impl Storage {
         match self.adapter(flow) {
             Some(adapter) if adapter.controller().is_some() => format!("{host} → {volume}"),
             Some(adapter) => format!("{host} → {} → {volume}", adapter.name),
+            None if self.pair(flow).is_none() => format!("{host} → {volume}"),
             None => format!("{host} ↔ {volume}"),
         }
     }
@@ -428,7 +475,8 @@ impl Storage {
         let mut hosts: Vec<import::Host> = Vec::new();
         let alone = |t: &u32| self.arrays.iter().all(|a| !a.disks.contains(t));
         let targets = (0..self.targets.len() as u32).filter(alone).map(|t| (Volume::Target(t), self.adapter_of(t)));
-        let arrays = self.arrays.iter().enumerate().map(|(i, a)| (Volume::Array(i as u32), a.adapter));
+        let first = |a: &Array| a.disks.first().map_or(0, |d| self.adapter_of(*d));
+        let arrays = self.arrays.iter().enumerate().map(|(i, a)| (Volume::Array(i as u32), first(a)));
         for (volume, adapter) in targets.chain(arrays) {
             let host = &self.adapters[adapter as usize].host;
             let capacity = Bytes(self.capacity(volume));
@@ -442,9 +490,28 @@ impl Storage {
         hosts
     }
 
+    /// For each worker its core; and how many others run there, where it is the first.
+    pub fn cores(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut cores: Vec<u32> = (0..self.workers.len() as u32).collect();
+        let mut others = vec![0; self.workers.len()];
+        for f in &self.flows {
+            if f.core != std::mem::replace(&mut cores[f.worker as usize], f.core) {
+                others[f.core as usize] += 1;
+            }
+        }
+        (cores, others)
+    }
+
+    /// What a core is called: by its worker, or the first of several.
+    pub fn core_of(&self, worker: u32) -> String {
+        core_name(worker, self.cores().1[worker as usize])
+    }
+
     /// What works in a run, one name each: workers, adapters (processor, memory, parity), targets.
     pub fn workers_and_parts(&self) -> Vec<String> {
-        let workers = self.workers.iter().enumerate().map(|(i, host)| format!("parts.{host}: worker {i}"));
+        let (_, others) = self.cores();
+        let workers = self.workers.iter().zip(others).enumerate();
+        let workers = workers.map(|(i, (host, others))| format!("parts.{host}: {}", core_name(i as u32, others)));
         let adapters = self.adapters.iter().flat_map(|a| {
             let first = if a.controller().is_some() { "queue pairs" } else { "processor" };
             [first, "cache memory", "parity engine"].map(|what| format!("parts.{}: {what}", a.name))
@@ -467,21 +534,12 @@ impl Storage {
             .collect();
         let mut all = vec![false; first];
         for flow in flows.iter().map(|&f| &self.flows[f]) {
-            all[flow.worker as usize] = true;
-            if let Some(adapter) = flow.adapter {
+            all[flow.core as usize] = true;
+            for adapter in self.adapters(flow) {
                 let adapter = workers + 3 * adapter as usize;
                 all[adapter..adapter + 3].fill(true);
             }
-            let one;
-            let targets = match flow.volume {
-                Volume::Target(t) => {
-                    one = [t];
-                    &one[..]
-                }
-                Volume::Array(a) => &self.arrays[a as usize].disks,
-                Volume::Station(_) => &[],
-            };
-            targets.iter().for_each(|t| all[places[*t as usize].clone()].fill(true));
+            self.targets_of(flow.volume).iter().for_each(|t| all[places[*t as usize].clone()].fill(true));
         }
         all
     }
@@ -491,7 +549,7 @@ impl Side for Storage {
     fn settings(&self) -> Vec<(String, Vec<Setting>)> {
         let parts = self.adapters.iter().map(|a| (format!("parts.{}", a.name), a.settings()));
         let targets = self.targets.iter().map(|t| (format!("parts.{}", t.name), t.device.settings()));
-        let arrays = self.arrays.iter().map(|a| (format!("parts.{}", a.name), a.keys.settings()));
+        let arrays = self.arrays.iter().map(|a| (format!("parts.{}", a.name), a.settings()));
         let links = self.transports.iter().filter_map(|t| {
             let settings = match &t.medium {
                 Medium::Serial { keys, .. } => keys.settings(),
@@ -509,7 +567,8 @@ impl Side for Storage {
             all.extend(f.rate.as_ref().map(|rate| Setting::of("rate", rate)));
             // What older plans do not have leaves them as they were.
             all.extend((!f.wake.default).then(|| Setting::of("wake_time", &f.wake)));
-            all.extend(f.queues.iter().flat_map(|q| q.settings()));
+            // Those of an array's drives are alike.
+            all.extend(f.queues.first().iter().flat_map(|q| q.settings()));
             (format!("flows.{}", f.name), all)
         });
         parts.chain(targets).chain(arrays).chain(links).chain(flows).collect()
@@ -526,10 +585,15 @@ impl Side for Storage {
             if let Some(pair) = self.pair(flow) {
                 hash.write(format!("{:?} {} {}", pair.connections, pair.segment, pair.class).as_bytes());
             }
-            if let Some(zipf) = flow.zipf {
-                hash.write(format!("zipf {zipf}").as_bytes());
+            if flow.core != flow.worker {
+                hash.write(format!("core {}", flow.core).as_bytes());
             }
-            if let Some(q) = &flow.queues {
+            match &flow.places {
+                None => {}
+                Some(keys::Places::Zipf(exponent)) => hash.write(format!("zipf {exponent}").as_bytes()),
+                Some(places) => hash.write(format!("places {places:?}").as_bytes()),
+            }
+            for q in &flow.queues {
                 hash.write(format!("queues {} {}", q.first, q.count.typical).as_bytes());
             }
             if let Some(rate) = &flow.rate {
@@ -576,6 +640,31 @@ impl Target {
 }
 
 impl Array {
+    /// The adapter that runs it, if it is one.
+    pub fn adapter(&self) -> Option<u32> {
+        match &self.runs {
+            Runs::Adapter(adapter) => Some(*adapter),
+            Runs::Host(_) => None,
+        }
+    }
+
+    /// How its host runs it, if that does.
+    pub fn host(&self) -> Option<&HostArray> {
+        match &self.runs {
+            Runs::Adapter(_) => None,
+            Runs::Host(host) => Some(host),
+        }
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let mut all = self.keys.settings();
+        if let Some(host) = self.host() {
+            all.retain(|s| s.key != "command_time" && s.key != "parity_rate");
+            all.extend([Setting::of("command_time", &host.command), Setting::of("parity_rate", &host.parity)]);
+        }
+        all
+    }
+
     /// Disks whose capacity is that of the array.
     pub fn data_disks(&self) -> u64 {
         let n = self.disks.len() as u64;
@@ -604,6 +693,14 @@ impl Transport {
             Medium::Scsi { keys, .. } => format!("{} SCSI", keys.scsi.typical.0.name),
             Medium::Inside => String::new(),
         }
+    }
+}
+
+/// `worker 0`, or `core of worker 0 and 3 more`.
+fn core_name(worker: u32, others: u32) -> String {
+    match others {
+        0 => format!("worker {worker}"),
+        n => format!("core of worker {worker} and {n} more"),
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Controller {
 /// The queue pairs of a worker at a drive, and how it uses them.
 #[derive(Clone, Debug)]
 pub struct HostQueues {
+    /// The drive's controller.
+    pub adapter: u32,
     /// The first of them, and how many; behind the controller's last comes its first.
     pub first: u32,
     /// See `first`.
@@ -74,6 +76,14 @@ impl Controller {
         let all = self.keys.queue_pairs.typical.get();
         let first = queues.first;
         (0..queues.count.typical.get().min(all)).map(move |i| (first + i) % all)
+    }
+
+    /// Whether two workers have a queue pair of it in common.
+    fn share(&self, a: &HostQueues, b: &HostQueues) -> bool {
+        let all = self.keys.queue_pairs.typical.get();
+        // How far behind the first of one the other's begins, going round.
+        let behind = |from: u32, to: u32| (to + all - from) % all;
+        behind(a.first, b.first) < a.count.typical.get() || behind(b.first, a.first) < b.count.typical.get()
     }
 
     /// Bytes of lists that it reads for a command with so much data.
@@ -144,7 +154,6 @@ pub(super) struct Cost {
     pub(super) complete: Quantity<Time>,
     pub(super) wake: Quantity<Time>,
     completions: Completions,
-    batch: u32,
 }
 
 /// One way of issuing I/Os, in ns: low, typical and high of each time on a server of 2021.
@@ -154,7 +163,6 @@ struct Way {
     complete: [u64; 3],
     wake: [u64; 3],
     completions: Completions,
-    batch: u32,
     source: &'static str,
 }
 
@@ -167,7 +175,6 @@ static WAYS: [Way; 6] = [
         complete: [1_000, 5_000, 20_000],
         wake: [0, 0, 0],
         completions: Completions::Interrupts,
-        batch: 1,
         source: "Linux 2.6 with the SCSI layer: 50,000 to 100,000 I/Os a second and core",
     },
     Way {
@@ -176,7 +183,6 @@ static WAYS: [Way; 6] = [
         complete: [400, 800, 1_500],
         wake: [1_000, 2_000, 5_000],
         completions: Completions::Interrupts,
-        batch: 1,
         source: "libaio over blk-mq: 400,000 to 800,000 I/Os a second and core",
     },
     Way {
@@ -185,7 +191,6 @@ static WAYS: [Way; 6] = [
         complete: [300, 500, 1_000],
         wake: [1_000, 2_000, 5_000],
         completions: Completions::Interrupts,
-        batch: 1,
         source: "io_uring by interrupts: 600,000 to 1,200,000 I/Os a second and core",
     },
     Way {
@@ -194,7 +199,6 @@ static WAYS: [Way; 6] = [
         complete: [100, 200, 400],
         wake: [0, 0, 0],
         completions: Completions::Polling,
-        batch: 1,
         source: "io_uring with IOPOLL: 1.2 to 3 million I/Os a second and core",
     },
     Way {
@@ -203,7 +207,6 @@ static WAYS: [Way; 6] = [
         complete: [600, 1_000, 2_000],
         wake: [1_000, 2_000, 5_000],
         completions: Completions::Interrupts,
-        batch: 1,
         source: "a system call and a context switch for each I/O",
     },
     Way {
@@ -212,7 +215,6 @@ static WAYS: [Way; 6] = [
         complete: [50, 80, 200],
         wake: [0, 0, 0],
         completions: Completions::Polling,
-        batch: 1,
         source: "SPDK's own reports: 3 to 10 million I/Os a second and core",
     },
 ];
@@ -259,7 +261,6 @@ pub(super) fn cost(k: &keys::Io) -> Cost {
         complete: time(&k.complete_time, |w| w.complete),
         wake,
         completions: way.map_or(Completions::Interrupts, |w| w.completions),
-        batch: way.map_or(1, |w| w.batch),
     }
 }
 
@@ -284,22 +285,21 @@ pub(super) fn queues(
         }
         return None;
     };
-    let derived = |n: u32, why: &str| {
-        Quantity::derived(NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN), Origin::Assumed, Confidence::Guess, why)
-    };
-    let there = storage.flows.iter().filter(|f| f.adapter == Some(adapter));
-    let taken: u64 = there.filter_map(|f| f.queues.as_ref()).map(|q| u64::from(q.count.typical.get())).sum();
+    let there = || storage.flows.iter().flat_map(|f| &f.queues).filter(|q| q.adapter == adapter);
+    let taken: u64 = there().map(|q| u64::from(q.count.typical.get())).sum();
     let (all, wants) = (controller.keys.queue_pairs.typical.get(), k.queue_pairs.typical.get());
-    let polls = |q: &HostQueues| q.polls();
     let completions = match &k.completions {
         Some(written) => written.clone(),
         None => Quantity::derived(cost.completions, Origin::Assumed, Confidence::Likely, "what its host_software does"),
     };
     let queues = HostQueues {
+        adapter,
         first: (taken % u64::from(all)) as u32,
         count: k.queue_pairs.clone(),
         completions,
-        batch: k.commands_a_doorbell.clone().unwrap_or_else(|| derived(cost.batch, "rings for each")),
+        batch: k.commands_a_doorbell.clone().unwrap_or_else(|| {
+            Quantity::derived(NonZeroU32::MIN, Origin::Assumed, Confidence::Guess, "rings for each")
+        }),
     };
     if taken + u64::from(wants) > u64::from(all) && (taken == 0 || taken <= u64::from(all)) {
         let what =
@@ -310,11 +310,7 @@ pub(super) fn queues(
         );
     }
     // Who polls and who is interrupted have queues of their own.
-    let mixed =
-        storage.flows.iter().filter(|f| f.adapter == Some(adapter)).filter_map(|f| f.queues.as_ref()).any(|q| {
-            polls(q) != polls(&queues) && controller.pairs(q).any(|p| controller.pairs(&queues).any(|o| o == p))
-        });
-    if mixed {
+    if there().any(|q| q.polls() != queues.polls() && controller.share(q, &queues)) {
         let what =
             format!("flow {}: its workers share queue pairs of {} with others, and some poll", io.name, own.name);
         diagnostics.push(Diagnostic::error(k.queue_pairs.span.unwrap_or(io.span), what).hint(

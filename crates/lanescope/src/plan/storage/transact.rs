@@ -136,12 +136,13 @@ fn expand(
                     name: if many { format!("{}.{n}", flow.name) } else { flow.name.clone() },
                     group: flow.name.clone(),
                     worker,
+                    core: worker,
                     volume,
                     adapter: None,
                     lines: k.access.typical.0.clone().into(),
                     start: Bytes(0),
                     range: Bytes(1 << 40),
-                    zipf: None,
+                    places: None,
                     outstanding: Quantity::derived(
                         NonZeroU32::MIN,
                         Origin::Standard,
@@ -153,7 +154,7 @@ fn expand(
                     submit: k.submit_time.clone(),
                     complete: k.complete_time.clone(),
                     wake: super::nvme::no_wake(),
-                    queues: None,
+                    queues: Vec::new(),
                     measured: k.measured.as_ref().map(|q| q.typical),
                     about: match k.connections.as_ref().map(|c| c.typical) {
                         None => k.access.typical.show(),

@@ -230,9 +230,9 @@ table! {
         iommu_walk_interval: opt Time, High;
         /// What memory or the way to it carries, reads and writes added.
         memory_bandwidth: opt Rate, Low;
-        /// In its place: what it carries of reads, whatever is written.
+        /// In place of memory_bandwidth: what it carries of reads, whatever is written.
         read_bandwidth: opt Rate, Low;
-        /// And of writes, whatever is read.
+        /// In place of memory_bandwidth: what it carries of writes, whatever is read.
         write_bandwidth: opt Rate, Low;
         /// Credits it advertises for posted headers: TLPs.
         posted_headers: opt Count, Low;
@@ -332,7 +332,7 @@ table! {
         descriptor: default Bytes, High = "\"16 B\"" Assumed Likely "what NICs of most vendors have";
         /// Descriptors that one read fetches.
         descriptors_fetched: default NonZeroU32, Low = "8" Assumed Guess "128 B at a time: two cache lines";
-        /// Bytes that say of a packet that it is done: a descriptor written back, or an entry of a completion queue.
+        /// Bytes of a completion entry: a descriptor written back, or an entry of a completion queue.
         completion_entry: default Bytes, High = "\"16 B\"" Assumed Likely "the size of the descriptor";
         /// Such entries that one write carries.
         entries_written: default NonZeroU32, Low = "4" Assumed Guess "a cache line at a time";
@@ -433,10 +433,10 @@ table! {
         /// P2P Request Redirect).
         acs_request_redirect: default bool, One = "false" Standard Likely
             "2.0, 7.16.3: off after reset; hypervisors turn it on";
-        /// And completions to a peer (P2P Completion Redirect).
+        /// Completions to a peer go up, too (P2P Completion Redirect).
         acs_completion_redirect: default bool, One = "false" Standard Likely "2.0, 7.16.3: off after reset";
-        /// And requests whose address the device has had translated (atc_entries) do not go up for all that (Direct
-        /// Translated P2P).
+        /// Requests whose address the device has had translated (atc_entries) are not redirected (Direct Translated
+        /// P2P).
         acs_direct_translated: default bool, One = "false" Standard Likely "2.0, 7.16.3: off after reset";
         /// Whether it lies outside the tree and only carries what it is told to.
         crosslink: default bool, One = "false" Standard Exact "PCIe is a tree";

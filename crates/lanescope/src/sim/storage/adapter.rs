@@ -48,8 +48,8 @@ impl Adapter {
                 ..own
             },
             AdapterKind::Nvme(k) => {
-                let flows = storage.flows.iter().filter(|f| f.adapter == Some(at));
-                let pairs = flows.filter_map(|f| f.queues.as_ref()).flat_map(|q| k.pairs(q)).max().map_or(0, |p| p + 1);
+                let queues = storage.flows.iter().flat_map(|f| &f.queues).filter(|q| q.adapter == at);
+                let pairs = queues.flat_map(|q| k.pairs(q)).max().map_or(0, |p| p + 1);
                 let target = storage.targets.iter().find(|t| storage.transports[t.transport as usize].adapter == at);
                 let buffer = target.map_or(0, |t| t.device.port_buffer().0);
                 Adapter { controller: Some(Box::new(Controller::new(k, adapter.dma, buffer, pairs))), ..own }
@@ -148,7 +148,12 @@ impl Fabric {
         let f = &self.flows[*flow as usize];
         match f.volume {
             Volume::Station(talk) => self.speak(talk, io, now),
-            Volume::Target(_) if f.uses.is_some() => self.enqueue(io, now),
+            Volume::Target(_) if !f.uses.is_empty() => self.enqueue(io, now),
+            Volume::Array(array) if !f.uses.is_empty() => {
+                let flow = *flow;
+                self.spread_out(array, io, now);
+                self.rings(flow, now);
+            }
             Volume::Target(_) | Volume::Array(_) => self.dma(Job::Command { io }, now),
         }
     }
@@ -262,7 +267,7 @@ impl Fabric {
             (1, Unit::Data(bytes)) => {
                 self.first_data(task, now);
                 match self.tasks.all[task as usize].owner {
-                    Owner::Io(_) => self.dma(Job::Frame { task, bytes }, now),
+                    Owner::Io(_) | Owner::Beside(_) => self.dma(Job::Frame { task, bytes }, now),
                     Owner::Part(_) => self.through_cache(task, bytes as u64, now),
                     Owner::Stripe(..) => {
                         self.room(link, 1, now);
@@ -292,7 +297,7 @@ impl Fabric {
 
     /// The first data of an I/O have moved, or may move.
     pub(super) fn first_data(&mut self, task: u32, now: u64) {
-        if let Owner::Io(io) | Owner::Part(io) = self.tasks.all[task as usize].owner {
+        if let Owner::Io(io) | Owner::Beside(io) | Owner::Part(io) = self.tasks.all[task as usize].owner {
             self.first(io, now);
         }
     }
@@ -335,7 +340,7 @@ impl Fabric {
             self.send(next, now);
         }
         match t.owner {
-            Owner::Io(io) | Owner::Part(io) => {
+            Owner::Io(io) | Owner::Beside(io) | Owner::Part(io) => {
                 self.ios.all[io as usize].tasks -= 1;
                 self.io_over(io, now);
             }

@@ -83,19 +83,20 @@ pub(super) struct Array {
 
 impl Array {
     pub(super) fn new(storage: &Storage, array: &storage::Array) -> Array {
-        let own = &storage.adapters[array.adapter as usize];
-        let cache = own.host_adapter().and_then(|k| k.cache.as_ref());
+        // One that the host runs is none of an adapter: it keeps nothing here.
+        let own = array.adapter().map(|a| &storage.adapters[a as usize]);
+        let cache = own.and_then(|o| o.host_adapter()).and_then(|k| k.cache.as_ref());
         let strip = array.keys.strip.typical.0;
         let width = strip * array.data_disks();
         Array {
-            adapter: array.adapter,
+            adapter: array.adapter().unwrap_or(u32::MAX),
             level: array.keys.level.typical,
             disks: array.disks.clone(),
             strip,
             width,
             // A stripe has to fit, or it could never be whole.
             cache: cache.map_or(0, |q| q.typical.0).max(width),
-            through: !own.writes_back(),
+            through: !own.is_some_and(|o| o.writes_back()),
             dirty: 0,
             full: false,
             taken: 0,

@@ -53,7 +53,8 @@ pub(in crate::sim) fn io(view: &Window, flows: &[usize], times: &SimulatedIos) -
             evidence: format!("{} a second of its own rate of {}", digits(done), digits(wanted)),
         };
     }
-    let mut adapters: Vec<u32> = mine.iter().filter_map(|f| f.adapter).collect();
+    let mut adapters: Vec<u32> = mine.iter().flat_map(|f| storage.adapters(f)).collect();
+    adapters.sort_unstable();
     adapters.dedup();
     for adapter in adapters {
         let by = match storage.adapters[adapter as usize].dma {

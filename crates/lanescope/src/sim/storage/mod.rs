@@ -11,6 +11,7 @@ mod array;
 mod binding;
 mod count;
 mod device;
+mod host_array;
 mod nvme;
 mod report;
 mod scsi;
@@ -35,6 +36,7 @@ use array::Array;
 use count::Edges;
 use device::{Device, Service};
 use hdrhistogram::Histogram;
+use host_array::HostArray;
 use report::AtWindow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -58,6 +60,8 @@ enum Event {
     Processed(u32),
     /// The worker's processor is done with an I/O.
     Completed(u32),
+    /// The worker's processor has made the parity of an I/O.
+    Parity(u32),
     /// A lane's turn.
     Lane(u32, u8),
     /// A frame is in whole.
@@ -106,6 +110,8 @@ enum Job {
 enum Owner {
     /// An I/O of a volume by itself.
     Io(u32),
+    /// An I/O of an array that the host runs, of whose data it moves none: a mirror's copy, old data, parity.
+    Beside(u32),
     /// A part of an array's read.
     Part(u32),
     /// A stripe of an array that goes to the disks: the array, and the number of the work.
@@ -160,6 +166,8 @@ struct Io {
     left: u64,
     /// Commands of it that are not done.
     tasks: u32,
+    /// Whether those read what there was, of an array that the host runs.
+    before: bool,
     /// Moments: wanted by the program, at the adapter, sent on, first data moved, last data moved, status in host
     /// memory.
     marks: [u64; 6],
@@ -256,7 +264,7 @@ pub(super) struct Fabric {
     pub(super) slot: u32,
     heap: BinaryHeap<Reverse<Planned>>,
     n: u64,
-    /// The processors of the workers, one each.
+    /// The cores of the workers, by the first worker of each.
     workers: Vec<Server>,
     flows: Vec<FlowState>,
     ios: Slab<Io>,
@@ -266,6 +274,7 @@ pub(super) struct Fabric {
     links: Vec<Link>,
     targets: Vec<Target>,
     arrays: Vec<Array>,
+    host_arrays: Vec<Option<HostArray>>,
     /// Pairs of stations, and what those are to be told.
     talks: Vec<Talk>,
     commands: Vec<(NodeId, StationCommand)>,
@@ -361,6 +370,7 @@ impl Fabric {
             links,
             targets,
             arrays: storage.arrays.iter().map(|a| Array::new(storage, a)).collect(),
+            host_arrays: host_array::all(storage),
             talks: Vec::new(),
             commands: Vec::new(),
             latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
@@ -406,6 +416,7 @@ impl Fabric {
                 Event::Submitted(io) => self.submitted(io, now),
                 Event::Processed(io) => self.processed(io, now),
                 Event::Completed(io) => self.completed(io, now),
+                Event::Parity(io) => self.parity_made(io, now),
                 Event::Lane(link, way) => self.called(link, way as usize, now),
                 Event::Frame(link, way, unit, task) => self.frame(link, way, unit, task, now),
                 Event::Credit(link, way, n) => self.credited(link, way as usize, n, now),

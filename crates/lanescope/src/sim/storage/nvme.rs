@@ -11,7 +11,7 @@ use crate::plan::{Dma, DmaPath};
 use crate::protocol::nvme;
 use crate::scenario::quantity::Corner;
 use crate::sim::core::source::Transfer;
-use crate::sim::storage::{Event, Fabric, Job, Owner, Server};
+use crate::sim::storage::{Event, Fabric, Io, Job, Owner, Server};
 use std::collections::VecDeque;
 
 /// Data that one transfer moves at most: those of a read that are at hand, those of a write that are asked for at once.
@@ -86,20 +86,49 @@ pub(super) struct Controller {
     stalled: [VecDeque<u32>; 2],
 }
 
-/// How a flow uses its queue pairs.
+/// How a flow uses its queue pairs at a drive.
 #[derive(Clone, Debug)]
 pub(super) struct Uses {
+    adapter: u32,
+    target: u32,
     pairs: Vec<u32>,
     turn: usize,
     polls: bool,
     batch: u32,
+    /// Queue pairs with commands of its that may not have been rung for, and with entries taken out that may not.
+    put: Vec<u32>,
+    taken: Vec<u32>,
 }
 
 impl Uses {
-    pub(super) fn new(storage: &storage::Storage, flow: &storage::IoFlow) -> Option<Uses> {
-        let (queues, controller) = (flow.queues.as_ref()?, storage.adapter(flow)?.controller()?);
-        let pairs = controller.pairs(queues).collect();
-        Some(Uses { pairs, turn: 0, polls: queues.polls(), batch: queues.batch.typical.get() })
+    /// Those of a flow: at its drive, or at each drive of its array.
+    pub(super) fn of(storage: &storage::Storage, flow: &storage::IoFlow) -> Vec<Uses> {
+        let target = |i: usize| match flow.volume {
+            storage::Volume::Target(t) => t,
+            storage::Volume::Array(a) => storage.arrays[a as usize].disks[i],
+            storage::Volume::Station(_) => u32::MAX,
+        };
+        let one = |(i, queues): (usize, &storage::HostQueues)| {
+            let controller = storage.adapters[queues.adapter as usize].controller()?;
+            Some(Uses {
+                adapter: queues.adapter,
+                target: target(i),
+                pairs: controller.pairs(queues).collect(),
+                turn: 0,
+                polls: queues.polls(),
+                batch: queues.batch.typical.get(),
+                put: Vec::new(),
+                taken: Vec::new(),
+            })
+        };
+        flow.queues.iter().enumerate().filter_map(one).collect()
+    }
+}
+
+/// Notes a queue pair, once: there are few that wait at a time.
+fn note(list: &mut Vec<u32>, pair: u32) {
+    if !list.contains(&pair) {
+        list.push(pair);
     }
 }
 
@@ -223,25 +252,31 @@ impl Fabric {
     }
 
     fn polled(&self, task: u32) -> bool {
-        let Owner::Io(io) = self.tasks.all[task as usize].owner else { return true };
-        self.flows[self.ios.all[io as usize].flow as usize].uses.as_ref().is_none_or(|u| u.polls)
+        let (Owner::Io(io) | Owner::Beside(io)) = self.tasks.all[task as usize].owner else { return true };
+        self.flows[self.ios.all[io as usize].flow as usize].uses.first().is_none_or(|u| u.polls)
     }
 
-    /// An I/O has left its worker's processor: its commands, as large as the controller takes them, go into one of the
-    /// worker's queue pairs.
+    /// An I/O of a drive has left its worker's processor.
     pub(super) fn enqueue(&mut self, io: u32, now: u64) {
-        let i = self.ios.all[io as usize];
-        let f = &mut self.flows[i.flow as usize];
-        let (adapter, Some(uses)) = (f.adapter, &mut f.uses) else { return };
-        let pair = uses.pairs[uses.turn];
+        let Io { flow, read, offset, size, .. } = self.ios.all[io as usize];
+        self.put(Owner::Io(io), 0, read, (offset, size), now);
+        self.rings(flow, now);
+    }
+
+    /// Commands of an I/O for a drive, as large as the controller takes them, go into one of the worker's queue pairs.
+    pub(super) fn put(&mut self, owner: Owner, drive: usize, read: bool, (offset, all): (u64, u64), now: u64) {
+        let (Owner::Io(io) | Owner::Beside(io)) = owner else { return };
+        let flow = self.ios.all[io as usize].flow;
+        let Some(uses) = self.flows[flow as usize].uses.get_mut(drive) else { return };
+        let (adapter, target, batch, pair) = (uses.adapter, uses.target, uses.batch, uses.pairs[uses.turn]);
         uses.turn = (uses.turn + 1) % uses.pairs.len();
-        let storage::Volume::Target(target) = f.volume else { return };
+        note(&mut uses.put, pair);
         let Some(c) = self.controller(adapter) else { return };
         let (largest, room) = (c.largest, c.room);
         let mut at = 0;
-        while at < i.size {
-            let size = largest.min(i.size - at);
-            let task = self.new_task(Owner::Io(io), target, i.read, i.offset + at, size);
+        while at < all {
+            let size = largest.min(all - at);
+            let task = self.new_task(owner, target, read, offset + at, size);
             self.tasks.all[task as usize].pair = pair;
             self.ios.all[io as usize].tasks += 1;
             let Some(c) = self.controller(adapter) else { return };
@@ -254,18 +289,26 @@ impl Fabric {
             }
             at += size;
         }
-        let f = &mut self.flows[i.flow as usize];
-        f.submitting -= 1;
-        let (idle, batch) = (f.submitting == 0, f.uses.as_ref().map_or(1, |u| u.batch));
-        if !idle {
+        // For the last of them it rings when it has nothing more to put in.
+        if self.flows[flow as usize].submitting > 1 {
             self.ring(adapter, pair, batch, now);
+        }
+    }
+
+    /// A worker has put an I/O's commands in: with nothing more to put in it rings for all.
+    pub(super) fn rings(&mut self, flow: u32, now: u64) {
+        let f = &mut self.flows[flow as usize];
+        f.submitting -= 1;
+        if f.submitting > 0 {
             return;
         }
-        // It has nothing more to put in: rings for all.
-        let n = self.flows[i.flow as usize].uses.as_ref().map_or(0, |u| u.pairs.len());
-        for k in 0..n {
-            let Some(pair) = self.flows[i.flow as usize].uses.as_ref().map(|u| u.pairs[k]) else { return };
-            self.ring(adapter, pair, 1, now);
+        for drive in 0..f.uses.len() {
+            while let Some((adapter, pair)) = {
+                let uses = &mut self.flows[flow as usize].uses[drive];
+                uses.put.pop().map(|pair| (uses.adapter, pair))
+            } {
+                self.ring(adapter, pair, 1, now);
+            }
         }
     }
 
@@ -301,8 +344,12 @@ impl Fabric {
     pub(super) fn queued(&mut self, task: u32, now: u64) {
         let t = &mut self.tasks.all[task as usize];
         let (size, adapter) = (t.size, self.targets[t.target as usize].adapter);
-        if let Owner::Io(io) = t.owner {
-            self.ios.all[io as usize].marks[2] = now;
+        if let Owner::Io(io) | Owner::Beside(io) = t.owner {
+            let i = &mut self.ios.all[io as usize];
+            // Of an array the first of its commands counts: others may follow those that read.
+            if matches!(self.flows[i.flow as usize].volume, storage::Volume::Target(_)) || i.marks[2] == i.marks[0] {
+                i.marks[2] = now;
+            }
         }
         let Some(c) = self.controller(adapter) else { return };
         let (way, bytes) = (c.lists, c.planned.lists(TYPICAL, size));
@@ -436,32 +483,52 @@ impl Fabric {
             p.unrung.push(next);
             self.ring(adapter, t.pair, 1, now);
         }
-        let Owner::Io(io) = t.owner else { return };
+        let (Owner::Io(io) | Owner::Beside(io)) = t.owner else { return };
         let i = &mut self.ios.all[io as usize];
         i.tasks -= 1;
-        if i.tasks == 0 {
-            debug_assert_eq!(i.left, 0, "an entry that came before its data");
-            self.answered(io, now);
+        let (flow, over) = (i.flow, i.tasks == 0);
+        let uses = &mut self.flows[flow as usize].uses;
+        if let Some(uses) = uses.iter_mut().find(|u| u.adapter == adapter) {
+            note(&mut uses.taken, t.pair);
+        }
+        match self.volume(flow) {
+            _ if !over => {}
+            storage::Volume::Array(array) => self.spread_over(array, io, now),
+            _ => {
+                debug_assert_eq!(self.ios.all[io as usize].left, 0, "an entry that came before its data");
+                self.answered(io, now);
+            }
         }
     }
 
     /// A worker is done with an I/O: when it has nothing more to take out, or enough, it rings for the heads.
     pub(super) fn taken_out(&mut self, flow: u32, now: u64) {
         let f = &mut self.flows[flow as usize];
-        let (adapter, Some(uses)) = (f.adapter, &f.uses) else { return };
+        if f.uses.is_empty() {
+            return;
+        }
         f.completing -= 1;
-        let (least, n) = (if f.completing == 0 { 1 } else { uses.batch }, uses.pairs.len());
-        for k in 0..n {
-            let Some(pair) = self.flows[flow as usize].uses.as_ref().map(|u| u.pairs[k]) else { return };
-            let Some(c) = self.controller(adapter) else { return };
-            let (way, bytes, p) = (c.doorbells, c.doorbell, &mut c.pairs[pair as usize]);
-            if p.taken < least {
+        let idle = f.completing == 0;
+        for drive in 0..f.uses.len() {
+            let uses = &mut self.flows[flow as usize].uses[drive];
+            if uses.taken.is_empty() {
                 continue;
             }
-            p.taken = 0;
-            if bytes > 0 {
-                self.asks(way, bytes, Move::Taken, now);
-            }
+            let (adapter, least) = (uses.adapter, if idle { 1 } else { uses.batch });
+            let mut pairs = std::mem::take(&mut uses.taken);
+            pairs.retain(|pair| {
+                let Some(c) = self.controller(adapter) else { return false };
+                let (way, bytes, p) = (c.doorbells, c.doorbell, &mut c.pairs[*pair as usize]);
+                if p.taken == 0 || p.taken >= least {
+                    let rings = std::mem::take(&mut p.taken) > 0 && bytes > 0;
+                    if rings {
+                        self.asks(way, bytes, Move::Taken, now);
+                    }
+                    return false;
+                }
+                true
+            });
+            self.flows[flow as usize].uses[drive].taken = pairs;
         }
     }
 }

@@ -155,7 +155,7 @@ impl Subsystem for Fabric {
         Traffic {
             group: &f.group,
             // Messages between stations are counted as a whole.
-            cut: size.min(if f.adapter.is_some() { LARGEST_PIECE } else { f64::INFINITY }),
+            cut: size.min(if plan.storage.pair(f).is_none() { LARGEST_PIECE } else { f64::INFINITY }),
             alternates: false,
             whole: false,
             offered: f.wanted().map(|rate| Offered { rate, size, together: 1.0, open: true }),
@@ -233,10 +233,14 @@ impl Fabric {
             })
             .collect();
         let (first, last) = (counts.first().map_or(0, |c| c.worker), counts.last().map_or(0, |c| c.worker));
-        let worked = self.workers_worked(now).enumerate();
-        let busy = worked.skip(first as usize).take((last + 1 - first) as usize).map(|(i, now)| {
-            let before = self.at_window.worked.get(i).copied().unwrap_or(0);
-            now.saturating_sub(before) as f64 / SECOND
+        let worked: Vec<u64> = self.workers_worked(now).collect();
+        // Who shares a core has a part of its time.
+        let (cores, mates) = storage.cores();
+        let all = (first as usize..=last as usize).filter(|w| *w < worked.len());
+        let busy = all.map(|w| {
+            let core = cores[w] as usize;
+            let before = self.at_window.worked.get(core).copied().unwrap_or(0);
+            worked[core].saturating_sub(before) as f64 / SECOND / f64::from(mates[core] + 1)
         });
         IoSeen { time: (now - window) as f64 / SECOND, busy: busy.collect(), counts }
     }

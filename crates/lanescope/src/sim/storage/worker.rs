@@ -9,7 +9,6 @@ use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::random;
 use crate::sim::storage::count::Counts;
 use crate::sim::storage::nvme::Uses;
-use crate::sim::storage::ssd::mixed;
 use crate::sim::storage::{Event, Fabric, Io, zipf};
 use crate::units::Rate;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,7 +39,7 @@ impl Stages {
 /// The I/Os of one worker at one volume.
 #[derive(Clone, Debug)]
 pub(super) struct FlowState {
-    pub(super) worker: u32,
+    pub(super) core: u32,
     pub(super) volume: Volume,
     pub(super) adapter: u32,
     pub(super) group: u32,
@@ -51,13 +50,13 @@ pub(super) struct FlowState {
     submit: u64,
     complete: u64,
     wake: u64,
-    /// Of NVMe: its queue pairs; I/Os that its worker is to put in, and to take out.
-    pub(super) uses: Option<Uses>,
+    /// Of NVMe: its queue pairs at each drive; I/Os that its worker is to put in, and to take out.
+    pub(super) uses: Vec<Uses>,
     pub(super) submitting: u32,
     pub(super) completing: u32,
     random: Xoshiro256PlusPlus,
     /// By which random places are wanted, where they are not all alike.
-    zipf: Option<f64>,
+    places: Option<keys::Places>,
     /// Where the last I/O ended, from the start.
     at: u64,
     /// I/Os that may be issued, of the present burst those that are left, and from when they may go.
@@ -85,7 +84,7 @@ impl FlowState {
             Arrivals::new(pace, 1, arrivals)
         });
         FlowState {
-            worker: flow.worker,
+            core: flow.core,
             volume: flow.volume,
             // What is between stations never comes to an adapter.
             adapter: flow.adapter.unwrap_or(u32::MAX),
@@ -96,11 +95,11 @@ impl FlowState {
             submit: flow.submit.typical.fs(),
             complete: flow.complete.typical.fs(),
             wake: flow.wake.typical.fs(),
-            uses: Uses::new(storage, flow),
+            uses: Uses::of(storage, flow),
             submitting: 0,
             completing: 0,
             random: random(seed, &flow.name),
-            zipf: flow.zipf,
+            places: flow.places.clone(),
             at: 0,
             slots: 0,
             burst: 0,
@@ -157,14 +156,9 @@ impl FlowState {
         let align = if align.0 == 0 { SECTOR } else { align.0 };
         let room = self.range.saturating_sub(size);
         let offset = if self.happens(random) {
-            match self.zipf {
+            match &self.places {
                 None => self.draw(room / align + 1) * align,
-                Some(exponent) => {
-                    let places = room / align + 1;
-                    let rank = zipf::rank(&mut self.random, places, exponent);
-                    // The most wanted lie anywhere.
-                    (mixed(rank) % places) * align
-                }
+                Some(law) => zipf::place(&mut self.random, law, (self.range, size), align),
             }
         } else {
             let next = self.at.next_multiple_of(align);
@@ -236,13 +230,23 @@ impl Fabric {
     ) {
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
-        let at = self.workers[f.worker as usize].work(f.submit, now);
-        f.submitting += u32::from(f.uses.is_some());
+        f.submitting += u32::from(!f.uses.is_empty());
         // It is outstanding from now on, also while it waits for the processor.
         f.tally.start(now);
-        let (called, marks) = (at - f.submit, [now; 6]);
+        let (core, volume, own) = (f.core, f.volume, f.submit);
+        let spread = match volume {
+            Volume::Array(array) => self.spread(array, read, offset, size),
+            Volume::Target(_) | Volume::Station(_) => None,
+        };
+        let submit = own + spread.as_ref().map_or(0, |s| s.0);
+        let at = self.workers[core as usize].work(submit, now);
+        let (called, marks) = (at - submit, [now; 6]);
         let began = request.unwrap_or(called);
-        let io = self.ios.add(Io { flow, line, read, offset, size, reply, began, called, left: size, tasks: 0, marks });
+        let (left, tasks, before) = (size, 0, false);
+        let io = self.ios.add(Io { flow, line, read, offset, size, reply, began, called, left, tasks, before, marks });
+        if let (Volume::Array(array), Some((_, spread))) = (volume, spread) {
+            self.keep(array, io, spread);
+        }
         self.plan_at(at, Event::Submitted(io));
     }
 
@@ -259,12 +263,18 @@ impl Fabric {
     /// An I/O's status is in host memory: its worker has to see it. One that sleeps has to wake up for it.
     pub(super) fn answered(&mut self, io: u32, now: u64) {
         self.ios.all[io as usize].marks[5] = now;
-        let f = &mut self.flows[self.ios.all[io as usize].flow as usize];
-        f.completing += u32::from(f.uses.is_some());
-        let worker = &mut self.workers[f.worker as usize];
-        let turn = if worker.free <= now { now.saturating_add(f.wake) } else { now };
-        let at = worker.work(f.complete, turn);
+        let flow = self.ios.all[io as usize].flow;
+        let turn = self.awake(flow, now);
+        let f = &mut self.flows[flow as usize];
+        f.completing += u32::from(!f.uses.is_empty());
+        let at = self.workers[f.core as usize].work(f.complete, turn);
         self.plan_at(at, Event::Completed(io));
+    }
+
+    /// From when on a flow's worker may turn to what has come: one that sleeps has to wake up.
+    pub(super) fn awake(&self, flow: u32, now: u64) -> u64 {
+        let f = &self.flows[flow as usize];
+        if self.workers[f.core as usize].free <= now { now.saturating_add(f.wake) } else { now }
     }
 
     /// An I/O is over; the next one begins.

@@ -200,6 +200,10 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
         if k.read_interval.is_some() || k.write_interval.is_some() || plan.line(AT, flow).is_some() {
             most = most.max(size);
         }
+        // So does one whose port is held up behind it: the next waits, not the first.
+        if k.transfer_gap.typical.fs() > 0 || k.direction_change.typical.fs() > 0 {
+            most = most.max(size);
+        }
         // A ceiling of reads and writes together lets one largest read request go ahead of its time.
         if k.rate.is_some() {
             most = most.max(one + 4096.0);
@@ -237,6 +241,11 @@ fn at_once(plan: &Plan, flow: &Flow) -> f64 {
     // What belongs to a NIC's packets goes a batch at a time, for its packets on average: entries and interrupts behind
     // them, descriptors and doorbells the other way. One batch of each may still be due.
     let queue = plan.packet_queue(AT, flow);
+    // And packets do not wait for descriptors: what all tags fetch at once is for that many.
+    if let Some(q) = queue {
+        let asking = plan.asking(AT, flow);
+        most = most.max((asking.engines * asking.tags * q.fetch.packets) as f64 * size);
+    }
     let due = queue.map_or(0, |q| [q.fetch, q.writes[0], q.writes[1], q.doorbell].map(batch).iter().sum());
     // Of one that alternates, an operation more of the kind that is not held up.
     let ahead = if flow.reads() && flow.writes() { size / 2.0 } else { 0.0 };

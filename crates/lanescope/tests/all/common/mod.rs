@@ -80,13 +80,18 @@ pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
 
 /// A file or folder of real programs and machines: of the repository's own, or of the shared ones, where those are.
 pub(crate) fn fixture(name: &str) -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let found = [here.join("tests/fixtures"), here.join("../../../shared/fixtures")].map(|folder| folder.join(name));
-    let path = found.iter().find(|path| path.exists()).cloned();
-    if path.is_none() {
-        eprintln!("skipped: {} is not here", found[1].display());
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    if own.exists() { Some(own) } else { shared(name) }
+}
+
+/// The same of the shared ones alone, which are not all ours to copy; `None`, and a word about it, where they are not.
+pub(crate) fn shared(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures").join(name);
+    if path.exists() {
+        return Some(path);
     }
-    path
+    eprintln!("skipped: {} is not here", path.display());
+    None
 }
 
 /// Simulates a text that must be right, and checks the laws that every simulation keeps.

@@ -112,7 +112,7 @@ fn decoded_bytes_agree_with_lspcis_text() {
         ("pciutils-tree-fujitsu-p8010", 60),
     ];
     // Every hex dump that is here is one of them.
-    let Some(folder) = shared() else { return };
+    let Some(folder) = shared("topology") else { return };
     let mut all = Vec::new();
     super::files(&folder, &mut all);
     let stem = |p: &std::path::PathBuf| Some(p.file_name()?.to_str()?.strip_suffix(".lspci-xxxx")?.to_owned());

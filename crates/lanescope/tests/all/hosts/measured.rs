@@ -1,7 +1,8 @@
 //! Measured numbers beside expected ones: verdicts in both directions, and what would explain what is low.
 
 use super::explained::switch;
-use super::{host, ours, shared, text};
+use super::{host, ours, text};
+use crate::common::fixture;
 use lanescope::explain::measured::Row;
 use lanescope::explain::{Explained, explain, measured};
 
@@ -220,8 +221,8 @@ const PORT: &str = "Mellanox Technologies Card 25GbE";
 
 #[test]
 fn messages_are_held_against_slot_and_port() {
-    let Some(folder) = shared().map(|s| s.join("mpi")) else { return };
-    let run = |name: &str| text(&folder.join(format!("stackhpc-alaska-roce-gcc9-openmpi4-ucx-{name}.txt")));
+    let file = |name: &str| fixture(&format!("mpi/stackhpc-alaska-roce-gcc9-openmpi4-ucx-{name}.txt"));
+    let run = |name: &str| text(&file(name).expect("a fixture of our own"));
     for (name, least) in [("IMB_PingPong", 2.8), ("Osu_bibw", 5.5), ("Osu_latency", 2.8)] {
         // The port binds: 25 Gb/s less headers.
         let row = judged(&adapter(8, PORT), &run(name));

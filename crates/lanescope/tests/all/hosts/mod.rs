@@ -15,6 +15,7 @@ mod requester;
 mod robust;
 mod simulated;
 
+use crate::common::shared;
 use lanescope::explain::{Explained, explain};
 use lanescope::import::host::{Dump, Host, read};
 use std::path::{Path, PathBuf};
@@ -23,19 +24,9 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hosts")
 }
 
-/// The shared folder's files, which are not all ours to copy.
-fn shared() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not here", path.display());
-    None
-}
-
 /// A text of the shared folder's `topology`.
 fn topology(name: &str) -> Option<String> {
-    Some(text(&shared()?.join("topology").join(name)))
+    Some(text(&shared(&format!("topology/{name}"))?))
 }
 
 fn text(path: &Path) -> String {
@@ -61,9 +52,8 @@ fn files(dir: &Path, out: &mut Vec<PathBuf>) {
 fn dumps() -> Vec<(String, String)> {
     let mut paths = Vec::new();
     files(&folder(), &mut paths);
-    if let Some(shared) = shared() {
-        files(&shared.join("topology"), &mut paths);
-        files(&shared.join("hosts"), &mut paths);
+    for folder in ["topology", "hosts"].into_iter().filter_map(shared) {
+        files(&folder, &mut paths);
     }
     paths.sort();
     let prose = |p: &PathBuf| p.ends_with("PROVENANCE.md") || p.ends_with("LICENSE");

@@ -27,9 +27,10 @@ fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
     let reads = flow.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
     let writes = flow.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
     let largest = flow.lines.iter().map(|l| l.size.0.max(l.reply.0)).max().unwrap_or(0) as f64;
-    let own = storage.adapter(flow).expect("an adapter");
-    let back = own.writes_back();
-    let own = own.host_adapter();
+    // An array that the host runs has none, and no cache.
+    let own = storage.adapter(flow);
+    let back = own.is_some_and(|o| o.writes_back());
+    let own = own.and_then(|o| o.host_adapter());
     let array = matches!(flow.volume, Volume::Array(_));
     let target = |t: u32| match &storage.targets[t as usize].device {
         Device::Disk(k) => {

@@ -2,10 +2,13 @@
 
 mod by_hand;
 mod calculator;
+mod cores;
 mod counts;
+mod drives;
 mod iometer;
 mod laws;
 mod nvme;
+mod raid;
 mod ssd;
 mod theory;
 mod transact;
@@ -191,7 +194,7 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         assert!(times.busy.iter().all(|(_, share)| (0.0..1.01).contains(share)), "{:?}", times.busy);
         common::within(1e-12, times.per_second, flow.operations as f64 / s.window);
         counted(flow, times, (s.warmup, s.window), outstanding, silent(i));
-        let talks = members.iter().any(|m| plan.storage.flows[*m].adapter.is_none());
+        let talks = members.iter().any(|m| plan.storage.pair(&plan.storage.flows[*m]).is_some());
         assert!(talks || times.seen.counts.iter().all(|c| c.connections.count == 0), "{times:?}");
     }
 }

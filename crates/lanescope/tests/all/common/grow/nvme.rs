@@ -5,7 +5,7 @@ use super::Choices;
 /// A scenario of these bytes.
 pub(crate) fn grow(bytes: &[u8]) -> String {
     let mut c = Choices(bytes.iter());
-    let drives = 1 + c.below(3);
+    let drives = 1 + c.below(4);
     let speed = c.of(&["gen1 x1", "gen2 x1", "gen3 x4", "gen4 x4"]);
     let mut text = format!("[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\ncount = {drives}\n");
     text += &format!("capacity = \"{} B\"\n", c.about(8 << 20, 4 << 30));
@@ -47,8 +47,22 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     } else {
         text += &format!("[links.slot]\nbetween = [\"host\", \"d.*\"]\npcie = \"{speed}\"\n");
     }
+    let levels: &[&str] = match drives {
+        1 => &["raid0"],
+        2 => &["raid0", "raid1"],
+        3 => &["raid0", "raid5"],
+        _ => &["raid0", "raid10", "raid5"],
+    };
+    let array = c.below(2) == 0;
+    if array {
+        text += &format!("[parts.a]\nis = \"array\"\nlevel = \"{}\"\ndisks = [\"d.*\"]\n", c.of(levels));
+        text += &format!("strip = \"{} B\"\n", 512 << c.below(12));
+        text += &c.maybe(|c| format!("command_time = \"{} ns\"\n", c.about(1, 5000)));
+        text += &c.maybe(|c| format!("parity_rate = \"{} MB/s\"\n", c.about(10, 20_000)));
+    }
     for flow in 0..1 + c.below(2) {
-        text += &format!("[flows.f{flow}]\nfrom = \"host\"\nto = \"{}\"\ndo = \"io\"\n", c.of(&["d.*", "d.0"]));
+        let to = if array { "a" } else { c.of(&["d.*", "d.0"]) };
+        text += &format!("[flows.f{flow}]\nfrom = \"host\"\nto = \"{to}\"\ndo = \"io\"\n");
         let size = [4096, 512, 65_536, c.about(512, 1 << 20)][c.below(4)];
         let (read, random) = ([0, 100, 100, 67][c.below(4)], [0, 100, 100, 30][c.below(4)]);
         text += &format!("access = {{ size = \"{size} B\", read = \"{read} %\", random = \"{random} %\"");
@@ -56,7 +70,12 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
         text += &c.maybe(|_| format!(", align = \"{size} B\""));
         text += &format!(" }}\noutstanding = {}\n", c.about(1, 64));
         text += &c.maybe(|c| format!("workers = {}\n", 1 + c.below(4)));
+        text += &c.maybe(|c| format!("cores = {}\n", 1 + c.below(4)));
         text += &c.maybe(|c| format!("queue_pairs = {}\n", c.about(1, 9)));
+        text += &c.maybe(|c| {
+            let laws = ["pareto:0.2", "normal:15", "zoned:50/5:30/15:20/80", "zoned_abs:90/64 KiB:10/1 GiB"];
+            format!("distribution = \"{}\"\n", c.of(&laws))
+        });
         text += &c.maybe(|c| format!("commands_a_doorbell = {}\n", c.about(1, 16)));
         text += &c.maybe(|c| format!("wake_time = \"{} ns\"\n", c.about(1, 10_000)));
         text += &c.maybe(|c| format!("rate = {}\n", c.about(4000, 100_000)));

@@ -1,7 +1,7 @@
 //! What a method does not model, as it declares it: one line for each key, and when the key would matter.
 
-use super::NotModelled;
 use crate::plan::Plan;
+use crate::result::NotModelled;
 use crate::scenario::Stated;
 
 /// A key that a method takes no account of.

@@ -4,15 +4,13 @@
 //! do. Each difference is put down to what the simulation saw hold the flow up, and the note says where that can be
 //! seen.
 
-use super::{FlowReport, Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
+use crate::result::{FlowReport, Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
 use crate::units::human_time;
 
 /// Shares and simulated rates of loads that queue should not be further apart.
 const QUEUED: f64 = 0.05;
 /// Nor those of loads that are carried whole.
 const CARRIED: f64 = 0.02;
-/// Operations below which a mean rate says nothing.
-const ENOUGH: u64 = 30;
 
 /// The mechanism behind what the simulation found, by the resource that it named.
 fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
@@ -32,19 +30,17 @@ fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
 }
 
 /// A note for each flow group whose share and simulated rate differ by more than either method can be trusted to.
-pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
+pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
     let mut all = Vec::new();
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
         let off = s.rate.mean / f.share.typical - 1.0;
         // A flow that has the system to itself queues for nothing but itself.
         let alone = report.flows.len() == 1 && f.instances == 1;
         let limit = if alone || f.bound_by.resource == "its own load" { CARRIED } else { QUEUED };
-        if !off.is_finite() || off.abs() <= limit || s.program.is_some() {
-            continue;
-        }
-        // A load that asks for so few operations says nothing; one that was hardly served does, if many had fitted in.
-        let fit = simulation.window / f.latency.typical;
-        if s.operations < ENOUGH && asked(f, simulation.window).min(fit) < ENOUGH as f64 {
+        // What has begun before the window and what ends after it are as many, but for one operation of each instance.
+        let expected = f.share.typical / 8.0 * simulation.window / f.operation.unwrap_or(0.0);
+        let edge = f.instances as f64 / expected;
+        if !off.is_finite() || off.abs() <= limit + edge || s.program.is_some() {
             continue;
         }
         if let Some((mechanism, why)) = of_frames(s, simulation) {
@@ -83,19 +79,14 @@ pub(super) fn notes(report: &Report, simulation: &Simulation) -> Vec<Note> {
         } else {
             (mechanism, why.to_owned())
         };
+        let (mechanism, why) = match mechanism {
+            "queueing" if off > 0.0 => ("overlap", "waits overlap by more than the estimate assumes".to_owned()),
+            _ => (mechanism, why),
+        };
         let why = format!("{}, {}: {why}", s.bound_by.element, s.bound_by.evidence);
         all.push(note(&f.name, mechanism, off, why));
     }
     all
-}
-
-/// Operations that a load asked for in a window: as many as it gets, of one that asks as fast as it is served.
-fn asked(f: &FlowReport, window: f64) -> f64 {
-    let bits = f.operation.unwrap_or(0.0) * 8.0;
-    if f.wanted_each.is_empty() || bits == 0.0 {
-        return f64::INFINITY;
-    }
-    f.wanted_each.iter().sum::<f64>() * window / bits
 }
 
 /// The flow with the longest way, if that is longer than that of this one and it gets less than its share.
@@ -107,7 +98,7 @@ fn farther<'a>(report: &'a Report, simulation: &Simulation, f: &FlowReport) -> O
 
 /// For what part of its time a link was idle for want of credit.
 fn starved(element: &str, simulation: &Simulation) -> f64 {
-    let named = simulation.links.iter().find(|l| super::way(&l.name, &l.to) == element);
+    let named = simulation.links.iter().find(|l| crate::result::way(&l.name, &l.to) == element);
     named.map_or(0.0, |l| {
         let idle = Idle::ALL.into_iter().zip(l.slots.idle).filter(|(c, _)| c.is_credit());
         idle.map(|(_, n)| n).sum::<u64>() as f64 / l.slots.total().max(1) as f64
@@ -139,6 +130,6 @@ fn of_frames(s: &SimulatedFlow, simulation: &Simulation) -> Option<(&'static str
     let held =
         simulation.links.iter().flat_map(|l| CAUSES.map(|(cause, word, why)| (part(l, cause), l, cause, word, why)));
     let (most, link, cause, word, why) = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 > MUCH)?;
-    let name = super::way(&link.name, &link.to);
+    let name = crate::result::way(&link.name, &link.to);
     Some((word, format!("{name} was idle for {:.1} % of its time: {}: {why}", most * 100.0, cause.words())))
 }

@@ -1,7 +1,7 @@
 //! Idle slots by cause, in JSON: an object with a named number for each cause, so that a reader needs no order, and a
 //! new cause moves no other.
 
-use super::{BusIdle, Idle};
+use crate::result::{BusIdle, Idle};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,15 +19,15 @@ fn word<C: Serialize>(cause: C) -> String {
 
 macro_rules! by_cause {
     ($module:ident, $shape:ident, $cause:ty, $title:literal) => {
-        pub(super) mod $module {
+        pub(in crate::result) mod $module {
             use super::*;
             const N: usize = <$cause>::ALL.len();
 
-            pub(in super::super) fn serialize<S: Serializer>(counts: &[u64; N], s: S) -> Result<S::Ok, S::Error> {
+            pub(in crate::result) fn serialize<S: Serializer>(counts: &[u64; N], s: S) -> Result<S::Ok, S::Error> {
                 s.collect_map(<$cause>::ALL.into_iter().map(word).zip(counts))
             }
 
-            pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<[u64; N], D::Error> {
+            pub(in crate::result) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<[u64; N], D::Error> {
                 let mut named = BTreeMap::<String, u64>::deserialize(d)?;
                 let mut counts = [0; N];
                 for (cause, count) in <$cause>::ALL.into_iter().zip(&mut counts) {
@@ -41,7 +41,7 @@ macro_rules! by_cause {
         }
 
         /// The schema of such an object.
-        pub(super) struct $shape;
+        pub(in crate::result) struct $shape;
 
         impl JsonSchema for $shape {
             fn schema_name() -> Cow<'static, str> {

@@ -7,12 +7,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Files by their path below the folder.
-type Files = BTreeMap<String, Vec<u8>>;
+pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Files of a folder at most.
 const MOST_FILES: usize = 200_000;
 /// Bytes of all files together at most.
 const MOST_BYTES: usize = 256 << 20;
+/// Bytes of a dump at most.
+pub const MAX_DUMP: usize = 64 << 20;
 /// Folders inside one another at most.
 const MOST_DEEP: usize = 40;
 
@@ -47,7 +49,7 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 /// Functions, NUMA nodes and the processor of the host whose file system begins at `root`.
-pub(super) fn this_host(root: &Path) -> Files {
+pub fn this_host(root: &Path) -> Files {
     let mut files = Files::new();
     let listed = root.join("sys/bus/pci/devices");
     for address in names(&listed) {
@@ -92,7 +94,11 @@ fn function(files: &mut Files, place: &Path, kept: &str) {
 }
 
 /// The files of a folder, links as their targets.
-pub(super) fn folder(dir: &Path) -> Result<Files, String> {
+///
+/// # Errors
+///
+/// More than there may be of a copied folder.
+pub fn folder(dir: &Path) -> Result<Files, String> {
     let mut files = Files::new();
     let mut total = 0;
     let mut todo = vec![(dir.to_path_buf(), String::new(), 0)];
@@ -108,7 +114,7 @@ pub(super) fn folder(dir: &Path) -> Result<Files, String> {
                 files.insert(kept, target.into_bytes());
             } else if kind.is_file() {
                 // Texts at the top may be long; files of sysfs are a page.
-                let most = if kept.contains('/') { 1 << 16 } else { super::MAX_DUMP as u64 };
+                let most = if kept.contains('/') { 1 << 16 } else { MAX_DUMP as u64 };
                 let found = bytes(&path, most).unwrap_or_default();
                 total += found.len();
                 files.insert(kept, found);
@@ -122,7 +128,7 @@ pub(super) fn folder(dir: &Path) -> Result<Files, String> {
 }
 
 /// Outputs of the commands that this host has, by file name.
-pub(super) fn commands() -> Vec<(String, Vec<u8>)> {
+pub fn commands() -> Vec<(String, Vec<u8>)> {
     let all: [(&str, &str, &[&str]); 6] = [
         ("lspci-vvv.txt", "lspci", &["-vvv", "-nn"]),
         ("lspci-tv.txt", "lspci", &["-tv"]),

@@ -1,19 +1,26 @@
 //! `--vary`: a grid of values, each point a run of its own.
 
 use lanescope::units::{Bytes, Rate, Time};
+use serde::{Deserialize, Serialize};
 
 /// No grid has more points.
 const MOST: usize = 10_000;
 
 /// One varied path and its values as texts for `--set`.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Axis {
-    pub(crate) path: String,
-    pub(crate) values: Vec<String>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// As `--set` has it.
+    pub path: String,
+    /// One after the other.
+    pub values: Vec<String>,
 }
 
 /// Reads `path=a,b,c`, `path=1..64 by x2`, or `path=64 B..4 KiB by x2`.
-pub(crate) fn axis(text: &str) -> Result<Axis, String> {
+///
+/// # Errors
+///
+/// A text of another form, an end that is no quantity, a step of another kind, or more than 10,000 values.
+pub fn axis(text: &str) -> Result<Axis, String> {
     let (path, values) = text.split_once('=').ok_or("--vary takes path=values, e.g. parts.nic.tags=1..64 by x2")?;
     let values = match range(values)? {
         Some(list) => list,
@@ -26,7 +33,11 @@ pub(crate) fn axis(text: &str) -> Result<Axis, String> {
 }
 
 /// All points of a grid: for each, one value per axis. The last axis runs fastest.
-pub(crate) fn points(axes: &[Axis]) -> Result<Vec<Vec<String>>, String> {
+///
+/// # Errors
+///
+/// More than 10,000 points.
+pub fn points(axes: &[Axis]) -> Result<Vec<Vec<String>>, String> {
     let size = axes.iter().try_fold(1usize, |n, a| n.checked_mul(a.values.len()));
     match size {
         Some(n) if n <= MOST => {}
@@ -126,6 +137,16 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         at = next(n);
     }
     if list.is_empty() { Err(format!("--vary: from {low} to {high} there is nothing")) } else { Ok(Some(list)) }
+}
+
+/// A number to draw a value at, and its unit.
+pub fn position(text: &str) -> Option<(f64, &'static str)> {
+    let text = text.trim().trim_matches('"');
+    let plain = text.parse().ok().map(|n| (n, ""));
+    plain
+        .or_else(|| Bytes::parse(text).ok().map(|b| (b.f64(), "")))
+        .or_else(|| Time::parse(text).ok().map(|t| (t.ns(), " (ns)")))
+        .or_else(|| Rate::parse(text).ok().map(|r| (r.bits() / 1e9, " (Gb/s)")))
 }
 
 #[cfg(test)]

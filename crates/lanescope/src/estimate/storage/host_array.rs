@@ -1,0 +1,211 @@
+//! The closed form of an array that its host runs over NVMe drives: what an I/O becomes, how its commands lie on the
+//! drives, and how long it takes by itself.
+//!
+//! What it becomes is asked of the same [`Array::spread`] that a simulation follows, and averaged over the places where
+//! it may begin; what a bound may count is worked out: as few commands as can be, cut so that they help most. Drives
+//! share the commands evenly.
+//!
+//! Not in it: ranges that touch some of the drives only, and that the last of several commands on drives with waits of
+//! their own is later than one of them is.
+
+use crate::estimate::core::elements::Part;
+use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::nvme::{self, Drive, drives};
+use crate::estimate::storage::unloaded::One;
+use crate::estimate::storage::{Kind, command, queue_pairs};
+use crate::plan::Dma;
+use crate::plan::storage::{Array, IoFlow, Storage};
+use crate::scenario::keys::Level;
+use crate::scenario::quantity::Corner;
+use crate::tools::gcd;
+use std::collections::BTreeMap;
+
+/// Places where an I/O may begin that a mean is taken over, and strips of all of them together.
+const PLACES: u64 = 64;
+const STRIPS: u64 = 1 << 12;
+
+/// What an I/O becomes: commands and their bytes, those that read what there was and those of the I/O itself, with
+/// mirrors and parity.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::estimate) struct Shape {
+    /// Commands: before, and of the I/O.
+    pub(in crate::estimate) commands: [f64; 2],
+    /// Their bytes.
+    pub(in crate::estimate) bytes: [f64; 2],
+    /// The largest.
+    pub(in crate::estimate) largest: [f64; 2],
+    /// Bytes that parity is made of.
+    pub(in crate::estimate) parity: f64,
+}
+
+impl Shape {
+    /// That of a kind of I/O of a flow.
+    pub(in crate::estimate) fn of(a: &Array, flow: &IoFlow, k: Kind, ends: Ends) -> Shape {
+        match ends {
+            Ends::Least => least(a, flow, k),
+            Ends::Usual => usual(a, flow, k),
+        }
+    }
+}
+
+/// The fewest commands and the least parity.
+fn least(a: &Array, flow: &IoFlow, k: Kind) -> Shape {
+    let (strip, data, n) = (a.keys.strip.typical.f64(), a.data_disks() as f64, a.disks.len() as f64);
+    let size = k.bytes;
+    let uncut = data == 1.0 || {
+        let (strip, step) = (a.keys.strip.typical.0, k.step.max(1));
+        strip.is_multiple_of(step) && size <= step as f64 && flow.start.0.is_multiple_of(step)
+    };
+    // However an I/O is cut at the strips, one of its pieces is half of it or a whole strip.
+    let largest = if uncut { size } else { (0.5 * size).min(strip).max(size / n).max(1.0) };
+    let pieces = if data == 1.0 { 1.0 } else { (size / strip).ceil().clamp(1.0, n) };
+    let own = |commands: f64, bytes: f64, parity: f64| Shape {
+        commands: [0.0, commands],
+        bytes: [0.0, bytes],
+        largest: [0.0, largest],
+        parity,
+    };
+    match a.keys.level.typical {
+        _ if k.read => own(pieces, size, 0.0),
+        Level::Raid0 => own(pieces, size, 0.0),
+        Level::Raid1 | Level::Raid10 => own(2.0 * pieces, 2.0 * size, 0.0),
+        // Whole stripes, if any can be.
+        Level::Raid5 if size >= strip * data => own(pieces + 1.0, size * (1.0 + 1.0 / data), size),
+        // The parity of a part of a stripe is as long as that, up to a strip; in two stripes there are two.
+        Level::Raid5 => {
+            let all = size + size.min(strip);
+            Shape { commands: [pieces + 1.0; 2], bytes: [all; 2], largest: [largest; 2], parity: size + all }
+        }
+    }
+}
+
+/// The mean over where it may begin.
+fn usual(a: &Array, flow: &IoFlow, k: Kind) -> Shape {
+    let (strip, width) = (a.keys.strip.typical.0.max(1), a.width().max(1));
+    let period = if a.keys.level.typical == Level::Raid5 { width.saturating_mul(a.disks.len() as u64) } else { width };
+    let size = (k.bytes.round() as u64).max(1);
+    let step = gcd(k.step.max(1), period);
+    let all = (period / step).max(1);
+    let n = all.min(PLACES).min((STRIPS / (size / strip + 1)).max(1));
+    let copies = if a.mirrors() && !k.read { 2.0 } else { 1.0 };
+    let mut mean = Shape::default();
+    for i in 0..n {
+        // All parts of a period alike.
+        let place = flow.start.0 % period + (u128::from(all) * u128::from(i) / u128::from(n)) as u64 * step;
+        let s = a.spread(k.read, place, size);
+        for (which, pieces, copies) in [(0, &s.before, 1.0), (1, &s.pieces, copies)] {
+            let (mut bytes, mut largest) = (0, 0);
+            for p in pieces {
+                (bytes, largest) = (bytes + p.bytes, largest.max(p.bytes));
+            }
+            mean.commands[which] += copies * pieces.len() as f64 / n as f64;
+            mean.bytes[which] += copies * bytes as f64 / n as f64;
+            mean.largest[which] += largest as f64 / n as f64;
+        }
+        mean.parity += s.parity as f64 / n as f64;
+    }
+    mean
+}
+
+/// Seconds of a worker's processor for an I/O, beside that for one of a drive.
+fn of_worker(a: &Array, corner: Corner, s: &Shape) -> f64 {
+    let Some(host) = a.host() else { return 0.0 };
+    let more = (s.commands[0] + s.commands[1] - 1.0).max(0.0);
+    more * host.command.at(corner).seconds() + s.parity / host.parity.at(corner).bytes().max(1.0)
+}
+
+/// What the I/Os of a kind ask of the worker, the drives, and their ways to host memory: by flow of PCIe, in bytes.
+pub(in crate::estimate) fn demand(
+    (storage, flow, a): (&Storage, &IoFlow, &Array),
+    (corner, ends): (Corner, Ends),
+    k: Kind,
+    add: &mut dyn FnMut(Part, f64, f64),
+    moves: &mut BTreeMap<usize, f64>,
+) {
+    let s = Shape::of(a, flow, k, ends);
+    add(Part::Worker(flow.core), 1.0, k.count * of_worker(a, corner, &s));
+    let share = 1.0 / a.disks.len() as f64;
+    for (i, drive) in drives(storage, flow).iter().enumerate() {
+        let Dma::Pcie { read, write } = drive.own.dma else { continue };
+        for which in [0, 1] {
+            let (count, bytes) = (k.count * share * s.commands[which], s.bytes[which] / s.commands[which].max(1e-300));
+            if count <= 0.0 {
+                continue;
+            }
+            let reads = k.read || which == 0;
+            let one = Kind { bytes, read: reads, ..k };
+            let way = if reads { write } else { read };
+            *moves.entry(way.0 as usize).or_default() += count * bytes;
+            for (flow, moved) in nvme::around(drive, flow, corner, one) {
+                // Pieces that are cut anywhere may have no lists at all.
+                let certain = flow != drive.controller.lists || ends == Ends::Usual || a.data_disks() == 1;
+                *moves.entry(flow.0 as usize).or_default() += if certain { count * moved } else { 0.0 };
+            }
+            queue_pairs(drive, corner, Kind { count, ..one }, add);
+            if ends == Ends::Usual || s.commands[which] <= 1.0 {
+                command(storage, corner, ends, flow, a.disks[i], one, count, add);
+                continue;
+            }
+            // At least as many pages as if it were not cut: a piece may end in a page as another does.
+            let copies = if a.mirrors() && !reads { 2.0 } else { 1.0 };
+            let whole = Kind { bytes: s.bytes[which] / copies, ..one };
+            command(storage, corner, ends, flow, a.disks[i], whole, k.count * share * copies, add);
+            let counted = copies * nvme::commands(drive.controller, corner, whole.bytes);
+            let more = k.count * share * (s.commands[which] - counted).max(0.0);
+            add(Part::Controller(a.disks[i]), 1.0, more * drive.flash.command_time.at(corner).seconds());
+        }
+    }
+}
+
+impl One<'_> {
+    /// An I/O of NVMe drives, with its host, seconds.
+    pub(in crate::estimate) fn nvme(&self, k: Kind) -> f64 {
+        let (c, flow) = (self.corner, self.flow);
+        let host = flow.submit.at(c).seconds() + flow.complete.at(c).seconds();
+        // Who has others outstanding may be awake.
+        let sleeps = self.ends == Ends::Usual || flow.outstanding.at(c).get() == 1;
+        let wake = if sleeps { flow.wake.at(c).seconds() } else { 0.0 };
+        let all = drives(&self.plan.storage, flow);
+        let at_drives = match self.plan.storage.host_array(flow) {
+            Some((a, _)) => self.spread(a, &unlike(self, &all), k, wake),
+            None => all.first().map_or(0.0, |drive| self.of_queue(drive, k)),
+        };
+        host + wake + at_drives
+    }
+
+    /// An I/O of an array that the host runs, from the doorbell until the worker hears of the last command, and what
+    /// its worker's processor has to do beside that of one drive, seconds.
+    fn spread(&self, a: &Array, all: &[Drive], k: Kind, wake: f64) -> f64 {
+        let s = Shape::of(a, self.flow, k, self.ends);
+        let step = |which: usize, drive: &Drive| {
+            if s.commands[which] <= 0.0 {
+                return 0.0;
+            }
+            let read = k.read || which == 0;
+            self.of_queue(drive, Kind { bytes: s.largest[which].max(1.0), read, ..k })
+        };
+        let pick = |which: usize| {
+            let times = all.iter().map(|d| step(which, d));
+            match self.ends {
+                Ends::Least => times.fold(f64::INFINITY, f64::min),
+                // Who needs several waits for the slowest of them; who needs one has the mean.
+                Ends::Usual if s.commands[which] > 1.5 => times.fold(0.0, f64::max),
+                Ends::Usual => times.sum::<f64>() / all.len().max(1) as f64,
+            }
+        };
+        let again = if s.commands[0] > 0.0 { wake } else { 0.0 };
+        of_worker(a, self.corner, &s) + again + pick(0) + pick(1)
+    }
+}
+
+/// Drives that are the first of their kind: of alike ones one is enough to be worked out.
+fn unlike<'a>(one: &One, all: &[Drive<'a>]) -> Vec<Drive<'a>> {
+    let mut kept: Vec<Drive> = Vec::new();
+    for d in all {
+        let same = |o: &Drive| o.own.group == d.own.group && one.paces_of(o) == one.paces_of(d) && o.alike(d);
+        if !kept.iter().any(same) {
+            kept.push(*d);
+        }
+    }
+    kept
+}
