@@ -32,6 +32,13 @@ impl<T> Slab<T> {
         }
     }
 
+    /// What is in it, in no particular order; this looks at every entry.
+    pub(crate) fn used_entries(&self) -> impl Iterator<Item = &T> {
+        let mut used = vec![true; self.all.len()];
+        self.free.iter().for_each(|i| used[*i as usize] = false);
+        self.all.iter().zip(used).filter(|(_, used)| *used).map(|(value, _)| value)
+    }
+
     /// How many are in it.
     pub(crate) fn used(&self) -> usize {
         self.all.len() - self.free.len()

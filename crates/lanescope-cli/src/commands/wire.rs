@@ -24,7 +24,7 @@ pub(crate) enum Wire {
     /// A link of InfiniBand: packets of a message, message and payload rates, efficiency against size
     #[command(name = "infiniband", alias = "ib")]
     InfiniBand(infiniband::InfiniBand),
-    /// The same of RoCE: InfiniBand's transport in Ethernet frames
+    /// A RoCE packet: InfiniBand's transport in Ethernet frames
     Roce(infiniband::Roce),
     /// ISA, EISA, VL-bus, PCI, PCI-X: peak rates; of PCI and PCI-X, the clocks of a burst
     Pci(pci::Pci),

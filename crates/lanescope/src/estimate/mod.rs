@@ -378,7 +378,7 @@ fn binding(plan: &Plan, outcome: &Outcome, flow: usize) -> Binding {
     let resource = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
     let capacity = resource.map_or(0.0, |r| r.capacity);
     let (what, evidence) = match resource.map(|r| r.key) {
-        None => ("its own load".to_owned(), "it gets all that it asks for".to_owned()),
+        None => ("its own load".to_owned(), "the load is carried in full".to_owned()),
         Some(Key::Storage(part)) => return storage::binding(plan, part, capacity),
         Some(Key::Cluster(named)) => return infiniband::shared(plan, named),
         Some(key) => pcie::report::words(plan, key, capacity, flow),

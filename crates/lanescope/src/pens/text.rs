@@ -210,7 +210,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     if off.abs() > AGREE && s.operations >= ENOUGH {
         let why = match off < 0.0 {
             true => "queueing or blocking holds it back",
-            false => "sharing differs from round robin",
+            false => "more than round robin would give it, or its waits overlap",
         };
         let _ = writeln!(out, "             {:+.1} % against the share: {why}; {}", off * 100.0, binding(&s.bound_by));
     }

@@ -402,6 +402,10 @@ pub struct SimulatedIos {
     /// What instruments count: of I/Os that began in the measured time and are done.
     #[serde(default)]
     pub seen: IoSeen,
+    /// How long the oldest I/O that is in flight at the end has been wanted, s; 0 where none is. What is longer than
+    /// any I/O that was done has been overtaken by others.
+    #[serde(default)]
+    pub oldest: f64,
     /// The latencies of the same, reads and writes.
     #[serde(default)]
     pub latencies: [Latencies; 2],

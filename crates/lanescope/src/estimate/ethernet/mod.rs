@@ -322,7 +322,7 @@ impl Outcome<'_> {
     fn binding(&self, stream: usize) -> Binding {
         let (resource, evidence) = match self.shares[stream].by {
             Some(_) => ("slots", "100 % of its slots taken"),
-            None => ("its own load", "it gets all that it asks for"),
+            None => ("its own load", "the load is carried in full"),
         };
         Binding { element: self.element(stream), resource: resource.into(), evidence: evidence.into() }
     }

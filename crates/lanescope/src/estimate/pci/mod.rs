@@ -643,7 +643,7 @@ fn binding(buses: &Buses, outcome: &Outcome, flow: usize) -> Binding {
     let part = |device: u32| format!("parts.{}", buses.devices[device as usize].name);
     let by = outcome.shares[flow].by.map(|r| &outcome.resources[r]);
     let (element, resource, evidence) = match by.map(|r| r.key) {
-        None => (format!("flows.{}", buses.flows[flow].name), "its own load", "it gets all that it asks for".into()),
+        None => (format!("flows.{}", buses.flows[flow].name), "its own load", "the load is carried in full".into()),
         Some(Key::Clocks(bus)) => {
             let taken = by.map_or(1.0, |r| taken(r, &outcome.shares).min(1.0));
             let text = format!("{:.0} % of its clocks taken", 100.0 * taken);

@@ -470,7 +470,7 @@ pub fn text(output: &Output, paint: Paint) -> String {
             );
             let list = &side.clat.percentiles;
             if !list.is_empty() {
-                let _ = writeln!(out, "    lat percentiles (usec):");
+                let _ = writeln!(out, "    clat percentiles (usec):");
             }
             for row in list.chunks(4) {
                 let cells: Vec<String> = row.iter().map(|(p, t)| format!("{p:5.2}th=[{:>7}]", us(*t as f64))).collect();
@@ -530,6 +530,7 @@ mod tests {
             stages: [0.0; 6],
             busy: Vec::new(),
             seen: IoSeen { time: 1.0, counts: vec![counts(n, each)], busy: vec![busy] },
+            oldest: 0.0,
             latencies: [Latencies(vec![((each * 1e9) as u64, n)]), Latencies::default()],
         };
         let mut sum = Sum::default();

@@ -12,6 +12,9 @@ const QUEUED: f64 = 0.05;
 /// Nor those of loads that are carried whole.
 const CARRIED: f64 = 0.02;
 
+/// An I/O that has been in flight for so many times the longest of those that were done is being overtaken.
+const OVERTAKEN: f64 = 2.0;
+
 /// The mechanism behind what the simulation found, by the resource that it named.
 fn mechanism(resource: &str, evidence: &str) -> (&'static str, &'static str) {
     let said = |word: &str| evidence.contains(word);
@@ -40,7 +43,17 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
         // What has begun before the window and what ends after it are as many, but for one operation of each instance.
         let expected = f.share.typical / 8.0 * simulation.window / f.operation.unwrap_or(0.0);
         let edge = f.instances as f64 / expected;
-        if !off.is_finite() || off.abs() <= limit + edge || s.program.is_some() {
+        all.extend(overtaken(s));
+        if !off.is_finite() || off.abs() <= limit || s.program.is_some() {
+            continue;
+        }
+        if off.abs() <= limit + edge {
+            let why = format!(
+                "{} operations were counted, and one more or less of each instance at the window's ends is {:.1} %",
+                s.operations,
+                edge * 100.0
+            );
+            all.push(note(&f.name, "short-window", off, why));
             continue;
         }
         if let Some((mechanism, why)) = of_frames(s, simulation) {
@@ -87,6 +100,19 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
         all.push(note(&f.name, mechanism, off, why));
     }
     all
+}
+
+/// A flow whose I/Os do not all come to an end: averages of those that do say nothing of the others.
+fn overtaken(s: &SimulatedFlow) -> Option<Note> {
+    let oldest = s.ios.as_ref()?.oldest;
+    (s.operations > 0 && oldest > OVERTAKEN * s.max).then(|| {
+        let [oldest, longest] = [oldest, s.max].map(human_time);
+        let text = format!(
+            "at the end of the run an I/O had been in flight for {oldest}, and the longest of those that were done \
+             took {longest}: others overtake it, and latencies count only what is done"
+        );
+        Note { element: format!("flows.{}", s.name), mechanism: "starvation".into(), text }
+    })
 }
 
 /// The flow with the longest way, if that is longer than that of this one and it gets less than its share.

@@ -94,7 +94,7 @@ pub(in crate::sim) fn stream(
     Binding {
         element: format!("flows.{}", network.streams[streams[0]].group),
         resource: "its own load".into(),
-        evidence: "it gets all that it asks for".into(),
+        evidence: "the load is carried in full".into(),
     }
 }
 

@@ -215,8 +215,15 @@ impl Fabric {
             stages: stages.map(|s| s / done.max(1) as f64 / SECOND),
             busy,
             seen: self.instruments(storage, group.members.iter().copied(), (view.begin, view.past)),
+            oldest: self.oldest(group, view.now) as f64 / SECOND,
             latencies: self.latencies[group.nth].each_ref().map(count::latencies),
         }
+    }
+
+    /// How long the oldest I/O of a table that is in flight has been wanted, fs.
+    fn oldest(&self, group: &FlowGroup, now: u64) -> u64 {
+        let mine = self.ios.used_entries().filter(|io| group.members.contains(&(io.flow as usize)));
+        mine.map(|io| now.saturating_sub(io.marks[0])).max().unwrap_or(0)
     }
 
     /// What instruments count of some flows, from the beginning of a window up to a moment.

@@ -84,7 +84,7 @@ fn fs(seconds: f64) -> u64 {
 
 /// What is counted of a table of I/Os: no I/O that was under way when the window opened, each in one bin, and Little's
 /// law.
-fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f64), outstanding: f64, silent: f64) {
+fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f64), outstanding: f64) {
     let seen = &times.seen;
     common::within(1e-12, seen.time, window);
     let (mut ios, mut sum, mut whole, mut ways) = (0, 0.0, 0.0, [0; 2]);
@@ -120,7 +120,8 @@ fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f
     let out = sum / window;
     assert!(out <= outstanding * (1.0 + 1e-9), "{out} of {outstanding}");
     if flow.operations >= 32 && 20.0 * flow.max < window {
-        let edge = 2.0 * outstanding * (flow.max + silent) / window;
+        // What was out at the beginning, and what still is.
+        let edge = outstanding * (flow.max + times.oldest) / window;
         let out = whole / window;
         assert!((out - flow.in_flight).abs() <= edge + 1e-9, "{out} out by the counts, {} in flight", flow.in_flight);
     }
@@ -177,13 +178,13 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
             assert!(flow.in_flight >= outstanding * (1.0 - late - 1e-9), "{}: {}", flow.name, flow.in_flight);
         }
         if flow.operations >= 32 && 20.0 * flow.max < s.window {
-            // The two sides count what is in flight at the window's ends differently.
-            let edge = 2.0 * outstanding * (flow.max + silent(i)) / s.window;
+            // Little's law has all of the time of what was out at the beginning, and nothing of what still is.
+            let edge = outstanding * (flow.max + times.oldest) / s.window;
             let off = (flow.in_flight - flow.little).abs();
             assert!(off <= edge + 1e-9, "{}: {} in flight, {} by Little's law", flow.name, flow.in_flight, flow.little);
             let many = flow.operations as f64 > 800.0 * outstanding
                 && flow.max < 3.0 * flow.latency.mean
-                && silent(i) <= flow.max;
+                && times.oldest <= flow.max;
             assert!(!many || off <= 0.005 * flow.little, "{}: {} and {}", flow.name, flow.in_flight, flow.little);
         }
         if flow.operations > 0 && flow.latency.half.is_none() {
@@ -193,7 +194,7 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         assert!(times.stages.iter().all(|t| t.is_finite() && *t >= 0.0), "{:?}", times.stages);
         assert!(times.busy.iter().all(|(_, share)| (0.0..1.01).contains(share)), "{:?}", times.busy);
         common::within(1e-12, times.per_second, flow.operations as f64 / s.window);
-        counted(flow, times, (s.warmup, s.window), outstanding, silent(i));
+        counted(flow, times, (s.warmup, s.window), outstanding);
         let talks = members.iter().any(|m| plan.storage.pair(&plan.storage.flows[*m]).is_some());
         assert!(talks || times.seen.counts.iter().all(|c| c.connections.count == 0), "{times:?}");
     }

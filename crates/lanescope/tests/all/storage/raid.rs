@@ -127,6 +127,8 @@ fn on_random_loads(law: impl Fn(u64, &str, &str) + std::panic::RefUnwindSafe) {
 
 const RUN: &str = "\n[run]\nfor = \"5 ms\"\nwarmup = \"0 s\"\nmax_packets = 100000\n";
 
+const LONG: &str = "\n[run]\nfor = \"200 ms\"\nwarmup = \"0 s\"\nmax_packets = 4000000\n";
+
 #[test]
 fn an_array_of_one_drive_is_the_drive() {
     on_random_loads(|_, access, more| {
@@ -152,15 +154,24 @@ fn the_order_of_drives_changes_nothing() {
         let (level, n) = LEVELS[(bits >> 48) as usize % LEVELS.len()];
         let mut order: Vec<u32> = (0..n).collect();
         order.rotate_left(1 + (bits >> 56) as usize % (n as usize - 1));
-        let (one, ran) = said(&(in_order(level, n, access, more) + RUN), 1);
-        let (two, run) = said(&(text(level, n, &order, access, more) + RUN), 1);
+        let of = |run: &str| {
+            let one = said(&(in_order(level, n, access, more) + run), 1);
+            (one, said(&(text(level, n, &order, access, more) + run), 1))
+        };
+        let rate = |s: &Simulation| simulated(s, "io").rate.mean + 1.0;
+        let ((mut one, mut ran), (mut two, mut run)) = of(RUN);
+        // Who is first among equals at the host depends on the order, so histories part: where so few I/Os do not tell
+        // that rates are the same, forty times as many have to.
+        if (rate(&ran) / rate(&run) - 1.0).abs() > 0.02 {
+            ((one, ran), (two, run)) = of(LONG);
+        }
         let (a, b) = (&one.flows[0], &two.flows[0]);
         for (a, b) in [(a.share, b.share), (a.bound, b.bound), (a.latency, b.latency)] {
             within(1e-9, a.typical, b.typical);
         }
         let (a, b) = (simulated(&ran, "io"), simulated(&run, "io"));
-        assert_eq!(a.in_flight, b.in_flight, "{level}");
-        within(0.02, a.rate.mean + 1.0, b.rate.mean + 1.0);
+        within(1e-9, a.in_flight, b.in_flight);
+        within(0.02, rate(&ran), rate(&run));
     });
 }
 
