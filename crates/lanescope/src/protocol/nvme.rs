@@ -15,6 +15,8 @@ pub const DOORBELL: u64 = 4;
 pub const INTERRUPT: u64 = 4;
 /// A PRP entry, B (Base 2.0, 4.1.1).
 pub const PRP: u64 = 8;
+/// One range of a Dataset Management command, B: what it deallocates is in a list of up to 256 of them.
+pub const RANGE: u64 = 16;
 /// No queue has more entries: CAP.MQES is a number of 16 bits, from 0 (Base 2.0, 3.1.3.1).
 pub const MOST_ENTRIES: u32 = 1 << 16;
 /// No controller has more I/O queue pairs: queue identifiers have 16 bits, and 0 is the admin queue (Base 2.0, 3.3.1).

@@ -405,6 +405,9 @@ pub struct SimulatedIos {
     /// The latencies of the same, reads and writes.
     #[serde(default)]
     pub latencies: [Latencies; 2],
+    /// Those of trims; not there where there were none.
+    #[serde(default, skip_serializing_if = "Latencies::is_none")]
+    pub trim_latencies: Latencies,
 }
 
 /// The frames of a flow group in the measured time.

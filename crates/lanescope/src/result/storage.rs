@@ -58,11 +58,14 @@ pub struct IoCounts {
     pub reads: IoSide,
     /// What was written.
     pub writes: IoSide,
+    /// What was deallocated; not there where nothing was.
+    #[serde(default, skip_serializing_if = "IoSide::is_none")]
+    pub trims: IoSide,
     /// Transactions: an I/O and its reply, or an I/O without one.
     pub transactions: Times,
     /// Connections that were opened, used and closed; none of disks.
     pub connections: Times,
-    /// I/Os of both directions by latency, between [`BIN_EDGES`].
+    /// I/Os of all kinds by latency, between [`BIN_EDGES`].
     pub bins: [u64; 21],
     /// Bytes that have come to their place in the time, with those of I/Os that began before it or have not ended.
     #[serde(default)]
@@ -93,6 +96,13 @@ impl IoSeen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies(pub Vec<(u64, u64)>);
 
+impl Latencies {
+    /// Whether there are none.
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// How long I/Os took that have so many bytes, s: of the time in which they were counted as large a part as their bytes
 /// are of all that moved in it.
 ///
@@ -106,10 +116,17 @@ pub fn lasted(time: f64, counted: u64, moved: u64) -> f64 {
     }
 }
 
+impl IoSide {
+    /// Whether there was none.
+    fn is_none(&self) -> bool {
+        *self == IoSide::default()
+    }
+}
+
 impl IoCounts {
     /// All I/Os.
     pub fn ios(&self) -> u64 {
-        self.reads.times.count + self.writes.times.count
+        self.reads.times.count + self.writes.times.count + self.trims.times.count
     }
 }
 

@@ -74,6 +74,11 @@ pub(super) const S: u64 = 1_000_000 * US;
 
 /// `read,write[,trim]`: one value holds for all, an empty one leaves what was.
 pub(super) fn sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2]> {
+    all_sides(text, read).map(|[reads, writes, _]| [reads, writes])
+}
+
+/// The same, of trims too: a missing one is that of writes.
+pub(super) fn all_sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 3]> {
     let mut parts = Some(text).filter(|t| !t.trim().is_empty())?.split(',').map(str::trim);
     let one = |part: &str| if part.is_empty() { Some(None) } else { read(part).map(Some) };
     let first = one(parts.next()?)?;
@@ -81,11 +86,11 @@ pub(super) fn sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Op
         Some(part) => one(part)?,
         None => first,
     };
-    // Trims are not modelled; what is said of them must be right all the same.
-    if let Some(trim) = parts.next() {
-        one(trim)?;
-    }
-    parts.next().is_none().then_some([first, second])
+    let third = match parts.next() {
+        Some(part) => one(part)?,
+        None => second,
+    };
+    parts.next().is_none().then_some([first, second, third])
 }
 
 /// `size/percent:size/percent`, each percent in hundredths; empty ones share what is left.
