@@ -76,7 +76,7 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome 
     outcome
 }
 
-/// `held` is how long reads wait for programs, for each target.
+/// `held` is how long reads of each flow of I/Os wait for programs.
 fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held: &[f64]) -> Outcome {
     let wires = wires(plan, corner);
     let mut resources = resources(plan, corner, &wires);

@@ -405,8 +405,8 @@ pub struct SimulatedIos {
     /// The latencies of the same, reads and writes.
     #[serde(default)]
     pub latencies: [Latencies; 2],
-    /// Those of trims; not there where there were none.
-    #[serde(default, skip_serializing_if = "Latencies::is_none")]
+    /// Those of trims.
+    #[serde(default)]
     pub trim_latencies: Latencies,
 }
 

@@ -58,8 +58,8 @@ pub struct IoCounts {
     pub reads: IoSide,
     /// What was written.
     pub writes: IoSide,
-    /// What was deallocated; not there where nothing was.
-    #[serde(default, skip_serializing_if = "IoSide::is_none")]
+    /// What was deallocated.
+    #[serde(default)]
     pub trims: IoSide,
     /// Transactions: an I/O and its reply, or an I/O without one.
     pub transactions: Times,
@@ -96,13 +96,6 @@ impl IoSeen {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies(pub Vec<(u64, u64)>);
 
-impl Latencies {
-    /// Whether there are none.
-    pub(super) fn is_none(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
 /// How long I/Os took that have so many bytes, s: of the time in which they were counted as large a part as their bytes
 /// are of all that moved in it.
 ///
@@ -113,13 +106,6 @@ pub fn lasted(time: f64, counted: u64, moved: u64) -> f64 {
     match counted > 0 && moved > counted {
         true => time * (counted as f64 / moved as f64),
         false => time,
-    }
-}
-
-impl IoSide {
-    /// Whether there was none.
-    fn is_none(&self) -> bool {
-        *self == IoSide::default()
     }
 }
 

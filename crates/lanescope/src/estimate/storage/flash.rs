@@ -6,8 +6,8 @@
 //! reads wait at channels and link as mean-value analysis has it (Reiser, Lavenberg: JACM 27, 1980, with the mean rest
 //! of a constant service), all of one kind and pages anywhere; writes share programs by halves: while one half of those
 //! outstanding is programmed, the other waits. What garbage collection moves, erases, and programs that hold their dies
-//! are in the usual demands and in no bound; how long reads wait for those is in [`programs`](super::programs). Not in it:
-//! mixes of kinds.
+//! are in the usual demands and in no bound; how long reads wait for those is in [`programs`](super::programs). Not in
+//! it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::{Kind, Part};

@@ -346,7 +346,7 @@ fn array(
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind
 /// those of PCIe.
 ///
-/// `held` is how long a read of a page waits for programs at each target, seconds.
+/// `held` is how long a read of a page of each flow waits for programs, seconds; none where it does not.
 pub(in crate::estimate) fn charge(
     plan: &Plan,
     corner: Corner,
@@ -422,8 +422,7 @@ pub(in crate::estimate) fn charge(
         let all = kinds(&f.lines);
         let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
         let (shortest, time) = (mean(&|k| fast.time(k)), mean(&|k| slow.time(k)));
-        let behind = storage.targets_of(f.volume);
-        let held = behind.iter().filter_map(|t| held.get(*t as usize)).sum::<f64>() / behind.len().max(1) as f64;
+        let held = held.get(i).copied().unwrap_or(0.0);
         let queued = mean(&|k| queued(plan, corner, f, k, &slow, held));
         let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
@@ -521,7 +520,8 @@ fn paces(plan: &Plan, ends: Ends, resources: &[Resource<Key>]) -> Vec<f64> {
 fn full_queues(storage: &Storage, corner: Corner, flow: &IoFlow, drive: &Drive, add: &mut dyn FnMut(u32, f64, f64)) {
     let Drive { controller, queues, .. } = drive;
     let most = kinds(&flow.lines).into_iter().map(|k| nvme::commands(controller, corner, k)).fold(1.0, f64::max);
-    let all = f64::from(nvme::outstanding(storage, flow, corner).0) * most;
+    let there = storage.flows.iter().filter(|f| f.volume == flow.volume);
+    let all: f64 = there.map(|f| f64::from(f.outstanding.at(corner).get())).sum::<f64>() * most;
     let room = f64::from(controller.room(corner));
     if all <= room {
         return;
@@ -574,7 +574,7 @@ fn queued_at_drives(
     drive: &Drive,
 ) -> f64 {
     let Drive { controller, queues, flash, .. } = *drive;
-    let (n, workers, cores) = nvme::outstanding(storage, flow, corner);
+    let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
     let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
     let drives = array.as_ref().map_or(1.0, |a| a.0);
     let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };

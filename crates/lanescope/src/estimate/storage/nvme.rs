@@ -8,10 +8,10 @@
 //! others while fewer are outstanding than one interrupt stands for.
 
 use crate::estimate::pcie::latency;
-use crate::estimate::storage::Kind;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::unloaded::One;
+use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Adapter, Controller, Device, HostQueues, IoFlow, Storage, Volume};
 use crate::plan::{Dma, FlowId};
 use crate::protocol::nvme;
@@ -173,19 +173,32 @@ impl One<'_> {
     }
 }
 
-/// I/Os outstanding at a flow's volume, how many workers have them there, and how many cores there were if all had as
-/// many of them as the flow's own.
-pub(in crate::estimate) fn outstanding(storage: &Storage, flow: &IoFlow, corner: Corner) -> (u32, u32, f64) {
+/// I/Os of a kind outstanding at a flow's volume, how many workers have them there, and how many cores there were if
+/// all had as many of them as the flow's own. Of others that keep to a rate, as many as come while one is dealt with
+/// alone.
+pub(in crate::estimate) fn outstanding(
+    storage: &Storage,
+    flow: &IoFlow,
+    corner: Corner,
+    (k, alone): (Kind, f64),
+) -> (u32, u32, f64) {
+    let alike = |f: &IoFlow| kinds(&f.lines).iter().any(|other| (other.read, other.trim) == (k.read, k.trim));
     let there = storage.flows.iter().filter(|f| f.volume == flow.volume);
-    let (mut n, mut mine, mut workers) = (0_u32, 0_u32, Vec::new());
+    let (mut n, mut mine, mut workers) = (0.0, 0.0, Vec::new());
     for f in there {
-        let own = f.outstanding.at(corner).get();
-        n = n.saturating_add(own);
+        let all = f64::from(f.outstanding.at(corner).get());
+        let own = match &f.rate {
+            _ if f.name == flow.name => all,
+            _ if !alike(f) => continue,
+            Some(rate) => all.min(f64::from(rate.at(corner).get()) * alone),
+            None => all,
+        };
+        n += own;
         if f.core == flow.core {
-            mine = mine.saturating_add(own);
+            mine += own;
         }
         workers.push(f.worker);
     }
     workers.dedup();
-    (n, workers.len() as u32, f64::from(n) / f64::from(mine.max(1)))
+    (n.round().clamp(1.0, 1e9) as u32, workers.len() as u32, n / f64::max(mine, 1.0))
 }

@@ -2,9 +2,10 @@
 //!
 //! What is written goes to stripes page by page. A stripe that programs takes in next what has come meanwhile, at least
 //! one page: of arrivals by chance, as many as come in the time `T` of a program or one, `aT + e^-aT` in the mean for a
-//! rate `a` (a server of batches: Bailey, JRSS B 16, 1954). Whatever it holds, it has the dies of all of its pages, from
-//! taking its data in until the end. So a die is taken for a part of the time, and a read that comes then waits for the
-//! rest: `p E[T²] / 2 E[T]` in the mean over all dies. Suspended programs cost who comes first the time to suspend one.
+//! rate `a` (a server of batches: Bailey, JRSS B 16, 1954). Whatever it holds, it has the dies of all of its pages,
+//! from taking its data in until the end. So a die is taken for a part of the time, and a read that comes then waits
+//! for the rest: `p E[T²] / 2 E[T]` in the mean over all dies. Suspended programs cost who comes first the time to
+//! suspend one.
 //!
 //! The rates are those of the shares, which depend on these waits: they are worked out in turns ([`PASSES`]).
 //!
@@ -71,21 +72,40 @@ fn pages(storage: &Storage, flow: &IoFlow, k: &Ssd, corner: Corner) -> f64 {
     if bytes > 0.0 { written / bytes } else { 0.0 }
 }
 
-/// For each target, seconds that a read of a page waits for programs, at shares of so many bytes a second of each flow.
+/// For each flow, seconds that a read of a page waits for programs, at shares of so many bytes a second of each.
+///
+/// Of one that reads and writes, a read meets what the others of its I/Os outstanding write: where a write is done when
+/// it is programmed, one less than all.
 pub(in crate::estimate) fn waits(storage: &Storage, corner: Corner, rates: &[f64]) -> Vec<f64> {
     let mut rate_of = vec![0.0; storage.targets.len()];
+    // Pages a second of each flow at each of its drives.
+    let mut own = Vec::with_capacity(rates.len());
     for (flow, rate) in storage.flows.iter().zip(rates) {
-        for target in storage.targets_of(flow.volume) {
-            if let Some(k) = programs(storage, target) {
-                rate_of[target as usize] += rate * pages(storage, flow, k, corner);
+        let targets = storage.targets_of(flow.volume);
+        let first = targets.iter().find_map(|t| programs(storage, *t));
+        let written = first.map_or(0.0, |k| rate * pages(storage, flow, k, corner));
+        for target in targets {
+            if programs(storage, target).is_some() {
+                rate_of[target as usize] += written;
             }
         }
+        own.push(match first {
+            Some(k) if !k.write_cache.typical => written / f64::from(flow.outstanding.at(corner).get()),
+            _ => 0.0,
+        });
     }
-    let one = |(target, rate): (u32, &f64)| match programs(storage, target) {
-        Some(k) if *rate > 0.0 => wait(k, corner, *rate),
-        _ => 0.0,
+    let one = |(flow, own): (&IoFlow, f64)| {
+        if !does(flow)[0] {
+            return 0.0;
+        }
+        let targets = storage.targets_of(flow.volume);
+        let at = |t: &u32| match (programs(storage, *t), rate_of[*t as usize] - own) {
+            (Some(k), rate) if rate > 0.0 => wait(k, corner, rate),
+            _ => 0.0,
+        };
+        targets.iter().map(at).sum::<f64>() / targets.len().max(1) as f64
     };
-    (0..).zip(&rate_of).map(one).collect()
+    storage.flows.iter().zip(own).map(one).collect()
 }
 
 /// The same of one drive that is written so many pages a second.

@@ -469,8 +469,8 @@ impl Reader<'_> {
             "name" => d.job.name = text.chars().filter(|c| !c.is_control()).take(200).collect(),
             "ioengine" => (d.engine, d.places[ENGINE]) = (text.to_owned(), Some(span)),
             "rw" => (d.word, d.places[WORD]) = (text.to_owned(), Some(span)),
-            "rwmixread" => d.mix = number("a percentage from 0 to 100").and_then(percent)?,
-            "rwmixwrite" => d.mix = 100 - number("a percentage from 0 to 100").and_then(percent)?,
+            "rwmixread" => d.mix = number("a percentage from 0 to 100").and_then(value::percent)?,
+            "rwmixwrite" => d.mix = 100 - number("a percentage from 0 to 100").and_then(value::percent)?,
             "bs" => {
                 let said = value::all_sides(text, |t| value::bytes(t, base).filter(|b| *b > 0));
                 let [reads, writes, trims] = said.ok_or_else(|| need(sizes))?;
@@ -605,9 +605,8 @@ impl Reader<'_> {
                         self.once(name, Some(span), what, "that of reads holds for both");
                     }
                     let text = match law {
-                        "zoned_abs" => {
-                            absolute(reads, base).ok_or_else(|| need("sizes of zones: zoned_abs:50/10G:50/90G"))?
-                        }
+                        "zoned_abs" => value::absolute(reads, base)
+                            .ok_or_else(|| need("sizes of zones: zoned_abs:50/10G:50/90G"))?,
                         _ => reads.to_owned(),
                     };
                     Places::parse(&text)?;
@@ -730,14 +729,12 @@ impl Reader<'_> {
             return self.error(span, format!("rw={}: there is no such kind of I/O", shown(word)), hint);
         };
         let (read, random) = (*read, *random);
-        match word {
-            "trim" | "randtrim" => self.trims(d, word, span),
-            "trimwrite" | "randtrimwrite" => {
-                d.job.trims = 50;
-                let what = format!("rw={word}: trims and writes come as often, each at a place of its own");
-                self.once("trimwrite", Some(span), what, "fio trims a block and writes it then, one after the other");
-            }
-            _ => {}
+        if word.ends_with("trimwrite") {
+            d.job.trims = 50;
+            let what = format!("rw={word}: trims and writes come as often, each at a place of its own");
+            self.once("trimwrite", Some(span), what, "fio trims a block and writes it then, one after the other");
+        } else if word.ends_with("trim") {
+            self.trims(d, word, span);
         }
         d.job.rw = word.replace("readwrite", "rw");
         d.job.read = if read == 50 { d.mix } else { read };
@@ -763,10 +760,10 @@ impl Reader<'_> {
         d.job.trims = 100;
         d.written[1] = d.trimmed;
         [d.rates[1], d.rate_ios[1]] = d.trim_rates;
-        // Most engines have one call that ends with the trim (BLKDISCARD), whatever the depth.
-        if d.job.depth > 1 && !["io_uring_cmd", "spdk", "xnvme"].contains(&d.job.engine.as_str()) {
+        // Most engines have one call that ends with the trim (do_io_u_trim in fio's engines), whatever the depth.
+        if d.job.depth > 1 && !["io_uring", "io_uring_cmd", "spdk", "xnvme"].contains(&d.job.engine.as_str()) {
             let what = format!("rw={word}: {} trims one at a time, whatever iodepth says", d.job.engine);
-            self.once("trims wait", Some(span), what, "io_uring_cmd keeps several outstanding");
+            self.once("trims wait", Some(span), what, "io_uring keeps several outstanding");
             d.job.depth = 1;
         }
     }
@@ -800,17 +797,4 @@ impl Reader<'_> {
             self.error(span, "an I/O of more than 1 GiB", "1 B to 1 GiB");
         }
     }
-}
-
-fn percent(n: u32) -> Result<u32, String> {
-    if n <= 100 { Ok(n) } else { Err("a percentage from 0 to 100".into()) }
-}
-/// Zones of absolute sizes, as a scenario writes them: fio's units may be powers of two.
-fn absolute(text: &str, base: u64) -> Option<String> {
-    let zones = text.strip_prefix("zoned_abs:")?.split(':').map(|zone| {
-        let (share, size) = zone.split_once('/')?;
-        let size = if size.trim().is_empty() { String::new() } else { format!("{} B", value::bytes(size, base)?) };
-        Some(format!("{share}/{size}"))
-    });
-    Some(format!("zoned_abs:{}", zones.collect::<Option<Vec<_>>>()?.join(":")))
 }

@@ -121,6 +121,20 @@ pub(super) fn apportion(whole: u32, parts: usize) -> Vec<u32> {
     (0..parts as u32).map(|i| whole / n + u32::from(i < whole % n)).collect()
 }
 
+/// A percentage.
+pub(super) fn percent(n: u32) -> Result<u32, String> {
+    if n <= 100 { Ok(n) } else { Err("a percentage from 0 to 100".into()) }
+}
+/// Zones of absolute sizes, as a scenario writes them: fio's units may be powers of two.
+pub(super) fn absolute(text: &str, base: u64) -> Option<String> {
+    let zones = text.strip_prefix("zoned_abs:")?.split(':').map(|zone| {
+        let (share, size) = zone.split_once('/')?;
+        let size = if size.trim().is_empty() { String::new() } else { format!("{} B", bytes(size, base)?) };
+        Some(format!("{share}/{size}"))
+    });
+    Some(format!("zoned_abs:{}", zones.collect::<Option<Vec<_>>>()?.join(":")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,8 +22,8 @@ pub struct Ios {
 /// What a load came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Came {
-    /// Reads, writes and trims, worked out. Their time is that of a load which keeps its I/Os outstanding (Little's law), of
-    /// one with a rate that of an I/O alone.
+    /// Reads, writes and trims, worked out. Their time is that of a load which keeps its I/Os outstanding (Little's
+    /// law), of one with a rate that of an I/O alone.
     pub estimate: [Ios; 3],
     /// What was simulated.
     pub simulated: Option<[Ios; 3]>,
@@ -63,7 +63,8 @@ impl Came {
     }
 }
 
-/// I/Os for a draw of a line and the shares of them that read and that deallocate, a reply being one more the other way.
+/// I/Os for a draw of a line and the shares of them that read and that deallocate, a reply being one more the other
+/// way.
 fn reads(flow: &IoFlow) -> (f64, [f64; 2]) {
     let (mut ios, mut read, mut trim) = (0.0, 0.0, 0.0);
     for line in flow.lines.iter() {

@@ -603,7 +603,8 @@ impl Side for Storage {
                 hash.write(format!("rate {} {:?}", rate.typical, flow.arrivals).as_bytes());
             }
             for line in flow.lines.iter() {
-                hash.write(format!("{line:?}").as_bytes());
+                // Lines without trims are what they were before there were any.
+                hash.write(format!("{line:?}").replace(", trim: 0,", ",").as_bytes());
             }
         }
     }

@@ -608,8 +608,8 @@ table! {
         /// "io".
         r#do: must IoWord, One;
         /// The access specification: a line { size, share, read, trim, random, delay, burst, align, reply } with the
-        /// fields of Iometer, and trim, the part of the I/Os which do not read that deallocate; or a list of lines whose
-        /// shares add up to 100 %.
+        /// fields of Iometer, and trim, the part of the I/Os which do not read that deallocate; or a list of lines
+        /// whose shares add up to 100 %.
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;

@@ -87,7 +87,8 @@ impl Counts {
         }
     }
 
-    /// An I/O of a way (0 reads, 1 writes, 2 deallocates) is done: when the program wanted it, when its worker's processor turned to it, and now.
+    /// An I/O of a way (0 reads, 1 writes, 2 deallocates) is done: when the program wanted it, when its worker's
+    /// processor turned to it, and now.
     #[inline]
     pub(in crate::sim) fn add(
         &mut self,
