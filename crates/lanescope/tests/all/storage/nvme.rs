@@ -427,7 +427,7 @@ fn programs_make_tails_and_suspending_them_shortens_those() {
 #[test]
 fn the_share_of_reads_behind_programs_is_near_a_run() {
     let mut runner = runner(Config { max_shrink_iters: 50, ..Config::default() });
-    let all: RefCell<Vec<(f64, f64, f64)>> = RefCell::default();
+    let all: RefCell<Vec<(f64, f64)>> = RefCell::default();
     let result = runner.run(&vec(any::<u8>(), 40..60), |bytes| {
         let mut c = Choices(bytes.iter());
         let (channels, dies) = ([1, 2, 4, 8][c.below(4)], 1 + c.below(8));
@@ -476,19 +476,19 @@ fn the_share_of_reads_behind_programs_is_near_a_run() {
             share / ran,
             without / ran
         );
-        all.borrow_mut().push((share / ran, without / ran, part));
+        all.borrow_mut().push((share / ran, without / ran));
         Ok(())
     });
     if let Err(e) = result {
         panic!("{e}");
     }
     let all = all.into_inner();
-    let mut off: Vec<f64> = all.iter().map(|(share, ..)| (share - 1.0).abs()).collect();
-    let before = all.iter().map(|(_, without, _)| (without - 1.0).abs()).sum::<f64>() / all.len() as f64;
-    let mean = off.iter().sum::<f64>() / off.len() as f64;
-    off.sort_by(f64::total_cmp);
-    println!("mean {mean:.3}, before {before:.3}, worst {:?}", off.last());
-    panic!("look");
+    let mean =
+        |of: &dyn Fn(&(f64, f64)) -> f64| all.iter().map(|r| (of(r) - 1.0).abs()).sum::<f64>() / all.len() as f64;
+    let (share, without) = (mean(&|r| r.0), mean(&|r| r.1));
+    println!("{} drives: {share:.3} off in the mean, {without:.3} without programs", all.len());
+    // Of 40 drives 0.12, where it was 1.17. What is far off are those whose stripes wait for one another's dies.
+    assert!(share < 0.25 * without, "{share} and {without}: {all:?}");
 }
 
 /// One worker alone at a drive gets its share, at any depth.
