@@ -165,7 +165,7 @@ fn normal(a: &Fio, file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> 
     let mut grid = Grid { head: heads.map(str::to_owned).to_vec(), rows: Vec::new() };
     for (i, answered) in done {
         for (job, came) in lines(&runs[*i], answered) {
-            for (side, word) in ["read", "write"].into_iter().enumerate() {
+            for (side, word) in ["read", "write", "trim"].into_iter().enumerate() {
                 let estimate = came.estimate[side];
                 let simulated = came.simulated.map(|s| s[side]);
                 if estimate.per_second <= 0.0 && simulated.is_none_or(|s| s.per_second <= 0.0) {

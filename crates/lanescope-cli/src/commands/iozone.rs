@@ -122,7 +122,7 @@ pub(crate) struct Done {
 
 impl Done {
     fn rates(&self) -> Vec<f64> {
-        let sum = |sides: &[Ios; 2]| sides[0].rate + sides[1].rate;
+        let sum = |sides: &[Ios; 3]| sides.iter().map(|s| s.rate).sum::<f64>();
         self.processes.iter().map(|c| sum(c.simulated.as_ref().unwrap_or(&c.estimate))).collect()
     }
 

@@ -392,7 +392,7 @@ class IoCounts(Node):
 
     @property
     def bins(self) -> list[int]:
-        """I/Os of both directions by latency, between [`BIN_EDGES`]."""
+        """I/Os of all kinds by latency, between [`BIN_EDGES`]."""
         return cast("list[int]", self._raw["bins"])
 
     @property
@@ -425,6 +425,11 @@ class IoCounts(Node):
     def transactions(self) -> Times:
         """Transactions: an I/O and its reply, or an I/O without one."""
         return Times(self._raw["transactions"])
+
+    @property
+    def trims(self) -> IoSide:
+        """What was deallocated."""
+        return IoSide(self._raw["trims"])
 
     @property
     def worker(self) -> int:
@@ -1135,6 +1140,11 @@ class SimulatedIos(Node):
     def stages(self) -> list[Time]:
         """Mean time in each of [`STAGES`], s; they add up to the mean latency of the I/Os counted."""
         return [Time(x) for x in self._raw["stages"]]
+
+    @property
+    def trim_latencies(self) -> list[tuple[int, int]]:
+        """Those of trims."""
+        return [tuple(x) for x in self._raw.get("trim_latencies", [])]
 
 
 class SimulatedLink(Node):

@@ -61,9 +61,26 @@ impl Outcome {
 
 /// `jobs` is what programs ask for.
 fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome {
+    let storage = &*plan.storage;
+    let mut outcome = outcome_beside(plan, corner, jobs, &[]);
+    if !storage::programs::matter(storage) {
+        return outcome;
+    }
+    // How long reads wait for what is programmed follows from the shares, and these from it.
+    let rates = |o: &Outcome| o.divided[row::ios(plan)].iter().map(|s| s.rate).collect::<Vec<f64>>();
+    let mut mean = rates(&outcome);
+    for _ in 0..storage::programs::PASSES {
+        outcome = outcome_beside(plan, corner, jobs, &storage::programs::waits(storage, corner, &mean));
+        mean.iter_mut().zip(rates(&outcome)).for_each(|(mean, rate)| *mean = (*mean + rate) / 2.0);
+    }
+    outcome
+}
+
+/// `held` is how long reads of each flow of I/Os wait for programs.
+fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held: &[f64]) -> Outcome {
     let wires = wires(plan, corner);
     let mut resources = resources(plan, corner, &wires);
-    let charged = storage::charge(plan, corner, &mut resources);
+    let charged = storage::charge(plan, corner, held, &mut resources);
     let first = row::programs(plan).start;
     infiniband::charge(plan, corner, first, jobs, &mut resources);
     let mut caps: Vec<f64> = (plan.flows.iter())

@@ -132,7 +132,6 @@ pub static NOT_MODELLED: &[Gap] = &[
     ),
     Gap::always("ram-disk", "port_buffer", "credit", "shares assume that port buffers never run short"),
     Gap::always("ssd", "port_buffer", "credit", "shares assume that port buffers never run short"),
-    Gap::always("ssd", "suspend_time", "suspended-programs", "reads are not held up by programs, and suspend none"),
     Gap::always("ssd", "buffer", "cache", "a buffer is assumed full: writes go at the pace of the page programs"),
     Gap::always("io", "zipf", "placement", "random offsets are spread evenly, whichever are wanted more"),
     Gap::always("io", "distribution", "placement", "random offsets are spread evenly, whichever are wanted more"),

@@ -34,6 +34,8 @@ pub struct Volume {
     pub capacity: Bytes,
     /// Whether it is an NVMe drive: what the host's software takes for an I/O is told apart there.
     pub nvme: bool,
+    /// Whether it takes trims.
+    pub trims: bool,
 }
 
 /// One run of an instrument.

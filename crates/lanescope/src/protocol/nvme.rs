@@ -4,6 +4,13 @@
 //! into a submission queue in its memory and rings the queue's tail doorbell; the controller fetches the command, moves
 //! its data, writes an entry into a completion queue in host memory and interrupts; the host takes the entry out and
 //! rings the completion queue's head doorbell.
+//!
+//! Clauses of the Base Specification 2.0 that were held against public sources which quote them by number: 3.1.3 (CAP,
+//! CC), 3.3.3.1, 3.3.3.2 and 4.1.1, with the sizes, and PCIe Transport 1.0, 3.1.2, against the NVMe driver of Fuchsia
+//! (commands.h, registers.h, queue-pair.h); 3.3.1.5 against that of SerenityOS and revision 2.1; 5.17 and 5.27.1.1 to
+//! 5.27.1.7 against an index of the features of 2.0. Sizes of ranges and their number are those of Linux
+//! (`struct nvme_dsm_range`, `NVME_DSM_MAX_RANGES`). From memory, and not checked: 3.3.1 for the identifiers of queues,
+//! 5.8 for shadow doorbells, 5.17.2.1 for MDTS, and PCIe 3.0, 6.8.2.
 
 /// A command in a submission queue, B (Base 2.0, 3.3.3.1; CC.IOSQES is 6 for the NVM command set).
 pub const COMMAND: u64 = 64;
@@ -15,6 +22,9 @@ pub const DOORBELL: u64 = 4;
 pub const INTERRUPT: u64 = 4;
 /// A PRP entry, B (Base 2.0, 4.1.1).
 pub const PRP: u64 = 8;
+/// One range of a Dataset Management command, B: what it deallocates is in a list of up to 256 of them (NVM Command
+/// Set, Dataset Management; Linux: `struct nvme_dsm_range`).
+pub const RANGE: u64 = 16;
 /// No queue has more entries: CAP.MQES is a number of 16 bits, from 0 (Base 2.0, 3.1.3.1).
 pub const MOST_ENTRIES: u32 = 1 << 16;
 /// No controller has more I/O queue pairs: queue identifiers have 16 bits, and 0 is the admin queue (Base 2.0, 3.3.1).

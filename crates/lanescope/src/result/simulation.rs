@@ -409,6 +409,9 @@ pub struct SimulatedIos {
     /// The latencies of the same, reads and writes.
     #[serde(default)]
     pub latencies: [Latencies; 2],
+    /// Those of trims.
+    #[serde(default)]
+    pub trim_latencies: Latencies,
 }
 
 /// The frames of a flow group in the measured time.

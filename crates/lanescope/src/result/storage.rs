@@ -58,11 +58,14 @@ pub struct IoCounts {
     pub reads: IoSide,
     /// What was written.
     pub writes: IoSide,
+    /// What was deallocated.
+    #[serde(default)]
+    pub trims: IoSide,
     /// Transactions: an I/O and its reply, or an I/O without one.
     pub transactions: Times,
     /// Connections that were opened, used and closed; none of disks.
     pub connections: Times,
-    /// I/Os of both directions by latency, between [`BIN_EDGES`].
+    /// I/Os of all kinds by latency, between [`BIN_EDGES`].
     pub bins: [u64; 21],
     /// Bytes that have come to their place in the time, with those of I/Os that began before it or have not ended.
     #[serde(default)]
@@ -109,7 +112,7 @@ pub fn lasted(time: f64, counted: u64, moved: u64) -> f64 {
 impl IoCounts {
     /// All I/Os.
     pub fn ios(&self) -> u64 {
-        self.reads.times.count + self.writes.times.count
+        self.reads.times.count + self.writes.times.count + self.trims.times.count
     }
 }
 

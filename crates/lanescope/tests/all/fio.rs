@@ -179,6 +179,51 @@ fn files_find_their_volumes() {
     assert!(!text.contains("file ="), "{text}");
 }
 
+/// Trims have their own size and rate; where a drive takes none, no job that trims runs there.
+#[test]
+fn trims_are_lines_of_their_own() {
+    let (file, said) = jobs(
+        "[t]\nrw=randtrim\nbs=4k,8k,64k\nrate_iops=,,500\niodepth=8\nioengine=libaio\n\
+         direct=1\n[w]\nrw=trimwrite\nbs=16k\n\
+         ioengine=io_uring\niodepth=4\ndirect=1\n",
+        false,
+    );
+    let (file, said) = (file.expect("jobs"), said.to_string());
+    assert!(
+        said.contains("libaio trims one at a time") && said.contains("rw=trimwrite: trims and writes come"),
+        "{said}"
+    );
+    let [t, w] = &file.jobs[..] else { panic!("two jobs") };
+    assert_eq!(
+        (t.read, t.trims, t.depth, t.rate, &t.sizes[1][..]),
+        (0, 100, 1, Some(500.0), &[(64 << 10, 10_000)][..])
+    );
+    assert_eq!((w.read, w.trims, w.depth), (0, 50, 4));
+    let machine = |trims: bool| lanescope::import::Machine {
+        hosts: vec![lanescope::import::Host {
+            name: "host".into(),
+            volumes: vec![lanescope::import::Volume {
+                name: "drive".into(),
+                capacity: lanescope::units::Bytes(1 << 40),
+                nvme: true,
+                trims,
+            }],
+        }],
+        ..lanescope::import::Machine::default()
+    };
+    let run = |trims: bool| {
+        let mut d = Diagnostics::default();
+        let map = [("t", "drive"), ("w", "drive")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        (lanescope::import::fio::runs(&mut d, &file, &machine(trims), &map, false), d.to_string())
+    };
+    let (runs, said) = run(true);
+    let text = &runs.unwrap_or_else(|| panic!("{said}"))[0].test.text;
+    assert!(text.contains("size = \"64 KiB\", read = \"0 %\", trim = \"100 %\", random = \"100 %\""), "{text}");
+    assert!(text.contains("size = \"16 KiB\", read = \"0 %\", trim = \"50 %\", random = \"0 %\""), "{text}");
+    let (none, said) = run(false);
+    assert!(none.is_none() && said.contains("job t trims, and drive takes no trims"), "{said}");
+}
+
 #[test]
 fn mistakes_have_their_place() {
     for (text, words) in [
@@ -190,7 +235,7 @@ fn mistakes_have_their_place() {
         ("[a]\nbs=4x\n", "t.fio:2:1: error: bs=4x"),
         ("[a]\nbs\n", "bs has no value"),
         ("[a]\nrw=reed\n", "did you mean read?"),
-        ("[a]\nrw=randtrim\n", "trims are not modelled"),
+        ("[a]\nrw=randtirm\n", "did you mean randtrim?"),
         ("[a]\nrw=read:-4k\n", "go backward"),
         ("[a]\nioengine=libaoi\n", "did you mean libaio?"),
         ("[a]\nioengine=rdma\n", "ioengine=rdma cannot be modelled"),
@@ -416,7 +461,8 @@ fn our_json_is_read_as_a_real_one_is() {
     }
     // Bytes are those of I/Os; a rate is held; Little's law within what the ends of the window cut.
     let mix = &ours.entries[0];
-    assert!(mix.sides.iter().all(|s| s.bytes == s.ios * 4096 && s.ios > 100));
+    assert!(mix.sides[..2].iter().all(|s| s.bytes == s.ios * 4096 && s.ios > 100));
+    assert_eq!(mix.sides[2].ios, 0);
     assert!((ours.entries[1].sides[1].per_second / 800.0 - 1.0).abs() < 0.1, "{:?}", ours.entries[1].sides[1]);
     let shares: f64 = mix.spread.iter().sum();
     assert!((shares - 100.0).abs() < 1e-6 && (mix.depths.iter().sum::<f64>() - 100.0).abs() < 1e-6);

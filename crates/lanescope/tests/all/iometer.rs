@@ -201,7 +201,7 @@ fn simulated_results_add_up_and_are_read_again() {
     };
     let manager = Manager { id: 1, name: "host".into(), workers, ..Manager::default() };
     let setup = Setup { test: Some(test), managers: vec![manager], ..Setup::default() };
-    let volume = |i: usize| Volume { name: format!("ssd.{i}"), capacity: Bytes(1 << 30), nvme: false };
+    let volume = |i: usize| Volume { name: format!("ssd.{i}"), capacity: Bytes(1 << 30), nvme: false, trims: false };
     let machine = Machine {
         hosts: vec![Host { name: "host".into(), volumes: (0..3).map(volume).collect() }],
         stations: Vec::new(),

@@ -54,7 +54,7 @@ fn said<T>(diagnostics: &Diagnostics, found: Option<T>) -> Result<T, u8> {
 type Value = (&'static str, Quantity, fn(&Ios) -> f64);
 
 /// Rows of the I/Os of one direction, or of both: how many, how much, how long.
-fn rows(name: &str, side: &str, real: Ios, came: &Came, of: impl Fn(&[Ios; 2]) -> Ios) -> Vec<Row> {
+fn rows(name: &str, side: &str, real: Ios, came: &Came, of: impl Fn(&[Ios; 3]) -> Ios) -> Vec<Row> {
     let (estimate, simulated) = (of(&came.estimate), came.simulated.as_ref().map(of));
     let by = came.bound_by().words();
     let values: [Value; 3] = [
@@ -75,13 +75,13 @@ fn rows(name: &str, side: &str, real: Ios, came: &Came, of: impl Fn(&[Ios; 2]) -
     values.into_iter().filter(|v| v.2(&real) > 0.0).map(row).collect()
 }
 
-/// The reads and writes of a real job.
-fn ios(entry: &Entry) -> [Ios; 2] {
+/// The reads, writes and trims of a real job.
+fn ios(entry: &Entry) -> [Ios; 3] {
     let side = |s: &fio::json::Side| {
         let lat = if s.lat.count > 0 || s.lat.mean > 0.0 { &s.lat } else { &s.clat };
         Ios { per_second: s.per_second, rate: s.rate, latency: lat.mean / 1e9, response: s.clat.mean / 1e9 }
     };
-    [side(&entry.sides[0]), side(&entry.sides[1])]
+    entry.sides.each_ref().map(side)
 }
 
 /// The percentiles of one direction that fio printed: those of `clat`, or where it printed none, of `lat`. Of clones
@@ -183,21 +183,21 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
     let tests: Vec<Test> = runs.iter().map(|r| r.test.clone()).collect();
     // By the place of their job, which is that of its entries.
     let mut answers: BTreeMap<usize, Came> = BTreeMap::new();
-    let mut times: BTreeMap<usize, [Spread; 2]> = BTreeMap::new();
+    let mut times: BTreeMap<usize, [Spread; 3]> = BTreeMap::new();
     let code = a.on.run(&tests, |i, answered: Answered| {
         answers.extend(jobs::lines(&runs[i], &answered));
         times.extend(answered.report.simulation.iter().flat_map(|s| pen::spreads(&runs[i], s)));
     });
     // Clones that fio has reported one by one are one job here.
-    let mut entries: Vec<(&Entry, [Ios; 2], [Printed; 2])> = Vec::new();
+    let mut entries: Vec<(&Entry, [Ios; 3], [Printed; 3])> = Vec::new();
     for entry in &real.entries {
-        let (now, printed) = (ios(entry), [Printed::of(&entry.sides[0]), Printed::of(&entry.sides[1])]);
+        let (now, printed) = (ios(entry), entry.sides.each_ref().map(Printed::of));
         match entries
             .last_mut()
             .filter(|(b, ..)| (&b.name, b.group, &b.options) == (&entry.name, entry.group, &entry.options))
         {
             Some((_, sum, all)) => {
-                *sum = [sum[0].plus(&now[0]), sum[1].plus(&now[1])];
+                *sum = [0, 1, 2].map(|side| sum[side].plus(&now[side]));
                 all.iter_mut().zip(printed).for_each(|(all, now)| all.add(now));
             }
             None => entries.push((entry, now, printed)),
@@ -210,7 +210,7 @@ fn of_fio(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Resul
             left.push(format!("job {}", entry.name));
             continue;
         };
-        for (side, word) in ["read", "write"].into_iter().enumerate().filter(|s| real[s.0].per_second > 0.0) {
+        for (side, word) in ["read", "write", "trim"].into_iter().enumerate().filter(|s| real[s.0].per_second > 0.0) {
             all.extend(rows(&entry.name, word, real[side], came, |s| s[side]));
             let spread = times.get(&i).map(|t| &t[side]);
             let by = came.bound_by().words();
@@ -276,7 +276,7 @@ fn of_iozone(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Re
             missing += 1;
             continue;
         };
-        let sum = |sides: &[Ios; 2]| sides[0].rate + sides[1].rate;
+        let sum = |sides: &[Ios; 3]| sides.iter().map(|s| s.rate).sum::<f64>();
         let estimate = done.processes.iter().map(|c| sum(&c.estimate)).sum();
         let simulated = done.processes.iter().map(|c| c.simulated.as_ref().map(sum)).sum::<Option<f64>>();
         let by = done.processes[0].bound_by().words();
@@ -383,7 +383,7 @@ fn of_iometer(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> R
                 response: value(Column::Average) / 1e3,
             };
             // Iometer takes the time from the call.
-            let both = |s: &[Ios; 2]| {
+            let both = |s: &[Ios; 3]| {
                 let both = s[0].plus(&s[1]);
                 Ios { latency: both.response, ..both }
             };

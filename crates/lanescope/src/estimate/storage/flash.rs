@@ -6,7 +6,8 @@
 //! reads wait at channels and link as mean-value analysis has it (Reiser, Lavenberg: JACM 27, 1980, with the mean rest
 //! of a constant service), all of one kind and pages anywhere; writes share programs by halves: while one half of those
 //! outstanding is programmed, the other waits. What garbage collection moves, erases, and programs that hold their dies
-//! are in the usual demands and in no bound. Not in it: mixes of kinds, reads that wait for programs.
+//! are in the usual demands and in no bound; how long reads wait for those is in [`programs`](super::programs). Not in
+//! it: mixes of kinds.
 
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::{Kind, Part};
@@ -191,11 +192,14 @@ pub(in crate::estimate) fn among(
     k: &Ssd,
     corner: Corner,
     kind: Kind,
-    (n, alone): (u32, f64),
+    (n, alone, held): (u32, f64, f64),
     beside: &[Station],
     drives: f64,
 ) -> f64 {
     let count = pages(k, kind.bytes);
+    if kind.trim {
+        return queue(beside.iter().map(|s| (*s, s.visits)).collect(), (n, alone, 0.0));
+    }
     if !kind.read {
         if k.write_cache.typical {
             return alone;
@@ -233,13 +237,20 @@ pub(in crate::estimate) fn among(
         (Station::of(channels, touched, service), last),
     ];
     stations.extend(beside.iter().map(|s| (*s, s.visits)));
+    queue(stations, (n, alone, held))
+}
+
+/// Seconds of one of `n` that are outstanding and pass stations, each with how often a command waits there one behind
+/// the other, when it would take so long by itself, and waits so long at the first one for what is no command.
+fn queue(mut stations: Vec<(Station, f64)>, (n, alone, held): (u32, f64, f64)) -> f64 {
     stations.retain(|(s, _)| s.service > 0.0);
     let mut waits = vec![0.0_f64; stations.len()];
     let (mut time, mut before) = (alone, 0.0);
     for i in 1..=n.min(MOST) {
         // Who comes finds what one less leaves: those that wait in full, the one that is served half done.
-        for ((s, _), wait) in stations.iter().zip(&mut waits) {
-            *wait = s.wait(before * s.visits / s.servers, *wait);
+        for (at, ((s, _), wait)) in stations.iter().zip(&mut waits).enumerate() {
+            // What holds the first station for itself is there whoever else waits.
+            *wait = s.wait(before * s.visits / s.servers, *wait) + if at == 0 { held } else { 0.0 };
         }
         time = alone + stations.iter().zip(&waits).map(|((_, times), wait)| times * wait).sum::<f64>();
         before = i as f64 / time;

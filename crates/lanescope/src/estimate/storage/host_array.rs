@@ -150,7 +150,7 @@ pub(in crate::estimate) fn demand(
             let copies = if a.mirrors() && !reads { 2.0 } else { 1.0 };
             let whole = Kind { bytes: s.bytes[which] / copies, ..one };
             command(storage, corner, ends, flow, a.disks[i], whole, k.count * share * copies, add);
-            let counted = copies * nvme::commands(drive.controller, corner, whole.bytes);
+            let counted = copies * nvme::commands(drive.controller, corner, whole);
             let more = k.count * share * (s.commands[which] - counted).max(0.0);
             add(Part::Controller(a.disks[i]), 1.0, more * drive.flash.command_time.at(corner).seconds());
         }

@@ -15,6 +15,7 @@ mod ends;
 mod flash;
 mod host_array;
 mod nvme;
+pub(in crate::estimate) mod programs;
 mod report;
 pub(in crate::estimate) mod transact;
 mod unloaded;
@@ -131,6 +132,8 @@ pub(in crate::estimate) struct Kind {
     pub(in crate::estimate) count: f64,
     pub(in crate::estimate) bytes: f64,
     pub(in crate::estimate) read: bool,
+    /// Whether they deallocate: no data of theirs move.
+    pub(in crate::estimate) trim: bool,
     pub(in crate::estimate) random: f64,
     /// Bytes that pass below a disk's heads for each that is asked for.
     pub(in crate::estimate) swept: f64,
@@ -145,19 +148,20 @@ pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
     let part = |n: u32| n as f64 / WHOLE as f64;
     let mut all = Vec::new();
     for l in lines {
-        let (share, read, random) = (part(l.share), part(l.read), part(l.random));
+        let (share, read, random, trim) = (part(l.share), part(l.read), part(l.random), part(l.trim));
         let align = l.align.0.max(SECTOR);
         let step = if l.random > 0 { align } else { l.size.0.next_multiple_of(align) };
-        let mut add = |count: f64, bytes: f64, read: bool| {
+        let mut add = |count: f64, bytes: f64, read: bool, trim: bool| {
             if count > 0.0 && bytes > 0.0 {
-                all.push(Kind { count, bytes, read, random, swept: 1.0, step });
+                all.push(Kind { count, bytes, read, trim, random, swept: 1.0, step });
             }
         };
-        add(share * read, l.size.f64(), true);
-        add(share * (1.0 - read), l.size.f64(), false);
+        add(share * read, l.size.f64(), true, false);
+        add(share * (1.0 - read) * (1.0 - trim), l.size.f64(), false, false);
+        add(share * (1.0 - read) * trim, l.size.f64(), false, true);
         if l.reply.0 > 0 {
-            add(share * read, l.reply.f64(), false);
-            add(share * (1.0 - read), l.reply.f64(), true);
+            add(share * read, l.reply.f64(), false, false);
+            add(share * (1.0 - read), l.reply.f64(), true, false);
         }
     }
     all
@@ -199,7 +203,9 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
                 }
             }
         }
-        *(if k.read { &mut write } else { &mut read }) += k.count * k.bytes;
+        if !k.trim {
+            *(if k.read { &mut write } else { &mut read }) += k.count * k.bytes;
+        }
         match flow.volume {
             Volume::Target(t) => command(storage, corner, ends, flow, t, *k, k.count, &mut add),
             Volume::Array(a) => array(storage, corner, ends, flow, a, *k, &mut add),
@@ -231,7 +237,7 @@ fn queue_pairs(drive: &Drive, corner: Corner, k: Kind, add: &mut dyn FnMut(Part,
         return;
     }
     let pairs: Vec<u32> = controller.pairs(queues).collect();
-    let each = k.count * nvme::commands(controller, corner, k.bytes) * time / pairs.len().max(1) as f64;
+    let each = k.count * nvme::commands(controller, corner, k) * time / pairs.len().max(1) as f64;
     pairs.iter().for_each(|pair| add(Part::QueuePair(queues.adapter, *pair), 1.0, each));
 }
 
@@ -261,7 +267,12 @@ fn command(
         Medium::Inside => {}
     }
     // An NVMe controller is given large I/Os in pieces.
-    let pieces = storage.adapters[t.adapter as usize].controller().map_or(1.0, |c| nvme::commands(c, corner, k.bytes));
+    let own = storage.adapters[t.adapter as usize].controller();
+    if let (true, Some(own)) = (k.trim, own) {
+        add(Part::Controller(target), 1.0, count * nvme::trim(own, corner, k.bytes));
+        return;
+    }
+    let pieces = own.map_or(1.0, |c| nvme::commands(c, corner, k));
     let (count, k) = (count * pieces, Kind { bytes: k.bytes / pieces, ..k });
     match device {
         Device::Ram(d) => {
@@ -321,7 +332,8 @@ fn array(
             // A sequential reader of RAID 5 passes over the parity.
             let sweeps = k.read && level == Level::Raid5 && random == 0.0;
             let swept = if sweeps { n / data } else { alone };
-            let kind = Kind { count: 0.0, bytes: piece, read, random: random * alone, swept, step: SECTOR };
+            let kind =
+                Kind { count: 0.0, bytes: piece, read, trim: false, random: random * alone, swept, step: SECTOR };
             a.disks
                 .iter()
                 .for_each(|d| command(storage, corner, ends, flow, *d, kind, bytes * per_byte / piece / n, add));
@@ -333,7 +345,14 @@ fn array(
 
 /// The resources of a corner, with the DMA of adapters charged to the I/Os behind it. The flows of I/Os stand behind
 /// those of PCIe.
-pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut Vec<Resource<Key>>) -> Vec<Charged> {
+///
+/// `held` is how long a read of a page of each flow waits for programs, seconds; none where it does not.
+pub(in crate::estimate) fn charge(
+    plan: &Plan,
+    corner: Corner,
+    held: &[f64],
+    resources: &mut Vec<Resource<Key>>,
+) -> Vec<Charged> {
     let storage = &*plan.storage;
     if storage.is_empty() {
         return Vec::new();
@@ -403,7 +422,8 @@ pub(in crate::estimate) fn charge(plan: &Plan, corner: Corner, resources: &mut V
         let all = kinds(&f.lines);
         let mean = |time: &dyn Fn(Kind) -> f64| all.iter().map(|k| k.count * time(*k)).sum::<f64>();
         let (shortest, time) = (mean(&|k| fast.time(k)), mean(&|k| slow.time(k)));
-        let queued = mean(&|k| queued(plan, corner, f, k, &slow));
+        let held = held.get(i).copied().unwrap_or(0.0);
+        let queued = mean(&|k| queued(plan, corner, f, k, &slow, held));
         let between = between(plan, corner, f);
         // Connections without transactions carry no payload.
         let never = storage.pair(f).is_some_and(|p| p.connections == Some(0));
@@ -499,8 +519,9 @@ fn paces(plan: &Plan, ends: Ends, resources: &[Resource<Key>]) -> Vec<f64> {
 /// drive goes there, and how many there may be.
 fn full_queues(storage: &Storage, corner: Corner, flow: &IoFlow, drive: &Drive, add: &mut dyn FnMut(u32, f64, f64)) {
     let Drive { controller, queues, .. } = drive;
-    let most = flow.lines.iter().map(|l| nvme::commands(controller, corner, l.size.f64())).fold(1.0, f64::max);
-    let all = f64::from(nvme::outstanding(storage, flow, corner).0) * most;
+    let most = kinds(&flow.lines).into_iter().map(|k| nvme::commands(controller, corner, k)).fold(1.0, f64::max);
+    let there = storage.flows.iter().filter(|f| f.volume == flow.volume);
+    let all: f64 = there.map(|f| f64::from(f.outstanding.at(corner).get())).sum::<f64>() * most;
     let room = f64::from(controller.room(corner));
     if all <= room {
         return;
@@ -511,7 +532,7 @@ fn full_queues(storage: &Storage, corner: Corner, flow: &IoFlow, drive: &Drive, 
 
 /// For how long an I/O has entries of a drive's queues, those of all of its commands added, seconds.
 fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
-    let of = |k: Kind| nvme::commands(drive.controller, one.corner, k.bytes) * one.of_queue(drive, k);
+    let of = |k: Kind| nvme::commands(drive.controller, one.corner, k) * one.of_queue(drive, k);
     let Some((a, _)) = one.plan.storage.host_array(flow) else { return of(k) };
     let s = Shape::of(a, flow, k, one.ends);
     let steps = [0, 1].into_iter().filter(|w| s.commands[*w] > 0.0).map(|w| {
@@ -522,11 +543,12 @@ fn entries(one: &One, flow: &IoFlow, drive: &Drive, k: Kind) -> f64 {
     steps.sum::<f64>() / a.disks.len() as f64
 }
 
-/// Time of a command with those that wait beside it in a solid-state drive, seconds.
-fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One) -> f64 {
+/// Time of a command with those that wait beside it in a solid-state drive, seconds; a read waits there for programs,
+/// so long a page.
+fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held: f64) -> f64 {
     let (storage, alone) = (&*plan.storage, slow.time(k));
     if let Some(drive) = drives(storage, flow).first() {
-        return queued_at_drives(storage, corner, flow, (k, alone), slow, drive);
+        return queued_at_drives(storage, corner, flow, (k, alone, held), slow, drive);
     }
     let Volume::Target(t) = flow.volume else { return alone };
     let Target { device, transport, .. } = &storage.targets[t as usize];
@@ -536,7 +558,7 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One) -> f6
         Medium::Serial { keys, .. } => {
             let wire = keys.at(corner).read(k.bytes.round() as u64).to_initiator as f64 / keys.at(corner).rate.bytes();
             let link = flash::Station::one(wire);
-            flash::among(d, corner, k, (own, alone), &[link], 1.0)
+            flash::among(d, corner, k, (own, alone, held), &[link], 1.0)
         }
         Medium::Inside | Medium::Scsi { .. } => alone,
     }
@@ -547,12 +569,12 @@ fn queued_at_drives(
     storage: &Storage,
     corner: Corner,
     flow: &IoFlow,
-    (k, alone): (Kind, f64),
+    (k, alone, held): (Kind, f64, f64),
     slow: &One,
     drive: &Drive,
 ) -> f64 {
     let Drive { controller, queues, flash, .. } = *drive;
-    let (n, workers, cores) = nvme::outstanding(storage, flow, corner);
+    let (n, workers, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
     let array = storage.host_array(flow).map(|(a, _)| (a.disks.len() as f64, Shape::of(a, flow, k, Ends::Usual)));
     let drives = array.as_ref().map_or(1.0, |a| a.0);
     let whole = Shape { commands: [0.0, 1.0], bytes: [0.0, k.bytes], ..Shape::default() };
@@ -572,15 +594,19 @@ fn queued_at_drives(
             true => n.div_ceil(2),
             false => n,
         };
-        let commands = count * nvme::commands(controller, corner, bytes / count);
-        let pace = slow.paces_of(drive)[usize::from(one.read)] * bytes / count;
+        let commands = count * nvme::commands(controller, corner, Kind { bytes: bytes / count, ..k });
+        let pace = if k.trim { 0.0 } else { slow.paces_of(drive)[usize::from(one.read)] * bytes / count };
+        let dealt = match k.trim {
+            true => nvme::trim(controller, corner, bytes),
+            false => controller.keys.command_time.at(corner).seconds(),
+        };
         let stations = [
             flash::Station::of(cores, 1.0, host),
             flash::Station::of(drives * pairs, commands, controller.keys.queue_time.at(corner).seconds()),
-            flash::Station::of(drives, commands, controller.keys.command_time.at(corner).seconds()),
+            flash::Station::of(drives, commands, dealt),
             flash::Station::of(drives, count, pace),
         ];
-        time += flash::among(flash, corner, one, (part, alone), &stations, drives) - alone;
+        time += flash::among(flash, corner, one, (part, alone, held), &stations, drives) - alone;
     }
     time
 }

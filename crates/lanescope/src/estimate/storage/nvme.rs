@@ -8,10 +8,10 @@
 //! others while fewer are outstanding than one interrupt stands for.
 
 use crate::estimate::pcie::latency;
-use crate::estimate::storage::Kind;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::unloaded::One;
+use crate::estimate::storage::{Kind, kinds};
 use crate::plan::storage::{Adapter, Controller, Device, HostQueues, IoFlow, Storage, Volume};
 use crate::plan::{Dma, FlowId};
 use crate::protocol::nvme;
@@ -42,9 +42,20 @@ pub(in crate::estimate) fn drives<'a>(storage: &'a Storage, flow: &'a IoFlow) ->
     flow.queues.iter().enumerate().filter_map(one).collect()
 }
 
-/// Commands that an I/O of so many bytes becomes.
-pub(in crate::estimate) fn commands(controller: &Controller, corner: Corner, bytes: f64) -> f64 {
-    (bytes / controller.keys.max_transfer.at(corner).f64().max(1.0)).ceil().max(1.0)
+/// Commands that an I/O of a kind becomes: a trim names its range, however long that is, others move their data.
+pub(in crate::estimate) fn commands(controller: &Controller, corner: Corner, k: Kind) -> f64 {
+    if k.trim {
+        return 1.0;
+    }
+    (k.bytes / controller.keys.max_transfer.at(corner).f64().max(1.0)).ceil().max(1.0)
+}
+
+/// Seconds of the controller for a command that deallocates so many bytes.
+pub(in crate::estimate) fn trim(controller: &Controller, corner: Corner, bytes: f64) -> f64 {
+    let keys = &controller.keys;
+    keys.command_time.at(corner).seconds()
+        + keys.trim_time.as_ref().map_or(0.0, |q| q.at(corner).seconds())
+        + keys.trim_rate.as_ref().map_or(0.0, |q| bytes / q.at(corner).bytes())
 }
 
 /// Commands that share a doorbell.
@@ -55,10 +66,13 @@ fn rung_together(queues: &HostQueues, flow: &IoFlow, corner: Corner) -> f64 {
 /// Bytes that the DMA beside the data moves for an I/O of a kind, by flow of PCIe.
 pub(in crate::estimate) fn around(drive: &Drive, flow: &IoFlow, corner: Corner, k: Kind) -> Vec<(FlowId, f64)> {
     let Drive { controller, queues, .. } = drive;
-    let n = commands(controller, corner, k.bytes);
+    let n = commands(controller, corner, k);
     let most = controller.keys.max_transfer.at(corner).f64();
     let of = |bytes: f64| controller.lists(corner, bytes.round() as u64) as f64;
-    let lists = (n - 1.0) * of(most) + of(k.bytes - (n - 1.0) * most);
+    let lists = match k.trim {
+        true => nvme::RANGE as f64,
+        false => (n - 1.0) * of(most) + of(k.bytes - (n - 1.0) * most),
+    };
     let (together, _) = controller.coalescing(corner);
     let interrupts = if queues.polls() { 0.0 } else { n / f64::from(together) };
     // For the tail, and for the head.
@@ -113,7 +127,7 @@ impl One<'_> {
     pub(in crate::estimate) fn of_queue(&self, drive: &Drive, k: Kind) -> f64 {
         let Drive { own, controller, flash, queues } = *drive;
         let paces = self.paces_of(drive);
-        let (c, n) = (self.corner, commands(controller, self.corner, k.bytes));
+        let (c, n) = (self.corner, commands(controller, self.corner, k));
         let Dma::Pcie { read, write } = own.dma else { return 0.0 };
         let keys = &controller.keys;
         let each = k.bytes.min(keys.max_transfer.at(c).f64());
@@ -125,7 +139,11 @@ impl One<'_> {
         let lists = self.read_of(controller.lists, controller.lists(c, size));
         let kind = Kind { bytes: each, ..k };
         let own_pace = if k.read { paces[1] } else { paces[0] };
-        let done = if k.read {
+        let done = if k.trim {
+            // It deallocates once it has read the range, and writes its entry.
+            let dealt = trim(controller, c, k.bytes) + keys.command_latency.at(c).seconds();
+            self.read_of(controller.lists, nvme::RANGE) + dealt + self.write_of(controller.entries, nvme::COMPLETION)
+        } else if k.read {
             let last = size.min(flash.page.at(c).0);
             let through = self.write_of(write, last) - last as f64 * own_pace;
             let sent = flash::read(flash, c, own_pace, kind, self.ends == Ends::Least);
@@ -145,28 +163,42 @@ impl One<'_> {
             false => self.behind(controller.interrupts, nvme::INTERRUPT) + if waits { time.seconds() } else { 0.0 },
         };
         // What several commands bring comes one behind the other, however early each began.
-        let rest = (k.bytes - each) * own_pace;
+        let rest = if k.trim { 0.0 } else { (k.bytes - each) * own_pace };
         let one = before + done + told;
         match self.ends {
+            Ends::Least if k.trim => one,
             Ends::Least => one.max(k.bytes * own_pace),
             Ends::Usual => one + rest + (n - 1.0) * keys.command_time.at(c).seconds(),
         }
     }
 }
 
-/// I/Os outstanding at a flow's volume, how many workers have them there, and how many cores there were if all had as
-/// many of them as the flow's own.
-pub(in crate::estimate) fn outstanding(storage: &Storage, flow: &IoFlow, corner: Corner) -> (u32, u32, f64) {
+/// I/Os of a kind outstanding at a flow's volume, how many workers have them there, and how many cores there were if
+/// all had as many of them as the flow's own. Of others that keep to a rate, as many as come while one is dealt with
+/// alone.
+pub(in crate::estimate) fn outstanding(
+    storage: &Storage,
+    flow: &IoFlow,
+    corner: Corner,
+    (k, alone): (Kind, f64),
+) -> (u32, u32, f64) {
+    let alike = |f: &IoFlow| kinds(&f.lines).iter().any(|other| (other.read, other.trim) == (k.read, k.trim));
     let there = storage.flows.iter().filter(|f| f.volume == flow.volume);
-    let (mut n, mut mine, mut workers) = (0_u32, 0_u32, Vec::new());
+    let (mut n, mut mine, mut workers) = (0.0, 0.0, Vec::new());
     for f in there {
-        let own = f.outstanding.at(corner).get();
-        n = n.saturating_add(own);
+        let all = f64::from(f.outstanding.at(corner).get());
+        let own = match &f.rate {
+            _ if f.name == flow.name => all,
+            _ if !alike(f) => continue,
+            Some(rate) => all.min(f64::from(rate.at(corner).get()) * alone),
+            None => all,
+        };
+        n += own;
         if f.core == flow.core {
-            mine = mine.saturating_add(own);
+            mine += own;
         }
         workers.push(f.worker);
     }
     workers.dedup();
-    (n, workers.len() as u32, f64::from(n) / f64::from(mine.max(1)))
+    (n.round().clamp(1.0, 1e9) as u32, workers.len() as u32, n / f64::max(mine, 1.0))
 }

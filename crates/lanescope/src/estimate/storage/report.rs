@@ -4,7 +4,7 @@
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Key, Part};
 use crate::estimate::core::row;
-use crate::estimate::storage::nvme;
+use crate::estimate::storage::{nvme, programs};
 use crate::estimate::{Outcome, ranged};
 use crate::plan::Plan;
 use crate::plan::storage::{Device, IoFlow, Medium, Storage, Volume, Wire};
@@ -253,7 +253,8 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
         }
         if let Some(nvme::Drive { controller, .. }) = nvme::drives(storage, flow).first() {
             let most = controller.keys.max_transfer.typical;
-            let largest = flow.lines.iter().map(|l| l.size.max(l.reply)).max().unwrap_or_default();
+            let moved = flow.lines.iter().filter(|l| l.read > 0 || l.trim < WHOLE);
+            let largest = moved.map(|l| l.size.max(l.reply)).max().unwrap_or_default();
             // What of it lies side by side on one drive of an array.
             let largest = match storage.host_array(flow) {
                 Some((a, _)) => {
@@ -262,21 +263,19 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                 None => largest,
             };
             if largest > most {
-                let n = nvme::commands(controller, Corner::Typical, largest.f64());
+                let n = largest.0.div_ceil(most.0.max(1));
                 let text = format!("its I/Os of {largest} are {n} commands each, of {most} at most: max_transfer");
                 note("split", text);
             }
         }
-        let reads = |f: &IoFlow| f.lines.iter().any(|l| l.read > 0 || l.reply.0 > 0);
-        let writes = |f: &IoFlow| f.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0);
         let behind = storage.targets_of(flow.volume);
         let held = behind.iter().find_map(|t| match &storage.targets[*t as usize].device {
             Device::Ssd(k) if k.die_programs.typical => Some((t, k)),
             _ => None,
         });
-        if let (true, Some((t, k))) = (reads(flow), held) {
+        if let (true, Some((t, k))) = (programs::does(flow)[0], held) {
             let on = |f: &&IoFlow| storage.targets_of(f.volume).contains(t);
-            if storage.flows.iter().filter(on).any(writes) {
+            if storage.flows.iter().filter(on).any(|f| programs::does(f)[1]) {
                 let (most, why) = match &k.suspend_time {
                     Some(time) => (time.typical, "suspend_time"),
                     None => (k.program_time.typical, "program_time"),
@@ -285,7 +284,7 @@ pub(in crate::estimate) fn notes(plan: &Plan, outcome: &Outcome) -> Vec<Note> {
                     "reads-behind-programs",
                     format!(
                         "its reads meet dies that program what is written, and wait there for up to {most} ({why}) \
-                         each time: the share does not know it, a simulation does"
+                         each time: the share has the mean of it, as if what is written came by chance"
                     ),
                 );
             }

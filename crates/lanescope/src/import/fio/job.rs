@@ -61,6 +61,8 @@ pub struct Job {
     pub rw: String,
     /// Percent of its I/Os that read.
     pub read: u32,
+    /// Percent of the others that are trims.
+    pub trims: u32,
     /// Percent of its I/Os with a random place, of reads and writes.
     pub random: [u32; 2],
     /// Behind the colon of `rw`.
@@ -215,6 +217,9 @@ struct Draft {
     mix: u32,
     percentage: [Option<u32>; 2],
     written: [u64; 2],
+    /// Of trims: their size, their rates of bytes and of I/Os.
+    trimmed: u64,
+    trim_rates: [Option<f64>; 2],
     splits: [Option<Vec<(u64, u32)>>; 2],
     depth: u32,
     direct: bool,
@@ -248,6 +253,7 @@ impl Draft {
             group_reporting: false,
             rw: String::new(),
             read: 100,
+            trims: 0,
             random: [0; 2],
             skip: Skip::None,
             sizes: [Vec::new(), Vec::new()],
@@ -278,6 +284,8 @@ impl Draft {
             mix: 50,
             percentage: [None; 2],
             written: [4096; 2],
+            trimmed: 4096,
+            trim_rates: [None; 2],
             splits: [None, None],
             depth: 1,
             direct: false,
@@ -461,12 +469,13 @@ impl Reader<'_> {
             "name" => d.job.name = text.chars().filter(|c| !c.is_control()).take(200).collect(),
             "ioengine" => (d.engine, d.places[ENGINE]) = (text.to_owned(), Some(span)),
             "rw" => (d.word, d.places[WORD]) = (text.to_owned(), Some(span)),
-            "rwmixread" => d.mix = number("a percentage from 0 to 100").and_then(percent)?,
-            "rwmixwrite" => d.mix = 100 - number("a percentage from 0 to 100").and_then(percent)?,
+            "rwmixread" => d.mix = number("a percentage from 0 to 100").and_then(value::percent)?,
+            "rwmixwrite" => d.mix = 100 - number("a percentage from 0 to 100").and_then(value::percent)?,
             "bs" => {
-                let said =
-                    value::sides(text, |t| value::bytes(t, base).filter(|b| *b > 0)).ok_or_else(|| need(sizes))?;
-                for (side, said) in said.into_iter().enumerate() {
+                let said = value::all_sides(text, |t| value::bytes(t, base).filter(|b| *b > 0));
+                let [reads, writes, trims] = said.ok_or_else(|| need(sizes))?;
+                d.trimmed = trims.unwrap_or(d.trimmed);
+                for (side, said) in [reads, writes].into_iter().enumerate() {
                     if let Some(bytes) = said {
                         (d.written[side], d.splits[side]) = (bytes, None);
                     }
@@ -558,9 +567,11 @@ impl Reader<'_> {
             }
             "time_based" | "norandommap" => drop(flag()?),
             "rate" | "rate_iops" => {
-                let said = value::sides(text, |t| value::bytes(t, base)).ok_or_else(|| need(sizes))?;
-                let said = said.map(|s| s.filter(|n| *n > 0).map(|n| n as f64));
-                lay(if name == "rate" { &mut d.rates } else { &mut d.rate_ios }, said);
+                let said = value::all_sides(text, |t| value::bytes(t, base)).ok_or_else(|| need(sizes))?;
+                let [reads, writes, trims] = said.map(|s| s.filter(|n| *n > 0).map(|n| n as f64));
+                let of_trims = &mut d.trim_rates[usize::from(name == "rate_iops")];
+                *of_trims = trims.or(*of_trims);
+                lay(if name == "rate" { &mut d.rates } else { &mut d.rate_ios }, [reads, writes]);
             }
             "rate_process" => {
                 d.job.poisson = match text {
@@ -594,9 +605,8 @@ impl Reader<'_> {
                         self.once(name, Some(span), what, "that of reads holds for both");
                     }
                     let text = match law {
-                        "zoned_abs" => {
-                            absolute(reads, base).ok_or_else(|| need("sizes of zones: zoned_abs:50/10G:50/90G"))?
-                        }
+                        "zoned_abs" => value::absolute(reads, base)
+                            .ok_or_else(|| need("sizes of zones: zoned_abs:50/10G:50/90G"))?,
                         _ => reads.to_owned(),
                     };
                     Places::parse(&text)?;
@@ -696,7 +706,7 @@ impl Reader<'_> {
     }
 
     fn kind(&mut self, d: &mut Draft, section: Span) {
-        const WORDS: [(&str, u32, bool); 7] = [
+        const WORDS: [(&str, u32, bool); 11] = [
             ("read", 100, false),
             ("write", 0, false),
             ("randread", 100, true),
@@ -704,25 +714,31 @@ impl Reader<'_> {
             ("rw", 50, false),
             ("readwrite", 50, false),
             ("randrw", 50, true),
+            ("trim", 0, false),
+            ("randtrim", 0, true),
+            ("trimwrite", 0, false),
+            ("randtrimwrite", 0, true),
         ];
         let span = d.places[WORD].unwrap_or(section);
-        let (word, behind) = d.word.split_once(':').map_or((d.word.as_str(), None), |(w, b)| (w, Some(b)));
-        if word.contains("trim") {
-            return self.error(
-                span,
-                format!("rw={}: trims are not modelled", shown(word)),
-                "take the job out of the file",
-            );
-        }
+        let whole = d.word.clone();
+        let (word, behind) = whole.split_once(':').map_or((whole.as_str(), None), |(w, b)| (w, Some(b)));
         let Some((_, read, random)) = WORDS.iter().find(|w| w.0 == word) else {
             let words = WORDS.map(|w| w.0);
             let near = nearest(word, words).map_or_else(String::new, |n| format!("did you mean {n}? "));
             let hint = format!("{near}there are {}", words.join(", "));
             return self.error(span, format!("rw={}: there is no such kind of I/O", shown(word)), hint);
         };
+        let (read, random) = (*read, *random);
+        if word.ends_with("trimwrite") {
+            d.job.trims = 50;
+            let what = format!("rw={word}: trims and writes come as often, each at a place of its own");
+            self.once("trimwrite", Some(span), what, "fio trims a block and writes it then, one after the other");
+        } else if word.ends_with("trim") {
+            self.trims(d, word, span);
+        }
         d.job.rw = word.replace("readwrite", "rw");
-        d.job.read = if *read == 50 { d.mix } else { *read };
-        d.job.random = if *random { d.percentage.map(|p| p.unwrap_or(100)) } else { [0; 2] };
+        d.job.read = if read == 50 { d.mix } else { read };
+        d.job.random = if random { d.percentage.map(|p| p.unwrap_or(100)) } else { [0; 2] };
         d.job.skip = match (behind, random) {
             (None, _) => Skip::None,
             (Some(n), true) => match n.parse() {
@@ -737,6 +753,19 @@ impl Reader<'_> {
                 None => return self.error(span, format!("rw={}", shown(&d.word)), "a size behind the colon"),
             },
         };
+    }
+
+    /// A job that trims alone: its sizes and rates are those of trims.
+    fn trims(&mut self, d: &mut Draft, word: &str, span: Span) {
+        d.job.trims = 100;
+        d.written[1] = d.trimmed;
+        [d.rates[1], d.rate_ios[1]] = d.trim_rates;
+        // Most engines have one call that ends with the trim (do_io_u_trim in fio's engines), whatever the depth.
+        if d.job.depth > 1 && !["io_uring", "io_uring_cmd", "spdk", "xnvme"].contains(&d.job.engine.as_str()) {
+            let what = format!("rw={word}: {} trims one at a time, whatever iodepth says", d.job.engine);
+            self.once("trims wait", Some(span), what, "io_uring keeps several outstanding");
+            d.job.depth = 1;
+        }
     }
 
     fn sizes(&mut self, d: &mut Draft, section: Span) {
@@ -768,17 +797,4 @@ impl Reader<'_> {
             self.error(span, "an I/O of more than 1 GiB", "1 B to 1 GiB");
         }
     }
-}
-
-fn percent(n: u32) -> Result<u32, String> {
-    if n <= 100 { Ok(n) } else { Err("a percentage from 0 to 100".into()) }
-}
-/// Zones of absolute sizes, as a scenario writes them: fio's units may be powers of two.
-fn absolute(text: &str, base: u64) -> Option<String> {
-    let zones = text.strip_prefix("zoned_abs:")?.split(':').map(|zone| {
-        let (share, size) = zone.split_once('/')?;
-        let size = if size.trim().is_empty() { String::new() } else { format!("{} B", value::bytes(size, base)?) };
-        Some(format!("{share}/{size}"))
-    });
-    Some(format!("zoned_abs:{}", zones.collect::<Option<Vec<_>>>()?.join(":")))
 }

@@ -43,8 +43,8 @@ pub struct Entry {
     pub error: i64,
     /// Since the first job began, s.
     pub elapsed: u64,
-    /// Reads and writes.
-    pub sides: [Side; 2],
+    /// Reads, writes and trims.
+    pub sides: [Side; 3],
     /// How long its clones ran, added up, ms.
     pub runtime: u64,
     /// Time of processors outside and inside the kernel, %.
@@ -317,7 +317,7 @@ fn entry(name: &str, job: &Object, old: bool) -> Entry {
         options: options(job.get("job options")),
         error: job.get("error").and_then(Value::as_i64).unwrap_or(0),
         elapsed: whole(job, "elapsed"),
-        sides: [side(table("read"), old), side(table("write"), old)],
+        sides: ["read", "write", "trim"].map(|key| side(table(key), old)),
         runtime: whole(job, "job_runtime"),
         processor: [float(job, "usr_cpu"), float(job, "sys_cpu")],
         depths: DEPTHS.map(|d| float(depths, d)),

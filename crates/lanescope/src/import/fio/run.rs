@@ -56,6 +56,7 @@ struct Place<'a> {
     name: &'a str,
     capacity: u64,
     nvme: bool,
+    trims: bool,
 }
 
 /// The runs of a job file on a machine. Files go to volumes in order, or as `map` says: (file, its folder, or a job's
@@ -72,7 +73,13 @@ pub fn runs(
         .hosts
         .iter()
         .flat_map(|h| {
-            h.volumes.iter().map(|v| Place { host: &h.name, name: &v.name, capacity: v.capacity.0, nvme: v.nvme })
+            h.volumes.iter().map(|v| Place {
+                host: &h.name,
+                name: &v.name,
+                capacity: v.capacity.0,
+                nvme: v.nvme,
+                trims: v.trims,
+            })
         })
         .collect();
     if volumes.is_empty() {
@@ -99,6 +106,12 @@ pub fn runs(
                 diagnostics.push(
                     Diagnostic::error(None, what).hint("a job runs on one host: --map its files to the volumes of one"),
                 );
+                return None;
+            }
+            if let Some(other) = on.iter().find(|v| job.trims > 0 && !v.trims) {
+                let what = format!("job {} trims, and {} takes no trims", job.name, other.name);
+                let hint = "an NVMe drive does that has a trim_time: --set parts.DRIVE.trim_time='20 us'";
+                diagnostics.push(Diagnostic::error(None, what).hint(hint));
                 return None;
             }
             for clone in 0..job.clones {
@@ -263,7 +276,11 @@ fn access(job: &Job) -> String {
             Skip::Every(n) => job.random[*side] * 100 / n,
             _ => job.random[*side] * 100,
         };
-        let _ = write!(text, ", read = \"{}\", random = \"{}\"", percent(*read), percent(random));
+        let _ = write!(text, ", read = \"{}\"", percent(*read));
+        if job.trims > 0 && *read < 10_000 {
+            let _ = write!(text, ", trim = \"{}\"", percent(job.trims * 100));
+        }
+        let _ = write!(text, ", random = \"{}\"", percent(random));
         let least = job.sizes[*side].iter().map(|s| s.0).min();
         let align = match (job.align[*side], job.skip) {
             (Some(said), _) => Some(said),

@@ -74,6 +74,11 @@ pub(super) const S: u64 = 1_000_000 * US;
 
 /// `read,write[,trim]`: one value holds for all, an empty one leaves what was.
 pub(super) fn sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 2]> {
+    all_sides(text, read).map(|[reads, writes, _]| [reads, writes])
+}
+
+/// The same, of trims too: a missing one is that of writes.
+pub(super) fn all_sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<[Option<T>; 3]> {
     let mut parts = Some(text).filter(|t| !t.trim().is_empty())?.split(',').map(str::trim);
     let one = |part: &str| if part.is_empty() { Some(None) } else { read(part).map(Some) };
     let first = one(parts.next()?)?;
@@ -81,11 +86,11 @@ pub(super) fn sides<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> Op
         Some(part) => one(part)?,
         None => first,
     };
-    // Trims are not modelled; what is said of them must be right all the same.
-    if let Some(trim) = parts.next() {
-        one(trim)?;
-    }
-    parts.next().is_none().then_some([first, second])
+    let third = match parts.next() {
+        Some(part) => one(part)?,
+        None => second,
+    };
+    parts.next().is_none().then_some([first, second, third])
 }
 
 /// `size/percent:size/percent`, each percent in hundredths; empty ones share what is left.
@@ -114,6 +119,20 @@ pub(super) fn split(text: &str, kb_base: u64) -> Option<Vec<(u64, u32)>> {
 pub(super) fn apportion(whole: u32, parts: usize) -> Vec<u32> {
     let n = parts.max(1) as u32;
     (0..parts as u32).map(|i| whole / n + u32::from(i < whole % n)).collect()
+}
+
+/// A percentage.
+pub(super) fn percent(n: u32) -> Result<u32, String> {
+    if n <= 100 { Ok(n) } else { Err("a percentage from 0 to 100".into()) }
+}
+/// Zones of absolute sizes, as a scenario writes them: fio's units may be powers of two.
+pub(super) fn absolute(text: &str, base: u64) -> Option<String> {
+    let zones = text.strip_prefix("zoned_abs:")?.split(':').map(|zone| {
+        let (share, size) = zone.split_once('/')?;
+        let size = if size.trim().is_empty() { String::new() } else { format!("{} B", bytes(size, base)?) };
+        Some(format!("{share}/{size}"))
+    });
+    Some(format!("zoned_abs:{}", zones.collect::<Option<Vec<_>>>()?.join(":")))
 }
 
 #[cfg(test)]

@@ -539,6 +539,7 @@ fn spec_line(line: &str) -> Option<Line> {
         size: Bytes(number(size)?),
         share: percent(share)?,
         read: percent(read)?,
+        trim: 0,
         random: percent(random)?,
         delay: Time::from_fs(number(delay)?.saturating_mul(1_000_000_000_000)),
         burst: burst.parse().ok()?,

@@ -270,6 +270,7 @@ impl Spec {
             size: Bytes(2048),
             share: 10_000,
             read: 6_700,
+            trim: 0,
             random: 10_000,
             delay: Time::ZERO,
             burst: 1,

@@ -29,12 +29,12 @@ struct Sum {
     threads: u32,
     time: f64,
     /// I/Os a second and bytes a second.
-    rates: [Ios; 2],
+    rates: [Ios; 3],
     /// From the call, before it, and both together.
-    times: [Times; 2],
-    waits: [Times; 2],
-    whole: [Times; 2],
-    latencies: [BTreeMap<u64, u64>; 2],
+    times: [Times; 3],
+    waits: [Times; 3],
+    whole: [Times; 3],
+    latencies: [BTreeMap<u64, u64>; 3],
     /// Time of workers' processors, and I/Os outstanding as each thread saw them, weighted by its I/Os.
     busy: f64,
     depths: [f64; 7],
@@ -53,18 +53,18 @@ impl Sum {
             *sum = sum.plus(of);
         }
         for counts in &seen.counts {
-            for (side, of) in [&counts.reads, &counts.writes].into_iter().enumerate() {
+            for (side, of) in [&counts.reads, &counts.writes, &counts.trims].into_iter().enumerate() {
                 self.times[side] = self.times[side].plus(&of.times);
                 self.waits[side] = self.waits[side].plus(&of.waits);
                 self.whole[side] = self.whole[side].plus(&of.whole);
             }
         }
-        for (sum, of) in self.latencies.iter_mut().zip(&ios.latencies) {
+        for (sum, of) in self.latencies.iter_mut().zip(ios.latencies.iter().chain([&ios.trim_latencies])) {
             of.0.iter().for_each(|(edge, n)| *sum.entry(*edge).or_default() += n);
         }
         // By Little's law, with those that wait for the processor; fio counts at each submission.
-        let per_second = rates[0].per_second + rates[1].per_second;
-        let sides = seen.counts.iter().flat_map(|c| [&c.reads.whole, &c.writes.whole]);
+        let per_second: f64 = rates.iter().map(|r| r.per_second).sum();
+        let sides = seen.counts.iter().flat_map(|c| [&c.reads.whole, &c.writes.whole, &c.trims.whole]);
         let whole = sides.fold(Times::default(), |sum, of| sum.plus(of));
         let outstanding = (per_second * whole.mean()).round().clamp(1.0, 1e9) as u64;
         self.depths[outstanding.ilog2().min(6) as usize] += per_second;
@@ -109,7 +109,7 @@ pub fn output(file: &JobFile, runs: &[(&Run, &Simulation)], now: u64) -> Output 
         }
         output.entries.extend(sums.iter().map(|(_, job, sum)| entry(job, sum, elapsed)));
         // The share of a group.
-        for side in 0..2 {
+        for side in 0..3 {
             let group: f64 = output.entries[first..].iter().map(|e| e.sides[side].rate).sum();
             for of in output.entries[first..].iter_mut().map(|e| &mut e.sides[side]).filter(|s| s.rate > 0.0) {
                 of.share = of.rate / group * 100.0;
@@ -155,7 +155,7 @@ fn entry(job: &Job, sum: &Sum, elapsed: f64) -> Entry {
         options: job.options.clone(),
         error: 0,
         elapsed: elapsed.ceil() as u64,
-        sides: [0, 1].map(|s| side(job, sum, s)),
+        sides: [0, 1, 2].map(|s| side(job, sum, s)),
         runtime: ms * u64::from(sum.threads),
         // System calls, drivers and interrupts are what a worker's processor does.
         processor: [0.0, busy],
@@ -205,8 +205,9 @@ impl Spread {
     }
 }
 
-/// How long the I/Os of each job of a run took, all of its clones together: by its place in the file, reads and writes.
-pub fn spreads(run: &Run, simulation: &Simulation) -> BTreeMap<usize, [Spread; 2]> {
+/// How long the I/Os of each job of a run took, all of its clones together: by its place in the file, reads, writes and
+/// trims.
+pub fn spreads(run: &Run, simulation: &Simulation) -> BTreeMap<usize, [Spread; 3]> {
     let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
     for thread in &run.threads {
         let flow = simulation.flows.iter().find(|f| f.name == thread.flow);
@@ -214,7 +215,7 @@ pub fn spreads(run: &Run, simulation: &Simulation) -> BTreeMap<usize, [Spread; 2
             sums.entry(thread.job).or_default().add(ios);
         }
     }
-    sums.iter().map(|(job, sum)| (*job, [spread(sum, 0), spread(sum, 1)])).collect()
+    sums.iter().map(|(job, sum)| (*job, [0, 1, 2].map(|side| spread(sum, side)))).collect()
 }
 
 fn spread(sum: &Sum, side: usize) -> Spread {
@@ -369,7 +370,7 @@ fn entry_json(e: &Entry, options: Json, plus: bool) -> Json {
         ("job options", options),
         ("read", side_json(&e.sides[0], plus)),
         ("write", side_json(&e.sides[1], plus)),
-        ("trim", side_json(&Side::default(), plus)),
+        ("trim", side_json(&e.sides[2], plus)),
         ("sync", object([("total_ios", whole(0)), ("lat_ns", lat_json(&nothing, plus))])),
         ("job_runtime", whole(e.runtime)),
         ("usr_cpu", Float(e.processor[0])),
@@ -447,7 +448,7 @@ pub fn text(output: &Output, paint: Paint) -> String {
     let mut out = String::new();
     for e in &output.entries {
         let _ = writeln!(out, "{}{}{}: (groupid={}): err={:2}", paint.strong, e.name, paint.off, e.group, e.error);
-        for (side, name) in e.sides.iter().zip(["read", "write"]).filter(|s| s.0.ios > 0) {
+        for (side, name) in e.sides.iter().zip(["read", "write", "trim"]).filter(|s| s.0.ios > 0) {
             let (mib, mb) = (side.rate / f64::from(1 << 20), side.rate / 1e6);
             let _ = writeln!(
                 out,
@@ -532,6 +533,7 @@ mod tests {
             seen: IoSeen { time: 1.0, counts: vec![counts(n, each)], busy: vec![busy] },
             oldest: 0.0,
             latencies: [Latencies(vec![((each * 1e9) as u64, n)]), Latencies::default()],
+            trim_latencies: Latencies::default(),
         };
         let mut sum = Sum::default();
         // 1000 I/Os of 10 ms in 1 s: ten are outstanding; then 500 of 2 ms: one.

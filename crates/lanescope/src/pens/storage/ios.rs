@@ -22,11 +22,11 @@ pub struct Ios {
 /// What a load came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Came {
-    /// Reads and writes, worked out. Their time is that of a load which keeps its I/Os outstanding (Little's law), of
-    /// one with a rate that of an I/O alone.
-    pub estimate: [Ios; 2],
+    /// Reads, writes and trims, worked out. Their time is that of a load which keeps its I/Os outstanding (Little's
+    /// law), of one with a rate that of an I/O alone.
+    pub estimate: [Ios; 3],
     /// What was simulated.
-    pub simulated: Option<[Ios; 2]>,
+    pub simulated: Option<[Ios; 3]>,
     /// What binds.
     pub estimate_by: Binding,
     /// What binds in the simulation.
@@ -48,7 +48,7 @@ impl Ios {
 impl Came {
     /// With that of another; what binds is what binds the first.
     pub fn plus(&self, other: &Came) -> Came {
-        let add = |a: &[Ios; 2], b: &[Ios; 2]| [a[0].plus(&b[0]), a[1].plus(&b[1])];
+        let add = |a: &[Ios; 3], b: &[Ios; 3]| [0, 1, 2].map(|side| a[side].plus(&b[side]));
         let simulated = self.simulated.as_ref().zip(other.simulated.as_ref());
         Came {
             estimate: add(&self.estimate, &other.estimate),
@@ -63,30 +63,32 @@ impl Came {
     }
 }
 
-/// I/Os for a draw of a line and the share of them that reads, a reply being one more the other way.
-fn reads(flow: &IoFlow) -> (f64, f64) {
-    let (mut ios, mut read) = (0.0, 0.0);
+/// I/Os for a draw of a line and the shares of them that read and that deallocate, a reply being one more the other
+/// way.
+fn reads(flow: &IoFlow) -> (f64, [f64; 2]) {
+    let (mut ios, mut read, mut trim) = (0.0, 0.0, 0.0);
     for line in flow.lines.iter() {
         let share = f64::from(line.share) / f64::from(WHOLE);
         let reads = f64::from(line.read) / f64::from(WHOLE);
         let reply = f64::from(u8::from(line.reply.0 > 0));
         ios += share * (1.0 + reply);
         read += share * (reads + reply * (1.0 - reads));
+        trim += share * (1.0 - reads) * f64::from(line.trim) / f64::from(WHOLE);
     }
-    (ios, read / ios)
+    (ios, [read / ios, trim / ios])
 }
 
 /// What was done, by direction: rates and times of the I/Os counted.
-pub(super) fn done_by(ios: &SimulatedIos) -> [Ios; 2] {
+pub(super) fn done_by(ios: &SimulatedIos) -> [Ios; 3] {
     let sides = |of: fn(&IoCounts) -> &IoSide| {
         let counts = ios.seen.counts.iter().map(of);
         counts
             .fold((0u64, Times::default(), 0.0), |sum, s| (sum.0 + s.bytes, sum.1.plus(&s.times), sum.2 + s.whole.sum))
     };
-    let both = [sides(|c| &c.reads), sides(|c| &c.writes)];
-    let time = lasted(ios.seen.time, both[0].0 + both[1].0, ios.seen.counts.iter().map(|c| c.moved).sum());
+    let all = [sides(|c| &c.reads), sides(|c| &c.writes), sides(|c| &c.trims)];
+    let time = lasted(ios.seen.time, all.iter().map(|s| s.0).sum(), ios.seen.counts.iter().map(|c| c.moved).sum());
     let per_second = |n: f64| if time > 0.0 { n / time } else { 0.0 };
-    both.map(|(bytes, times, whole)| Ios {
+    all.map(|(bytes, times, whole)| Ios {
         per_second: per_second(times.count as f64),
         rate: per_second(bytes as f64),
         latency: if times.count > 0 { whole / times.count as f64 } else { 0.0 },
@@ -101,14 +103,15 @@ pub fn came(plan: &Plan, report: &Report, name: &str) -> Option<Came> {
     let members: Vec<&IoFlow> = plan.storage.flows.iter().filter(|f| f.group == name).collect();
     let first = members.first()?;
     let mix = first.mix();
-    let (ios, read) = reads(first);
+    let (ios, [read, trim]) = reads(first);
     let rate = flow.share.typical / 8.0;
     let per_second = if mix.bytes > 0.0 { rate / mix.bytes * ios } else { 0.0 };
     let outstanding: f64 = members.iter().map(|f| f64::from(f.outstanding.typical.get())).sum();
     // A load with a rate does not keep all of its I/Os outstanding, and one with pauses waits without any.
     let idle = first.rate.is_some() || mix.delay > 0.0;
     let latency = if idle || per_second <= 0.0 { flow.latency.typical } else { outstanding / per_second };
-    let estimate = [(read, mix.read), (1.0 - read, mix.written)].map(|(share, bytes)| match per_second * share {
+    let sides = [(read, mix.read), (1.0 - read - trim, mix.written), (trim, mix.trimmed)];
+    let estimate = sides.map(|(share, bytes)| match per_second * share {
         n if n > 0.0 => Ios { per_second: n, rate: rate * bytes / mix.bytes, latency, response: latency },
         _ => Ios::default(),
     });

@@ -471,6 +471,7 @@ fn test_lines(k: &keys::Io, test: FileTest) -> Line {
         size,
         share: WHOLE,
         read: if test.reads() { WHOLE } else { 0 },
+        trim: 0,
         random: if test.random() { WHOLE } else { 0 },
         delay: Time::ZERO,
         burst: 1,
@@ -597,6 +598,11 @@ fn expand(
                         .push(Diagnostic::error(to_span, what).hint("workers reach what hangs below their own host"));
                     return;
                 }
+                if let Some((why, hint)) = takes_no_trims(storage, volume, &lines) {
+                    let at = k.access.as_ref().and_then(|a| a.span).unwrap_or(io.span);
+                    diagnostics.push(Diagnostic::error(at, format!("flow {}: {why}", io.name)).hint(hint));
+                    return;
+                }
                 let room = Room { flow: io, name: storage.volume_name(volume), capacity: storage.capacity(volume) };
                 let Some(range) = room.range(diagnostics, largest) else { return };
                 if let (Volume::Array(a), None) = (volume, adapter) {
@@ -654,6 +660,27 @@ fn expand(
                 });
                 n += 1;
             }
+        }
+    }
+}
+
+/// Why lines that deallocate cannot go to a volume, and what to do.
+fn takes_no_trims(storage: &Storage, volume: Volume, lines: &[Line]) -> Option<(String, String)> {
+    if lines.iter().all(|l| l.trim == 0) {
+        return None;
+    }
+    let name = storage.volume_name(volume);
+    match volume {
+        Volume::Target(t) => match storage.adapters[storage.adapter_of(t) as usize].controller() {
+            Some(own) if own.keys.trim_time.is_some() => None,
+            Some(_) => {
+                let hint = format!("say parts.{name}.trim_time, the time of its controller for one: \"20 us\"");
+                Some((format!("{name} takes no trims"), hint))
+            }
+            None => Some((format!("trims of {name}, which is no NVMe drive"), "trims are NVMe's here".into())),
+        },
+        Volume::Array(_) | Volume::Station(_) => {
+            Some((format!("trims of {name}, which is no drive"), "name the drives themselves, with *".into()))
         }
     }
 }

@@ -480,8 +480,11 @@ impl Storage {
         for (volume, adapter) in targets.chain(arrays) {
             let host = &self.adapters[adapter as usize].host;
             let capacity = Bytes(self.capacity(volume));
-            let nvme = self.adapters[adapter as usize].controller().is_some();
-            let volume = import::Volume { name: self.volume_name(volume).to_owned(), capacity, nvme };
+            let own = self.adapters[adapter as usize].controller();
+            let alone = matches!(volume, Volume::Target(_));
+            let trims = alone && own.is_some_and(|c| c.keys.trim_time.is_some());
+            let (name, nvme) = (self.volume_name(volume).to_owned(), own.is_some());
+            let volume = import::Volume { name, capacity, nvme, trims };
             match hosts.iter_mut().find(|h| h.name == *host) {
                 Some(h) => h.volumes.push(volume),
                 None => hosts.push(import::Host { name: host.clone(), volumes: vec![volume] }),
@@ -600,7 +603,8 @@ impl Side for Storage {
                 hash.write(format!("rate {} {:?}", rate.typical, flow.arrivals).as_bytes());
             }
             for line in flow.lines.iter() {
-                hash.write(format!("{line:?}").as_bytes());
+                // Lines without trims are what they were before there were any.
+                hash.write(format!("{line:?}").replace(", trim: 0,", ",").as_bytes());
             }
         }
     }
@@ -729,6 +733,8 @@ pub struct Mix {
     pub read: f64,
     /// Bytes of it that are written.
     pub written: f64,
+    /// Bytes of it that are deallocated.
+    pub trimmed: f64,
     /// Pause before it, on average, seconds.
     pub delay: f64,
 }
@@ -748,7 +754,9 @@ impl IoFlow {
             let (size, reply) = (line.size.f64(), line.reply.f64());
             mix.bytes += share * (size + reply);
             mix.read += share * (read * size + (1.0 - read) * reply);
-            mix.written += share * ((1.0 - read) * size + read * reply);
+            let trimmed = share * (1.0 - read) * size * line.trim as f64 / WHOLE as f64;
+            mix.trimmed += trimmed;
+            mix.written += share * ((1.0 - read) * size + read * reply) - trimmed;
             mix.delay += share * line.delay.seconds();
             burst += share * line.burst as f64;
         }

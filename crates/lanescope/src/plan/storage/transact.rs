@@ -105,6 +105,11 @@ fn expand(
             .push(d.hint("their frames know no grants or stops of destinations: \"none\", \"pause\" or \"pfc\""));
         return;
     }
+    if k.access.typical.0.iter().any(|l| l.trim > 0) {
+        let d = Diagnostic::error(k.access.span.unwrap_or(flow.span), format!("flow {}: trims of messages", flow.name));
+        diagnostics.push(d.hint("only NVMe drives take them"));
+        return;
+    }
     let workers = k.workers.typical.get();
     let count = (from.len() * to.len()).saturating_mul(workers as usize);
     if count > MAX_THINGS {

@@ -89,6 +89,11 @@ table! {
         /// What it adds to each command beside others: firmware, mapping table, error correction.
         command_latency: default Time, High = "{ low = \"1 us\", typical = \"3 us\", high = \"10 us\" }" Assumed Guess
             "what drives with write caches take for a write beyond their link";
+        /// Time of its processor for a deallocation (Dataset Management), beside command_time. Without it the drive
+        /// takes no trims.
+        trim_time: opt Time, High;
+        /// With trim_time: what a deallocation takes off its map in a second, one after the other, beside trim_time.
+        trim_rate: opt Rate, Low;
         /// Data of one command: MDTS (Base 2.0, 5.17.2.1). The host splits larger I/Os.
         max_transfer: default Bytes, Low = "\"128 KiB\"" Assumed Likely
             "MDTS of 5 pages of 4 KiB, the least that is common";

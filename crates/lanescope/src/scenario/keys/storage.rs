@@ -103,6 +103,8 @@ pub struct Line {
     pub share: u32,
     /// The probability that it reads, likewise.
     pub read: u32,
+    /// The probability that one which does not read deallocates its bytes (a trim), and does not write them.
+    pub trim: u32,
     /// The probability that it begins anywhere, and not where the last one ended.
     pub random: u32,
     /// Pause before each burst.
@@ -122,7 +124,7 @@ pub const WHOLE: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Access(pub Vec<Line>);
 
-pub(super) const LINE_KEYS: [&str; 8] = ["size", "share", "read", "random", "delay", "burst", "align", "reply"];
+pub(super) const LINE_KEYS: [&str; 9] = ["size", "share", "read", "trim", "random", "delay", "burst", "align", "reply"];
 
 /// A percentage from 0 to 100, in hundredths.
 fn part(key: &str, node: &Node) -> Result<u32, Problem> {
@@ -175,11 +177,19 @@ impl Line {
         if burst == 0 {
             return Err((Problem("burst = 0 never issues anything".into(), "at least 1 I/O".into()), at("burst")));
         }
-        let read = percent("read", WHOLE)?;
+        let (read, trim) = (percent("read", WHOLE)?, percent("trim", 0)?);
+        if trim > 0 && (read == WHOLE || reply.0 > 0) {
+            let (what, hint) = match reply.0 {
+                0 => ("trim of I/Os that all read", "trim is the part of those that do not read: say read = \"0 %\""),
+                _ => ("trim of I/Os with a reply", "a trim has no data, and none that answers"),
+            };
+            return Err((Problem(what.into(), hint.into()), at("trim")));
+        }
         Ok(Line {
             size,
             share: percent("share", WHOLE)?,
             read,
+            trim,
             random: percent("random", 0)?,
             delay: t.get("delay").map_or(Ok(Time::ZERO), Time::read).map_err(of("delay"))?,
             burst,
@@ -221,6 +231,9 @@ impl Shape for Access {
         let percent = |n: u32| n as f64 / 100.0;
         let line = |l: &Line| {
             let mut s = format!("{}, {} % read, {} % random", l.size, percent(l.read), percent(l.random));
+            if l.trim > 0 {
+                s += &format!(", {} % of the others trims", percent(l.trim));
+            }
             if self.0.len() > 1 {
                 s = format!("{} % of {s}", percent(l.share));
             }
@@ -240,7 +253,8 @@ impl Shape for Access {
     fn schema() -> Json {
         let percent = json!({ "type": "string", "pattern": "^ *[0-9.]+ *%$" });
         let line = json!({ "type": "object", "additionalProperties": false, "required": ["size"], "properties": {
-            "size": Bytes::schema(), "share": percent, "read": percent, "random": percent, "delay": Time::schema(),
+            "size": Bytes::schema(), "share": percent, "read": percent, "trim": percent, "random": percent,
+            "delay": Time::schema(),
             "burst": { "type": "integer", "minimum": 1 }, "align": Bytes::schema(), "reply": Bytes::schema() } });
         json!({ "oneOf": [line, { "type": "array", "items": line, "minItems": 1, "maxItems": MOST_LINES }] })
     }
@@ -593,8 +607,9 @@ table! {
         to: must Names, One;
         /// "io".
         r#do: must IoWord, One;
-        /// The access specification: a line { size, share, read, random, delay, burst, align, reply } with the fields
-        /// of Iometer, or a list of lines whose shares add up to 100 %.
+        /// The access specification: a line { size, share, read, trim, random, delay, burst, align, reply } with the
+        /// fields of Iometer, and trim, the part of the I/Os which do not read that deallocate; or a list of lines
+        /// whose shares add up to 100 %.
         access: opt Access, One;
         /// In its place, a test of IOzone.
         test: opt FileTest, One;

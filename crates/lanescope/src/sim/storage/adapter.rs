@@ -191,6 +191,7 @@ impl Fabric {
             owner,
             target,
             read,
+            trim: false,
             offset,
             size,
             fetched: 0,

@@ -59,12 +59,12 @@ impl Sums {
 /// The counts of one flow.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Counts {
-    /// Reads, writes.
-    bytes: [u64; 2],
-    times: [Sums; 2],
+    /// Reads, writes, trims.
+    bytes: [u64; 3],
+    times: [Sums; 3],
     /// Before the call, for the worker's processor; and from the moment at which the program wanted them.
-    waits: [Sums; 2],
-    whole: [Sums; 2],
+    waits: [Sums; 3],
+    whole: [Sums; 3],
     pub(in crate::sim) transactions: Sums,
     pub(in crate::sim) connections: Sums,
     bins: [u64; 21],
@@ -76,10 +76,10 @@ impl Counts {
     pub(in crate::sim) const fn new() -> Counts {
         const NONE: Sums = Sums { count: 0, sum: 0, squares: 0, min: 0, max: 0, recent: 0 };
         Counts {
-            bytes: [0; 2],
-            times: [NONE; 2],
-            waits: [NONE; 2],
-            whole: [NONE; 2],
+            bytes: [0; 3],
+            times: [NONE; 3],
+            waits: [NONE; 3],
+            whole: [NONE; 3],
             transactions: NONE,
             connections: NONE,
             bins: [0; 21],
@@ -87,16 +87,16 @@ impl Counts {
         }
     }
 
-    /// An I/O is done: when the program wanted it, when its worker's processor turned to it, and now.
+    /// An I/O of a way (0 reads, 1 writes, 2 deallocates) is done: when the program wanted it, when its worker's
+    /// processor turned to it, and now.
     #[inline]
     pub(in crate::sim) fn add(
         &mut self,
-        read: bool,
+        way: usize,
         bytes: u64,
         (wanted, called, now): (u64, u64, u64),
         edges: &Edges,
     ) {
-        let way = usize::from(!read);
         self.bytes[way] += bytes;
         self.times[way].add(now - called);
         self.waits[way].add(called - wanted);
@@ -107,7 +107,7 @@ impl Counts {
     /// What came since `before`, which is then now.
     pub(in crate::sim) fn update(&mut self, before: &mut Counts) -> Counts {
         let mut latest = *self;
-        for way in 0..2 {
+        for way in 0..3 {
             latest.bytes[way] -= before.bytes[way];
             latest.times[way] = self.times[way].update(&mut before.times[way]);
             latest.waits[way] = self.waits[way].update(&mut before.waits[way]);
@@ -135,6 +135,7 @@ impl Counts {
             target: target.to_owned(),
             reads: side(0),
             writes: side(1),
+            trims: side(2),
             transactions: self.transactions.times(),
             connections: self.connections.times(),
             bins: self.bins,
@@ -199,9 +200,9 @@ mod tests {
     #[test]
     fn sums_by_hand() {
         let (mut c, edges) = (Counts::new(), Edges::new());
-        c.add(true, 4096, (0, 0, 3000 * US), &edges);
-        c.add(true, 512, (0, 0, 1000 * US), &edges);
-        c.add(false, 100, (0, 0, 40 * US), &edges);
+        c.add(0, 4096, (0, 0, 3000 * US), &edges);
+        c.add(0, 512, (0, 0, 1000 * US), &edges);
+        c.add(1, 100, (0, 0, 40 * US), &edges);
         let counts = c.report("io", 0, "disk");
         let t = counts.reads.times;
         assert_eq!((counts.reads.bytes, t.count, t.sum, t.min, t.max), (4608, 2, 4e-3, 1e-3, 3e-3));
@@ -216,10 +217,10 @@ mod tests {
     #[test]
     fn an_update_has_what_came_since_the_last_one() {
         let (mut c, mut before, edges) = (Counts::new(), Counts::new(), Edges::new());
-        c.add(true, 4096, (0, 0, 3000 * US), &edges);
+        c.add(0, 4096, (0, 0, 3000 * US), &edges);
         assert_eq!(c.update(&mut before).report("io", 0, "disk"), c.report("io", 0, "disk"));
-        c.add(true, 512, (0, 0, 1000 * US), &edges);
-        c.add(true, 512, (0, 0, 2000 * US), &edges);
+        c.add(0, 512, (0, 0, 1000 * US), &edges);
+        c.add(0, 512, (0, 0, 2000 * US), &edges);
         let latest = c.update(&mut before).report("io", 0, "disk");
         assert_eq!((latest.reads.bytes, latest.reads.times.count, latest.bins.iter().sum::<u64>()), (1024, 2, 2));
         assert!((latest.reads.times.max - 2e-3).abs() < 1e-15 && (latest.reads.times.mean() - 1.5e-3).abs() < 1e-15);

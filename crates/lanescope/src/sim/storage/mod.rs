@@ -124,6 +124,8 @@ struct Task {
     owner: Owner,
     target: u32,
     read: bool,
+    /// It deallocates: nothing of its bytes moves.
+    trim: bool,
     offset: u64,
     size: u64,
     /// Bytes asked for from host memory, come from there, sent, and arrived at the other end.
@@ -154,6 +156,8 @@ struct Io {
     /// The line of the access specification behind it.
     line: u32,
     read: bool,
+    /// It deallocates its bytes.
+    trim: bool,
     offset: u64,
     size: u64,
     /// The reply that follows it.
@@ -278,8 +282,8 @@ pub(super) struct Fabric {
     /// Pairs of stations, and what those are to be told.
     talks: Vec<Talk>,
     commands: Vec<(NodeId, StationCommand)>,
-    /// By flow group, from the call of the worker: of reads, and of writes.
-    latencies: Vec<[Histogram<u64>; 2]>,
+    /// By flow group, from the call of the worker: of reads, writes, and trims.
+    latencies: Vec<[Histogram<u64>; 3]>,
     /// By flow group, from the moment at which the program wanted them.
     whole: Vec<Histogram<u64>>,
     /// Since when I/Os are counted for instruments: those that begin then or later.
@@ -339,8 +343,7 @@ impl Fabric {
                     flash: match &t.device {
                         storage::Device::Ssd(k) => {
                             let own = storage.adapters[adapter as usize].controller();
-                            let latency = own.map_or(0, |c| c.keys.command_latency.typical.fs());
-                            Some(Box::new(ssd::Ssd::new(k, latency)))
+                            Some(Box::new(ssd::Ssd::new(k, own)))
                         }
                         _ => None,
                     },
@@ -373,7 +376,7 @@ impl Fabric {
             host_arrays: host_array::all(storage),
             talks: Vec::new(),
             commands: Vec::new(),
-            latencies: groups.iter().map(|_| [tally::histogram(), tally::histogram()]).collect(),
+            latencies: groups.iter().map(|_| [(); 3].map(|()| tally::histogram())).collect(),
             whole: groups.iter().map(|_| tally::histogram()).collect(),
             counting: 0,
             edges: Edges::new(),

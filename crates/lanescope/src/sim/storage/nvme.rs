@@ -214,6 +214,8 @@ impl Fabric {
                 self.tasks.all[task as usize].lists = false;
                 let t = &self.tasks.all[task as usize];
                 match t.read {
+                    // It knows now what to deallocate.
+                    _ if t.trim => self.flash_command(task, now),
                     true => self.data_in(task, now),
                     // Once the drive has room for it.
                     false if t.wanted => self.data_out_of_memory(task, now),
@@ -274,10 +276,12 @@ impl Fabric {
         let Some(c) = self.controller(adapter) else { return };
         let (largest, room) = (c.largest, c.room);
         let mut at = 0;
+        let trim = self.ios.all[io as usize].trim;
         while at < all {
-            let size = largest.min(all - at);
+            // A range to be deallocated has no data: no transfer limits it.
+            let size = if trim { all } else { largest.min(all - at) };
             let task = self.new_task(owner, target, read, offset + at, size);
-            self.tasks.all[task as usize].pair = pair;
+            (self.tasks.all[task as usize].pair, self.tasks.all[task as usize].trim) = (pair, trim);
             self.ios.all[io as usize].tasks += 1;
             let Some(c) = self.controller(adapter) else { return };
             let p = &mut c.pairs[pair as usize];
@@ -343,7 +347,7 @@ impl Fabric {
     /// Its queue's turn is over: the controller deals with it, and reads its lists.
     pub(super) fn queued(&mut self, task: u32, now: u64) {
         let t = &mut self.tasks.all[task as usize];
-        let (size, adapter) = (t.size, self.targets[t.target as usize].adapter);
+        let (size, trim, adapter) = (t.size, t.trim, self.targets[t.target as usize].adapter);
         if let Owner::Io(io) | Owner::Beside(io) = t.owner {
             let i = &mut self.ios.all[io as usize];
             // Of an array the first of its commands counts: others may follow those that read.
@@ -352,6 +356,11 @@ impl Fabric {
             }
         }
         let Some(c) = self.controller(adapter) else { return };
+        if trim {
+            let way = c.lists;
+            self.asks(way, nvme::RANGE, Move::Lists { task }, now);
+            return;
+        }
         let (way, bytes) = (c.lists, c.planned.lists(TYPICAL, size));
         if bytes > 0 {
             self.tasks.all[task as usize].lists = true;

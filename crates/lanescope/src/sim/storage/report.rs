@@ -210,13 +210,15 @@ impl Fabric {
             .collect();
         busy.sort_by(|a, b| b.1.total_cmp(&a.1));
         busy.truncate(MOST_BUSY);
+        let [reads, writes, trims] = self.latencies[group.nth].each_ref().map(count::latencies);
         SimulatedIos {
             per_second: done as f64 / window * SECOND,
             stages: stages.map(|s| s / done.max(1) as f64 / SECOND),
             busy,
             seen: self.instruments(storage, group.members.iter().copied(), (view.begin, view.past)),
             oldest: self.oldest(group, view.now) as f64 / SECOND,
-            latencies: self.latencies[group.nth].each_ref().map(count::latencies),
+            latencies: [reads, writes],
+            trim_latencies: trims,
         }
     }
 

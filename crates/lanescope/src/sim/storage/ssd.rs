@@ -10,9 +10,10 @@
 //! its end or until a read suspends it; what garbage collection moves is read from dies and programmed before more is
 //! taken in, once as much as a program holds is owed.
 
-use crate::plan::storage::Unit;
+use crate::plan::storage::{self, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd as Keys};
 use crate::scenario::quantity::Quantity;
+use crate::sim::core::clock::Pace;
 use crate::sim::storage::{Event, Fabric, Link, Owner, Server};
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -86,6 +87,9 @@ struct Stripe {
 pub(super) struct Ssd {
     controller: Server,
     command_time: u64,
+    /// What a deallocation takes beside that, and for each byte.
+    trim_time: u64,
+    trim_pace: Option<Pace>,
     page: u64,
     /// Of lower, middle and upper pages.
     read_times: [u64; 3],
@@ -149,7 +153,7 @@ fn part_of(bits: u64, span: u64) -> u64 {
 }
 
 impl Ssd {
-    pub(super) fn new(k: &Keys, latency: u64) -> Ssd {
+    pub(super) fn new(k: &Keys, own: Option<&storage::Controller>) -> Ssd {
         let channels = k.channels.typical.get() as usize;
         let stripes = k.stripes.typical.get() as usize;
         let all = k.planes.typical.get();
@@ -163,6 +167,8 @@ impl Ssd {
         Ssd {
             controller: Server::default(),
             command_time: k.command_time.typical.fs(),
+            trim_time: own.and_then(|c| c.keys.trim_time.as_ref()).map_or(0, |q| q.typical.fs()),
+            trim_pace: own.and_then(|c| c.keys.trim_rate.as_ref()).map(|q| Pace::new(q.typical)),
             page: k.page.typical.0.max(1),
             read_times: [other(&k.lower_read_time), middle, other(&k.upper_read_time)],
             planes,
@@ -187,7 +193,7 @@ impl Ssd {
                 Some([_, every]) => (0..servers as u64).map(|die| (part_of(mixed(die), every), 0)).collect(),
                 None => Vec::new(),
             },
-            latency,
+            latency: own.map_or(0, |c| c.keys.command_latency.typical.fs()),
             own: Server::new(k.rate.as_ref().map(|r| r.typical)),
             held: 0,
             buffer: k.buffer.typical.0,
@@ -409,8 +415,11 @@ impl Fabric {
     /// A command has arrived at a drive.
     pub(super) fn flash_command(&mut self, task: u32, now: u64) {
         self.tasks.all[task as usize].service.several = true;
+        let t = &self.tasks.all[task as usize];
+        let (trim, size) = (t.trim, t.size);
         let Some((target, flash)) = self.drive(task) else { return };
-        let at = flash.controller.work(flash.command_time, now).saturating_add(flash.latency);
+        let more = if trim { flash.trim_time + flash.trim_pace.map_or(0, |p| p.span(size)) } else { 0 };
+        let at = flash.controller.work(flash.command_time + more, now).saturating_add(flash.latency);
         self.plan_at(at, Event::Flash(target, Step::Begin(task)));
     }
 
@@ -420,6 +429,10 @@ impl Fabric {
             Step::Begin(task) => {
                 let t = self.tasks.all[task as usize];
                 let link = self.targets[target as usize].transport;
+                if t.trim {
+                    self.trimmed(task, now);
+                    return;
+                }
                 if t.read {
                     self.data_back(link, task, now);
                     self.ask(task, now);
@@ -457,6 +470,18 @@ impl Fabric {
             Step::Passed(task, bytes) => self.stored(task, bytes as u64, now),
             Step::Programmed(stripe) => self.programmed(target, stripe as usize, now),
         }
+    }
+
+    /// What a command deallocates is off the map: its bytes count as moved.
+    fn trimmed(&mut self, task: u32, now: u64) {
+        let t = &mut self.tasks.all[task as usize];
+        (t.arrived, t.landed) = (t.size, t.size);
+        let (owner, size) = (t.owner, t.size);
+        self.first_data(task, now);
+        if let Owner::Io(io) = owner {
+            self.delivered(io, size, now);
+        }
+        self.entry(task, now);
     }
 
     /// Asks dies for pages of a read, as many as may be under way.

@@ -11,6 +11,7 @@ use crate::plan::storage::{IoFlow, Pair};
 use crate::protocol::tcp::{CLOSE, HEADERS, OPEN, wire};
 use crate::sim::ethernet::{Load, StationCommand, StationEvent};
 use crate::sim::pcie::random;
+use crate::sim::storage::worker::Does;
 use crate::sim::storage::{Fabric, Io, Volume};
 use rand_xoshiro::rand_core::Rng;
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ pub(in crate::sim) const TALK: u32 = 1 << 31;
 const AHEAD: u64 = 4;
 
 /// An I/O before it is issued: its line, its direction, its size and that of its reply.
-pub(super) type Wanted = (u32, (bool, u64, u64));
+pub(super) type Wanted = (u32, (Does, u64, u64));
 
 /// A pair at work.
 #[derive(Clone, Debug)]

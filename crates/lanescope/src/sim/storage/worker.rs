@@ -36,6 +36,14 @@ impl Stages {
     }
 }
 
+/// What an I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    Reads,
+    Writes,
+    Trims,
+}
+
 /// The I/Os of one worker at one volume.
 #[derive(Clone, Debug)]
 pub(super) struct FlowState {
@@ -212,9 +220,14 @@ impl Fabric {
             f.burst -= 1;
             f.slots -= 1;
             let line = f.drawn.take().unwrap_or_else(|| f.line());
-            let Line { read, size, reply, .. } = f.lines[line as usize];
+            let Line { read, trim, size, reply, .. } = f.lines[line as usize];
             let read = f.happens(read);
-            self.begin(flow, (line, (read, size.0, reply.0)), now);
+            let does = match read {
+                true => Does::Reads,
+                false if f.happens(trim) => Does::Trims,
+                false => Does::Writes,
+            };
+            self.begin(flow, (line, (does, size.0, reply.0)), now);
         }
     }
 
@@ -224,10 +237,11 @@ impl Fabric {
         &mut self,
         flow: u32,
         line: u32,
-        (read, size, reply): (bool, u64, u64),
+        (does, size, reply): (Does, u64, u64),
         request: Option<u64>,
         now: u64,
     ) {
+        let (read, trim) = (does == Does::Reads, does == Does::Trims);
         let f = &mut self.flows[flow as usize];
         let offset = f.place(line, size);
         f.submitting += u32::from(!f.uses.is_empty());
@@ -243,7 +257,8 @@ impl Fabric {
         let (called, marks) = (at - submit, [now; 6]);
         let began = request.unwrap_or(called);
         let (left, tasks, before) = (size, 0, false);
-        let io = self.ios.add(Io { flow, line, read, offset, size, reply, began, called, left, tasks, before, marks });
+        let io = Io { flow, line, read, trim, offset, size, reply, began, called, left, tasks, before, marks };
+        let io = self.ios.add(io);
         if let (Volume::Array(array), Some((_, spread))) = (volume, spread) {
             self.keep(array, io, spread);
         }
@@ -286,8 +301,9 @@ impl Fabric {
         f.fingerprint = tally::fingerprint(f.fingerprint, born, now);
         f.stages.add(&io.marks, now);
         if io.called >= self.counting {
-            f.counts.add(io.read, io.size, (born, io.called, now), &self.edges);
-            let _ = self.latencies[f.group as usize][usize::from(!io.read)].record((now - io.called) / 1000);
+            let way = if io.trim { 2 } else { usize::from(!io.read) };
+            f.counts.add(way, io.size, (born, io.called, now), &self.edges);
+            let _ = self.latencies[f.group as usize][way].record((now - io.called) / 1000);
             let _ = self.whole[f.group as usize].record((now - born) / 1000);
         }
         if io.reply == 0 && io.began >= self.counting {
@@ -295,7 +311,8 @@ impl Fabric {
         }
         self.taken_out(io.flow, now);
         if io.reply > 0 {
-            self.issue(io.flow, io.line, (!io.read, io.reply, 0), Some(io.began), now);
+            let does = if io.read { Does::Writes } else { Does::Reads };
+            self.issue(io.flow, io.line, (does, io.reply, 0), Some(io.began), now);
         } else {
             self.transacted(io.flow, now);
         }

@@ -16,7 +16,7 @@ pub fn icf(data: &[u8]) -> bool {
     let again = read(text.as_bytes(), |d, s| icf::read(d, s, true)).unwrap_or_else(|| panic!("{text}"));
     assert_eq!(icf::write(&again), text);
     assert!(cycle::steps(&setup).map_or(0, |s| s.len()) <= cycle::MOST_TESTS);
-    let volume = |i: usize| Volume { name: format!("drive.{i}"), capacity: Bytes(1 << 30), nvme: false };
+    let volume = |i: usize| Volume { name: format!("drive.{i}"), capacity: Bytes(1 << 30), nvme: false, trims: false };
     let host = |i: usize| Host { name: format!("host.{i}"), volumes: (0..4).map(volume).collect() };
     let machine = Machine { hosts: (0..4).map(host).collect(), stations: vec!["a".into(), "b".into()] };
     let mut diagnostics = Diagnostics::default();

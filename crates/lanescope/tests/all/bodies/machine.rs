@@ -22,6 +22,6 @@ fc = "8GFC"
 
 /// What instruments find on it.
 pub fn machine() -> Machine {
-    let volume = |i: u32| Volume { name: format!("lun.{i}"), capacity: Bytes(1 << 30), nvme: false };
+    let volume = |i: u32| Volume { name: format!("lun.{i}"), capacity: Bytes(1 << 30), nvme: false, trims: false };
     Machine { hosts: vec![Host { name: "host".into(), volumes: vec![volume(0), volume(1)] }], ..Machine::default() }
 }

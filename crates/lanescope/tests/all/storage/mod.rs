@@ -87,11 +87,11 @@ fn fs(seconds: f64) -> u64 {
 fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f64), outstanding: f64) {
     let seen = &times.seen;
     common::within(1e-12, seen.time, window);
-    let (mut ios, mut sum, mut whole, mut ways) = (0, 0.0, 0.0, [0; 2]);
+    let (mut ios, mut sum, mut whole, mut ways) = (0, 0.0, 0.0, [0; 3]);
     for c in &seen.counts {
         assert_eq!(c.bins.iter().sum::<u64>(), c.ios(), "{c:?}");
         assert!(c.transactions.count <= c.ios(), "{c:?}");
-        for (way, side) in [c.reads, c.writes].into_iter().enumerate() {
+        for (way, side) in [c.reads, c.writes, c.trims].into_iter().enumerate() {
             let t = side.times;
             assert!(
                 t.min <= t.mean() * (1.0 + 1e-9) && t.mean() <= t.max * (1.0 + 1e-9) && t.max <= flow.max * 1.001,
@@ -107,7 +107,7 @@ fn counted(flow: &SimulatedFlow, times: &SimulatedIos, (warmup, window): (f64, f
         }
         assert!(seen.busy_of(c.worker) <= seen.time * (1.0 + 1e-9), "{seen:?}");
     }
-    for (n, Latencies(bins)) in ways.into_iter().zip(&times.latencies) {
+    for (n, Latencies(bins)) in ways.into_iter().zip(times.latencies.iter().chain([&times.trim_latencies])) {
         assert_eq!(bins.iter().map(|b| b.1).sum::<u64>(), n);
         assert!(bins.is_sorted_by(|a, b| a.0 < b.0), "{bins:?}");
     }

@@ -191,7 +191,7 @@ fn a_cycle_ends() {
 }
 
 fn machine(hosts: &[(&str, &[&str])]) -> Machine {
-    let volume = |n: &&str| Volume { name: (*n).to_owned(), capacity: Bytes(1 << 30), nvme: false };
+    let volume = |n: &&str| Volume { name: (*n).to_owned(), capacity: Bytes(1 << 30), nvme: false, trims: false };
     let host = |(name, volumes): &(&str, &[&str])| Host {
         name: (*name).to_owned(),
         volumes: volumes.iter().map(volume).collect(),

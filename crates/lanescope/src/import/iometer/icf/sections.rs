@@ -460,6 +460,7 @@ impl<'t> Reader<'_, 't> {
                 size: Bytes(size),
                 share,
                 read,
+                trim: 0,
                 random,
                 delay: Time::from_fs(delay * 1_000_000_000_000),
                 burst: burst as u32,

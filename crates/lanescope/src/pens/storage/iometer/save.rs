@@ -155,6 +155,9 @@ fn made(plan: &Plan, name: &str, own: &[&IoFlow], nth: usize) -> Result<Worker, 
 /// The name of a flow's access specification, which is put into the set-up where it is not there yet.
 fn spec(setup: &mut Setup, name: &str, flow: &IoFlow, several: bool) -> Result<String, String> {
     let whole = |l: &Line| [l.share, l.read, l.random].iter().all(|p| p % 100 == 0) && l.delay.fs().is_multiple_of(MS);
+    if flow.lines.iter().any(|l| l.trim > 0) {
+        return Err(format!("{name}: flow {} has trims; Iometer has none", flow.name));
+    }
     if let Some(l) = flow.lines.iter().find(|l| !whole(l)) {
         let delay = if l.delay > Time::ZERO { format!(" and a delay of {}", l.delay) } else { String::new() };
         let [share, read, random] = [l.share, l.read, l.random].map(|p| f64::from(p) / 100.0);

@@ -41,6 +41,7 @@ fn example() -> (Setup, IometerTest, IoSeen) {
             target: target.into(),
             reads: side(reads, 1e-3, 2e-3),
             writes: side(writes, 3e-3, 4e-3),
+            trims: IoSide::default(),
             transactions: times(reads + writes, 2e-3, 4e-3),
             connections: Times::default(),
             bins,

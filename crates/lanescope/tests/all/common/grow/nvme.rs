@@ -39,6 +39,11 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
     });
     text += &c.maybe(|c| format!("write_amplification = {}\n", 1 + c.below(5)));
     text += &c.maybe(|c| format!("erase_time = \"{} us\"\nblock_programs = {}\n", c.about(1, 9000), c.about(1, 300)));
+    let trims = c.below(3) == 0;
+    if trims {
+        text += &format!("trim_time = \"{} ns\"\n", c.about(1, 100_000));
+        text += &c.maybe(|c| format!("trim_rate = \"{} MB/s\"\n", c.about(100, 1_000_000)));
+    }
     text += &c.maybe(|c| format!("rate = \"{} MB/s\"\n", c.about(10, 2000)));
     text += &c.maybe(|c| format!("port_buffer = \"{} B\"\n", c.about(1, 100_000) - 1));
     if c.below(2) == 0 {
@@ -67,6 +72,9 @@ pub(crate) fn grow(bytes: &[u8]) -> String {
         let (read, random) = ([0, 100, 100, 67][c.below(4)], [0, 100, 100, 30][c.below(4)]);
         text += &format!("access = {{ size = \"{size} B\", read = \"{read} %\", random = \"{random} %\"");
         text += &c.maybe(|c| format!(", delay = \"{} ns\", burst = {}", c.about(1, 1_000_000), 1 + c.below(9)));
+        if trims && !array && read < 100 {
+            text += &format!(", trim = \"{} %\"", [30, 100][c.below(2)]);
+        }
         text += &c.maybe(|_| format!(", align = \"{size} B\""));
         text += &format!(" }}\noutstanding = {}\n", c.about(1, 64));
         text += &c.maybe(|c| format!("workers = {}\n", 1 + c.below(4)));
