@@ -4,8 +4,10 @@ use crate::convert::plain;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
 use lanescope::pens::Grid;
+use lanescope_front::sweep::{Cell, cell};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
@@ -14,18 +16,6 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "lanescope._lanescope")]
 pub(crate) struct Table {
     batch: RecordBatch,
-}
-
-/// A batch as a stream in a capsule.
-pub(crate) fn stream<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyCapsule>> {
-    let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
-}
-
-/// Its schema in a capsule.
-pub(crate) fn schema<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(batch.schema().as_ref()).map_err(|e| plain(py, &e.to_string()))?;
-    PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
 #[pymethods]
@@ -38,11 +28,13 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface lets a producer hand over what it has where it cannot cast.
         let _ = requested_schema;
-        stream(py, &self.batch)
+        let reader = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema(py, &self.batch)
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref()).map_err(|e| plain(py, &e.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
     /// Heads of the columns.
@@ -53,6 +45,26 @@ impl Table {
 
     fn __len__(&self) -> usize {
         self.batch.num_rows()
+    }
+
+    /// One column as a list: numbers in SI steps, whole numbers, text, or `None`.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let Some(column) = self.batch.column_by_name(name) else {
+            return Err(plain(py, &format!("there is no column {name}; there are {}", self.columns().join(", "))));
+        };
+        let value = |at: usize| match cell(column, at) {
+            Cell::Null => Ok(py.None().into_bound(py)),
+            Cell::Int(n) => n.into_bound_py_any(py),
+            Cell::Float(v) => v.into_bound_py_any(py),
+            Cell::Text(t) => t.into_bound_py_any(py),
+        };
+        (0..column.len()).map(value).collect()
+    }
+}
+
+impl From<RecordBatch> for Table {
+    fn from(batch: RecordBatch) -> Table {
+        Table { batch }
     }
 }
 

@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::ChunkReader;
@@ -107,38 +107,78 @@ pub fn to_parquet(question: &Question, identity: &str, rows: &[Row], to: impl Wr
     written.map(|_| ()).map_err(|e| e.to_string())
 }
 
-/// Reads the rows of a file that [`to_parquet`] wrote.
-///
-/// # Errors
-///
-/// What is no whole file of Parquet, of another sweep, or with other columns.
-pub fn from_parquet(question: &Question, identity: &str, from: impl ChunkReader + 'static) -> Result<Vec<Row>, String> {
-    let broken = |e: &dyn std::fmt::Display| format!("it is no whole file of Parquet ({e})");
+/// Opens a file that [`to_parquet`] wrote.
+fn opened<T: ChunkReader + 'static>(
+    question: &Question,
+    identity: &str,
+    from: T,
+) -> Result<ParquetRecordBatchReaderBuilder<T>, String> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(from).map_err(|e| broken(&e))?;
     let notes = reader.metadata().file_metadata().key_value_metadata();
     let whose = notes.and_then(|all| all.iter().find(|n| n.key == SWEEP)?.value.as_deref());
     if whose != Some(identity) {
         return Err("it belongs to another sweep, or to none".into());
     }
+    if reader.schema().fields() != schema(question).fields() {
+        return Err("its columns are not those of this sweep".into());
+    }
+    Ok(reader)
+}
+
+fn broken(e: &dyn std::fmt::Display) -> String {
+    format!("it is no whole file of Parquet ({e})")
+}
+
+/// Reads the rows of a file that [`to_parquet`] wrote.
+///
+/// # Errors
+///
+/// What is no whole file of Parquet, of another sweep, or with other columns or points.
+pub fn from_parquet(question: &Question, identity: &str, from: impl ChunkReader + 'static) -> Result<Vec<Row>, String> {
+    let reader = opened(question, identity, from)?;
+    let size = question.size()?;
     let mut rows = Vec::new();
     for batch in reader.build().map_err(|e| broken(&e))? {
-        let batch = batch.map_err(|e| broken(&e))?;
-        if batch.schema().fields() != schema(question).fields() {
-            return Err("its columns are not those of this sweep".into());
-        }
-        let first = 2 + question.paths.len() + usize::from(!question.seeds.is_empty());
-        let points = batch.column(0).as_primitive::<UInt64Type>();
-        let places = batch.column(1).as_primitive::<UInt32Type>();
-        for i in 0..batch.num_rows() {
-            let cells = batch.columns()[first..].iter().map(|c| cell(c, i)).collect();
-            rows.push(Row { point: points.value(i), place: places.value(i), cells });
-        }
+        rows.extend(rows_of(question, &batch.map_err(|e| broken(&e))?));
     }
-    let size = question.size()?;
     if rows.iter().any(|r| r.point >= size) {
         return Err("it has points that this sweep does not have".into());
     }
     Ok(rows)
+}
+
+/// The numbers of the points of such a file, without their rows.
+///
+/// # Errors
+///
+/// Those of [`from_parquet`], but for what is broken in other columns.
+pub fn points_of(question: &Question, identity: &str, from: impl ChunkReader + 'static) -> Result<Vec<u64>, String> {
+    let reader = opened(question, identity, from)?;
+    let size = question.size()?;
+    let first = ProjectionMask::leaves(reader.parquet_schema(), [0]);
+    let mut points = Vec::new();
+    for batch in reader.with_projection(first).build().map_err(|e| broken(&e))? {
+        let batch = batch.map_err(|e| broken(&e))?;
+        points.extend_from_slice(batch.column(0).as_primitive::<UInt64Type>().values());
+    }
+    if points.iter().any(|p| *p >= size) {
+        return Err("it has points that this sweep does not have".into());
+    }
+    points.dedup();
+    Ok(points)
+}
+
+/// The rows of a batch that [`batch`] made.
+pub fn rows_of(question: &Question, batch: &RecordBatch) -> Vec<Row> {
+    let first = 2 + question.paths.len() + usize::from(!question.seeds.is_empty());
+    let points = batch.column(0).as_primitive::<UInt64Type>();
+    let places = batch.column(1).as_primitive::<UInt32Type>();
+    let row = |i: usize| Row {
+        point: points.value(i),
+        place: places.value(i),
+        cells: batch.columns()[first..].iter().map(|c| cell(c, i)).collect(),
+    };
+    (0..batch.num_rows()).map(row).collect()
 }
 
 /// The same of bytes that another process has sent.
@@ -150,12 +190,15 @@ pub fn rows_of_bytes(question: &Question, identity: &str, bytes: Vec<u8>) -> Res
     from_parquet(question, identity, bytes::Bytes::from(bytes))
 }
 
-fn cell(column: &ArrayRef, at: usize) -> Cell {
+/// A value of a column.
+pub fn cell(column: &ArrayRef, at: usize) -> Cell {
     if column.is_null(at) {
         return Cell::Null;
     }
     match column.data_type() {
         DataType::Int64 => Cell::Int(column.as_primitive::<Int64Type>().value(at)),
+        DataType::UInt64 => Cell::Int(column.as_primitive::<UInt64Type>().value(at) as i64),
+        DataType::UInt32 => Cell::Int(i64::from(column.as_primitive::<UInt32Type>().value(at))),
         DataType::Float64 => Cell::Float(column.as_primitive::<Float64Type>().value(at)),
         _ => Cell::Text(column.as_string::<i32>().value(at).to_owned()),
     }
