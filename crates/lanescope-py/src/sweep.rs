@@ -1,7 +1,7 @@
 //! Sweeps: the engine of the command, with rows that Python's frames take as they are.
 
 use crate::convert::{of_sweep, plain};
-use crate::table::Table;
+use crate::table::{Table, batch, rows_of};
 use crate::ticks::Ticks;
 use arrow_array::RecordBatch;
 use lanescope::pens::chart::{Chart, Series};
@@ -292,7 +292,7 @@ impl Rows {
     fn of(question: Arc<Question>, rows: &[Row]) -> Result<Rows, String> {
         let mut summary = Summary::default();
         rows.iter().for_each(|row| summary.take(row));
-        let batch = Some(engine::batch(&question, rows)?);
+        let batch = Some(batch(&question, rows)?);
         let done = rows.chunk_by(|a, b| a.point == b.point).count() as u64;
         Ok(Rows { question, batch, summary, done })
     }
@@ -329,7 +329,7 @@ impl Rows {
     /// Heads of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        engine::schema(&self.question).fields().iter().map(|f| f.name().clone()).collect()
+        self.question.fields().into_iter().map(|f| f.name).collect()
     }
 
     /// A hash of all rows: the same rows give the same.
@@ -362,7 +362,7 @@ impl Rows {
     #[expect(clippy::type_complexity, reason = "plain values for Python")]
     fn series(&self, py: Python, x: &str, y: &str) -> PyResult<(String, Vec<(String, Vec<(f64, f64)>)>)> {
         let batch = self.batch(py)?;
-        let all = py.detach(|| engine::series(&self.question, &engine::rows_of(&self.question, batch), x, y));
+        let all = py.detach(|| engine::series(&self.question, &rows_of(&self.question, batch), x, y));
         let (words, all) = all.map_err(|e| of_sweep(py, &e))?;
         Ok((words, all.into_iter().map(|s| (s.name, s.points)).collect()))
     }
@@ -370,7 +370,7 @@ impl Rows {
     /// The same as SVG.
     fn chart(&self, py: Python, x: &str, y: &str) -> PyResult<String> {
         let batch = self.batch(py)?;
-        let drawn = py.detach(|| engine::chart(&self.question, &engine::rows_of(&self.question, batch), x, y));
+        let drawn = py.detach(|| engine::chart(&self.question, &rows_of(&self.question, batch), x, y));
         drawn.map_err(|e| of_sweep(py, &e))
     }
 }

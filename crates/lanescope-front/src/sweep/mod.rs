@@ -7,6 +7,7 @@
 
 mod chart;
 mod done;
+mod fields;
 mod folder;
 mod row;
 mod slurm;
@@ -14,10 +15,11 @@ mod table;
 
 pub use chart::{chart, series};
 pub use done::{Done, Missing};
+pub use fields::{Field, rows};
 pub use folder::{Folder, Shard, Summary};
 pub use row::{COLUMNS, Cell, Column, Fingerprint, Kind, Row, fingerprint};
 pub use slurm::script;
-pub use table::{batch, cell, from_parquet, points_of, rows_of, rows_of_bytes, schema, to_parquet};
+pub use table::{from_parquet, points_of, rows_of_bytes, to_parquet};
 
 use crate::draw;
 use crate::files::Files;
