@@ -121,8 +121,8 @@ impl Sweep {
     }
 
     /// The numbers of so many points that are missing, from one on.
-    fn pending(&self, py: Python, from: u64, most: usize) -> PyResult<Vec<u64>> {
-        let pending = py.detach(|| Ok(missing(&*self.store()?, from)?.take(most).collect()));
+    fn pending(&self, py: Python, first: u64, most: usize) -> PyResult<Vec<u64>> {
+        let pending = py.detach(|| Ok(missing(&*self.store()?, first)?.take(most).collect()));
         pending.map_err(|e: String| of_sweep(py, &e))
     }
 

@@ -173,6 +173,8 @@ def test_frames_and_the_command_fit_alike(tmp_path):
         ([{"flows.rx.share": -1}] * 3, {"parts.nic.tags": (1, 9)}, "above zero"),
         ([{"flows.tx.share": 1e9}] * 3, {"parts.nic.tags": (1, 9)}, "there is no flow"),
         ([{"flows.rx.share": 1e9}] * 3, {}, "1 to 16 free values"),
+        ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tags": 3}, "are no two ends"),
+        ("/nowhere/rows.csv", {"parts.nic.tags": (1, 9)}, "No such file"),
     ],
 )
 def test_a_fit_that_makes_no_sense_is_refused(rows, free, words):

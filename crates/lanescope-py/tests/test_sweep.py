@@ -150,6 +150,23 @@ def test_a_question_that_makes_no_sense_is_refused_at_once(scenario, over, words
         lanescope.sweep(scenario, over)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seeds": 0}, "seeds=0"),
+        ({"seeds": [-2]}, "whole numbers from 0"),
+        ({"threads": 0}, "at least one works"),
+        ({"on": 3}, "on=3: it is a concurrent.futures.Executor"),
+        ({"out": __file__}, "it is a file, and rows go to a folder"),
+        ({"methods": "simulated"}, "is no method"),
+        ({"shard": "1/2"}, "say out="),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(scenario, options, words):
+    with pytest.raises(lanescope.SweepError, match=words):
+        lanescope.sweep(scenario, {"flows.rx.size": ["64 B"]}, **{"methods": "simulate", **options})
+
+
 def test_a_metric_that_is_none_is_refused(scenario):
     with pytest.raises(lanescope.SweepError, match="there is no flow"):
         lanescope.sweep(scenario, {"run.seed": [1]}, metrics=["flows.tx.share"])
@@ -405,6 +422,17 @@ def test_ten_thousand_points_on_dask_with_a_worker_killed(scenario, tmp_path):
 
         found = lanescope.sweep(scenario, grid, on=client, out=tmp_path / "rows", progress=kill)
     assert killed and found.complete and found.fingerprint == alone.fingerprint
+
+
+def test_ray_gives_the_same_rows(scenario, expected, tmp_path):
+    ray = pytest.importorskip("ray")
+    # Its workers find the package where this process does.
+    here = {"env_vars": {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=here)
+    try:
+        assert lanescope.sweep(scenario, GRID, on=ray, out=tmp_path / "rows").fingerprint == expected
+    finally:
+        ray.shutdown()
 
 
 def test_a_job_array_runs_in_any_shell(file, tmp_path):

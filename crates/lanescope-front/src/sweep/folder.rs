@@ -94,6 +94,9 @@ impl Folder {
     pub fn open(dir: &Path, question: &Question, shard: Shard) -> Result<Folder, String> {
         let points = question.size()?;
         let identity = question.identity();
+        if dir.exists() && !dir.is_dir() {
+            return Err(at(dir, &"it is a file, and rows go to a folder: give another name"));
+        }
         fs::create_dir_all(dir).map_err(|e| at(dir, &e))?;
         let manifest = Manifest {
             identity: identity.clone(),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _lanescope as _native
-from .errors import StoppedWarning, SweepError
+from .errors import LanescopeError, StoppedWarning, SweepError
 from .picture import Picture
 from .progress import Progress, callback
 from .scenario import Scenario, written
@@ -127,8 +127,10 @@ class Sweep:
             ax.set_ylabel(y)
             ax.legend()
             return ax
-        import altair as alt
-
+        try:
+            import altair as alt
+        except ImportError:
+            raise LanescopeError("a chart of altair's needs altair: pip install 'lanescope[plot]'") from None
         values = [{"x": p[0], "y": p[1], "curve": name} for name, points in series for p in points]
         chart = alt.Chart(alt.Data(values=values)).mark_line(point=True)
         return chart.encode(x=alt.X("x:Q", title=words), y=alt.Y("y:Q", title=y), color="curve:N")
@@ -157,6 +159,16 @@ def _block(question: str, identity: str, points: list[int]) -> bytes:
     return _native.Sweep.answer(question, identity, points, 1)
 
 
+class _Ray:
+    """Ray as an executor: its tasks give futures of ``concurrent.futures``."""
+
+    def __init__(self, ray: Any) -> None:
+        self._task = ray.remote(_block)
+
+    def submit(self, task: object, *arguments: object) -> Any:
+        return self._task.remote(*arguments).future()
+
+
 def sweep(
     scenario: Scenario,
     over: Over,
@@ -175,8 +187,8 @@ def sweep(
     ``methods`` is ``"estimate"``, or ``"simulate"`` for both side by side. ``seeds`` simulates every point with each of
     them. ``metrics`` become columns. With ``out`` rows go to a folder of Parquet, which a sweep that was killed goes on
     with, and which several may fill, each with its ``shard`` (``"3/16"``). It runs on ``threads`` of this machine; or
-    ``on`` a ``concurrent.futures.Executor`` or a ``distributed.Client``, whose workers need this package and the files
-    that the scenario names. Ctrl-C ends it with what there is, and a :class:`~lanescope.StoppedWarning`.
+    ``on`` a ``concurrent.futures.Executor``, a ``distributed.Client`` or the module ``ray`` (``on=ray``, after
+    ``ray.init``), whose workers need this package and the files that the scenario names. Ctrl-C ends it with what there is, and a :class:`~lanescope.StoppedWarning`.
 
     >>> import lanescope
     >>> scenario = Scenario.from_text(lanescope.starter("today/desktop"))
@@ -203,10 +215,17 @@ def sweep(
         lists = [[written(p[path]) for path in paths] for p in points]
     if not paths:
         raise SweepError("nothing varies: give a path and its values")
-    wanted = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds or [])
+    wanted = [] if seeds is None else list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(s) for s in seeds]
+    if seeds is not None and not (wanted and all(0 <= s < 2**32 for s in wanted)):
+        raise SweepError(f"seeds={seeds!r}: it is how many there are, or a list of whole numbers from 0 to 2^32 - 1")
+    if threads is not None and threads < 1:
+        raise SweepError(f"threads={threads!r}: at least one works")
+    on = _Ray(on) if getattr(on, "__name__", "") == "ray" else on
+    if on is not None and not hasattr(on, "submit"):
+        raise SweepError(f"on={on!r}: it is a concurrent.futures.Executor, a distributed.Client, or the module ray")
     native = _native.Sweep(
         (scenario.name, scenario.text, scenario.sets), paths, lists, isinstance(over, Mapping), simulate,
-        [int(s) for s in wanted], list(metrics), None if out is None else os.fspath(out), shard,
+        wanted, list(metrics), None if out is None else os.fspath(out), shard,
     )  # fmt: skip
     try:
         with callback(progress, "sweep") as called:
