@@ -183,7 +183,7 @@ class Sweep:
         """
         How many points are missing.
         """
-    def pending(self, /, from: SupportsIndex, most: SupportsIndex) -> list[int]:
+    def pending(self, /, first: SupportsIndex, most: SupportsIndex) -> list[int]:
         """
         The numbers of so many points that are missing, from one on.
         """
