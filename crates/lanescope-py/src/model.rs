@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// What takes longer to read is answered where Ctrl-C can leave it; what is read at once is answered as fast, and saves
 /// the cost of a thread.
-const AT_ONCE: Duration = Duration::from_millis(2);
+const AT_ONCE: Duration = Duration::from_millis(10);
 /// Events between two looks at the clock: some milliseconds.
 const PIECE: u64 = 1 << 14;
 
@@ -37,12 +37,12 @@ pub(crate) struct Model {
 impl Model {
     fn read(py: Python, name: String, text: String, sets: Vec<String>) -> PyResult<Model> {
         let included = Included { name: name.clone(), text: text.clone(), author: Author::User };
-        let (began, over) = (Instant::now(), sets.clone());
-        let (plan, diagnostics) = alone(py, move |_| {
-            let mut diagnostics = Diagnostics::default();
-            (lanescope::plan(&mut diagnostics, included, &over, &Files), diagnostics)
+        let over = sets.clone();
+        let (plan, diagnostics, lasted) = alone(py, move |_| {
+            let (began, mut diagnostics) = (Instant::now(), Diagnostics::default());
+            (lanescope::plan(&mut diagnostics, included, &over, &Files), diagnostics, began.elapsed())
         })?;
-        let large = began.elapsed() > AT_ONCE;
+        let large = lasted > AT_ONCE;
         match plan {
             Some(plan) => Ok(Model { name, text, sets, plan: Arc::new(plan), diagnostics, large }),
             None => Err(wrong(py, &diagnostics)),

@@ -184,11 +184,12 @@ def sweep(
 ) -> Sweep:
     """A scenario at every combination of values, or at each point of a list.
 
-    ``methods`` is ``"estimate"``, or ``"simulate"`` for both side by side. ``seeds`` simulates every point with each of
-    them. ``metrics`` become columns. With ``out`` rows go to a folder of Parquet, which a sweep that was killed goes on
-    with, and which several may fill, each with its ``shard`` (``"3/16"``). It runs on ``threads`` of this machine; or
-    ``on`` a ``concurrent.futures.Executor``, a ``distributed.Client`` or the module ``ray`` (``on=ray``, after
-    ``ray.init``), whose workers need this package and the files that the scenario names. Ctrl-C ends it with what there is, and a :class:`~lanescope.StoppedWarning`.
+    ``methods`` is ``"estimate"``, or ``"simulate"`` for both side by side. ``seeds`` simulates every point with
+    each of them. ``metrics`` become columns. With ``out`` rows go to a folder of Parquet, which a sweep that was
+    killed goes on with, and which several may fill, each with its ``shard`` (``"3/16"``). It runs on ``threads`` of
+    this machine; or ``on`` a ``concurrent.futures.Executor``, a ``distributed.Client`` or the module ``ray``
+    (``on=ray``, after ``ray.init``), whose workers need this package and the files that the scenario names. Ctrl-C
+    ends it with what there is, and a :class:`~lanescope.StoppedWarning`.
 
     >>> import lanescope
     >>> scenario = Scenario.from_text(lanescope.starter("today/desktop"))
@@ -215,7 +216,7 @@ def sweep(
         lists = [[written(p[path]) for path in paths] for p in points]
     if not paths:
         raise SweepError("nothing varies: give a path and its values")
-    wanted = [] if seeds is None else list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(s) for s in seeds]
+    wanted = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(s) for s in seeds or ()]
     if seeds is not None and not (wanted and all(0 <= s < 2**32 for s in wanted)):
         raise SweepError(f"seeds={seeds!r}: it is how many there are, or a list of whole numbers from 0 to 2^32 - 1")
     if threads is not None and threads < 1:
