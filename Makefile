@@ -9,8 +9,11 @@ endif
 
 .PHONY: run test python python-venv python-checks python-bench lint laws fresh check studies bench rust
 
+# The command; CI has built it with its tests.
+LANESCOPE ?= $(CARGO) run --release --quiet -p lanescope-cli --
+
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
-	@$(CARGO) run --release --quiet -p lanescope-cli -- study run --quick
+	@$(LANESCOPE) study run --quick
 
 # The profile of tests; `make laws` has its own.
 test fresh python: PROFILE := dev
@@ -26,6 +29,8 @@ PYTHON_AT := $(if $(findstring /,$(PYTHON)),$(abspath $(PYTHON)),$(PYTHON))
 PYTHON_BUILDS ?= -p lanescope-py -p lanescope-cli
 PY := crates/lanescope-py
 BUILT = $(CURDIR)/target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+# What cargo calls a module; Python calls it the same on Linux and macOS.
+MODULE := liblanescope_py.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
 
 python: rust ## tests of the Python package, with the module of this build
 	@if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
@@ -34,20 +39,20 @@ python: rust ## tests of the Python package, with the module of this build
 		echo "Python tests: not run, $(PYTHON) has no pytest (make python-venv makes one that has all)"; \
 	else \
 		$(CARGO) build $(PYTHON_BUILDS) --profile $(PROFILE) && \
-		ln -sf $(BUILT)/liblanescope_py.so $(PY)/python/lanescope/_lanescope.abi3.so && \
+		ln -sf $(BUILT)/$(MODULE) $(PY)/python/lanescope/_lanescope.abi3.so && \
 		cd $(PY) && PYTHONPATH=python LANESCOPE_COMMAND=$(BUILT)/lanescope $(PYTHON_AT) -m pytest -q -rs; \
 	fi
 
 python-venv: ## a Python with everything that the tests of the package use, in target/python-venv
 	python3 -m venv target/python-venv
-	target/python-venv/bin/python -m pip install --quiet --disable-pip-version-check -r $(PY)/tests/requirements.txt
+	target/python-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(PY)/tests/requirements.txt
 
 python-checks: rust ## stubs, types, API pages, and a wheel that is installed and used (needs make python-venv)
 	cd $(PY) && PATH=$(CURDIR)/target/python-venv/bin:$$PATH tests/checks.sh
 
 python-bench: rust ## the Python package beside the command: cost of a call, two threads, --vary
 	$(CARGO) build --release --quiet -p lanescope-py -p lanescope-cli
-	ln -sf $(CURDIR)/target/release/liblanescope_py.so $(PY)/python/lanescope/_lanescope.abi3.so
+	ln -sf $(CURDIR)/target/release/$(MODULE) $(PY)/python/lanescope/_lanescope.abi3.so
 	cd $(PY) && PYTHONPATH=python LANESCOPE_COMMAND=$(CURDIR)/target/release/lanescope $(PYTHON_AT) tests/bench.py
 
 lint: rust ## formatting, lints and documentation, warnings as errors

@@ -1,7 +1,9 @@
 //! Random sweeps, divided and interrupted at random, have the rows of the whole.
 
+use bytes::Bytes;
 use lanescope_front::sweep::{
-    Folder, Points, Question, Row, Shard, fingerprint, from_parquet, rows_of_bytes, run, to_parquet,
+    Done, Folder, MOST, Points, Question, Row, Shard, fingerprint, from_parquet, points_of, rows_of_bytes, run,
+    to_parquet,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -60,13 +62,13 @@ fn question(paths: Vec<usize>, counts: Vec<usize>, metric: bool) -> Question {
 }
 
 fn whole(question: &Question, threads: usize) -> Vec<Row> {
-    let all: Vec<u64> = (0..question.size().expect("small")).collect();
+    let all = Done::none(question.size().expect("small")).missing(Shard::ALL, 0);
     let mut rows = Vec::new();
     let take = |new: Vec<Row>| {
         rows.extend(new);
         Ok(())
     };
-    run(question, &all, threads, take, |_| true).expect("rows");
+    run(question, all, threads, take, |_| true).expect("rows");
     rows.sort_by_key(|r| (r.point, r.place));
     rows
 }
@@ -105,8 +107,11 @@ proptest! {
             }
         }
         let folder = Folder::open(dir.path(), &question, Shard::ALL).expect("a folder of this sweep");
-        prop_assert_eq!(folder.pending(), Vec::<u64>::new());
+        prop_assert_eq!(folder.pending(0).len(), 0);
         let rows = folder.rows().expect("rows");
+        let summary = folder.summary().expect("rows");
+        prop_assert_eq!((summary.rows, summary.fingerprint), (rows.len() as u64, fingerprint(&expected)));
+        prop_assert_eq!(summary.failed, rows.iter().filter(|r| r.error().is_some()).count() as u64);
         prop_assert_eq!(fingerprint(&rows), fingerprint(&expected));
         prop_assert_eq!(rows, expected);
     }
@@ -119,9 +124,41 @@ proptest! {
         let mut bytes = Vec::new();
         to_parquet(&question, &identity, &rows, &mut bytes).expect("written");
         prop_assert_eq!(&rows_of_bytes(&question, &identity, bytes.clone()).expect("read"), &rows);
+        let mut points: Vec<u64> = rows.iter().map(|r| r.point).collect();
+        points.dedup();
+        prop_assert_eq!(points_of(&question, &identity, Bytes::from(bytes.clone())).expect("read"), points);
         prop_assert!(rows_of_bytes(&question, "another", bytes.clone()).is_err());
         bytes.truncate(bytes.len() - cut.min(bytes.len()));
         prop_assert!(rows_of_bytes(&question, &identity, bytes).is_err());
+    }
+
+    /// What is missing of a shard is what is not there, in order and counted, from any point on; shards divide it.
+    #[test]
+    fn what_is_missing_is_the_rest(
+        size in 1u64..400,
+        there in prop::collection::btree_set(0u64..450, 0..300),
+        of in 1u32..6,
+        from in 0u64..450,
+    ) {
+        let mut done = Done::none(size);
+        for point in &there {
+            prop_assert_eq!(done.insert(*point), *point < size);
+            prop_assert!(!done.insert(*point));
+        }
+        prop_assert_eq!(done.len(), there.range(..size).count() as u64);
+        let mut all = Vec::new();
+        for index in 1..=of {
+            let shard = Shard::parse(&format!("{index}/{of}")).expect("a shard");
+            let missing = done.clone().missing(shard, from);
+            let (count, list) = (missing.len(), missing.collect::<Vec<u64>>());
+            prop_assert_eq!(count, list.len());
+            prop_assert!(list.is_sorted());
+            prop_assert!(list.iter().all(|p| p % u64::from(of) == u64::from(index - 1)));
+            all.extend(list);
+        }
+        all.sort();
+        let expected: Vec<u64> = (from..size).filter(|p| !there.contains(p)).collect();
+        prop_assert_eq!(all, expected);
     }
 
     /// Bytes that are no file of Parquet are an error and no panic.
@@ -130,6 +167,34 @@ proptest! {
         let question = question(vec![0], vec![1], false);
         prop_assert!(rows_of_bytes(&question, &question.identity(), noise).is_err());
     }
+}
+
+/// A sweep of the most points begins, and is stopped, without a number in memory for each of them.
+#[test]
+fn the_largest_sweep_begins_at_once() {
+    let values = |n: u32| (1..=n).map(|v| format!("{v} B")).collect::<Vec<_>>();
+    let question = Question {
+        paths: vec!["flows.rx.size".into(), "flows.tx.size".into()],
+        points: Points::Grid(vec![values(10_000), values(10_000)]),
+        ..question(vec![0], vec![1], false)
+    };
+    assert_eq!(question.size(), Ok(MOST));
+    let dir = tempfile::tempdir().expect("a folder");
+    let before = memory();
+    let mut folder = Folder::open(dir.path(), &question, Shard::ALL).expect("open");
+    let done = folder.run(1, |_| false).expect("stored");
+    assert!(done < 10_000, "{done} points before the first tick");
+    assert_eq!(folder.pending(MOST - 3).collect::<Vec<_>>(), [MOST - 3, MOST - 2, MOST - 1]);
+    let more = memory().saturating_sub(before);
+    // Two sets of bits are 25 MB, the rows some MB; numbers of all points were 800 MB.
+    assert!(more < 200 << 20, "{more} bytes more than before");
+}
+
+/// Bytes of this process that are in memory at the most so far; 0 where the system does not say.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
 #[test]

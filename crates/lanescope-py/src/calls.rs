@@ -1,7 +1,7 @@
 //! Everything that is a question and an answer: calculators, real hosts, studies, fits, units.
 
 use crate::convert::{any, object, of_sweep, plain, wrong};
-use crate::ticks::Ticks;
+use crate::ticks::{Ticks, alone};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::wire;
 use lanescope::explain as explained;
@@ -312,20 +312,13 @@ pub(crate) fn fit<'py>(
     free: Vec<(String, String, String)>,
     simulate: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let ticks = Mutex::new(Ticks::new(None));
-    let worked = py.detach(|| -> Result<_, String> {
+    let worked = alone(py, move |stop| -> Result<_, String> {
         let unknowns = free.iter().map(|(path, low, high)| lanescope::study::measured::Unknown::parse(path, low, high));
         let unknowns = unknowns.collect::<Result<Vec<_>, _>>()?;
         let observed = rows::read(&table.0, &table.1)?;
         let (name, text, sets) = &scenario;
-        let goes_on = || ticks.lock().is_ok_and(|mut t| t.go_on(0.0));
-        rows::fit(name, text, sets, &unknowns, &observed, simulate, &goes_on)
-    });
-    if let Ok(ticks) = ticks.into_inner()
-        && ticks.end()?
-    {
-        return Err(pyo3::exceptions::PyKeyboardInterrupt::new_err("the fit was stopped"));
-    }
+        rows::fit(name, text, sets, &unknowns, &observed, simulate, &|| !stop.load(Ordering::Relaxed))
+    })?;
     let fitted = worked.map_err(|e| plain(py, &e))?;
     object(py, &json!(fitted))
 }

@@ -2,7 +2,7 @@
 
 use crate::convert::{any, object, plain, wrong};
 use crate::table::Table;
-use crate::ticks::Ticks;
+use crate::ticks::{Ticks, alone};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::pens::svg::Method;
@@ -15,7 +15,11 @@ use lanescope_front::files::Files;
 use lanescope_front::{files, pictures, planned};
 use pyo3::prelude::*;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+/// What takes longer to read is answered where Ctrl-C can leave it; what is read at once is answered as fast, and saves
+/// the cost of a thread.
+const AT_ONCE: Duration = Duration::from_millis(10);
 /// Events between two looks at the clock: some milliseconds.
 const PIECE: u64 = 1 << 14;
 
@@ -27,19 +31,30 @@ pub(crate) struct Model {
     sets: Vec<String>,
     plan: Arc<Plan>,
     diagnostics: Diagnostics,
+    large: bool,
 }
 
 impl Model {
     fn read(py: Python, name: String, text: String, sets: Vec<String>) -> PyResult<Model> {
         let included = Included { name: name.clone(), text: text.clone(), author: Author::User };
-        let (plan, diagnostics) = py.detach(|| {
-            let mut diagnostics = Diagnostics::default();
-            (lanescope::plan(&mut diagnostics, included, &sets, &Files), diagnostics)
-        });
+        let over = sets.clone();
+        let (plan, diagnostics, lasted) = alone(py, move |_| {
+            let (began, mut diagnostics) = (Instant::now(), Diagnostics::default());
+            (lanescope::plan(&mut diagnostics, included, &over, &Files), diagnostics, began.elapsed())
+        })?;
+        let large = lasted > AT_ONCE;
         match plan {
-            Some(plan) => Ok(Model { name, text, sets, plan: Arc::new(plan), diagnostics }),
+            Some(plan) => Ok(Model { name, text, sets, plan: Arc::new(plan), diagnostics, large }),
             None => Err(wrong(py, &diagnostics)),
         }
+    }
+
+    fn estimated(&self, py: Python) -> PyResult<lanescope::result::Report> {
+        if !self.large {
+            return Ok(py.detach(|| estimate(&self.plan, &self.diagnostics)));
+        }
+        let (plan, diagnostics) = (self.plan.clone(), self.diagnostics.clone());
+        alone(py, move |_| estimate(&plan, &diagnostics))
     }
 }
 
@@ -99,9 +114,8 @@ impl Model {
     }
 
     /// The answer in closed form.
-    fn estimate(&self, py: Python) -> Report {
-        let report = py.detach(|| estimate(&self.plan, &self.diagnostics));
-        Report { plan: self.plan.clone(), report }
+    fn estimate(&self, py: Python) -> PyResult<Report> {
+        Ok(Report { plan: self.plan.clone(), report: self.estimated(py)? })
     }
 
     /// Seconds that the library takes for so many estimates: what the cost of a call is measured against.
@@ -121,10 +135,10 @@ impl Model {
         let mut ticks = Ticks::new(progress);
         let seed = u64::from(self.plan.limits.seed);
         let mut diagnostics = self.diagnostics.clone();
-        let (report, run) = py.detach(|| {
-            let report = estimate(&self.plan, &self.diagnostics);
+        let report = self.estimated(py)?;
+        let run = py.detach(|| {
             let run = (!report.flows.is_empty()).then(|| Run::new(&self.plan, seed, &mut diagnostics)).flatten();
-            let simulated = run.map(|mut run| {
+            run.map(|mut run| {
                 while run.advance(PIECE) != Step::Done {
                     if !ticks.go_on(run.progress()) {
                         run.stop();
@@ -132,8 +146,7 @@ impl Model {
                 }
                 ticks.ask(1.0);
                 run.snapshot()
-            });
-            (report, simulated)
+            })
         });
         let report = match run {
             Some(simulation) => report.with(simulation),

@@ -1,22 +1,32 @@
 //! Sweeps: the engine of the command, with rows that Python's frames take as they are.
 
 use crate::convert::{of_sweep, plain};
-use crate::table::{schema, stream};
+use crate::table::{Table, batch, rows_of};
 use crate::ticks::Ticks;
 use arrow_array::RecordBatch;
 use lanescope::pens::chart::{Chart, Series};
-use lanescope_front::sweep::{self as engine, COLUMNS, Folder, Points, Question, Row, Shard};
+use lanescope_front::sweep::{self as engine, COLUMNS, Done, Folder, Missing, Points, Question, Row, Shard, Summary};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
-use std::collections::HashSet;
+use pyo3::types::PyBytes;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
+/// Rows that are held in memory at most: about a gigabyte while they are worked out. More stay in their folder.
+const HELD: u64 = 1_000_000;
+
 /// Where rows go.
 enum Store {
-    Memory { rows: Vec<Row>, done: HashSet<u64> },
+    Memory {
+        rows: Vec<Row>,
+        done: Done,
+    },
     Disk(Box<Folder>),
+    /// The rows have been handed over.
+    Closed,
 }
+
+/// Why nothing is asked of a sweep whose rows have been handed over.
+const CLOSED: &str = "this sweep is closed";
 
 /// A sweep: its question, and the rows that are there.
 #[pyclass(frozen, module = "lanescope._lanescope")]
@@ -64,13 +74,16 @@ impl Sweep {
         let points = if grid { Points::Grid(lists) } else { Points::List(lists) };
         let question = Question { name, text, sets, paths, points, simulate, seeds, metrics };
         let made = py.detach(|| -> Result<Sweep, String> {
-            question.check()?;
+            let rows = question.check()?.saturating_mul(question.size()?);
             let identity = question.identity();
             let shard = shard.as_deref().map_or(Ok(Shard::ALL), Shard::parse)?;
             let store = match out {
                 Some(dir) => Store::Disk(Box::new(Folder::open(Path::new(&dir), &question, shard)?)),
                 None if shard != Shard::ALL => return Err("a shard is of a folder: say out=".into()),
-                None => Store::Memory { rows: Vec::new(), done: HashSet::new() },
+                None if rows > HELD => {
+                    return Err(format!("{rows} rows are more than are kept in memory ({HELD}): say out=, a folder"));
+                }
+                None => Store::Memory { rows: Vec::new(), done: Done::none(question.size()?) },
             };
             Ok(Sweep { question: Arc::new(question), identity, store: Mutex::new(store) })
         });
@@ -92,49 +105,52 @@ impl Sweep {
         self.question.size().map_err(|e| of_sweep(py, &e))
     }
 
-    /// Points whose rows are there.
+    /// How many have rows.
     fn done(&self, py: Python) -> PyResult<u64> {
-        Ok(match &*self.store().map_err(|e| of_sweep(py, &e))? {
-            Store::Memory { done, .. } => done.len() as u64,
-            Store::Disk(folder) => folder.done(),
-        })
+        match &*self.store().map_err(|e| of_sweep(py, &e))? {
+            Store::Memory { done, .. } => Ok(done.len()),
+            Store::Disk(folder) => Ok(folder.done()),
+            Store::Closed => Err(of_sweep(py, CLOSED)),
+        }
     }
 
-    /// The numbers of the points that are missing.
-    fn pending(&self, py: Python) -> PyResult<Vec<u64>> {
-        let size = self.size(py)?;
-        Ok(match &*self.store().map_err(|e| of_sweep(py, &e))? {
-            Store::Memory { done, .. } => (0..size).filter(|p| !done.contains(p)).collect(),
-            Store::Disk(folder) => folder.pending(),
-        })
+    /// How many points are missing.
+    fn left(&self, py: Python) -> PyResult<usize> {
+        let left = py.detach(|| Ok(missing(&*self.store()?, 0)?.len()));
+        left.map_err(|e: String| of_sweep(py, &e))
+    }
+
+    /// The numbers of so many points that are missing, from one on.
+    fn pending(&self, py: Python, first: u64, most: usize) -> PyResult<Vec<u64>> {
+        let pending = py.detach(|| Ok(missing(&*self.store()?, first)?.take(most).collect()));
+        pending.map_err(|e: String| of_sweep(py, &e))
     }
 
     /// Works out what is missing on threads of this process. Gives whether Ctrl-C ended it.
     #[pyo3(signature = (threads, progress = None))]
     fn run(&self, py: Python, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<bool> {
         let mut ticks = Ticks::new(progress);
-        let pending = self.pending(py)?;
-        let all = pending.len().max(1) as f64;
-        let worked = py.detach(|| {
+        let worked = py.detach(|| -> Result<(), String> {
+            let mut store = self.store()?;
+            let pending = missing(&store, 0)?;
+            let all = pending.len().max(1) as f64;
             let tick = |done: u64| ticks.go_on(done as f64 / all);
-            let worked = match &mut *self.store()? {
-                Store::Disk(folder) => folder.run(threads, tick),
-                Store::Memory { rows, done } => engine::run(
-                    &self.question,
-                    &pending,
-                    threads,
-                    |new| {
-                        done.extend(new.iter().map(|r| r.point));
+            match &mut *store {
+                Store::Disk(folder) => folder.run(threads, tick)?,
+                Store::Memory { rows, done } => {
+                    let take = |new: Vec<Row>| {
+                        if let Some(row) = new.first() {
+                            done.insert(row.point);
+                        }
                         rows.extend(new);
                         Ok(())
-                    },
-                    tick,
-                ),
+                    };
+                    engine::run(&self.question, pending, threads, take, tick)?
+                }
+                Store::Closed => return Err(CLOSED.into()),
             };
-            if worked.is_ok() {
-                ticks.ask(1.0);
-            }
-            worked
+            ticks.ask(1.0);
+            Ok(())
         });
         let interrupted = ticks.end()?;
         worked.map_err(|e| of_sweep(py, &e))?;
@@ -163,7 +179,7 @@ impl Sweep {
             let mut rows = Vec::new();
             engine::run(
                 &question,
-                &points,
+                points.into_iter(),
                 threads,
                 |new| {
                     rows.extend(new);
@@ -188,12 +204,16 @@ impl Sweep {
             Store::Disk(folder) => folder.take_parquet(bytes),
             Store::Memory { rows, done } => {
                 let new = engine::rows_of_bytes(&self.question, &self.identity, bytes)?;
-                let points: HashSet<u64> = new.iter().map(|r| r.point).collect();
-                rows.extend(new.into_iter().filter(|r| !done.contains(&r.point)));
-                let count = points.len() as u64;
-                done.extend(points);
+                let mut count = 0;
+                for point in new.chunk_by(|a, b| a.point == b.point) {
+                    count += 1;
+                    if done.insert(point[0].point) {
+                        rows.extend_from_slice(point);
+                    }
+                }
                 Ok(count)
             }
+            Store::Closed => Err(CLOSED.into()),
         });
         taken.map_err(|e| of_sweep(py, &e))
     }
@@ -202,42 +222,44 @@ impl Sweep {
     fn flush(&self, py: Python) -> PyResult<()> {
         let stored = py.detach(|| match &mut *self.store()? {
             Store::Disk(folder) => folder.flush(),
-            Store::Memory { .. } => Ok(()),
+            Store::Memory { .. } | Store::Closed => Ok(()),
         });
         stored.map_err(|e| of_sweep(py, &e))
     }
 
-    /// Stores what is taken, gives the folder free for others, and keeps its rows.
-    fn close(&self, py: Python) -> PyResult<()> {
+    /// Stores what is taken, gives the folder free for others, and hands over the rows that are there.
+    fn close(&self, py: Python) -> PyResult<Rows> {
         let closed = py.detach(|| {
             let mut store = self.store()?;
-            if let Store::Disk(folder) = &mut *store {
-                let stored = folder.flush();
-                let mut rows = folder.rows()?;
-                rows.extend(folder.waiting().iter().cloned());
-                let done = rows.iter().map(|r| r.point).collect();
-                *store = Store::Memory { rows, done };
-                stored?;
-            }
-            Ok(())
-        });
-        closed.map_err(|e: String| of_sweep(py, &e))
-    }
-
-    /// All rows that are there, in the order of their points.
-    fn rows(&self, py: Python) -> PyResult<Rows> {
-        let rows = py.detach(|| -> Result<Vec<Row>, String> {
-            let mut rows = match &*self.store()? {
-                Store::Memory { rows, .. } => rows.clone(),
-                Store::Disk(folder) => folder.rows()?,
+            let (mut rows, failed) = match &mut *store {
+                Store::Memory { rows, .. } => (std::mem::take(rows), None),
+                Store::Disk(folder) => {
+                    let stored = folder.flush();
+                    let summary = folder.summary()?;
+                    if summary.rows > HELD {
+                        let done = folder.done();
+                        *store = Store::Closed;
+                        stored?;
+                        return Ok(Rows { question: self.question.clone(), batch: None, summary, done });
+                    }
+                    let mut rows = folder.rows()?;
+                    // What a full disk did not take is here all the same.
+                    rows.extend(folder.waiting().iter().cloned());
+                    (rows, stored.err())
+                }
+                Store::Closed => return Err(CLOSED.into()),
             };
             rows.sort_by_key(|r| (r.point, r.place));
             rows.dedup_by_key(|r| (r.point, r.place));
-            Ok(rows)
+            if let Some(e) = failed {
+                *store = Store::Closed;
+                return Err(e);
+            }
+            let rows = Rows::of(self.question.clone(), &rows);
+            *store = Store::Closed;
+            rows
         });
-        let rows = rows.map_err(|e| of_sweep(py, &e))?;
-        let batch = engine::batch(&self.question, &rows).map_err(|e| plain(py, &e))?;
-        Ok(Rows { question: self.question.clone(), rows, batch })
+        closed.map_err(|e: String| of_sweep(py, &e))
     }
 
     /// Names and docs of the columns that every sweep has.
@@ -247,86 +269,109 @@ impl Sweep {
     }
 }
 
-/// Rows of a sweep.
+/// The points that are missing, from one on.
+fn missing(store: &Store, from: u64) -> Result<Missing, String> {
+    match store {
+        Store::Memory { done, .. } => Ok(done.clone().missing(Shard::ALL, from)),
+        Store::Disk(folder) => Ok(folder.pending(from)),
+        Store::Closed => Err(CLOSED.into()),
+    }
+}
+
+/// Rows of a sweep, as columns.
 #[pyclass(frozen, module = "lanescope._lanescope")]
 pub(crate) struct Rows {
     question: Arc<Question>,
-    rows: Vec<Row>,
-    batch: RecordBatch,
+    /// None where there are more than [`HELD`]: they are in their folder.
+    batch: Option<RecordBatch>,
+    summary: Summary,
+    done: u64,
+}
+
+impl Rows {
+    fn of(question: Arc<Question>, rows: &[Row]) -> Result<Rows, String> {
+        let mut summary = Summary::default();
+        rows.iter().for_each(|row| summary.take(row));
+        let batch = Some(batch(&question, rows)?);
+        let done = rows.chunk_by(|a, b| a.point == b.point).count() as u64;
+        Ok(Rows { question, batch, summary, done })
+    }
+
+    fn batch(&self, py: Python) -> PyResult<&RecordBatch> {
+        let many = || {
+            format!(
+                "{} rows are more than are kept in memory ({HELD}); the files of the folder are Parquet: \
+                 polars.scan_parquet, duckdb or pyarrow.dataset read them piece by piece",
+                self.summary.rows
+            )
+        };
+        self.batch.as_ref().ok_or_else(|| of_sweep(py, &many()))
+    }
 }
 
 #[pymethods]
 impl Rows {
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        stream(py, &self.batch)
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema(py, &self.batch)
+    /// The columns, for frames.
+    fn table(&self, py: Python) -> PyResult<Table> {
+        Ok(Table::from(self.batch(py)?.clone()))
     }
 
     fn __len__(&self) -> usize {
-        self.rows.len()
+        self.summary.rows as usize
+    }
+
+    /// How many points have rows.
+    #[getter]
+    fn done(&self) -> u64 {
+        self.done
     }
 
     /// Heads of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.batch.schema().fields().iter().map(|f| f.name().clone()).collect()
+        self.question.fields().into_iter().map(|f| f.name).collect()
     }
 
     /// A hash of all rows: the same rows give the same.
     #[getter]
-    fn fingerprint(&self, py: Python) -> String {
-        py.detach(|| engine::fingerprint(&self.rows))
+    fn fingerprint(&self) -> String {
+        self.summary.fingerprint.to_string()
     }
 
-    /// Points without an answer, and why.
+    /// How many points have no answer.
+    #[getter]
+    fn failed(&self) -> u64 {
+        self.summary.failed
+    }
+
+    /// The first thousand of them, and why.
     fn errors(&self) -> Vec<(u64, String)> {
-        let of = |r: &Row| r.error().map(|why| (r.point, why.to_owned()));
-        self.rows.iter().filter(|r| r.place == 0).filter_map(of).collect()
+        self.summary.errors.clone()
     }
 
-    /// One column as a list: numbers in SI steps, whole numbers, text, or `None`.
-    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        use engine::Cell;
-        use pyo3::IntoPyObjectExt;
-        let all = || COLUMNS.iter().map(|c| c.name).chain(self.question.metrics.iter().map(String::as_str));
-        let cell = |cell: &Cell| match cell {
-            Cell::Null => Ok(py.None().into_bound(py)),
-            Cell::Int(n) => n.into_bound_py_any(py),
-            Cell::Float(v) => v.into_bound_py_any(py),
-            Cell::Text(t) => t.into_bound_py_any(py),
-        };
-        if let Some(at) = all().position(|c| c == name) {
-            return self.rows.iter().map(|r| cell(&r.cells[at])).collect();
+    /// The values of a point as the scenario has them, one for each path.
+    fn point(&self, py: Python, number: u64) -> PyResult<Vec<String>> {
+        let size = self.question.size().map_err(|e| of_sweep(py, &e))?;
+        if number >= size {
+            return Err(of_sweep(py, &format!("there is no point {number}; there are {size}")));
         }
-        if let Some(at) = self.question.paths.iter().position(|p| p == name) {
-            return self.rows.iter().map(|r| self.question.point(r.point).0[at].into_bound_py_any(py)).collect();
-        }
-        match name {
-            "point" => self.rows.iter().map(|r| r.point.into_bound_py_any(py)).collect(),
-            "seed" => self.rows.iter().map(|r| self.question.point(r.point).1.into_bound_py_any(py)).collect(),
-            _ => Err(of_sweep(py, &format!("there is no column {name}; there are {}", self.columns().join(", ")))),
-        }
+        Ok(self.question.point(number).0.into_iter().map(str::to_owned).collect())
     }
 
     /// Curves of a column against a path: the words of the horizontal axis, and each curve's name and points.
     #[expect(clippy::type_complexity, reason = "plain values for Python")]
     fn series(&self, py: Python, x: &str, y: &str) -> PyResult<(String, Vec<(String, Vec<(f64, f64)>)>)> {
-        let (words, all) = engine::series(&self.question, &self.rows, x, y).map_err(|e| of_sweep(py, &e))?;
+        let batch = self.batch(py)?;
+        let all = py.detach(|| engine::series(&self.question, &rows_of(&self.question, batch), x, y));
+        let (words, all) = all.map_err(|e| of_sweep(py, &e))?;
         Ok((words, all.into_iter().map(|s| (s.name, s.points)).collect()))
     }
 
     /// The same as SVG.
     fn chart(&self, py: Python, x: &str, y: &str) -> PyResult<String> {
-        py.detach(|| engine::chart(&self.question, &self.rows, x, y)).map_err(|e| of_sweep(py, &e))
+        let batch = self.batch(py)?;
+        let drawn = py.detach(|| engine::chart(&self.question, &rows_of(&self.question, batch), x, y));
+        drawn.map_err(|e| of_sweep(py, &e))
     }
 }
 

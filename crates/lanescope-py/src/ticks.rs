@@ -1,7 +1,10 @@
 //! Signals and progress, looked at from inside of long work that has released the interpreter's lock.
 
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 /// How often the interpreter is asked.
@@ -56,4 +59,35 @@ impl Ticks {
             None => Ok(self.interrupted),
         }
     }
+}
+
+/// Work that nothing inside of can look at signals, e.g. one large estimate, on a thread of its own: Ctrl-C raises at
+/// once. What was begun goes on until it sees `stop` or has ended, and nobody takes its answer.
+pub(crate) fn alone<T: Send + 'static>(
+    py: Python,
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> PyResult<T> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (send, receive) = sync_channel(1);
+    let own = stop.clone();
+    let began = std::thread::Builder::new().name("lanescope".into()).spawn(move || {
+        // Who asked may be gone.
+        let _ = send.send(work(&own));
+    });
+    began?;
+    py.detach(move || {
+        loop {
+            match receive.recv_timeout(EVERY) {
+                Ok(done) => return Ok(done),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the program failed, which is a bug of its own"));
+                }
+            }
+            if let Err(e) = Python::attach(|py| py.check_signals()) {
+                stop.store(true, Ordering::Relaxed);
+                return Err(e);
+            }
+        }
+    })
 }

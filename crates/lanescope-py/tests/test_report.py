@@ -265,6 +265,8 @@ def test_a_host_is_explained(tmp_path):
         lanescope.explain("not\na dump\n")
     with pytest.raises(lanescope.LanescopeError, match="there is no such file"):
         lanescope.explain("/nowhere/dump.txt")
+    with pytest.raises(lanescope.LanescopeError, match="No such file"):
+        lanescope.explain(DUMP, measured="/nowhere/copy.csv")
 
 
 def test_calculator_and_studies_are_the_command_s():

@@ -2,6 +2,10 @@
 
 import json
 import random
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 from conftest import command
@@ -59,6 +63,41 @@ def test_a_fit_finds_what_was_put_in(seed):
         (abs(r.off) for r in found.rows), reverse=True
     )
     assert found.scenario.estimate().flows["rx"].share > 0
+
+
+def test_a_fit_to_simulations_finds_what_was_put_in():
+    scenario = lanescope.Scenario.from_text(READS).set("run.for", "50 us")
+    rows = []
+    for setting in TAGS[:4]:
+        given = scenario.set("parts.host.read_latency", "640 ns").set(*next(iter(setting.items())))
+        rate = given.simulate().simulation.flows["rx"].rate
+        rows.append({**setting, "flows.rx.share (Gb/s)": rate.gbps})
+    free = {"parts.host.read_latency": ("200 ns", "900 ns")}
+    found = lanescope.fit(scenario, rows, free, simulate=True)
+    assert found.values[0].number == pytest.approx(640e-9, rel=0.01) and found.rms < 0.005
+    # What is fitted to is what is simulated, to the last bit.
+    best = found.scenario.set("parts.nic.tags", 1).simulate().simulation.flows["rx"].rate
+    assert [r.fitted for r in found.rows if r.name.startswith("table:2:")] == [float(best)]
+
+
+FIT = """
+import sys, lanescope
+s = lanescope.Scenario.from_text(sys.argv[1]).set("run.for", "1000 s").set("run.max_packets", 10**12)
+print("ready", flush=True)
+lanescope.fit(s, [{"flows.rx.share": 1e9}] * 3, {"parts.host.read_latency": ("200 ns", "900 ns")}, simulate=True)
+"""
+
+
+def test_ctrl_c_ends_a_fit():
+    process = subprocess.Popen(
+        [sys.executable, "-c", FIT, READS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    told = process.communicate(timeout=30)[1]
+    assert told.strip().endswith("KeyboardInterrupt") and time.monotonic() - began < 5
 
 
 def test_intervals_hold_what_they_say():
@@ -134,6 +173,8 @@ def test_frames_and_the_command_fit_alike(tmp_path):
         ([{"flows.rx.share": -1}] * 3, {"parts.nic.tags": (1, 9)}, "above zero"),
         ([{"flows.tx.share": 1e9}] * 3, {"parts.nic.tags": (1, 9)}, "there is no flow"),
         ([{"flows.rx.share": 1e9}] * 3, {}, "1 to 16 free values"),
+        ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tags": 3}, "are no two ends"),
+        ("/nowhere/rows.csv", {"parts.nic.tags": (1, 9)}, "No such file"),
     ],
 )
 def test_a_fit_that_makes_no_sense_is_refused(rows, free, words):

@@ -78,6 +78,55 @@ def test_simulated_points_have_seeds_and_metrics(scenario):
         lanescope.sweep(scenario, {"flows.rx.size": ["256 B"]}, seeds=2)
 
 
+def test_columns_are_what_arrow_has(scenario):
+    pyarrow = pytest.importorskip("pyarrow")
+
+    found = lanescope.sweep(scenario, {"run.seed": range(2), "flows.rx.size": ["64 B", "0 B"]})
+    table = pyarrow.table(found)
+    assert found.to_dict() == {n: table[n].to_pylist() for n in found.columns if n != "place"}
+    assert found.column("run.seed") == [0, 0, 1, 1]
+    assert found.point(3) == {"run.seed": "1", "flows.rx.size": "0 B"} and found.failed == 2
+    with pytest.raises(lanescope.LanescopeError, match="there is no column flaws; there are point, place"):
+        found.column("flaws")
+    with pytest.raises(lanescope.SweepError, match="there is no point 4"):
+        found.point(4)
+
+
+def test_files_are_what_others_read(scenario, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    polars = pytest.importorskip("polars")
+    import pyarrow.parquet
+
+    found = lanescope.sweep(
+        scenario.set("run.for", "20 us"), {"run.max_packets": [1000, 2000], "flows.rx.size": ["64 B", "0 B"]},
+        methods="simulate", seeds=2, metrics=["links.uplink.up.utilisation"], out=tmp_path,
+    )  # fmt: skip
+    (part,) = tmp_path.glob("*.parquet")
+    read, held = pyarrow.parquet.read_table(part), pyarrow.table(found)
+    assert read.schema.equals(held.schema) and read.equals(held)
+    assert polars.read_parquet(part).equals(polars.DataFrame(found))
+
+
+def test_more_rows_than_memory_takes_go_to_a_folder(scenario, tmp_path):
+    many = {"flows.rx.size": [f"{n} B" for n in range(1, 1002)], "run.seed": range(1000)}
+    with pytest.raises(lanescope.SweepError, match="more than are kept in memory .* say out="):
+        lanescope.sweep(scenario, many)
+    # The largest begins at once, and Ctrl-C leaves what there is.
+    most = {"flows.rx.size": [f"{n} B" for n in range(1, 10_001)], "run.seed": range(10_000)}
+
+    def stop(share):
+        raise KeyboardInterrupt
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.warns(lanescope.StoppedWarning):
+        found = lanescope.sweep(scenario, most, out=tmp_path, progress=stop, threads=1)
+    assert found.size == 100_000_000 and found.stopped and len(found) == found.done
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, pytest.warns(lanescope.StoppedWarning):
+        lanescope.sweep(scenario, most, out=tmp_path, progress=stop, on=pool)
+    # kB: bits of all points, and a list of the values of each path.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 300_000
+
+
 def test_a_point_that_fails_is_a_named_error(scenario):
     found = lanescope.sweep(scenario, {"links.uplink.pcie": ["gen3 x4", "gen9 x4", "gen3 x2"]})
     assert found.done == 3 and list(found.errors) == [1] and 'no generation "gen9"' in found.errors[1]
@@ -99,6 +148,23 @@ def test_a_point_that_fails_is_a_named_error(scenario):
 def test_a_question_that_makes_no_sense_is_refused_at_once(scenario, over, words):
     with pytest.raises(lanescope.SweepError, match=words):
         lanescope.sweep(scenario, over)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seeds": 0}, "seeds=0"),
+        ({"seeds": [-2]}, "whole numbers from 0"),
+        ({"threads": 0}, "at least one works"),
+        ({"on": 3}, "on=3: it is a concurrent.futures.Executor"),
+        ({"out": __file__}, "it is a file, and rows go to a folder"),
+        ({"methods": "simulated"}, "is no method"),
+        ({"shard": "1/2"}, "say out="),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(scenario, options, words):
+    with pytest.raises(lanescope.SweepError, match=words):
+        lanescope.sweep(scenario, {"flows.rx.size": ["64 B"]}, **{"methods": "simulate", **options})
 
 
 def test_a_metric_that_is_none_is_refused(scenario):
@@ -283,7 +349,9 @@ def test_a_fork_while_a_run_goes_on(scenario):
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     thread.join()
-    assert native.done() == 40
+    assert native.done() == 40 and native.left() == 0 and native.close().done == 40
+    with pytest.raises(lanescope.SweepError, match="is closed"):
+        native.done()
 
 
 def test_executors_give_the_same_rows(scenario, expected, tmp_path):
@@ -354,6 +422,17 @@ def test_ten_thousand_points_on_dask_with_a_worker_killed(scenario, tmp_path):
 
         found = lanescope.sweep(scenario, grid, on=client, out=tmp_path / "rows", progress=kill)
     assert killed and found.complete and found.fingerprint == alone.fingerprint
+
+
+def test_ray_gives_the_same_rows(scenario, expected, tmp_path):
+    ray = pytest.importorskip("ray")
+    # Its workers find the package where this process does.
+    here = {"env_vars": {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=here)
+    try:
+        assert lanescope.sweep(scenario, GRID, on=ray, out=tmp_path / "rows").fingerprint == expected
+    finally:
+        ray.shutdown()
 
 
 def test_a_job_array_runs_in_any_shell(file, tmp_path):

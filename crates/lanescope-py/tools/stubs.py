@@ -1,9 +1,10 @@
 """Writes python/lanescope/_lanescope.pyi from what the native module says of itself.
 
-    python tools/stubs.py               builds the module with its description and writes the stub
+    python tools/stubs.py               builds the module and writes the stub
     python tools/stubs.py --check       says whether the stub is what it would write
 
-PyO3 puts the description into the module (feature ``stubs``), maturin reads it. maturin must be installed.
+PyO3 puts the description into the module (its feature ``experimental-inspect``), maturin reads it. maturin must be
+installed.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ def wrapped(line: str) -> str:
 
 def generated(profile: str) -> str:
     with tempfile.TemporaryDirectory() as out:
-        command = ["maturin", "generate-stubs", "--quiet", "--profile", profile, "-F", "stubs", "--out", out]
-        subprocess.run([*command, "-i", sys.executable], cwd=HERE, check=True, stderr=subprocess.DEVNULL)
+        command = ["maturin", "generate-stubs", "--quiet", "--profile", profile, "--out", out]
+        # The description is in symbols, which a release strips.
+        keep = ["--", "-C", "strip=none"]
+        subprocess.run([*command, "-i", sys.executable, *keep], cwd=HERE, check=True, stderr=subprocess.DEVNULL)
         (stub,) = Path(out).rglob("_lanescope.pyi")
         text = stub.read_text(encoding="utf-8")
     # The standard library has it from 3.13 on; checkers know the other for every version.

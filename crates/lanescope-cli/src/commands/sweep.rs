@@ -4,7 +4,7 @@
 use crate::{ANSWERED, NO_VALUE, WRONG, input, interrupt, output};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lanescope_front::sweep::{Folder, Points, Question, Shard, fingerprint, script};
+use lanescope_front::sweep::{Folder, Points, Question, Shard, script};
 use lanescope_front::vary;
 use serde_json::json;
 use std::io::IsTerminal;
@@ -115,7 +115,7 @@ fn sweep(a: &Sweep) -> Result<u8, String> {
     }
     let shard = a.shard.as_deref().map_or(Ok(Shard::ALL), Shard::parse)?;
     let mut folder = Folder::open(&a.out, &question, shard)?;
-    let (before, wanted) = (folder.done(), folder.pending().len() as u64);
+    let (before, wanted) = (folder.done(), folder.pending(0).len() as u64);
     let target = if std::io::stderr().is_terminal() && (a.simulate || wanted > 1000) {
         ProgressDrawTarget::stderr()
     } else {
@@ -132,30 +132,29 @@ fn sweep(a: &Sweep) -> Result<u8, String> {
     });
     bar.finish_and_clear();
     let new = new?;
-    let rows = folder.rows()?;
+    let all = folder.summary()?;
     let size = question.size()?;
-    let failed: Vec<_> = rows.iter().filter_map(|r| Some((r, r.error()?))).filter(|(r, _)| r.place == 0).collect();
     // Only of all points together: a part has other rows with every run.
-    let whole = (folder.done() == size).then(|| fingerprint(&rows));
+    let whole = (folder.done() == size).then(|| all.fingerprint.to_string());
     if a.json {
-        let errors: Vec<_> = failed.iter().map(|(r, why)| json!({ "point": r.point, "error": why })).collect();
+        let errors: Vec<_> = all.errors.iter().map(|(p, why)| json!({ "point": p, "error": why })).collect();
         output::json(&json!({
-            "points": size, "done": folder.done(), "new": new, "before": before, "rows": rows.len(),
-            "errors": errors, "fingerprint": whole,
+            "points": size, "done": folder.done(), "new": new, "before": before, "rows": all.rows,
+            "failed": all.failed, "errors": errors, "fingerprint": whole,
         }));
     } else {
         let mut text = format!("{}: {} of {size} points, {new} of them new\n", a.out.display(), folder.done());
-        if !failed.is_empty() {
-            let words = if failed.len() == 1 { "point has" } else { "points have" };
-            text += &format!("{} {words} an error in place of an answer:\n", failed.len());
+        if all.failed > 0 {
+            let words = if all.failed == 1 { "point has" } else { "points have" };
+            text += &format!("{} {words} an error in place of an answer:\n", all.failed);
         }
-        for (row, why) in failed.iter().take(SHOWN) {
-            let values = question.paths.iter().zip(question.point(row.point).0);
+        for (point, why) in all.errors.iter().take(SHOWN) {
+            let values = question.paths.iter().zip(question.point(*point).0);
             let values: Vec<String> = values.map(|(path, value)| format!("{path}={value}")).collect();
             text += &format!("  {}: {why}\n", values.join(" "));
         }
-        if failed.len() > SHOWN {
-            text += &format!("  and {} more: column error of the rows\n", failed.len() - SHOWN);
+        if all.failed > SHOWN as u64 {
+            text += &format!("  and {} more: column error of the rows\n", all.failed - SHOWN as u64);
         }
         if let Some(whole) = &whole {
             text += &format!("fingerprint {whole}\n");
@@ -165,5 +164,5 @@ fn sweep(a: &Sweep) -> Result<u8, String> {
     if interrupt::stopped() {
         eprintln!("stopped: the same command goes on here");
     }
-    Ok(if new < wanted || !failed.is_empty() { NO_VALUE } else { ANSWERED })
+    Ok(if new < wanted || all.failed > 0 { NO_VALUE } else { ANSWERED })
 }

@@ -5,10 +5,10 @@
 //! too. Which points are there is read from the files, in whatever division they were written. A process holds a lock
 //! on its shard, which the system takes back when it dies.
 
-use super::{Question, Row, from_parquet, rows_of_bytes, run, to_parquet};
+use super::{Done, Fingerprint, Missing, Question, Row, from_parquet, points_of, rows_of_bytes, run, to_parquet};
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::Hash;
 use std::io::{ErrorKind, Read, Write};
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 const MANIFEST: &str = "sweep.json";
 /// Rows wait so long at most before they are stored: what a killed process has worked out in vain.
 const AT_MOST: Duration = Duration::from_secs(2);
-/// And so many points.
-const POINTS: usize = 50_000;
+/// And so many rows.
+const ROWS: usize = 50_000;
 
 /// A part of the points: every `of`th, from the `index`th on, counted from 1. Neighbours cost alike, so shards do too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,15 @@ impl Shard {
         }
     }
 
-    /// Whether a point is of this shard.
-    pub fn has(self, point: u64) -> bool {
-        point % u64::from(self.of) == u64::from(self.index - 1)
+    /// From one of its points to the next.
+    pub(super) fn step(self) -> u64 {
+        u64::from(self.of)
+    }
+
+    /// Its first point that does not come before another.
+    pub(super) fn at_or_after(self, point: u64) -> u64 {
+        let first = u64::from(self.index - 1);
+        first + point.saturating_sub(first).div_ceil(self.step()) * self.step()
     }
 }
 
@@ -67,9 +73,8 @@ pub struct Folder {
     question: Question,
     identity: String,
     shard: Shard,
-    done: HashSet<u64>,
+    done: Done,
     waiting: Vec<Row>,
-    waiting_points: usize,
     stored: Instant,
     // Held until the folder is closed.
     _lock: File,
@@ -89,6 +94,9 @@ impl Folder {
     pub fn open(dir: &Path, question: &Question, shard: Shard) -> Result<Folder, String> {
         let points = question.size()?;
         let identity = question.identity();
+        if dir.exists() && !dir.is_dir() {
+            return Err(at(dir, &"it is a file, and rows go to a folder: give another name"));
+        }
         fs::create_dir_all(dir).map_err(|e| at(dir, &e))?;
         let manifest = Manifest {
             identity: identity.clone(),
@@ -118,14 +126,17 @@ impl Folder {
             question: question.clone(),
             identity,
             shard,
-            done: HashSet::new(),
+            done: Done::none(points),
             waiting: Vec::new(),
-            waiting_points: 0,
             stored: Instant::now(),
             _lock: lock,
         };
         folder.sweep_up();
-        folder.done = folder.rows()?.into_iter().map(|r| r.point).collect();
+        for path in files(dir)? {
+            for point in folder.of_file(&path, points_of)? {
+                folder.done.insert(point);
+            }
+        }
         Ok(folder)
     }
 
@@ -144,30 +155,81 @@ impl Folder {
         format!(".unfinished-{}-of-{}-{name}", self.shard.index, self.shard.of)
     }
 
-    /// The points of this shard that are still to be worked out.
-    pub fn pending(&self) -> Vec<u64> {
-        let size = self.question.size().unwrap_or_default();
-        (0..size).filter(|p| self.shard.has(*p) && !self.done.contains(p)).collect()
+    /// The points of this shard that are still to be worked out, from one on.
+    pub fn pending(&self, from: u64) -> Missing {
+        self.done.clone().missing(self.shard, from)
     }
 
     /// How many points the folder has, of all shards.
     pub fn done(&self) -> u64 {
-        self.done.len() as u64
+        self.done.len()
+    }
+
+    /// What a reader makes of a file, or what is wrong with that.
+    fn of_file<T>(&self, path: &Path, read: fn(&Question, &str, File) -> Result<T, String>) -> Result<T, String> {
+        let file = File::open(path).map_err(|e| at(path, &e))?;
+        let read = read(&self.question, &self.identity, file);
+        read.map_err(|e| format!("{}; move it away and run the sweep again", at(path, &e)))
+    }
+
+    /// Hands over all rows of the folder, each once, file by file: no more than one file is in memory.
+    ///
+    /// # Errors
+    ///
+    /// A broken file, one of another sweep, or two that contradict each other.
+    pub fn each(&self, mut take: impl FnMut(Row)) -> Result<(), String> {
+        let paths = files(&self.dir)?;
+        let size = self.question.size()?;
+        let (mut seen, mut twice) = (Done::none(size), Done::none(size));
+        for path in &paths {
+            let mut points = Vec::new();
+            for row in self.of_file(path, from_parquet)? {
+                if seen.has(row.point) {
+                    twice.insert(row.point);
+                } else {
+                    points.push(row.point);
+                    take(row);
+                }
+            }
+            points.into_iter().for_each(|p| {
+                seen.insert(p);
+            });
+        }
+        // Where a file system has no locks two processes may have stored the same point, and then the same rows.
+        let mut hashes = HashMap::new();
+        for path in paths.iter().filter(|_| !twice.is_empty()) {
+            for row in self.of_file(path, from_parquet)?.into_iter().filter(|r| twice.has(r.point)) {
+                let hash = Fingerprint::of(&row);
+                if *hashes.entry((row.point, row.place)).or_insert(hash) != hash {
+                    return Err(at(&self.dir, &format!("two files have point {} with different rows", row.point)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// All rows of the folder, in the order of their points.
     ///
     /// # Errors
     ///
-    /// A broken file, one of another sweep, or two that contradict each other.
+    /// Those of [`Folder::each`].
     pub fn rows(&self) -> Result<Vec<Row>, String> {
         let mut rows: Vec<Row> = Vec::new();
-        for path in files(&self.dir)? {
-            let file = File::open(&path).map_err(|e| at(&path, &e))?;
-            let own = from_parquet(&self.question, &self.identity, file);
-            rows.extend(own.map_err(|e| format!("{}; move it away and run the sweep again", at(&path, &e)))?);
-        }
-        ordered(rows).map_err(|e| at(&self.dir, &e))
+        self.each(|row| rows.push(row))?;
+        rows.sort_by_key(|r| (r.point, r.place));
+        Ok(rows)
+    }
+
+    /// What can be said of all rows of the folder without holding them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::each`].
+    pub fn summary(&self) -> Result<Summary, String> {
+        let mut summary = Summary::default();
+        self.each(|row| summary.take(&row))?;
+        summary.shorten();
+        Ok(summary)
     }
 
     /// Takes the rows of one point; they are stored with others, after two seconds at most.
@@ -177,8 +239,7 @@ impl Folder {
     /// What the disk says. What was stored stays; a sweep that is run again goes on there.
     pub fn take(&mut self, rows: Vec<Row>) -> Result<(), String> {
         self.waiting.extend(rows);
-        self.waiting_points += 1;
-        if self.waiting_points >= POINTS || self.stored.elapsed() >= AT_MOST { self.flush() } else { Ok(()) }
+        if self.waiting.len() >= ROWS || self.stored.elapsed() >= AT_MOST { self.flush() } else { Ok(()) }
     }
 
     /// Takes rows that another process has worked out: a file of Parquet with whole points.
@@ -188,13 +249,12 @@ impl Folder {
     /// What is no such file, or of another sweep; what the disk says.
     pub fn take_parquet(&mut self, bytes: Vec<u8>) -> Result<u64, String> {
         let rows = rows_of_bytes(&self.question, &self.identity, bytes)?;
-        let points: HashSet<u64> = rows.iter().map(|r| r.point).collect();
-        self.waiting_points += points.len();
-        self.waiting.extend(rows.into_iter().filter(|r| !self.done.contains(&r.point)));
-        if self.stored.elapsed() >= AT_MOST || self.waiting_points >= POINTS {
+        let points = count(&rows);
+        self.waiting.extend(rows.into_iter().filter(|r| !self.done.has(r.point)));
+        if self.waiting.len() >= ROWS || self.stored.elapsed() >= AT_MOST {
             self.flush()?;
         }
-        Ok(points.len() as u64)
+        Ok(points)
     }
 
     /// Stores what is waiting: a file that has its name when it is whole.
@@ -230,9 +290,10 @@ impl Folder {
                 points.len()
             ));
         }
-        self.done.extend(points);
+        points.into_iter().for_each(|p| {
+            self.done.insert(p);
+        });
         self.waiting.clear();
-        self.waiting_points = 0;
         Ok(())
     }
 
@@ -243,8 +304,8 @@ impl Folder {
     ///
     /// What the disk says.
     pub fn run(&mut self, threads: usize, tick: impl FnMut(u64) -> bool) -> Result<u64, String> {
-        let (question, pending) = (self.question.clone(), self.pending());
-        let done = run(&question, &pending, threads, |rows| self.take(rows), tick)?;
+        let (question, pending) = (self.question.clone(), self.pending(0));
+        let done = run(&question, pending, threads, |rows| self.take(rows), tick)?;
         self.flush()?;
         Ok(done)
     }
@@ -255,16 +316,45 @@ impl Folder {
     }
 }
 
-/// Rows in the order of their points, each point once.
-pub(super) fn ordered(mut rows: Vec<Row>) -> Result<Vec<Row>, String> {
-    rows.sort_by_key(|r| (r.point, r.place));
-    for pair in rows.windows(2) {
-        if (pair[0].point, pair[0].place) == (pair[1].point, pair[1].place) && pair[0].cells != pair[1].cells {
-            return Err(format!("two files have point {} with different rows", pair[0].point));
+/// What can be said of rows one after the other, in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// How many rows there are.
+    pub rows: u64,
+    /// A hash of all of them.
+    pub fingerprint: Fingerprint,
+    /// How many points have no answer.
+    pub failed: u64,
+    /// The first of them, and why.
+    pub errors: Vec<(u64, String)>,
+}
+
+impl Summary {
+    /// Points without an answer that are kept at most.
+    pub const SHOWN: usize = 1000;
+
+    /// Takes a row.
+    pub fn take(&mut self, row: &Row) {
+        self.rows += 1;
+        self.fingerprint.add(row);
+        if let Some(why) = row.error().filter(|_| row.place == 0) {
+            self.failed += 1;
+            self.errors.push((row.point, why.to_owned()));
+            if self.errors.len() >= 2 * Summary::SHOWN {
+                self.shorten();
+            }
         }
     }
-    rows.dedup_by_key(|r| (r.point, r.place));
-    Ok(rows)
+
+    fn shorten(&mut self) {
+        self.errors.sort();
+        self.errors.truncate(Summary::SHOWN);
+    }
+}
+
+/// How many points rows are of, where those of a point stand together.
+fn count(rows: &[Row]) -> u64 {
+    rows.chunk_by(|a, b| a.point == b.point).count() as u64
 }
 
 /// The files of rows of a folder, in the order of their names.

@@ -6,16 +6,20 @@
 //! behind that a fork would find dead. [`Folder`] keeps rows as Parquet, and knows which points are there.
 
 mod chart;
+mod done;
+mod fields;
 mod folder;
 mod row;
 mod slurm;
 mod table;
 
 pub use chart::{chart, series};
-pub use folder::{Folder, Shard};
-pub use row::{COLUMNS, Cell, Column, Kind, Row, fingerprint};
+pub use done::{Done, Missing};
+pub use fields::{Field, rows};
+pub use folder::{Folder, Shard, Summary};
+pub use row::{COLUMNS, Cell, Column, Fingerprint, Kind, Row, fingerprint};
 pub use slurm::script;
-pub use table::{batch, from_parquet, rows_of_bytes, schema, to_parquet};
+pub use table::{from_parquet, points_of, rows_of_bytes, to_parquet};
 
 use crate::draw;
 use crate::files::Files;
@@ -29,7 +33,8 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -167,12 +172,12 @@ impl Question {
     }
 
     /// Whether the scenario itself and the first point can be answered, and the metrics are there: what is wrong
-    /// everywhere is said once, before anything runs.
+    /// everywhere is said once, before anything runs. Gives how many rows a point has.
     ///
     /// # Errors
     ///
     /// What [`Question::size`] says; a path that leads nowhere, drawn in its text; a metric that no report has.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<u64, String> {
         self.size()?;
         let mut diagnostics = Diagnostics::default();
         let base = self.plan(&self.sets, &mut diagnostics);
@@ -208,7 +213,7 @@ impl Question {
                 report.metric(metric)?;
             }
         }
-        Ok(())
+        Ok(report.flows.len().max(1) as u64)
     }
 
     /// What tells this sweep from every other: the question, the program's version, and the plan that the scenario
@@ -310,23 +315,26 @@ fn first_error(diagnostics: &Diagnostics) -> String {
 /// What `take` says: the rest is not begun then.
 pub fn run(
     question: &Question,
-    points: &[u64],
+    points: impl ExactSizeIterator<Item = u64> + Send,
     threads: usize,
     mut take: impl FnMut(Vec<Row>) -> Result<(), String>,
     mut tick: impl FnMut(u64) -> bool,
 ) -> Result<u64, String> {
-    let (stop, next) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (stop, all) = (AtomicBool::new(false), points.len());
+    let points = Mutex::new(points);
     let stopped = || stop.load(Ordering::Relaxed);
     let mut done = 0;
     let mut failed = None;
     std::thread::scope(|scope| {
         let (send, receive) = sync_channel::<Vec<Row>>(1024);
-        for _ in 0..threads.clamp(1, 1024).min(points.len().max(1)) {
+        for _ in 0..threads.clamp(1, 1024).min(all.max(1)) {
             let send = send.clone();
-            let (stopped, next) = (&stopped, &next);
+            let (stopped, points) = (&stopped, &points);
             scope.spawn(move || {
                 while !stopped() {
-                    let Some(&point) = points.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    // A statement of its own: the lock is free again before the point is worked out.
+                    let next = points.lock().ok().and_then(|mut p| p.next());
+                    let Some(point) = next else { break };
                     let Some(rows) = question.answer(point, stopped) else { break };
                     if send.send(rows).is_err() {
                         break;

@@ -175,10 +175,14 @@ impl Row {
     }
 }
 
-/// A hash of rows in the order of their points: the same rows give the same on every machine.
-pub fn fingerprint(rows: &[Row]) -> String {
-    let mut hash = SipHasher13::new_with_keys(0, 0);
-    for row in rows {
+/// A hash of rows: the same rows, in any order, give the same on every machine. It is the sum of a hash of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint(u128);
+
+impl Fingerprint {
+    /// Of one row.
+    pub fn of(row: &Row) -> Fingerprint {
+        let mut hash = SipHasher13::new_with_keys(0, 0);
         (row.point, row.place).hash(&mut hash);
         for cell in &row.cells {
             match cell {
@@ -188,7 +192,25 @@ pub fn fingerprint(rows: &[Row]) -> String {
                 Cell::Text(t) => (3u8, t.as_str()).hash(&mut hash),
             }
         }
+        let h = hash.finish128();
+        Fingerprint(u128::from(h.h1) << 64 | u128::from(h.h2))
     }
-    let h = hash.finish128();
-    format!("{:016x}{:016x}", h.h1, h.h2)
+
+    /// With one more row.
+    pub fn add(&mut self, row: &Row) {
+        self.0 = self.0.wrapping_add(Fingerprint::of(row).0);
+    }
+}
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// The fingerprint of some rows.
+pub fn fingerprint(rows: &[Row]) -> Fingerprint {
+    let mut all = Fingerprint::default();
+    rows.iter().for_each(|row| all.add(row));
+    all
 }

@@ -22,6 +22,10 @@ class Model:
         """
         The answer in closed form.
         """
+    def estimate_time(self, /, times: SupportsIndex) -> float:
+        """
+        Seconds that the library takes for so many estimates: what the cost of a call is measured against.
+        """
     @property
     def fingerprint(self, /) -> str: ...
     @property
@@ -90,36 +94,48 @@ class Report:
 @final
 class Rows:
     """
-    Rows of a sweep.
+    Rows of a sweep, as columns.
     """
-    def __arrow_c_schema__(self, /) -> CapsuleType: ...
-    def __arrow_c_stream__(self, /, requested_schema: Any | None = None) -> CapsuleType: ...
     def __len__(self, /) -> int: ...
     def chart(self, /, x: str, y: str) -> str:
         """
         The same as SVG.
-        """
-    def column(self, /, name: str) -> list[Any]:
-        """
-        One column as a list: numbers in SI steps, whole numbers, text, or `None`.
         """
     @property
     def columns(self, /) -> list[str]:
         """
         Heads of the columns.
         """
+    @property
+    def done(self, /) -> int:
+        """
+        How many points have rows.
+        """
     def errors(self, /) -> list[tuple[int, str]]:
         """
-        Points without an answer, and why.
+        The first thousand of them, and why.
+        """
+    @property
+    def failed(self, /) -> int:
+        """
+        How many points have no answer.
         """
     @property
     def fingerprint(self, /) -> str:
         """
         A hash of all rows: the same rows give the same.
         """
+    def point(self, /, number: SupportsIndex) -> list[str]:
+        """
+        The values of a point as the scenario has them, one for each path.
+        """
     def series(self, /, x: str, y: str) -> tuple[str, list[tuple[str, list[tuple[float, float]]]]]:
         """
         Curves of a column against a path: the words of the horizontal axis, and each curve's name and points.
+        """
+    def table(self, /) -> Table:
+        """
+        The columns, for frames.
         """
 
 @final
@@ -144,9 +160,9 @@ class Sweep:
         The rows of some points as bytes of Parquet: what a worker of another process or machine calls. `None` when a
         signal ended it.
         """
-    def close(self, /) -> None:
+    def close(self, /) -> Rows:
         """
-        Stores what is taken, gives the folder free for others, and keeps its rows.
+        Stores what is taken, gives the folder free for others, and hands over the rows that are there.
         """
     @staticmethod
     def columns() -> list[tuple[str, str]]:
@@ -155,7 +171,7 @@ class Sweep:
         """
     def done(self, /) -> int:
         """
-        Points whose rows are there.
+        How many have rows.
         """
     def flush(self, /) -> None:
         """
@@ -163,17 +179,17 @@ class Sweep:
         """
     @property
     def identity(self, /) -> str: ...
-    def pending(self, /) -> list[int]:
+    def left(self, /) -> int:
         """
-        The numbers of the points that are missing.
+        How many points are missing.
+        """
+    def pending(self, /, first: SupportsIndex, most: SupportsIndex) -> list[int]:
+        """
+        The numbers of so many points that are missing, from one on.
         """
     def question(self, /) -> str:
         """
         The question as text, for [`answer`](Sweep::answer) elsewhere.
-        """
-    def rows(self, /) -> Rows:
-        """
-        All rows that are there, in the order of their points.
         """
     def run(self, /, threads: SupportsIndex, progress: Any | None = None) -> bool:
         """
@@ -196,6 +212,10 @@ class Table:
     def __arrow_c_schema__(self, /) -> CapsuleType: ...
     def __arrow_c_stream__(self, /, requested_schema: Any | None = None) -> CapsuleType: ...
     def __len__(self, /) -> int: ...
+    def column(self, /, name: str) -> list[Any]:
+        """
+        One column as a list: numbers in SI steps, whole numbers, text, or `None`.
+        """
     @property
     def columns(self, /) -> list[str]:
         """

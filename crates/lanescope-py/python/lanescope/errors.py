@@ -6,8 +6,10 @@ the command prints it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -89,3 +91,11 @@ class SweepError(LanescopeError):
 
 class StoppedWarning(UserWarning):
     """Ctrl-C ended something before its end; what it returned is what there was."""
+
+
+def read(path: str | os.PathLike[str]) -> str:
+    """The text of a file of the user's; raises :class:`LanescopeError` where it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as e:
+        raise LanescopeError(f"{os.fspath(path)}: {e.strerror}") from e

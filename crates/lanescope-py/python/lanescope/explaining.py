@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import _lanescope as _native
-from .errors import StoppedWarning
+from .errors import StoppedWarning, read
 from .hosts import ExplainedValue
 from .picture import Picture
 
@@ -93,7 +92,7 @@ def explain(
     """
     paths, texts = given(dump)
     files, rows = given(measured)
-    rows = [(f, Path(f).read_text(encoding="utf-8", errors="replace")) for f in files] + rows
+    rows = [(f, read(f)) for f in files] + rows
     raw, text, picture, page, stopped = _native.explain(paths, texts, rows, simulate)
     if stopped:
         warnings.warn("stopped: some loads are not simulated", StoppedWarning, stacklevel=2)

@@ -6,11 +6,10 @@ import csv
 import io
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from . import _lanescope as _native
-from .errors import LanescopeError
+from .errors import LanescopeError, read
 from .nodes import Named, Node
 from .scenario import Scenario, written
 
@@ -125,15 +124,18 @@ class Fit(Node):
         return fitted
 
 
+def _ends(path: str, of: object) -> tuple[str, str, str]:
+    if not isinstance(of, (tuple, list)) or len(of) != 2:
+        raise LanescopeError(f'{path}: {of!r} are no two ends, e.g. ("200 ns", "900 ns")')
+    return path, written(of[0]), written(of[1])
+
+
 def _table(measured: Any) -> tuple[str, str]:
     """A name and CSV of: a path, a text, a mapping of columns, a list of rows, or a frame."""
     if isinstance(measured, str) and "\n" in measured:
         return "table", measured
     if isinstance(measured, (str, os.PathLike)):
-        try:
-            return os.fspath(measured), Path(measured).read_text(encoding="utf-8")
-        except OSError as e:
-            raise LanescopeError(f"{os.fspath(measured)}: {e.strerror}") from e
+        return os.fspath(measured), read(measured)
     if hasattr(measured, "to_dict") and not isinstance(measured, Mapping):
         # pandas has lists only on request, polars without one.
         try:
@@ -175,7 +177,7 @@ def fit(
     raw = _native.fit(
         (scenario.name, scenario.text, scenario.sets),
         _table(measured),
-        [(path, written(low), written(high)) for path, (low, high) in free.items()],
+        [_ends(path, of) for path, of in free.items()],
         simulate,
     )
     return Fit(raw, scenario)

@@ -125,13 +125,11 @@ def optimize(
         return _between(scenario, over, metric, wanted, least, cost, methods, threads)
     lists = {path: values(path, of) for path, of in over.items()}
     found = sweep(scenario, lists, methods=methods, metrics=[metric], threads=threads)
-    columns = {path: found.column(path) for path in lists}
-    firsts = [i for i, p in enumerate(found.column("point")) if i == 0 or p != found.column("point")[i - 1]]
     best: tuple[tuple[float, float], dict[str, str], float, float] | None = None
-    for at, value in zip(firsts, _numbers(found, metric)):
+    for number, value in enumerate(_numbers(found, metric)):
         if value is None:
             continue
-        point = {path: str(columns[path][at]) for path in lists}
+        point = found.point(number)
         price = float(sum(lists[p].index(v) for p, v in point.items())) if cost is None else float(cost(point))
         missing = max(0.0, wanted - value if least else value - wanted)
         # First whatever reaches it, then by what it costs, then the better one.

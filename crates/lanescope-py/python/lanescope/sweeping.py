@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _lanescope as _native
-from .errors import StoppedWarning, SweepError
+from .errors import LanescopeError, StoppedWarning, SweepError
 from .picture import Picture
 from .progress import Progress, callback
 from .scenario import Scenario, written
@@ -32,17 +32,17 @@ class Sweep:
 
     Frames take it as it is, without copies: ``pandas.DataFrame.from_arrow(s)``, ``polars.DataFrame(s)``,
     ``pyarrow.table(s)``, ``duckdb.from_arrow(s)``. Rates are bit/s, times s; a point without an answer has one row
-    whose ``error`` says why.
+    whose ``error`` says why. Of more than a million rows, which only a folder takes, it knows the number, the
+    fingerprint and the errors; the rows stay in the folder, for whatever reads Parquet piece by piece.
     """
 
-    __slots__ = ("_native", "_paths", "_rows", "stopped")
+    __slots__ = ("_paths", "_rows", "_size", "stopped")
 
     def __init__(self, native: _native.Sweep, paths: Sequence[str], stopped: bool) -> None:
-        # Another sweep may have the folder from now on.
-        native.close()
-        self._native = native
+        self._size = native.size()
         self._paths = list(paths)
-        self._rows = native.rows()
+        # Another sweep may have the folder from now on.
+        self._rows = native.close()
         self.stopped = stopped
         """Whether Ctrl-C ended it."""
 
@@ -54,12 +54,12 @@ class Sweep:
     @property
     def size(self) -> int:
         """Points in all."""
-        return self._native.size()
+        return self._size
 
     @property
     def done(self) -> int:
         """Points whose rows are here."""
-        return self._native.done()
+        return self._rows.done
 
     @property
     def complete(self) -> bool:
@@ -77,27 +77,36 @@ class Sweep:
         return self._rows.fingerprint
 
     @property
+    def failed(self) -> int:
+        """How many points have no answer."""
+        return self._rows.failed
+
+    @property
     def errors(self) -> dict[int, str]:
-        """Points without an answer, and why."""
+        """Points without an answer, and why; of more than a thousand the first."""
         return dict(self._rows.errors())
 
     def column(self, name: str) -> list[Any]:
-        """One column as a list."""
-        return self._rows.column(name)
+        """One column as a list: numbers in SI steps, whole numbers, text, or ``None``."""
+        return self._rows.table().column(name)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """All columns as lists."""
         return {name: self.column(name) for name in self.columns if name != "place"}
 
-    def to_arrow(self) -> _native.Rows:
+    def point(self, number: int) -> dict[str, str]:
+        """The values of a point, as the scenario has them."""
+        return dict(zip(self._paths, self._rows.point(number)))
+
+    def to_arrow(self) -> _native.Table:
         """The rows by the Arrow PyCapsule interface."""
-        return self._rows
+        return self._rows.table()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._rows.__arrow_c_stream__(requested_schema)
+        return self._rows.table().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        return self._rows.__arrow_c_schema__()
+        return self._rows.table().__arrow_c_schema__()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -118,14 +127,16 @@ class Sweep:
             ax.set_ylabel(y)
             ax.legend()
             return ax
-        import altair as alt
-
+        try:
+            import altair as alt
+        except ImportError:
+            raise LanescopeError("a chart of altair's needs altair: pip install 'lanescope[plot]'") from None
         values = [{"x": p[0], "y": p[1], "curve": name} for name, points in series for p in points]
         chart = alt.Chart(alt.Data(values=values)).mark_line(point=True)
         return chart.encode(x=alt.X("x:Q", title=words), y=alt.Y("y:Q", title=y), color="curve:N")
 
     def __repr__(self) -> str:
-        wrong = f", {len(self.errors)} with an error" if self.errors else ""
+        wrong = f", {self.failed} with an error" if self.failed else ""
         return f"<Sweep of {', '.join(self._paths)}: {self.done} of {self.size} points{wrong}>"
 
 
@@ -148,6 +159,16 @@ def _block(question: str, identity: str, points: list[int]) -> bytes:
     return _native.Sweep.answer(question, identity, points, 1)
 
 
+class _Ray:
+    """Ray as an executor: its tasks give futures of ``concurrent.futures``."""
+
+    def __init__(self, ray: Any) -> None:
+        self._task = ray.remote(_block)
+
+    def submit(self, task: object, *arguments: object) -> Any:
+        return self._task.remote(*arguments).future()
+
+
 def sweep(
     scenario: Scenario,
     over: Over,
@@ -163,11 +184,12 @@ def sweep(
 ) -> Sweep:
     """A scenario at every combination of values, or at each point of a list.
 
-    ``methods`` is ``"estimate"``, or ``"simulate"`` for both side by side. ``seeds`` simulates every point with each of
-    them. ``metrics`` become columns. With ``out`` rows go to a folder of Parquet, which a sweep that was killed goes on
-    with, and which several may fill, each with its ``shard`` (``"3/16"``). It runs on ``threads`` of this machine; or
-    ``on`` a ``concurrent.futures.Executor`` or a ``distributed.Client``, whose workers need this package and the files
-    that the scenario names. Ctrl-C ends it with what there is, and a :class:`~lanescope.StoppedWarning`.
+    ``methods`` is ``"estimate"``, or ``"simulate"`` for both side by side. ``seeds`` simulates every point with
+    each of them. ``metrics`` become columns. With ``out`` rows go to a folder of Parquet, which a sweep that was
+    killed goes on with, and which several may fill, each with its ``shard`` (``"3/16"``). It runs on ``threads`` of
+    this machine; or ``on`` a ``concurrent.futures.Executor``, a ``distributed.Client`` or the module ``ray``
+    (``on=ray``, after ``ray.init``), whose workers need this package and the files that the scenario names. Ctrl-C
+    ends it with what there is, and a :class:`~lanescope.StoppedWarning`.
 
     >>> import lanescope
     >>> scenario = Scenario.from_text(lanescope.starter("today/desktop"))
@@ -194,10 +216,17 @@ def sweep(
         lists = [[written(p[path]) for path in paths] for p in points]
     if not paths:
         raise SweepError("nothing varies: give a path and its values")
-    wanted = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds or [])
+    wanted = list(range(1, seeds + 1)) if isinstance(seeds, int) else [int(s) for s in seeds or ()]
+    if seeds is not None and not (wanted and all(0 <= s < 2**32 for s in wanted)):
+        raise SweepError(f"seeds={seeds!r}: it is how many there are, or a list of whole numbers from 0 to 2^32 - 1")
+    if threads is not None and threads < 1:
+        raise SweepError(f"threads={threads!r}: at least one works")
+    on = _Ray(on) if getattr(on, "__name__", "") == "ray" else on
+    if on is not None and not hasattr(on, "submit"):
+        raise SweepError(f"on={on!r}: it is a concurrent.futures.Executor, a distributed.Client, or the module ray")
     native = _native.Sweep(
         (scenario.name, scenario.text, scenario.sets), paths, lists, isinstance(over, Mapping), simulate,
-        [int(s) for s in wanted], list(metrics), None if out is None else os.fspath(out), shard,
+        wanted, list(metrics), None if out is None else os.fspath(out), shard,
     )  # fmt: skip
     try:
         with callback(progress, "sweep") as called:
@@ -217,9 +246,8 @@ def sweep(
 
 def _elsewhere(native: _native.Sweep, on: Any, most: int, called: Any, paths: list[str]) -> bool:
     """Hands blocks of points to an executor's workers and takes their rows, in whatever order they come."""
-    pending = native.pending()
-    size = max(1, min(most, -(-len(pending) // 8)))
-    blocks = iter([pending[i : i + size] for i in range(0, len(pending), size)])
+    left = native.left()
+    size = max(1, min(most, -(-left // 8)))
     question, identity = native.question(), native.identity
     # Dask would take tasks that look alike for one.
     extra: dict[str, Any] = {"pure": False} if hasattr(on, "scheduler") else {}
@@ -228,7 +256,9 @@ def _elsewhere(native: _native.Sweep, on: Any, most: int, called: Any, paths: li
     done = 0
 
     def submit() -> Iterator[None]:
-        for block in blocks:
+        begin = 0
+        while block := native.pending(begin, size):
+            begin = block[-1] + 1
             future = on.submit(_block, question, identity, block, **extra)
             running.add(future)
             future.add_done_callback(came.put)
@@ -245,7 +275,7 @@ def _elsewhere(native: _native.Sweep, on: Any, most: int, called: Any, paths: li
                 done += native.take(future.result())
                 next(submitting, None)
                 if called is not None:
-                    called(done / max(1, len(pending)))
+                    called(done / max(1, left))
         except KeyboardInterrupt:
             return True
         finally:
