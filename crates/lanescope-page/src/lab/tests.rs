@@ -1,0 +1,1 @@
+//! Questions that a page asks, answered on this machine.

@@ -1,0 +1,105 @@
+//! A plan as its author thinks of it: every part, link and flow with all its values, and the ways of the flows.
+
+use crate::plan::Plan;
+use crate::plan::infiniband::JobFlow;
+use crate::scenario::keys::Setting;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+
+/// What will run.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// `parts.nic.0` and its settings, each with its origin.
+    pub settings: Vec<(String, Vec<Setting>)>,
+    /// `flows.rx` and a way of it, in words; several of a flow of ranks.
+    pub routes: Vec<(String, String)>,
+}
+
+/// The same as JSON, with the plan's fingerprint and title.
+pub fn json(plan: &Plan) -> Value {
+    let Planned { settings, routes } = planned(plan);
+    let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
+    let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
+    json!({ "plan": plan.fingerprint, "title": plan.title, "things": things, "routes": routes })
+}
+
+/// Settings and ways of a plan.
+pub fn planned(plan: &Plan) -> Planned {
+    let settings = stated(plan);
+    let streams = plan.network.streams.iter().enumerate();
+    let streams = streams.map(|(i, s)| (format!("flows.{}", s.name), plan.network.route_text(i)));
+    let buses = plan.buses.flows.iter().filter(|f| !f.is_externally_driven());
+    let buses = buses.map(|f| (format!("flows.{}", f.name), plan.buses.route_text(f)));
+    let ios = plan.storage.flows.iter();
+    let ios = ios.map(|f| (format!("flows.{}", f.name), format!("{}: {}", plan.storage.route_text(f), f.about)));
+    let routes: Vec<(String, String)> = plan
+        .flows
+        .iter()
+        .filter(|f| !f.is_externally_driven())
+        .map(|f| (format!("flows.{}", f.name), plan.ways_text(f)))
+        .chain(streams)
+        .chain(buses)
+        .chain(ios)
+        .chain(plan.cluster.jobs.iter().flat_map(|job| {
+            let name = format!("flows.{}", job.name);
+            std::iter::once(ranks(plan, job)).chain(connections(plan, job)).map(move |text| (name.clone(), text))
+        }))
+        .collect();
+    Planned { settings, routes }
+}
+
+/// The settings of a plan as its author thinks of it: an adapter once, without the DMA that it does for its I/Os.
+fn stated(plan: &Plan) -> Vec<(String, Vec<Setting>)> {
+    let fed = plan.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name);
+    let fed: HashSet<String> = fed
+        .chain(plan.buses.flows.iter().filter(|f| f.is_externally_driven()).map(|f| &f.name))
+        .map(|name| format!("flows.{name}"))
+        .collect();
+    let mut all: Vec<(String, Vec<Setting>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (name, mut list) in plan.settings() {
+        if fed.contains(&name) {
+            continue;
+        }
+        match places.get(&name) {
+            Some(&at) => {
+                let of = |key| all[at].1.iter().position(|s| s.key == key);
+                if let Some(is) = of("is") {
+                    all[at].1[is].value = "host-adapter".into();
+                }
+                all[at].1.append(&mut list);
+            }
+            None => {
+                places.insert(name.clone(), all.len());
+                all.push((name, list));
+            }
+        }
+    }
+    all
+}
+
+/// `imb PingPong, 2 ranks: on node.0, node.1`.
+fn ranks(plan: &Plan, job: &JobFlow) -> String {
+    const SHOWN: usize = 8;
+    let mut names: Vec<&str> = job.ranks.iter().map(|e| plan.cluster.adapter_of(*e).name.as_str()).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.truncate(SHOWN);
+    format!("{}: on {}{more}", job.job.title, names.join(", "))
+}
+
+/// The ways between ranks that send to one another: `rank 4 to 0: nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
+fn connections(plan: &Plan, job: &JobFlow) -> Vec<String> {
+    const SHOWN: usize = 16;
+    let (pairs, more) = job.job.connections(SHOWN);
+    let way = |pair: [u32; 2]| plan.cluster.route_text(&plan.network, job, pair);
+    // Ranks of one node exchange through memory.
+    let node = |rank: u32| plan.cluster.endpoints[job.ranks[rank as usize] as usize].adapter;
+    let apart = pairs.iter().filter(|p| node(p[0]) != node(p[1]));
+    let mut all: Vec<String> = apart.map(|p| format!("rank {} to {}: {}", p[0], p[1], way(*p))).collect();
+    if more {
+        all.push("and more pairs of ranks".into());
+    }
+    all
+}
