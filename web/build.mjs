@@ -26,7 +26,9 @@ function crc(bytes) {
 
 /** The lines of a source that matter to what is built: comments of whole lines may change. The test does the same. */
 function essence(path) {
-  const lines = readFileSync(path, "utf8").split("\n").map((l) => l.trim());
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .map((l) => l.trim());
   return Buffer.from(lines.filter((l) => l !== "" && !l.startsWith("//")).join("\n"));
 }
 

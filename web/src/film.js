@@ -10,12 +10,26 @@ export function player(parent, film, topology) {
   const kinds = [...new Map(film.columns.map((c) => [c.kind, c.what])).entries()];
   let [frame, speed, timer] = [0, 10, null];
   const play = el("button", { type: "button", class: "main" }, "Play");
-  const slider = el("input", { type: "range", min: "0", max: String(Math.max(frames - 1, 0)), value: "0", "aria-label": "moment" });
+  const slider = el("input", {
+    type: "range",
+    min: "0",
+    max: String(Math.max(frames - 1, 0)),
+    value: "0",
+    "aria-label": "moment",
+  });
   const now = el("output", {});
-  const of = el("select", { "aria-label": "what is shown" }, ...kinds.map(([kind, what]) => el("option", { value: kind }, what)));
+  const of = el(
+    "select",
+    { "aria-label": "what is shown" },
+    ...kinds.map(([kind, what]) => el("option", { value: kind }, what)),
+  );
   const first = kinds.find(([kind]) => kind.startsWith("queued"))?.[0] ?? kinds[0]?.[0];
   if (first) of.value = first;
-  const rate = el("select", { "aria-label": "frames a second" }, ...SPEEDS.map((s) => el("option", { value: s }, `${s} frames/s`)));
+  const rate = el(
+    "select",
+    { "aria-label": "frames a second" },
+    ...SPEEDS.map((s) => el("option", { value: s }, `${s} frames/s`)),
+  );
   rate.value = String(speed);
   const bars = el("div", { class: "film", role: "img", "aria-label": "bars at the moment shown" });
   const step = (by) => {
@@ -36,11 +50,18 @@ export function player(parent, film, topology) {
       rate,
     ),
     bars,
-    el("p", { class: "soft" }, `${frames} frames, one each ${film.step}; links in the picture have the colour of their load.`),
+    el(
+      "p",
+      { class: "soft" },
+      `${frames} frames, one each ${film.step}; links in the picture have the colour of their load.`,
+    ),
   );
   let rows = [];
   const choose = () => {
-    const list = film.columns.filter((c) => c.kind === of.value).sort((a, b) => b.peak - a.peak).slice(0, ROWS);
+    const list = film.columns
+      .filter((c) => c.kind === of.value)
+      .sort((a, b) => b.peak - a.peak)
+      .slice(0, ROWS);
     rows = list.map((c) => {
       const [fill, value] = [el("i"), el("span", { class: "v" })];
       return { c, fill, value, nodes: [el("span", { class: "of" }, c.of), el("span", { class: "bar" }, fill), value] };

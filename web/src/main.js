@@ -10,7 +10,14 @@ import { zoom } from "./zoom.js";
 
 const $ = (id) => document.getElementById(id);
 const begin = JSON.parse($("begin").textContent);
-const state = { name: begin.name, text: begin.text, sets: begin.sets ?? [], files: begin.files ?? [], full: begin.full ?? false };
+const state = {
+  name: begin.name,
+  text: begin.text,
+  sets: begin.sets ?? [],
+  files: begin.files ?? [],
+  full: begin.full ?? false,
+  library: begin.library ?? false,
+};
 let client = null;
 let language = null;
 let edit = null;
@@ -42,8 +49,15 @@ function show(sections) {
     }
     let section = old;
     if (!section) {
-      section = el("section", { id, "aria-labelledby": `h-${id}` }, el("h2", { id: `h-${id}` }, s.title), el("div", { class: "body" }));
-      const after = REPORT.slice(REPORT.indexOf(id) + 1).map($).find(Boolean);
+      section = el(
+        "section",
+        { id, "aria-labelledby": `h-${id}` },
+        el("h2", { id: `h-${id}` }, s.title),
+        el("div", { class: "body" }),
+      );
+      const after = REPORT.slice(REPORT.indexOf(id) + 1)
+        .map($)
+        .find(Boolean);
       if (after) after.before(section);
       else $("report").append(section);
     }
@@ -51,7 +65,7 @@ function show(sections) {
     section.made = s.html;
     const body = section.querySelector(".body");
     const open = [...body.querySelectorAll("details")].map((d) => d.open);
-    // The engine's own markup, in which every text of a scenario is escaped; the policy of this page runs no script in it.
+    // The engine's own markup, in which every text of a scenario is escaped; this page's policy runs no script in it.
     body.innerHTML = s.html;
     [...body.querySelectorAll("details")].forEach((d, i) => (d.open = open[i] ?? d.open));
     enliven(section);
@@ -147,6 +161,7 @@ function took(answer) {
   diagnose(list);
   refused = Boolean(answer.refused || answer.error);
   $("report").classList.toggle("stale", refused);
+  $("simulate").disabled = refused;
   if (answer.error) return say(answer.error, true);
   if (answer.refused) return say("The scenario does not read: what is shown is the last one that did.", true);
   simulated = Boolean(answer.simulated);
@@ -156,7 +171,6 @@ function took(answer) {
   }
   const changed = state.text !== begin.text;
   say(changed ? (simulated ? "" : "Estimated; simulate to see what queues.") : "");
-  $("simulate").disabled = false;
   filmReady(simulated);
   show(answer.sections);
   if (form) refreshValues();
@@ -173,7 +187,8 @@ function diagnose(list) {
       const item = el("li", { class: d.error ? "" : "warn" }, text);
       if (d.label) item.append(` — ${d.label}`);
       if (d.hint) item.append(el("div", { class: "soft" }, d.hint));
-      if (d.from !== null) item.append(" ", el("button", { type: "button", onclick: () => edit?.go(d.from) }, "go there"));
+      if (d.from !== null)
+        item.append(" ", el("button", { type: "button", onclick: () => edit?.go(d.from) }, "go there"));
       return item;
     }),
   );
@@ -188,14 +203,18 @@ async function change(path, value) {
     return answer.error;
   }
   state.text = answer.text;
+  state.library = false;
   // What was laid over the text must not hide what is now written there.
   const sets = state.sets;
   state.sets = sets.filter((s) => s.slice(0, s.indexOf("=")) !== path);
   const then = await estimate();
   if (then?.refused) {
+    // The engine still has the answer before; the text goes back to it, and the form says what is wrong.
     const why = then.diagnostics.find((d) => d.error)?.message ?? "it does not read";
-    [state.text, state.sets] = [had, sets];
-    await estimate();
+    [state.text, state.sets, refused] = [had, sets, false];
+    diagnose([]);
+    $("report").classList.remove("stale");
+    $("simulate").disabled = false;
     say(`${path} = ${value}: ${why}`, true);
     return why;
   }
@@ -210,10 +229,15 @@ async function refreshValues() {
 
 async function openLab() {
   if (edit) return;
-  edit = editor($("editor"), state.text, () => language, (text) => {
-    state.text = text;
-    estimate();
-  });
+  edit = editor(
+    $("editor"),
+    state.text,
+    () => language,
+    (text) => {
+      Object.assign(state, { text, library: false });
+      estimate();
+    },
+  );
   form = values($("values"), change);
   client.ask({ ask: "language" }).then((l) => (language = l));
   await estimate();
@@ -274,12 +298,25 @@ async function link() {
   const hash = await fragment({ ...state });
   if (hash === null) return say("This scenario is too long for a link: save it, and send the file.", true);
   const url = location.href.replace(/#.*$/s, "") + hash;
-  history.replaceState(null, "", hash);
-  say((await copy(url)) ? "The link is on the clipboard; it carries the scenario in itself." : "The link is in the address bar.");
+  try {
+    history.replaceState(null, "", hash);
+  } catch {
+    location.hash = hash;
+  }
+  say(
+    (await copy(url))
+      ? "The link is on the clipboard; it carries the scenario in itself."
+      : "The link is in the address bar.",
+  );
 }
 
 async function reset() {
-  Object.assign(state, { text: begin.text, sets: begin.sets ?? [], files: begin.files ?? [] });
+  Object.assign(state, {
+    text: begin.text,
+    sets: begin.sets ?? [],
+    files: begin.files ?? [],
+    library: begin.library ?? false,
+  });
   await fold();
   edit?.set(state.text);
   await estimate({ report: begin.report ?? null });
@@ -294,12 +331,18 @@ async function fold() {
 
 function scheme() {
   const root = document.documentElement;
-  const dark = root.dataset.scheme ? root.dataset.scheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = root.dataset.scheme
+    ? root.dataset.scheme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.scheme = dark ? "light" : "dark";
 }
 
 function fileName(ending) {
-  const base = (state.name || "scenario").split("/").pop().replace(/\.toml$/, "").replace(/[^\w.-]/g, "-");
+  const base = (state.name || "scenario")
+    .split("/")
+    .pop()
+    .replace(/\.toml$/, "")
+    .replace(/[^\w.-]/g, "-");
   return `${base || "scenario"}.${ending}`;
 }
 
@@ -349,7 +392,15 @@ function build() {
 async function start() {
   document.querySelectorAll("#report > section").forEach(enliven);
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
-    return say("This browser has no WebAssembly, or is too old to unpack the engine: this is the report as it was written.", true);
+    return say(
+      "This browser has no WebAssembly, or is too old to unpack the engine: this is the report as it was written.",
+      true,
+    );
+  }
+  if (begin.text === "") {
+    // The report is of something that is no scenario.
+    document.body.dataset.ready = "yes";
+    return;
   }
   build();
   client = new Client($("engine").textContent, $("worker").textContent);
@@ -370,13 +421,13 @@ async function start() {
   const known = await client.ask({ ask: "estimate", ...state, keep: true, report: begin.report ?? null });
   // The page shows already what was written into it; only what differs is drawn again.
   if (shared) {
-    Object.assign(state, { sets: [], files: [], full: false }, shared);
+    Object.assign(state, { sets: [], files: [], full: false, library: false }, shared);
     await fold();
     await estimate();
     say("This scenario came with the link.");
   } else {
     simulated = Boolean(known.simulated);
-    if (known.error || known.refused || begin.text === "") took(known);
+    if (known.error || known.refused) took(known);
     $("simulate").disabled = Boolean(known.error || known.refused);
     filmReady(simulated);
   }

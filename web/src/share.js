@@ -31,7 +31,9 @@ export async function fragment(what) {
 export async function held(hash) {
   if (!hash.startsWith("#s=")) return undefined;
   const [, check, text] = /^#s=([0-9a-z]+)\.([A-Za-z0-9_-]+)$/.exec(hash) ?? [];
-  const broken = new Error("this link was cut or changed on its way; ask for it again. Shown is the page as it was written");
+  const broken = new Error(
+    "this link was cut or changed on its way; ask for it again. Shown is the page as it was written",
+  );
   if (!check) throw broken;
   try {
     const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));

@@ -14,13 +14,15 @@ function sort(table, column, down) {
   const body = table.tBodies[0];
   const key = (row) => {
     const cell = row.cells[column];
-    return cell?.dataset.v !== undefined ? Number(cell.dataset.v) : cell?.textContent ?? "";
+    return cell?.dataset.v !== undefined ? Number(cell.dataset.v) : (cell?.textContent ?? "");
   };
   const rows = [...body.rows];
   rows.sort((a, b) => {
     const [x, y] = [key(a), key(b)];
     const order =
-      typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
+      typeof x === "number" && typeof y === "number"
+        ? x - y
+        : String(x).localeCompare(String(y), "en", { numeric: true });
     return down ? -order : order;
   });
   body.append(...rows);

@@ -28,11 +28,18 @@ export function values(parent, change) {
   };
   const row = (thing, v) => {
     const path = `${thing}.${v.key}`;
-    const about = [v.doc, `${v.origin}, ${v.confidence}`, v.default ? "default" : "", v.source].filter(Boolean).join("; ");
+    const about = [v.doc, `${v.origin}, ${v.confidence}`, v.default ? "default" : "", v.source]
+      .filter(Boolean)
+      .join("; ");
     let input;
     if (v.words) {
-      input = el("select", {}, ...v.words.map((w) => el("option", { value: w, selected: String(w) === v.value }, String(w))));
-      if (!v.words.map(String).includes(v.value)) input.prepend(el("option", { value: v.value, selected: true }, v.value));
+      input = el(
+        "select",
+        {},
+        ...v.words.map((w) => el("option", { value: w, selected: String(w) === v.value }, String(w))),
+      );
+      if (!v.words.map(String).includes(v.value))
+        input.prepend(el("option", { value: v.value, selected: true }, v.value));
     } else {
       input = el("input", { type: "text", spellcheck: "false" });
       input.value = v.value;

@@ -15,7 +15,12 @@ const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const dir = mkdtempSync(join(tmpdir(), "lanescope-page-"));
 const at = (name) => join(dir, name);
 const run = (...args) => {
-  const done = spawnSync(command, args, { encoding: "utf8", cwd: dir, env: { ...process.env, NO_COLOR: "1" }, maxBuffer: 1 << 28 });
+  const done = spawnSync(command, args, {
+    encoding: "utf8",
+    cwd: dir,
+    env: { ...process.env, NO_COLOR: "1" },
+    maxBuffer: 1 << 28,
+  });
   assert.ok(done.status === 0 || done.status === 1, `${args.join(" ")}: ${done.status} ${done.stderr}`);
   return done.stdout;
 };
@@ -48,8 +53,13 @@ writeFileSync(at("large.toml"), wide(50, 9));
 const browser = await chromium.launch({
   executablePath: browserPath,
   args: [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
   ],
 });
 const trouble = [];
@@ -68,11 +78,15 @@ async function open(name, options = {}) {
   return page;
 }
 const cell = (page, table, row, column) =>
-  page.$eval(`table[data-table=${table}]`, (t, [row, column]) => {
-    const heads = [...t.tHead.rows[0].cells].map((c) => c.textContent);
-    const found = [...t.tBodies[0].rows].find((r) => r.cells[0].textContent === row);
-    return found?.cells[heads.indexOf(column)]?.dataset.v;
-  }, [row, column]);
+  page.$eval(
+    `table[data-table=${table}]`,
+    (t, [row, column]) => {
+      const heads = [...t.tHead.rows[0].cells].map((c) => c.textContent);
+      const found = [...t.tBodies[0].rows].find((r) => r.cells[0].textContent === row);
+      return found?.cells[heads.indexOf(column)]?.dataset.v;
+    },
+    [row, column],
+  );
 const status = (page) => page.textContent("#status");
 const until = (page, words, timeout = 30_000) =>
   page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), words, { timeout });
@@ -149,7 +163,10 @@ try {
   await uplink.fill("gen3 x4");
   await uplink.press("Tab");
   await page.waitForFunction(() => !document.querySelector(".values .wrong"));
-  const broken = (await page.evaluate(() => window.lanescope.state.text)).replace('pcie = "gen3 x4"', 'pcie = "gen3 x5"');
+  const broken = (await page.evaluate(() => window.lanescope.state.text)).replace(
+    'pcie = "gen3 x4"',
+    'pcie = "gen3 x5"',
+  );
   writeFileSync(at("broken.toml"), broken);
   await page.click(".cm-content");
   await page.keyboard.press("Control+A");
@@ -210,7 +227,10 @@ try {
   // ---- A long run is stopped ----
   await page.click(".cm-content");
   await page.keyboard.press("Control+A");
-  const long = readFileSync(at("nics.toml"), "utf8").replace('until = "±1 %"', 'for = "10 s"\nmax_packets = 1000000000');
+  const long = readFileSync(at("nics.toml"), "utf8").replace(
+    'until = "±1 %"',
+    'for = "10 s"\nmax_packets = 1000000000',
+  );
   await page.keyboard.insertText(long);
   await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Estimated"));
   await page.click("#simulate");
@@ -248,13 +268,26 @@ try {
     await until(without, "no WebAssembly");
     assert.ok(await cell(without, "flows", "rx", "share"));
     await without.close();
-    const worker = await open("nics.html", { init: () => (globalThis.Worker = class { constructor() { throw new Error("barred"); } }) });
+    const worker = await open("nics.html", {
+      init: () =>
+        (globalThis.Worker = class {
+          constructor() {
+            throw new Error("barred");
+          }
+        }),
+    });
     await worker.click("#simulate");
     await until(worker, "Simulated.");
     await worker.close();
     const storage = await open("nics.html", {
-      init: () => ["localStorage", "sessionStorage", "indexedDB"].forEach((s) =>
-        Object.defineProperty(window, s, { get() { throw new Error("barred"); } })),
+      init: () =>
+        ["localStorage", "sessionStorage", "indexedDB"].forEach((s) =>
+          Object.defineProperty(window, s, {
+            get() {
+              throw new Error("barred");
+            },
+          }),
+        ),
     });
     await storage.close();
     ok("without WebAssembly the report stands, without workers or storage the page works");
@@ -262,7 +295,10 @@ try {
   {
     const huge = readFileSync(at("nics.toml"), "utf8").replace("count = 2", "count = 3000");
     const big = await open("nics.html");
-    const answer = await big.evaluate((text) => window.lanescope.ask({ ask: "estimate", name: "huge.toml", text }), huge);
+    const answer = await big.evaluate(
+      (text) => window.lanescope.ask({ ask: "estimate", name: "huge.toml", text }),
+      huge,
+    );
     assert.match(answer.error ?? JSON.stringify(answer.diagnostics), /lanescope run huge\.toml|error/);
     await big.close();
     ok("a scenario too large for the page names the command");
@@ -296,17 +332,18 @@ try {
     await pan.mouse.move(box.x + 200, box.y + 150);
     await pan.mouse.down();
     const frames = pan.evaluate(
-      () => new Promise((done) => {
-        const all = [];
-        let last = performance.now();
-        const tick = (t) => {
-          all.push(t - last);
-          last = t;
-          if (all.length < 60) requestAnimationFrame(tick);
-          else done(all.slice(1).sort((a, b) => a - b));
-        };
-        requestAnimationFrame(tick);
-      }),
+      () =>
+        new Promise((done) => {
+          const all = [];
+          let last = performance.now();
+          const tick = (t) => {
+            all.push(t - last);
+            last = t;
+            if (all.length < 60) requestAnimationFrame(tick);
+            else done(all.slice(1).sort((a, b) => a - b));
+          };
+          requestAnimationFrame(tick);
+        }),
     );
     for (let i = 0; i < 60; i++) await pan.mouse.move(box.x + 200 + 2 * i, box.y + 150 + i);
     await pan.mouse.up();
@@ -326,7 +363,8 @@ try {
     const nameless = await named.evaluate(() =>
       [...document.querySelectorAll("button, input, select, [role=button]")]
         .filter((e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.closest("label") || e.title))
-        .map((e) => e.outerHTML.slice(0, 120)));
+        .map((e) => e.outerHTML.slice(0, 120)),
+    );
     assert.deepEqual(nameless, []);
     // Contrast of text in both schemes, WCAG AA.
     for (const scheme of ["light", "dark"]) {
@@ -338,10 +376,12 @@ try {
           return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b);
         };
         const back = light(rgb(getComputedStyle(document.body).backgroundColor));
-        return [".soft", ".binds", "h2", "td", "summary"].map((s) => {
-          const ink = light(rgb(getComputedStyle(document.querySelector(s)).color));
-          return [s, (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05)];
-        }).filter(([, ratio]) => ratio < 4.5);
+        return [".soft", ".binds", "h2", "td", "summary"]
+          .map((s) => {
+            const ink = light(rgb(getComputedStyle(document.querySelector(s)).color));
+            return [s, (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05)];
+          })
+          .filter(([, ratio]) => ratio < 4.5);
       });
       assert.deepEqual(weak, [], scheme);
     }
@@ -352,7 +392,10 @@ try {
   if (pictures) {
     mkdirSync(pictures, { recursive: true });
     for (const scheme of ["light", "dark"]) {
-      for (const [width, name] of [[1280, "wide"], [420, "narrow"]]) {
+      for (const [width, name] of [
+        [1280, "wide"],
+        [420, "narrow"],
+      ]) {
         const shot = await open("nics.html", { viewport: { width, height: 900 }, colorScheme: scheme });
         await shot.click("#what-if summary");
         await shot.waitForSelector(".values input");

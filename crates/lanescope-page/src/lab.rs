@@ -58,6 +58,8 @@ struct Asked {
     files: Vec<Held>,
     /// Whether a run goes on to its longest time, as `--full` has it.
     full: bool,
+    /// Whether the text is the library's own.
+    library: bool,
 }
 
 /// A question.
@@ -194,8 +196,8 @@ impl Lab {
             return json!({
                 "diagnostics": said(&diagnostics, &asked.name),
                 "error": format!(
-                    "{things} parts, links and flows are too many for this page (it answers for {MOST_THINGS}); save the \
-                     scenario and run it natively: lanescope run {}", file_name(&asked.name)
+                    "{things} parts, links and flows are too many for this page (it answers for {MOST_THINGS}); \
+                     save the scenario and run it natively: lanescope run {}", file_name(&asked.name)
                 ),
             });
         }
@@ -346,7 +348,8 @@ fn error(what: &str) -> Value {
 }
 
 fn plan(diagnostics: &mut Diagnostics, asked: &Asked) -> Option<Plan> {
-    let scenario = Included { name: asked.name.clone(), text: asked.text.clone(), author: Author::User };
+    let author = if asked.library { Author::Library } else { Author::User };
+    let scenario = Included { name: asked.name.clone(), text: asked.text.clone(), author };
     lanescope::plan(diagnostics, scenario, &asked.sets, &Texts(&asked.files))
 }
 

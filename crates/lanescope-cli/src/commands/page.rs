@@ -7,6 +7,7 @@ use crate::{ANSWERED, WRONG, input, output};
 use clap::Args;
 use input::Files;
 use lanescope::diagnostic::Diagnostics;
+use lanescope::library;
 use lanescope::pens::page::{self, Document, Film, Live, Section, View};
 use lanescope::plan::Plan;
 use lanescope::result::Report;
@@ -75,7 +76,15 @@ impl Gathering {
 
 impl Resolver for Gathering {
     fn resolve(&self, reference: &str, from: &str) -> Result<Included, String> {
-        let found = Files.resolve(reference, from)?;
+        // A study's scenario names files of its own folder, which is in the program.
+        let own = from.strip_prefix("studies/").and_then(|f| f.split_once('/')).zip(reference.strip_prefix("./"));
+        let own = own.and_then(|((id, _), file)| Some((id, file, library::study_text(id, file)?)));
+        let found = match own {
+            Some((id, file, text)) => {
+                Included { name: format!("studies/{id}/{file}"), text: text.to_owned(), author: Author::Library }
+            }
+            None => Files.resolve(reference, from)?,
+        };
         self.keep(reference, from, &found);
         Ok(found)
     }
@@ -110,7 +119,7 @@ impl Begin {
         let report = report.and_then(|r| serde_json::to_value(r).ok()).filter(|r| r.to_string().len() <= MOST_REPORT);
         json!({
             "name": included.name, "text": included.text, "sets": self.sets, "files": gathering.0.into_inner(),
-            "full": self.full, "open": self.open, "report": report,
+            "full": self.full, "open": self.open, "report": report, "library": included.author == Author::Library,
         })
         .to_string()
     }
@@ -139,7 +148,7 @@ pub(crate) fn write(
     to(file, &text)
 }
 
-fn to(file: &Path, text: &str) -> Result<(), String> {
+pub(super) fn to(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     eprintln!("wrote {}", file.display());
     Ok(())

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Bytes of a page without an engine at most.
 pub const MOST_STATIC: usize = 300_000;
 /// Bytes of the sections of a live page at most: with the engine it stays below 3 MB.
-const MOST_LIVE: usize = 800_000;
+const MOST_LIVE: usize = 500_000;
 
 /// The page's style: colours of both modes, tables that scroll by themselves, and paper.
 const STYLE: &str = include_str!("page.css");
@@ -52,7 +52,7 @@ impl Document<'_> {
         // asked for: no connection, picture, font, frame or form.
         let policy = match &self.live {
             Some(live) => format!(
-                "default-src 'none'; script-src 'sha256-{}' 'wasm-unsafe-eval' blob:; worker-src blob:; \
+                "default-src 'none'; script-src 'sha256-{}' 'wasm-unsafe-eval'; worker-src blob:; \
                  style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
                 live.hash
             ),
@@ -64,7 +64,6 @@ impl Document<'_> {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\"/>\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
              <meta name=\"referrer\" content=\"no-referrer\"/>\n\
-             <link rel=\"icon\" href=\"data:,\"/>\n\
              <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body{}>\n\
              <a class=\"skip\" href=\"#main\">To the answer</a>\n\
              <header><h1 id=\"title\">{}</h1>\n<p class=\"soft\" id=\"about\">{}</p>\n\
@@ -87,7 +86,8 @@ impl Document<'_> {
             used += html.len();
             let _ = write!(
                 out,
-                "<section id=\"{}\" aria-labelledby=\"h-{}\">\n<h2 id=\"h-{}\">{}</h2>\n<div class=\"body\">{html}</div>\n\
+                "<section id=\"{}\" aria-labelledby=\"h-{}\">\n<h2 id=\"h-{}\">{}</h2>\n\
+                 <div class=\"body\">{html}</div>\n\
                  </section>\n",
                 s.id,
                 s.id,

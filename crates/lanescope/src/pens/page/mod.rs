@@ -452,7 +452,8 @@ fn provenance(report: &Report) -> String {
     note(
         &mut out,
         "soft",
-        "Rates are payload bits a second, one way unless both are said. Cells of tables hold all digits: copy them as CSV.",
+        "Rates are payload bits a second, one way unless both are said. Cells of tables hold all digits: copy them as \
+         CSV.",
     );
     out
 }

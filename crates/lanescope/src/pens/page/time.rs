@@ -75,8 +75,8 @@ impl Film {
         Some(shooting.finish())
     }
 
-    /// The film as a page plays it: of each column its largest value, and in each frame its share of that in thousandths
-    /// and what a person reads.
+    /// The film as a page plays it: of each column its largest value, and in each frame its share of that in
+    /// thousandths and what a person reads.
     pub fn frames(&self) -> Value {
         let columns = self.head.iter().zip(&self.columns).map(|(name, values)| {
             let (of, what) = name.rsplit_once('.').unwrap_or((name, ""));
