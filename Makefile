@@ -7,13 +7,13 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test python python-venv python-checks python-bench lint laws fresh check studies bench rust
+.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench rust
 
-# The command; CI has built it with its tests.
-LANESCOPE ?= $(CARGO) run --release --quiet -p lanescope-cli --
+# A command that is built already, with the release's examples; CI has built them with its tests.
+LANESCOPE ?=
 
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
-	@$(LANESCOPE) study run --quick
+	@$(or $(LANESCOPE),$(CARGO) run --release --quiet -p lanescope-cli --) study run --quick
 
 # The profile of tests; `make laws` has its own.
 test fresh python: PROFILE := dev
@@ -54,6 +54,29 @@ python-bench: rust ## the Python package beside the command: cost of a call, two
 	$(CARGO) build --release --quiet -p lanescope-py -p lanescope-cli
 	ln -sf $(CURDIR)/target/release/$(MODULE) $(PY)/python/lanescope/_lanescope.abi3.so
 	cd $(PY) && PYTHONPATH=python LANESCOPE_COMMAND=$(CURDIR)/target/release/lanescope $(PYTHON_AT) tests/bench.py
+
+WASM := target/wasm32-unknown-unknown/page/lanescope_page.wasm
+
+page: rust web/node_modules ## the page that the command embeds: engine and scripts (needs Node and Rust's wasm32-unknown-unknown)
+	@# Where the engine is built leaves no trace in it.
+	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(HOME)=~" \
+		$(CARGO) build --quiet --profile page --target wasm32-unknown-unknown -p lanescope-page
+	node web/build.mjs $(WASM)
+
+web/node_modules: web/package-lock.json
+	cd web && npm ci --ignore-scripts --no-audit --no-fund
+	@touch web/node_modules
+
+# Screenshots are written to this folder, to be looked at.
+SHOTS ?=
+
+page-test: rust web/node_modules ## the page in headless Chromium, and its engine beside the library (needs make page)
+ifeq ($(LANESCOPE),)
+	$(CARGO) build --release --quiet -p lanescope-page --example rows
+	$(CARGO) build --release --quiet -p lanescope-cli
+endif
+	target/release/examples/rows | node web/test/rows.mjs crates/lanescope-cli/page/engine.wasm.gz
+	node web/test/browser.mjs $(or $(LANESCOPE),$(CURDIR)/target/release/lanescope) $(SHOTS)
 
 lint: rust ## formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check

@@ -3,7 +3,18 @@
 use crate::{Scenario, WRONG, output};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
-pub(crate) use lanescope_front::files::{Files, limited_path, lossy, path, scenario};
+use lanescope::scenario::Included;
+pub(crate) use lanescope_front::files::{Files, limited_path, lossy, path};
+use std::sync::OnceLock;
+
+/// The text of a scenario. Standard input can be read once, and is kept for whoever asks again.
+pub(crate) fn scenario(file: &str) -> Result<Included, String> {
+    static INPUT: OnceLock<Result<Included, String>> = OnceLock::new();
+    match file {
+        "-" => INPUT.get_or_init(|| lanescope_front::files::scenario("-")).clone(),
+        _ => lanescope_front::files::scenario(file),
+    }
+}
 
 /// Reads and plans; says what is wrong on standard error.
 pub(crate) fn load(a: &Scenario) -> Result<(Plan, Diagnostics), u8> {

@@ -77,6 +77,8 @@ enum Command {
     Fio(commands::fio::Fio),
     /// Run IOzone's tests on a machine; results as IOzone prints them
     Iozone(commands::iozone::Iozone),
+    /// Write the laboratory as a page for a browser: one file, no server
+    Page(commands::page::Lab),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -120,6 +122,8 @@ struct Answer {
     /// Write pictures to this folder: topology and waterfalls by each method that ran, and curves of --vary
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    page: commands::page::Html,
     /// Show the waterfall of every link that carries anything
     #[arg(long)]
     all_links: bool,
@@ -209,6 +213,7 @@ fn main() -> ExitCode {
         Command::Iometer(a) => commands::iometer::main(&a),
         Command::Fio(a) => commands::fio::main(&a),
         Command::Iozone(a) => commands::iozone::main(&a),
+        Command::Page(a) => commands::page::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

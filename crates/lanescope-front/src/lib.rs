@@ -9,11 +9,11 @@ pub mod files;
 pub mod gather;
 pub mod hosts;
 pub mod measured;
-pub mod planned;
 pub mod sweep;
 pub mod vary;
 
 use lanescope::pens;
+pub use lanescope::pens::planned;
 use lanescope::pens::svg::Method;
 use lanescope::plan::Plan;
 use lanescope::result::Report;

@@ -116,6 +116,12 @@ pub fn studies() -> Vec<&'static str> {
     ids
 }
 
+/// The texts of a study's folder, by their names.
+pub fn study_files(id: &str) -> Vec<(&'static str, &'static str)> {
+    let files = STUDIES.get_dir(id).into_iter().flat_map(|d| d.files());
+    files.filter_map(|f| Some((f.path().file_name()?.to_str()?, f.contents_utf8()?))).collect()
+}
+
 /// A file of a study.
 pub fn study_text(id: &str, file: &str) -> Option<&'static str> {
     STUDIES.get_file(format!("{id}/{file}"))?.contents_utf8()

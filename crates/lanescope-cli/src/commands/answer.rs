@@ -1,5 +1,6 @@
 //! `check`, `plan`, `estimate`, `simulate`, `run`: one scenario, or a grid of them.
 
+use super::page::{self, Begin};
 use super::simulate;
 use crate::input::{self, Files, load};
 use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, interrupt, output};
@@ -20,7 +21,6 @@ use lanescope_front::vary::{self, Axis, position};
 use rayon::prelude::*;
 use serde_json::json;
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -176,7 +176,7 @@ pub(crate) fn estimate_only(a: &Answer) -> u8 {
         return grid(a, &a.scenario.sets, false);
     }
     match load(&a.scenario) {
-        Ok((plan, diagnostics)) => answer(a, &plan, &estimate(&plan, &diagnostics), &[Method::Estimate]),
+        Ok((plan, diagnostics)) => answer(a, &plan, &estimate(&plan, &diagnostics), &[Method::Estimate], false),
         Err(code) => code,
     }
 }
@@ -198,7 +198,8 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
     }
     let mut report = estimate(&plan, &diagnostics);
     let (form, planned, finished) = (answered.clone(), plan.clone(), report.clone());
-    interrupt::otherwise(move || _ = answer(&form, &planned, &finished, &[Method::Estimate]));
+    let full = a.full;
+    interrupt::otherwise(move || _ = answer(&form, &planned, &finished, &[Method::Estimate], full));
     if !report.flows.is_empty() {
         match simulate::simulate(a, &plan, &report, &mut diagnostics) {
             Ok(Some(simulation)) => report = report.with(simulation),
@@ -218,11 +219,11 @@ pub(crate) fn run(a: &Simulate, must: bool) -> u8 {
         (Some(_), true) => &[Method::Simulation],
         (Some(_), false) => &[Method::Simulation, Method::Estimate],
     };
-    answer(answered, &plan, &report, methods)
+    answer(answered, &plan, &report, methods, a.full)
 }
 
 /// Prints a report in the form asked for, and draws what the methods asked for gave.
-fn answer(a: &Answer, plan: &Plan, report: &Report, methods: &[Method]) -> u8 {
+fn answer(a: &Answer, plan: &Plan, report: &Report, methods: &[Method], full: bool) -> u8 {
     if a.scenario.json {
         output::json(report);
     } else if let Some(layout) = a.table {
@@ -248,6 +249,11 @@ fn answer(a: &Answer, plan: &Plan, report: &Report, methods: &[Method]) -> u8 {
     if let Some(dir) = &a.svg
         && let Err(e) = output::pictures(dir, &pictures(plan, report, methods))
     {
+        output::error(&e);
+        return WRONG;
+    }
+    let begin = || Begin::of(&a.scenario.file, &a.scenario.sets, full);
+    if let Err(e) = page::write(&a.page, &report.title, || page::sections(&a.page, plan, report), begin, Some(report)) {
         output::error(&e);
         return WRONG;
     }
@@ -295,9 +301,9 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
         bar.set_style(style);
     }
     let asked = Arc::new((axes, points));
-    let (all, sets) = (asked.clone(), sets.to_vec());
+    let (all, own) = (asked.clone(), sets.to_vec());
     let one = move |point: &Vec<String>| -> Result<Report, Diagnostics> {
-        let mut sets = sets.clone();
+        let mut sets = own.clone();
         sets.extend(all.0.iter().zip(point).map(|(axis, value)| format!("{}={value}", axis.path)));
         let mut diagnostics = Diagnostics::default();
         let copy = Included { name: included.name.clone(), text: included.text.clone(), author: included.author };
@@ -362,13 +368,29 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
         let table = sweep(axes, &done, a.scenario.csv);
         if a.scenario.csv { output::csv(&table) } else { output::table(&table) }
     }
-    if let Some(dir) = &a.svg
-        && let Err(e) = curves(dir, axes, &done)
-    {
+    if let Err(e) = drawn(a, sets, axes, &done) {
         output::error(&e);
         return WRONG;
     }
     done.iter().map(|(_, r)| verdict(r)).max().unwrap_or(NO_VALUE)
+}
+
+/// The curves and the page of a grid, where they are asked for.
+fn drawn(a: &Answer, sets: &[String], axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
+    if let Some(dir) = &a.svg {
+        output::pictures(dir, &curves(axes, done)?)?;
+    }
+    let sections = || {
+        let mut all = vec![pens::page::grid("sweep", "Sweep", &sweep(axes, done, false))];
+        // A grid over words has no curves.
+        if let Ok(pictures) = curves(axes, done) {
+            all.push(pens::page::pictures("curves", "Curves", &pictures));
+        }
+        all.push(pens::page::grid("numbers", "All digits", &sweep(axes, done, true)));
+        all
+    };
+    let title = done.first().map_or("", |(_, r)| r.title.as_str());
+    page::write(&a.page, title, sections, || Begin::of(&a.scenario.file, sets, false), None)
 }
 
 /// Whether a flow is one of I/Os that were simulated.
@@ -487,7 +509,7 @@ fn sweep(axes: &[Axis], done: &[(&Vec<String>, Report)], machine: bool) -> Grid 
 
 /// Pictures of the shares, and of the times of message programs, against the last axis, when its values are numbers;
 /// the other axes give the lines.
-fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<(), String> {
+fn curves(axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<Vec<(String, String)>, String> {
     let last = axes.len() - 1;
     let both = done.iter().any(|(_, r)| r.simulation.is_some());
     let (mut shares, mut times): (Vec<Series>, Vec<Series>) = (Vec::new(), Vec::new());
@@ -544,5 +566,5 @@ fn curves(dir: &Path, axes: &[Axis], done: &[(&Vec<String>, Report)]) -> Result<
         };
         pictures.push((file.to_owned(), chart.svg()));
     }
-    output::pictures(dir, &pictures)
+    Ok(pictures)
 }

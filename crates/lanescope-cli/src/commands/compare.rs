@@ -6,6 +6,7 @@
 mod storage;
 
 use super::instrument::On;
+use super::page::Begin;
 use super::simulate;
 use crate::input;
 use crate::{ANSWERED, NO_VALUE, Scenario, WRONG, output};
@@ -16,6 +17,7 @@ use lanescope::import;
 use lanescope::mpi::benchmark::Version;
 use lanescope::pens::compare::{Comparison, compare, points, text};
 use lanescope::pens::instrument;
+use lanescope::pens::{self, Paint};
 use lanescope::plan::Plan;
 use lanescope::plan::infiniband::JobFlow;
 use lanescope::result::{Binding, ProgramReport};
@@ -44,6 +46,8 @@ pub(crate) struct Compare {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    page: super::page::Html,
 }
 
 /// A comparison with what binds.
@@ -157,6 +161,15 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     if comparison.rows.is_empty() {
         return Err(Some(no_rows(a, &real, &flows)));
     }
+    let printed = comparison.clone();
+    let sections = || {
+        let mut all =
+            vec![pens::page::printed("comparison", "Measured beside the answers", &text(&printed, Paint::default()))];
+        all.extend(super::page::sections(&a.page, &plan, &report));
+        all
+    };
+    let begin = || Begin::of(&a.on.machine, &a.on.how.sets, a.on.how.full);
+    super::page::write(&a.page, &report.title, sections, begin, Some(&report)).map_err(Some)?;
     if a.json {
         output::json(&Answer { comparison, flows });
         return Ok(ANSWERED);

@@ -1,5 +1,6 @@
 //! `explain`: a real host out of its dumps, or this one; what it should reach, and what holds it back.
 
+use super::page::Begin;
 use super::simulate;
 use crate::input::Files;
 use crate::{ANSWERED, NO_VALUE, WRONG, input, interrupt, output};
@@ -62,9 +63,8 @@ pub(crate) struct Explain {
     /// Write a picture of its links to this folder, with the load of all devices writing to memory at once
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write the report to this file as one page of HTML, without scripts or anything from elsewhere
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    #[command(flatten)]
+    page: super::page::Html,
     /// Print it in a form for another program
     #[arg(long, value_name = "FORM", conflicts_with_all = ["json", "html", "svg", "measured", "workload", "simulate"])]
     emit: Option<Emit>,
@@ -97,7 +97,7 @@ fn run(a: &Explain) -> Result<u8, String> {
     let measured = a.measured.iter().map(|f| read(f).map(|text| (f.clone(), text))).collect::<Result<Vec<_>, _>>()?;
     let load = a.workload.as_deref().map(input::scenario).transpose()?;
     let Some(first) = hosts.first().filter(|h| !h.is_empty()) else { return Err(nothing(a)) };
-    if hosts.len() > 1 && (a.emit.is_some() || a.html.is_some() || load.is_some() || !measured.is_empty()) {
+    if hosts.len() > 1 && (a.emit.is_some() || a.page.html.is_some() || load.is_some() || !measured.is_empty()) {
         let names: Vec<&str> = hosts.iter().filter_map(|h| Some(h.name.as_ref()?.value.as_str())).collect();
         return Err(format!("the dumps are of several hosts ({}): give those of one", names.join(", ")));
     }
@@ -144,10 +144,8 @@ fn run(a: &Explain) -> Result<u8, String> {
             }
         }
     }
-    if let (Some(file), Some(report)) = (&a.html, reports.first()) {
-        let page = pens::explain::page(report, picture(first).as_deref());
-        std::fs::write(file, page).map_err(|e| format!("{}: {e}", file.display()))?;
-        eprintln!("wrote {}", file.display());
+    if let Some(report) = reports.first() {
+        page(a, first, report)?;
     }
     if let Some(dir) = &a.svg {
         let picture = picture(first).ok_or("--svg: no device is behind a link whose speed is known")?;
@@ -155,6 +153,29 @@ fn run(a: &Explain) -> Result<u8, String> {
     }
     let nothing = reports.iter().all(|r| r.devices.is_empty() && r.links.is_empty() && r.pairs.is_empty());
     Ok(if nothing { NO_VALUE } else { ANSWERED })
+}
+
+/// The page of a host: to read, or with the engine and the scenario of its links to try changes on.
+fn page(a: &Explain, host: &Host, report: &explain::Explained) -> Result<(), String> {
+    let Some(file) = &a.page.html else { return Ok(()) };
+    let picture = picture(host);
+    if a.page.fixed {
+        return super::page::to(file, &pens::explain::page(report, picture.as_deref()));
+    }
+    let section = pens::page::Section {
+        id: "host".into(),
+        title: "The host".into(),
+        html: pens::explain::body(report, picture.as_deref()),
+    };
+    let text = explain::scenario::emit(host);
+    let included = text.contains("\n[parts.").then(|| Included {
+        name: "host.toml".into(),
+        text,
+        author: lanescope::scenario::tree::Author::User,
+    });
+    let begin = Begin { included, ..Begin::default() };
+    let title = format!("{} explained", report.host.name.as_deref().unwrap_or("A host"));
+    super::page::write(&a.page, &title, || vec![section], || Ok(begin), None)
 }
 
 /// Why there is no answer: what was given, and what could be.

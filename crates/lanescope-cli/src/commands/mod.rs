@@ -14,6 +14,7 @@ pub(crate) mod iozone;
 pub(crate) mod library;
 mod live;
 pub(crate) mod need;
+pub(crate) mod page;
 mod series;
 pub(crate) mod simulate;
 pub(crate) mod study;

@@ -1,13 +1,10 @@
 //! A time series on its way into a CSV file.
 
+use lanescope::pens::series::Series as Columns;
 use lanescope::plan::Plan;
-use lanescope::plan::storage::Medium;
-use lanescope::protocol::pcie::Class;
 use lanescope::result::Report;
-use lanescope::scenario::keys::Technology;
 use lanescope::sim::Sample;
 use std::fs::File;
-use std::ops::Range;
 use std::path::Path;
 
 /// Rows of a time series at most.
@@ -15,16 +12,11 @@ const MOST_ROWS: u64 = 100_000;
 /// Cells of one at most: some hundred megabytes, however many wires there are.
 const MOST_CELLS: u64 = 50_000_000;
 
-/// For each step throughput of flows, I/Os a second, queues, credits in use, utilisation of links and memories of
-/// Ethernet switches.
+/// The file, and the rows of it so far.
 pub(super) struct Series {
     file: csv::Writer<File>,
     name: String,
-    /// The flows of I/Os, and those of ranks: they count what they have done, and have no queue at the source.
-    counted: [Range<usize>; 2],
-    /// The directions that some flow uses, with their slots per second and header credits in all.
-    wires: Vec<(usize, f64, [Option<u32>; 3])>,
-    before: Sample,
+    columns: Columns,
     rows: u64,
     most: u64,
 }
@@ -34,73 +26,10 @@ impl Series {
     pub(super) fn create(path: &Path, plan: &Plan, estimate: &Report, now: Sample) -> Result<Series, String> {
         let name = path.display().to_string();
         let file = File::create(path).map_err(|e| format!("{name}: {e}"))?;
-        let hops: Vec<_> = plan.directions().collect();
-        let mut used = vec![false; hops.len()];
-        for hop in plan.flows.iter().flat_map(|f| &f.route) {
-            let link = 2 * hop.link.0 as usize;
-            (used[link], used[link + 1]) = (true, true);
-        }
-        let mut head = vec!["time_s".to_owned()];
-        // In the order of a sample: PCIe, then Ethernet, then storage, then buses, then InfiniBand.
-        let of = |name: &String, second: &str| [format!("flows.{name}.bps"), format!("flows.{name}.{second}")];
-        let before = plan.flows.iter().map(|f| &f.name).chain(plan.network.streams.iter().map(|s| &s.name));
-        head.extend(before.flat_map(|name| of(name, "backlog")));
-        head.extend(plan.storage.flows.iter().flat_map(|f| of(&f.name, "ios_per_s")));
-        head.extend(plan.buses.flows.iter().flat_map(|f| of(&f.name, "backlog")));
-        head.extend(plan.cluster.jobs.iter().flat_map(|j| of(&j.name, "messages_per_s")));
-        let mut wires = Vec::new();
-        for (i, &hop) in hops.iter().enumerate().filter(|(i, _)| used[*i]) {
-            let link = plan.link(hop.link);
-            let path = plan.direction_name(hop);
-            head.extend(["utilisation", "queued_tlps", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            let all = Class::ALL.map(|c| plan.buffer(hop, c).headers);
-            for (kind, _) in ["posted", "nonposted", "completion"].iter().zip(all).filter(|(_, n)| n.is_some()) {
-                head.push(format!("{path}.{kind}_headers_in_use"));
-            }
-            wires.push((i, link.speed.typical.coded().bytes(), all));
-        }
-        let ethernet = plan.links_of(Technology::Ethernet);
-        let used = estimate.links[ethernet.clone()].iter().zip(0..).filter(|(l, _)| l.tlps > 0.0);
-        for (_, wire) in used {
-            let path = plan.network.wire_name(wire);
-            head.extend(["utilisation", "queued_frames", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            let rate = plan.network.link(wire).rate.typical.rate().bytes();
-            wires.push((ethernet.start + wire as usize, rate, [None; 3]));
-        }
-        for (i, wire) in plan.links_of(Technology::Storage).zip(plan.storage.wires()) {
-            let path = match wire.transport.medium {
-                Medium::Serial { .. } => format!("links.{} toward {}", wire.transport.name, wire.to),
-                // A bus has one queue for both ways.
-                _ => format!("links.{}", wire.transport.name),
-            };
-            head.extend(["utilisation", "queued", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            // Slots of either are bytes after line coding.
-            wires.push((i, wire.transport.rate().bytes(), [None; 3]));
-        }
-        for (i, bus) in plan.links_of(Technology::Pci).zip(&plan.buses.buses) {
-            let columns = ["utilisation", "queued_completions", "queued_bytes"];
-            head.extend(columns.map(|c| format!("links.{}.{c}", bus.name)));
-            // Clocks are its slots.
-            wires.push((i, bus.speed.typical.hertz(), [None; 3]));
-        }
-        for (i, wire) in plan.links_of(Technology::Infiniband).zip(0..) {
-            let path = plan.cluster.wire_name(wire);
-            head.extend(["utilisation", "queued_packets", "queued_bytes"].map(|c| format!("{path}.{c}")));
-            let rate = plan.cluster.link(wire).rate.typical.data_rate().bytes();
-            wires.push((i, rate, [None; 3]));
-        }
-        head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
-        let most = (MOST_CELLS / head.len() as u64).min(MOST_ROWS);
-        let file = csv::Writer::from_writer(file);
-        let mut series = Series {
-            file,
-            name,
-            counted: [Technology::Storage, Technology::Infiniband].map(|t| plan.flows_of(t)),
-            wires,
-            before: now,
-            rows: 0,
-            most,
-        };
+        let columns = Columns::new(plan, estimate, now);
+        let most = (MOST_CELLS / columns.head.len() as u64).min(MOST_ROWS);
+        let mut series = Series { file: csv::Writer::from_writer(file), name, columns, rows: 0, most };
+        let head = series.columns.head.clone();
         series.line(&head)?;
         Ok(series)
     }
@@ -112,28 +41,7 @@ impl Series {
     /// Writes a row; says whether there is room for more.
     pub(super) fn row(&mut self, now: Sample) -> Result<bool, String> {
         self.rows += 1;
-        let step = now.time - self.before.time;
-        let mut cells = vec![now.time.to_string()];
-        for (i, delivered) in now.delivered.iter().enumerate() {
-            let bits = (delivered - self.before.delivered[i]) as f64 * 8.0;
-            let second = match self.counted.iter().any(|r| r.contains(&i)) {
-                true => format!("{:.1}", (now.done[i] - self.before.done[i]) as f64 / step),
-                false => now.backlog[i].to_string(),
-            };
-            cells.extend([(bits / step).round().to_string(), second]);
-        }
-        for &(w, rate, all) in &self.wires {
-            // A packet is counted when it begins, so one step may seem a little more than full.
-            let busy = (now.busy[w] - self.before.busy[w]) as f64 / (rate * step);
-            cells.extend([format!("{:.4}", busy.min(1.0)), now.queued[w].to_string(), now.queued_bytes[w].to_string()]);
-            for (all, left) in all.into_iter().zip(now.credits[w]) {
-                if let (Some(all), Some(left)) = (all, left) {
-                    cells.push((all - left.min(all)).to_string());
-                }
-            }
-        }
-        cells.extend(now.memory.iter().map(u64::to_string));
-        self.before = now;
+        let cells = self.columns.row(now);
         self.line(&cells)?;
         if self.rows == self.most {
             eprintln!("note: {} ends after {} rows", self.name, self.most);

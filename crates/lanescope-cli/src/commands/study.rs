@@ -1,11 +1,16 @@
 //! `study`: published systems, row by row.
 
+use super::page::Begin;
 use crate::{ANSWERED, NO_VALUE, WRONG, interrupt, output};
 use clap::{Args, Subcommand, ValueEnum};
 use lanescope::library;
 use lanescope::pens::svg::Method as Shown;
 use lanescope::pens::{self, Grid};
-use lanescope::study::{Accuracy, Answer, Answers, CONFIDENCE, Misses, Row, Studies, fit, questions, select};
+use lanescope::scenario::Included;
+use lanescope::scenario::tree::Author;
+use lanescope::study::{
+    Accuracy, Answer, Answers, CONFIDENCE, Misses, Row, Studies, Study as Published, fit, questions, select,
+};
 use lanescope::units::digits;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -83,6 +88,8 @@ pub(crate) struct Run {
     /// Write the figures of the studies and the pictures of their main scenario, as estimated, to this folder
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    page: super::page::Html,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -226,7 +233,7 @@ fn run(a: &Run) -> Result<u8, String> {
         eprintln!("stopped: {done} of {asked} rows have an answer");
     }
     if a.json {
-        output::json(&Studies { schema: lanescope::result::SCHEMA, studies });
+        output::json(&Studies { schema: lanescope::result::SCHEMA, studies: studies.clone() });
     } else if a.csv {
         output::csv(&grid(&studies, true));
     } else {
@@ -266,10 +273,48 @@ fn run(a: &Run) -> Result<u8, String> {
             output::pictures(&dir.join(&study.id), &pictures)?;
         }
     }
+    if !interrupt::stopped() {
+        page(a, &chosen, &studies)?;
+    }
     if !complete && a.method == Method::Both {
         eprintln!("note: some rows have no value by a method that they name; the last column says why");
     }
     Ok(if complete { ANSWERED } else { NO_VALUE })
+}
+
+/// The page of studies: their rows and figures, with the main scenario of the first to try changes on.
+fn page(a: &Run, chosen: &[(Published, Vec<Row>)], studies: &[Answers]) -> Result<(), String> {
+    if a.page.html.is_none() {
+        return Ok(());
+    }
+    let (mut sections, mut begin) = (Vec::new(), None);
+    for ((study, _), answers) in chosen.iter().zip(studies).filter(|(_, s)| !s.rows.is_empty()) {
+        let id = &study.id;
+        let title = format!("{id}: {}", study.title);
+        let rows = grid(std::slice::from_ref(answers), false);
+        sections.push(pens::page::grid(&format!("study-{id}"), &title, &rows));
+        let figures: Result<Vec<_>, String> =
+            study.figures.iter().map(|f| Ok((f.file.clone(), study.draw(f)?))).collect();
+        let figures = figures?;
+        if !figures.is_empty() {
+            sections.push(pens::page::pictures(&format!("figures-{id}"), &format!("{id}: figures"), &figures));
+        }
+        let all = study.rows()?;
+        let main = study.waterfall.as_ref().and_then(|id| all.iter().find(|r| r.id == *id));
+        if let (Some(Row { scenario: Some(scenario), set, .. }), None) = (main, &begin) {
+            let text = library::study_text(id, scenario).unwrap_or_default().to_owned();
+            let included = Included { name: format!("studies/{id}/{scenario}"), text, author: Author::Library };
+            begin = Some(Begin { included: Some(included), sets: set.clone(), ..Begin::default() });
+            let report = study.report(scenario, set)?;
+            let (plan, _) = study.plan(scenario, set)?;
+            sections.extend(super::page::sections(&a.page, &plan, &report));
+        }
+    }
+    let title = match chosen {
+        [(one, _)] => one.title.clone(),
+        all => format!("{} studies", all.len()),
+    };
+    super::page::write(&a.page, &title, || sections, || Ok(begin.unwrap_or_default()), None)
 }
 
 fn grid(studies: &[Answers], machine: bool) -> Grid {

@@ -117,10 +117,13 @@ fn a_page_is_written() {
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join("host.html");
     let to = file.to_string_lossy().into_owned();
-    let (text, said) = out(&["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--html", &to], 0);
+    let (text, said) = out(&["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--html", &to, "--static"], 0);
     let page = std::fs::read_to_string(&file).expect("a page");
     assert!(text.contains("alone, GB/s") && said.contains("wrote"), "the report is printed too");
     assert!(page.len() < 300_000 && page.contains("<svg") && page.contains("gpu15") && !page.contains("<script"));
+    out(&["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--html", &to], 0);
+    let live = std::fs::read_to_string(&file).expect("a page");
+    assert!(live.len() < 3_000_000 && live.contains("gpu15") && live.contains("id=\"begin\""), "{}", live.len());
     wrong_after(
         &["explain", &fixture("hwloc/hwloc-nvidiaDGX2.xml"), "--html", &dir.path().to_string_lossy()],
         "irectory",

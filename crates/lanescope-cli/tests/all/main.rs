@@ -8,6 +8,7 @@ mod infiniband;
 mod instruments;
 mod iometer;
 mod live;
+mod page;
 mod pages;
 mod signals;
 mod storage;

@@ -1,15 +1,9 @@
-//! Curves: some number over some other, one line with markers per series, drawn with plotters.
+//! Curves: some number over some other, one line with markers per series, drawn by ourselves as SVG.
 //!
-//! The axes are ours: plotters' own search for round numbers does not end, or asserts, for some ranges. What cannot be
-//! drawn (a value that is not finite, a zero on a logarithmic axis) is left out. All is drawn at four times its size,
-//! because plotters places things on whole pixels.
+//! Ticks are round numbers, or powers of two. What cannot be drawn (a value that is not finite, a zero on a logarithmic
+//! axis) is left out.
 
-use super::svg::{CLOSE, allowed, open, shorten};
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use std::fmt::Write;
-use std::ops::Range;
+use super::svg::{CLOSE, Pen, Px, escape, open, put, shorten};
 
 /// One curve.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,9 +32,7 @@ pub struct Chart<'a> {
 }
 
 /// Sheet in pixels.
-const SHEET: (i32, i32) = (900, 500);
-/// Steps of plotters per pixel.
-const FINE: i32 = 4;
+const SHEET: (f64, f64) = (900.0, 500.0);
 /// Values beyond this are not drawn; within it no difference or product below overflows.
 const MOST: f64 = 1e150;
 /// More points than this in a series go without markers.
@@ -52,19 +44,10 @@ const TICKS: f64 = 14.0;
 
 /// Okabe and Ito's colours: eight that also those tell apart who do not see all of them. Yellow goes last and darker,
 /// for lines on white.
-const COLOURS: [RGBColor; 8] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(64, 64, 64),
-    RGBColor(180, 160, 20),
-];
-const INK: RGBColor = RGBColor(31, 41, 51);
-const SOFT: RGBColor = RGBColor(95, 108, 123);
-const GRID: RGBColor = RGBColor(228, 232, 237);
+const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#404040", "#b4a014"];
+const INK: &str = "#1f2933";
+const SOFT: &str = "#5f6c7b";
+const GRID: &str = "#e4e8ed";
 
 /// An axis with its ticks; linear, or by powers of two.
 #[derive(Clone)]
@@ -119,6 +102,12 @@ impl Axis {
         Axis { low: (low - air).exp2(), high: (high + air).exp2(), log: true, bytes, ticks }
     }
 
+    /// Where on the axis a value is, from 0 to 1.
+    fn share(&self, v: f64) -> f64 {
+        let (low, high) = (self.at(self.low), self.at(self.high));
+        ((self.at(v) - low) / (high - low)).clamp(0.0, 1.0)
+    }
+
     fn label(&self, v: f64) -> String {
         if self.bytes { bytes(v) } else { number(v) }
     }
@@ -164,86 +153,77 @@ fn bytes(v: f64) -> String {
     format!("{} {unit}", number(v / 1024f64.powi(i as i32)))
 }
 
-impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, v: &f64, limit: (i32, i32)) -> i32 {
-        let (low, high) = (self.at(self.low), self.at(self.high));
-        let share = ((self.at(*v) - low) / (high - low)).clamp(0.0, 1.0);
-        limit.0 + (share * f64::from(limit.1 - limit.0)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        // Asked once for the grid with labels, and once for finer lines, which there are none of.
-        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.low..self.high
+/// The path of one series' marker about a place: another shape each time the colours begin again.
+fn mark(out: &mut String, i: usize, (x, y): (f64, f64)) {
+    let colour = COLOURS[i % COLOURS.len()];
+    match (i / COLOURS.len()) % 3 {
+        0 => put!(out, "<circle cx=\"{}\" cy=\"{}\" r=\"3.5\" fill=\"{colour}\"/>\n", Px(x), Px(y)),
+        1 => put!(out, "<path d=\"M{} {}l-4.6 -8h9.2z\" fill=\"{colour}\"/>\n", Px(x), Px(y + 4.5)),
+        _ => put!(
+            out,
+            "<path d=\"M{} {}l8 8m0 -8l-8 8\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
+            Px(x - 4.0),
+            Px(y - 4.0)
+        ),
     }
 }
 
-impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, v: &f64) -> String {
-        self.label(*v)
+/// The field of a chart, and the axes along it.
+struct Field {
+    left: f64,
+    right: f64,
+    top: f64,
+    foot: f64,
+    across: Axis,
+    upward: Axis,
+}
+
+impl Field {
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        let x = self.left + self.across.share(x) * (self.right - self.left);
+        (x, self.foot - self.upward.share(y) * (self.foot - self.top))
     }
-}
 
-/// A text that XML can hold; plotters escapes it.
-fn clean(text: &str, most: usize) -> String {
-    shorten(text, most).chars().map(allowed).collect()
-}
-
-/// plotters' font size for one of so many pixels.
-fn font(pixels: f64, colour: RGBColor) -> TextStyle<'static> {
-    ("sans-serif", pixels * 1.24 * f64::from(FINE)).into_font().color(&colour)
-}
-
-/// A length of so many pixels in plotters' steps.
-fn px(pixels: i32) -> i32 {
-    pixels * FINE
-}
-
-/// Runs a body with one series' markers at some places: another shape each time the colours begin again. (The shapes
-/// differ in type.)
-macro_rules! mark {
-    ($i:expr, $places:expr, $shapes:ident => $body:expr) => {{
-        let colour = COLOURS[$i % COLOURS.len()];
-        match ($i / COLOURS.len()) % 3 {
-            0 => {
-                let $shapes = $places.map(|at| Circle::new(at, px(7) / 2, colour.filled()));
-                $body;
-            }
-            1 => {
-                let $shapes = $places.map(|at| TriangleMarker::new(at, px(5), colour.filled()));
-                $body;
-            }
-            _ => {
-                let $shapes = $places.map(|at| Cross::new(at, px(4), colour.stroke_width(2 * FINE as u32)));
-                $body;
-            }
+    /// Rules, ticks with their labels, and what the axes are.
+    fn draw(&self, out: &mut String, x: &str, y: &str) {
+        let Field { left, right, top, foot, .. } = *self;
+        for t in &self.upward.ticks {
+            let at = self.place((self.across.low, *t)).1;
+            put!(out, "<path d=\"M{} {}H{}\" stroke=\"{GRID}\"/>\n", Px(left - 5.0), Px(at), Px(right));
+            Pen::new(11.5, SOFT).end().write(out, left - 9.0, at + 4.0, &self.upward.label(*t));
         }
-    }};
+        for t in &self.across.ticks {
+            let at = self.place((*t, self.upward.low)).0;
+            put!(out, "<path d=\"M{} {}V{}\" stroke=\"{GRID}\"/>\n", Px(at), Px(top), Px(foot + 5.0));
+            Pen::new(11.5, SOFT).middle().write(out, at, foot + 20.0, &self.across.label(*t));
+        }
+        put!(
+            out,
+            "<path d=\"M{} {}V{}H{}\" fill=\"none\" stroke=\"{SOFT}\"/>\n",
+            Px(left),
+            Px(top),
+            Px(foot),
+            Px(right)
+        );
+        Pen::new(13.0, INK).middle().write(out, (left + right) / 2.0, foot + 42.0, &shorten(x, 90));
+        let middle = (top + foot) / 2.0;
+        put!(
+            out,
+            "<text transform=\"translate(28 {}) rotate(-90)\" font-size=\"13\" fill=\"{INK}\" \
+                text-anchor=\"middle\">{}</text>\n",
+            Px(middle),
+            escape(&shorten(y, 55))
+        );
+    }
 }
 
 impl Chart<'_> {
     /// Draws it. Any input gives a picture; without a point that can be drawn, it says so.
     pub fn svg(&self) -> String {
-        let mut drawn = String::new();
         let title = if self.title.trim().is_empty() { "Chart" } else { self.title };
-        let head = open(
-            (f64::from(SHEET.0), f64::from(SHEET.1)),
-            (f64::from(px(SHEET.0)), f64::from(px(SHEET.1))),
-            &format!("{title}: {} over {}", self.y, self.x),
-        );
-        // A String takes everything, so drawing fails only where plotters has a bug; then the sheet stays empty.
-        if self.draw(&mut drawn).is_err() {
-            return head + CLOSE;
-        }
-        // plotters writes a head without title or role: ours takes its place.
-        let body = drawn.split_once('>').map_or("", |b| b.1);
-        head + body.trim_start()
+        let mut out = open(SHEET, SHEET, &format!("{title}: {} over {}", self.y, self.x));
+        self.draw(&mut out);
+        out + CLOSE
     }
 
     /// The points of each series that can be drawn.
@@ -253,13 +233,10 @@ impl Chart<'_> {
         self.series.iter().map(|s| s.points.iter().copied().filter(can).collect()).collect()
     }
 
-    fn draw(&self, out: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+    fn draw(&self, out: &mut String) {
         let points = self.points();
-        let root = SVGBackend::with_string(out, (px(SHEET.0) as u32, px(SHEET.1) as u32)).into_drawing_area();
-        let bold = TextStyle { font: font(18.0, INK).font.style(FontStyle::Bold), ..font(18.0, INK) };
-        root.draw(&Text::new(clean(self.title, 80), (px(24), px(20)), bold))?;
-        let top = self.legend(&root, &points)?;
-
+        Pen::new(18.0, INK).bold().write(out, 24.0, 36.0, &shorten(self.title, 80));
+        let top = self.legend(out, &points);
         let all = || points.iter().flatten();
         let fold = |get: fn(&(f64, f64)) -> f64| {
             all().map(get).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
@@ -273,71 +250,53 @@ impl Chart<'_> {
             Axis::along(left, right, self.x_unit_bytes)
         };
         let upward = Axis::upright(low, high);
-        let widest = upward.ticks.iter().map(|t| upward.label(*t).chars().count()).max().unwrap_or(1) as i32;
-
-        let mut chart = ChartBuilder::on(&root)
-            .margin_left(px(16))
-            .margin_right(px(32))
-            .margin_top(px(top))
-            .margin_bottom(px(12))
-            .x_label_area_size(px(48))
-            .y_label_area_size(px(34 + 7 * widest))
-            .build_cartesian_2d(across, upward)?;
-        let axis = SOFT.stroke_width(FINE as u32);
-        chart
-            .configure_mesh()
-            .bold_line_style(GRID.stroke_width(FINE as u32))
-            .axis_style(axis)
-            .set_all_tick_mark_size(px(5))
-            .label_style(font(11.5, SOFT))
-            .axis_desc_style(font(13.0, INK))
-            .x_desc(clean(self.x, 90))
-            .y_desc(clean(self.y, 55))
-            .draw()?;
+        let widest = upward.ticks.iter().map(|t| upward.label(*t).chars().count()).max().unwrap_or(1) as f64;
+        // A tall legend leaves the field some room all the same.
+        let (left, foot) = (50.0 + 7.0 * widest, SHEET.1 - 60.0);
+        let field = Field { left, right: SHEET.0 - 32.0, top: top.min(foot - 80.0), foot, across, upward };
+        field.draw(out, self.x, self.y);
         for (i, points) in points.iter().enumerate() {
             let colour = COLOURS[i % COLOURS.len()];
-            chart.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2 * FINE as u32)))?;
+            let places: Vec<(f64, f64)> = points.iter().map(|p| field.place(*p)).collect();
+            if let [first, rest @ ..] = places.as_slice() {
+                put!(out, "<path d=\"M{} {}", Px(first.0), Px(first.1));
+                rest.iter().for_each(|(x, y)| put!(out, "L{} {}", Px(*x), Px(*y)));
+                put!(out, "\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n");
+            }
             if points.len() <= MARKED {
-                mark!(i, points.iter().copied(), shapes => chart.draw_series(shapes)?);
+                places.iter().for_each(|at| mark(out, i, *at));
             }
         }
         if empty {
-            let middle = font(14.0, SOFT).pos(Pos::new(HPos::Center, VPos::Center));
-            root.draw(&Text::new("nothing to draw", (px(SHEET.0 / 2), px(SHEET.1 / 2)), middle))?;
+            Pen::new(14.0, SOFT).middle().write(out, SHEET.0 / 2.0, SHEET.1 / 2.0, "nothing to draw");
         }
-        root.present()?;
-        Ok(())
     }
 
     /// Names of the series in rows below the title, where no curve can run through them. Returns where the field may
     /// begin.
-    fn legend(
-        &self,
-        root: &DrawingArea<SVGBackend, plotters::coord::Shift>,
-        points: &[Vec<(f64, f64)>],
-    ) -> Result<i32, Box<dyn std::error::Error>> {
-        let (mut x, mut y) = (24, 60);
-        let style = font(12.0, INK).pos(Pos::new(HPos::Left, VPos::Center));
+    fn legend(&self, out: &mut String, points: &[Vec<(f64, f64)>]) -> f64 {
+        let (mut x, mut y) = (24.0, 60.0);
+        let pen = Pen::new(12.0, INK);
         for (i, series) in self.series.iter().enumerate().take(NAMED) {
-            let mut name = clean(&series.name, 40);
+            let mut name = shorten(&series.name, 40);
             if points[i].is_empty() {
-                let _ = write!(name, " (no points)");
+                name += " (no points)";
             }
-            let wide = 34 + name.chars().count() as i32 * 7 + 20;
-            if x > 24 && x + wide > SHEET.0 - 24 {
-                (x, y) = (24, y + 19);
+            let wide = 34.0 + name.chars().count() as f64 * 7.0 + 20.0;
+            if x > 24.0 && x + wide > SHEET.0 - 24.0 {
+                (x, y) = (24.0, y + 19.0);
             }
             let colour = COLOURS[i % COLOURS.len()];
-            root.draw(&PathElement::new([(px(x), px(y)), (px(x + 26), px(y))], colour.stroke_width(2 * FINE as u32)))?;
-            mark!(i, std::iter::once((px(x + 13), px(y))), shapes => for shape in shapes { root.draw(&shape)? });
-            root.draw(&Text::new(name, (px(x + 34), px(y)), style.clone()))?;
+            put!(out, "<path d=\"M{} {}h26\" stroke=\"{colour}\" stroke-width=\"2\"/>\n", Px(x), Px(y));
+            mark(out, i, (x + 13.0, y));
+            pen.write(out, x + 34.0, y + 4.0, &name);
             x += wide;
         }
         if self.series.len() > NAMED {
-            (x, y) = if x + 120 > SHEET.0 { (24, y + 19) } else { (x, y) };
-            root.draw(&Text::new(format!("and {} more", self.series.len() - NAMED), (px(x), px(y)), style))?;
+            (x, y) = if x + 120.0 > SHEET.0 { (24.0, y + 19.0) } else { (x, y) };
+            pen.write(out, x, y + 4.0, &format!("and {} more", self.series.len() - NAMED));
         }
-        Ok(if self.series.is_empty() { y - 6 } else { y + 20 })
+        if self.series.is_empty() { y - 6.0 } else { y + 20.0 }
     }
 }
 
@@ -362,13 +321,13 @@ mod tests {
         let svg = chart(&[series("write", &points)], true, true);
         well_formed(&svg);
         for text in [
-            "64 B\n",
-            "1 KiB\n",
-            "1 MiB\n",
-            "write\n",
-            "Gb/s\n",
-            "size\n",
-            "Writes &amp; &quot;reads&quot; &lt;both&gt;\n",
+            ">64 B<",
+            ">1 KiB<",
+            ">1 MiB<",
+            ">write<",
+            ">Gb/s<",
+            ">size<",
+            ">Writes &amp; &quot;reads&quot; &lt;both&gt;<",
         ] {
             assert!(svg.contains(text), "{text} in {svg}");
         }

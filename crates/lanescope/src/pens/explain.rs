@@ -2,7 +2,7 @@
 
 mod html;
 
-pub use html::{MOST, page};
+pub use html::{MOST, body, page};
 
 use crate::explain::{Device, Explained, LinkLine, Pair, Range, Simulated};
 use std::fmt::Write;

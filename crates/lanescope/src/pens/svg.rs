@@ -12,6 +12,7 @@ mod scene;
 mod topology;
 mod waterfall;
 
+pub(super) use topology::colours;
 pub use topology::topology;
 pub use waterfall::{simulated_waterfall, waterfall};
 
@@ -57,7 +58,7 @@ const ALARM: &str = "#b3261e";
 macro_rules! put {
     ($out:expr, $($arg:tt)*) => {{ let _ = std::fmt::Write::write_fmt($out, format_args!($($arg)*)); }};
 }
-use put;
+pub(super) use put;
 
 /// A text as XML takes it: the four special characters escaped, characters that XML 1.0 forbids replaced.
 pub(super) fn escape(text: &str) -> String {
@@ -104,7 +105,7 @@ pub(super) const CLOSE: &str = "</svg>\n";
 
 /// A length in tenths of a pixel at most; what is not finite becomes 0.
 #[derive(Clone, Copy)]
-struct Px(f64);
+pub(super) struct Px(pub(super) f64);
 
 impl fmt::Display for Px {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -116,7 +117,7 @@ impl fmt::Display for Px {
 
 /// Where a text stands, and how it looks.
 #[derive(Clone, Copy)]
-struct Pen {
+pub(super) struct Pen {
     size: f64,
     fill: &'static str,
     anchor: &'static str,
@@ -125,24 +126,24 @@ struct Pen {
 
 impl Pen {
     /// Left-aligned, plain.
-    const fn new(size: f64, fill: &'static str) -> Pen {
+    pub(super) const fn new(size: f64, fill: &'static str) -> Pen {
         Pen { size, fill, anchor: "start", bold: false }
     }
 
-    const fn bold(self) -> Pen {
+    pub(super) const fn bold(self) -> Pen {
         Pen { bold: true, ..self }
     }
 
-    const fn middle(self) -> Pen {
+    pub(super) const fn middle(self) -> Pen {
         Pen { anchor: "middle", ..self }
     }
 
-    const fn end(self) -> Pen {
+    pub(super) const fn end(self) -> Pen {
         Pen { anchor: "end", ..self }
     }
 
     /// Writes one line with its base at `(x, y)`.
-    fn write(self, out: &mut String, x: f64, y: f64, text: &str) {
+    pub(super) fn write(self, out: &mut String, x: f64, y: f64, text: &str) {
         self.write_xml(out, x, y, &escape(text));
     }
 

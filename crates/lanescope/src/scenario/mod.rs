@@ -5,6 +5,7 @@
 //! Nothing is resolved yet: that is the plan's work.
 
 mod check;
+pub mod edit;
 mod fabric;
 mod include;
 pub mod keys;

@@ -30,6 +30,12 @@ pub(super) fn answer(a: &Compare, kind: Kind, mut diagnostics: Diagnostics, sour
         output::error(&format!("no row of {} has an answer: {why}", a.table));
         return Err(if code == NO_VALUE { NO_VALUE } else { WRONG });
     }
+    let sections = || {
+        let printed = text(&beside, lanescope::pens::Paint::default());
+        vec![lanescope::pens::page::printed("comparison", "Measured beside the answers", &printed)]
+    };
+    let begin = || crate::commands::page::Begin::of(&a.on.machine, &a.on.how.sets, a.on.how.full);
+    crate::commands::page::write(&a.page, &a.table, sections, begin, None).map_err(|e| output::wrong(&e))?;
     if a.json {
         output::json(&beside);
     } else {

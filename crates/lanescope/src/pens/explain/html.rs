@@ -53,22 +53,33 @@ pub fn page(report: &Explained, picture: Option<&str>) -> String {
         escape(title),
         escape(title)
     );
-    page.about(report);
-    page.measured(report);
-    page.findings(report);
-    page.devices(&report.devices);
-    page.together(&report.together);
-    page.pairs(report);
-    page.picture(picture);
-    page.links(&report.links);
-    page.workload(report);
-    page.unknown(report);
+    page.content(report, picture);
     page.out += "<footer>lanescope explain; GB/s are 10^9 bytes of payload a second, one way unless both are said. \
                  typical (at least … at most); ? is what no dump says.</footer>\n</body>\n</html>\n";
     page.out
 }
 
+/// What stands in a page below its heading, for another page to hold it.
+pub fn body(report: &Explained, picture: Option<&str>) -> String {
+    let mut page = Page { out: String::new() };
+    page.content(report, picture);
+    page.out
+}
+
 impl Page {
+    fn content(&mut self, report: &Explained, picture: Option<&str>) {
+        self.about(report);
+        self.measured(report);
+        self.findings(report);
+        self.devices(&report.devices);
+        self.together(&report.together);
+        self.pairs(report);
+        self.picture(picture);
+        self.links(&report.links);
+        self.workload(report);
+        self.unknown(report);
+    }
+
     fn heading(&mut self, text: &str) {
         let _ = writeln!(self.out, "<h2>{}</h2>", escape(text));
     }

@@ -26,6 +26,11 @@ fn colour(share: f64) -> String {
     format!("#{:02x}{:02x}{:02x}", mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
+/// The colours of a busy link, from idle to full, in equal steps: for a film of the same picture.
+pub(in crate::pens) fn colours() -> Vec<String> {
+    (0..=20).map(|n| colour(n as f64 / 20.0)).collect()
+}
+
 /// A drawn link's width.
 fn stroke(lanes: u64) -> f64 {
     1.2 + 2.0 * (lanes as f64).sqrt()

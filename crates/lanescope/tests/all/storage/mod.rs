@@ -154,7 +154,7 @@ fn check(plan: &Plan, s: &Simulation, silent: &[f64]) {
         assert!(link.slots.idle.iter().all(|n| *n <= whole + longest), "{}: {:?}", link.name, link.slots.idle);
     }
     let first = s.flows.len() - plan.storage.groups().len();
-    for ((i, flow), members) in s.flows.iter().enumerate().skip(first).zip(plan.storage.groups()) {
+    for (flow, members) in s.flows.iter().skip(first).zip(plan.storage.groups()) {
         let times = flow.ios.as_ref().expect("a flow of I/Os");
         let outstanding: f64 = members.iter().map(|m| plan.storage.flows[*m].outstanding.typical.get() as f64).sum();
         assert!(flow.in_flight <= outstanding * (1.0 + 1e-9), "{}: {} in flight", flow.name, flow.in_flight);

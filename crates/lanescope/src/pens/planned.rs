@@ -1,8 +1,8 @@
 //! A plan as its author thinks of it: every part, link and flow with all its values, and the ways of the flows.
 
-use lanescope::plan::Plan;
-use lanescope::plan::infiniband::JobFlow;
-use lanescope::scenario::keys::Setting;
+use crate::plan::Plan;
+use crate::plan::infiniband::JobFlow;
+use crate::scenario::keys::Setting;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 

@@ -1,0 +1,45 @@
+//! The questions of all studies' quick rows with the library's own answers, a line of JSON each: web/test/rows.mjs asks
+//! the engine the same, and holds every number against these.
+
+use lanescope::library;
+use lanescope::study::select;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+fn main() -> Result<(), String> {
+    let mut asked = BTreeSet::new();
+    for (study, rows) in select(&[])? {
+        for row in rows.iter().filter(|r| r.quick) {
+            let Some(scenario) = &row.scenario else { continue };
+            let simulate = row.methods != "estimate";
+            if !asked.insert((study.id.clone(), scenario.clone(), row.set.clone(), simulate)) {
+                continue;
+            }
+            let report = match simulate {
+                true => study.simulated(scenario, &row.set)?,
+                false => study.report(scenario, &row.set)?,
+            };
+            let folder = format!("studies/{}", study.id);
+            // What a study's scenario may name beside the library: its other files.
+            let files: Vec<_> = library::study_files(&study.id)
+                .into_iter()
+                .filter(|(name, _)| name.ends_with(".toml") && *name != "study.toml" && *name != scenario.as_str())
+                .map(|(name, text)| {
+                    json!({
+                        "reference": format!("./{name}"), "from": format!("{folder}/{scenario}"), "name": format!("{folder}/{name}"),
+                        "text": text, "library": true,
+                    })
+                })
+                .collect();
+            let question = json!({
+                "ask": "estimate", "name": format!("{folder}/{scenario}"), "library": true, "sets": row.set,
+                "text": library::study_text(&study.id, scenario).unwrap_or_default(), "files": files,
+            });
+            println!(
+                "{}",
+                json!({ "row": format!("{}:{}", study.id, row.id), "question": question, "report": report })
+            );
+        }
+    }
+    Ok(())
+}

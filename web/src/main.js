@@ -1,0 +1,441 @@
+// The page: the report stands in it as it was written; this makes it answer. What it shows comes from the engine.
+import { Client } from "./client.js";
+import { el, copy, save } from "./dom.js";
+import { editor } from "./editor.js";
+import { player } from "./film.js";
+import { fragment, held } from "./share.js";
+import { tables } from "./tables.js";
+import { values } from "./values.js";
+import { zoom } from "./zoom.js";
+
+const $ = (id) => document.getElementById(id);
+const begin = JSON.parse($("begin").textContent);
+const state = {
+  name: begin.name,
+  text: begin.text,
+  sets: begin.sets ?? [],
+  files: begin.files ?? [],
+  full: begin.full ?? false,
+  library: begin.library ?? false,
+};
+let client = null;
+let language = null;
+let edit = null;
+let form = null;
+let chosen = null;
+let simulated = false;
+let refused = false;
+
+/** Says something below the heading; `alarm` for what went wrong. */
+function say(text, alarm = false) {
+  const status = $("status");
+  status.textContent = text;
+  status.classList.toggle("alarm", alarm);
+}
+
+// ---- What the report's own parts do ----
+
+const REPORT = ["answer", "remarks", "topology", "waterfall", "links", "latency", "time", "words", "provenance"];
+
+/** Puts new sections in place of the old; what did not change is left alone. */
+function show(sections) {
+  const wanted = new Map(sections.map((s) => [s.id, s]));
+  for (const id of REPORT) {
+    const old = $(id);
+    const s = wanted.get(id);
+    if (!s) {
+      old?.remove();
+      continue;
+    }
+    let section = old;
+    if (!section) {
+      section = el(
+        "section",
+        { id, "aria-labelledby": `h-${id}` },
+        el("h2", { id: `h-${id}` }, s.title),
+        el("div", { class: "body" }),
+      );
+      const after = REPORT.slice(REPORT.indexOf(id) + 1)
+        .map($)
+        .find(Boolean);
+      if (after) after.before(section);
+      else $("report").append(section);
+    }
+    if (section.made === s.html) continue;
+    section.made = s.html;
+    const body = section.querySelector(".body");
+    const open = [...body.querySelectorAll("details")].map((d) => d.open);
+    // The engine's own markup, in which every text of a scenario is escaped; this page's policy runs no script in it.
+    body.innerHTML = s.html;
+    [...body.querySelectorAll("details")].forEach((d, i) => (d.open = open[i] ?? d.open));
+    enliven(section);
+  }
+  if (chosen !== null) pick(chosen, false);
+}
+
+/** Makes a section answer to pointer and keys. */
+function enliven(section) {
+  tables(section, say);
+  for (const figure of section.querySelectorAll("figure[data-method]")) zoom(figure);
+  for (const g of section.querySelectorAll('svg g[data-id^="links."]')) {
+    const svg = g.closest("svg");
+    if (!svg.closest("#topology")) continue;
+    svg.setAttribute("role", "group");
+    g.setAttribute("tabindex", "0");
+    g.setAttribute("role", "button");
+    g.setAttribute("aria-label", g.querySelector("title")?.textContent ?? g.dataset.id);
+  }
+  for (const cell of section.querySelectorAll("th[data-link]")) {
+    cell.tabIndex = 0;
+    cell.setAttribute("role", "rowheader");
+    cell.title = "show where its bits go";
+  }
+  for (const span of section.querySelectorAll(".upgrade[data-set]")) {
+    const [path, value] = split(span.dataset.set);
+    if (path === null) continue;
+    span.after(" ", el("button", { type: "button", onclick: () => change(path, value) }, "Try it"));
+  }
+}
+
+/** `path=value` of a proposed change. */
+function split(set) {
+  const at = set.indexOf("=");
+  return at < 0 || /[ ,]/.test(set.slice(0, at)) ? [null, null] : [set.slice(0, at), set.slice(at + 1)];
+}
+
+/** Shows the waterfalls of a link by its name. */
+async function pick(name, scroll = true) {
+  const rows = [...document.querySelectorAll("#links th[data-link]")].filter((c) => c.textContent === name);
+  if (rows.length === 0 || !client) return;
+  chosen = name;
+  const answers = await Promise.all(rows.map((r) => client.ask({ ask: "link", at: Number(r.dataset.link) })));
+  const body = document.querySelector("#waterfall .body");
+  if (chosen !== name || !body || answers.some((a) => a.error)) return;
+  body.innerHTML = answers.map((a) => a.html).join("");
+  $("waterfall").made = null;
+  enliven($("waterfall"));
+  document.querySelectorAll("#links tr.chosen").forEach((r) => r.classList.remove("chosen"));
+  rows.forEach((r) => r.parentElement.classList.add("chosen"));
+  if (scroll) {
+    $("waterfall").scrollIntoView({ block: "start" });
+    const head = $("h-waterfall");
+    head.tabIndex = -1;
+    head.focus({ preventScroll: true });
+  }
+}
+
+function picked(event) {
+  if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
+  const cell = event.target.closest?.("th[data-link]");
+  const g = event.target.closest?.("#topology g[data-id^='links.'], #topology g[data-of^='links.']");
+  const name = cell ? cell.textContent : (g?.dataset.id ?? g?.dataset.of)?.slice("links.".length);
+  if (!name) return;
+  event.preventDefault();
+  pick(name);
+}
+
+// ---- What if ----
+
+let asking = false;
+let again = false;
+
+/** Answers the text as it stands; of many changes in a row the last. */
+async function estimate(first = {}) {
+  if (asking) {
+    again = true;
+    return null;
+  }
+  asking = true;
+  let answer = null;
+  do {
+    again = false;
+    answer = await client.ask({ ask: "estimate", ...state, ...first });
+  } while (again);
+  asking = false;
+  took(answer);
+  return answer;
+}
+
+function took(answer) {
+  const list = answer.diagnostics ?? [];
+  diagnose(list);
+  refused = Boolean(answer.refused || answer.error);
+  $("report").classList.toggle("stale", refused);
+  $("simulate").disabled = refused;
+  if (answer.error) return say(answer.error, true);
+  if (answer.refused) return say("The scenario does not read: what is shown is the last one that did.", true);
+  simulated = Boolean(answer.simulated);
+  if (answer.title) {
+    $("title").textContent = answer.title;
+    document.title = answer.title;
+  }
+  const changed = state.text !== begin.text;
+  say(changed ? (simulated ? "" : "Estimated; simulate to see what queues.") : "");
+  filmReady(simulated);
+  show(answer.sections);
+  if (form) refreshValues();
+}
+
+function diagnose(list) {
+  edit?.diagnostics(list);
+  const ul = $("diagnostics");
+  if (!ul) return;
+  ul.replaceChildren(
+    ...list.map((d) => {
+      const where = d.line ? `${d.file}:${d.line}: ` : "";
+      const text = el("span", {}, where, el("b", {}, d.error ? "error: " : "warning: "), d.message);
+      const item = el("li", { class: d.error ? "" : "warn" }, text);
+      if (d.label) item.append(` — ${d.label}`);
+      if (d.hint) item.append(el("div", { class: "soft" }, d.hint));
+      if (d.from !== null)
+        item.append(" ", el("button", { type: "button", onclick: () => edit?.go(d.from) }, "go there"));
+      return item;
+    }),
+  );
+}
+
+/** Changes one value; gives null, or what is wrong with it. */
+async function change(path, value) {
+  const had = state.text;
+  const answer = await client.ask({ ask: "set", text: state.text, path, value });
+  if (answer.error) {
+    say(answer.error, true);
+    return answer.error;
+  }
+  state.text = answer.text;
+  state.library = false;
+  // What was laid over the text must not hide what is now written there.
+  const sets = state.sets;
+  state.sets = sets.filter((s) => s.slice(0, s.indexOf("=")) !== path);
+  const then = await estimate();
+  if (then?.refused) {
+    // The engine still has the answer before; the text goes back to it, and the form says what is wrong.
+    const why = then.diagnostics.find((d) => d.error)?.message ?? "it does not read";
+    [state.text, state.sets, refused] = [had, sets, false];
+    diagnose([]);
+    $("report").classList.remove("stale");
+    $("simulate").disabled = false;
+    say(`${path} = ${value}: ${why}`, true);
+    return why;
+  }
+  edit?.set(state.text);
+  return null;
+}
+
+async function refreshValues() {
+  const answer = await client.ask({ ask: "values" });
+  if (answer.things) form.show(answer.things);
+}
+
+async function openLab() {
+  if (edit) return;
+  edit = editor(
+    $("editor"),
+    state.text,
+    () => language,
+    (text) => {
+      Object.assign(state, { text, library: false });
+      estimate();
+    },
+  );
+  form = values($("values"), change);
+  client.ask({ ask: "language" }).then((l) => (language = l));
+  await estimate();
+}
+
+async function simulate() {
+  const bar = $("progress");
+  busy(true);
+  const answer = await client.simulate((share, said) => {
+    bar.value = share;
+    say(`Simulating: ${Math.round(share * 100)} % of its caps, ${said}.`);
+  });
+  busy(false);
+  if (answer.superseded) return say("The scenario changed: the simulation was given up.");
+  if (answer.error) return say(answer.error, true);
+  simulated = true;
+  say(answer.stopped ? "Stopped: what is shown was seen so far." : "Simulated.");
+  filmReady(true);
+  show(answer.sections);
+}
+
+async function film() {
+  const bar = $("progress");
+  busy(true);
+  const step = $("step").value.trim() || null;
+  const answer = await client.film(step, (share) => {
+    bar.value = share;
+    say(`Filming: ${Math.round(share * 100)} %.`);
+  });
+  busy(false);
+  if (answer.error) return say(answer.error, true);
+  if (answer.stopped) return say("No film: it was stopped.");
+  say("");
+  show(answer.sections);
+  player($("player"), answer.film, () => document.querySelector("#topology svg"));
+}
+
+function filmReady(ready) {
+  $("shoot").disabled = !ready;
+  if (!ready) $("player").replaceChildren();
+}
+
+function busy(on) {
+  $("simulate").disabled = on || refused;
+  $("shoot").disabled = on || !simulated;
+  $("stop").hidden = !on;
+  $("progress").hidden = !on;
+  $("progress").value = 0;
+}
+
+async function keep() {
+  const answer = await client.ask({ ask: "keep" });
+  if (answer.sections) show(answer.sections);
+  say("From now on changes stand beside this answer.");
+}
+
+async function link() {
+  const hash = await fragment({ ...state });
+  if (hash === null) return say("This scenario is too long for a link: save it, and send the file.", true);
+  const url = location.href.replace(/#.*$/s, "") + hash;
+  try {
+    history.replaceState(null, "", hash);
+  } catch {
+    location.hash = hash;
+  }
+  say(
+    (await copy(url))
+      ? "The link is on the clipboard; it carries the scenario in itself."
+      : "The link is in the address bar.",
+  );
+}
+
+async function reset() {
+  Object.assign(state, {
+    text: begin.text,
+    sets: begin.sets ?? [],
+    files: begin.files ?? [],
+    library: begin.library ?? false,
+  });
+  await fold();
+  edit?.set(state.text);
+  await estimate({ report: begin.report ?? null });
+}
+
+/** Overrides become part of the text, where they can. */
+async function fold() {
+  if (state.sets.length === 0) return;
+  const folded = await client.ask({ ask: "fold", ...state });
+  if (folded.text !== undefined) Object.assign(state, folded);
+}
+
+function scheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.scheme
+    ? root.dataset.scheme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.scheme = dark ? "light" : "dark";
+}
+
+function fileName(ending) {
+  const base = (state.name || "scenario")
+    .split("/")
+    .pop()
+    .replace(/\.toml$/, "")
+    .replace(/[^\w.-]/g, "-");
+  return `${base || "scenario"}.${ending}`;
+}
+
+function build() {
+  const button = (id, text, does, more = {}) => el("button", { type: "button", id, onclick: does, ...more }, text);
+  $("tools").append(
+    button("simulate", "Simulate", simulate, { class: "main", disabled: true }),
+    button("stop", "Stop", () => client.stop(), { hidden: true }),
+    el("progress", { id: "progress", max: "1", value: "0", hidden: true, "aria-label": "progress" }),
+    button("keep", "Compare with this", keep),
+    button("reset", "Back to the start", reset),
+    button("save", "Save scenario", () => save(fileName("toml"), "text/plain", state.text)),
+    button("json", "Save report", async () => {
+      const { report } = await client.ask({ ask: "report" });
+      save(fileName("json"), "application/json", JSON.stringify(report, null, 2) + "\n");
+    }),
+    button("link", "Copy link", link),
+    button("print", "Print", () => window.print()),
+    button("scheme", "Light or dark", scheme),
+  );
+  const whatIf = el(
+    "details",
+    { id: "what-if" },
+    el("summary", {}, "What if: change values, or the text"),
+    el("ul", { id: "diagnostics", class: "diagnostics", "aria-live": "polite" }),
+    el("div", { class: "panes" }, el("div", { id: "editor" }), el("div", { id: "values" })),
+  );
+  whatIf.addEventListener("toggle", () => whatIf.open && openLab());
+  const live = el(
+    "details",
+    { id: "film" },
+    el("summary", {}, "The run as a film"),
+    el(
+      "div",
+      { class: "controls" },
+      button("shoot", "Make the film", film, { disabled: true }),
+      el("label", {}, "a frame each ", el("input", { id: "step", type: "text", size: "8", placeholder: "by itself" })),
+      el("span", { class: "soft" }, "of the run that was simulated"),
+    ),
+    el("div", { id: "player" }),
+  );
+  $("lab").append(whatIf, live);
+  document.addEventListener("click", picked);
+  document.addEventListener("keydown", picked);
+}
+
+async function start() {
+  document.querySelectorAll("#report > section").forEach(enliven);
+  if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
+    return say(
+      "This browser has no WebAssembly, or is too old to unpack the engine: this is the report as it was written.",
+      true,
+    );
+  }
+  if (begin.text === "") {
+    // The report is of something that is no scenario.
+    document.body.dataset.ready = "yes";
+    return;
+  }
+  build();
+  client = new Client($("engine").textContent, $("worker").textContent);
+  const opened = await client.opened;
+  if (opened.error) {
+    $("tools").replaceChildren();
+    $("lab").replaceChildren();
+    return say(`${opened.error}: this is the report as it was written.`, true);
+  }
+  let shared;
+  let cut = null;
+  try {
+    shared = await held(location.hash);
+  } catch (e) {
+    cut = e.message;
+  }
+  await fold();
+  const known = await client.ask({ ask: "estimate", ...state, keep: true, report: begin.report ?? null });
+  // The page shows already what was written into it; only what differs is drawn again.
+  if (shared) {
+    Object.assign(state, { sets: [], files: [], full: false, library: false }, shared);
+    await fold();
+    await estimate();
+    say("This scenario came with the link.");
+  } else {
+    simulated = Boolean(known.simulated);
+    if (known.error || known.refused) took(known);
+    $("simulate").disabled = Boolean(known.error || known.refused);
+    filmReady(simulated);
+  }
+  if (begin.open) $("what-if").open = true;
+  if (cut) say(cut, true);
+  document.body.dataset.ready = "yes";
+}
+
+// For tests, and for the curious in the console: the engine's answers as they are.
+window.lanescope = { ask: (question) => client.ask(question), state };
+start().catch((e) => say(`This page has failed: ${e.message}. The report is as it was written.`, true));

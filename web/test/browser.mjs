@@ -1,0 +1,417 @@
+// The page in a real browser, with the network off: headless Chromium, driven through playwright-core.
+//
+// node test/browser.mjs LANESCOPE [SCREENSHOTS] . Each check prints a line; the first that fails ends with code 1.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const command = process.argv[2];
+const pictures = process.argv[3];
+const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const dir = mkdtempSync(join(tmpdir(), "lanescope-page-"));
+const at = (name) => join(dir, name);
+const run = (...args) => {
+  const done = spawnSync(command, args, {
+    encoding: "utf8",
+    cwd: dir,
+    env: { ...process.env, NO_COLOR: "1" },
+    maxBuffer: 1 << 28,
+  });
+  assert.ok(done.status === 0 || done.status === 1, `${args.join(" ")}: ${done.status} ${done.stderr}`);
+  return done.stdout;
+};
+const json = (...args) => JSON.parse(run(...args, "--json"));
+let passed = 0;
+const ok = (what) => console.log(`ok ${++passed} ${what}`);
+
+writeFileSync(at("nics.toml"), run("new"));
+writeFileSync(at("lan.toml"), run("new", "--ethernet"));
+writeFileSync(at("disks.toml"), run("new", "--storage"));
+writeFileSync(at("ranks.toml"), run("new", "--cluster"));
+writeFileSync(at("bus.toml"), run("new", "--pci"));
+const evil = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>';
+writeFileSync(at("evil.toml"), run("new").replace(/title = .*/, `title = ${JSON.stringify(evil)}`));
+// Fifty devices below ten switches.
+const wide = (switches, below) => {
+  let text = 'title = "wide"\n[parts.host]\nuse = "example/root-complex"\n';
+  text += `[parts.sw]\nuse = "example/pcie-switch"\ncount = ${switches}\n`;
+  text += '[links.up]\nbetween = ["host", "sw.*.up"]\npcie = "gen3 x8"\n';
+  for (let s = 0; s < switches; s++) {
+    text += `[parts.nic${s}]\nuse = "example/nic-25g"\ncount = ${below}\n`;
+    text += `[links.slot${s}]\nbetween = ["sw.${s}.down.*", "nic${s}.*"]\npcie = "gen3 x4"\n`;
+    text += `[flows.rx${s}]\nfrom = "nic${s}.*"\nto = "host.memory"\ndo = "write"\nsize = "2 KiB"\n`;
+  }
+  return text;
+};
+writeFileSync(at("wide.toml"), wide(10, 5));
+writeFileSync(at("large.toml"), wide(50, 9));
+
+const browser = await chromium.launch({
+  executablePath: browserPath,
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+const trouble = [];
+
+/** Opens a page from the disk, offline; every request and every complaint of the console is trouble. */
+async function open(name, options = {}) {
+  const { hash = "", ready = true, init, ...context } = options;
+  const here = await browser.newContext({ offline: true, acceptDownloads: true, ...context });
+  const page = await here.newPage();
+  if (init) await page.addInitScript(init);
+  page.on("console", (m) => ["error", "warning"].includes(m.type()) && trouble.push(`${name}: ${m.text()}`));
+  page.on("pageerror", (e) => trouble.push(`${name}: ${e.message}`));
+  page.on("request", (r) => /^(file|blob|data):/.test(r.url()) || trouble.push(`${name} asked for ${r.url()}`));
+  await page.goto(pathToFileURL(at(name)).href + hash);
+  if (ready) await page.waitForSelector("body[data-ready=yes]", { timeout: 20_000 });
+  return page;
+}
+const cell = (page, table, row, column) =>
+  page.$eval(
+    `table[data-table=${table}]`,
+    (t, [row, column]) => {
+      const heads = [...t.tHead.rows[0].cells].map((c) => c.textContent);
+      const found = [...t.tBodies[0].rows].find((r) => r.cells[0].textContent === row);
+      return found?.cells[heads.indexOf(column)]?.dataset.v;
+    },
+    [row, column],
+  );
+const status = (page) => page.textContent("#status");
+const until = (page, words, timeout = 30_000) =>
+  page.waitForFunction((w) => document.getElementById("status").textContent.includes(w), words, { timeout });
+
+try {
+  // ---- Every kind of report opens, live and static ----
+  const kinds = [
+    ["nics", ["run", "nics.toml"]],
+    ["lan", ["simulate", "lan.toml"]],
+    ["disks", ["run", "disks.toml"]],
+    ["ranks", ["run", "ranks.toml"]],
+    ["bus", ["run", "bus.toml"]],
+    ["evil", ["estimate", "evil.toml"]],
+    ["sweep", ["estimate", "nics.toml", "--vary", "flows.rx.size=256 B,1 KiB,4 KiB"]],
+    ["study", ["study", "run", "t5440", "--quick"]],
+    ["wide", ["estimate", "wide.toml"]],
+    ["large", ["estimate", "large.toml"]],
+  ];
+  for (const [name, args] of kinds) {
+    run(...args, "--html", `${name}.html`);
+    run(...args, "--html", `${name}-static.html`, "--static");
+    const [live, fixed] = [`${name}.html`, `${name}-static.html`].map((f) => statSync(at(f)).size);
+    assert.ok(live < 3_000_000 && fixed < 300_000, `${name}: ${live} B live, ${fixed} B static`);
+    const page = await open(`${name}.html`);
+    assert.ok((await page.$$("#report section")).length > 0, name);
+    await page.close();
+    const plain = await open(`${name}-static.html`, { ready: false, javaScriptEnabled: false });
+    assert.ok((await plain.$$("#report section")).length > 0, name);
+    await plain.close();
+    ok(`${name}: ${live} B live, ${fixed} B static`);
+  }
+
+  // ---- Names are no markup ----
+  {
+    const page = await open("evil.html");
+    assert.equal(await page.evaluate(() => window.hit), undefined);
+    assert.equal(await page.textContent("#title"), evil);
+    assert.equal(await page.$("#title img"), null);
+    await page.close();
+    ok("a title of markup stays text");
+  }
+
+  // ---- First paint ----
+  {
+    const page = await open("nics.html");
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+    assert.ok(paint < 300, `first paint after ${paint} ms`);
+    await page.close();
+    ok(`first paint after ${Math.round(paint)} ms`);
+  }
+
+  // ---- A value changes, and the answer is the command's ----
+  const page = await open("nics.html");
+  await page.click("#what-if summary");
+  await page.waitForSelector('[data-path="parts.nic.tags"], [data-path="links.uplink.pcie"]');
+  const uplink = page.locator('[data-path="links.uplink.pcie"]');
+  await uplink.fill("gen3 x8");
+  await uplink.press("Tab");
+  await page.waitForFunction(() => document.querySelector("#answer")?.textContent.includes("change"));
+  const wanted = json("estimate", "nics.toml", "--set", "links.uplink.pcie=gen3 x8");
+  assert.equal(await cell(page, "flows", "rx", "share"), String(wanted.flows[0].share.typical));
+  const asked = await page.evaluate(() => window.lanescope.ask({ ask: "report" }));
+  assert.deepEqual(asked.report.flows, wanted.flows);
+  assert.equal(asked.report.provenance.plan, wanted.provenance.plan);
+  assert.match(await page.evaluate(() => window.lanescope.state.text), /pcie = "gen3 x8"/);
+  assert.ok(await cell(page, "flows", "rx", "share before"));
+  ok("a value changed in the form gives the command's estimate, with before beside it");
+
+  // What the editor holds when it is wrong: the same place as the command says, the last answer still there.
+  await uplink.fill("gen33 x8");
+  await uplink.press("Tab");
+  await page.waitForSelector(".values .wrong");
+  assert.match(await status(page), /links\.uplink\.pcie/);
+  await uplink.fill("gen3 x4");
+  await uplink.press("Tab");
+  await page.waitForFunction(() => !document.querySelector(".values .wrong"));
+  const broken = (await page.evaluate(() => window.lanescope.state.text)).replace(
+    'pcie = "gen3 x4"',
+    'pcie = "gen3 x5"',
+  );
+  writeFileSync(at("broken.toml"), broken);
+  await page.click(".cm-content");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText(broken);
+  await page.waitForSelector("#diagnostics li");
+  const check = spawnSync(command, ["check", "broken.toml", "--json"], { encoding: "utf8", cwd: dir });
+  const first = JSON.parse(check.stdout).diagnostics.find((d) => d.severity === "error");
+  const said = await page.textContent("#diagnostics li");
+  assert.ok(said.includes(first.message) && said.includes(`:${first.line}:`), `${said} / ${JSON.stringify(first)}`);
+  assert.match(await status(page), /does not read/);
+  assert.ok(await cell(page, "flows", "rx", "share"));
+  ok("a scenario that does not read is said at the command's place, and the last answer stays");
+
+  // Completion out of the schema.
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText(readFileSync(at("nics.toml"), "utf8").trimEnd() + "\n");
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("se");
+  await page.keyboard.press("Control+Space");
+  await page.waitForSelector(".cm-tooltip-autocomplete");
+  assert.match(await page.textContent(".cm-tooltip-autocomplete"), /seed/);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.press("Backspace");
+  ok("keys are completed out of the schema");
+
+  // ---- Simulation in the page: the same fingerprint ----
+  await page.waitForFunction(() => !document.querySelector("#simulate").disabled);
+  await page.click("#simulate");
+  await until(page, "Simulated.");
+  const simulated = json("simulate", "nics.toml");
+  const seen = (await page.evaluate(() => window.lanescope.ask({ ask: "report" }))).report;
+  assert.equal(seen.simulation.fingerprint, simulated.simulation.fingerprint);
+  assert.deepEqual(seen.simulation, simulated.simulation);
+  ok(`simulated in the page: fingerprint ${seen.simulation.fingerprint}, all numbers as the command's`);
+
+  // ---- The waterfall of a link, by keyboard ----
+  const link = page.locator('#topology g[data-id="links.slots"]').first();
+  await link.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("#waterfall h3")?.textContent.startsWith("links.slots"));
+  assert.ok((await page.textContent("#waterfall table")).includes("raw"));
+  ok("a link chosen by keyboard shows where its bits go");
+
+  // ---- The film ----
+  await page.click("#film summary");
+  await page.click("#shoot");
+  await page.waitForSelector("#player input[type=range]", { timeout: 30_000 });
+  const before = await page.textContent("#player output");
+  await page.click('#player button[aria-label="one frame on"]');
+  assert.notEqual(await page.textContent("#player output"), before);
+  await page.click("#player button.main");
+  await page.waitForFunction((b) => document.querySelector("#player output").textContent !== b, before);
+  await page.click("#player button.main");
+  assert.ok(await page.$("#time figure svg"));
+  ok("the run plays as a film, frame by frame, and its curves are drawn");
+
+  // ---- A long run is stopped ----
+  await page.click(".cm-content");
+  await page.keyboard.press("Control+A");
+  const long = readFileSync(at("nics.toml"), "utf8").replace(
+    'until = "±1 %"',
+    'for = "10 s"\nmax_packets = 1000000000',
+  );
+  await page.keyboard.insertText(long);
+  await page.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Estimated"));
+  await page.click("#simulate");
+  await page.waitForFunction(() => document.querySelector("#progress").value > 0);
+  await page.click("#stop");
+  await until(page, "Stopped");
+  ok("a run is stopped, and what was seen is shown");
+
+  // ---- Save, link, print ----
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  assert.equal(readFileSync(await download.path(), "utf8"), long);
+  await page.click("#link");
+  await until(page, "link is");
+  const hash = await page.evaluate(() => location.hash);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.isVisible("#tools"), false);
+  assert.ok((await page.pdf({ format: "A4" })).length > 10_000);
+  await page.close();
+  ok("the scenario is saved, and the report prints");
+  {
+    const other = await open("nics.html", { hash });
+    assert.equal(await other.evaluate(() => window.lanescope.state.text), long);
+    assert.match(await status(other), /came with the link/);
+    await other.close();
+    const cut = await open("nics.html", { hash: hash.slice(0, -20) });
+    assert.match(await status(cut), /cut/);
+    assert.ok(await cell(cut, "flows", "rx", "share"));
+    await cut.close();
+    ok("a link carries the scenario; one that was cut says so, and the report stays");
+  }
+
+  // ---- What a browser may lack ----
+  {
+    const without = await open("nics.html", { ready: false, init: () => delete globalThis.WebAssembly });
+    await until(without, "no WebAssembly");
+    assert.ok(await cell(without, "flows", "rx", "share"));
+    await without.close();
+    const worker = await open("nics.html", {
+      init: () =>
+        (globalThis.Worker = class {
+          constructor() {
+            throw new Error("barred");
+          }
+        }),
+    });
+    await worker.click("#simulate");
+    await until(worker, "Simulated.");
+    await worker.close();
+    const storage = await open("nics.html", {
+      init: () =>
+        ["localStorage", "sessionStorage", "indexedDB"].forEach((s) =>
+          Object.defineProperty(window, s, {
+            get() {
+              throw new Error("barred");
+            },
+          }),
+        ),
+    });
+    await storage.close();
+    ok("without WebAssembly the report stands, without workers or storage the page works");
+  }
+  {
+    const huge = readFileSync(at("nics.toml"), "utf8").replace("count = 2", "count = 3000");
+    const big = await open("nics.html");
+    const answer = await big.evaluate(
+      (text) => window.lanescope.ask({ ask: "estimate", name: "huge.toml", text }),
+      huge,
+    );
+    assert.match(answer.error ?? JSON.stringify(answer.diagnostics), /lanescope run huge\.toml|error/);
+    await big.close();
+    ok("a scenario too large for the page names the command");
+  }
+
+  // ---- How quick ----
+  {
+    const quick = await open("wide.html");
+    await quick.click("#what-if summary");
+    await quick.waitForSelector(".cm-content");
+    const text = readFileSync(at("wide.toml"), "utf8");
+    const times = await quick.evaluate(async (text) => {
+      const all = [];
+      for (let i = 0; i < 12; i++) {
+        const changed = text.replaceAll('"2 KiB"', `"${(i % 4) + 1} KiB"`);
+        const from = performance.now();
+        await window.lanescope.ask({ ask: "estimate", name: "wide.toml", text: changed });
+        all.push(performance.now() - from);
+      }
+      return all.sort((a, b) => a - b);
+    }, text);
+    const middle = times[times.length >> 1];
+    console.log(`   an estimate of 50 devices in ${middle.toFixed(1)} ms (${times.at(-1).toFixed(1)} ms at most)`);
+    assert.ok(middle < (Number(process.env.LANESCOPE_SLOW) || 50), `an estimate took ${middle} ms`);
+    await quick.close();
+    ok("an estimate follows a keystroke");
+    const pan = await open("large.html");
+    const figure = pan.locator("#topology figure").first();
+    await figure.scrollIntoViewIfNeeded();
+    const box = await figure.boundingBox();
+    await pan.mouse.move(box.x + 200, box.y + 150);
+    await pan.mouse.down();
+    const frames = pan.evaluate(
+      () =>
+        new Promise((done) => {
+          const all = [];
+          let last = performance.now();
+          const tick = (t) => {
+            all.push(t - last);
+            last = t;
+            if (all.length < 60) requestAnimationFrame(tick);
+            else done(all.slice(1).sort((a, b) => a - b));
+          };
+          requestAnimationFrame(tick);
+        }),
+    );
+    for (let i = 0; i < 60; i++) await pan.mouse.move(box.x + 200 + 2 * i, box.y + 150 + i);
+    await pan.mouse.up();
+    const gaps = await frames;
+    console.log(`   panning 500 parts: ${(1000 / gaps[gaps.length >> 1]).toFixed(0)} frames a second`);
+    assert.ok(gaps[gaps.length >> 1] < 34, `frames are ${gaps[gaps.length >> 1]} ms apart`);
+    assert.match(await pan.$eval("#topology svg", (s) => s.style.transform), /translate/);
+    await pan.close();
+    ok("the picture of 500 parts pans");
+  }
+
+  // ---- Labels for those who do not see: every control has a name ----
+  {
+    const named = await open("nics.html");
+    await named.click("#what-if summary");
+    await named.waitForSelector(".values input");
+    const nameless = await named.evaluate(() =>
+      [...document.querySelectorAll("button, input, select, [role=button]")]
+        .filter((e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.closest("label") || e.title))
+        .map((e) => e.outerHTML.slice(0, 120)),
+    );
+    assert.deepEqual(nameless, []);
+    // Contrast of text in both schemes, WCAG AA.
+    for (const scheme of ["light", "dark"]) {
+      await named.emulateMedia({ colorScheme: scheme });
+      const weak = await named.evaluate(() => {
+        const rgb = (c) => (c.match(/[\d.]+/g) ?? []).map(Number);
+        const light = ([r, g, b]) => {
+          const f = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+          return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b);
+        };
+        const back = light(rgb(getComputedStyle(document.body).backgroundColor));
+        return [".soft", ".binds", "h2", "td", "summary"]
+          .map((s) => {
+            const ink = light(rgb(getComputedStyle(document.querySelector(s)).color));
+            return [s, (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05)];
+          })
+          .filter(([, ratio]) => ratio < 4.5);
+      });
+      assert.deepEqual(weak, [], scheme);
+    }
+    await named.close();
+    ok("controls have names, texts have contrast in both schemes");
+  }
+
+  if (pictures) {
+    mkdirSync(pictures, { recursive: true });
+    for (const scheme of ["light", "dark"]) {
+      for (const [width, name] of [
+        [1280, "wide"],
+        [420, "narrow"],
+      ]) {
+        const shot = await open("nics.html", { viewport: { width, height: 900 }, colorScheme: scheme });
+        await shot.click("#what-if summary");
+        await shot.waitForSelector(".values input");
+        await shot.screenshot({ path: join(pictures, `page-${name}-${scheme}.png`) });
+        await shot.close();
+      }
+    }
+    ok(`screenshots in ${pictures}`);
+  }
+  assert.deepEqual(trouble, []);
+  ok("no request, and no complaint of the console");
+} catch (e) {
+  console.error(e);
+  if (trouble.length) console.error(trouble.join("\n"));
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+  rmSync(dir, { recursive: true, force: true });
+}

@@ -1,0 +1,29 @@
+// The engine of the page beside the library: every quick row of every study, to the last digit, and how quick.
+//
+// cargo run -p lanescope-page --example rows | node test/rows.mjs ENGINE.wasm.gz
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { Engine } from "../src/engine.js";
+
+const engine = await Engine.open(readFileSync(process.argv[2]).toString("base64"));
+let [rows, simulated, events, seconds] = [0, 0, 0, 0];
+for await (const line of createInterface({ input: process.stdin })) {
+  const { row, question, report } = JSON.parse(line);
+  const answer = engine.ask(question);
+  assert.ok(answer.sections, `${row}: ${JSON.stringify(answer).slice(0, 500)}`);
+  if (report.simulation) {
+    const from = performance.now();
+    assert.ok(engine.ask({ ask: "begin" }).begun, row);
+    while (!engine.ask({ ask: "advance", events: 1 << 18 }).done);
+    seconds += (performance.now() - from) / 1000;
+    engine.ask({ ask: "end" });
+    events += report.simulation.events;
+    simulated++;
+  }
+  assert.deepEqual(engine.ask({ ask: "report" }).report, report, row);
+  rows++;
+}
+assert.ok(rows > 20, `only ${rows} rows`);
+const speed = (events / seconds / 1e6).toFixed(1);
+console.log(`${rows} questions, ${simulated} simulated at ${speed} million events a second: all numbers are the library's`);
