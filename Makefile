@@ -15,8 +15,8 @@ LANESCOPE ?=
 run: rust ## build, and answer the studies' quick rows by estimate and simulation
 	@$(or $(LANESCOPE),$(CARGO) run --release --quiet -p lanescope-cli --) study run --quick
 
-# The profile of tests; `make laws` has its own.
-test fresh python: PROFILE := dev
+# The profile of tests; `make laws` and what is measured have their own. CI names one for all.
+test fresh python: PROFILE ?= dev
 
 test: rust ## every test (of the studies' rows those that are quick, of each law's inputs 50; CI has all rows and 200)
 	$(CARGO) test --workspace --profile $(PROFILE)
@@ -47,8 +47,9 @@ python-venv: ## a Python with everything that the tests of the package use, in t
 	python3 -m venv target/python-venv
 	target/python-venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(PY)/tests/requirements.txt
 
+python-checks: PROFILE ?= release
 python-checks: rust ## stubs, types, API pages, and a wheel that is installed and used (needs make python-venv)
-	cd $(PY) && PATH=$(CURDIR)/target/python-venv/bin:$$PATH tests/checks.sh
+	cd $(PY) && PATH=$(CURDIR)/target/python-venv/bin:$$PATH tests/checks.sh $(PROFILE)
 
 python-bench: rust ## the Python package beside the command: cost of a call, two threads, --vary
 	$(CARGO) build --release --quiet -p lanescope-py -p lanescope-cli
@@ -70,13 +71,14 @@ web/node_modules: web/package-lock.json
 # Screenshots are written to this folder, to be looked at.
 SHOTS ?=
 
+page-test: COMMAND = $(or $(LANESCOPE),$(CURDIR)/target/release/lanescope)
 page-test: rust web/node_modules ## the page in headless Chromium, and its engine beside the library (needs make page)
 ifeq ($(LANESCOPE),)
 	$(CARGO) build --release --quiet -p lanescope-page --example rows
 	$(CARGO) build --release --quiet -p lanescope-cli
 endif
-	target/release/examples/rows | node web/test/rows.mjs crates/lanescope-cli/page/engine.wasm.gz
-	node web/test/browser.mjs $(or $(LANESCOPE),$(CURDIR)/target/release/lanescope) $(SHOTS)
+	$(dir $(COMMAND))examples/rows | node web/test/rows.mjs crates/lanescope-cli/page/engine.wasm.gz
+	node web/test/browser.mjs $(COMMAND) $(SHOTS)
 
 lint: rust ## formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
@@ -95,7 +97,7 @@ endif
 PROFILE ?= laws
 
 laws: rust ## laws on N random inputs each, as fast as they run with every check: make laws N=10000 SEED=7
-	@echo "laws on $(N) inputs each: make laws N=$(N) SEED=$(SEED)$(if $(filter dev,$(PROFILE)), PROFILE=dev) repeats this"
+	@echo "laws on $(N) inputs each: make laws N=$(N) SEED=$(SEED)$(if $(filter-out laws,$(PROFILE)), PROFILE=$(PROFILE)) repeats this"
 	LANESCOPE_CASES=0 LANESCOPE_FRESH=$(N) LANESCOPE_SEED=$(SEED) \
 		$(CARGO) test --workspace --profile $(PROFILE) --test all -- $(LAWS)
 

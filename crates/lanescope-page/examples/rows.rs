@@ -26,8 +26,8 @@ fn main() -> Result<(), String> {
                 .filter(|(name, _)| name.ends_with(".toml") && *name != "study.toml" && *name != scenario.as_str())
                 .map(|(name, text)| {
                     json!({
-                        "reference": format!("./{name}"), "from": format!("{folder}/{scenario}"), "name": format!("{folder}/{name}"),
-                        "text": text, "library": true,
+                        "reference": format!("./{name}"), "from": format!("{folder}/{scenario}"),
+                        "name": format!("{folder}/{name}"), "text": text, "library": true,
                     })
                 })
                 .collect();

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=../../target
+profile=${1:-release}
 
 echo "types: mypy and pyright"
 mypy
@@ -13,7 +14,7 @@ PYTHONPATH=python python -m pdoc -o $target/python-docs lanescope
 
 echo "the wheel, installed where nothing else is"
 rm -rf $target/wheels
-maturin build --quiet --release --out $target/wheels
+maturin build --quiet --profile "$profile" --out $target/wheels
 wheel=$(ls $target/wheels/lanescope-*abi3*.whl)
 size=$(stat -c %s "$wheel")
 echo "$(basename "$wheel"): $((size / 1000)) kB"
@@ -24,4 +25,4 @@ $target/wheel-venv/bin/python -m pip install --quiet --disable-pip-version-check
 (cd $target && env -u PYTHONPATH wheel-venv/bin/python -m doctest -o NORMALIZE_WHITESPACE ../crates/lanescope-py/README.md)
 
 echo "the stub is what the module says of itself"
-python tools/stubs.py --check release
+python tools/stubs.py --check "$profile"

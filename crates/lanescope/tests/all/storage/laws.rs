@@ -58,12 +58,14 @@ fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
     }
 }
 
-/// The kinds of I/O that a line is drawn as: each a line of its own, with its pause before each.
+/// The kinds of I/O that a line is drawn as (reads, writes, trims): each a line of its own, with its pause before each.
 fn kinds(lines: &[Line]) -> Vec<Line> {
     let mut all = Vec::new();
     for l in lines.iter().filter(|l| l.share > 0) {
-        for read in [WHOLE, 0].into_iter().filter(|r| (*r == WHOLE && l.read > 0) || (*r == 0 && l.read < WHOLE)) {
-            all.push(Line { share: WHOLE, read, burst: 1, ..l.clone() });
+        let writes = l.read < WHOLE;
+        let drawn = [(WHOLE, 0, l.read > 0), (0, 0, writes && l.trim < WHOLE), (0, WHOLE, writes && l.trim > 0)];
+        for (read, trim, _) in drawn.into_iter().filter(|d| d.2) {
+            all.push(Line { share: WHOLE, read, trim, burst: 1, ..l.clone() });
         }
     }
     all

@@ -459,7 +459,7 @@ fn the_share_of_reads_behind_programs_is_near_a_run() {
             format!("parts.drive.stripe_pages={pages}"),
             format!("parts.drive.program_time={program} us"),
             "parts.drive.write_cache=true".into(),
-            "run.max_packets=3000000".into(),
+            "run.max_packets=600000".into(),
         ];
         sets.extend((!suspend.is_empty()).then_some(suspend));
         let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
