@@ -1,4 +1,5 @@
 // The page: the report stands in it as it was written; this makes it answer. What it shows comes from the engine.
+import { bars } from "./bars.js";
 import { Client } from "./client.js";
 import { el, copy, save } from "./dom.js";
 import { editor } from "./editor.js";
@@ -23,6 +24,7 @@ let language = null;
 let edit = null;
 let form = null;
 let chosen = null;
+let six = null;
 let simulated = false;
 let refused = false;
 
@@ -172,6 +174,8 @@ function took(answer) {
   const changed = state.text !== begin.text;
   say(changed ? (simulated ? "" : "Estimated; simulate to see what queues.") : "");
   filmReady(simulated);
+  $("six").hidden = !answer.ios;
+  if ($("six").open) six.look();
   show(answer.sections);
   if (form) refreshValues();
 }
@@ -246,11 +250,13 @@ async function openLab() {
 async function simulate() {
   const bar = $("progress");
   busy(true);
+  if ($("six").open) six.begin();
   const answer = await client.simulate((share, said) => {
     bar.value = share;
     say(`Simulating: ${Math.round(share * 100)} % of its caps, ${said}.`);
   });
   busy(false);
+  if ($("six").open) six.end();
   if (answer.superseded) return say("The scenario changed: the simulation was given up.");
   if (answer.error) return say(answer.error, true);
   simulated = true;
@@ -384,7 +390,11 @@ function build() {
     ),
     el("div", { id: "player" }),
   );
-  $("lab").append(whatIf, live);
+  const display = el("div");
+  six = bars(display, (question) => client.ask(question));
+  const results = el("details", { id: "six", hidden: true }, el("summary", {}, "Iometer's bars"), display);
+  results.addEventListener("toggle", () => results.open && six.look());
+  $("lab").append(whatIf, live, results);
   document.addEventListener("click", picked);
   document.addEventListener("keydown", picked);
 }
@@ -427,6 +437,7 @@ async function start() {
     say("This scenario came with the link.");
   } else {
     simulated = Boolean(known.simulated);
+    $("six").hidden = !known.ios;
     if (known.error || known.refused) took(known);
     $("simulate").disabled = Boolean(known.error || known.refused);
     filmReady(simulated);

@@ -6,11 +6,12 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const command = process.argv[2];
 const pictures = process.argv[3];
+const fixtures = fileURLToPath(new URL("../../crates/lanescope/tests/fixtures/", import.meta.url));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const dir = mkdtempSync(join(tmpdir(), "lanescope-page-"));
 const at = (name) => join(dir, name);
@@ -102,6 +103,8 @@ try {
     ["evil", ["estimate", "evil.toml"]],
     ["sweep", ["estimate", "nics.toml", "--vary", "flows.rx.size=256 B,1 KiB,4 KiB"]],
     ["study", ["study", "run", "t5440", "--quick"]],
+    ["explained", ["explain", join(fixtures, "hosts/hwloc/hwloc-nvidiaDGX2.xml")]],
+    ["compared", ["compare", join(fixtures, "fio/seqread.json+"), "disks.toml", "--estimate"]],
     ["wide", ["estimate", "wide.toml"]],
     ["large", ["estimate", "large.toml"]],
   ];
@@ -114,7 +117,7 @@ try {
     assert.ok((await page.$$("#report section")).length > 0, name);
     await page.close();
     const plain = await open(`${name}-static.html`, { ready: false, javaScriptEnabled: false });
-    assert.ok((await plain.$$("#report section")).length > 0, name);
+    assert.ok((await plain.$$("h2")).length > 0, name);
     await plain.close();
     ok(`${name}: ${live} B live, ${fixed} B static`);
   }
@@ -204,10 +207,10 @@ try {
   ok(`simulated in the page: fingerprint ${seen.simulation.fingerprint}, all numbers as the command's`);
 
   // ---- The waterfall of a link, by keyboard ----
-  const link = page.locator('#topology g[data-id="links.slots"]').first();
+  const link = page.locator('#topology g[data-id="links.slots.0"]').first();
   await link.focus();
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector("#waterfall h3")?.textContent.startsWith("links.slots"));
+  await page.waitForFunction(() => document.querySelector("#waterfall h3")?.textContent.includes("slots.0"));
   assert.ok((await page.textContent("#waterfall table")).includes("raw"));
   ok("a link chosen by keyboard shows where its bits go");
 
@@ -223,6 +226,24 @@ try {
   await page.click("#player button.main");
   assert.ok(await page.$("#time figure svg"));
   ok("the run plays as a film, frame by frame, and its curves are drawn");
+
+  // ---- Iometer's bars ----
+  {
+    const disks = await open("disks.html");
+    await disks.click("#six summary");
+    await disks.waitForSelector("#six .bar");
+    assert.equal(await disks.locator("#six .bar").count(), 6);
+    const ran = json("run", "disks.toml").simulation;
+    const ios = ran.flows.reduce((sum, f) => sum + (f.ios?.per_second ?? 0), 0);
+    const shown = Number(await disks.locator("#six .v").first().getAttribute("data-v"));
+    assert.ok(Math.abs(shown / ios - 1) < 0.05, `${shown} and ${ios} I/Os a second`);
+    await disks.selectOption('#six select[aria-label="statistic of bar 2"]', "Read I/Os per Second");
+    await disks.click("#simulate");
+    await until(disks, "Simulated.");
+    await disks.waitForFunction(() => document.querySelector("#six output").textContent.includes("counted"));
+    await disks.close();
+    ok("six bars show the statistics of a run");
+  }
 
   // ---- A long run is stopped ----
   await page.click(".cm-content");

@@ -1,10 +1,11 @@
 //! The questions of all studies' quick rows with the library's own answers, a line of JSON each: web/test/rows.mjs asks
-//! the engine the same, and holds every number against these.
+//! the engine the same, and holds every number against these. `seconds` is what the simulation took here.
 
 use lanescope::library;
 use lanescope::study::select;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 fn main() -> Result<(), String> {
     let mut asked = BTreeSet::new();
@@ -15,10 +16,14 @@ fn main() -> Result<(), String> {
             if !asked.insert((study.id.clone(), scenario.clone(), row.set.clone(), simulate)) {
                 continue;
             }
-            let report = match simulate {
-                true => study.simulated(scenario, &row.set)?,
-                false => study.report(scenario, &row.set)?,
-            };
+            let begun = Instant::now();
+            let mut report = study.report(scenario, &row.set)?;
+            let estimated = begun.elapsed();
+            let mut seconds = 0.0;
+            if simulate {
+                report = study.simulated(scenario, &row.set)?;
+                seconds = (begun.elapsed() - 2 * estimated).as_secs_f64();
+            }
             let folder = format!("studies/{}", study.id);
             // What a study's scenario may name beside the library: its other files.
             let files: Vec<_> = library::study_files(&study.id)
@@ -37,7 +42,7 @@ fn main() -> Result<(), String> {
             });
             println!(
                 "{}",
-                json!({ "row": format!("{}:{}", study.id, row.id), "question": question, "report": report })
+                json!({ "row": format!("{}:{}", study.id, row.id), "question": question, "report": report, "seconds": seconds })
             );
         }
     }

@@ -6,6 +6,7 @@
 use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::estimate::estimate;
 use lanescope::library::Library;
+use lanescope::pens::page::bars::{self, Bar};
 use lanescope::pens::page::{self, Film, View};
 use lanescope::pens::planned::planned;
 use lanescope::plan::Plan;
@@ -101,6 +102,13 @@ enum Question {
         #[serde(flatten)]
         asked: Asked,
     },
+    /// Iometer's bars of the run under way, or of the one that was simulated last.
+    Bars {
+        #[serde(default)]
+        bars: Vec<Bar>,
+        #[serde(default)]
+        latest: bool,
+    },
     /// Values of the scenario that was estimated last.
     Values,
     /// Begins a film of the run that was simulated last.
@@ -177,6 +185,14 @@ impl Lab {
                 Err(e) => error(&e),
             },
             Question::Fold { asked } => fold(asked),
+            Question::Bars { bars, latest } => {
+                let shown = match (&mut self.run, &self.report) {
+                    (Some(run), _) => bars::of_run(run, bars, latest),
+                    (None, Some(report)) => bars::of_report(report, bars),
+                    (None, None) => None,
+                };
+                json!({ "shown": shown })
+            }
             Question::Values => self.values(),
             Question::Film { step } => self.begin_film(step.as_deref()),
             Question::Shoot => self.shoot(),
@@ -217,6 +233,7 @@ impl Lab {
             "title": self.report.as_ref().map(|r| &r.title),
             "plan": self.report.as_ref().map(|r| &r.provenance.plan),
             "simulated": self.report.as_ref().is_some_and(|r| r.simulation.is_some()),
+            "ios": self.plan.as_ref().is_some_and(|p| !p.storage.flows.is_empty()),
         })
     }
 

@@ -7,7 +7,7 @@
 use super::instrument::Watched;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::import::iometer::{CHARTS, IometerTest, Setup, Statistic};
-use lanescope::pens::iometer::{Counted, Who};
+use lanescope::pens::iometer::{Counted, Who, full_scale};
 use lanescope::plan::Plan;
 use lanescope::result::IoSeen;
 use lanescope::sim::{Run, Step};
@@ -188,16 +188,8 @@ impl View {
     }
 }
 
-/// What a whole bar stands for: 100 of a percentage, else the next 1, 2 or 5 with zeros above all that was seen.
 fn scale(bar: &Bar) -> f64 {
-    if bar.statistic.show(0.0).ends_with('%') {
-        return 100.0;
-    }
-    if bar.most <= 0.0 {
-        return 1.0;
-    }
-    let power = 10f64.powf(bar.most.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|s| *s >= bar.most).unwrap_or(10.0 * power)
+    full_scale(bar.statistic, bar.most)
 }
 
 /// A bar of eighths of a character.

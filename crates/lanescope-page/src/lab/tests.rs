@@ -164,3 +164,35 @@ fn the_first_quick_row_of_every_study_is_the_studys_own() {
         assert_eq!(serde_json::from_value::<Report>(report).expect("a report"), wanted, "{}", study.id);
     }
 }
+
+#[test]
+fn bars_are_iometers_statistics_of_the_run() {
+    let text = include_str!("../../../lanescope-cli/src/starter-storage.toml");
+    let mut lab = Lab::default();
+    assert_eq!(estimated(&mut lab, text)["ios"], true);
+    let nothing = ask(&mut lab, json!({ "ask": "bars" }));
+    assert!(nothing["shown"].is_null(), "{nothing}");
+    ask(&mut lab, json!({ "ask": "begin" }));
+    while ask(&mut lab, json!({ "ask": "advance", "events": 50_000 }))["done"] != true {}
+    let whole = ask(&mut lab, json!({ "ask": "bars" }))["shown"].clone();
+    ask(&mut lab, json!({ "ask": "end" }));
+    let after = ask(&mut lab, json!({ "ask": "bars" }))["shown"].clone();
+    let exact = |shown: &Value, i: usize| shown["bars"][i]["exact"].as_f64().expect("a number");
+    assert_eq!(whole["bars"].as_array().map(Vec::len), Some(6));
+    let rates = lab.report.as_ref().and_then(|r| r.simulation.as_ref()).expect("a run");
+    let per_second: f64 = rates.flows.iter().filter_map(|f| f.ios.as_ref()).map(|i| i.per_second).sum();
+    assert!((exact(&after, 0) / per_second - 1.0).abs() < 0.02, "{after} and {per_second}");
+    assert!((exact(&whole, 0) / exact(&after, 0) - 1.0).abs() < 1e-9, "{whole} and {after}");
+    // Reads and writes are all there is; who is asked for is who is shown.
+    let bar = |statistic: &str, who: &str| json!({ "statistic": statistic, "who": who });
+    let whom: Vec<String> = serde_json::from_value(after["whom"].clone()).expect("names");
+    let parts = json!([
+        bar("Read I/Os per Second", "all"),
+        bar("Write I/Os per Second", "all"),
+        bar("Total I/Os per Second", &whom[1]),
+        bar("no statistic", "nobody")
+    ]);
+    let shown = ask(&mut lab, json!({ "ask": "bars", "bars": parts }))["shown"].clone();
+    assert!((exact(&shown, 0) + exact(&shown, 1) - exact(&after, 0)).abs() < 1e-6, "{shown}");
+    assert_eq!((shown["bars"][2]["who"].as_str(), shown["bars"][3]["who"].as_str()), (Some(&*whom[1]), Some("all")));
+}

@@ -5,6 +5,7 @@
 
 use super::{FAR, NO_CAUSE, pair_groups, range};
 use crate::explain::{Device, Explained, Finding, LinkLine, Simulated, Together};
+use crate::pens::page::STYLE;
 use crate::pens::svg::escape;
 use std::fmt::Write;
 
@@ -12,25 +13,6 @@ use std::fmt::Write;
 pub const MOST: usize = 300_000;
 /// Bytes of the picture at most; a larger one is left out.
 const PICTURE: usize = 110_000;
-
-/// The page's style: colours of both modes, and tables that scroll by themselves.
-const STYLE: &str = "\
-:root{color-scheme:light dark;--ink:#1f2933;--soft:#5f6c7b;--rule:#d5dbe1;--back:#fff;--card:#f6f8fa;--accent:#0b62b8;\
---alarm:#b3261e;--good:#1b6e3c}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e9ec;--soft:#9aa7b4;--rule:#3a4450;--back:#14181c;--card:#1c2228;\
---accent:#7ab8f5;--alarm:#ff8a80;--good:#7fd6a0}.picture svg{filter:invert(1) hue-rotate(180deg)}}
-body{margin:0 auto;max-width:72rem;padding:1rem 1.25rem 4rem;font:16px/1.45 system-ui,sans-serif;color:var(--ink);\
-background:var(--back)}
-h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem}p{margin:.4rem 0}.soft{color:var(--soft)}
-.scroll,.picture{overflow-x:auto}.picture svg{max-width:100%;height:auto;background:#fff;border-radius:6px}
-table{border-collapse:collapse;font-size:.9rem;width:100%}
-th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--rule);vertical-align:top}
-td.n{white-space:nowrap;font-variant-numeric:tabular-nums}th{color:var(--soft);font-weight:600}
-.finding{background:var(--card);border-left:4px solid var(--rule);border-radius:4px;padding:.5rem .9rem;margin:.6rem 0}
-.finding.costs{border-left-color:var(--alarm)}.cost{font-weight:700;font-variant-numeric:tabular-nums}
-.costs .cost,.low,.high{color:var(--alarm)}.expected{color:var(--good)}code,.place{font:.85rem ui-monospace,monospace}
-.place{color:var(--soft);overflow-wrap:anywhere}footer{margin-top:3rem;color:var(--soft);font-size:.85rem}
-";
 
 /// A page in the making.
 struct Page {

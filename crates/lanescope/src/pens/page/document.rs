@@ -10,7 +10,7 @@ pub const MOST_STATIC: usize = 300_000;
 const MOST_LIVE: usize = 500_000;
 
 /// The page's style: colours of both modes, tables that scroll by themselves, and paper.
-const STYLE: &str = include_str!("page.css");
+pub(in crate::pens) const STYLE: &str = include_str!("page.css");
 
 /// What makes a page live. All of it is text that stands in the file.
 #[derive(Clone, Copy, Debug)]
@@ -48,12 +48,12 @@ impl Document<'_> {
         let most = if self.live.is_some() { MOST_LIVE } else { MOST_STATIC - STYLE.len() - 2_000 };
         let mut out = String::new();
         let title = if self.title.trim().is_empty() { "lanescope" } else { self.title };
-        // Of all sources only the page's own script, by its hash, and workers made of its own text. Nothing may be
-        // asked for: no connection, picture, font, frame or form.
+        // Of all sources only the page's own script, by its hash, workers made of its own text, and the marks that the
+        // editor draws from its own style. Nothing may be asked for: no connection, font, frame or form.
         let policy = match &self.live {
             Some(live) => format!(
                 "default-src 'none'; script-src 'sha256-{}' 'wasm-unsafe-eval'; worker-src blob:; \
-                 style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+                 style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
                 live.hash
             ),
             None => "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'".to_owned(),
@@ -153,7 +153,9 @@ mod tests {
             live: Some(live),
         };
         let html = document.html();
-        assert_eq!(html.matches("<script").count(), 4, "{html}");
+        // An element ends at the first such text, and one that a comment opens in would not end there.
+        assert_eq!(html.matches("</script").count(), 4, "{html}");
+        assert!(!html.contains("<!--"), "{html}");
         assert!(html.contains("&lt;b&gt;&amp;") && html.contains("&lt;/pre&gt;&lt;script&gt;"));
     }
 

@@ -6,11 +6,13 @@
 //! a page shows what the command would have written. The page itself works out nothing. Every text of a scenario goes
 //! through one door that escapes it.
 
+pub mod bars;
 mod document;
 mod parts;
 mod sweep;
 mod time;
 
+pub(in crate::pens) use document::STYLE;
 pub use document::{Document, Live, MOST_STATIC};
 pub use sweep::{grid, pictures, printed};
 pub use time::{FRAMES, Film, Shooting};

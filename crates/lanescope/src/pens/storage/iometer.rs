@@ -138,7 +138,35 @@ pub struct Sums {
     moved: u64,
 }
 
+/// What a whole bar of a statistic stands for: 100 of a percentage, else the next 1, 2 or 5 with zeros above the most
+/// that was seen.
+pub fn full_scale(statistic: Statistic, most: f64) -> f64 {
+    if statistic.show(0.0).ends_with('%') {
+        return 100.0;
+    }
+    if !(most > 0.0 && most.is_finite()) {
+        return 1.0;
+    }
+    let power = 10f64.powf(most.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|s| *s >= most).unwrap_or(10.0 * power)
+}
+
 impl Sums {
+    /// Of some of the counts that runs have seen, each with the run it is of. Processors are the mean over workers.
+    pub fn over<'a>(counts: impl Iterator<Item = (&'a IoCounts, &'a IoSeen)>) -> Sums {
+        let mut sums = Sums::default();
+        let mut busy: BTreeMap<u32, f64> = BTreeMap::new();
+        for (c, seen) in counts {
+            sums.add(c);
+            sums.time = sums.time.max(seen.time);
+            if seen.time > 0.0 {
+                busy.insert(c.worker, seen.busy_of(c.worker) / seen.time);
+            }
+        }
+        sums.cpu = (!busy.is_empty()).then(|| busy.values().sum::<f64>() / busy.len() as f64 * 100.0);
+        sums.timed()
+    }
+
     fn add(&mut self, c: &IoCounts) {
         let side = |a: &IoSide, b: &IoSide| IoSide {
             bytes: a.bytes + b.bytes,

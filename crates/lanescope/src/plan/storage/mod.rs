@@ -111,6 +111,7 @@ impl Adapter {
 /// What a target is.
 #[allow(clippy::large_enum_variant, reason = "few of them, in one list")]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Device {
     /// RAM behind a controller.
     Ram(RamDisk),

@@ -13,7 +13,7 @@ use lanescope::scenario::{Included, Resolver};
 use lanescope::sim::{Run, Step};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const METHODS: [&str; 2] = ["estimate", "simulate"];
 
@@ -324,4 +324,27 @@ fn the_schema_of_reports_has_a_number() {
         return;
     }
     panic!("the schema of reports has a new number: LANESCOPE_SCHEMA=write cargo test keys::schema");
+}
+
+/// A fuzzer finds a key by chance only if its dictionary has it: every key, and every word that a key takes.
+#[test]
+fn the_fuzzers_dictionary_has_every_word() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/scenario.dict");
+    let text = std::fs::read_to_string(&path).expect("the dictionary");
+    let (head, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|l| l.starts_with('#'));
+    let mut words: BTreeSet<String> = lines.into_iter().map(str::to_owned).collect();
+    let before = words.len();
+    for key in TABLES.iter().flat_map(|t| t.keys) {
+        words.insert(format!("\"{}\"", key.name));
+        let taken = (key.schema)();
+        let taken = taken.get("enum").and_then(|e| e.as_array()).into_iter().flatten();
+        words.extend(taken.filter_map(|w| w.as_str()).map(|w| format!("\"{w}\"")));
+    }
+    if words.len() > before && std::env::var("LANESCOPE_SCHEMA").is_ok_and(|v| v == "write") {
+        let all: Vec<String> = head.into_iter().map(str::to_owned).chain(words).collect();
+        std::fs::write(&path, all.join("\n") + "\n").expect("the dictionary is written");
+        return;
+    }
+    let missing = words.len() - before;
+    assert!(missing == 0, "{missing} words are not in fuzz/scenario.dict: LANESCOPE_SCHEMA=write cargo test keys::");
 }

@@ -45,6 +45,7 @@ fn ahead(storage: &Storage, flow: &IoFlow) -> f64 {
         }
         Device::Ssd(k) if k.write_cache.typical && writes => k.buffer.typical.f64() + largest,
         Device::Ssd(_) | Device::Ram(_) => 0.0,
+        other => panic!("a device that no law knows: {other:?}"),
     };
     match flow.volume {
         Volume::Target(t) => target(t),
