@@ -35,9 +35,8 @@ use crate::scenario::keys::Technology;
 use core::kernel::{Agenda, World};
 use core::source::Transfer;
 use core::subsystem::{OwnReport, Subsystem, Switched, Traffic, Window, WireName};
-use core::tally::Tally;
+use core::tally::{Cells, Tally};
 use ethernet::StationEvent;
-use hdrhistogram::Histogram;
 
 /// What the kernel runs.
 #[derive(Clone, Debug)]
@@ -210,6 +209,10 @@ impl System {
         self.all().iter().flat_map(|side| side.counts()).collect()
     }
 
+    fn payloads(&self) -> impl Iterator<Item = u64> {
+        self.all().into_iter().flat_map(|side| side.payloads())
+    }
+
     fn held(&self) -> Vec<(usize, u64)> {
         self.all().iter().flat_map(|side| side.held()).collect()
     }
@@ -249,7 +252,7 @@ impl System {
     }
 
     /// Latencies of operations, ps, of a flow group.
-    fn latencies(&self, group: &FlowGroup) -> &Histogram<u64> {
+    fn latencies(&self, group: &FlowGroup) -> &Cells {
         self.of(group.technology).latencies(group.nth)
     }
 
