@@ -35,9 +35,8 @@ use crate::scenario::keys::Technology;
 use core::kernel::{Agenda, World};
 use core::source::Transfer;
 use core::subsystem::{OwnReport, Subsystem, Switched, Traffic, Window, WireName};
-use core::tally::Tally;
+use core::tally::{Cells, Tally};
 use ethernet::StationEvent;
-use hdrhistogram::Histogram;
 
 /// What the kernel runs.
 #[derive(Clone, Debug)]
@@ -56,25 +55,44 @@ struct System {
 impl World for System {
     #[inline]
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        // Packets and frames by themselves are nearly all that happens.
         if slot < self.split[0] {
-            self.pcie.on(slot, now, agenda)
-        } else if slot >= self.split[2] {
+            self.pcie.on(slot, now, agenda);
+            if !self.pcie.net.done.is_empty() {
+                self.tell(now, agenda);
+            }
+        } else if slot < self.storage.slot {
+            self.ethernet.on(slot, now, agenda);
+            if self.ethernet.has_events() {
+                self.exchange(now, agenda);
+                self.tell_done(now, agenda);
+            }
+        } else {
+            self.on_other(slot, now, agenda);
+        }
+    }
+}
+
+impl System {
+    #[inline(never)]
+    fn on_other(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        if slot >= self.split[2] {
             self.infiniband.on(slot, now, agenda);
             self.exchange(now, agenda);
         } else if slot >= self.split[1] {
             self.pci.on(slot, now, agenda)
-        } else if slot == self.storage.slot {
+        } else {
             self.storage.on(now);
             self.ask(agenda);
             if !self.storage.commands().is_empty() {
                 self.exchange(now, agenda);
             }
-        } else {
-            self.ethernet.on(slot, now, agenda);
-            if self.ethernet.has_events() {
-                self.exchange(now, agenda);
-            }
         }
+        self.tell_done(now, agenda);
+    }
+
+    #[inline]
+    fn tell_done(&mut self, now: u64, agenda: &mut Agenda) {
         if !self.pcie.net.done.is_empty() || self.pci.has_done() {
             self.tell(now, agenda);
         }
@@ -210,6 +228,10 @@ impl System {
         self.all().iter().flat_map(|side| side.counts()).collect()
     }
 
+    fn payloads(&self) -> impl Iterator<Item = u64> {
+        self.all().into_iter().flat_map(|side| side.payloads())
+    }
+
     fn held(&self) -> Vec<(usize, u64)> {
         self.all().iter().flat_map(|side| side.held()).collect()
     }
@@ -249,7 +271,7 @@ impl System {
     }
 
     /// Latencies of operations, ps, of a flow group.
-    fn latencies(&self, group: &FlowGroup) -> &Histogram<u64> {
+    fn latencies(&self, group: &FlowGroup) -> &Cells {
         self.of(group.technology).latencies(group.nth)
     }
 

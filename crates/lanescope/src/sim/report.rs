@@ -195,7 +195,7 @@ impl Run {
         // Ranks say what they will send before its moment: where a run is cut off there, such a message counts as less
         // than none.
         let in_flight = in_flight.max(0.0);
-        let histogram = self.system.latencies(group);
+        let histogram = &self.system.latencies(group).histogram();
         let rate = self.mean_rate(group, traffic, tallies).times(ways * 8.0 * SECOND);
         let rising = self.batch_values(group, |b| b.backlog as f64);
         let unstable = stats::grows(&rising, done as f64, BEHIND) || self.short(group, &all, tallies, rate.mean);

@@ -399,8 +399,7 @@ impl Run {
             self.batches[group.index].push(batch);
         }
         self.at_batch = tallies;
-        for (i, counts) in self.system.counts().into_iter().enumerate() {
-            let payload = counts.payload;
+        for (i, payload) in self.system.payloads().enumerate() {
             self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
         }
         self.batch_end = self.batch_end.saturating_add(self.batch);
@@ -477,7 +476,9 @@ impl Run {
             self.end(Ending::Deadlock { circle });
             return true;
         }
-        let delivered: u64 = self.tallies().iter().map(|t| t.bytes).sum();
+        // A run that has not fallen silent has just ended a batch.
+        let tallies = if silent { &self.tallies() } else { &self.at_batch };
+        let delivered: u64 = tallies.iter().map(|t| t.bytes).sum();
         if delivered != self.last_delivery.0 {
             self.last_delivery = (delivered, self.now);
         }

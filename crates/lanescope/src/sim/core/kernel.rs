@@ -1,12 +1,12 @@
 //! The event kernel: what happens next.
 //!
 //! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which
-//! holds one moment and may be moved at will. Slots of the near future are linked into a ring of buckets of equal
-//! width, unsorted; when time comes to a bucket it is sorted into a batch, and worked off in order of (moment, slot).
-//! What is set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap
-//! beside it; what lies beyond the ring, into another heap. Batch and heaps may hold moments that a slot no longer has:
-//! those are passed over. The width follows the load, so that a bucket holds a few moments and few lie beyond the ring;
-//! the order of events never depends on it.
+//! holds one moment and may be moved at will. Moments of the near future are entries in a ring of buckets of equal width,
+//! unsorted; when time comes to a bucket it is sorted into a batch, and worked off in order of (moment, slot). What is
+//! set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap beside it;
+//! what lies beyond the ring, into another heap. No entry is looked for when its slot is moved: it is passed over when
+//! its time comes, because the slot has another moment then. The width follows the load, so that a bucket holds a few
+//! moments and few lie beyond the ring; the order of events never depends on it.
 
 use crate::sim::core::recorder::Trace;
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 /// A moment that never comes.
 pub const NEVER: u64 = u64::MAX;
 
-/// No slot.
+/// No slot, or no list of a bucket.
 const NONE: u32 = u32::MAX;
 /// Buckets of the ring; a bit of a word each, and a bit of one word for each word.
 const BUCKETS: usize = 4096;
@@ -30,27 +30,33 @@ const MIN_MOMENTS: u64 = 3;
 /// A batch with no more than so many entries left takes in another where it belongs.
 const SHORT_BATCH: usize = 16;
 const KEPT_CAPACITY: usize = 64;
+/// A list of a bucket that has held more gives its memory back.
+const LONG_LIST: usize = 256;
 /// Moments beyond the ring that no slot has any more: so many, and as many as there are slots, may stay there.
 const STALE_ALLOWED: usize = 64;
 const MAX_MOMENTS: u64 = 12;
 
-/// A moment of a slot; of equal moments the lower slot comes first.
+/// A moment of a slot; of equal moments the lower slot comes first. One word, the moment above the slot, so that one
+/// comparison orders both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    at: u64,
-    slot: u32,
-}
+struct Entry(u128);
 
-/// The present moment of a slot, and its neighbours where it stands in the ring.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    at: u64,
-    next: u32,
-    before: u32,
-}
+impl Entry {
+    #[inline]
+    fn new(at: u64, slot: u32) -> Entry {
+        Entry(u128::from(at) << 64 | u128::from(slot))
+    }
 
-/// In place of a neighbour: the slot does not stand in the ring.
-const OUT: u32 = u32::MAX - 1;
+    #[inline]
+    fn at(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline]
+    fn slot(self) -> u32 {
+        self.0 as u32
+    }
+}
 
 /// What acts when a moment comes.
 pub trait World {
@@ -72,16 +78,20 @@ pub enum Pause {
 /// All slots.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    slots: Vec<Slot>,
+    /// The present moment of each slot. An entry that says another is stale.
+    slots: Vec<u64>,
     /// The bucket that time has come to, sorted, and the next of its entries.
     batch: Vec<Entry>,
     next: usize,
     /// What was set for this bucket while the rest of the batch was long; where it is short, that goes into the batch
     /// itself.
     soon: BinaryHeap<Reverse<Entry>>,
-    /// Its number since time 0, and the buckets behind it, each at its number modulo their count.
+    /// Its number since time 0, and the buckets behind it, each at its number modulo their count: which of the lists
+    /// holds its entries. Lists go round, so that there are no more of them than buckets were ever full at once.
     now: u64,
-    buckets: Vec<u32>,
+    buckets: Box<[u32; BUCKETS]>,
+    lists: Vec<Vec<Entry>>,
+    free: Vec<u32>,
     full: [u64; WORDS],
     words: u64,
     shift: u32,
@@ -109,12 +119,14 @@ impl Agenda {
     /// So many slots, without moments.
     pub fn new(slots: usize) -> Agenda {
         Agenda {
-            slots: vec![Slot { at: NEVER, next: NONE, before: OUT }; slots],
+            slots: vec![NEVER; slots],
             batch: Vec::new(),
             next: 0,
             soon: BinaryHeap::new(),
             now: 0,
-            buckets: vec![NONE; BUCKETS],
+            buckets: Box::new([NONE; BUCKETS]),
+            lists: Vec::new(),
+            free: Vec::new(),
             full: [0; WORDS],
             words: 0,
             shift: FIRST_SHIFT,
@@ -137,7 +149,7 @@ impl Agenda {
     /// When a slot's moment is.
     #[inline]
     pub fn get(&self, slot: u32) -> u64 {
-        if slot == self.acting { self.again } else { self.slots[slot as usize].at }
+        if slot == self.acting { self.again } else { self.slots[slot as usize] }
     }
 
     /// Moves the moment of a slot; not before the present one.
@@ -160,34 +172,9 @@ impl Agenda {
 
     #[inline]
     fn put(&mut self, slot: u32, at: u64) {
-        let s = &mut self.slots[slot as usize];
-        let old = std::mem::replace(&mut s.at, at);
-        if old == at {
-            return;
-        }
-        if s.before != OUT {
-            self.unlink(slot, old);
-        }
-        if at != NEVER {
-            self.file(slot, at);
-        }
-    }
-
-    /// Takes a slot out of the ring, where it stood for a moment.
-    fn unlink(&mut self, slot: u32, old: u64) {
-        let s = &mut self.slots[slot as usize];
-        let (next, before) = (s.next, std::mem::replace(&mut s.before, OUT));
-        if next != NONE {
-            self.slots[next as usize].before = before;
-        }
-        if before != NONE {
-            self.slots[before as usize].next = next;
-            return;
-        }
-        let place = (old >> self.shift) as usize % BUCKETS;
-        self.buckets[place] = next;
-        if next == NONE {
-            self.emptied(place);
+        let old = std::mem::replace(&mut self.slots[slot as usize], at);
+        if old != at && at != NEVER {
+            self.file(Entry::new(at, slot));
         }
     }
 
@@ -200,41 +187,58 @@ impl Agenda {
     }
 
     #[inline]
-    fn file(&mut self, slot: u32, at: u64) {
-        let bucket = at >> self.shift;
-        self.outer += u64::from(bucket > self.now + BUCKETS as u64 / 2);
-        if bucket.wrapping_sub(self.now + 1) < BUCKETS as u64 - 1 {
-            let place = bucket as usize % BUCKETS;
-            let next = std::mem::replace(&mut self.buckets[place], slot);
-            let s = &mut self.slots[slot as usize];
-            (s.next, s.before) = (next, NONE);
-            if next != NONE {
-                self.slots[next as usize].before = slot;
-            }
-            self.full[place / 64] |= 1 << (place % 64);
-            self.words |= 1 << (place / 64);
-        } else if bucket <= self.now {
-            let entry = Entry { at, slot };
-            let left = self.batch.len() - self.next;
-            if left <= SHORT_BATCH {
-                // What is used up goes, since a bucket of few slots may be wide enough never to end.
-                if self.next >= KEPT_CAPACITY {
-                    self.batch.drain(..self.next);
-                    self.next = 0;
-                }
-                let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
-                self.batch.insert(self.next + left - behind, entry);
-            } else {
-                self.crowded += u64::from(at != self.last);
-                self.soon.push(Reverse(entry));
-            }
-        } else {
+    fn file(&mut self, entry: Entry) {
+        let bucket = entry.at() >> self.shift;
+        let ahead = bucket.wrapping_sub(self.now + 1);
+        if ahead >= BUCKETS as u64 - 1 {
+            return self.file_elsewhere(entry);
+        }
+        self.outer += u64::from(ahead >= BUCKETS as u64 / 2);
+        let place = bucket as usize % BUCKETS;
+        let list = match self.buckets[place] {
+            NONE => self.open(place),
+            list => list,
+        };
+        self.lists[list as usize].push(entry);
+    }
+
+    /// A list for a bucket that held nothing.
+    #[inline]
+    fn open(&mut self, place: usize) -> u32 {
+        self.full[place / 64] |= 1 << (place % 64);
+        self.words |= 1 << (place / 64);
+        let list = self.free.pop().unwrap_or_else(|| {
+            self.lists.push(Vec::new());
+            self.lists.len() as u32 - 1
+        });
+        self.buckets[place] = list;
+        list
+    }
+
+    /// Into the present bucket, or beyond the ring.
+    #[inline(never)]
+    fn file_elsewhere(&mut self, entry: Entry) {
+        if entry.at() >> self.shift > self.now {
+            self.outer += 1;
             self.beyond += 1;
-            self.far.push(Reverse(Entry { at, slot }));
+            self.far.push(Reverse(entry));
             if self.far.len() > 2 * self.slots.len() + STALE_ALLOWED {
                 self.sift();
             }
+            return;
         }
+        let left = self.batch.len() - self.next;
+        if left > SHORT_BATCH {
+            self.crowded += u64::from(entry.at() != self.last);
+            return self.soon.push(Reverse(entry));
+        }
+        // What is used up goes, since a bucket of few slots may be wide enough never to end.
+        if self.next >= KEPT_CAPACITY {
+            self.batch.drain(..self.next);
+            self.next = 0;
+        }
+        let behind = self.batch[self.next..].iter().rev().take_while(|e| **e > entry).count();
+        self.batch.insert(self.next + left - behind, entry);
     }
 
     /// Most of what lies beyond the ring has been moved since: only what still holds stays.
@@ -243,8 +247,8 @@ impl Agenda {
         let mut far = std::mem::take(&mut self.far).into_vec();
         far.clear();
         let (shift, end) = (self.shift, self.now + BUCKETS as u64);
-        let slots = self.slots.iter().enumerate().filter(|(_, s)| s.at != NEVER && s.at >> shift >= end);
-        far.extend(slots.map(|(slot, s)| Reverse(Entry { at: s.at, slot: slot as u32 })));
+        let slots = self.slots.iter().enumerate().filter(|(_, at)| **at != NEVER && **at >> shift >= end);
+        far.extend(slots.map(|(slot, at)| Reverse(Entry::new(*at, slot as u32))));
         self.far = far.into();
     }
 
@@ -260,7 +264,7 @@ impl Agenda {
 
     /// The earliest moment of all.
     pub fn next(&self) -> u64 {
-        self.slots.iter().map(|s| s.at).min().unwrap_or(NEVER)
+        self.slots.iter().copied().min().unwrap_or(NEVER)
     }
 
     /// The number of the first bucket behind the present one that holds something.
@@ -284,42 +288,50 @@ impl Agenda {
     }
 
     /// Goes on to the next bucket that holds something; `false` when there is none.
-    #[inline]
     fn turn(&mut self) -> bool {
         self.batch.clear();
         self.next = 0;
         let near = self.first();
-        let far = self.far.peek().map(|e| e.0.at >> self.shift);
+        let far = self.far.peek().map(|e| e.0.at() >> self.shift);
         let Some(bucket) = near.into_iter().chain(far).min() else { return false };
         self.now = bucket;
         if near == Some(bucket) {
             let place = bucket as usize % BUCKETS;
-            let mut slot = std::mem::replace(&mut self.buckets[place], NONE);
-            while slot != NONE {
-                let s = &mut self.slots[slot as usize];
-                s.before = OUT;
-                self.batch.push(Entry { at: s.at, slot });
-                slot = s.next;
+            let list = std::mem::replace(&mut self.buckets[place], NONE);
+            std::mem::swap(&mut self.batch, &mut self.lists[list as usize]);
+            if self.lists[list as usize].capacity() > LONG_LIST {
+                self.lists[list as usize] = Vec::new();
             }
+            self.free.push(list);
             self.emptied(place);
         }
-        // What was beyond the ring, and is no longer.
-        while let Some(&Reverse(Entry { at, slot })) = self.far.peek() {
-            if at >> self.shift >= self.now + BUCKETS as u64 {
-                break;
-            }
-            self.far.pop();
-            let s = &self.slots[slot as usize];
-            if s.at == at && s.before == OUT {
-                if at >> self.shift == self.now { self.batch.push(Entry { at, slot }) } else { self.file(slot, at) }
-            }
+        if far.is_some() {
+            self.draw_in();
         }
-        if self.batch.len() > 1 {
+        if self.batch.len() <= SHORT_BATCH {
+            insertion_sort(&mut self.batch);
+        } else {
             self.batch.sort_unstable();
         }
         self.turns += 1;
         self.sorted += self.batch.len() as u64;
         true
+    }
+
+    /// What was beyond the ring, and is no longer.
+    #[inline(never)]
+    fn draw_in(&mut self) {
+        while let Some(&Reverse(entry)) = self.far.peek() {
+            let bucket = entry.at() >> self.shift;
+            if bucket >= self.now + BUCKETS as u64 {
+                break;
+            }
+            self.far.pop();
+            if self.slots[entry.slot() as usize] != entry.at() {
+                continue;
+            }
+            if bucket == self.now { self.batch.push(entry) } else { self.file(entry) }
+        }
     }
 
     /// Narrower buckets where they are crowded, wider ones where they hold little or much lies beyond the ring. Nothing
@@ -347,42 +359,59 @@ impl Agenda {
         self.shift = shift;
         (self.full, self.words, self.next) = ([0; WORDS], 0, 0);
         self.buckets.fill(NONE);
+        self.lists.iter_mut().for_each(Vec::clear);
+        self.free = (0..self.lists.len() as u32).collect();
         self.batch.clear();
         self.soon.clear();
         self.far.clear();
         for slot in 0..self.slots.len() {
-            let s = &mut self.slots[slot];
-            s.before = OUT;
-            if s.at != NEVER {
-                let at = s.at;
-                self.file(slot as u32, at);
+            let at = self.slots[slot];
+            if at != NEVER {
+                self.file(Entry::new(at, slot as u32));
             }
         }
         (self.crowded, self.outer, self.beyond) = (0, 0, 0);
     }
 
-    /// The earliest entry of the present bucket that still holds.
+    /// The earliest entry that still holds, and whether it is of the batch; goes on to other buckets for it.
     #[inline]
-    fn first_of_bucket(&mut self) -> Option<Entry> {
+    fn earliest(&mut self) -> Option<(Entry, bool)> {
         loop {
-            let sorted = self.batch.get(self.next);
-            let entry = match (sorted, self.soon.peek()) {
-                (Some(&a), None) => a,
-                (Some(&a), Some(&Reverse(b))) => a.min(b),
-                (None, Some(&Reverse(b))) => b,
-                (None, None) => return None,
-            };
-            if self.slots[entry.slot as usize].at == entry.at {
-                return Some(entry);
+            if !self.soon.is_empty() {
+                if let Some(found) = self.earliest_of_both() {
+                    return Some(found);
+                }
+                continue;
             }
-            self.pass(entry);
+            match self.batch.get(self.next).copied() {
+                Some(e) if self.slots[e.slot() as usize] == e.at() => return Some((e, true)),
+                Some(_) => self.next += 1,
+                None if self.turn() => {}
+                None => return None,
+            }
         }
     }
 
-    /// The first entry of the bucket is used up.
+    /// The same of a bucket with a heap beside its batch; `None` once the heap is used up.
+    #[inline(never)]
+    fn earliest_of_both(&mut self) -> Option<(Entry, bool)> {
+        while let Some(&Reverse(soon)) = self.soon.peek() {
+            let (entry, sorted) = match self.batch.get(self.next) {
+                Some(&e) if e < soon => (e, true),
+                _ => (soon, false),
+            };
+            if self.slots[entry.slot() as usize] == entry.at() {
+                return Some((entry, sorted));
+            }
+            self.pass(sorted);
+        }
+        None
+    }
+
+    /// The first entry of the batch, or of the heap beside it, is used up.
     #[inline]
-    fn pass(&mut self, entry: Entry) {
-        if self.batch.get(self.next) == Some(&entry) {
+    fn pass(&mut self, sorted: bool) {
+        if sorted {
             self.next += 1;
         } else {
             self.soon.pop();
@@ -394,13 +423,8 @@ impl Agenda {
     pub fn run<W: World>(&mut self, world: &mut W, until: u64, budget: u64) -> Pause {
         let stop = self.events.saturating_add(budget);
         loop {
-            let Some(entry) = self.first_of_bucket() else {
-                if self.turn() {
-                    continue;
-                }
-                return Pause::Silent;
-            };
-            let Entry { at, slot } = entry;
+            let Some((entry, sorted)) = self.earliest() else { return Pause::Silent };
+            let (at, slot) = (entry.at(), entry.slot());
             if at >= until {
                 return Pause::Reached;
             }
@@ -411,17 +435,33 @@ impl Agenda {
                 self.fit(at);
                 continue;
             }
-            self.pass(entry);
+            self.pass(sorted);
             self.events += 1;
             self.moments += u64::from(at != std::mem::replace(&mut self.last, at));
             (self.acting, self.again) = (slot, at);
             world.on(slot, at, self);
             self.acting = NONE;
             // Its entry is used up, so that the same moment again is a new one.
-            self.slots[slot as usize].at = NEVER;
             let again = self.again;
-            self.put(slot, again);
+            self.slots[slot as usize] = again;
+            if again != NEVER {
+                self.file(Entry::new(again, slot));
+            }
         }
+    }
+}
+
+/// Few entries, often in order already.
+#[inline]
+fn insertion_sort(entries: &mut [Entry]) {
+    for i in 1..entries.len() {
+        let entry = entries[i];
+        let mut to = i;
+        while to > 0 && entry < entries[to - 1] {
+            entries[to] = entries[to - 1];
+            to -= 1;
+        }
+        entries[to] = entry;
     }
 }
 

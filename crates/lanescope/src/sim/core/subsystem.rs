@@ -9,8 +9,7 @@ use crate::result::{
 };
 use crate::scenario::keys::Technology;
 use crate::sim::core::recorder::Trace;
-use crate::sim::core::tally::Tally;
-use hdrhistogram::Histogram;
+use crate::sim::core::tally::{Cells, Tally};
 
 /// A wire with so much of its slots taken is full.
 pub(in crate::sim) const FULL: f64 = 0.97;
@@ -156,6 +155,11 @@ pub(in crate::sim) trait Subsystem {
     /// The ledger of every wire since time 0.
     fn counts(&self) -> Vec<SlotCounts>;
 
+    /// Of each wire's ledger the payload alone, which is asked for at the end of each batch.
+    fn payloads(&self) -> Vec<u64> {
+        self.counts().iter().map(|c| c.payload).collect()
+    }
+
     /// What stands at or is on its way over each wire: packets, and their payload in bytes.
     fn held(&self) -> Vec<(usize, u64)>;
 
@@ -177,7 +181,7 @@ pub(in crate::sim) trait Subsystem {
     fn fingerprints(&self) -> Vec<(u64, u64)>;
 
     /// Latencies of operations of a flow group, by its place among those of the technology, ps.
-    fn latencies(&self, group: usize) -> &Histogram<u64>;
+    fn latencies(&self, group: usize) -> &Cells;
 
     /// What its switches have carried.
     fn switched(&self, _plan: &Plan, _now: u64) -> Vec<Switched> {

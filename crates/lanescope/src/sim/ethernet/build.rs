@@ -5,7 +5,7 @@ use crate::plan::ethernet::{Network, NodeId};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
-use crate::sim::core::tally::{Tally, histogram};
+use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::ethernet::rates::{Constants, Limit};
 use crate::sim::ethernet::report::AtWindow;
 use crate::sim::ethernet::source::Source;
@@ -28,9 +28,10 @@ impl Fabric {
         let mut net = Net {
             frames: Arena::default(),
             wires,
+            carried: 0,
             streams,
-            latencies: groups.iter().map(|_| histogram()).collect(),
-            transits: groups.iter().map(|_| histogram()).collect(),
+            latencies: groups.iter().map(|_| Cells::default()).collect(),
+            transits: groups.iter().map(|_| Cells::default()).collect(),
             network: network.clone(),
             capture: None,
             events: Vec::new(),

@@ -28,7 +28,6 @@ use crate::sim::core::kernel::{Agenda, NEVER, World};
 use crate::sim::core::recorder::Framed;
 use crate::sim::core::tally::{self, Tally};
 use frames::{Arena, Frame, Kind, List, NONE};
-use hdrhistogram::Histogram;
 use report::AtWindow;
 use station::Station;
 use std::sync::Arc;
@@ -251,10 +250,12 @@ struct Capture {
 struct Net {
     frames: Arena,
     wires: Vec<Wire>,
+    /// Frames that they have carried, all together.
+    carried: u64,
     streams: Vec<StreamState>,
     /// Latencies of messages from their birth, and from leaving the application, ps, by flow group.
-    latencies: Vec<Histogram<u64>>,
-    transits: Vec<Histogram<u64>>,
+    latencies: Vec<tally::Cells>,
+    transits: Vec<tally::Cells>,
     network: Arc<Network>,
     capture: Option<Capture>,
     /// For channel adapters; how many of their frames were lost.
@@ -303,6 +304,7 @@ impl Net {
         let w = &mut self.wires[on as usize];
         let f = &mut self.frames[id];
         let bytes = f.bytes as u64;
+        self.carried += 1;
         w.rested(now);
         let end = now + (PREAMBLE + bytes) * w.byte;
         w.free = end + GAP * w.byte;
@@ -419,8 +421,8 @@ impl Net {
             stream.tally.transit += (now - f.left) as u128;
             stream.fingerprint = tally::fingerprint(stream.fingerprint, f.born, now);
             let group = stream.group as usize;
-            let _ = self.latencies[group].record((now - f.born) / 1000);
-            let _ = self.transits[group].record((now - f.left) / 1000);
+            self.latencies[group].record((now - f.born) / 1000);
+            self.transits[group].record((now - f.left) / 1000);
         }
         self.frames.drop(id);
     }

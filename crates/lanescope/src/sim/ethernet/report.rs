@@ -7,9 +7,8 @@ use crate::scenario::keys::{Buffers, StreamLoad, Technology};
 use crate::sim::core::recorder::Trace;
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, Offered, OwnReport, Subsystem, Switched, Traffic, Window, WireName};
-use crate::sim::core::tally::{SECOND, Tally, longest, quantile};
+use crate::sim::core::tally::{Cells, SECOND, Tally, longest, quantile};
 use crate::sim::ethernet::{Fabric, Stored, binding, deadlock, victims};
-use hdrhistogram::Histogram;
 
 /// Counts at the moment at which the window opened; none before.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +47,10 @@ impl Subsystem for Fabric {
         self.net.wires.iter().map(|w| w.slots()).collect()
     }
 
+    fn payloads(&self) -> Vec<u64> {
+        self.net.wires.iter().map(|w| w.payload).collect()
+    }
+
     fn held(&self) -> Vec<(usize, u64)> {
         let frames = &self.net.frames;
         let held = |w: &super::Wire| {
@@ -58,7 +61,7 @@ impl Subsystem for Fabric {
     }
 
     fn packets(&self) -> u64 {
-        self.net.wires.iter().map(|w| w.frames + w.counts.controls).sum()
+        self.net.carried
     }
 
     fn tallies(&self, _now: u64) -> Vec<Tally> {
@@ -75,7 +78,7 @@ impl Subsystem for Fabric {
         self.net.streams.iter().map(|s| (s.fingerprint, s.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Histogram<u64> {
+    fn latencies(&self, group: usize) -> &Cells {
         &self.net.latencies[group]
     }
 
@@ -216,7 +219,7 @@ impl Fabric {
 
     /// What Ethernet counts of a flow group.
     fn frames(&self, group: &FlowGroup, view: &Window, in_flight: &[u64]) -> SimulatedFrames {
-        let histogram = &self.net.transits[group.nth];
+        let histogram = &self.net.transits[group.nth].histogram();
         let batches = &view.batches[group.index];
         let values = |f: fn(&Batch) -> f64| batches.iter().map(f).collect::<Vec<f64>>();
         let times = vec![view.batch as f64; batches.len()];

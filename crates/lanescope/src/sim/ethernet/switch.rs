@@ -18,9 +18,30 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Release {
     at: u64,
-    bytes: u16,
-    pool: u16,
-    account: u32,
+    /// Account, pool and bytes. One word: what is stored in pieces and loaded whole soon after waits for the store.
+    what: u64,
+}
+
+impl Release {
+    #[inline]
+    fn new(at: u64, bytes: u16, pool: u16, account: u32) -> Release {
+        Release { at, what: u64::from(account) << 32 | u64::from(pool) << 16 | u64::from(bytes) }
+    }
+
+    #[inline]
+    fn bytes(self) -> u64 {
+        self.what & 0xffff
+    }
+
+    #[inline]
+    fn pool(self) -> usize {
+        (self.what >> 16 & 0xffff) as usize
+    }
+
+    #[inline]
+    fn account(self) -> u32 {
+        (self.what >> 32) as u32
+    }
 }
 
 /// What a sender is stopped by: the memory in use (pause), a port's frames of a class (PFC), an output queue.
@@ -45,6 +66,8 @@ pub(super) struct Switch {
     scheduling: Scheduling,
     classes: u32,
     releases: VecDeque<Release>,
+    /// The moment of the first of them.
+    first_release: u64,
     accounts: Vec<Account>,
     memory: u64,
     /// What one account may hold, where it is bounded.
@@ -106,6 +129,7 @@ impl Switch {
             scheduling: p.scheduling,
             classes: p.classes as u32,
             releases: VecDeque::new(),
+            first_release: NEVER,
             accounts: vec![Account::default(); accounts],
             memory: p.limits.memory,
             account_bound: p.limits.account.unwrap_or(u64::MAX),
@@ -334,11 +358,13 @@ impl Switch {
         self.stored.transit_most = self.stored.transit_most.max(waited);
         let end = net.transmit(out, id, now, agenda);
         self.stored.frames += 1;
-        let release = Release { at: end, bytes, pool, account };
-        let before = self.releases.iter().rev().take_while(|r| r.at > end).count();
-        match before {
-            0 => self.releases.push_back(release),
-            n => self.releases.insert(self.releases.len() - n, release),
+        let release = Release::new(end, bytes, pool, account);
+        self.first_release = self.first_release.min(end);
+        if self.releases.back().is_none_or(|r| r.at <= end) {
+            self.releases.push_back(release);
+        } else {
+            let behind = self.releases.iter().rev().take_while(|r| r.at > end).count();
+            self.releases.insert(self.releases.len() - behind, release);
         }
         if self.buffers == Buffers::Input {
             let w = &net.wires[out as usize];
@@ -363,22 +389,29 @@ impl Switch {
     /// Writes off what has left by now, and lets go on whom that concerns.
     #[inline]
     fn sweep(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        while let Some(r) = self.releases.front().copied().filter(|r| r.at <= now) {
-            self.releases.pop_front();
+        if self.first_release <= now {
+            self.write_off(now, net, agenda);
+        }
+    }
+
+    fn write_off(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        while self.first_release <= now {
+            let Some(r) = self.releases.pop_front() else { break };
+            self.first_release = self.releases.front().map_or(NEVER, |r| r.at);
             if self.buffers != Buffers::Shared {
-                self.used[r.pool as usize] -= r.bytes as u64;
+                self.used[r.pool()] -= r.bytes();
             }
-            self.stored.now -= r.bytes as u64;
+            self.stored.now -= r.bytes();
             if let Some(trace) = &mut agenda.trace {
                 trace.memory(self.number, r.at, self.stored.now);
             }
-            if r.account != NONE && self.buffers != Buffers::Input {
-                let a = &mut self.accounts[r.account as usize];
-                a.used -= r.bytes as u64;
+            if r.account() != NONE && self.buffers != Buffers::Input {
+                let a = &mut self.accounts[r.account() as usize];
+                a.used -= r.bytes();
                 if a.stopped && a.used < self.limits.low.max(1) {
                     a.stopped = false;
                     self.stopped -= 1;
-                    self.tell(r.account, false, now, net, agenda);
+                    self.tell(r.account(), false, now, net, agenda);
                 }
             }
         }
@@ -388,7 +421,7 @@ impl Switch {
     fn arm(&mut self, agenda: &mut Agenda) {
         let mut at = NEVER;
         if self.stopped > 0 {
-            at = self.releases.front().map_or(NEVER, |r| r.at);
+            at = self.first_release;
             for a in self.accounts.iter().filter(|a| a.stopped) {
                 at = at.min(a.again);
             }
@@ -478,7 +511,7 @@ impl Switch {
 
     /// What it holds at a moment, and what it has done.
     pub(super) fn stored(&self, now: u64) -> Stored {
-        let left: u64 = self.releases.iter().filter(|r| r.at <= now).map(|r| r.bytes as u64).sum();
+        let left: u64 = self.releases.iter().filter(|r| r.at <= now).map(|r| r.bytes()).sum();
         Stored { now: self.stored.now - left, ..self.stored }
     }
 

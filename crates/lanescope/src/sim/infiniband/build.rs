@@ -126,6 +126,6 @@ fn run(plan: &Cluster, network: &Network, job: &infiniband::JobFlow, n: u64, ste
         lane: if on_ethernet { class } else { lane },
         tally: Tally::default(),
         fingerprint: n,
-        latencies: tally::histogram(),
+        latencies: tally::Cells::default(),
     }
 }

@@ -27,7 +27,6 @@ use crate::sim::ethernet::{StationCommand, StationEvent};
 use crate::tools::Slab;
 use adapter::Act;
 use adapter::{Adapter, Job, Message, Overheads, Port};
-use hdrhistogram::Histogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -79,7 +78,7 @@ struct Run {
     lane: u8,
     tally: Tally,
     fingerprint: u64,
-    latencies: Histogram<u64>,
+    latencies: tally::Cells,
 }
 
 /// All clusters of a plan.
@@ -207,7 +206,7 @@ impl Fabric {
             r.tally.bytes += bytes;
             r.tally.finish(born, now);
             r.fingerprint = tally::fingerprint(r.fingerprint, born, now);
-            let _ = r.latencies.record((now - born) / 1000);
+            r.latencies.record((now - born) / 1000);
             r.machine.arrived(token, now, &mut posts);
         } else {
             r.machine.sent(token, now, &mut posts);

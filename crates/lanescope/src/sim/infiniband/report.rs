@@ -7,9 +7,8 @@ use crate::scenario::keys::Technology;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::recorder::Trace;
 use crate::sim::core::subsystem::{OwnReport, Subsystem, Traffic, Window, WireName};
-use crate::sim::core::tally::Tally;
+use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::infiniband::{Fabric, binding, deadlock};
-use hdrhistogram::Histogram;
 
 impl Subsystem for Fabric {
     fn technology(&self) -> Technology {
@@ -57,7 +56,7 @@ impl Subsystem for Fabric {
         self.runs.iter().map(|r| (r.fingerprint, r.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Histogram<u64> {
+    fn latencies(&self, group: usize) -> &Cells {
         &self.runs[group].latencies
     }
 

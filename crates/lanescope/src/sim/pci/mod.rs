@@ -19,7 +19,6 @@ use crate::sim::pcie::random;
 use crate::tools::Slab;
 use crate::units::{Rate, Time};
 use arbiter::Bus;
-use hdrhistogram::Histogram;
 use std::collections::VecDeque;
 
 /// Clocks of a bus against moments, exactly.
@@ -98,7 +97,7 @@ pub(in crate::sim) struct FlowState {
 struct Net {
     flows: Vec<FlowState>,
     reads: Slab<Read>,
-    latencies: Vec<Histogram<u64>>,
+    latencies: Vec<tally::Cells>,
     /// Transfers of another side that are done: flow, token, moment.
     done: Vec<(u32, u32, u64)>,
 }
@@ -174,7 +173,7 @@ impl Net {
             self.done.push((flow as u32, token, now));
             return;
         }
-        let _ = self.latencies[f.group as usize].record((now - born) / 1000);
+        self.latencies[f.group as usize].record((now - born) / 1000);
         if let Some(think) = f.think {
             source::again(&mut f.again, now.saturating_add(think));
         }
@@ -238,7 +237,7 @@ impl Fabric {
         let net = Net {
             flows: flows.collect(),
             reads: Slab::new(),
-            latencies: groups.iter().map(|_| tally::histogram()).collect(),
+            latencies: groups.iter().map(|_| tally::Cells::default()).collect(),
             done: Vec::new(),
         };
         let buses: Vec<Bus> = (0..plan.buses.len()).map(|b| Bus::new(plan, b, Corner::Typical)).collect();

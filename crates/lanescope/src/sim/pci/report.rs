@@ -6,9 +6,8 @@ use crate::result::{Interval, SimulatedLink, SlotCounts};
 use crate::scenario::keys::{Do, Technology};
 use crate::sim::core::recorder::Trace;
 use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Traffic, Window, WireName};
-use crate::sim::core::tally::{SECOND, Tally};
+use crate::sim::core::tally::{Cells, SECOND, Tally};
 use crate::sim::pci::{Bus, Fabric, FlowState, binding};
-use hdrhistogram::Histogram;
 
 impl Subsystem for Fabric {
     fn technology(&self) -> Technology {
@@ -72,7 +71,7 @@ impl Subsystem for Fabric {
         self.net.flows.iter().map(|f| (f.fingerprint, f.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Histogram<u64> {
+    fn latencies(&self, group: usize) -> &Cells {
         &self.net.latencies[group]
     }
 

@@ -30,7 +30,6 @@ use crate::sim::pcie::switch::Switch;
 use crate::sim::pcie::terminal::Terminal;
 use crate::sim::pcie::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use crate::units::Rate;
-use hdrhistogram::Histogram;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use siphasher::sip::SipHasher13;
@@ -131,7 +130,7 @@ pub(in crate::sim) struct Net {
     pub(in crate::sim) paths: Vec<u32>,
     pub(in crate::sim) flows: Vec<FlowState>,
     /// Latencies of operations in picoseconds, by flow group.
-    pub(in crate::sim) latencies: Vec<Histogram<u64>>,
+    pub(in crate::sim) latencies: Vec<tally::Cells>,
     /// Transfers of another side that are done: flow, token, moment.
     pub(in crate::sim) done: Vec<(u32, u32, u64)>,
 }
@@ -191,7 +190,7 @@ impl Net {
             source::again(&mut f.again, at);
         }
         // It grows as it needs to; a latency is below 5 h, so it can.
-        let _ = self.latencies[f.group as usize].record((done - born) / 1000);
+        self.latencies[f.group as usize].record((done - born) / 1000);
         again
     }
 }
@@ -256,7 +255,7 @@ impl Fabric {
     /// Wires a plan. Gives the number of its slots too.
     pub(in crate::sim) fn build(plan: &Plan, seed: u64) -> (Fabric, u32) {
         let groups = plan.groups();
-        let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::histogram()).collect());
+        let (wires, latencies) = (wires(plan), groups.iter().map(|_| tally::Cells::default()).collect());
         let mut net = Net { wires, paths: Vec::new(), flows: Vec::new(), latencies, done: Vec::new() };
         // The members of a group stand in a row; behind them is what other technologies ask for.
         let tables = groups.iter().zip(0u32..).flat_map(|(members, table)| members.iter().map(move |_| table));

@@ -8,10 +8,9 @@ use crate::scenario::keys::{Do, Technology};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::recorder::{Stage, Trace};
 use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Switched, Traffic, Window, WireName};
-use crate::sim::core::tally::Tally;
+use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::pcie::wire::Wire;
 use crate::sim::pcie::{Fabric, Part, binding, deadlock, wire_of};
-use hdrhistogram::Histogram;
 use std::collections::VecDeque;
 
 impl Subsystem for Fabric {
@@ -39,6 +38,10 @@ impl Subsystem for Fabric {
 
     fn counts(&self) -> Vec<SlotCounts> {
         self.net.wires.iter().map(|w| w.counts).collect()
+    }
+
+    fn payloads(&self) -> Vec<u64> {
+        self.net.wires.iter().map(|w| w.counts.payload).collect()
     }
 
     fn held(&self) -> Vec<(usize, u64)> {
@@ -81,7 +84,7 @@ impl Subsystem for Fabric {
         self.net.flows.iter().map(|f| (f.fingerprint, f.tally.done)).collect()
     }
 
-    fn latencies(&self, group: usize) -> &Histogram<u64> {
+    fn latencies(&self, group: usize) -> &Cells {
         &self.net.latencies[group]
     }
 

@@ -182,7 +182,7 @@ pub(in crate::sim) fn latencies(picoseconds: &Histogram<u64>) -> Latencies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::core::tally::histogram;
+    use crate::sim::core::tally::Cells;
 
     const US: u64 = 1_000_000_000;
 
@@ -232,16 +232,16 @@ mod tests {
     #[test]
     fn bins_of_latencies_are_narrow_and_hold_what_is_in_them() {
         for ns in [0, 1, 5, 127, 128, 255, 256, 257, 1000, 54_321, 1_000_001, 999_999_937, 17_999_999_999_999] {
-            let mut h = histogram();
-            h.record(ns * 1000).expect("it grows");
-            let Latencies(bins) = latencies(&h);
+            let mut h = Cells::default();
+            h.record(ns * 1000);
+            let Latencies(bins) = latencies(&h.histogram());
             let [(edge, 1)] = bins[..] else { panic!("{ns}: {bins:?}") };
             // Below 128 ns, to a nanosecond.
             assert!(edge >= ns && edge - ns <= (ns / 128).max(1), "{ns} ns in the bin to {edge}");
         }
-        let mut h = histogram();
-        (1..100_000u64).for_each(|ns| h.record(ns * 977).expect("it grows"));
-        let Latencies(bins) = latencies(&h);
+        let mut h = Cells::default();
+        (1..100_000u64).for_each(|ns| h.record(ns * 977));
+        let Latencies(bins) = latencies(&h.histogram());
         assert!(bins.is_sorted_by(|a, b| a.0 < b.0));
         assert_eq!(bins.iter().map(|b| b.1).sum::<u64>(), 99_999);
     }

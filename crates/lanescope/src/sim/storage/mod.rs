@@ -35,7 +35,6 @@ use adapter::Adapter;
 use array::Array;
 use count::Edges;
 use device::{Device, Service};
-use hdrhistogram::Histogram;
 use host_array::HostArray;
 use report::AtWindow;
 use std::cmp::Reverse;
@@ -283,9 +282,9 @@ pub(super) struct Fabric {
     talks: Vec<Talk>,
     commands: Vec<(NodeId, StationCommand)>,
     /// By flow group, from the call of the worker: of reads, writes, and trims.
-    latencies: Vec<[Histogram<u64>; 3]>,
+    latencies: Vec<[tally::Cells; 3]>,
     /// By flow group, from the moment at which the program wanted them.
-    whole: Vec<Histogram<u64>>,
+    whole: Vec<tally::Cells>,
     /// Since when I/Os are counted for instruments: those that begin then or later.
     counting: u64,
     edges: Edges,
@@ -376,8 +375,8 @@ impl Fabric {
             host_arrays: host_array::all(storage),
             talks: Vec::new(),
             commands: Vec::new(),
-            latencies: groups.iter().map(|_| [(); 3].map(|()| tally::histogram())).collect(),
-            whole: groups.iter().map(|_| tally::histogram()).collect(),
+            latencies: groups.iter().map(|_| [(); 3].map(|()| tally::Cells::default())).collect(),
+            whole: groups.iter().map(|_| tally::Cells::default()).collect(),
             counting: 0,
             edges: Edges::new(),
             asked: Vec::new(),

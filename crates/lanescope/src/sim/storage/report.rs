@@ -5,10 +5,9 @@ use crate::result::{IoCounts, IoSeen, SimulatedIos, SlotCounts};
 use crate::scenario::keys::Technology;
 use crate::sim::core::recorder::Trace;
 use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Traffic, Window, WireName};
-use crate::sim::core::tally::{SECOND, Tally};
+use crate::sim::core::tally::{Cells, SECOND, Tally};
 use crate::sim::storage::count::{self, Counts};
 use crate::sim::storage::{Fabric, Link, STALL_TIMEOUT, Stages, Volume, binding};
-use hdrhistogram::Histogram;
 
 /// Frames and bursts are counted one by one: payload of one, at most, that the end of a batch cuts off.
 const LARGEST_PIECE: f64 = 64.0 * 1024.0;
@@ -101,7 +100,7 @@ impl Subsystem for Fabric {
     }
 
     /// From the moment at which the program wanted them.
-    fn latencies(&self, group: usize) -> &Histogram<u64> {
+    fn latencies(&self, group: usize) -> &Cells {
         &self.whole[group]
     }
 
@@ -210,7 +209,7 @@ impl Fabric {
             .collect();
         busy.sort_by(|a, b| b.1.total_cmp(&a.1));
         busy.truncate(MOST_BUSY);
-        let [reads, writes, trims] = self.latencies[group.nth].each_ref().map(count::latencies);
+        let [reads, writes, trims] = self.latencies[group.nth].each_ref().map(|c| count::latencies(&c.histogram()));
         SimulatedIos {
             per_second: done as f64 / window * SECOND,
             stages: stages.map(|s| s / done.max(1) as f64 / SECOND),

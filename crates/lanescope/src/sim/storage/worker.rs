@@ -303,8 +303,8 @@ impl Fabric {
         if io.called >= self.counting {
             let way = if io.trim { 2 } else { usize::from(!io.read) };
             f.counts.add(way, io.size, (born, io.called, now), &self.edges);
-            let _ = self.latencies[f.group as usize][way].record((now - io.called) / 1000);
-            let _ = self.whole[f.group as usize].record((now - born) / 1000);
+            self.latencies[f.group as usize][way].record((now - io.called) / 1000);
+            self.whole[f.group as usize].record((now - born) / 1000);
         }
         if io.reply == 0 && io.began >= self.counting {
             f.counts.transactions.add(now - io.began);
