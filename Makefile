@@ -77,7 +77,8 @@ ifeq ($(LANESCOPE),)
 	$(CARGO) build --release --quiet -p lanescope-page --example rows
 	$(CARGO) build --release --quiet -p lanescope-cli
 endif
-	$(dir $(COMMAND))examples/rows | node web/test/rows.mjs crates/lanescope-cli/page/engine.wasm.gz
+	$(dir $(COMMAND))examples/rows > target/rows.jsonl
+	node web/test/rows.mjs crates/lanescope-cli/page/engine.wasm.gz < target/rows.jsonl
 	node web/test/browser.mjs $(COMMAND) $(SHOTS)
 
 lint: rust ## formatting, lints and documentation, warnings as errors

@@ -314,13 +314,15 @@ try {
     ok("without WebAssembly the report stands, without workers or storage the page works");
   }
   {
-    const huge = readFileSync(at("nics.toml"), "utf8").replace("count = 2", "count = 3000");
+    const huge = readFileSync(at("nics.toml"), "utf8")
+      .replace("count = 2", "count = 4500")
+      .replace("[parts.nic]", "ports = 4600\n[parts.nic]");
     const big = await open("nics.html");
     const answer = await big.evaluate(
       (text) => window.lanescope.ask({ ask: "estimate", name: "huge.toml", text }),
       huge,
     );
-    assert.match(answer.error ?? JSON.stringify(answer.diagnostics), /lanescope run huge\.toml|error/);
+    assert.match(answer.error ?? JSON.stringify(answer.diagnostics), /lanescope run huge\.toml/);
     await big.close();
     ok("a scenario too large for the page names the command");
   }

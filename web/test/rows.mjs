@@ -1,6 +1,6 @@
 // The engine of the page beside the library: every quick row of every study, to the last digit, and how quick.
 //
-// cargo run -p lanescope-page --example rows | node test/rows.mjs ENGINE.wasm.gz
+// cargo run -p lanescope-page --example rows > ROWS; node test/rows.mjs ENGINE.wasm.gz < ROWS
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

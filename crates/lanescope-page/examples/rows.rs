@@ -22,7 +22,7 @@ fn main() -> Result<(), String> {
             let mut seconds = 0.0;
             if simulate {
                 report = study.simulated(scenario, &row.set)?;
-                seconds = (begun.elapsed() - 2 * estimated).as_secs_f64();
+                seconds = begun.elapsed().saturating_sub(2 * estimated).as_secs_f64();
             }
             let folder = format!("studies/{}", study.id);
             // What a study's scenario may name beside the library: its other files.
@@ -40,10 +40,8 @@ fn main() -> Result<(), String> {
                 "ask": "estimate", "name": format!("{folder}/{scenario}"), "library": true, "sets": row.set,
                 "text": library::study_text(&study.id, scenario).unwrap_or_default(), "files": files,
             });
-            println!(
-                "{}",
-                json!({ "row": format!("{}:{}", study.id, row.id), "question": question, "report": report, "seconds": seconds })
-            );
+            let name = format!("{}:{}", study.id, row.id);
+            println!("{}", json!({ "row": name, "question": question, "report": report, "seconds": seconds }));
         }
     }
     Ok(())

@@ -67,7 +67,7 @@ fn what_is_wrong_is_said_where_it_is_and_the_last_answer_stays() {
 
 #[test]
 fn a_scenario_too_large_for_a_page_names_the_command() {
-    let text = TEXT.replace("count = 2", "count = 4500");
+    let text = TEXT.replace("count = 2", "count = 4500").replace("[parts.nic]", "ports = 4600\n[parts.nic]");
     let answer = estimated(&mut Lab::default(), &text);
     let said = format!("{}{}", answer["error"], answer["diagnostics"]);
     assert!(said.contains("lanescope run s.toml"), "{said}");

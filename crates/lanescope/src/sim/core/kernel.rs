@@ -1,12 +1,12 @@
 //! The event kernel: what happens next.
 //!
 //! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which
-//! holds one moment and may be moved at will. Moments of the near future are entries in a ring of buckets of equal width,
-//! unsorted; when time comes to a bucket it is sorted into a batch, and worked off in order of (moment, slot). What is
-//! set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap beside it;
-//! what lies beyond the ring, into another heap. No entry is looked for when its slot is moved: it is passed over when
-//! its time comes, because the slot has another moment then. The width follows the load, so that a bucket holds a few
-//! moments and few lie beyond the ring; the order of events never depends on it.
+//! holds one moment and may be moved at will. Moments of the near future are entries in a ring of buckets of equal
+//! width, unsorted; when time comes to a bucket it is sorted into a batch, and worked off in order of (moment, slot).
+//! What is set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap
+//! beside it; what lies beyond the ring, into another heap. No entry is looked for when its slot is moved: it is passed
+//! over when its time comes, because the slot has another moment then. The width follows the load, so that a bucket
+//! holds a few moments and few lie beyond the ring; the order of events never depends on it.
 
 use crate::sim::core::recorder::Trace;
 use std::cmp::Reverse;
