@@ -64,10 +64,10 @@ fn watch() {
     let mut out = std::io::stdout().lock();
     match answered() {
         Some(last) => {
-            eprintln!("stopped: what follows was finished");
+            crate::output::say!("stopped: what follows was finished");
             last();
         }
-        None => eprintln!("stopped"),
+        None => crate::output::say!("stopped"),
     }
     let _ = out.flush();
     std::process::exit(SIGNALLED);

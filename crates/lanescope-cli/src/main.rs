@@ -2,6 +2,8 @@
 //!
 //! This file is the table of contents: the arguments, and which function answers them.
 
+#![warn(clippy::print_stderr, clippy::print_stdout, reason = "they panic when the reader has gone: output has others")]
+
 mod commands;
 mod input;
 mod interrupt;

@@ -9,6 +9,15 @@ use lanescope_front::draw;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+/// Says a line on standard error. Whoever has closed it wants to hear nothing, and the answer goes on.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+pub(crate) use say;
+
 /// Whether standard output wants colours: a terminal, and NO_COLOR is not set.
 pub(crate) fn paint() -> Paint {
     let wanted = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
@@ -67,13 +76,13 @@ pub(crate) fn table_text(grid: &Grid) -> String {
 
 /// One error that points nowhere.
 pub(crate) fn error(message: &str) {
-    anstream::eprintln!("{}", draw::message(message, &Renderer::styled()));
+    let _ = writeln!(anstream::stderr(), "{}", draw::message(message, &Renderer::styled()));
 }
 
 /// An error that is drawn in a text already, or one that points nowhere.
 pub(crate) fn drawn_or(message: &str) {
     match message.starts_with("error") {
-        true => eprintln!("{message}"),
+        true => say!("{message}"),
         false => error(message),
     }
 }
@@ -81,7 +90,7 @@ pub(crate) fn drawn_or(message: &str) {
 /// All diagnostics, each at its place, on standard error.
 pub(crate) fn diagnostics(all: &Diagnostics) {
     for text in draw::diagnostics(all, &Renderer::styled()) {
-        anstream::eprintln!("{text}\n");
+        let _ = writeln!(anstream::stderr(), "{text}\n");
     }
 }
 
@@ -93,7 +102,7 @@ pub(crate) fn pictures(dir: &Path, pictures: &[(String, String)]) -> Result<(), 
             name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         let path = dir.join(format!("{safe}.svg"));
         std::fs::write(&path, svg).map_err(|e| format!("{}: {e}", path.display()))?;
-        eprintln!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
     Ok(())
 }

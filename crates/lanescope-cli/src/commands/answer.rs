@@ -349,10 +349,10 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
     }
     let not = done.iter().filter(|(_, r)| simulated && r.simulation.is_none()).count();
     if not > 0 {
-        eprintln!("note: {not} of {} points cannot be simulated; lanescope simulate says why", done.len());
+        crate::output::say!("note: {not} of {} points cannot be simulated; lanescope simulate says why", done.len());
     }
     if interrupt::stopped() {
-        eprintln!("stopped: {} of {} runs are done", done.len(), points.len());
+        crate::output::say!("stopped: {} of {} runs are done", done.len(), points.len());
     }
     if a.scenario.json {
         let list: Vec<_> = done

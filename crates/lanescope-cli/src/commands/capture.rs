@@ -89,7 +89,7 @@ impl Capture {
                 && let Some(pen) = self.pen.take()
             {
                 pen.finish().map_err(wrong)?;
-                eprintln!("note: {} ends after {} frames; the simulation goes on", self.file, self.frames);
+                crate::output::say!("note: {} ends after {} frames; the simulation goes on", self.file, self.frames);
             }
         }
         Ok(())
@@ -100,7 +100,7 @@ impl Capture {
         if let Some(pen) = self.pen {
             pen.finish().map_err(|e| format!("{}: {e}", self.file))?;
         }
-        eprintln!("wrote {}, {} frames of links.{}", self.file, self.frames, self.link);
+        crate::output::say!("wrote {}, {} frames of links.{}", self.file, self.frames, self.link);
         Ok(())
     }
 }

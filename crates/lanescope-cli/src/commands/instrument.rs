@@ -219,7 +219,7 @@ impl On {
 
     fn end(&self, tests: usize, done: usize, stopped: bool, reasons: Reasons) -> u8 {
         if stopped {
-            eprintln!("stopped: {done} of {tests} tests have an answer, the last of them as far as seen");
+            crate::output::say!("stopped: {done} of {tests} tests have an answer, the last of them as far as seen");
         }
         if stopped || !reasons.0.is_empty() { NO_VALUE } else { ANSWERED }
     }
@@ -241,7 +241,7 @@ impl Reasons {
     fn tell(&mut self, why: Vec<String>) {
         for reason in why {
             if self.0.insert(reason.clone()) {
-                eprintln!("note: not simulated: {reason}");
+                crate::output::say!("note: not simulated: {reason}");
             }
         }
     }

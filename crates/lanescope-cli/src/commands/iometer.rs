@@ -133,7 +133,7 @@ fn read(a: &Iometer) -> Reported<(Setup, String)> {
         let mut diagnostics = Diagnostics::default();
         let source = diagnostics.add_source(a.setup.clone(), text);
         if icf::read(&mut diagnostics, source, true).is_some() {
-            eprintln!("note: --tolerant reads it, with warnings");
+            crate::output::say!("note: --tolerant reads it, with warnings");
         }
         return Err(None);
     }
@@ -239,7 +239,7 @@ fn run(a: &Iometer) -> Reported<u8> {
         let block = iometer::results(&setup, &all, &finished, form, &begun);
         let count = block.tests.len();
         if count == 0 {
-            eprintln!(
+            crate::output::say!(
                 "note: nothing is written to {}: no test has results, or the set-up records none",
                 path.display()
             );
@@ -268,7 +268,7 @@ fn run(a: &Iometer) -> Reported<u8> {
     if let Some(path) = &a.series {
         wrote.push(format!("wrote {}", path.display()));
     }
-    wrote.iter().for_each(|w| eprintln!("{w}"));
+    wrote.iter().for_each(|w| crate::output::say!("{w}"));
     Ok(if done.len() < list.len() && code == ANSWERED { NO_VALUE } else { code })
 }
 
@@ -326,10 +326,10 @@ fn ended(plan: &Plan, report: &Report) -> Option<String> {
 fn tell(early: &[(usize, String)]) {
     const MOST: usize = 5;
     for (i, why) in early.iter().take(MOST) {
-        eprintln!("note: test {} {why}", i + 1);
+        crate::output::say!("note: test {} {why}", i + 1);
     }
     if early.len() > MOST {
-        eprintln!("note: and so {} more", early.len() - MOST);
+        crate::output::say!("note: and so {} more", early.len() - MOST);
     }
 }
 
@@ -412,7 +412,10 @@ impl Series {
             return Err(wrong);
         }
         if self.rows > MOST_ROWS {
-            eprintln!("note: {} ends after {MOST_ROWS} rows; a longer --step needs fewer", self.path.display());
+            crate::output::say!(
+                "note: {} ends after {MOST_ROWS} rows; a longer --step needs fewer",
+                self.path.display()
+            );
         }
         self.out.flush().map_err(|e| format!("{}: {e}", self.path.display()))
     }
@@ -627,7 +630,7 @@ fn saved(a: &Iometer) -> Reported<u8> {
     std::fs::write(path, icf::write(&setup)).map_err(|e| format!("{}: {e}", path.display()))?;
     let workers: usize = setup.managers.iter().map(|m| m.workers.len()).sum();
     let many = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    eprintln!(
+    crate::output::say!(
         "wrote {}: {}, {}, {}",
         path.display(),
         many(setup.specs.len(), "access specification"),

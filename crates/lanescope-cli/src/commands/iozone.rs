@@ -142,7 +142,7 @@ pub(crate) fn climb(on: &On, rungs: &[Rung], place: &Place) -> (u8, BTreeMap<Run
     all.retain(|r| r.file <= capacity && r.record <= r.file && r.record <= 1 << 30);
     if all.len() < before {
         let (name, most) = (&place.volume.name, place.volume.capacity);
-        eprintln!(
+        crate::output::say!(
             "note: {} tests are left out: {name} holds {most}, and a record is at most 1 GiB",
             before - all.len()
         );
@@ -181,7 +181,7 @@ fn answer(a: &Iozone) -> Result<u8, u8> {
         wanted.iter().find(|n| !HEADS.iter().enumerate().any(|(c, h)| h.3 == **n && iozone::column(c).is_some()))
     {
         let why = "reading backward, writing one record again and again, mixed and vector I/O have no counterpart";
-        eprintln!("note: test {n} is left blank: {why}");
+        crate::output::say!("note: test {n} is left blank: {why}");
     }
     if wanted.is_empty() {
         wanted = (0..8).collect();
@@ -243,7 +243,7 @@ fn answer(a: &Iozone) -> Result<u8, u8> {
         return Ok(ANSWERED);
     }
     if !a.direct {
-        eprintln!("note: a simulated host has no page cache: files are as if they were larger than memory");
+        crate::output::say!("note: a simulated host has no page cache: files are as if they were larger than memory");
     }
     let (code, done) = climb(&a.on, &rungs, &place);
     for ((file, record), measures) in cells {

@@ -150,7 +150,7 @@ pub(crate) fn write(
 
 pub(super) fn to(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
-    eprintln!("wrote {}", file.display());
+    crate::output::say!("wrote {}", file.display());
     Ok(())
 }
 

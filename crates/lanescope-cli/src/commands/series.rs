@@ -44,14 +44,14 @@ impl Series {
         let cells = self.columns.row(now);
         self.line(&cells)?;
         if self.rows == self.most {
-            eprintln!("note: {} ends after {} rows", self.name, self.most);
+            crate::output::say!("note: {} ends after {} rows", self.name, self.most);
         }
         Ok(self.rows < self.most)
     }
 
     pub(super) fn finish(mut self) -> Result<(), String> {
         self.file.flush().map_err(|e| format!("{}: {e}", self.name))?;
-        eprintln!("wrote {}, {} rows", self.name, self.rows);
+        crate::output::say!("wrote {}, {} rows", self.name, self.rows);
         Ok(())
     }
 }

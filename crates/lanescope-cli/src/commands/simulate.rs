@@ -88,7 +88,7 @@ pub(crate) fn simulate(
         bar.set_message(format!("{} million packets, {} us", run.packets() / 1_000_000, digits(run.time() * 1e6)));
         if interrupt::stopped() {
             run.stop();
-            eprintln!("stopped: what follows was seen so far");
+            crate::output::say!("stopped: what follows was seen so far");
         }
     }
     bar.finish_and_clear();
@@ -111,7 +111,7 @@ fn announce(plan: &Plan, estimate: &Report) {
     let packets = rate * length.seconds();
     let most = plan.limits.max_packets as f64;
     if packets > most * 1.05 {
-        eprintln!(
+        crate::output::say!(
             "note: run.for = {length} is about {} million packets on links, {} s of work; run.max_packets ends it \
                 after {} million",
             digits(packets / 1e6),
@@ -119,7 +119,7 @@ fn announce(plan: &Plan, estimate: &Report) {
             digits(most / 1e6)
         );
     } else if packets / SPEED > LONG {
-        eprintln!("about {} s: {} million packets on links", digits(packets / SPEED), digits(packets / 1e6));
+        crate::output::say!("about {} s: {} million packets on links", digits(packets / SPEED), digits(packets / 1e6));
     }
 }
 
@@ -136,6 +136,6 @@ fn bar() -> ProgressBar {
 /// Says why a plan cannot be simulated, where the estimate stands alone.
 pub(crate) fn not_simulated(diagnostics: &Diagnostics) {
     for d in diagnostics.sorted().iter().filter(|d| d.severity == lanescope::diagnostic::Severity::Error) {
-        eprintln!("note: not simulated: {}", d.message);
+        crate::output::say!("note: not simulated: {}", d.message);
     }
 }

@@ -230,7 +230,7 @@ fn run(a: &Run) -> Result<u8, String> {
     if interrupt::stopped() {
         let done: usize = studies.iter().map(|s| s.rows.len()).sum();
         let asked: usize = chosen.iter().map(|(_, rows)| rows.len()).sum();
-        eprintln!("stopped: {done} of {asked} rows have an answer");
+        crate::output::say!("stopped: {done} of {asked} rows have an answer");
     }
     if a.json {
         output::json(&Studies { schema: lanescope::result::SCHEMA, studies: studies.clone() });
@@ -277,7 +277,7 @@ fn run(a: &Run) -> Result<u8, String> {
         page(a, &chosen, &studies)?;
     }
     if !complete && a.method == Method::Both {
-        eprintln!("note: some rows have no value by a method that they name; the last column says why");
+        crate::output::say!("note: some rows have no value by a method that they name; the last column says why");
     }
     Ok(if complete { ANSWERED } else { NO_VALUE })
 }
@@ -377,7 +377,7 @@ fn fits(id: &str, json: bool, csv: bool) -> Result<u8, String> {
     interrupt::gather(work, |one| results.push(one));
     let results = results.into_iter().collect::<Result<Vec<_>, String>>()?;
     if interrupt::stopped() {
-        eprintln!("stopped: {} of {} fits have an answer", results.len(), study.fits.len());
+        crate::output::say!("stopped: {} of {} fits have an answer", results.len(), study.fits.len());
     }
     if json {
         output::json(&results);

@@ -27,10 +27,10 @@ impl Recording {
     pub(super) fn finish(self, run: &mut Run) -> Result<(), String> {
         let Some(line) = run.timeline() else { return Ok(()) };
         timeline::write(&line, BufWriter::new(self.file)).map_err(|e| format!("{}: {e}", self.name))?;
-        eprintln!("wrote {}, {} events: open it at ui.perfetto.dev", self.name, line.len());
+        crate::output::say!("wrote {}, {} events: open it at ui.perfetto.dev", self.name, line.len());
         if line.dropped() > 0 {
             let until = line.slices().iter().map(|s| s.begin).max().unwrap_or(0);
-            eprintln!(
+            crate::output::say!(
                 "note: it ends at about {} us: {} later events are beyond --trace-events {}",
                 digits(until as f64 / 1e9),
                 line.dropped(),

@@ -108,3 +108,31 @@ fn studies_give_the_rows_that_are_done() {
     assert!(error.contains("rows have an answer"), "{error}");
     assert!(!out.is_empty());
 }
+
+/// A reader who closes standard error, or both streams, gets no panic, and files are written all the same.
+#[test]
+fn who_closes_a_stream_stops_no_answer() {
+    let (dir, file) = folder(STARTER);
+    let at = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let (page, series) = (at("s.html"), at("s.csv"));
+    let cases: [(&[&str], i32); 5] = [
+        (&["simulate", &file, "--json", "--html", &page], 0),
+        (&["simulate", &file, "--series", &series, "--step", "1 us"], 0),
+        (&["check", &file], 0),
+        (&["check", "no-such-file.toml"], 2),
+        (&["run", &file, "--no-such-option"], 2),
+    ];
+    for (args, code) in cases {
+        for both in [false, true] {
+            let mut child = start(args);
+            drop(child.stderr.take());
+            let output = child.stdout.take().filter(|_| !both);
+            let mut text = String::new();
+            output.into_iter().for_each(|mut o| _ = o.read_to_string(&mut text).expect("text"));
+            let ended = child.wait().expect("it ends").code();
+            assert_eq!(ended, Some(code), "{args:?}, both streams closed: {both}\n{text}");
+        }
+    }
+    assert!(std::fs::metadata(page).is_ok_and(|m| m.len() > 1_000_000), "the page is whole");
+    assert!(std::fs::metadata(series).is_ok_and(|m| m.len() > 1_000), "the series is whole");
+}

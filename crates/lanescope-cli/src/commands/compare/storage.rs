@@ -269,7 +269,7 @@ fn of_iozone(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Re
         (0..HEADS.len()).filter(|c| iozone::column(*c).is_none() && real.rows.iter().any(|r| r.values[*c].is_some()));
     left.extend(blank.map(|c| format!("{} report: the test is not simulated", HEADS[c].2.to_lowercase())));
     if !real.direct && !real.rows.is_empty() {
-        eprintln!(
+        crate::output::say!(
             "note: a simulated host has no page cache; of a file that fits into memory, IOzone without -I measures that"
         );
     }
