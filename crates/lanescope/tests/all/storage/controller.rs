@@ -55,7 +55,7 @@ strip = "64 KiB"
     )
 }
 
-const SHORT: &str = "\n[run]\nfor = \"70 us\"\nwarmup = \"0 s\"\n";
+const SHORT: &str = "\n[run]\nfor = \"82 us\"\nwarmup = \"0 s\"\n";
 
 /// One read, to the femtosecond: the controller's doorbell, the drive's fetch, its data into the controller's memory,
 /// from there to the host's, and the status.
@@ -130,7 +130,7 @@ fn the_narrowest_link_binds() {
         "flows.io.submit_time=\"1 us\"",
         "flows.io.complete_time=\"1 us\"",
         "parts.hba.command_time=\"1 us\"",
-        "flows.io.outstanding=32",
+        "flows.io.outstanding=64",
         "parts.hba.queue_depth=256",
     ];
     for (slot, bays, off, who) in
