@@ -208,7 +208,11 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
         }
         match flow.volume {
             Volume::Target(t) => command(storage, corner, ends, flow, t, *k, k.count, &mut add),
-            Volume::Array(a) => array(storage, corner, ends, flow, a, *k, &mut add),
+            Volume::Array(a) => {
+                let mut moves = BTreeMap::new();
+                array((storage, flow, a), (corner, ends), *k, &mut add, &mut moves);
+                moves.into_iter().for_each(|(flow, moved)| *around.entry(flow).or_default() += moved / bytes);
+            }
             Volume::Station(_) => {}
         }
     }
@@ -287,15 +291,14 @@ fn command(
     }
 }
 
-/// What an array's commands ask of its disks, its transports, and its adapter's memory and parity engine.
+/// What an array's commands ask of its disks, its transports, and its adapter's processor, memory and parity engine; of
+/// NVMe drives behind it, bytes of the flows of PCIe there.
 fn array(
-    storage: &Storage,
-    corner: Corner,
-    ends: Ends,
-    flow: &IoFlow,
-    array: u32,
+    (storage, flow, array): (&Storage, &IoFlow, u32),
+    (corner, ends): (Corner, Ends),
     k: Kind,
     add: &mut dyn FnMut(Part, f64, f64),
+    dma: &mut BTreeMap<usize, f64>,
 ) {
     let a = &storage.arrays[array as usize];
     let (n, strip, level) = (a.disks.len() as f64, a.keys.strip.typical.f64(), a.keys.level.typical);
@@ -327,7 +330,9 @@ fn array(
     // The pieces of one I/O on one disk lie side by side: its heads move once.
     let pieces = (k.bytes / piece).max(1.0);
     let moves = k.random * pieces.min(n) / pieces;
-    let each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
+    let drives = nvme::behind(storage, a);
+    let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
+    let mut each = |read: bool, per_byte: f64, random: f64, add: &mut dyn FnMut(Part, f64, f64)| {
         if per_byte > 0.0 {
             // A sequential reader of RAID 5 passes over the parity.
             let sweeps = k.read && level == Level::Raid5 && random == 0.0;
@@ -337,6 +342,21 @@ fn array(
             a.disks
                 .iter()
                 .for_each(|d| command(storage, corner, ends, flow, *d, kind, bytes * per_byte / piece / n, add));
+            let count = bytes * per_byte / piece;
+            let cut = drives.first().map_or(1.0, |d| nvme::commands(d.controller, corner, kind));
+            if given > 0.0 {
+                add(Part::Processor(adapter), 1.0, count * cut * given);
+            }
+            for drive in &drives {
+                let Dma::Pcie { read: reads, write } = drive.own.dma else { continue };
+                *dma.entry(if read { write } else { reads }.0 as usize).or_default() += count / n * piece;
+                for (flow, moved) in nvme::around(drive, flow, corner, kind) {
+                    // Pieces that are cut anywhere may have no lists at all.
+                    let certain = flow != drive.controller.lists || ends == Ends::Usual;
+                    *dma.entry(flow.0 as usize).or_default() += if certain { count / n * moved } else { 0.0 };
+                }
+                queue_pairs(drive, corner, Kind { count: count / n, ..kind }, add);
+            }
         }
     };
     each(true, reads, moves, add);
@@ -550,6 +570,11 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held:
     if let Some(drive) = drives(storage, flow).first() {
         return queued_at_drives(storage, corner, flow, (k, alone, held), slow, drive);
     }
+    if let Volume::Array(a) = flow.volume
+        && let Some(drive) = nvme::behind(storage, &storage.arrays[a as usize]).first()
+    {
+        return queued_behind(storage, corner, (flow, a), (k, alone, held), slow, drive);
+    }
     let Volume::Target(t) = flow.volume else { return alone };
     let Target { device, transport, .. } = &storage.targets[t as usize];
     let Device::Ssd(d) = device else { return alone };
@@ -562,6 +587,38 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held:
         }
         Medium::Inside | Medium::Scsi { .. } => alone,
     }
+}
+
+/// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache takes
+/// wait for room there, which the drives decide.
+fn queued_behind(
+    storage: &Storage,
+    corner: Corner,
+    (flow, array): (&IoFlow, u32),
+    (k, alone, held): (Kind, f64, f64),
+    slow: &One,
+    drive: &Drive,
+) -> f64 {
+    let a = &storage.arrays[array as usize];
+    let Some(keys) = storage.adapter(flow).and_then(|own| own.host_adapter()).filter(|_| k.read) else { return alone };
+    let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
+    let drives = a.disks.len() as f64;
+    let piece = k.bytes.min(a.keys.strip.typical.f64());
+    let count = (k.bytes / piece).ceil();
+    let commands = count * nvme::commands(drive.controller, corner, Kind { bytes: piece, ..k });
+    let host = flow.submit.at(corner).seconds() + flow.complete.at(corner).seconds();
+    let given = keys.drive_command_time.as_ref().map_or(0.0, |q| q.at(corner).seconds());
+    let memory = keys.memory_bandwidth.as_ref().map_or(0.0, |q| 2.0 * k.bytes / q.at(corner).bytes());
+    let stations = [
+        flash::Station::of(cores, 1.0, host),
+        flash::Station::one(keys.command_time.at(corner).seconds() + commands * given),
+        flash::Station::of(drives, commands, drive.controller.keys.queue_time.at(corner).seconds()),
+        flash::Station::of(drives, commands, drive.controller.keys.command_time.at(corner).seconds()),
+        flash::Station::of(drives, count, slow.paces_of(drive)[1] * k.bytes / count),
+        flash::Station::one(memory),
+        flash::Station::one(slow.paces[1] * k.bytes),
+    ];
+    flash::among(drive.flash, corner, k, (n, alone, held), &stations, drives)
 }
 
 /// The same of NVMe: of a drive, or of an array that the host runs, whose drives are taken to be alike.

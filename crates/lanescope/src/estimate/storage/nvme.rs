@@ -12,11 +12,14 @@ use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
-use crate::plan::storage::{Adapter, Controller, Device, HostQueues, IoFlow, Storage, Volume};
+use crate::plan::storage::{Adapter, Array, Controller, Device, HostQueues, IoFlow, Storage, Volume};
 use crate::plan::{Dma, FlowId};
 use crate::protocol::nvme;
 use crate::scenario::keys::Ssd;
 use crate::scenario::quantity::Corner;
+
+/// Data that a controller moves at once, at most.
+pub(in crate::estimate) const PIECE: u64 = 16 << 10;
 
 /// A drive of a flow, with the worker's queues there.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +43,16 @@ pub(in crate::estimate) fn drives<'a>(storage: &'a Storage, flow: &'a IoFlow) ->
         Some(Drive { own, controller: own.controller()?, flash, queues })
     };
     flow.queues.iter().enumerate().filter_map(one).collect()
+}
+
+/// The NVMe drives of an array that a RAID controller runs, with its queues there; none of other arrays.
+pub(in crate::estimate) fn behind<'a>(storage: &'a Storage, a: &'a Array) -> Vec<Drive<'a>> {
+    let one = |(queues, disk): (&'a HostQueues, &u32)| {
+        let own = &storage.adapters[queues.adapter as usize];
+        let Device::Ssd(flash) = &storage.targets[*disk as usize].device else { return None };
+        Some(Drive { own, controller: own.controller()?, flash, queues })
+    };
+    a.queues.iter().zip(&a.disks).filter_map(one).collect()
 }
 
 /// Commands that an I/O of a kind becomes: a trim names its range, however long that is, others move their data.
@@ -113,6 +126,11 @@ impl One<'_> {
     /// Seconds that so many bytes of a flow keep the others behind them.
     fn behind(&self, flow: FlowId, bytes: u64) -> f64 {
         self.of_flows[flow.0 as usize] * bytes as f64
+    }
+
+    /// Seconds by which the entry of a read is behind its data.
+    pub(in crate::estimate) fn behind_data(&self, drive: &Drive) -> f64 {
+        self.behind(drive.controller.entries, nvme::COMPLETION)
     }
 
     /// Seconds of a byte of data on a drive's way: to host memory, and from there.

@@ -10,6 +10,7 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
+use crate::estimate::storage::nvme;
 use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
 use crate::plan::storage::{
@@ -183,8 +184,7 @@ impl One<'_> {
     fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
         let Target { device, transport, .. } = &self.storage().targets[target as usize];
         match &self.storage().transports[*transport as usize].medium {
-            // Its commands are worked out elsewhere.
-            Medium::Inside => 0.0,
+            Medium::Inside => self.of_ports(own, target, Kind { bytes, ..k }, other),
             Medium::Serial { keys, .. } => self.serial(own, device, &keys.at(self.corner), k, bytes, other),
             Medium::Scsi { keys, policy } => {
                 let (scsi, most) = (keys.scsi.typical.0, keys.burst.at(self.corner).0.max(1));
@@ -237,6 +237,26 @@ impl One<'_> {
                     }
             }
         }
+    }
+
+    /// The same of an NVMe drive behind a RAID controller: from its doorbell until its entry is in the controller's
+    /// memory, and of a read until the data have gone on to the host's.
+    fn of_ports(&self, own: &Adapter, target: u32, k: Kind, other: Other) -> f64 {
+        let Volume::Array(a) = self.flow.volume else { return 0.0 };
+        let a = &self.storage().arrays[a as usize];
+        let drives = nvme::behind(self.storage(), a);
+        let at = a.disks.iter().position(|d| *d == target);
+        let Some(drive) = at.and_then(|at| drives.get(at)) else { return 0.0 };
+        let k = Kind { bytes: k.bytes.max(1.0), ..k };
+        let done = self.of_queue(drive, k);
+        if other != Other::Through {
+            return done;
+        }
+        // The last of the data that come at once: a page, or what is left of one.
+        let page = drive.flash.page.at(self.corner).0;
+        let last = if self.least() { 1 } else { (k.bytes.round() as u64).min(page).clamp(1, nvme::PIECE) };
+        let landed = done - self.behind_data(drive);
+        done.max(landed + self.onward(own, k, last, other).1)
     }
 
     /// What follows the wire on the way to host memory, of so many bytes.
@@ -351,8 +371,12 @@ impl One<'_> {
         let Some(&first) = a.disks.first() else { return 0.0 };
         let bandwidth = own.host_adapter().and_then(|k| k.memory_bandwidth.as_ref());
         let memory = |n: f64| bandwidth.map_or(0.0, |r| n / r.at(self.corner).bytes());
+        // Each command is made by the adapter's processor, one after the other.
+        let pieces = if self.least() { 1.0 } else { (size / piece).max(1.0) };
+        let given = own.host_adapter().and_then(|k| k.drive_command_time.as_ref());
+        let given = given.map_or(0.0, |q| q.at(self.corner).seconds()) * pieces;
         if k.read {
-            let one = self.target(own, first, k, piece, Other::Through);
+            let one = given + self.target(own, first, k, piece, Other::Through);
             // The other pieces come at the same time, through one memory and by one DMA.
             let whole = self.onward(own, k, size.round() as u64, Other::Through).0;
             return one.max(whole);
@@ -369,10 +393,12 @@ impl One<'_> {
         let width = strip * a.data_disks() as f64;
         let write = self.target(own, first, Kind { read: false, ..k }, piece, Other::Cache);
         let old = match a.keys.level.typical {
-            Level::Raid5 if size < width => self.target(own, first, Kind { read: true, ..k }, piece, Other::Cache),
+            Level::Raid5 if size < width => {
+                given + self.target(own, first, Kind { read: true, ..k }, piece, Other::Cache)
+            }
             _ => 0.0,
         };
-        cached + old + write
+        cached + old + given + write
     }
 }
 

@@ -83,6 +83,7 @@ pub(in crate::plan) fn build(
             }
         }
     }
+    drive_ports(diagnostics, scenario, host, &storage);
     for link in &scenario.fc_links {
         let keys = SerialKeys::Fc(link.keys.clone());
         serial(diagnostics, &directory, &places, host, (&link.name, link.span, keys), &mut storage);
@@ -343,18 +344,28 @@ fn array(
         diagnostics.push(Diagnostic::error(at, format!("{shown} of {n} disks")).hint(why));
         return None;
     }
-    let adapter = storage.adapter_of(disks[0]);
-    let of_nvme = |d: u32| storage.adapters[storage.adapter_of(d) as usize].controller().is_some();
-    if let (true, Some(other)) = (of_nvme(disks[0]), disks.iter().find(|d| !of_nvme(**d))) {
-        let [drive, other] = [disks[0], *other].map(|d| &storage.targets[d as usize].name);
+    let own = |d: u32| &storage.adapters[storage.adapter_of(d) as usize];
+    let of_nvme = |d: u32| own(d).controller().is_some();
+    if let Some(other) = disks.iter().find(|d| of_nvme(**d) != of_nvme(disks[0])) {
+        let [drive, other] = if of_nvme(disks[0]) { [disks[0], *other] } else { [*other, disks[0]] };
+        let [drive, other] = [drive, other].map(|d| &storage.targets[d as usize].name);
         let what = format!("{drive} is an NVMe drive, and {other} is none");
         diagnostics
             .push(Diagnostic::error(at, what).hint("a host runs arrays of NVMe drives, an adapter those of its own"));
         return None;
     }
-    if of_nvme(disks[0]) {
+    // Who runs it: the adapter of its disks, or the controller whose ports lead to its drives.
+    let runs = |d: u32| if of_nvme(d) { storage.with_ports(&own(d).host) } else { Some(storage.adapter_of(d)) };
+    if disks.iter().all(|d| runs(*d).is_none()) {
         return host_array(diagnostics, storage, keys, disks, span);
     }
+    if let (true, Some(other)) = (of_nvme(disks[0]), disks.iter().find(|d| runs(**d) != runs(disks[0]))) {
+        let below = |d: u32| format!("{} hangs below {}", storage.targets[d as usize].name, own(d).host);
+        let what = format!("{}, and {}", below(disks[0]), below(*other));
+        diagnostics.push(Diagnostic::error(at, what).hint("an array is of one host, or of one controller"));
+        return None;
+    }
+    let adapter = runs(disks[0])?;
     let idle = [
         ("command_time", keys.command_time.as_ref().and_then(|q| q.span)),
         ("parity_rate", keys.parity_rate.as_ref().and_then(|q| q.span)),
@@ -363,7 +374,7 @@ fn array(
         let what = format!("{key} is not used: an adapter runs this array");
         diagnostics.push(Diagnostic::warning(span, what).hint("the adapter has memory_bandwidth and xor_rate"));
     }
-    if let Some(other) = disks.iter().find(|d| storage.adapter_of(**d) != adapter) {
+    if let Some(other) = disks.iter().find(|d| runs(**d) != Some(adapter)) {
         let name = &storage.targets[*other as usize].name;
         diagnostics
             .push(Diagnostic::error(at, format!("{name} hangs on another adapter")).hint("an array is its adapter's"));
@@ -390,7 +401,38 @@ fn array(
         );
     }
     let runs = Runs::Adapter(adapter);
-    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs })
+    let drives = disks.iter().filter(|d| of_nvme(**d));
+    let queues = drives.map(|d| nvme::of_controller(storage.adapter_of(*d))).collect();
+    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs, queues })
+}
+
+/// Whether every adapter with NVMe drives behind it names a root complex that is its own.
+fn drive_ports(diagnostics: &mut Diagnostics, scenario: &Scenario, host: &Host, storage: &Storage) {
+    for part in &scenario.stores {
+        let StoreKeys::Adapter(keys) = &part.keys else { continue };
+        let Some(ports) = &keys.drive_ports else { continue };
+        let (span, root) = (ports.span.unwrap_or(part.span), ports.typical.as_str());
+        let found = host.parts.iter().find(|p| p.name == root);
+        let own = |a: &Adapter| a.name == part.name;
+        let above = storage.adapters.iter().find(|a| own(a)).map(|a| a.host.as_str());
+        let wrong = match found.map(|p| &p.keys) {
+            Some(PartKeys::RootComplex(_)) if above == Some(root) => {
+                Some((format!("{} hangs below {root} itself", part.name), "another root complex: its own memory"))
+            }
+            Some(PartKeys::RootComplex(_)) => {
+                let first = storage.with_ports(root).map(|a| &storage.adapters[a as usize]);
+                let first = first.filter(|a| !own(a));
+                first.map(|a| (format!("{root} is {}'s already", a.name), "each controller has one of its own"))
+            }
+            _ => Some((
+                format!("{root:?} is no root complex"),
+                "add [parts.NAME] with is = \"root-complex\" for the controller's memory, and links from it to drives",
+            )),
+        };
+        if let Some((what, hint)) = wrong {
+            diagnostics.push(Diagnostic::error(span, format!("drive_ports: {what}")).hint(hint));
+        }
+    }
 }
 
 /// The strip of an array, which its disks hold.
@@ -452,7 +494,7 @@ fn host_array(
         parity: keys.parity_rate.clone().unwrap_or_else(parity),
     };
     let runs = Runs::Host(host);
-    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs })
+    Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs, queues: Vec::new() })
 }
 
 /// Bytes for a person, who does not want the last of them.
@@ -594,8 +636,11 @@ fn expand(
                 let Some(own) = all.first().map(|a| &storage.adapters[*a as usize]) else { continue };
                 if own.host != name {
                     let what = format!("{} hangs on {}, which is not {name}'s", storage.volume_name(volume), own.name);
-                    diagnostics
-                        .push(Diagnostic::error(to_span, what).hint("workers reach what hangs below their own host"));
+                    let hint = match storage.with_ports(&own.host).map(|a| &storage.adapters[a as usize].name) {
+                        Some(raid) => format!("{raid} shows its host arrays: make one of it"),
+                        None => "workers reach what hangs below their own host".into(),
+                    };
+                    diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
                     return;
                 }
                 if let Some((why, hint)) = takes_no_trims(storage, volume, &lines) {

@@ -205,12 +205,15 @@ pub struct Array {
     pub disks: Vec<u32>,
     /// What runs it.
     pub runs: Runs,
+    /// The controller's queue pair at each drive, in their order; none where disks hang on transports, or the host runs
+    /// it.
+    pub queues: Vec<HostQueues>,
 }
 
 /// What runs an array.
 #[derive(Clone, Debug)]
 pub enum Runs {
-    /// The adapter that all of its targets hang on, with a cache.
+    /// The adapter that all of its targets hang on, or below whose own root complex they do, with a cache.
     Adapter(u32),
     /// The host of its NVMe drives, without one.
     Host(HostArray),
@@ -381,6 +384,21 @@ impl Storage {
         flow.adapter.into_iter().chain(many.iter().map(|q| q.adapter))
     }
 
+    /// The controllers of the NVMe drives behind the adapter that runs a flow's array.
+    pub fn behind(&self, flow: &IoFlow) -> impl Iterator<Item = u32> + '_ {
+        let queues = match flow.volume {
+            Volume::Array(a) => &self.arrays[a as usize].queues[..],
+            Volume::Target(_) | Volume::Station(_) => &[],
+        };
+        queues.iter().map(|q| q.adapter)
+    }
+
+    /// The adapter whose NVMe drives hang below a root complex of this name, its own.
+    pub fn with_ports(&self, root: &str) -> Option<u32> {
+        let ports = |a: &Adapter| a.host_adapter().and_then(|k| k.drive_ports.as_ref()).map(|q| q.typical.clone());
+        self.adapters.iter().position(|a| ports(a).as_deref() == Some(root)).map(|a| a as u32)
+    }
+
     /// The array of a flow, where its host runs that.
     pub fn host_array(&self, flow: &IoFlow) -> Option<(&Array, &HostArray)> {
         let Volume::Array(a) = flow.volume else { return None };
@@ -476,7 +494,7 @@ impl Storage {
         let mut hosts: Vec<import::Host> = Vec::new();
         let alone = |t: &u32| self.arrays.iter().all(|a| !a.disks.contains(t));
         let targets = (0..self.targets.len() as u32).filter(alone).map(|t| (Volume::Target(t), self.adapter_of(t)));
-        let first = |a: &Array| a.disks.first().map_or(0, |d| self.adapter_of(*d));
+        let first = |a: &Array| a.adapter().or(a.disks.first().map(|d| self.adapter_of(*d))).unwrap_or(0);
         let arrays = self.arrays.iter().enumerate().map(|(i, a)| (Volume::Array(i as u32), first(a)));
         for (volume, adapter) in targets.chain(arrays) {
             let host = &self.adapters[adapter as usize].host;
@@ -539,7 +557,7 @@ impl Storage {
         let mut all = vec![false; first];
         for flow in flows.iter().map(|&f| &self.flows[f]) {
             all[flow.core as usize] = true;
-            for adapter in self.adapters(flow) {
+            for adapter in self.adapters(flow).chain(self.behind(flow)) {
                 let adapter = workers + 3 * adapter as usize;
                 all[adapter..adapter + 3].fill(true);
             }

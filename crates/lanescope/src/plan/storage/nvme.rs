@@ -264,6 +264,20 @@ pub(super) fn cost(k: &keys::Io) -> Cost {
     }
 }
 
+/// The queue pair of a RAID controller at one of its drives: it looks at it all the time, and rings for each command.
+pub(super) fn of_controller(adapter: u32) -> HostQueues {
+    fn one<T: Clone>(value: T) -> Quantity<T> {
+        Quantity::derived(value, Origin::Assumed, Confidence::Guess, "a controller's own queue at each of its drives")
+    }
+    HostQueues {
+        adapter,
+        first: 0,
+        count: one(NonZeroU32::MIN),
+        completions: one(Completions::Polling),
+        batch: one(NonZeroU32::MIN),
+    }
+}
+
 /// The queue pairs of a flow at a controller, behind those that others have there.
 pub(super) fn queues(
     diagnostics: &mut Diagnostics,

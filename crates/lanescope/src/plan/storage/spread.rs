@@ -148,7 +148,8 @@ mod tests {
             command: given(Time::ZERO),
             parity: given(Rate::from_bits(8)),
         });
-        Array { name: String::new(), group: String::new(), keys, disks: (0..n).collect(), runs }
+        let disks = (0..n).collect();
+        Array { name: String::new(), group: String::new(), keys, disks, runs, queues: Vec::new() }
     }
 
     fn own(disk: usize, offset: u64, bytes: u64) -> Piece {

@@ -415,6 +415,13 @@ table! {
         memory_bandwidth: opt Rate, Low;
         /// What its parity engine takes in.
         xor_rate: opt Rate, Low;
+        /// Of a RAID controller with NVMe drives behind it: the root complex that stands for its memory and its ports
+        /// to them. Arrays of drives below that are its own, and what they move for mirrors and parity crosses their
+        /// links only.
+        drive_ports: opt String, One;
+        /// Of arrays: time of its processor for each command that it gives a disk or drive, beside command_time for an
+        /// I/O of the host. Without it, none: hardware makes them.
+        drive_command_time: opt Time, High;
     }
 }
 
@@ -534,7 +541,8 @@ table! {
 }
 
 table! {
-    /// An array of disks behind one adapter, which runs it; or of NVMe drives, which their host runs.
+    /// An array of disks behind one adapter, which runs it; or of NVMe drives, which their host runs, or the controller
+    /// whose drive_ports they hang below.
     Array, ARRAY, "an array" {
         /// How it spreads its data.
         level: must Level, One;

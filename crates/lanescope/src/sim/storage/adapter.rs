@@ -19,6 +19,8 @@ pub(super) struct Adapter {
     pub(super) memory: Server,
     pub(super) parity: Server,
     command_time: u64,
+    /// Of its processor for each command of an array.
+    drive_command: u64,
     command_bytes: u64,
     status_bytes: u64,
     /// Its queues, where it is an NVMe controller.
@@ -34,6 +36,7 @@ impl Adapter {
             memory: Server::default(),
             parity: Server::default(),
             command_time: 0,
+            drive_command: 0,
             command_bytes: 0,
             status_bytes: 0,
             controller: None,
@@ -43,12 +46,14 @@ impl Adapter {
                 memory: Server::new(k.memory_bandwidth.as_ref().map(|q| q.typical)),
                 parity: Server::new(k.xor_rate.as_ref().map(|q| q.typical)),
                 command_time: k.command_time.typical.fs(),
+                drive_command: k.drive_command_time.as_ref().map_or(0, |q| q.typical.fs()),
                 command_bytes: k.command_bytes.typical.0,
                 status_bytes: k.status_bytes.typical.0,
                 ..own
             },
             AdapterKind::Nvme(k) => {
-                let queues = storage.flows.iter().flat_map(|f| &f.queues).filter(|q| q.adapter == at);
+                let of_arrays = storage.arrays.iter().flat_map(|a| &a.queues);
+                let queues = storage.flows.iter().flat_map(|f| &f.queues).chain(of_arrays).filter(|q| q.adapter == at);
                 let pairs = queues.flat_map(|q| k.pairs(q)).max().map_or(0, |p| p + 1);
                 let target = storage.targets.iter().find(|t| storage.transports[t.transport as usize].adapter == at);
                 let buffer = target.map_or(0, |t| t.device.port_buffer().0);
@@ -209,12 +214,27 @@ impl Fabric {
         })
     }
 
+    /// A command for a target: an adapter's processor makes those of its arrays.
     fn send(&mut self, task: u32, now: u64) {
+        let adapter = match self.tasks.all[task as usize].owner {
+            Owner::Part(io) => self.flows[self.ios.all[io as usize].flow as usize].adapter,
+            Owner::Stripe(array, _) => self.arrays[array as usize].adapter,
+            Owner::Io(_) | Owner::Beside(_) => return self.give(task, now),
+        };
+        let a = &mut self.adapters[adapter as usize];
+        if a.drive_command == 0 {
+            return self.give(task, now);
+        }
+        let at = a.processor.work(a.drive_command, now);
+        self.plan_at(at, Event::Given(task));
+    }
+
+    pub(super) fn give(&mut self, task: u32, now: u64) {
         let link = self.targets[self.tasks.all[task as usize].target as usize].transport;
         match self.links[link as usize] {
             Link::Serial(_) => self.unit(link, 0, Unit::Command, task, now),
             Link::Scsi(_) => self.wants(task, now),
-            Link::Inside => {}
+            Link::Inside => self.put_one(task, now),
         }
     }
 

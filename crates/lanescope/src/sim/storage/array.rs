@@ -53,7 +53,7 @@ struct Work {
 /// An array.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    adapter: u32,
+    pub(super) adapter: u32,
     level: Level,
     disks: Vec<u32>,
     strip: u64,
@@ -189,6 +189,7 @@ impl Fabric {
             let disk = mirror.filter(|_| a.mirror).unwrap_or(disk);
             tasks.push((a.disks[disk], stripe * a.strip + place % a.strip, bytes));
         }
+        let tasks = self.in_transfers(tasks);
         self.ios.all[io as usize].tasks = tasks.len() as u32;
         for (target, offset, bytes) in tasks {
             self.task(Owner::Part(io), target, true, offset, bytes, now);
@@ -237,9 +238,23 @@ impl Fabric {
         self.plan_at(at, Event::Memory(adapter, Passed::Written(io, bytes as u32)));
     }
 
+    /// Commands for targets, (target, place, bytes), cut where an NVMe drive takes no more at once.
+    fn in_transfers(&self, tasks: Vec<(u32, u64, u64)>) -> Vec<(u32, u64, u64)> {
+        let largest = |target: u32| self.largest(self.targets[target as usize].adapter);
+        if tasks.iter().all(|t| t.2 <= largest(t.0)) {
+            return tasks;
+        }
+        let cut = |(target, offset, bytes): (u32, u64, u64)| {
+            let most = largest(target);
+            (0..bytes.div_ceil(most)).map(move |i| (target, offset + i * most, most.min(bytes - i * most)))
+        };
+        tasks.into_iter().flat_map(cut).collect()
+    }
+
     /// Data of an array's read have come from a disk: into the cache and out again.
     pub(super) fn through_cache(&mut self, task: u32, bytes: u64, now: u64) {
-        let adapter = self.targets[self.tasks.all[task as usize].target as usize].adapter;
+        let Owner::Part(io) = self.tasks.all[task as usize].owner else { return };
+        let adapter = self.flows[self.ios.all[io as usize].flow as usize].adapter;
         let at = self.adapters[adapter as usize].memory.pass(2 * bytes, now);
         self.plan_at(at, Event::Memory(adapter, Passed::Read(task, bytes as u32)));
     }
@@ -333,6 +348,7 @@ impl Fabric {
             tasks.push((a.disks[disk], w.stripe * a.strip + place % a.strip, bytes));
         }
         tasks.push(a.parity_command(w));
+        let tasks = self.in_transfers(tasks);
         self.arrays[array as usize].works.all[work as usize].left = tasks.len() as u32;
         for (target, offset, bytes) in tasks {
             self.task(Owner::Stripe(array, work), target, true, offset, bytes, now);
@@ -369,6 +385,7 @@ impl Fabric {
         }
         let bytes: u64 = tasks.iter().map(|t| t.2).sum();
         let adapter = a.adapter as usize;
+        let tasks = self.in_transfers(tasks);
         let w = &mut self.arrays[array as usize].works.all[work as usize];
         w.reading = false;
         // One more for the way out of the memory.

@@ -53,7 +53,7 @@ pub(in crate::sim) fn io(view: &Window, flows: &[usize], times: &SimulatedIos) -
             evidence: format!("{} a second of its own rate of {}", digits(done), digits(wanted)),
         };
     }
-    let mut adapters: Vec<u32> = mine.iter().flat_map(|f| storage.adapters(f)).collect();
+    let mut adapters: Vec<u32> = mine.iter().flat_map(|f| storage.adapters(f).chain(storage.behind(f))).collect();
     adapters.sort_unstable();
     adapters.dedup();
     for adapter in adapters {

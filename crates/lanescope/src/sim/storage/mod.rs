@@ -57,6 +57,8 @@ enum Event {
     Submitted(u32),
     /// The adapter's processor has dealt with a command.
     Processed(u32),
+    /// The adapter's processor has made a command for a disk or drive of its array.
+    Given(u32),
     /// The worker's processor is done with an I/O.
     Completed(u32),
     /// The worker's processor has made the parity of an I/O.
@@ -349,9 +351,13 @@ impl Fabric {
                     transport: t.transport,
                     adapter,
                     tasks: 0,
-                    // An NVMe controller's queues say how many.
-                    most: (storage.adapters[adapter as usize].host_adapter())
-                        .map_or(u32::MAX, |k| k.queue_depth.typical.get()),
+                    // An NVMe controller's queues say how many, or whose drive it is.
+                    most: {
+                        let own = &storage.adapters[adapter as usize];
+                        let behind = storage.with_ports(&own.host).map(|a| &storage.adapters[a as usize]);
+                        own.host_adapter().or(behind.and_then(|a| a.host_adapter()))
+                    }
+                    .map_or(u32::MAX, |k| k.queue_depth.typical.get()),
                     waiting: VecDeque::new(),
                 }
             })
@@ -417,6 +423,7 @@ impl Fabric {
                 Event::Dma(token) => self.over(token, now),
                 Event::Submitted(io) => self.submitted(io, now),
                 Event::Processed(io) => self.processed(io, now),
+                Event::Given(task) => self.give(task, now),
                 Event::Completed(io) => self.completed(io, now),
                 Event::Parity(io) => self.parity_made(io, now),
                 Event::Lane(link, way) => self.called(link, way as usize, now),

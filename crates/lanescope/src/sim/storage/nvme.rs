@@ -225,9 +225,14 @@ impl Fabric {
             Move::In { task, bytes } => {
                 let adapter = self.controller_of(task);
                 let t = &mut self.tasks.all[task as usize];
-                t.landed += u64::from(bytes);
-                if let Owner::Io(io) = t.owner {
-                    self.delivered(io, bytes.into(), now);
+                if let Owner::Part(_) = t.owner {
+                    // Landed is what is in the host's memory, not in the RAID controller's.
+                    self.through_cache(task, bytes.into(), now);
+                } else {
+                    t.landed += u64::from(bytes);
+                    if let Owner::Io(io) = t.owner {
+                        self.delivered(io, bytes.into(), now);
+                    }
                 }
                 self.goes_on(adapter, 1, bytes.into(), now);
             }
@@ -297,6 +302,25 @@ impl Fabric {
         if self.flows[flow as usize].submitting > 1 {
             self.ring(adapter, pair, batch, now);
         }
+    }
+
+    /// The largest command of an adapter's drive, if it is an NVMe controller.
+    pub(super) fn largest(&self, adapter: u32) -> u64 {
+        self.adapters[adapter as usize].controller.as_ref().map_or(u64::MAX, |c| c.largest)
+    }
+
+    /// A command of a RAID controller's array goes into the queue that it has at the drive, and it rings for it.
+    pub(super) fn put_one(&mut self, task: u32, now: u64) {
+        let adapter = self.controller_of(task);
+        let Some(c) = self.controller(adapter) else { return };
+        let (room, p) = (c.room, &mut c.pairs[0]);
+        if p.held >= room {
+            p.waiting.push_back(task);
+            return;
+        }
+        p.held += 1;
+        p.unrung.push(task);
+        self.ring(adapter, 0, 1, now);
     }
 
     /// A worker has put an I/O's commands in: with nothing more to put in it rings for all.
@@ -482,7 +506,12 @@ impl Fabric {
 
     /// The host sees that a command is done: its entry of the queue is free for one that waits.
     fn command_done(&mut self, adapter: u32, task: u32, now: u64) {
-        let t = self.tasks.remove(task);
+        let t = self.tasks.all[task as usize];
+        let (Owner::Io(io) | Owner::Beside(io)) = t.owner else {
+            self.command_of_array_done(adapter, task, now);
+            return;
+        };
+        self.tasks.remove(task);
         let Some(c) = self.controller(adapter) else { return };
         let p = &mut c.pairs[t.pair as usize];
         p.held -= 1;
@@ -492,7 +521,6 @@ impl Fabric {
             p.unrung.push(next);
             self.ring(adapter, t.pair, 1, now);
         }
-        let (Owner::Io(io) | Owner::Beside(io)) = t.owner else { return };
         let i = &mut self.ios.all[io as usize];
         i.tasks -= 1;
         let (flow, over) = (i.flow, i.tasks == 0);
@@ -508,6 +536,20 @@ impl Fabric {
                 self.answered(io, now);
             }
         }
+    }
+
+    /// The same of a RAID controller's own command: it takes the entry out and rings for the head.
+    fn command_of_array_done(&mut self, adapter: u32, task: u32, now: u64) {
+        let Some(c) = self.controller(adapter) else { return };
+        let (way, bytes, p) = (c.doorbells, c.doorbell, &mut c.pairs[0]);
+        p.held -= 1;
+        if let Some(next) = p.waiting.pop_front() {
+            p.held += 1;
+            p.unrung.push(next);
+            self.ring(adapter, 0, 1, now);
+        }
+        self.asks(way, bytes, Move::Taken, now);
+        self.task_answered(task, now);
     }
 
     /// A worker is done with an I/O: when it has nothing more to take out, or enough, it rings for the heads.

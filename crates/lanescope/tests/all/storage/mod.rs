@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod calculator;
+mod controller;
 mod cores;
 mod counts;
 mod drives;
