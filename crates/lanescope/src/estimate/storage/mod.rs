@@ -589,8 +589,8 @@ fn queued(plan: &Plan, corner: Corner, flow: &IoFlow, k: Kind, slow: &One, held:
     }
 }
 
-/// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache takes
-/// wait for room there, which the drives decide.
+/// The same of an array of NVMe drives behind a RAID controller, taken to be alike: its reads. Writes that a cache
+/// takes wait for room there, which the drives decide.
 fn queued_behind(
     storage: &Storage,
     corner: Corner,
@@ -600,7 +600,8 @@ fn queued_behind(
     drive: &Drive,
 ) -> f64 {
     let a = &storage.arrays[array as usize];
-    let Some(keys) = storage.adapter(flow).and_then(|own| own.host_adapter()).filter(|_| k.read) else { return alone };
+    let own = storage.adapter(flow).and_then(|own| own.host_adapter());
+    let Some(keys) = own.filter(|_| k.read) else { return alone };
     let (n, _, cores) = nvme::outstanding(storage, flow, corner, (k, alone));
     let drives = a.disks.len() as f64;
     let piece = k.bytes.min(a.keys.strip.typical.f64());

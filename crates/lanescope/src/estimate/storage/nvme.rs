@@ -19,7 +19,7 @@ use crate::scenario::keys::Ssd;
 use crate::scenario::quantity::Corner;
 
 /// Data that a controller moves at once, at most.
-pub(in crate::estimate) const PIECE: u64 = 16 << 10;
+const PIECE: u64 = 16 << 10;
 
 /// A drive of a flow, with the worker's queues there.
 #[derive(Clone, Copy, Debug)]
@@ -128,9 +128,24 @@ impl One<'_> {
         self.of_flows[flow.0 as usize] * bytes as f64
     }
 
-    /// Seconds by which the entry of a read is behind its data.
-    pub(in crate::estimate) fn behind_data(&self, drive: &Drive) -> f64 {
-        self.behind(drive.controller.entries, nvme::COMPLETION)
+    /// A command at an NVMe drive behind a RAID controller: from its doorbell until its entry is in the controller's
+    /// memory, and of a read until the last of its data, so many bytes, have gone on to the host's, where they do.
+    pub(in crate::estimate) fn of_ports(&self, target: u32, k: Kind, onward: impl Fn(u64) -> Option<f64>) -> f64 {
+        let Volume::Array(a) = self.flow.volume else { return 0.0 };
+        let a = &self.plan.storage.arrays[a as usize];
+        let drives = behind(&self.plan.storage, a);
+        let at = a.disks.iter().position(|d| *d == target);
+        let Some(drive) = at.and_then(|at| drives.get(at)) else { return 0.0 };
+        let k = Kind { bytes: k.bytes.max(1.0), ..k };
+        let done = self.of_queue(drive, k);
+        // The last of the data that come at once: a page, or what is left of one.
+        let page = drive.flash.page.at(self.corner).0;
+        let last = match self.ends {
+            Ends::Least => 1,
+            Ends::Usual => (k.bytes.round() as u64).min(page).clamp(1, PIECE),
+        };
+        let landed = done - self.behind(drive.controller.entries, nvme::COMPLETION);
+        onward(last).map_or(done, |onward| done.max(landed + onward))
     }
 
     /// Seconds of a byte of data on a drive's way: to host memory, and from there.

@@ -10,7 +10,6 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
-use crate::estimate::storage::nvme;
 use crate::estimate::storage::transact;
 use crate::estimate::storage::{Kind, media_rate, positioning, range};
 use crate::plan::storage::{
@@ -184,7 +183,10 @@ impl One<'_> {
     fn target(&self, own: &Adapter, target: u32, k: Kind, bytes: f64, other: Other) -> f64 {
         let Target { device, transport, .. } = &self.storage().targets[target as usize];
         match &self.storage().transports[*transport as usize].medium {
-            Medium::Inside => self.of_ports(own, target, Kind { bytes, ..k }, other),
+            Medium::Inside => self.of_ports(target, Kind { bytes, ..k }, |last| match other {
+                Other::Through => Some(self.onward(own, k, last, other).1),
+                Other::Host | Other::Cache => None,
+            }),
             Medium::Serial { keys, .. } => self.serial(own, device, &keys.at(self.corner), k, bytes, other),
             Medium::Scsi { keys, policy } => {
                 let (scsi, most) = (keys.scsi.typical.0, keys.burst.at(self.corner).0.max(1));
@@ -237,26 +239,6 @@ impl One<'_> {
                     }
             }
         }
-    }
-
-    /// The same of an NVMe drive behind a RAID controller: from its doorbell until its entry is in the controller's
-    /// memory, and of a read until the data have gone on to the host's.
-    fn of_ports(&self, own: &Adapter, target: u32, k: Kind, other: Other) -> f64 {
-        let Volume::Array(a) = self.flow.volume else { return 0.0 };
-        let a = &self.storage().arrays[a as usize];
-        let drives = nvme::behind(self.storage(), a);
-        let at = a.disks.iter().position(|d| *d == target);
-        let Some(drive) = at.and_then(|at| drives.get(at)) else { return 0.0 };
-        let k = Kind { bytes: k.bytes.max(1.0), ..k };
-        let done = self.of_queue(drive, k);
-        if other != Other::Through {
-            return done;
-        }
-        // The last of the data that come at once: a page, or what is left of one.
-        let page = drive.flash.page.at(self.corner).0;
-        let last = if self.least() { 1 } else { (k.bytes.round() as u64).min(page).clamp(1, nvme::PIECE) };
-        let landed = done - self.behind_data(drive);
-        done.max(landed + self.onward(own, k, last, other).1)
     }
 
     /// What follows the wire on the way to host memory, of so many bytes.

@@ -83,7 +83,7 @@ pub(in crate::plan) fn build(
             }
         }
     }
-    drive_ports(diagnostics, scenario, host, &storage);
+    nvme::drive_ports(diagnostics, scenario, host, &storage);
     for link in &scenario.fc_links {
         let keys = SerialKeys::Fc(link.keys.clone());
         serial(diagnostics, &directory, &places, host, (&link.name, link.span, keys), &mut storage);
@@ -404,35 +404,6 @@ fn array(
     let drives = disks.iter().filter(|d| of_nvme(**d));
     let queues = drives.map(|d| nvme::of_controller(storage.adapter_of(*d))).collect();
     Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs, queues })
-}
-
-/// Whether every adapter with NVMe drives behind it names a root complex that is its own.
-fn drive_ports(diagnostics: &mut Diagnostics, scenario: &Scenario, host: &Host, storage: &Storage) {
-    for part in &scenario.stores {
-        let StoreKeys::Adapter(keys) = &part.keys else { continue };
-        let Some(ports) = &keys.drive_ports else { continue };
-        let (span, root) = (ports.span.unwrap_or(part.span), ports.typical.as_str());
-        let found = host.parts.iter().find(|p| p.name == root);
-        let own = |a: &Adapter| a.name == part.name;
-        let above = storage.adapters.iter().find(|a| own(a)).map(|a| a.host.as_str());
-        let wrong = match found.map(|p| &p.keys) {
-            Some(PartKeys::RootComplex(_)) if above == Some(root) => {
-                Some((format!("{} hangs below {root} itself", part.name), "another root complex: its own memory"))
-            }
-            Some(PartKeys::RootComplex(_)) => {
-                let first = storage.with_ports(root).map(|a| &storage.adapters[a as usize]);
-                let first = first.filter(|a| !own(a));
-                first.map(|a| (format!("{root} is {}'s already", a.name), "each controller has one of its own"))
-            }
-            _ => Some((
-                format!("{root:?} is no root complex"),
-                "add [parts.NAME] with is = \"root-complex\" for the controller's memory, and links from it to drives",
-            )),
-        };
-        if let Some((what, hint)) = wrong {
-            diagnostics.push(Diagnostic::error(span, format!("drive_ports: {what}")).hint(hint));
-        }
-    }
 }
 
 /// The strip of an array, which its disks hold.

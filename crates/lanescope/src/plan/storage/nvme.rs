@@ -14,7 +14,7 @@ use crate::scenario::keys::{
     self, Completions, DataPointers, Do, Doorbells, HostProcessor, HostSoftware, Nvme, NvmeDrive, Setting,
 };
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
-use crate::scenario::{Named, Part, StoreKeys};
+use crate::scenario::{Named, Part, PartKeys, Scenario, StoreKeys};
 use crate::units::{Bytes, Time};
 use std::num::NonZeroU32;
 
@@ -261,6 +261,35 @@ pub(super) fn cost(k: &keys::Io) -> Cost {
         complete: time(&k.complete_time, |w| w.complete),
         wake,
         completions: way.map_or(Completions::Interrupts, |w| w.completions),
+    }
+}
+
+/// Whether every adapter with NVMe drives behind it names a root complex that is its own.
+pub(super) fn drive_ports(diagnostics: &mut Diagnostics, scenario: &Scenario, host: &Host, storage: &Storage) {
+    for part in &scenario.stores {
+        let StoreKeys::Adapter(keys) = &part.keys else { continue };
+        let Some(ports) = &keys.drive_ports else { continue };
+        let (span, root) = (ports.span.unwrap_or(part.span), ports.typical.as_str());
+        let found = host.parts.iter().find(|p| p.name == root);
+        let own = |a: &Adapter| a.name == part.name;
+        let above = storage.adapters.iter().find(|a| own(a)).map(|a| a.host.as_str());
+        let wrong = match found.map(|p| &p.keys) {
+            Some(PartKeys::RootComplex(_)) if above == Some(root) => {
+                Some((format!("{} hangs below {root} itself", part.name), "another root complex: its own memory"))
+            }
+            Some(PartKeys::RootComplex(_)) => {
+                let first = storage.with_ports(root).map(|a| &storage.adapters[a as usize]);
+                let first = first.filter(|a| !own(a));
+                first.map(|a| (format!("{root} is {}'s already", a.name), "each controller has one of its own"))
+            }
+            _ => Some((
+                format!("{root:?} is no root complex"),
+                "add [parts.NAME] with is = \"root-complex\" for the controller's memory, and links from it to drives",
+            )),
+        };
+        if let Some((what, hint)) = wrong {
+            diagnostics.push(Diagnostic::error(span, format!("drive_ports: {what}")).hint(hint));
+        }
     }
 }
 

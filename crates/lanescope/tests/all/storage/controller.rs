@@ -136,7 +136,7 @@ fn the_narrowest_link_binds() {
     for (slot, bays, off, who) in
         [("gen1 x4", "gen3 x4", 0.03, "links.slot"), ("gen3 x16", "gen1 x1", 0.05, "links.bays")]
     {
-        let text = text("raid0", 4, "{ size = \"256 KiB\" }", "") + "[run]\nfor = \"20 ms\"\nwarmup = \"2 ms\"\n";
+        let text = text("raid0", 4, "{ size = \"256 KiB\" }", "") + "[run]\nfor = \"100 ms\"\nwarmup = \"2 ms\"\n";
         let (slot, bays) = (format!("links.slot.pcie=\"{slot}\""), format!("links.bays.pcie=\"{bays}\""));
         let sets = [&quick[..], &[&slot, &bays]].concat();
         let (s, e) = (simulate(&text, &sets), answer(&text, &sets));
@@ -275,11 +275,19 @@ fn what_goes_wrong_on_purpose() {
     says(&["flows.io.from=\"roc\""], &["a hangs on hba, which is not roc's"]);
     let without = text.replace("cache = \"64 MiB\"\n", "");
     has(&wrong(&without, &[]), &["hba has no cache to run an array in"]);
-    let two = text.replace("[parts.a]", "[parts.other]\nis = \"root-complex\"\n[parts.x]\nis = \"nvme\"\n[links.x]\nbetween = [\"other\", \"x\"]\npcie = \"gen1 x4\"\n[parts.a]");
+    let two = text.replace(
+        "[parts.a]",
+        "[parts.other]\nis = \"root-complex\"\n[parts.x]\nis = \"nvme\"\n[links.x]\n\
+         between = [\"other\", \"x\"]\npcie = \"gen1 x4\"\n[parts.a]",
+    );
     has(
         &wrong(&two, &["parts.a.disks=[\"d.*\", \"x\"]"]),
         &["d.0 hangs below roc, and x hangs below other", "of one controller"],
     );
-    let both = text.replace("[parts.roc]", "[parts.twin]\nis = \"host-adapter\"\ndrive_ports = \"roc\"\n[links.twin]\nbetween = [\"host\", \"twin\"]\npcie = \"gen1 x4\"\n[parts.roc]");
+    let both = text.replace(
+        "[parts.roc]",
+        "[parts.twin]\nis = \"host-adapter\"\ndrive_ports = \"roc\"\n[links.twin]\n\
+         between = [\"host\", \"twin\"]\npcie = \"gen1 x4\"\n[parts.roc]",
+    );
     has(&wrong(&both, &[]), &["roc is hba's already"]);
 }
