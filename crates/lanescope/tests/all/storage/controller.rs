@@ -133,20 +133,22 @@ fn the_narrowest_link_binds() {
         "flows.io.outstanding=64",
         "parts.hba.queue_depth=256",
     ];
-    for (slot, bays, off, who) in
-        [("gen1 x4", "gen3 x4", 0.03, "links.slot"), ("gen3 x16", "gen1 x1", 0.05, "links.bays")]
-    {
+    // Links of the slot and of the bays, what doubles the one that binds, and how far the share may be off: of drives
+    // whose I/Os meet at random, 64 outstanding leave each link idle for 1.5 % of the time; whole stripes meet in step.
+    for (slot, bays, wider, off) in [
+        ("gen1 x4", "gen3 x4", "links.slot.pcie=\"gen1 x8\"", 0.03),
+        ("gen3 x16", "gen1 x1", "links.bays.pcie=\"gen1 x2\"", 0.02),
+    ] {
         let text = text("raid0", 4, "{ size = \"256 KiB\" }", "") + "[run]\nfor = \"100 ms\"\nwarmup = \"2 ms\"\n";
         let (slot, bays) = (format!("links.slot.pcie=\"{slot}\""), format!("links.bays.pcie=\"{bays}\""));
         let sets = [&quick[..], &[&slot, &bays]].concat();
         let (s, e) = (simulate(&text, &sets), answer(&text, &sets));
         let (flow, seen) = (&e.flows[0], simulated(&s, "io").rate.mean);
-        println!(
-            "{who}: share {}, bound {}, simulated {seen}, {:?}",
-            flow.share.typical, flow.bound.typical, flow.bound_by
-        );
-        assert!(flow.bound_by.element.starts_with(who), "{:?}", flow.bound_by);
+        within(0.001, flow.bound.typical, seen);
         within(off, flow.share.typical, seen);
+        let wide = answer(&text, &[&sets[..], &[wider]].concat());
+        let gained = wide.flows[0].share.typical / flow.share.typical;
+        assert!((1.9..2.05).contains(&gained), "{wider}: {gained}");
     }
 }
 
