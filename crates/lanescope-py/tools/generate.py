@@ -78,6 +78,7 @@ ONE = {
     "SimulatedFlow.little": "float",
     "SimulatedFrames.rate": "Rate",
     "SimulatedIos.per_second": "PerSecond",
+    "SimulatedIos.oldest": "Time",
     "SimulatedIos.stages": "Time",
     "Simulation.both_ways": "Rate",
     "Simulation.until": "Share",

@@ -1127,6 +1127,13 @@ class SimulatedIos(Node):
         return [[tuple(x) for x in x] for x in self._raw.get("latencies", [[], []])]
 
     @property
+    def oldest(self) -> Time:
+        """How long the oldest I/O that is in flight at the end has been wanted, s; 0 where none is. What is longer
+        than any I/O that was done has been overtaken by others.
+        """
+        return Time(self._raw["oldest"])
+
+    @property
     def per_second(self) -> PerSecond:
         """I/Os done per second, all instances."""
         return PerSecond(self._raw["per_second"])
