@@ -81,6 +81,8 @@ enum Command {
     Iozone(commands::iozone::Iozone),
     /// Write the laboratory as a page for a browser: one file, no server
     Page(commands::page::Lab),
+    /// Collectives of a GPU cluster as nccl-tests print them: expected time and bus bandwidth by size, and what binds
+    Collective(commands::collective::CollectiveArgs),
     /// What moved between two reports written with --json
     Diff(commands::diff::Diff),
     /// Devices and platforms that come with the program
@@ -216,6 +218,7 @@ fn main() -> ExitCode {
         Command::Fio(a) => commands::fio::main(&a),
         Command::Iozone(a) => commands::iozone::main(&a),
         Command::Page(a) => commands::page::main(&a),
+        Command::Collective(a) => commands::collective::main(&a),
         Command::Diff(a) => commands::diff::main(&a),
         Command::Platform(a) => commands::library::platform(&a),
         Command::New(a) => commands::library::new(&a),

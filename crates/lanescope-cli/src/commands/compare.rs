@@ -32,10 +32,10 @@ const LEFT_OUT: usize = 12;
 /// A real result and a scenario.
 #[derive(Args)]
 pub(crate) struct Compare {
-    /// What IMB, PMB, an OSU benchmark or IOzone has printed, fio's JSON, or Iometer's CSV
+    /// What IMB, PMB, an OSU benchmark, nccl-tests or IOzone has printed, fio's JSON, or Iometer's CSV
     table: String,
     #[command(flatten)]
-    on: On,
+    pub(super) on: On,
     /// Of ranks: the flow to hold against it; without it all of them
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
@@ -45,9 +45,9 @@ pub(crate) struct Compare {
     maps: Vec<(String, String)>,
     /// Print JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
-    page: super::page::Html,
+    pub(super) page: super::page::Html,
 }
 
 /// A comparison with what binds.
@@ -78,6 +78,8 @@ enum Kind {
     Iozone,
     /// Iometer's CSV.
     Iometer,
+    /// What nccl-tests print.
+    Collective,
 }
 
 impl Kind {
@@ -87,6 +89,8 @@ impl Kind {
             Some(Kind::Fio)
         } else if head().any(|l| l.trim_start_matches('\u{feff}').starts_with("'Test Type,")) {
             Some(Kind::Iometer)
+        } else if import::nccl_tests::is(text) {
+            Some(Kind::Collective)
         } else if head().any(|l| l.contains("# OSU ") || l.contains("# Benchmarking") || l.starts_with("#---")) {
             Some(Kind::Ranks)
         } else {
@@ -99,7 +103,7 @@ impl Kind {
 fn nobodys(file: &str, text: &str) -> Option<String> {
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let first: String = first.chars().map(|c| if c.is_control() { '?' } else { c }).take(60).collect();
-    let none = "is no table of IMB, PMB or OSU, no JSON of fio, no output of IOzone and no CSV of Iometer";
+    let none = "is no table of IMB, PMB, OSU or nccl-tests, no JSON of fio, no output of IOzone and no CSV of Iometer";
     Some(match first.is_empty() {
         true => format!("{file} {none}: it is empty"),
         false => format!("{file} {none}: it begins with {first:?}"),
@@ -121,6 +125,9 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let mut diagnostics = Diagnostics::default();
     let kind = Kind::of(&text_of).ok_or_else(|| nobodys(&a.table, &text_of))?;
     let source = diagnostics.add_source(a.table.clone(), text_of);
+    if kind == Kind::Collective {
+        return super::collective::beside(a, &mut diagnostics, source);
+    }
     if kind != Kind::Ranks {
         return storage::answer(a, kind, diagnostics, source).map_err(|_| None);
     }

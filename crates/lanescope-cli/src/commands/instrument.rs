@@ -26,7 +26,7 @@ use std::sync::mpsc::Sender;
 /// The machine that an instrument works on, and how.
 #[derive(Args, Clone)]
 pub(crate) struct On {
-    /// The machine: a scenario, whose own flows are left out, or a platform of the library
+    /// The machine: a scenario, whose own flows are left out, or a platform of the library; of nccl-tests a GPU cluster
     pub(crate) machine: String,
     #[command(flatten)]
     pub(crate) how: How,

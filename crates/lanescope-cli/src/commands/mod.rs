@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 mod capture;
+pub(crate) mod collective;
 pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod drive;

@@ -148,6 +148,17 @@ pub(crate) fn write(
     to(file, &text)
 }
 
+/// Writes a page of sections that no engine answers again, where one is asked for.
+///
+/// # Errors
+///
+/// A file that cannot be written.
+pub(super) fn write_fixed(a: &Html, title: &str, text: &Included, sections: Vec<Section>) -> Result<(), String> {
+    let Some(file) = &a.html else { return Ok(()) };
+    let about = format!("lanescope {}, {}", env!("CARGO_PKG_VERSION"), text.name);
+    to(file, &Document { title, about: &about, sections, scenario: &text.text, live: None }.html())
+}
+
 pub(super) fn to(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     crate::output::say!("wrote {}", file.display());

@@ -1,6 +1,7 @@
 //! All tests of the command in one program: what links once is built once, and slow tests run beside quick ones.
 
 mod cluster;
+mod collective;
 mod command;
 mod common;
 mod explain;

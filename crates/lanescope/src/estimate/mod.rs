@@ -6,6 +6,7 @@
 
 mod core;
 mod ethernet;
+pub mod gpu;
 mod infiniband;
 mod not_modelled;
 mod pci;

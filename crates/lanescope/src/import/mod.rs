@@ -10,6 +10,7 @@ pub mod imb;
 pub mod iometer;
 pub mod iozone;
 mod machine;
+pub mod nccl_tests;
 pub mod osu;
 pub mod table;
 pub mod ti;

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod diff;
 mod ethernet;
 pub mod explain;
+pub mod gpu;
 mod infiniband;
 pub mod page;
 pub mod planned;

@@ -5,6 +5,7 @@
 
 mod core;
 pub mod ethernet;
+pub mod gpu;
 pub mod infiniband;
 pub mod pci;
 pub mod pcie;

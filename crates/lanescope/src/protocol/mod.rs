@@ -6,6 +6,7 @@
 pub mod ethernet;
 pub mod fibre_channel;
 pub mod infiniband;
+pub mod nvlink;
 pub mod nvme;
 pub mod pci;
 pub mod pcie;

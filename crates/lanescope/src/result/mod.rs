@@ -5,6 +5,7 @@
 
 mod core;
 mod ethernet;
+pub mod gpu;
 mod infiniband;
 mod pcie;
 mod simulation;

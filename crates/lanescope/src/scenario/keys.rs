@@ -405,6 +405,7 @@ table! {
 }
 
 mod ethernet;
+mod gpu;
 mod infiniband;
 mod nvme;
 mod pci;
@@ -414,6 +415,7 @@ mod storage;
 pub(in crate::scenario) mod technology;
 
 pub use ethernet::*;
+pub use gpu::*;
 pub use infiniband::*;
 pub use nvme::*;
 pub use pci::*;

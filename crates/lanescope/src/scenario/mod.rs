@@ -7,6 +7,7 @@
 mod check;
 pub mod edit;
 mod fabric;
+pub mod gpu;
 mod include;
 pub mod keys;
 mod parts;

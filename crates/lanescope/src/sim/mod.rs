@@ -14,6 +14,7 @@ mod check;
 #[doc(hidden)]
 pub mod core;
 mod ethernet;
+pub mod gpu;
 mod infiniband;
 mod not_modelled;
 mod pci;

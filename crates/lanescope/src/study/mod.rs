@@ -5,6 +5,7 @@
 //! no value. How far off the answers are is `accuracy`'s.
 
 mod accuracy;
+mod collective;
 pub mod drive;
 mod fit;
 mod gain;
@@ -370,7 +371,10 @@ impl Study {
     }
 
     fn metric(&self, scenario: &str, set: &[String], metric: &str, unit: &str) -> Result<Metric, Error> {
-        let mut m = self.report(scenario, set)?.metric(metric)?;
+        let mut m = match self.cluster(scenario) {
+            Some(text) => collective::metric(text, set, metric)?,
+            None => self.report(scenario, set)?.metric(metric)?,
+        };
         if Dimension::of_unit(unit) != Some(m.dimension) {
             return Err(format!("{metric} is no number of {unit}"));
         }

@@ -8,6 +8,7 @@ mod bodies;
 mod bus;
 mod closed;
 mod cluster;
+mod collectives;
 mod common;
 mod corpus;
 mod estimate;

@@ -23,7 +23,7 @@ pub(super) fn answer(a: &Compare, kind: Kind, mut diagnostics: Diagnostics, sour
     let (code, beside) = match kind {
         Kind::Iozone => of_iozone(a, &mut diagnostics, source)?,
         Kind::Iometer => of_iometer(a, &mut diagnostics, source)?,
-        Kind::Fio | Kind::Ranks => of_fio(a, &mut diagnostics, source)?,
+        Kind::Fio | Kind::Ranks | Kind::Collective => of_fio(a, &mut diagnostics, source)?,
     };
     if beside.rows.is_empty() {
         let why = beside.left_out.iter().take(LEFT_OUT).cloned().collect::<Vec<_>>().join("; ");

@@ -7,6 +7,7 @@
 // Each user of this file takes what it needs, from a crate of its own.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod collectives;
 pub mod hosts;
 pub mod instruments;
 pub mod invariants;
@@ -32,7 +33,7 @@ use lanescope::units::{Bytes, Frequency, Rate, Time, human};
 pub type Body = fn(&[u8]) -> bool;
 
 /// All targets. The name is also that of the corpus folder.
-pub const TARGETS: [(&str, Body); 17] = [
+pub const TARGETS: [(&str, Body); 19] = [
     ("scenario", scenario),
     ("sets", sets),
     ("units", units),
@@ -50,6 +51,8 @@ pub const TARGETS: [(&str, Body); 17] = [
     ("measured", hosts::measured),
     ("icf", instruments::icf),
     ("iometer_csv", instruments::iometer_csv),
+    ("gpu_cluster", collectives::gpu_cluster),
+    ("nccl_tests", collectives::nccl_tests),
 ];
 
 /// A small valid scenario, for what needs one beside its own input.

@@ -1,0 +1,67 @@
+//! `collective`, and `compare` with a table of nccl-tests.
+
+use crate::common::{folder, out};
+
+const TWO: &str =
+    "kind = \"gpu-cluster\"\nnodes = 2\nnode = { gpus = 8, nvlink = \"4\", nics = 8, infiniband = \"ndr 4x\" }\n";
+
+#[test]
+fn a_ladder_of_sizes_in_every_form() {
+    let (dir, file) = folder(TWO);
+    let (text, _) = out(&["collective", "all_reduce", &file, "--min", "8", "--max", "16G"], 0);
+    assert_eq!(text.lines().filter(|l| l.trim_start().starts_with(char::is_numeric)).count(), 32, "{text}");
+    assert!(text.contains("nvls_tree") && text.contains("# not by nvls:"), "{text}");
+    let (json, _) = out(&["collective", "all_reduce", &file, "--min", "1M", "--max", "1M", "--json", "--simulate"], 0);
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let row = &report["rows"][0];
+    assert_eq!((report["ranks"].as_u64(), row["bytes"].as_u64()), (Some(16), Some(1 << 20)));
+    let [time, simulated] = [&row["time"], &row["simulated"]["time"]].map(|t| t.as_f64().expect("a time"));
+    assert!((time / simulated - 1.0).abs() < 0.1, "{time} {simulated}");
+    let (csv, _) = out(&["collective", "alltoall", &file, "--max", "64", "--csv", "--protocol", "simple"], 0);
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    let page = dir.path().join("page.html");
+    let name = page.to_string_lossy().into_owned();
+    out(&["collective", "all_gather", &file, "--html", &name], 0);
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("<svg") && page.contains("Not modelled") && !page.contains("<script"), "{}", page.len());
+}
+
+#[test]
+fn mistakes_are_told() {
+    let (_dir, file) = folder(TWO);
+    for (args, says) in [
+        (vec!["all_reduc"], "did you mean all_reduce?"),
+        (vec!["all_reduce", "--min", "8 apples"], "is no size"),
+        (vec!["all_reduce", "--min", "2G", "--max", "1G"], "is above --max"),
+        (vec!["all_reduce", "--algorithm", "rings"], "did you mean \"ring\"?"),
+        (vec!["all_reduce", "--set", "node.nics=0"], "not connected"),
+        (vec!["all_reduce", "--set", "node.link_rate=9"], "needs its unit"),
+        (vec!["all_reduce", "--set", "down=[\"rail3\"]", "--algorithm", "ring"], "is down"),
+    ] {
+        let all = [vec!["collective", args[0], &file], args[1..].to_vec()].concat();
+        let (_, error) = out(&all, 2);
+        assert!(error.contains(says), "{args:?}: {error}");
+    }
+    let (_dir, empty) = folder("");
+    assert!(out(&["collective", "all_reduce", &empty], 2).1.contains("is empty"));
+    // What is not simulated is said, and the program's code tells.
+    let big = ["collective", "all_reduce", &file, "--set", "nodes=16", "--min", "1K", "--max", "1K", "--simulate"];
+    assert!(out(&big, 1).1.contains("at most 64 are simulated"));
+}
+
+#[test]
+fn a_measured_table_stands_beside_the_answer() {
+    let (dir, file) = folder(TWO);
+    let table = dir.path().join("nccl.txt");
+    let rows = "$ ./all_reduce_perf -b 1M -e 1G -f 1024\n\
+        #       size         count      type   redop    root     time   algbw   busbw #wrong\n\
+             1048576        262144     float     sum      -1    52.51   19.97   37.44      0\n\
+          1073741824     268435456     float     sum      -1   4479.0  239.73  449.49      0\n";
+    std::fs::write(&table, rows).expect("written");
+    let table = table.to_string_lossy().into_owned();
+    let (text, _) = out(&["compare", &table, &file], 0);
+    assert!(text.contains("449.49") && text.contains("measured busbw"), "{text}");
+    assert_eq!(text.lines().filter(|l| l.contains(" %")).count(), 2, "{text}");
+    let (json, _) = out(&["compare", &table, &file, "--json"], 0);
+    assert!(json.contains("\"measured\""), "{json}");
+}

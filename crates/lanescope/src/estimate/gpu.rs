@@ -1,0 +1,416 @@
+//! Collectives of GPUs in closed form.
+//!
+//! What an algorithm puts on every element is added up once (`GpuCluster::traffic`): the busiest element is the bound.
+//! Time is that element's work, or what steps wait for one another if that is longer, and what it takes to fill the
+//! pipeline:
+//!
+//! - Around a ring each rank sends a step when it has the one before it. With slices a step takes as long as its bytes
+//!   at the busiest element, or as a slice and a hop, on average around the ring (the two circuits of the recurrence).
+//! - Down a tree pieces follow one another: the first pays for every stage, the rest for the busiest element.
+//! - Recursive doubling pays for every step in full.
+//!
+//! Algorithm and protocol are the fastest of those that the cluster can do: NCCL chooses by a model of its own, too.
+
+use crate::plan::gpu::GpuCluster;
+use crate::plan::gpu::collective::{ALGORITHMS, Collective, Move, PROTOCOLS};
+use crate::result::gpu::{CollectiveReport, CollectiveRow, Parts};
+use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
+
+/// What one algorithm puts on a cluster, per byte of the size.
+#[derive(Clone, Debug)]
+struct Load {
+    how: Algorithm,
+    /// Seconds of the busiest element, and its name; of the busiest of GPU links, network, and stages of a switch.
+    most: f64,
+    by: String,
+    links: f64,
+    network: f64,
+    /// Seconds that the first piece needs for a hop of each kind, per byte of it.
+    hop: [f64; 2],
+}
+
+/// Works out what an algorithm puts on each element; an error where a transfer has no way.
+fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Result<Load, String> {
+    let c = &c.with_channels(channels);
+    let mut busy = vec![0.0; c.elements() as usize];
+    let mut memory = vec![0.0; c.ranks() as usize];
+    let mut blocks = vec![0.0; (c.ranks() * channels * 4) as usize];
+    let mut hop = [0.0_f64; 2];
+    // Recursive doubling tells what all channels do at once.
+    let of_all = match how {
+        Algorithm::RecursiveDoubling if c.nics <= c.gpus => f64::from(channels),
+        _ => 1.0,
+    };
+    let mut failed = None;
+    c.traffic(what, how, &mut |moved, channel, share, adds| {
+        if share == 0.0 || failed.is_some() {
+            return;
+        }
+        let path = match c.path(moved, channel) {
+            Ok(path) => path,
+            Err(why) => {
+                failed = Some(why);
+                return;
+            }
+        };
+        let packets = share / path.unit as f64;
+        let mut slowest = 0.0_f64;
+        for leg in path.stages.iter().flatten() {
+            let rate = c.rate(leg.element);
+            let wire = c.wire(*leg, path.unit);
+            busy[leg.element as usize] += packets * wire / rate;
+            slowest = slowest.max(wire / path.unit as f64 / rate);
+            if let Some(back) = leg.answer {
+                busy[back as usize] += packets * crate::protocol::nvlink::FLIT as f64 / c.rate(back);
+            }
+        }
+        let kind = usize::from(path.network);
+        hop[kind] = hop[kind].max(slowest);
+        let reads = if adds { 2.0 } else { 1.0 };
+        match moved {
+            Move::Send(from, to) => {
+                memory[from as usize] += share * reads;
+                memory[to as usize] += share;
+                blocks[((from * channels + channel) * 4 + moved.job(how, adds)) as usize] += share / of_all;
+            }
+            // Each GPU of the node is read or written.
+            Move::Reduce(r) | Move::Multicast(r) => {
+                let first = r / c.gpus * c.gpus;
+                (first..first + c.gpus).for_each(|g| memory[g as usize] += share);
+                blocks[((r * channels + channel) * 4 + moved.job(how, adds)) as usize] += share;
+            }
+        }
+    });
+    if let Some(why) = failed {
+        return Err(why);
+    }
+    if how == Algorithm::Direct && what == Collective::Alltoall {
+        all_nodes_alike(c, &mut busy);
+    }
+    let mut most = (0.0, String::new());
+    let mut kinds = [0.0_f64; 2];
+    for (place, seconds) in busy.iter().enumerate() {
+        let network =
+            place as u32 >= 2 * c.ranks() && !matches!(c.element(place as u32), crate::plan::gpu::Element::Pair(..));
+        let kind = &mut kinds[usize::from(network)];
+        *kind = kind.max(*seconds);
+        if *seconds > most.0 * (1.0 + 1e-12) {
+            most = (*seconds, c.name(place as u32));
+        }
+    }
+    let top = |all: &[f64]| all.iter().copied().fold(0.0, f64::max);
+    let memory = top(&memory) / c.memory_rate;
+    if memory > most.0 {
+        most = (memory, "memory of a GPU".to_owned());
+    }
+    let block = top(&blocks) / c.channel_rate;
+    if block > most.0 {
+        most = (block, format!("thread blocks of {channels} channels"));
+    }
+    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop })
+}
+
+/// Of an all-to-all only the first node's sending was added up. As all nodes are alike, each sends what it sends and
+/// receives what it sends; leaves carry what all nodes below them send.
+fn all_nodes_alike(c: &GpuCluster, busy: &mut [f64]) {
+    use crate::plan::gpu::Element::*;
+    let place = |e| c.place(e) as usize;
+    let each_leaf: f64 = f64::from(c.nodes_below_a_leaf());
+    for g in 0..c.gpus {
+        // What others send to this GPU by the network and then over its own links was counted at theirs.
+        let far: f64 = (1..c.nodes).map(|n| busy[place(Down(n * c.gpus + g))]).sum();
+        busy[place(Down(g))] += far;
+    }
+    for nic in 0..c.nics {
+        let far = |kind: fn(u32) -> crate::plan::gpu::Element, busy: &[f64]| -> f64 {
+            (0..c.nodes).map(|n| busy[place(kind(n * c.nics + nic))]).sum()
+        };
+        for kind in [NicIn as fn(u32) -> crate::plan::gpu::Element, SlotIn] {
+            busy[place(kind(nic))] = far(kind, busy);
+        }
+    }
+    let leaves: Vec<usize> =
+        (0..busy.len()).filter(|p| matches!(c.element(*p as u32), LeafUp(_) | LeafDown(_))).collect();
+    leaves.into_iter().for_each(|p| busy[p] *= each_leaf);
+}
+
+/// Seconds of a size by an algorithm and a protocol.
+fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: u64, channels: u32) -> Parts {
+    let (n, all) = (c.ranks(), f64::from(channels));
+    let inflation = GpuCluster::carried(protocol, 1 << 20) as f64 / f64::from(1 << 20);
+    let size = bytes as f64;
+    let part = bytes.div_ceil(u64::from(channels));
+    let busy = l.most * size * inflation;
+    let pause = |network| c.latency(network, protocol);
+    // The first piece is added up by its thread block when it has come.
+    let adding = if what.reduces() { 1.0 / (c.channel_rate * all) } else { 0.0 };
+    let adds = if what == Collective::AllReduce { 0.5 } else { 1.0 };
+    // The first pieces: the network spreads those of the channels over the NICs of a node. Trees begin at other GPUs in
+    // each channel, rings of a broadcast at the same, but half of them soon leave the root's node.
+    let apart = match l.how {
+        Algorithm::Tree | Algorithm::DoubleTree => f64::from(channels.min(c.gpus)),
+        _ if c.nodes > 1 => 2.0,
+        _ => 1.0,
+    };
+    let spread = [apart, f64::from(channels.min(c.nics).max(1))];
+    let least = 1.0 / (c.channel_rate * all);
+    let through = |kind: usize| inflation * (l.hop[kind] / spread[kind]).max(least) + adding * adds;
+    let mut p = Parts { launch: c.launch, busy, ..Parts::default() };
+    match l.how {
+        Algorithm::Ring if what != Collective::Broadcast => {
+            let steps = if what == Collective::AllReduce { 2 * (n - 1) } else { n - 1 };
+            let crossing = if c.nodes > 1 { f64::from(c.nodes) / f64::from(n) } else { 0.0 };
+            let times = size * f64::from(steps) / f64::from(n);
+            let each = |seconds: f64| if times > 0.0 { seconds * size / times * inflation } else { 0.0 };
+            let step = part.div_ceil(u64::from(n));
+            let (full, rest) = (step / c.chunk, step % c.chunk);
+            let hop = pause(false) * (1.0 - crossing) + pause(true) * crossing;
+            let mut waiting = 0.0;
+            for (count, q) in [(full, c.chunk), (u64::from(rest > 0), rest)] {
+                if count == 0 {
+                    continue;
+                }
+                let slice = q.div_ceil(c.slices_of(q)) as f64 * all;
+                let shared = slice * ((1.0 - crossing) * each(l.links) + crossing * each(l.network));
+                let least = 1.0 / c.channel_rate;
+                let hops = (1.0 - crossing) * l.hop[0].max(least) + crossing * l.hop[1].max(least);
+                let alone = slice / all * inflation * hops;
+                let adding = slice * adding * adds;
+                let working = q as f64 * all * each(l.most);
+                // Slices of other channels are in the way as often as the elements are busy.
+                let busy = (working / (hop + shared + adding)).min(1.0);
+                let turn = (hop + alone.max(shared * busy) + adding - working).max(0.0);
+                waiting += count as f64 * f64::from(steps) * turn;
+                if q == rest || rest == 0 {
+                    // The last slice comes a hop later.
+                    p.hops = f64::from(steps) * hop.min(working + turn);
+                    p.filling = if turn > 0.0 { (q as f64 * all - slice) * each(l.most) } else { hop };
+                }
+            }
+            p.hops = p.hops.min(waiting);
+            p.filling += waiting - p.hops;
+        }
+        Algorithm::RecursiveDoubling => {
+            for (distance, share) in c.doubling(what) {
+                let network = distance >= c.gpus;
+                p.hops += pause(network);
+                let own = if network {
+                    f64::from(c.gpus) / f64::from(c.nics.min(c.gpus).max(1)) * l.hop[1]
+                } else {
+                    // Both ways at once: answers take their part.
+                    l.hop[0] * (1.0 + 16.0 / 144.0)
+                };
+                let at_once = (own * inflation).max(1.0 / (c.channel_rate * all)) + adding;
+                p.filling += share * size * at_once;
+            }
+            p.filling = (p.filling - busy).max(0.0);
+        }
+        Algorithm::Direct => {
+            let far = c.nodes > 1;
+            p.hops = pause(far);
+            if what == Collective::Alltoall {
+                // Thread blocks have so many messages under way at most; those to other rails go by two of them.
+                let pieces = part.div_ceil(u64::from(n)).div_ceil(c.chunk);
+                let turns = |peers: u32| (u64::from(peers) * pieces).div_ceil(u64::from(c.slots)) as f64;
+                let (others, remote) = (n - 1, (c.nodes - 1) * c.gpus);
+                let second = if c.pxn && c.nics > 1 { remote - (c.nodes - 1) } else { 0 };
+                let waiting = match (far, second) {
+                    (false, _) => turns(others) * pause(false),
+                    (true, 0) => turns(remote) * pause(true) + (turns(others - remote) - 1.0).max(0.0) * pause(false),
+                    (true, _) => turns(second) * pause(true) + turns(others).min(2.0) * pause(false),
+                };
+                let least = pause(far) + if second > 0 { pause(false) } else { 0.0 };
+                // Between the two asymptotes of a closed network the corner is round.
+                let window = (waiting - least).max(0.0);
+                p.hops = least + (window.powi(3) + busy.powi(3)).cbrt() - busy;
+                // What goes on by the network has come over the links first: on average half of it is waited for.
+                p.filling = if second > 0 { l.links.min(l.network) * size / 2.0 } else { 0.0 };
+            }
+        }
+        _ => {
+            let (inside, between) = match l.how {
+                Algorithm::Ring => {
+                    let between = c.nodes - 1;
+                    (n - 1 - between, between)
+                }
+                Algorithm::Nvls => (0, 0),
+                how => c.stages(what, how),
+            };
+            let switch = match (l.how, what) {
+                (Algorithm::Nvls, Collective::AllReduce) | (Algorithm::NvlsTree, _) => 2,
+                (Algorithm::Nvls, _) => 1,
+                _ => 0,
+            };
+            let chunk = if switch > 0 { c.nvls_chunk } else { c.chunk };
+            let piece = c.piece(chunk, part, inside + between + switch) as f64 * all;
+            p.hops =
+                f64::from(inside) * pause(false) + f64::from(between) * pause(true) + f64::from(switch) * c.hop_nvls;
+            let network =
+                if l.how == Algorithm::NvlsTree { l.hop[1] / f64::from(c.gpus.min(c.nics).max(1)) } else { through(1) };
+            let first = f64::from(inside) * through(0) + f64::from(between) * network + f64::from(switch) * l.hop[0];
+            // Up and down are two visits of each piece: when the first has come back, half of the work of the others
+            // may have been done. Between nodes of a tree it is not: thread blocks and NICs of a chain's head are both
+            // nearly full, and wait for one another. And the busiest element, halfway down, begins when the first piece
+            // has come to it and ends before the last has gone on.
+            let twice = what == Collective::AllReduce && (l.how == Algorithm::NvlsTree || c.nodes == 1);
+            let visits = if twice && l.how != Algorithm::Nvls { 2.0 } else { 1.0 };
+            let others = (busy - piece.min(size) * l.most * inflation).max(0.0);
+            // A thread block sends each piece to all below it, and has so many messages under way at most.
+            let fan = match l.how {
+                Algorithm::Tree | Algorithm::DoubleTree => c.fan() + u32::from(c.gpus > 1),
+                Algorithm::NvlsTree => c.fan(),
+                _ => 1,
+            };
+            let messages = (size / piece).ceil() * f64::from(fan);
+            let turns = (messages / f64::from(c.slots)).ceil() - 1.0;
+            let under_way = turns.max(0.0) * pause(between > 0);
+            let path = p.hops + piece * first + (others / visits).max(under_way);
+            let never = (p.hops + piece * first) / 2.0 + busy;
+            p.filling = path.max(never) - p.hops - busy;
+            if p.filling < 0.0 {
+                // Hops that hide behind the work of other pieces.
+                p.hops = (p.hops + p.filling).max(0.0);
+                p.filling = 0.0;
+            }
+        }
+    }
+    p
+}
+
+/// A row for each size; `corners` are the same cluster at the typical, the slower and the faster ends of its ranges,
+/// or the typical alone.
+///
+/// # Errors
+///
+/// An algorithm that was asked for and cannot be done, or none that can.
+pub fn collective(corners: &[&GpuCluster], what: Collective, sizes: &[u64]) -> Result<CollectiveReport, String> {
+    let [c, rest @ ..] = corners else { return Err("there is no cluster".into()) };
+    let mut rows = one(c, what, sizes)?;
+    if let [slow, fast] = rest {
+        let (slow, fast) = (one(slow, what, sizes)?, one(fast, what, sizes)?);
+        for ((row, a), b) in rows.0.iter_mut().zip(&slow.0).zip(&fast.0) {
+            row.range = Some((a.busbw.min(row.busbw), b.busbw.max(row.busbw)));
+        }
+    }
+    let stated = match (c.algorithm, c.protocol) {
+        (Some(a), Some(p)) => format!("{} and {}, as asked", ALGORITHMS[a as usize].1, PROTOCOLS[p as usize].1),
+        (Some(a), None) => {
+            format!("{} as asked; the protocol that is fastest by the estimate", ALGORITHMS[a as usize].1)
+        }
+        (None, Some(p)) => {
+            format!("{} as asked; the algorithm that is fastest by the estimate", PROTOCOLS[p as usize].1)
+        }
+        (None, None) => "the algorithm and protocol that are fastest by the estimate".to_owned(),
+    };
+    Ok(CollectiveReport {
+        schema: 1,
+        title: c.title.clone(),
+        collective: what,
+        nodes: c.nodes,
+        ranks: c.ranks(),
+        rule: stated,
+        rows: rows.0,
+        refused: rows.1,
+        not_modelled: NOT_MODELLED.map(str::to_owned).to_vec(),
+    })
+}
+
+/// What neither method looks at.
+const NOT_MODELLED: [&str; 5] = [
+    "credits of NVLink and of the network: what is under way is limited by the library's buffers (slots)",
+    "congestion among flows of a leaf's links to the spine: they are taken as one link, perfectly spread",
+    "reduction in the network (SHARP)",
+    "what the simulation alone leaves out: the memory of GPUs; the estimate has it as an element",
+    "rings over links of each pair (xGMI): strides without a common divisor, not all Hamiltonian cycles",
+];
+
+/// Rows, and algorithms that cannot be done, each with its reason.
+type Rows = (Vec<CollectiveRow>, Vec<(String, String)>);
+
+fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> {
+    if c.ranks() < 2 {
+        return Err("a collective of one GPU moves nothing: say nodes or gpus of 2 or more".into());
+    }
+    let mut refused: Vec<(String, String)> = Vec::new();
+    let mut loads: Vec<(u32, Load)> = Vec::new();
+    let mut counts: Vec<u32> = sizes.iter().map(|s| c.used(*s)).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    for how in what.algorithms() {
+        if c.algorithm.is_some_and(|a| a != *how) {
+            continue;
+        }
+        if let Some(why) = c.refused(what, *how, Protocol::Simple) {
+            refused.push((ALGORITHMS[*how as usize].1.to_owned(), why));
+            continue;
+        }
+        for &channels in &counts {
+            match load(c, what, *how, channels) {
+                Ok(l) => loads.push((channels, l)),
+                Err(why) => {
+                    refused.push((ALGORITHMS[*how as usize].1.to_owned(), why));
+                    break;
+                }
+            }
+        }
+    }
+    if let Some(asked) = c.algorithm.filter(|a| !what.algorithms().contains(a)) {
+        let why = c.refused(what, asked, Protocol::Simple).unwrap_or_default();
+        return Err(why);
+    }
+    loads.retain(|(_, l)| match c.refused(what, l.how, c.protocol.unwrap_or(Protocol::Simple)) {
+        Some(why) => {
+            let name = ALGORITHMS[l.how as usize].1.to_owned();
+            if refused.iter().all(|r| r.0 != name) {
+                refused.push((name, why));
+            }
+            false
+        }
+        None => true,
+    });
+    let mut rows = Vec::new();
+    for &bytes in sizes {
+        let channels = c.used(bytes);
+        let mut best: Option<CollectiveRow> = None;
+        for (_, l) in loads.iter().filter(|(n, _)| *n == channels) {
+            for (protocol, name) in PROTOCOLS {
+                if c.protocol.is_some_and(|p| p != protocol) || c.refused(what, l.how, protocol).is_some() {
+                    continue;
+                }
+                let p = parts(c, l, what, protocol, bytes, channels);
+                let time = p.launch + p.hops + p.filling + p.busy;
+                if best.as_ref().is_some_and(|b| b.time <= time) {
+                    continue;
+                }
+                let factor = what.bus_factor(c.ranks());
+                best = Some(CollectiveRow {
+                    bytes,
+                    algorithm: ALGORITHMS[l.how as usize].1.to_owned(),
+                    protocol: name.to_owned(),
+                    time,
+                    algbw: bytes as f64 / time,
+                    busbw: bytes as f64 / time * factor,
+                    range: None,
+                    bound: bytes as f64 / p.busy * factor,
+                    bound_by: l.by.clone(),
+                    takes: takes(&p, &l.by),
+                    parts: p,
+                    simulated: None,
+                });
+            }
+        }
+        rows.push(best.ok_or_else(|| {
+            let each = refused.iter().map(|(name, why)| format!("{name}: {why}"));
+            format!("{} cannot be done: {}", what.name(), each.collect::<Vec<_>>().join("; "))
+        })?);
+    }
+    Ok((rows, refused))
+}
+
+/// What most of the time goes to.
+fn takes(p: &Parts, by: &str) -> String {
+    let all = [(p.busy, by), (p.hops, "hops"), (p.launch, "launch"), (p.filling, "filling the pipeline")];
+    let most = all.into_iter().fold(all[0], |a, b| if b.0 > a.0 { b } else { a });
+    let whole = p.busy + p.hops + p.launch + p.filling;
+    format!("{} ({:.0} %)", most.1, 100.0 * most.0 / whole)
+}

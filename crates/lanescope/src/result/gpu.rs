@@ -1,0 +1,87 @@
+//! What a collective takes: a row for each size, as nccl-tests prints it, with the reason.
+
+use crate::plan::gpu::collective::Collective;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer of `lanescope collective`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CollectiveReport {
+    /// 1.
+    pub schema: u32,
+    /// The cluster's title.
+    pub title: String,
+    /// What was asked for.
+    pub collective: Collective,
+    /// Nodes.
+    pub nodes: u32,
+    /// GPUs in all.
+    pub ranks: u32,
+    /// How algorithm and protocol were chosen.
+    pub rule: String,
+    /// A row for each size.
+    pub rows: Vec<CollectiveRow>,
+    /// Algorithms that this cluster cannot do, and why.
+    pub refused: Vec<(String, String)>,
+    /// What the methods leave out.
+    pub not_modelled: Vec<String>,
+}
+
+/// One size.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CollectiveRow {
+    /// Bytes, as nccl-tests counts them.
+    pub bytes: u64,
+    /// How ranks pass data on.
+    pub algorithm: String,
+    /// How they tell one another.
+    pub protocol: String,
+    /// Expected time, seconds.
+    pub time: f64,
+    /// Bytes by time, bytes per second.
+    pub algbw: f64,
+    /// As nccl-tests relates it to links, bytes per second.
+    pub busbw: f64,
+    /// Bus bandwidth with every range at its slower, and at its faster end.
+    pub range: Option<(f64, f64)>,
+    /// The most that this algorithm can have: what its busiest element carries.
+    pub bound: f64,
+    /// That element.
+    pub bound_by: String,
+    /// What most of the time goes to: that element, hops, or the launch.
+    pub takes: String,
+    /// Seconds of it: the call, hops, filling the pipeline, and the busiest element.
+    pub parts: Parts,
+    /// Packet by packet, where it was simulated.
+    pub simulated: Option<SimulatedCollective>,
+}
+
+/// Where the time goes, seconds.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct Parts {
+    /// The call.
+    pub launch: f64,
+    /// Hops and stages, one after the other.
+    pub hops: f64,
+    /// What the busiest element waits for beside that: pipelines that fill and drain, steps that wait for a slice.
+    pub filling: f64,
+    /// The busiest element, at work.
+    pub busy: f64,
+}
+
+/// A simulated row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SimulatedCollective {
+    /// Seconds.
+    pub time: f64,
+    /// Bytes per second.
+    pub busbw: f64,
+    /// Packets on elements.
+    pub packets: u64,
+    /// The element that was busy longest.
+    pub busiest: String,
+    /// Which share of the time.
+    pub busy: f64,
+    /// Where the byte times of that element went: payload, headers, answers, idle; they add up to all of them.
+    pub ledger: [f64; 4],
+}

@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    lanescope_fuzz::bodies::collectives::gpu_cluster(data);
+});
