@@ -140,7 +140,9 @@ fn overrides_become_part_of_the_text() {
 #[test]
 fn the_first_quick_row_of_every_study_is_the_studys_own() {
     for (study, rows) in select(&[]).expect("studies") {
-        let Some(row) = rows.iter().find(|r| r.quick && r.scenario.is_some()) else { continue };
+        // Clusters of GPUs answer by their collectives, which the page does not ask.
+        let plain = |s: &String| !study.is_cluster(s);
+        let Some(row) = rows.iter().find(|r| r.quick && r.scenario.as_ref().is_some_and(plain)) else { continue };
         let scenario = row.scenario.as_deref().unwrap_or("");
         let files: Vec<Value> = lanescope::library::study_files(&study.id)
             .into_iter()

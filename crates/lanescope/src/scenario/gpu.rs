@@ -8,7 +8,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 
 /// What `kind` says of such a text.
 pub const KIND: &str = "gpu-cluster";
-const TABLES: [&str; 3] = ["node", "network", "collectives"];
+/// Its tables.
+pub(super) const TABLES: [&str; 3] = ["node", "network", "collectives"];
 
 /// A cluster as written.
 #[derive(Clone, Debug)]

@@ -1,7 +1,13 @@
 //! The JSON Schema of a scenario, and the same as a page of text, both from the declarations in [`super::keys`].
 
-use super::keys::{FLOW_KINDS, Key, LINK_KINDS, PART_KINDS, RUN, TABLES, TableKind};
+use super::gpu::{self, KIND};
+use super::keys::{
+    COLLECTIVES, FLOW_KINDS, GPU_CLUSTER, GPU_NETWORK, GPU_NODE, Key, LINK_KINDS, PART_KINDS, RUN, TABLES, TableKind,
+};
 use serde_json::{Map, Value as Json, json};
+
+/// The keys of [`gpu::TABLES`].
+const GPU_TABLES: [&[Key]; 3] = [GPU_NODE, GPU_NETWORK, COLLECTIVES];
 
 /// The JSON Schema (2020-12) that editors complete a scenario with.
 pub fn json_schema() -> Json {
@@ -44,25 +50,52 @@ pub fn json_schema() -> Json {
     let links = LINK_KINDS.map(|kind| table(&[kind.keys], &[], false));
     let flows = FLOW_KINDS.map(|kind| table(&[kind.keys], &[], true));
     let many = |schema: Json| json!({ "type": "object", "additionalProperties": schema });
-    json!({
+    let mut properties = json!({
+        "title": { "type": "string" },
+        "about": { "type": "string" },
+        "kind": { "enum": ["platform", "device", "scenario", KIND] },
+        "platform": {
+            "type": "string",
+            "description": "A platform of the library, or a path to your own file; this file adds to it.",
+        },
+        "parts": many(part),
+        "links": many(json!({ "anyOf": links })),
+        "flows": many(json!({ "anyOf": flows })),
+        "run": table(&[RUN], &[], false),
+    });
+    // A GPU cluster is written by rule, and has none of the tables above.
+    let mut cluster = Map::new();
+    for key in GPU_CLUSTER {
+        cluster.insert(key.name.into(), property(key));
+    }
+    for (name, keys) in gpu::TABLES.into_iter().zip(GPU_TABLES) {
+        cluster.insert(name.into(), table(&[keys], &[], true));
+    }
+    let none = |names: &[&str]| -> Json {
+        let none: Map<String, Json> = names.iter().map(|n| ((*n).to_owned(), json!(false))).collect();
+        json!({ "properties": none })
+    };
+    let only_cluster: Vec<&str> = cluster.keys().map(String::as_str).collect();
+    let said = json!({ "properties": { "kind": { "const": KIND } }, "required": ["kind"] });
+    let choice = json!({
+        "if": { "anyOf": [said, { "required": ["node"] }] },
+        "then": none(&["about", "platform", "parts", "links", "flows", "run"]),
+        "else": none(&only_cluster),
+    });
+    if let Some(all) = properties.as_object_mut() {
+        all.extend(cluster);
+    }
+    let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "lanescope scenario",
         "type": "object",
         "additionalProperties": false,
-        "properties": {
-            "title": { "type": "string" },
-            "about": { "type": "string" },
-            "kind": { "enum": ["platform", "device", "scenario"] },
-            "platform": {
-                "type": "string",
-                "description": "A platform of the library, or a path to your own file; this file adds to it.",
-            },
-            "parts": many(part),
-            "links": many(json!({ "anyOf": links })),
-            "flows": many(json!({ "anyOf": flows })),
-            "run": table(&[RUN], &[], false),
-        },
-    })
+        "properties": properties,
+    });
+    if let (Some(all), Json::Object(choice)) = (schema.as_object_mut(), choice) {
+        all.extend(choice);
+    }
+    schema
 }
 
 fn property(key: &Key) -> Json {
@@ -119,6 +152,15 @@ pub fn text() -> String {
     for TableKind { title, keys, .. } in TABLES.iter().filter(|t| t.name != "bus-dma") {
         out += &format!("{title}\n");
         for key in *keys {
+            out += &format!("  {:<22} {}{}\n", key.name, describe(key), words(key));
+        }
+        out.push('\n');
+    }
+    let titles = ["node = { … }", "network = { … }", "collectives = { … }"];
+    let cluster = std::iter::once(("nodes, down", GPU_CLUSTER)).chain(titles.into_iter().zip(GPU_TABLES));
+    for (title, keys) in cluster {
+        out += &format!("{title}, with kind = {KIND:?}\n");
+        for key in keys {
             out += &format!("  {:<22} {}{}\n", key.name, describe(key), words(key));
         }
         out.push('\n');
