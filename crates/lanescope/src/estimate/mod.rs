@@ -19,6 +19,7 @@ pub use pcie::upgrade::{Need, Step, need};
 
 use crate::diagnostic::Diagnostics;
 use crate::plan::Dma;
+use crate::plan::infiniband::JobFlow;
 use crate::plan::{Direction, FlowRef, Plan, Program};
 use crate::result::{Binding, FlowReport, Note, Provenance, Ranged, Report, SCHEMA, SwitchReport, Total};
 use crate::scenario::PartKeys;
@@ -146,12 +147,13 @@ fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.
-fn on_ethernet(jobs: &[infiniband::Demand], progress: &[(f64, Option<Binding>)]) -> Vec<ethernet::Beside> {
-    let one = |(job, came): (&infiniband::Demand, &(f64, _))| ethernet::Beside {
-        wires: job.on_ethernet().collect(),
+fn on_ethernet(plan: &Plan, jobs: &[infiniband::Demand], progress: &[(f64, Option<Binding>)]) -> Vec<ethernet::Beside> {
+    let one = |((demand, came), job): ((&infiniband::Demand, &(f64, _)), &JobFlow)| ethernet::Beside {
+        wires: demand.on_ethernet().collect(),
         progress: came.0,
+        class: plan.network.classes.iter().position(|c| u32::from(*c) == job.keys.lane.typical).unwrap_or(0),
     };
-    jobs.iter().zip(progress).map(one).collect()
+    jobs.iter().zip(progress).zip(&plan.cluster.jobs).map(one).collect()
 }
 
 /// How much of something with a capacity the shares take.
@@ -171,7 +173,7 @@ pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
     let demands = infiniband::demands(&infiniband::ran(plan), corner);
     let o = outcome(plan, corner, &demands);
     let mut all = loads_of(&o.resources, &o.divided);
-    all.extend(ethernet::loads(plan, &on_ethernet(&demands, &o.progress(plan))));
+    all.extend(ethernet::loads(plan, &on_ethernet(plan, &demands, &o.progress(plan))));
     all.extend(pci::loads(plan, corner, &o.on_buses));
     all
 }
@@ -214,7 +216,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         .collect();
     // PCIe first, Ethernet behind it, then buses: parts of one never load the other's.
     let mut progress = [&slower, &typical, &faster].map(|o| o.progress(plan));
-    let mut ethernet = ethernet::answer(plan, &on_ethernet(&jobs[1], &progress[1]));
+    let mut ethernet = ethernet::answer(plan, &on_ethernet(plan, &jobs[1], &progress[1]));
     for of_corner in &mut progress {
         for (came, held) in of_corner.iter_mut().zip(&ethernet.held) {
             if let Some((left, by)) = held.as_ref().filter(|h| h.0 < came.0) {

@@ -56,7 +56,6 @@ pub static NOT_MODELLED: &[Gap] = &[
         "queueing",
         "only the mean rate counts, however operations arrive: queueing is not modelled",
     ),
-    Gap::always("send", "priority", "priorities", "shares assume one class of frames").when(|_, s| s.value != "0"),
     Gap::always("station", "nic_buffer", "queueing", "queueing at stations is not modelled"),
     Gap::always("station", "mac_buffer", "queueing", "queueing at stations is not modelled"),
     Gap::always("station", "queue", "queueing", "queueing at stations is not modelled"),
@@ -88,8 +87,6 @@ pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("ethernet-switch", "buffers", "head-of-line-blocking", "shares assume a FIFO at each output")
         .when(|_, s| s.value == "input"),
     Gap::always("ethernet-switch", "memory", "queueing", "queueing in switch memories is not modelled"),
-    Gap::always("ethernet-switch", "scheduling", "priorities", "shares assume one class of frames")
-        .when(|_, s| s.value != "turns"),
     Gap::always("ethernet-switch", "high_threshold", "pause", "shares assume that flow control acts at once"),
     Gap::always("ethernet-switch", "low_threshold", "pause", "shares assume that flow control acts at once"),
     Gap::always("ethernet-switch", "pause_quanta", "pause", "shares assume that flow control acts at once"),
@@ -151,10 +148,23 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "flow_control",
         "retransmission",
-        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's \
-            retransmission",
+        "frames may be dropped here, and what was lost is not sent again: neither RoCE's retransmission nor TCP's",
     )
-    .when(|plan, _| plan.loses()),
+    .when(|plan, _| plan.loses() || plan.resends()),
+    Gap::always("station", "retransmission", "retransmission", "retransmission is not modelled"),
+    Gap::always("station", "retransmission_timeout", "retransmission", "retransmission is not modelled"),
+    Gap::always("station", "reordering", "retransmission", "retransmission is not modelled"),
+    Gap::always("station", "window", "retransmission", "retransmission is not modelled"),
+    Gap::always("ethernet-switch", "lossy_memory", "queueing", "queueing in switch memories is not modelled"),
+    Gap::always("ethernet-switch", "flowlet_gap", "flowlets", "shares assume that flowlets are spread evenly"),
+    Gap::always(
+        "ethernet-switch",
+        "ecmp",
+        "flowlets",
+        "shares assume that frames are spread evenly over equal ways, and that nothing overtakes; packets of programs \
+            are taken to keep one way",
+    )
+    .when(|_, s| matches!(s.value.as_str(), "flowlet" | "packet" | "adaptive")),
 ];
 
 /// Where a switch marks: else these keys have no meaning, and nothing is left out.

@@ -1,5 +1,6 @@
-//! A run in time, row by row: throughput of flows, I/Os a second, queues, credits in use, utilisation of links and
-//! memories of Ethernet switches. The command writes the rows as CSV, the page draws them.
+//! A run in time, row by row: throughput of flows, I/Os a second, queues, credits in use, utilisation of links,
+//! memories of Ethernet switches, and the rates that DCQCN allows connections. The command writes the rows as CSV, the
+//! page draws them.
 
 use crate::plan::Plan;
 use crate::plan::storage::Medium;
@@ -18,7 +19,41 @@ pub struct Series {
     counted: [Range<usize>; 2],
     /// The directions that some flow uses, with their slots per second and header credits in all.
     wires: Vec<(usize, f64, [Option<u32>; 3])>,
+    /// Connections of streams, and programs, whose rates DCQCN limits.
+    connections: usize,
+    programs: usize,
     before: Sample,
+}
+
+/// Connections that have columns of their own, at most.
+const MOST_CONNECTIONS: usize = 64;
+
+/// Names of the connections that DCQCN slows down, then of programs, of which the slowest connection is shown; `None`
+/// where it slows down none.
+fn connections(plan: &Plan) -> Option<Vec<String>> {
+    if !plan.network.slows_down() {
+        return None;
+    }
+    let mut all = Vec::new();
+    for s in &plan.network.streams {
+        for target in s.targets.iter() {
+            for number in 0..s.connections.typical.get() {
+                let mut name = s.name.clone();
+                if s.targets.len() > 1 {
+                    name += &format!(" toward {}", plan.network.node(*target).name);
+                }
+                if s.connections.typical.get() > 1 {
+                    name += &format!(".connection.{number}");
+                }
+                all.push(name);
+            }
+        }
+    }
+    if all.len() > MOST_CONNECTIONS {
+        all.clear();
+    }
+    all.extend(plan.cluster.jobs.iter().map(|j| format!("{}.slowest_connection", j.name)));
+    Some(all)
 }
 
 impl Series {
@@ -80,10 +115,14 @@ impl Series {
             wires.push((i, rate, [None; 3]));
         }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
+        let connections = connections(plan);
+        head.extend(connections.iter().flatten().map(|name| format!("flows.{name}.rate_limit_bps")));
         Series {
             head,
             counted: [Technology::Storage, Technology::Infiniband].map(|t| plan.flows_of(t)),
             wires,
+            connections: connections.map_or(0, |all| all.len() - plan.cluster.jobs.len()),
+            programs: if plan.network.slows_down() { plan.cluster.jobs.len() } else { 0 },
             before: now,
         }
     }
@@ -111,6 +150,13 @@ impl Series {
             }
         }
         cells.extend(now.memory.iter().map(u64::to_string));
+        // Programs stand behind all connections of streams, of which too many have no columns; one that has not sent
+        // yet has no limit.
+        let streams = now.limits.len().saturating_sub(self.programs);
+        let limit = |at: usize| now.limits.get(at).map_or(f64::NAN, |rate| rate * 8.0);
+        let text = |rate: f64| if rate.is_nan() { String::new() } else { rate.round().to_string() };
+        cells.extend((0..self.connections).map(|at| text(limit(at))));
+        cells.extend((0..self.programs).map(|at| text(limit(streams + at))));
         self.before = now;
         cells
     }

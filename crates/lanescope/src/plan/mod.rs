@@ -133,8 +133,13 @@ impl Plan {
 
     /// Whether frames may be dropped that nothing sends again: packets of programs, or segments of transactions.
     pub fn loses(&self) -> bool {
-        let carries = !self.storage.pairs.is_empty() || self.programs_on_ethernet();
-        carries && self.network.can_drop()
+        !self.storage.pairs.is_empty() && self.network.can_drop()
+    }
+
+    /// Whether queue pairs may have to send packets again.
+    pub fn resends(&self) -> bool {
+        let roce = self.programs_on_ethernet() || self.network.streams.iter().any(|s| s.is_roce());
+        roce && self.network.resends()
     }
 
     /// Whether ranks exchange messages over Ethernet.

@@ -10,6 +10,7 @@ pub mod nvlink;
 pub mod nvme;
 pub mod pci;
 pub mod pcie;
+pub mod roce;
 pub mod sas;
 pub mod scsi;
 pub mod tcp;

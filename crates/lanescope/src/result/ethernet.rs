@@ -2,6 +2,8 @@
 //!
 //! Parts are known by their index in the plan, so that a frame costs a simulation no text.
 
+use crate::protocol::roce;
+
 /// A frame that crossed a link that is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossed {
@@ -30,6 +32,15 @@ pub enum Crossing {
         number: u64,
         /// Whether a queue on the way marked it for congestion.
         marked: bool,
+    },
+    /// A packet of RoCE v2.
+    Roce {
+        /// The part that sent it.
+        from: u32,
+        /// The part that it goes to.
+        to: u32,
+        /// What it says.
+        packet: roce::Packet,
     },
     /// PAUSE to the other end.
     Pause {

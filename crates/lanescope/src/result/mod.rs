@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of this schema.
-pub const SCHEMA: u32 = 9;
+pub const SCHEMA: u32 = 10;
 
 /// The answer to one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -169,6 +169,9 @@ pub struct FlowReport {
     /// Of packets with headers, the share without these.
     #[serde(default)]
     pub goodput: Option<Ranged>,
+    /// Of frames: bits per second from destination address to FCS, all instances.
+    #[serde(default)]
+    pub frame_rate: Option<Ranged>,
     /// What each instance asks for, in their order; empty where they take what there is.
     pub wanted_each: Vec<f64>,
     /// What no allocation to all instances can exceed.
@@ -475,6 +478,7 @@ pub const FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "mean", doc: "share of an instance, on average" },
     MetricKind { name: "operations", doc: "operations, or packets, a second, all instances" },
     MetricKind { name: "goodput", doc: "share without the headers of packets" },
+    MetricKind { name: "frame_rate", doc: "of frames, from destination address to FCS" },
     MetricKind { name: "latency_first", doc: "unloaded, to the first data" },
     MetricKind { name: "latency", doc: "unloaded, one operation to its last byte" },
     MetricKind { name: "round_trip", doc: "unloaded, one request to its last byte" },
@@ -486,6 +490,7 @@ pub const LINK_METRICS: &[MetricKind] = &[
     MetricKind { name: "coded", doc: "after line coding" },
     MetricKind { name: "payload", doc: "payload bits" },
     MetricKind { name: "tlps", doc: "TLPs, or frames" },
+    MetricKind { name: "frame_rate", doc: "of Ethernet: frames with data, from destination address to FCS" },
     MetricKind {
         name: "tlp_overhead",
         doc: "bytes of framing and header of a data TLP; of a frame with preamble and gap",
@@ -623,6 +628,10 @@ impl FlowReport {
                 Some(rate) => Ok(Metric { bound_by: binding(), ..ranged(rate, Dimension::Rate) }),
                 None => Err(format!("flow {} has no goodput: say what of its packets is headers", self.name)),
             },
+            "frame_rate" => match self.frame_rate {
+                Some(rate) => Ok(Metric { bound_by: binding(), ..ranged(rate, Dimension::Rate) }),
+                None => Err(format!("flow {} has no frames", self.name)),
+            },
             "mean" => Ok(rate(1.0 / self.instances.max(1) as f64)),
             "both_ways" => Ok(rate(both)),
             "bound" => Ok(ranged(self.bound, Dimension::Rate)),
@@ -676,6 +685,9 @@ fn link_metric(sides: &[&LinkReport], name: &str) -> Result<Metric, String> {
             Ok(ranged(all, Dimension::Rate))
         }
         "tlps" => Ok(plain(sum(&|l| l.tlps), Dimension::PerSecond)),
+        "frame_rate" if sides.iter().all(|l| l.medium == Medium::Ethernet) => {
+            Ok(plain(sum(&|l| l.ledger.payload + l.ledger.framing), Dimension::Rate))
+        }
         "utilisation" => Ok(share(sum(&|l| l.ledger.coded() - l.ledger.idle), sum(&|l| l.ledger.coded()))),
         "efficiency" => {
             let used = sum(&|l| l.ledger.coded() - l.ledger.idle - l.ledger.ordered_sets);

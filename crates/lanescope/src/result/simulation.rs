@@ -426,6 +426,12 @@ pub struct SimulatedFrames {
     pub delivered: u64,
     /// Frames dropped, anywhere.
     pub dropped: u64,
+    /// Of `sent`: frames of RoCE that were sent again.
+    #[serde(default)]
+    pub resent: u64,
+    /// Frames of RoCE that came and that their receiver did not take: behind a lost one, or twice.
+    #[serde(default)]
+    pub discarded: u64,
     /// Frames delivered with a mark of congestion, and the notifications that their sources were sent for them.
     #[serde(default)]
     pub marked: u64,
@@ -537,7 +543,6 @@ pub const SIMULATED_FLOW_METRICS: &[MetricKind] = &[
     MetricKind { name: "latency_p99", doc: "99 % of the operations took no longer" },
     MetricKind { name: "latency_p999", doc: "99.9 % of the operations took no longer" },
     MetricKind { name: "latency_max", doc: "the longest; of a switch: switches.NAME.latency_max" },
-    MetricKind { name: "frame_rate", doc: "of frames, from destination address to FCS" },
     MetricKind { name: "transit", doc: "of frames, from leaving the application, the mean" },
     MetricKind { name: "transit_p99", doc: "the same, 99 % took no longer" },
     MetricKind { name: "transit_max", doc: "the same, the longest" },
@@ -677,6 +682,10 @@ impl Simulation {
                 Ok(SimulatedMetric { value, dimension: Dimension::Rate, bound_by })
             }
             "tlps" => plain(sum(&|l| l.slots.tlps as f64) / self.window, Dimension::PerSecond),
+            "frame_rate" if sides.iter().all(|l| l.medium == Medium::Ethernet) => {
+                let bytes = |l: &SimulatedLink| (l.slots.payload + l.slots.framing + l.slots.padding) as f64;
+                plain(sum(&bytes) * 8.0 / self.window, Dimension::Rate)
+            }
             "pauses" => plain(sum(&|l| (l.pauses.0 + l.pauses.1) as f64) / self.window, Dimension::PerSecond),
             "utilisation" => {
                 plain(sum(&|l| l.slots.busy() as f64) / sum(&|l| l.slots.total() as f64), Dimension::Share)

@@ -18,15 +18,16 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         "congestion_control",
         "congestion-control",
-        "packets of programs are not slowed down: CNPs go to plain flows only",
+        "segments of TCP are not slowed down: neither by DCQCN nor by a window",
     )
-    .when(|plan, s| s.value == "dcqcn" && plan.programs_on_ethernet()),
+    .when(|plan, s| s.value == "dcqcn" && !plan.storage.pairs.is_empty()),
+    Gap::always("ethernet-switch", "ecmp", "flowlets", "each connection of TCP keeps one way")
+        .when(|plan, s| matches!(s.value.as_str(), "flowlet" | "packet") && !plan.storage.pairs.is_empty()),
     Gap::always(
         "ethernet-switch",
         "flow_control",
         "retransmission",
-        "frames may be dropped here, and what was lost is not sent again: neither RoCE's go-back-N nor TCP's \
-            retransmission",
+        "segments of TCP may be dropped here, and what was lost is not sent again",
     )
     .when(|plan, _| plan.loses()),
 ];

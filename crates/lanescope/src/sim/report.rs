@@ -38,6 +38,9 @@ pub struct Sample {
     pub credits: Vec<[Option<u32>; 3]>,
     /// Of each Ethernet switch: bytes of its memory in use.
     pub memory: Vec<u64>,
+    /// Bytes per second that DCQCN allows: of each connection of each stream of frames, then the slowest of each
+    /// program.
+    pub limits: Vec<f64>,
 }
 
 impl Run {
@@ -291,6 +294,7 @@ impl Run {
             queued: held.iter().map(|h| h.0).collect(),
             queued_bytes: held.iter().map(|h| h.1).collect(),
             credits,
+            limits: self.system.ethernet.limits(self.plan.cluster.jobs.len(), self.now),
             memory: self.system.ethernet.stored(self.now).iter().map(|s| s.now).collect(),
         }
     }

@@ -1,7 +1,11 @@
 //! Captures as another program reads them: tshark, where it is installed.
 
+use crate::common::planned;
+use lanescope::diagnostic::Diagnostics;
 use lanescope::pens::pcapng::Pcapng;
 use lanescope::result::{Crossed, Crossing};
+use lanescope::sim::{Run, Step};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Three frames of data, two PAUSE, one PFC; a microsecond and a picosecond apart.
@@ -87,4 +91,68 @@ fn tshark_reads_what_was_written() {
     assert_eq!(last("macc.cbfc.enbv"), 0b1_1000, "{text}");
     assert_eq!((last("macc.cbfc.pause_time.c3"), last("macc.cbfc.pause_time.c4")), (0xFFFF, 0), "{text}");
     assert!(column("_ws.malformed").iter().all(|m| m.is_empty()), "{text}");
+}
+
+/// RoCE v2 of a run whose frames are lost and marked: Wireshark names IP, UDP 4791, and what the BTH says.
+#[test]
+fn tshark_names_packets_of_roce() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("skipped: tshark is not installed");
+        return;
+    }
+    let text = "[parts.host]\nis = \"station\"\ncount = 3\nretransmission_timeout = \"50 us\"\n[parts.switch]\n\
+        is = \"ethernet-switch\"\nmemory = \"40 kB\"\ncongestion_control = \"dcqcn\"\necn_low = \"4 kB\"\n\
+        ecn_high = \"20 kB\"\n[links.net]\nbetween = [\"host.*\", \"switch\"]\nethernet = \"10 Gb/s\"\n\
+        mtu = \"1500 B\"\n[flows.f]\nfrom = \"host.*\"\nto = \"host.0\"\ndo = \"send\"\n\
+        transport = \"rocev2\"\nsize = \"5000 B\"\npriority = 3\n[run]\nfor = \"400 us\"\nwarmup = \"0 s\"\n";
+    let plan = planned(text, &[]);
+    let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("a run");
+    run.capture(1);
+    while run.advance(u64::MAX) != Step::Done {}
+    let file = std::env::temp_dir().join(format!("lanescope-roce-{}.pcapng", std::process::id()));
+    let out = std::io::BufWriter::new(std::fs::File::create(&file).expect("a file"));
+    let mut pen = Pcapng::new(out, "net.1", 0).expect("written");
+    let crossed = run.crossed();
+    crossed.iter().for_each(|f| pen.frame(f).expect("written"));
+    pen.finish().expect("written");
+    let fields = [
+        "udp.dstport",
+        "ip.checksum.status",
+        "ip.dsfield.dscp",
+        "ip.dsfield.ecn",
+        "infiniband.bth.opcode",
+        "infiniband.bth.psn",
+        "infiniband.aeth.syndrome.opcode",
+        "ip.src",
+        "ip.dst",
+        "_ws.malformed",
+    ];
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(&file).args(["-o", "ip.check_checksum:TRUE", "-T", "fields", "-E", "separator=;"]);
+    fields.iter().for_each(|f| {
+        tshark.args(["-e", f]);
+    });
+    let output = tshark.output().expect("tshark runs");
+    std::fs::remove_file(&file).expect("removed");
+    let (text, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split(';').collect()).collect();
+    assert_eq!(rows.len(), crossed.len(), "{said}");
+    assert!(rows.iter().all(|r| r[0] == "4791" && r[1] == "1" && r[9].is_empty()), "{text}");
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).expect("a number"),
+        None => text.parse().unwrap_or(u64::MAX),
+    };
+    let data: Vec<_> = rows.iter().filter(|r| (r[7], r[8]) == ("10.0.0.2", "10.0.0.1")).collect();
+    let opcodes: BTreeSet<u64> = data.iter().map(|r| number(r[4])).collect();
+    // WRITE first, middle, last.
+    assert_eq!(opcodes, BTreeSet::from([6, 7, 8]), "{text}");
+    // Class selector 3.
+    assert!(data.iter().all(|r| number(r[2]) == 24), "{text}");
+    let back: BTreeSet<u64> = rows.iter().filter(|r| r[8] == "10.0.0.2").map(|r| number(r[4])).collect();
+    assert!(back.contains(&0x11) && back.contains(&0x81), "acknowledgements and CNPs: {back:?}");
+    // Numbers follow one another, and go back to what was lost.
+    let numbers: Vec<u64> = data.iter().map(|r| number(r[5])).collect();
+    assert!(numbers.windows(2).all(|n| n[1] <= n[0] + 1), "{numbers:?}");
+    assert!(numbers.windows(2).any(|n| n[1] <= n[0]), "something is sent again: {numbers:?}");
 }

@@ -1,33 +1,57 @@
 //! One message alone in an Ethernet: when its last byte has come.
 
 use crate::plan::Network;
+use crate::plan::ethernet::Stream;
 use crate::protocol::ethernet::{HEADER, PREAMBLE, frame, wire};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::Forwarding;
 use crate::scenario::quantity::Corner;
 
-/// From a message's birth to its last bit at the destination, in femtoseconds; `data` is the client data of a full
-/// frame.
+/// The frames of a message: bytes of the first, of those behind it, and of the last; and how many are before that.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::estimate) struct Train {
+    leading: u64,
+    each: u64,
+    last: u64,
+    before: u128,
+}
+
+impl Train {
+    /// So much client data in plain frames with at most so much.
+    pub(in crate::estimate) fn plain(data: u64, size: u64) -> Train {
+        let (full, rest) = (size / data, size % data);
+        let last = frame(if rest > 0 { rest } else { data });
+        let before = if rest > 0 { full } else { full - 1 } as u128;
+        Train { leading: frame(data), each: frame(data), last, before }
+    }
+
+    /// A message of a stream.
+    pub(in crate::estimate) fn of(network: &Network, stream: &Stream, size: u64) -> Train {
+        let cut = network.cut(stream, size);
+        let bytes = |i: usize| cut.get(i).or(cut.last()).map_or(0, |c| c.2);
+        let before = cut.iter().map(|c| c.0 as u128).sum::<u128>().saturating_sub(1);
+        Train { leading: bytes(0), each: bytes(1), last: bytes(cut.len()), before }
+    }
+}
+
+/// From a message's birth to its last bit at the destination, in femtoseconds.
 ///
 /// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are
 /// there. Full frames are all alike, so the m-th begins at a hop m - 1 times the slowest wire so far after the first;
 /// what is left of the message is one shorter frame, which is followed hop by hop.
-pub(in crate::estimate) fn message(network: &Network, path: &[u32], data: u64, size: u64, corner: Corner) -> u128 {
-    let (full, rest) = (size / data, size % data);
-    let last = frame(if rest > 0 { rest } else { data });
-    // Full frames that go before the last one.
-    let before = if rest > 0 { full } else { full - 1 } as u128;
+pub(in crate::estimate) fn message(network: &Network, path: &[u32], train: Train, corner: Corner) -> u128 {
+    let Train { leading, each, last, before } = train;
     // When the first full frame begins on a wire, what the slowest wire so far takes for one, and when the last frame
     // begins.
     let (mut first, mut slowest, mut begins) = (0u128, 0u128, 0u128);
     for (i, &on) in path.iter().enumerate() {
         let byte = network.link(on).rate.typical.byte_fs() as u128;
         if before > 0 {
-            let one = wire(frame(data)) as u128 * byte;
+            let one = wire(each) as u128 * byte;
             slowest = slowest.max(one);
-            begins = begins.max(first + (before - 1) * slowest + one);
+            begins = begins.max(first + (before - 1) * slowest + wire(leading) as u128 * byte);
         }
-        first += crossing(network, path, i, frame(data), corner);
+        first += crossing(network, path, i, leading, corner);
         begins += crossing(network, path, i, last, corner);
     }
     begins

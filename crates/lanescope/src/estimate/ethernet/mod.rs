@@ -8,6 +8,7 @@
 
 mod latency;
 mod path_loads;
+mod turns;
 
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::cover::{self, Cover};
@@ -15,8 +16,7 @@ use crate::estimate::core::fill::{Resource, Share, Use, shares};
 use crate::plan::Plan;
 use crate::plan::ethernet::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
-use crate::scenario::keys::{CongestionControl, FlowControl};
-pub(in crate::estimate) use latency::message;
+pub(in crate::estimate) use latency::{Train, message};
 use path_loads::{Asked, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,6 @@ pub(in crate::estimate) struct Answer {
 
 /// A float's noise: a wire that carries just all of what is asked of it holds nobody back.
 const NOISE: f64 = 1e-9;
-/// Rounds of thinning along ways; as many hops as the longest way of a fat tree has wires settle in as many rounds.
-const ROUNDS: usize = 32;
 
 /// Everything that was worked out. Rates and sizes have no ranges, so the corners differ in latencies alone.
 struct Outcome<'a> {
@@ -52,11 +50,13 @@ pub(in crate::estimate) struct Beside {
     /// Wires, and for what part of the time it has each in use.
     pub(in crate::estimate) wires: Vec<(u32, f64)>,
     pub(in crate::estimate) progress: f64,
+    /// The class of its frames.
+    pub(in crate::estimate) class: usize,
 }
 
 fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
     let mut asked = asked(network);
-    asked.extend(programs.iter().map(|p| path_loads::program(network, &p.wires, p.progress)));
+    asked.extend(programs.iter().map(|p| path_loads::program(network, p)));
     let (mut resources, mut shares) = filled(network, &asked);
     if let Some(lanes) = path_loads::lanes(network, &asked) {
         let (streams, lanes): (Vec<usize>, Vec<Asked>) = lanes.into_iter().unzip();
@@ -67,8 +67,8 @@ fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
         shares.iter_mut().for_each(|s| s.rate = 0.0);
         for ((&stream, lane), got) in streams.iter().zip(&lanes).zip(&rates) {
             shares[stream].rate += got.rate;
-            for (wire, _) in &lane.wires {
-                *parts[stream].entry(*wire).or_insert(0.0) += got.rate;
+            for (wire, part) in &lane.wires[..lane.data] {
+                *parts[stream].entry(*wire).or_insert(0.0) += got.rate * part;
             }
             let least = (got.by.map_or(f64::INFINITY, |_| got.rate), got.by.map(|r| apart[r].key));
             if least.0 < held[stream].0 {
@@ -78,7 +78,8 @@ fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
         for ((a, share), parts) in
             asked.iter_mut().zip(&shares).zip(parts).filter(|((a, s), _)| !a.single && s.rate > 0.0)
         {
-            a.wires.iter_mut().for_each(|(wire, part)| *part = parts.get(wire).map_or(0.0, |rate| rate / share.rate));
+            let data = &mut a.wires[..a.data];
+            data.iter_mut().for_each(|(wire, part)| *part = parts.get(wire).map_or(0.0, |rate| rate / share.rate));
         }
         resources = self::resources(network, &asked, &apart);
         for ((share, (_, wire)), a) in shares.iter_mut().zip(held).zip(&asked) {
@@ -86,17 +87,21 @@ fn outcome<'a>(network: &'a Network, programs: &[Beside]) -> Outcome<'a> {
             share.by = wire.and_then(|w| resources.iter().position(|r| r.key == w));
         }
     }
-    let mut of_stream = vec![Vec::new(); asked.len()];
-    for (r, resource) in resources.iter().enumerate() {
-        resource.uses.iter().for_each(|u| of_stream[u.flow].push(r));
-    }
+    // Where its acknowledgements go, a stream is not held to what its data would take.
+    let of: std::collections::HashMap<u32, usize> = resources.iter().zip(0..).map(|(r, i)| (r.key, i)).collect();
+    let mine = |a: &Asked| {
+        let mut all: Vec<usize> = a.wires[..a.data].iter().filter_map(|w| of.get(&w.0).copied()).collect();
+        all.sort_unstable();
+        all
+    };
+    let of_stream = asked.iter().map(mine).collect();
     Outcome { network, asked, resources, of_stream, shares }
 }
 
 /// The wires that can bind, and what each stream gets of them.
 fn filled(network: &Network, asked: &[Asked]) -> (Vec<Resource<u32>>, Vec<Share>) {
     let mut resources = resources(network, asked, &[]);
-    turns(network, asked, &mut resources);
+    turns::turns(network, asked, &mut resources);
     let caps: Vec<f64> = asked.iter().map(|a| a.wants).collect();
     // No ports: a queue is one FIFO for all that goes out there, and `turns` says who has how much in it.
     let shares = shares(&resources, &caps, |_, _| Vec::new());
@@ -165,53 +170,6 @@ fn resources(network: &Network, asked: &[Asked], more: &[Resource<u32>]) -> Vec<
     resources
 }
 
-/// Sets the coin in which a wire is divided.
-///
-/// A station sends the messages of its streams in turn. A switch's queue is a FIFO: of what comes, each stream gets
-/// through in the proportion in which it comes, whichever ports it comes by. What comes to a wire is what the wires
-/// before it have let through, so a stream that shared a wire with many has become thin; where nothing is held back it
-/// is what is offered. With flow control, sources keep what they could not send and catch up at the rate of their line:
-/// there only saturated streams stand in the queues, and modest ones get all that they ask for.
-fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
-    let lossless = network.flow_control() != FlowControl::None;
-    let born = |a: &Asked| if lossless { a.line } else { a.wants.min(a.line) };
-    let mut at = vec![usize::MAX; 2 * network.links.len()];
-    resources.iter().enumerate().for_each(|(r, resource)| at[resource.key as usize] = r);
-    // By resource: the part that gets through.
-    let mut through = vec![1.0; resources.len()];
-    let mut comes: Vec<Vec<f64>> = resources.iter().map(|r| Vec::with_capacity(r.uses.len())).collect();
-    for _round in 0..ROUNDS {
-        comes.iter_mut().for_each(Vec::clear);
-        for a in asked {
-            let mut rate = born(a);
-            for (wire, _) in &a.wires {
-                let r = at[*wire as usize];
-                if r != usize::MAX {
-                    comes[r].push(rate);
-                    // The wires of several destinations are not one behind the other.
-                    rate *= if a.single && a.own != path_loads::NO_WIRE { through[r] } else { 1.0 };
-                }
-            }
-        }
-        let mut moved = false;
-        for (r, resource) in resources.iter().enumerate() {
-            let load: f64 = resource.uses.iter().zip(&comes[r]).map(|(u, c)| u.weight * c).sum();
-            let new = if load > resource.capacity { resource.capacity / load } else { 1.0 };
-            moved |= (new - through[r]).abs() > NOISE;
-            through[r] = new;
-        }
-        if !moved {
-            break;
-        }
-    }
-    for (resource, comes) in resources.iter_mut().zip(comes) {
-        let of_a_station = network.station(network.leaves(resource.key)).is_some();
-        for (used, comes) in resource.uses.iter_mut().zip(comes) {
-            used.packets = 1.0 / if of_a_station { asked[used.flow].frames.message } else { comes.max(1e-300) };
-        }
-    }
-}
-
 impl Outcome<'_> {
     fn flow(&self, members: &[usize]) -> FlowReport {
         let network = self.network;
@@ -235,6 +193,9 @@ impl Outcome<'_> {
             both_ways: false,
             operation: None,
             goodput: None,
+            frame_rate: Some(same(
+                members.iter().map(|&i| self.shares[i].rate * 8.0 * (1.0 + self.asked[i].frames.framing)).sum(),
+            )),
             alike: Vec::new(),
             wanted_each: members.iter().map(wanted).collect::<Option<Vec<f64>>>().unwrap_or_default(),
             bound: same(bound),
@@ -260,8 +221,7 @@ impl Outcome<'_> {
     fn excess(&self, stream: usize) -> Excess {
         let network = self.network;
         let own = |r: usize| network.station(network.leaves(self.resources[r].key)).is_some();
-        let told =
-            network.flow_control() != FlowControl::None || network.congestion_control() != CongestionControl::None;
+        let told = network.lossless(self.asked[stream].class) || network.slows_down();
         if told || self.shares[stream].by.is_none_or(own) { Excess::Source } else { Excess::Dropped }
     }
 
@@ -333,7 +293,10 @@ impl Outcome<'_> {
         let mut ledgers = vec![Ledger::default(); 2 * network.links.len()];
         let mut frames = vec![0.0; ledgers.len()];
         for (a, share) in self.asked.iter().zip(&self.shares).take(network.streams.len()) {
-            for &(wire, part) in &a.wires {
+            for &(wire, part) in &a.wires[a.data..] {
+                ledgers[wire as usize].acks += share.rate * part * a.frames.wire() * 8.0;
+            }
+            for &(wire, part) in &a.wires[..a.data] {
                 let (ledger, bytes) = (&mut ledgers[wire as usize], share.rate * part);
                 ledger.payload += bytes * 8.0;
                 ledger.framing += bytes * 8.0 * a.frames.framing;
@@ -346,7 +309,7 @@ impl Outcome<'_> {
             let rate = network.link(wire).rate.typical;
             let (raw, mac) = (rate.raw().bits(), rate.rate().bits());
             (ledger.raw, ledger.line_coding) = (raw, raw - mac);
-            let used = ledger.payload + ledger.framing + ledger.gap;
+            let used = ledger.payload + ledger.framing + ledger.gap + ledger.acks;
             debug_assert!(used <= mac * (1.0 + 1e-9), "{} carries {used} of {mac}", network.wire_name(wire));
             ledger.idle = (mac - used).max(0.0);
             LinkReport {

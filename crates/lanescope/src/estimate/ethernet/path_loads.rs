@@ -1,9 +1,9 @@
 //! What streams ask of the wires of an Ethernet, per payload byte.
 
-use crate::estimate::ethernet::latency;
+use crate::estimate::ethernet::{Beside, latency};
 use crate::plan::Network;
-use crate::plan::ethernet::{NodeId, Pick, Stream};
-use crate::protocol::ethernet::{self, padding};
+use crate::plan::ethernet::{NodeId, Pick, Stream, packets};
+use crate::protocol::ethernet;
 use crate::scenario::keys::FlowControl;
 use crate::scenario::quantity::Corner;
 
@@ -30,16 +30,14 @@ pub(in crate::estimate) struct Frames {
 
 impl Frames {
     fn of(network: &Network, stream: &Stream) -> Frames {
-        let data = network.payload(stream);
         let mut all = Frames { least: f64::INFINITY, ..Frames::default() };
         let (mut messages, mut payload) = (0.0, 0.0);
         let mut add = |size: u64| {
-            let (full, rest) = (size / data, size % data);
-            let (count, pads) = match rest {
-                0 => (full, full * padding(data)),
-                _ => (full + 1, full * padding(data) + padding(rest)),
-            };
-            let framing = count * (ethernet::HEADER + ethernet::FCS) + pads;
+            let (mut count, mut framing) = (0, 0);
+            for (n, data, bytes) in network.cut(stream, size) {
+                count += n;
+                framing += n * (bytes - data);
+            }
             let gap = count * (ethernet::PREAMBLE + ethernet::GAP);
             messages += 1.0;
             payload += size as f64;
@@ -74,6 +72,12 @@ pub(in crate::estimate) struct Asked {
     pub(in crate::estimate) frames: Frames,
     /// The wires that it takes, with the part of its payload; in their order where there is one way.
     pub(in crate::estimate) wires: Vec<(u32, f64)>,
+    /// How many of these carry its data; on those behind them are its acknowledgements.
+    pub(in crate::estimate) data: usize,
+    /// The class of its frames; of several that of the first destination.
+    pub(in crate::estimate) class: usize,
+    /// Connections that take turns at its source.
+    pub(in crate::estimate) connections: f64,
     /// The wires that lead to its destinations.
     pub(in crate::estimate) last: Vec<u32>,
     /// Its own link's way out, and payload bytes per second that it carries.
@@ -95,12 +99,15 @@ pub(in crate::estimate) const NO_WIRE: u32 = u32::MAX;
 const TURN: f64 = (1500 + ethernet::HEADER + ethernet::FCS + ethernet::PREAMBLE + ethernet::GAP) as f64;
 
 /// A program as a stream whose unit is its progress.
-pub(in crate::estimate) fn program(network: &Network, wires: &[(u32, f64)], progress: f64) -> Asked {
+pub(in crate::estimate) fn program(network: &Network, beside: &Beside) -> Asked {
+    let Beside { wires, progress, class } = beside;
     let wires: Vec<(u32, f64)> = wires.iter().map(|&(w, part)| (w, part * capacity(network, w))).collect();
     let most = wires.iter().map(|w| w.1).fold(TURN, f64::max);
     let frames = Frames { message: TURN / most, least: 1.0, ..Frames::default() };
-    let (last, own) = (Vec::new(), NO_WIRE);
-    Asked { frames, wires, last, own, line: 1.0, wants: progress, single: true, bound: 1.0, latency: [0; 3] }
+    let (last, own, data) = (Vec::new(), NO_WIRE, wires.len());
+    let (wants, class, connections) = (*progress, *class, 1.0);
+    let (line, single, bound, latency) = (1.0, true, 1.0, [0; 3]);
+    Asked { frames, wires, data, class, connections, last, own, line, wants, single, bound, latency }
 }
 
 /// Bytes per second of a wire.
@@ -140,10 +147,15 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
             continue;
         }
         for (target, part) in targets(stream, usize::MAX) {
-            let wires = network.path(index, target).into_iter().map(|wire| (wire, 1.0)).collect();
+            let mut wires = network.spread([stream.source, target], network.way(index, target));
+            let (data, single) = (wires.len(), wires.iter().all(|w| w.1 == 1.0));
+            wires.extend(acknowledgements(network, stream, target, network.way(index, target), &a.frames));
+            let at = stream.targets.iter().position(|t| *t == target).unwrap_or(0);
+            let (class, connections) = (network.class(stream, at), f64::from(stream.connections.typical.get()));
             // A source that nothing stops sends at the rate of its line, or at its own.
             let most = if control == FlowControl::None { a.line } else { f64::INFINITY };
-            let lane = Asked { wires, single: true, wants: a.wants.min(most) * part, last: Vec::new(), ..a.clone() };
+            let wants = a.wants.min(most) * part;
+            let lane = Asked { wires, data, class, connections, single, wants, last: Vec::new(), ..a.clone() };
             all.push((index, lane));
         }
     }
@@ -155,27 +167,31 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
 fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked {
     let stream = &network.streams[index];
     let frames = Frames::of(network, stream);
-    let data = network.payload(stream);
     let own = network.out(stream.source, 0);
     let line = capacity(network, own) / frames.least;
     let wants = stream.offered.map_or(f64::INFINITY, |r| r.bytes());
     let (single, bound) = (stream.targets.len() == 1, 0.0);
-    let (wires, last) = (Vec::new(), Vec::new());
-    let mut made = Asked { frames, wires, last, own, line, wants, single, bound, latency: [0; 3] };
+    let (wires, last, class) = (Vec::new(), Vec::new(), network.class(stream, 0));
+    let connections = f64::from(stream.connections.typical.get()) * stream.targets.len() as f64;
+    let latency = [0; 3];
+    let mut made = Asked { frames, wires, data: 0, class, connections, last, own, line, wants, single, bound, latency };
     let targets = targets(stream, most);
     for &(target, part) in &targets {
         let path = network.path(index, target);
-        for &wire in &path {
+        let spread = spread(network, stream, index, target);
+        made.single &= spread.iter().all(|w| w.1 == 1.0);
+        for &(wire, of) in &spread {
             if parts[wire as usize] == 0.0 {
                 made.wires.push((wire, 0.0));
             }
-            parts[wire as usize] += part;
+            parts[wire as usize] += part * of;
         }
         made.last.extend(path.last());
-        let narrowest = path.iter().map(|w| capacity(network, *w)).fold(f64::INFINITY, f64::min);
+        let narrowest = spread.iter().map(|(w, of)| capacity(network, *w) / of).fold(f64::INFINITY, f64::min);
         made.bound += narrowest / frames.least;
         for (slowest, corner) in made.latency.iter_mut().zip(CORNERS) {
-            let taken = latency::message(network, &path, data, stream.size.typical.0, corner);
+            let taken =
+                latency::message(network, &path, latency::Train::of(network, stream, stream.size.typical.0), corner);
             *slowest = taken.max(*slowest);
         }
     }
@@ -184,7 +200,47 @@ fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked
     for (wire, part) in &mut made.wires {
         *part = std::mem::take(&mut parts[*wire as usize]);
     }
+    made.data = made.wires.len();
+    if stream.is_roce() {
+        for &(target, part) in &targets {
+            let all = acknowledgements(network, stream, target, network.way(index, target), &made.frames);
+            made.wires.extend(all.into_iter().map(|(wire, of)| (wire, of * part)));
+        }
+    }
     made
+}
+
+/// The wires to a destination with the part of the frames that takes each, over all connections.
+fn spread(network: &Network, stream: &Stream, index: usize, target: NodeId) -> Vec<(u32, f64)> {
+    let ends = [stream.source, target];
+    let connections = stream.connections.typical.get();
+    if connections == 1 || network.reorders() {
+        return network.spread(ends, network.way(index, target));
+    }
+    let mut all: Vec<(u32, f64)> = Vec::new();
+    for number in 0..connections {
+        for wire in network.along(ends, network.way_of_connection(index, target, number)) {
+            let part = 1.0 / f64::from(connections);
+            match all.iter_mut().find(|w| w.0 == wire) {
+                Some(w) => w.1 += part,
+                None => all.push((wire, part)),
+            }
+        }
+    }
+    // Of all connections together it is just one, whatever the sum of floats.
+    all.iter_mut().filter(|w| (w.1 - 1.0).abs() < 1e-9).for_each(|w| w.1 = 1.0);
+    all
+}
+
+/// The wires back from a destination, with what acknowledgements take there of what a payload byte takes on the way to
+/// it: one for each message.
+fn acknowledgements(network: &Network, stream: &Stream, target: NodeId, way: u32, frames: &Frames) -> Vec<(u32, f64)> {
+    if !stream.is_roce() {
+        return Vec::new();
+    }
+    let bytes = ethernet::wire(packets::ack_frame()) as f64 / frames.message;
+    let back = network.along([target, stream.source], way);
+    back.into_iter().map(|wire| (wire, bytes / frames.wire())).collect()
 }
 
 /// The destinations of a stream with the part of its payload that each gets, at most so many.

@@ -265,6 +265,7 @@ fn flow(plan: &Plan, job: &JobFlow, ran: &Ran, progress: [f64; 3], held: Option<
         both_ways: false,
         operation: None,
         goodput: None,
+        frame_rate: None,
         alike: Vec::new(),
         wanted_each: Vec::new(),
         bound: of(&|o, _| o.most * 8.0),

@@ -597,6 +597,7 @@ fn flow(buses: &Buses, members: &[usize], outcomes: [&Outcome; 3]) -> FlowReport
     FlowReport {
         operation: Some(first.size.typical.f64()),
         goodput: None,
+        frame_rate: None,
         alike: Vec::new(),
         name: first.group.clone(),
         instances: members.len(),

@@ -60,6 +60,7 @@ pub(in crate::estimate) fn flow_report(
         ),
         both_ways: flow.op.typical == Do::Alternate,
         operation: Some(flow.size.typical.f64()),
+        frame_rate: None,
         goodput: flow.headers.as_ref().map(|h| {
             let data = |c: Corner| 1.0 - h.at(c).f64() / flow.size.at(c).f64();
             Ranged {

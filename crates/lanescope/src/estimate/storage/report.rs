@@ -120,6 +120,7 @@ fn report(plan: &Plan, members: &[usize], [slower, typical, faster]: [&Outcome; 
     FlowReport {
         operation: of_one_size(&of.lines),
         goodput: None,
+        frame_rate: None,
         alike: Vec::new(),
         name: of.group.clone(),
         instances: members.len(),

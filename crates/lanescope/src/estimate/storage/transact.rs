@@ -7,7 +7,7 @@
 
 use crate::estimate::Outcome;
 use crate::estimate::core::row;
-use crate::estimate::ethernet::message;
+use crate::estimate::ethernet::{Train, message};
 use crate::estimate::storage::{Kind, Part, kinds};
 use crate::plan::Plan;
 use crate::plan::storage::{IoFlow, Pair};
@@ -73,7 +73,7 @@ pub(in crate::estimate) fn wires(plan: &Plan, pair: &Pair, kinds: &[Kind]) -> im
 fn crosses(plan: &Plan, corner: Corner, pair: &Pair, read: bool, bytes: u64) -> f64 {
     let path = pair.path(&plan.network, read);
     let (full, size) = (pair.segment + tcp::HEADERS, tcp::client_data(bytes, pair.segment));
-    message(&plan.network, &path, full, size, corner) as f64 * 1e-15
+    message(&plan.network, &path, Train::plain(full, size), corner) as f64 * 1e-15
 }
 
 /// Unloaded time of an I/O, s.
@@ -94,7 +94,7 @@ pub(in crate::estimate) fn connecting(plan: &Plan, corner: Corner, pair: &Pair) 
             // Frames of the smallest size, back to back.
             let path = pair.path(&plan.network, run[0]);
             let data = MIN_FRAME - HEADER - FCS;
-            sum += message(&plan.network, &path, data, data * run.len() as u64, corner) as f64 * 1e-15;
+            sum += message(&plan.network, &path, Train::plain(data, data * run.len() as u64), corner) as f64 * 1e-15;
         }
     }
     sum * part

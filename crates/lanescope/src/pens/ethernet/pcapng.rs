@@ -136,6 +136,7 @@ fn bytes(what: &Crossing) -> Vec<u8> {
             content[12] = u8::from(marked);
             data_frame(address(to), address(from), &content[..data as usize])
         }
+        Crossing::Roce { from, to, packet } => packet.frame(to, from),
         Crossing::Pause { from, quanta } => pause_frame(address(from), quanta).to_vec(),
         Crossing::Pfc { from, quanta } => pfc_frame(address(from), quanta).to_vec(),
         Crossing::Notice { from, to, word, value } => {

@@ -17,6 +17,9 @@ pub(super) fn frames(out: &mut String, s: &SimulatedFlow, f: &SimulatedFrames, p
         let part = digits(100.0 * f.dropped as f64 / f.sent.max(1) as f64);
         let _ = write!(out, ", {}{} dropped{} ({part} % of those sent)", paint.alarm, f.dropped, paint.off);
     }
+    if f.resent > 0 || f.discarded > 0 {
+        let _ = write!(out, ", {} sent again, {} came in vain", f.resent, f.discarded);
+    }
     if s.latency.mean - f.transit.mean < SAME * s.latency.mean && s.max - f.transit_max < SAME * s.max {
         out.push_str("\n  transit    as long: nothing waits in the application\n");
         return;

@@ -4,7 +4,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet;
-use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Setting, Station};
+use crate::scenario::keys::{Buffers, EthernetSwitch, FlowControl, Scheduling, Setting, Station};
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
 use crate::units::{Bytes, Time};
 
@@ -13,6 +13,8 @@ use crate::units::{Bytes, Time};
 pub struct Buffering {
     /// In all, or of each port.
     pub memory: u64,
+    /// What frames of priorities that are not paused may take of it.
+    pub lossy: u64,
     /// Senders are stopped above this.
     pub high: u64,
     /// And go on below this.
@@ -46,7 +48,7 @@ impl Network {
 
     /// Whether switches may drop frames: without flow control, or where its headroom or memory is less than it needs.
     pub fn can_drop(&self) -> bool {
-        let tight = |b: &Buffering| b.needs > b.memory || b.headroom < b.asked;
+        let tight = |b: &Buffering| b.needs > b.memory - b.lossy || b.headroom < b.asked;
         self.flow_control() == FlowControl::None || self.buffering.iter().flatten().any(tight)
     }
 }
@@ -68,10 +70,19 @@ impl Buffering {
             .filter_map(|n| network.station(n))
             .map(|s| s.mac_buffer.typical.0.saturating_add(s.nic_buffer.typical.0));
         let ahead = adapter.max().unwrap_or(0);
-        let classes = network.classes.len().max(1) as u64;
+        // Priorities that are paused, of those in use.
+        let all = network.classes.len().max(1);
+        let classes = (0..all).filter(|c| network.lossless(*c)).count() as u64;
+        let mixed = k.flow_control.typical == FlowControl::Pfc && classes < all as u64;
+        let lossy = match (mixed, &k.lossy_memory) {
+            (false, _) => 0,
+            (true, Some(q)) => q.typical.0.min(memory),
+            (true, None) if classes == 0 => memory,
+            (true, None) => memory / 2,
+        };
         // Other control frames may go before.
         let before = match k.flow_control.typical {
-            FlowControl::Pfc => classes - 1,
+            FlowControl::Pfc => classes.saturating_sub(1),
             FlowControl::Voq => ports - 1,
             _ => 0,
         };
@@ -89,13 +100,15 @@ impl Buffering {
         let share = match k.flow_control.typical {
             FlowControl::None => memory,
             FlowControl::Pause => memory / 2,
-            _ => (memory.saturating_sub(accounts.saturating_mul(beyond)) / accounts.max(1)).max(longest.min(memory)),
+            _ => ((memory - lossy).saturating_sub(accounts.saturating_mul(beyond)) / accounts.max(1))
+                .max(longest.min(memory)),
         };
         let high = k.high_threshold.as_ref().map_or(share, |q| q.typical.0);
         let credit = (memory / stations.max(1)).max(longest);
         let ecn_high = k.ecn_high.as_ref().map_or((memory / 60).max(2 * longest), |q| q.typical.0);
         Buffering {
             memory,
+            lossy,
             high,
             low: k.low_threshold.as_ref().map_or(high / 2, |q| q.typical.0),
             headroom: stated,
@@ -133,9 +146,11 @@ impl Buffering {
             ("headroom", self.headroom),
             ("ecn_high", self.ecn_high),
             ("ecn_low", self.ecn_low),
+            ("lossy_memory", self.lossy),
         ];
         for (key, bytes) in all {
-            if settings.iter().all(|s| s.key != key) {
+            let none = key == "lossy_memory" && bytes == 0;
+            if !none && settings.iter().all(|s| s.key != key) {
                 settings.push(Setting::of(key, &worked(bytes)));
             }
         }
@@ -181,14 +196,32 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
                 last = &node.group;
             }
         }
-        if control != FlowControl::None && b.needs > b.memory {
+        if let (FlowControl::Pfc, Some(q)) = (control, &k.lossy_memory)
+            && (q.typical > k.memory.typical || q.typical.0 < network.longest_frame())
+        {
+            let what = format!("{}: a lossy_memory of {} of {}", node.name, q.typical, k.memory.typical);
+            let hint = format!("it is a part of the memory that holds a frame, {} B", network.longest_frame());
+            diagnostics.push(Diagnostic::error(q.span, what).hint(hint));
+            last = &node.group;
+            continue;
+        }
+        let (rule, weights) = network.scheduling(k);
+        if let (Scheduling::Weighted, Some(class)) = (rule, weights.iter().position(|w| *w == 0)) {
+            let span = k.weights.as_ref().and_then(|q| q.span);
+            let what =
+                format!("{}: priority {} has no weight and would never be served", node.name, network.classes[class]);
+            diagnostics.push(Diagnostic::error(span, what).hint("give each priority in use a weight of 1 or more"));
+            last = &node.group;
+            continue;
+        }
+        if control != FlowControl::None && b.needs > b.memory - b.lossy {
             let what = format!(
                 "{}: too little headroom: flow control \"{}\" is loss-free by construction from {} B of memory on, \
                     here are {}",
                 node.name,
                 crate::scenario::quantity::Shape::show(&control),
                 b.needs,
-                k.memory.typical
+                Bytes(b.memory - b.lossy)
             );
             let hint =
                 "frames may be dropped when all ports fill up at once; lower high_threshold, or use fewer priorities";

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Directory};
 use crate::plan::ethernet::routes::{MOST_SWITCHES, Routes, Wired};
-use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers};
+use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers, packets};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
@@ -108,8 +108,8 @@ pub(in crate::plan) fn build(
     classes.sort_unstable();
     classes.dedup();
     network.classes = classes;
-    let most = network.streams.iter().map(|s| network.payload(s)).max().unwrap_or(0);
-    network.longest = ethernet::frame(most.max(data));
+    let most = network.streams.iter().map(|s| network.frame(s)).max().unwrap_or(0);
+    network.longest = most.max(ethernet::frame(data));
     network.buffering = (0..network.nodes.len())
         .map(|i| match &network.nodes[i].keys {
             NodeKeys::Switch(k) => Some(Buffering::of(&network, i, k)),
@@ -366,6 +366,16 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
                 k.congestion_control.typical == model.congestion_control.typical,
             ),
             ("ecmp", k.ecmp.span.or(model.ecmp.span), k.ecmp.typical == model.ecmp.typical),
+            (
+                "flowlet_gap",
+                k.flowlet_gap.span.or(model.flowlet_gap.span),
+                k.flowlet_gap.typical == model.flowlet_gap.typical,
+            ),
+            (
+                "lossless",
+                k.lossless.as_ref().or(model.lossless.as_ref()).and_then(|q| q.span),
+                k.lossless.as_ref().map(|q| q.typical) == model.lossless.as_ref().map(|q| q.typical),
+            ),
             ("ecmp_seed", k.ecmp_seed.span.or(model.ecmp_seed.span), k.ecmp_seed.typical == model.ecmp_seed.typical),
         ];
         for (key, span, same) in all {
@@ -404,12 +414,16 @@ fn times(diagnostics: &mut Diagnostics, network: &Network) {
     }
     for node in &network.nodes {
         match &node.keys {
-            NodeKeys::Switch(k) => check(format!("parts.{}: a latency", node.group), &k.latency),
+            NodeKeys::Switch(k) => {
+                check(format!("parts.{}: a latency", node.group), &k.latency);
+                check(format!("parts.{}: a flowlet_gap", node.group), &k.flowlet_gap);
+            }
             NodeKeys::Station(k) => {
                 check(format!("parts.{}: a pause_response", node.group), &k.pause_response);
                 check(format!("parts.{}: a cnp_interval", node.group), &k.cnp_interval);
                 check(format!("parts.{}: an alpha_timer", node.group), &k.alpha_timer);
                 check(format!("parts.{}: a rate_timer", node.group), &k.rate_timer);
+                check(format!("parts.{}: a retransmission_timeout", node.group), &k.retransmission_timeout);
             }
         }
     }
@@ -424,7 +438,7 @@ const MOST_AHEAD: u64 = 1 << 23;
 fn ahead(diagnostics: &mut Diagnostics, network: &Network) {
     let mut smallest: HashMap<NodeId, u64> = HashMap::new();
     for s in &network.streams {
-        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { ethernet::frame(network.payload(s)) };
+        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { network.frame(s) };
         let least = smallest.entry(s.source).or_insert(frame);
         *least = frame.min(*least);
     }
@@ -455,7 +469,7 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
             continue;
         }
         let payload = network.payload(s);
-        let frame = ethernet::frame(payload);
+        let frame = network.frame(s);
         let mut wrong = |span: Option<Span>, what: String, hint: &str| {
             diagnostics.push(Diagnostic::error(span.or(s.size.span), what).hint(hint));
             last = &s.group;
@@ -474,9 +488,10 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
             }
         }
         let own = network.link(network.out(s.source, 0)).mtu.typical;
-        if let Some(link) = network.links.iter().find(|l| l.mtu.typical < own && l.mtu.typical.0 < payload) {
+        let data = payload + s.headers(payload, true);
+        if let Some(link) = network.links.iter().find(|l| l.mtu.typical < own && l.mtu.typical.0 < data) {
             let what =
-                format!("links.{} carries at most {}, flow {} sends {payload} B", link.name, link.mtu.typical, s.group);
+                format!("links.{} carries at most {}, flow {} sends {data} B", link.name, link.mtu.typical, s.group);
             wrong(link.mtu.span, what, "Ethernet does not cut frames on the way: make the MTUs alike");
         }
     }
@@ -632,9 +647,11 @@ fn expand(
             offered: None,
             trace: None,
             priority: k.priority.clone(),
+            transport: k.transport.clone(),
+            connections: k.connections.clone(),
             measured: k.measured.as_ref().map(|q| q.typical),
         };
-        if !offer(diagnostics, network, scenario, &mut made) {
+        if !packets::check(diagnostics, network, &made) || !offer(diagnostics, network, scenario, &mut made) {
             return;
         }
         network.streams.push(made);

@@ -5,6 +5,7 @@
 
 mod buffers;
 mod build;
+pub(crate) mod packets;
 mod routes;
 
 pub use buffers::Buffering;
@@ -13,16 +14,18 @@ pub use routes::Routes;
 pub(in crate::plan) use routes::{MOST_SWITCHES, Wired};
 
 use crate::plan::Side;
-use crate::protocol::ethernet::{self, LineRate};
+use crate::protocol::ethernet::LineRate;
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{
-    CongestionControl, Ecmp, EthernetSwitch, FlowControl, Priority, Setting, Station, StreamLoad,
+    CongestionControl, Ecmp, EthernetSwitch, FlowControl, Priorities, Priority, Scheduling, Setting, Station,
+    StreamLoad, Transport, Weights,
 };
 use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
 use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Index of a station or switch.
@@ -108,6 +111,10 @@ pub struct Stream {
     pub trace: Option<Arc<[Traced]>>,
     /// Priority of its frames.
     pub priority: Quantity<Priority>,
+    /// How they are made.
+    pub transport: Quantity<Transport>,
+    /// Queue pairs to each destination.
+    pub connections: Quantity<NonZeroU32>,
     /// What was measured.
     pub measured: Option<Rate>,
 }
@@ -177,6 +184,11 @@ impl Network {
         self.first_switch().map_or(CongestionControl::None, |k| k.congestion_control.typical)
     }
 
+    /// With flowlets: a pause after which a flow may take another way; of all switches alike.
+    pub fn flowlet_gap(&self) -> Time {
+        self.first_switch().map_or(Time::ZERO, |k| k.flowlet_gap.typical)
+    }
+
     /// How switches choose among ways of equal length: all alike.
     pub fn ecmp(&self) -> Ecmp {
         self.first_switch().map_or(Ecmp::Hash, |k| k.ecmp.typical)
@@ -208,23 +220,27 @@ impl Network {
         format!("links.{} toward {}", self.link(wire).name, self.node(self.arrives(wire)).name)
     }
 
-    /// Client data of the largest frame of a stream.
-    pub fn payload(&self, stream: &Stream) -> u64 {
-        let first = self.out(stream.source, 0);
-        stream.size.typical.0.min(self.link(first).mtu.typical.0)
-    }
-
     /// The longest frame that any stream sends, bytes.
     pub fn longest_frame(&self) -> u64 {
         self.longest
     }
 
-    /// Bytes on the first wire, preamble and gap included, of a message of so much data.
-    pub fn wire_bytes(&self, stream: &Stream, size: u64) -> u64 {
-        let payload = self.link(self.out(stream.source, 0)).mtu.typical.0;
-        let whole = |data: u64| ethernet::wire(ethernet::frame(data));
-        let rest = size % payload;
-        size / payload * whole(payload) + if rest > 0 { whole(rest) } else { 0 }
+    /// Which classes a switch pauses; a class is an index of [`Network::classes`].
+    pub fn lossless(&self, class: usize) -> bool {
+        let named = self.first_switch().and_then(|k| k.lossless.as_ref()).map(|q| q.typical);
+        match self.flow_control() {
+            // Stations back to back.
+            _ if self.model.is_none() => true,
+            FlowControl::None => false,
+            FlowControl::Pfc => named.is_none_or(|p: Priorities| p.has(self.classes.get(class).copied().unwrap_or(0))),
+            _ => true,
+        }
+    }
+
+    /// How the ports of a switch choose among classes: the rule, and the weight of each class.
+    pub fn scheduling(&self, k: &EthernetSwitch) -> (Scheduling, Vec<u32>) {
+        let weights = k.weights.as_ref().map_or(Weights::EQUAL, |q| q.typical);
+        (k.scheduling.typical, self.classes.iter().map(|p| weights.0[*p as usize]).collect())
     }
 
     /// The class of the frames of a stream to one of its targets.
@@ -238,8 +254,14 @@ impl Network {
 
     /// What decides the way of a flow where several are equal: each choice takes a digit of it.
     pub fn way(&self, stream: usize, target: NodeId) -> u32 {
+        self.way_of_connection(stream, target, 0)
+    }
+
+    /// The same of one of its queue pairs to a destination.
+    pub fn way_of_connection(&self, stream: usize, target: NodeId, number: u32) -> u32 {
         let s = &self.streams[stream];
-        self.way_of([s.source, target], &s.group, &[])
+        let several = s.connections.typical.get() > 1;
+        self.way_of([s.source, target], &s.group, if several { std::slice::from_ref(&number) } else { &[] })
     }
 
     /// The same of a connection between two stations, which all that sends frames asks: with hashing, a hash of what
@@ -248,7 +270,7 @@ impl Network {
     pub fn way_of(&self, ends: [NodeId; 2], owner: &str, numbers: &[u32]) -> u32 {
         match self.ecmp() {
             Ecmp::Destination => self.routes.number(ends[1]),
-            Ecmp::Hash => {
+            Ecmp::Hash | Ecmp::Flowlet | Ecmp::Packet | Ecmp::Adaptive => {
                 let seed = self.first_switch().map_or(0, |k| k.ecmp_seed.typical);
                 let mut hash = siphasher::sip::SipHasher13::new_with_keys(seed as u64, 0);
                 // Names in place of addresses: what else stands in the file, and in which order, deals nothing anew.
@@ -328,8 +350,12 @@ impl Side for Network {
             all.push((format!("links.{}", link.name), settings));
         }
         for s in &self.streams {
-            let settings =
+            let mut settings =
                 vec![Setting::of("size", &s.size), Setting::of("load", &s.load), Setting::of("priority", &s.priority)];
+            // What plain frames have been all along is not said of them.
+            if s.transport.typical != Transport::Frames {
+                settings.extend([Setting::of("transport", &s.transport), Setting::of("connections", &s.connections)]);
+            }
             all.push((format!("flows.{}", s.name), settings));
         }
         all

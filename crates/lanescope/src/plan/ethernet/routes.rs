@@ -122,6 +122,18 @@ impl Routes {
         }
     }
 
+    /// The wires among which a switch has the choice for what is bound for a station.
+    #[inline]
+    pub fn choices(&self, switch: u32, to: NodeId) -> &[u32] {
+        let (home, wire) = &self.attached[to.0 as usize];
+        if *home == switch {
+            return std::slice::from_ref(wire);
+        }
+        let stretch = self.table.get(switch as usize * self.switches + *home as usize).copied().unwrap_or(0);
+        let (start, n) = ((stretch >> 8) as usize, (stretch & 0xff) as usize);
+        self.ways.get(start..start + n).unwrap_or(&[])
+    }
+
     /// The number of a station among the stations.
     pub fn number(&self, station: NodeId) -> u32 {
         self.numbers[station.0 as usize]

@@ -430,7 +430,7 @@ fn place(
         diagnostics.push(d.hint(format!("{what} 0 to {}", lanes - 1)));
         return None;
     }
-    if on_ethernet && !roce::lossless(diagnostics, network, &flow.name) {
+    if on_ethernet && !roce::runs(diagnostics, network, &flow.name) {
         return None;
     }
     let mtu = mtu(diagnostics, cluster, network, first, span)?;

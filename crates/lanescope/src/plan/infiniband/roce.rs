@@ -1,8 +1,7 @@
 //! RoCE v2: packets of channel adapters in Ethernet's frames, and when an adapter pauses its neighbour.
 //!
-//! Nothing here sends a lost packet again, so Ethernet must not lose any: its switches pause, by port or by priority,
-//! and an adapter whose receive buffer fills up does so too. A program's virtual lane is the priority of its frames.
-//! Congestion control is that of Ethernet's own flows: marks do nothing to these.
+//! Where switches pause, by port or by priority, an adapter whose receive buffer fills up does so too; where they drop,
+//! queue pairs send again. A program's virtual lane is the priority of its frames.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::ethernet::{Network, NodeId};
@@ -61,16 +60,17 @@ pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, 
     (data, priorities)
 }
 
-/// Whether Ethernet loses none of a program's frames.
-pub(in crate::plan) fn lossless(diagnostics: &mut Diagnostics, network: &Network, name: &str) -> bool {
+/// Whether RoCE runs over the switches of a network: their flow control must be one that knows nothing of its stations.
+pub(in crate::plan) fn runs(diagnostics: &mut Diagnostics, network: &Network, name: &str) -> bool {
     let control = network.flow_control();
     let Some((_, switch, k)) = network.switches().next() else { return true };
-    if matches!(control, FlowControl::Pause | FlowControl::Pfc) {
+    if matches!(control, FlowControl::None | FlowControl::Pause | FlowControl::Pfc) {
         return true;
     }
     let what = format!("flows.{name}: RoCE over switches with flow_control = \"{}\"", control.show());
     diagnostics.push(Diagnostic::error(k.flow_control.span, what).hint(format!(
-        "its frames may not be lost, since nothing sends them again: say parts.{}.flow_control = \"pfc\", or \"pause\"",
+        "its adapters know no queues and grants per destination: say parts.{}.flow_control = \"pfc\", \"pause\", or \
+         \"none\", where what is lost is sent again",
         switch.group
     )));
     false

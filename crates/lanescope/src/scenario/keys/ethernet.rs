@@ -50,6 +50,8 @@ words! {
         Turns = "turns",
         /// The highest that waits.
         Strict = "strict",
+        /// Deficit round robin (Shreedhar, Varghese, SIGCOMM 1995): bytes of each by its weight.
+        Weighted = "weighted",
     }
 }
 
@@ -60,6 +62,111 @@ words! {
         Hash = "hash",
         /// By the digits of the destination's number (d-mod-k): a permutation of a fat tree finds ways of its own.
         Destination = "destination",
+        /// By a hash of the flow and of its pauses: what it sends after a pause of flowlet_gap may take another way
+        /// (Vanini et al., Let It Flow, NSDI 2017).
+        Flowlet = "flowlet",
+        /// Each frame at random (packet spraying).
+        Packet = "packet",
+        /// Each frame by the port with the shortest queue.
+        Adaptive = "adaptive",
+    }
+}
+
+words! {
+    /// How frames of a flow are made.
+    Transport {
+        /// Plain frames, of which nobody sends any again.
+        Frames = "frames",
+        /// RDMA WRITE in RoCE v2: UDP over IPv4, with acknowledgements.
+        Roce = "rocev2",
+    }
+}
+
+words! {
+    /// What a queue pair sends again when a packet was lost (RoCE).
+    Retransmission {
+        /// All from the lost one on: the receiver takes packets in their order only (IBA 9.7.5.2).
+        GoBackN = "go-back-n",
+        /// The lost one: the receiver takes what comes behind it, too (Mittal et al., Revisiting Network Support for
+        /// RDMA, SIGCOMM 2018).
+        Selective = "selective",
+    }
+}
+
+/// Of each priority, its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Weights(pub [u32; PRIORITIES as usize]);
+
+impl Weights {
+    /// All alike.
+    pub const EQUAL: Weights = Weights([1; PRIORITIES as usize]);
+    /// The largest weight.
+    pub const MOST: u32 = 1000;
+}
+
+impl Shape for Weights {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let hint = || "by priority, 0 to 7, for example weights = { 3 = 20, 4 = 10 }".to_owned();
+        let Value::Table(t) = &node.value else { return Err(Problem("weights are a table".into(), hint())) };
+        let mut all = Weights::EQUAL;
+        for (key, node) in &t.0 {
+            let Some(slot) = key.parse::<usize>().ok().and_then(|p| all.0.get_mut(p)) else {
+                return Err(Problem(format!("{key} is no priority"), hint()));
+            };
+            *slot = u32::read(node)?;
+            if *slot > Weights::MOST {
+                let what = format!("priority {key} has a weight of {slot}, more than {}", Weights::MOST);
+                return Err(Problem(what, "weights are shares of one another: divide all by the same".into()));
+            }
+        }
+        if all.0.iter().enumerate().all(|(p, w)| *w == 0 || t.get(&p.to_string()).is_none()) {
+            return Err(Problem("the weights add up to nothing".into(), hint()));
+        }
+        Ok(all)
+    }
+    fn show(&self) -> String {
+        let all = self.0.iter().enumerate().filter(|(_, w)| **w != 1).map(|(p, w)| format!("{p} = {w}"));
+        let all: Vec<String> = all.collect();
+        if all.is_empty() { "all 1".into() } else { format!("{}, else 1", all.join(", ")) }
+    }
+    fn schema() -> Json {
+        let weight = json!({ "type": "integer", "minimum": 0, "maximum": Weights::MOST });
+        json!({ "type": "object", "additionalProperties": false, "patternProperties": { "^[0-7]$": weight } })
+    }
+}
+
+/// A set of priorities; bit n is priority n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Priorities(pub u8);
+
+impl Priorities {
+    /// Whether a priority is among them.
+    pub fn has(self, priority: u8) -> bool {
+        self.0 >> priority & 1 == 1
+    }
+}
+
+impl Shape for Priorities {
+    const NUMBER: bool = false;
+    fn read(node: &Node) -> Result<Self, Problem> {
+        let hint = || "priorities in brackets, for example [3, 4]; [] for none".to_owned();
+        let Value::Array(list) = &node.value else { return Err(Problem("this is no list".into(), hint())) };
+        let mut set = 0u8;
+        for node in list {
+            match &node.value {
+                Value::Integer(Some(n)) if (0..PRIORITIES as i64).contains(n) => set |= 1 << n,
+                _ => return Err(Problem(format!("Ethernet has priorities 0 to {}", PRIORITIES - 1), hint())),
+            }
+        }
+        Ok(Priorities(set))
+    }
+    fn show(&self) -> String {
+        let all: Vec<String> = (0..PRIORITIES as u8).filter(|p| self.has(*p)).map(|p| p.to_string()).collect();
+        if all.is_empty() { "none".into() } else { all.join(", ") }
+    }
+    fn schema() -> Json {
+        json!({ "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": PRIORITIES - 1 } })
     }
 }
 
@@ -392,6 +499,15 @@ table! {
             "ten times the additive one; the paper does not print it";
         /// With DCQCN: the rate never falls below this.
         least_rate: default Rate, One = "\"10 Mb/s\"" Assumed Guess "adapters keep a floor";
+        /// Of RoCE, where frames may be lost or overtake one another: what is sent again.
+        retransmission: default Retransmission, One = "\"go-back-n\"" Assumed Likely "what RoCE adapters do";
+        /// Of RoCE: a queue pair that has heard of no progress for so long sends again.
+        retransmission_timeout: default Time, One = "\"1 ms\"" Assumed Guess
+            "adapters that adapt it begin about there; verbs' timeout = 14 is 67 ms";
+        /// Of RoCE with selective retransmission: packets that may come before another until it counts as lost.
+        reordering: default Count, One = "0" Assumed Likely "one way keeps the order of packets";
+        /// Of RoCE with selective retransmission: packets of a queue pair that may be under way.
+        window: default NonZeroU32, One = "1024" Assumed Guess "receivers remember that many";
     }
 }
 
@@ -414,11 +530,16 @@ table! {
         memory: default Bytes, Low = "\"12 MiB\"" Assumed Guess "Broadcom's Trident 2 of 2013";
         /// Which priority a port serves next.
         scheduling: default Scheduling, One = "\"turns\"" Assumed Guess "no priority starves";
+        /// With scheduling = "weighted": bytes of each priority for those of others, by priority; 1 of each that is not
+        /// named.
+        weights: opt Weights, One;
         /// How it chooses among ways of equal length.
         ecmp: default Ecmp, One = "\"hash\"" Assumed Likely "what switches do, so that a flow keeps its order";
         /// With ecmp = "hash": what the hash begins with. Another number deals the connections anew.
         ecmp_seed: default Count, One = "0" Assumed Likely
             "any is as good; all switches have one, and each choice takes other bits of the hash";
+        /// With ecmp = "flowlet": a pause after which a flow may take another way.
+        flowlet_gap: default Time, One = "\"50 us\"" Assumed Guess "longer than what one way is longer than another";
         /// How it keeps its memory from overflowing.
         flow_control: default FlowControl, One = "\"none\"" Assumed Likely "the default of most switches";
         /// It stops senders when more than this is in use: of the memory (pause), by one port's frames of one priority
@@ -428,6 +549,12 @@ table! {
         low_threshold: opt Bytes, Low;
         /// For how long a pause frame stops, in quanta of 512 bit times; sent again in time.
         pause_quanta: default Count, One = "65535" Assumed Likely "the longest, ended by XON";
+        /// With PFC: the priorities that are paused; frames of the others are dropped where there is no room. Without
+        /// it, all.
+        lossless: opt Priorities, One;
+        /// With PFC and priorities that are not paused: what their frames may take of the memory, each queue as much as
+        /// it leaves free. Without it, half.
+        lossy_memory: opt Bytes, Low;
         /// With PFC: what one port's frames of one priority may take above high_threshold. Without it, what must fit
         /// (802.1Q, annex N).
         headroom: opt Bytes, Low;
@@ -486,6 +613,10 @@ table! {
         load: default StreamLoad, One = "\"saturate\"" Assumed Likely "what the system can carry is the question";
         /// Priority of its frames.
         priority: default Priority, One = "0" Standard Likely "802.1Q: best effort";
+        /// How its frames are made.
+        transport: default Transport, One = "\"frames\"" Assumed Exact "nothing but data";
+        /// With RoCE: queue pairs between a source and each of its destinations, which take turns.
+        connections: default NonZeroU32, One = "1" Assumed Likely "one is enough for most adapters";
         /// What was measured, payload per second of each instance; held against the answer.
         measured: tell Rate, One;
     }

@@ -31,6 +31,9 @@ pub(in crate::sim) struct Tally {
     pub(in crate::sim) notified: u64,
     /// Frames dropped.
     pub(in crate::sim) dropped: u64,
+    /// Of those sent: frames sent again. Frames that came and were not taken.
+    pub(in crate::sim) resent: u64,
+    pub(in crate::sim) discarded: u64,
     /// Operations whose end was dropped, and the sum of the moments, fs.
     pub(in crate::sim) lost: u64,
     pub(in crate::sim) lost_sum: u128,

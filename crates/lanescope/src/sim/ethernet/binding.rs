@@ -31,7 +31,11 @@ pub(in crate::sim) fn stream(
     let most = |f: &dyn Fn(u32) -> f64| ways.iter().copied().max_by(|a, b| f(*a).total_cmp(&f(*b)).then(b.cmp(a)));
     let used = |w: u32| share(w, slots(w).busy());
     let percent = |part: f64| digits(100.0 * part);
-    if let Some(w) = most(&used).filter(|w| used(*w) > FULL) {
+    // A source that sends the same again and again fills its own wire with it.
+    let drops = frames.dropped as f64 > 1e-3 * frames.sent as f64;
+    let repeats = |w: u32| drops && frames.resent > 0 && network.station(network.leaves(w)).is_some();
+    let carries = |w: u32| if repeats(w) { 0.0 } else { used(w) };
+    if let Some(w) = most(&carries).filter(|w| carries(*w) > FULL) {
         let evidence = format!("{} % of its slots taken", percent(used(w)));
         return Binding { element: network.wire_name(w), resource: "slots".into(), evidence };
     }
@@ -68,8 +72,12 @@ pub(in crate::sim) fn stream(
             }
         };
     }
-    if frames.dropped as f64 > 1e-3 * frames.sent as f64 {
+    if drops {
         let part = percent(frames.dropped as f64 / frames.sent as f64);
+        let again = match frames.resent {
+            0 => String::new(),
+            n => format!(", {} % of all that was sent was sent again", percent(n as f64 / frames.sent as f64)),
+        };
         let lost = |m: &SimulatedMemory| m.no_memory + m.no_headroom;
         // Of equal ones the first.
         let dropping = network.switches().zip(memories).filter(|(_, m)| lost(m) > 0);
@@ -81,7 +89,7 @@ pub(in crate::sim) fn stream(
                 evidence: if m.no_headroom > m.no_memory {
                     format!("a port's headroom was used up: {part} % of the frames dropped")
                 } else {
-                    format!("its memory of {} was full: {part} % of the frames dropped", k.memory.typical)
+                    format!("its memory of {} was full: {part} % of the frames dropped{again}", k.memory.typical)
                 },
             },
             None => Binding {

@@ -3,17 +3,22 @@
 use crate::plan::Plan;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::scenario::NodeKeys;
-use crate::scenario::keys::{CongestionControl, FlowControl, Forwarding};
+use crate::scenario::keys::{Ecmp, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::tally::{Cells, Tally};
+use crate::sim::ethernet::lane::{Lane, Sender, Target};
+use crate::sim::ethernet::queue_pair::{Pair, Rule, Sending};
 use crate::sim::ethernet::rates::{Constants, Limit};
 use crate::sim::ethernet::report::AtWindow;
 use crate::sim::ethernet::source::Source;
-use crate::sim::ethernet::station::{Grants, Lane, Lanes, Sender, Station, Target};
+use crate::sim::ethernet::station::{Grants, Lanes, Station};
 use crate::sim::ethernet::switch::{Parts, Switch};
-use crate::sim::ethernet::{Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, StreamState, Why, Wire};
+use crate::sim::ethernet::{
+    Arena, Counts, Fabric, List, NONE, Net, Pausing, Reach, Signal, Spread, StreamState, Why, Wire,
+};
 use crate::sim::pcie::random;
 use rand_xoshiro::rand_core::Rng;
+use std::collections::HashMap;
 
 impl Fabric {
     /// Wires a network; its slots follow those that are there. Gives their number, and those that begin at time 0.
@@ -36,6 +41,11 @@ impl Fabric {
             capture: None,
             events: Vec::new(),
             lost: 0,
+            pairs: Vec::new(),
+            of_adapter: HashMap::new(),
+            resends: network.resends(),
+            kept: 0,
+            spread: spread(network),
         };
         let (mut signals, mut begin, mut lanes) = (Vec::new(), Vec::new(), 0);
         let (mut switches, mut stations) = (Vec::new(), Vec::new());
@@ -80,13 +90,18 @@ impl Fabric {
                         quanta: k.pause_quanta.typical as u64,
                         latency: k.latency.typical.fs(),
                         random: random(seed, &planned.name),
+                        lossless: lossless(network),
+                        adaptive: network.ecmp() == Ecmp::Adaptive,
+                        weights: network.scheduling(k).1,
+                        longest: network.longest_frame(),
                     });
                     switch.timer = timer;
                     switches.push(switch);
                 }
                 NodeKeys::Station(_) => {
                     signals.push(Signal::Station(number));
-                    let mut station = station(network, id, &own[i], seed, classes, &mut lanes);
+                    let ranks = plan.cluster.endpoints.iter().any(|e| e.station == Some(id) && e.pausing.is_some());
+                    let mut station = station(network, id, (&own[i], ranks), seed, classes, &mut lanes, &mut net.pairs);
                     station.timer = timer;
                     if !station.senders.is_empty() {
                         begin.push(timer);
@@ -103,14 +118,15 @@ impl Fabric {
             for end in pair.ends {
                 let station = &mut stations[network.routes.number(end) as usize];
                 if station.adapter.is_none() {
-                    station.adapts(never, pfc, classes);
+                    station.adapts(never, pfc, classes, (false, u8::MAX));
                 }
             }
         }
         for endpoint in &plan.cluster.endpoints {
             let (Some(station), Some(pausing)) = (endpoint.station, endpoint.pausing) else { continue };
             let pfc = network.flow_control() == FlowControl::Pfc;
-            stations[network.routes.number(station) as usize].adapts(pausing, pfc, classes);
+            let lanes = (in_lanes(network), lossless(network));
+            stations[network.routes.number(station) as usize].adapts(pausing, pfc, classes, lanes);
         }
         let slots = signals.len();
         let at_window = AtWindow::default();
@@ -179,18 +195,47 @@ fn wire(network: &Network, on: u32, classes: usize) -> Wire {
     }
 }
 
-fn station(network: &Network, id: NodeId, own: &[usize], seed: u64, classes: usize, lanes: &mut u32) -> Station {
+/// How sources choose among equal ways.
+fn spread(network: &Network) -> Spread {
+    match network.ecmp() {
+        Ecmp::Hash | Ecmp::Destination | Ecmp::Adaptive => Spread::Connections,
+        Ecmp::Packet => Spread::Frames,
+        Ecmp::Flowlet => Spread::Flowlets(network.flowlet_gap().fs()),
+    }
+}
+
+/// Bit n: class n is paused and not dropped.
+fn lossless(network: &Network) -> u8 {
+    // Without any class there are no frames, or those of channel adapters alone.
+    (0..network.classes.len().max(1)).filter(|c| network.lossless(*c)).fold(0, |set, c| set | 1 << c)
+}
+
+/// Whether packets of channel adapters wait by queue pair: each has its rate, sends again, or chooses its way.
+fn in_lanes(network: &Network) -> bool {
+    network.slows_down() || network.resends()
+}
+
+fn station(
+    network: &Network,
+    id: NodeId,
+    (own, ranks): (&[usize], bool),
+    seed: u64,
+    classes: usize,
+    lanes: &mut u32,
+    pairs: &mut Vec<Pair>,
+) -> Station {
     let node = network.node(id);
     let NodeKeys::Station(k) = &node.keys else { unreachable!("{} is a station", node.name) };
     let out = network.out(id, 0);
     let line = network.link(out).rate.typical;
-    let dcqcn = network.congestion_control() == CongestionControl::Dcqcn;
+    let dcqcn = network.slows_down();
     let control = network.flow_control();
+    let resends = network.resends();
     let kind = match control {
         FlowControl::Voq => Lanes::Stops,
         FlowControl::Credits => Lanes::Grants,
         FlowControl::Pfc if classes > 1 => Lanes::Classes,
-        _ if dcqcn => Lanes::Rates,
+        _ if network.turns_by_frame(own.iter().copied()) || ranks && in_lanes(network) => Lanes::Rates,
         _ if k.queue.is_some() => Lanes::One,
         _ => Lanes::No,
     };
@@ -198,7 +243,13 @@ fn station(network: &Network, id: NodeId, own: &[usize], seed: u64, classes: usi
     let bound = k.queue.as_ref().map_or(u64::MAX, |q| q.typical.0);
     let buffers = (k.mac_buffer.typical.0, k.nic_buffer.typical.0);
     let response = k.pause_response.typical.fs();
-    let mut station = Station::new(id.0, out, response, buffers, bound, kind, classes, constants);
+    let rule = Rule {
+        kind: k.retransmission.typical,
+        timeout: k.retransmission_timeout.typical.fs().max(1),
+        reordering: k.reordering.typical,
+        window: k.window.typical.get(),
+    };
+    let mut station = Station::new(id.0, out, response, buffers, bound, kind, classes, constants, rule);
     for &index in own {
         let stream = &network.streams[index];
         let source = Source::new(network, stream, random(seed, &stream.name));
@@ -207,15 +258,28 @@ fn station(network: &Network, id: NodeId, own: &[usize], seed: u64, classes: usi
         for (t, target) in stream.targets.iter().enumerate() {
             let class = network.class(stream, t) as u8;
             let lane = station.lanes.len() as u32;
-            targets.push(Target { node: target.0, way: network.way(index, *target), class, lane });
-            if kind != Lanes::No {
-                let mut made = Lane::new(target.0, class, *lanes, constants.as_ref().map(Limit::new));
-                made.endless = endless.then_some((station.senders.len() as u32, t as u32));
-                station.lanes.push(made);
+            let connections = stream.connections.typical.get();
+            let way = network.way(index, *target);
+            targets.push(Target { node: target.0, way, class, lane, lanes: connections, given: 0 });
+            for number in 0..connections {
+                if kind != Lanes::No {
+                    let mut made = Lane::new(target.0, class, *lanes, constants.as_ref().map(Limit::new));
+                    made.way = network.way_of_connection(index, *target, number);
+                    made.endless = endless.then_some((station.senders.len() as u32, t as u32));
+                    let numbered = (resends && stream.is_roce()).then_some(rule);
+                    made.sending = numbered.map(|r| Box::new(Sending::new(r)));
+                    // Connections without either are nobody's business.
+                    if dcqcn || resends {
+                        pairs.push(Pair::new(id.0, station.lanes.len() as u32, numbered));
+                    }
+                    station.lanes.push(made);
+                } else if dcqcn || resends {
+                    pairs.push(Pair::new(id.0, NONE, None));
+                }
+                *lanes += 1;
             }
-            *lanes += 1;
         }
-        station.senders.push(Sender::new(index as u32, source, targets, network.payload(stream).max(1)));
+        station.senders.push(Sender::new(index as u32, source, targets, stream, network.payload(stream).max(1)));
     }
     if control == FlowControl::Credits {
         let share = network.buffering.iter().flatten().map(|b| b.credit).min().unwrap_or(u64::MAX);

@@ -30,6 +30,11 @@ pub(in crate::sim) struct Load {
     pub(in crate::sim) class: u8,
     /// An acknowledgement goes before all that has not begun, and is not reported.
     pub(in crate::sim) ack: bool,
+    /// The queue pair that it is of, by a number of its owner, and the program; without one it is sent as it comes.
+    pub(in crate::sim) pair: u32,
+    pub(in crate::sim) run: u16,
+    /// Of RoCE.
+    pub(in crate::sim) opcode: u8,
 }
 
 /// What adapters hear.
@@ -62,6 +67,10 @@ pub(in crate::sim::ethernet) struct Adapter {
     /// Whether it has room before the station's own streams: those had it last.
     pub(in crate::sim::ethernet) first: bool,
     pub(in crate::sim::ethernet) fetches: bool,
+    /// Whether packets of queue pairs wait in lanes of their own.
+    pub(in crate::sim::ethernet) in_lanes: bool,
+    /// Bit n: class n may pause the neighbour.
+    pub(in crate::sim::ethernet) lossless: u8,
 }
 
 impl Adapter {
@@ -73,6 +82,8 @@ impl Adapter {
             waiting: vec![VecDeque::new(); buffers],
             first: false,
             fetches: false,
+            in_lanes: false,
+            lossless: u8::MAX,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! All frames of a run stand in one arena; a row of them (a queue, a wire's flight) is a list through it.
 
+use crate::protocol::roce;
 use crate::sim::core::kernel::{Agenda, NEVER};
 
 /// No frame, no list.
@@ -22,6 +23,11 @@ pub(super) enum Kind {
     Grant,
     /// Congestion notification.
     Cnp,
+    /// Of RoCE: all packets before this number have come; and this one has not.
+    Ack,
+    Nak,
+    /// An acknowledgement of a channel adapter, which says what [`Kind::Ack`] says, too.
+    Reply,
 }
 
 impl Kind {
@@ -39,7 +45,7 @@ pub(super) struct Frame {
     pub(super) at: u64,
     /// When its message was born; of a control frame what it says.
     pub(super) born: u64,
-    /// When it left the application; of a channel adapter's, its bytes around the payload, padding apart.
+    /// When it left the application; of a channel adapter's, its connection.
     pub(super) left: u64,
     /// The next of its list.
     pub(super) next: u32,
@@ -53,19 +59,23 @@ pub(super) struct Frame {
     pub(super) account: u32,
     /// The pair of source and destination, where stations keep such; of a channel adapter's, its packet.
     pub(super) lane: u32,
-    /// With credits: the low bits of how many frames its source has had for the destination since time 0. Of a channel
-    /// adapter's, the station that sent it.
+    /// With credits: the low bits of how many frames its source has had for the destination since time 0. Of a queue
+    /// pair that sends lost packets again: the number of the packet.
     pub(super) more: u32,
     /// Bytes from destination to FCS, and client data.
     pub(super) bytes: u16,
     pub(super) data: u16,
     pub(super) class: u8,
+    /// Bytes between Ethernet's header and FCS that are neither data nor padding.
+    pub(super) headers: u8,
     /// In a switch with a memory at each port: the port.
     pub(super) pool: u16,
     pub(super) kind: Kind,
     /// Whether its message ends with it.
     pub(super) last: bool,
     pub(super) marked: bool,
+    /// Of RoCE; else [`roce::NONE`].
+    pub(super) opcode: u8,
 }
 
 impl Frame {
@@ -85,10 +95,12 @@ impl Frame {
             bytes: bytes as u16,
             data: 0,
             class: 0,
+            headers: 0,
             pool: 0,
             kind,
             last: false,
             marked: false,
+            opcode: roce::NONE,
         }
     }
 }

@@ -4,15 +4,19 @@
 //! port (`Wire`) transmits, and announces its frame to the far end at once; nothing is taken back. What a switch
 //! forgets of a frame (its memory) is written off in order of time when the switch next looks, so an uncontended hop is
 //! one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages are
-//! born, `rates` is DCQCN, `roce` joins stations to channel adapters.
+//! born, `rates` is DCQCN, `lane` is what a station sends, `queue_pair` numbers packets and
+//! `retransmission` sends again what was lost, `roce` joins stations to channel adapters.
 
 mod binding;
 mod build;
 mod client;
 mod deadlock;
 mod frames;
+mod lane;
+mod queue_pair;
 mod rates;
 mod report;
+mod retransmission;
 mod roce;
 mod source;
 mod station;
@@ -23,13 +27,16 @@ pub(super) use client::{Load, StationCommand, StationEvent};
 
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};
+use crate::protocol::roce as packet;
 use crate::result::{Crossed, Crossing, Idle, SlotCounts};
 use crate::sim::core::kernel::{Agenda, NEVER, World};
 use crate::sim::core::recorder::Framed;
 use crate::sim::core::tally::{self, Tally};
 use frames::{Arena, Frame, Kind, List, NONE};
+use queue_pair::Pair;
 use report::AtWindow;
 use station::Station;
+use std::collections::HashMap;
 use std::sync::Arc;
 use switch::Switch;
 use victims::victims;
@@ -107,7 +114,7 @@ struct Wire {
     nothing: u64,
     /// The number of the far node among the switches.
     to_switch: u32,
-    /// Bytes of frames of channel adapters around their payload, padding apart, beyond what every frame has.
+    /// Bytes of headers in frames, beyond what every frame has: of IP, UDP and transports.
     headers: u64,
     /// Control frames that were carried.
     counts: Counts,
@@ -243,6 +250,8 @@ struct Capture {
     crossed: Vec<Crossed>,
     /// Frames of each stream so far, and of channel adapters.
     numbers: Vec<u64>,
+    /// The same of packets of RoCE, by flow and ends.
+    packets: HashMap<(u32, u32, u32), u32>,
 }
 
 /// What stations and switches share.
@@ -258,9 +267,59 @@ struct Net {
     transits: Vec<tally::Cells>,
     network: Arc<Network>,
     capture: Option<Capture>,
-    /// For channel adapters; how many of their frames were lost.
+    /// For channel adapters; how many of their frames were lost that nobody sends again.
     events: Vec<StationEvent>,
     lost: u64,
+    /// Connections, where they are told to slow down or send again; and those of channel adapters by their own numbers.
+    pairs: Vec<Pair>,
+    of_adapter: HashMap<u32, u32>,
+    /// Whether queue pairs send again what is lost, and frames that they keep for that.
+    resends: bool,
+    kept: u64,
+    spread: Spread,
+}
+
+/// How a source chooses among equal ways.
+#[derive(Clone, Copy, Debug)]
+enum Spread {
+    /// Each connection has one.
+    Connections,
+    /// Another one after a pause of so long.
+    Flowlets(u64),
+    /// Each frame has its own.
+    Frames,
+}
+
+/// What a connection has chosen so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flowing {
+    choice: u32,
+    last: u64,
+}
+
+impl Spread {
+    /// What decides the way of a connection's next frame.
+    #[inline]
+    fn way(self, way: u32, flowing: &mut Flowing, now: u64) -> u32 {
+        match self {
+            Spread::Connections => return way,
+            Spread::Frames => flowing.choice += 1,
+            Spread::Flowlets(gap) => {
+                if now - flowing.last > gap && flowing.last > 0 {
+                    flowing.choice += 1;
+                }
+                flowing.last = now.max(1);
+            }
+        }
+        if flowing.choice == 0 {
+            return way;
+        }
+        // A hash of both (the finalizer of splitmix64): choices are independent of one another.
+        let mut mixed = (way as u64) << 32 | flowing.choice as u64;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) as u32
+    }
 }
 
 impl Net {
@@ -325,10 +384,7 @@ impl Net {
             w.payload += f.data as u64;
             w.frames += 1;
             w.bytes += bytes;
-            if f.stream == NONE {
-                // A channel adapter's.
-                w.headers += f.left - (HEADER + FCS);
-            }
+            w.headers += f.headers as u64;
         } else {
             w.counts.control += wire(bytes);
             w.counts.controls += 1;
@@ -369,7 +425,9 @@ impl Net {
 
     /// A frame of the protocols themselves, for the next port or for a station.
     fn control(&mut self, on: u32, kind: Kind, says: u64, target: u32, lane: u32, way: u32) -> u32 {
-        let id = self.frames.put(Frame { born: says, ..Frame::new(kind, frame(0), target, way, lane) });
+        // Whose it is.
+        let account = self.wires[on as usize].from;
+        let id = self.frames.put(Frame { born: says, account, ..Frame::new(kind, frame(0), target, way, lane) });
         let urgent = &mut self.wires[on as usize].urgent;
         if kind.is_local() {
             // What a neighbour must know waits for nothing but the frame in flight.
@@ -430,15 +488,25 @@ impl Net {
     /// A frame finds no room.
     fn lose(&mut self, id: u32, now: u64) {
         let f = self.frames[id];
+        let again = self.numbers(&f);
         match self.streams.get_mut(f.stream as usize) {
             Some(StreamState { tally, .. }) => {
                 tally.dropped += 1;
-                if f.last {
+                if f.last && !again {
                     tally.lost += 1;
                     tally.lost_sum += now as u128;
                 }
             }
+            None if again => self.pairs[f.pair() as usize].dropped += 1,
             None => self.lost += 1,
+        }
+        self.frames.drop(id);
+    }
+
+    /// A packet has come that its receiver does not take: it has it, or takes another first.
+    fn discard(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(self.frames[id].stream as usize) {
+            stream.tally.discarded += 1;
         }
         self.frames.drop(id);
     }
@@ -446,6 +514,7 @@ impl Net {
     #[cold]
     fn take_down(&mut self, on: u32, id: u32, now: u64) {
         let w = &self.wires[on as usize];
+        let numbered = self.numbers(&self.frames[id]);
         let Some(c) = self.capture.as_mut().filter(|c| c.link == on / 2) else { return };
         let f = &self.frames[id];
         // The priority that a class stands for.
@@ -455,11 +524,31 @@ impl Net {
                 // Frames of channel adapters are those of one more flow.
                 let (flow, from, data) = match self.network.streams.get(f.stream as usize) {
                     Some(stream) => (f.stream, stream.source.0, f.data as u32),
-                    None => (self.streams.len() as u32, f.more, f.bytes as u32 - (HEADER + FCS) as u32),
+                    None => {
+                        let from = self.pairs.get(f.pair() as usize).map_or(f.more, |p| p.from);
+                        (self.streams.len() as u32, from, f.bytes as u32 - (HEADER + FCS) as u32)
+                    }
                 };
                 let number = &mut c.numbers[flow as usize];
                 *number += 1;
                 let number = *number - 1;
+                if f.opcode != packet::NONE {
+                    let connection = if f.pair() == NONE { flow } else { f.pair() };
+                    // Without numbers they are counted here, which comes to the same as long as none is lost.
+                    let counted = c.packets.entry((flow, from, f.target)).or_default();
+                    *counted += 1;
+                    let number = if numbered { f.more } else { *counted - 1 };
+                    let priority = self.network.classes.get(f.class as usize).copied().unwrap_or(0);
+                    let (payload, marked) = (f.data as u32, f.marked);
+                    let said =
+                        packet::Packet { opcode: f.opcode, payload, connection, number, syndrome: 0, marked, priority };
+                    c.crossed.push(Crossed {
+                        at: now + PREAMBLE * w.byte,
+                        down: on & 1 == 0,
+                        what: Crossing::Roce { from, to: f.target, packet: said },
+                    });
+                    return;
+                }
                 Crossing::Data { from, to: f.target, data, flow, number, marked: f.marked }
             }
             Kind::Pause => Crossing::Pause { from: w.from, quanta: f.born as u16 },
@@ -467,6 +556,19 @@ impl Net {
                 let priority = self.network.classes.get(f.class as usize).copied().unwrap_or(0);
                 quanta[priority as usize] = Some(f.born as u16);
                 Crossing::Pfc { from: w.from, quanta }
+            }
+            Kind::Ack | Kind::Nak | Kind::Reply | Kind::Cnp => {
+                let (opcode, syndrome) = match f.kind {
+                    Kind::Cnp => (packet::CNP, 0),
+                    Kind::Nak => (packet::ACKNOWLEDGE, packet::NAK_SEQUENCE),
+                    _ => (packet::ACKNOWLEDGE, packet::ACK),
+                };
+                // A positive one names the last that has come.
+                let number = (f.born as u32).saturating_sub(u32::from(f.kind != Kind::Nak));
+                let connection = if f.kind == Kind::Reply { f.left as u32 } else { f.lane };
+                let said =
+                    packet::Packet { opcode, payload: 0, connection, number, syndrome, marked: false, priority: 7 };
+                Crossing::Roce { from: f.account, to: f.target, packet: said }
             }
             kind => {
                 let to = (!kind.is_local()).then_some(f.target);
@@ -573,13 +675,13 @@ impl Fabric {
     /// Whether there are more frames and messages than a run may hold.
     pub(super) fn is_full(&self) -> bool {
         let waiting: usize = self.stations.iter().map(|s| s.messages).sum();
-        self.net.frames.frames.len() + waiting > MOST_FRAMES
+        self.net.frames.frames.len() + waiting + self.net.kept as usize > MOST_FRAMES
     }
 
     /// Takes down what crosses a link from now on.
     pub(super) fn capture(&mut self, link: u32) {
         let numbers = vec![0; self.net.streams.len() + 1];
-        self.net.capture = Some(Capture { link, crossed: Vec::new(), numbers });
+        self.net.capture = Some(Capture { link, crossed: Vec::new(), numbers, packets: HashMap::new() });
     }
 
     /// What was taken down since the last time, in order of time.

@@ -123,6 +123,14 @@ impl Limit {
         (self.alpha_at, self.rate_at, self.sent, self.timer, self.counter) = (now, now, 0, 0, 0);
     }
 
+    /// Bytes per second at a moment, if nothing is sent until then.
+    pub(super) fn rate_at(mut self, c: &Constants, now: u64) -> f64 {
+        if self.cut {
+            self.follow(c, now);
+        }
+        self.rate
+    }
+
     /// Bytes per second now.
     #[cfg(test)]
     fn rate(&self) -> f64 {

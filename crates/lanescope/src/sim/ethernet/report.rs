@@ -1,5 +1,6 @@
 //! What a run asks of Ethernet between events, and what its report says of it.
 
+use crate::plan::ethernet::Stream;
 use crate::plan::{FlowGroup, Plan};
 use crate::protocol::ethernet::wire;
 use crate::result::{Interval, Medium, Note, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
@@ -8,7 +9,7 @@ use crate::sim::core::recorder::Trace;
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, Offered, OwnReport, Subsystem, Switched, Traffic, Window, WireName};
 use crate::sim::core::tally::{Cells, SECOND, Tally, longest, quantile};
-use crate::sim::ethernet::{Fabric, Stored, binding, deadlock, victims};
+use crate::sim::ethernet::{Fabric, Stored, binding, deadlock, retransmission, victims};
 
 /// Counts at the moment at which the window opened; none before.
 #[derive(Clone, Debug, Default)]
@@ -187,7 +188,9 @@ impl Subsystem for Fabric {
     }
 
     fn notes(&self, view: &Window) -> Vec<Note> {
-        victims(&view.plan.network, view.links_of(Technology::Ethernet))
+        let mut notes = victims(&view.plan.network, view.links_of(Technology::Ethernet));
+        notes.extend(retransmission::notes(view.plan, self));
+        notes
     }
 }
 
@@ -195,6 +198,43 @@ impl Fabric {
     /// Pause frames that each wire has carried: with a time, without.
     fn pauses(&self) -> impl Iterator<Item = (u64, u64)> {
         self.net.wires.iter().map(|w| (w.counts.xoff, w.counts.xon))
+    }
+
+    /// Bytes per second that DCQCN allows: of each connection of each stream, in their order, and the slowest of each
+    /// program.
+    pub(in crate::sim) fn limits(&self, jobs: usize, now: u64) -> Vec<f64> {
+        let network = &self.net.network;
+        if !network.slows_down() {
+            return Vec::new();
+        }
+        let connections = |s: &Stream| s.targets.len() * s.connections.typical.get() as usize;
+        let mut offsets = Vec::with_capacity(network.streams.len());
+        let mut all = 0;
+        for stream in &network.streams {
+            offsets.push(all);
+            all += connections(stream);
+        }
+        let mut limits = vec![f64::NAN; all + jobs];
+        for station in &self.stations {
+            let Some(constants) = &station.constants else { continue };
+            let rate = |lane: u32| {
+                let limit = station.lanes.get(lane as usize).and_then(|l| l.limit);
+                limit.map_or(f64::NAN, |l| l.rate_at(constants, now))
+            };
+            for sender in &station.senders {
+                let first = offsets[sender.stream as usize];
+                for (at, lane) in sender.targets.iter().flat_map(|t| t.lane..t.lane + t.lanes).enumerate() {
+                    limits[first + at] = rate(lane);
+                }
+            }
+            for (index, lane) in station.lanes.iter().enumerate() {
+                let run = self.net.pairs.get(lane.global as usize).map_or(u16::MAX, |p| p.run);
+                if let Some(slowest) = limits.get_mut(all..).and_then(|l| l.get_mut(usize::from(run))) {
+                    *slowest = slowest.min(rate(index as u32));
+                }
+            }
+        }
+        limits
     }
 
     /// Frames of each stream that are in adapters, on wires and in switches: found there, not reckoned.
@@ -213,6 +253,7 @@ impl Fabric {
         }
         self.stations.iter().for_each(|s| s.waiting(&net.frames).for_each(&mut count));
         self.switches.iter().for_each(|s| s.behind().for_each(&mut count));
+        net.pairs.iter().for_each(|p| p.early().for_each(&mut count));
         debug_assert_eq!(found, net.frames.frames.len() - net.frames.free.len(), "no frame is forgotten");
         all
     }
@@ -236,6 +277,8 @@ impl Fabric {
             delivered: since(|t| t.frames as u128) as u64,
             sent: since(|t| t.sent as u128) as u64,
             dropped: since(|t| t.dropped as u128) as u64,
+            resent: since(|t| t.resent as u128) as u64,
+            discarded: since(|t| t.discarded as u128) as u64,
             marked: since(|t| t.marked as u128) as u64,
             notified: since(|t| t.notified as u128) as u64,
             in_flight: group.members.iter().map(|s| in_flight[*s]).sum(),

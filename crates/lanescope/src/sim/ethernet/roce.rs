@@ -54,8 +54,9 @@ impl Fabric {
 
 impl Station {
     /// It is a channel adapter's.
-    pub(super) fn adapts(&mut self, pausing: Pausing, pfc: bool, classes: usize) {
-        self.adapter = Some(Box::new(Adapter::new(pausing, pfc, classes, self.inside.len())));
+    pub(super) fn adapts(&mut self, pausing: Pausing, pfc: bool, classes: usize, (in_lanes, lossless): (bool, u8)) {
+        let plain = Adapter::new(pausing, pfc, classes, self.inside.len());
+        self.adapter = Some(Box::new(Adapter { in_lanes, lossless, ..plain }));
     }
 
     /// The buffers that frames of a class go through.
@@ -67,16 +68,20 @@ impl Station {
     fn load(&mut self, load: Load, net: &mut Net) {
         let which = self.buffers(load.class);
         let client = load.client as u64;
-        let headers = HEADER + FCS + client - load.payload as u64;
-        debug_assert_eq!(headers + padding(client) + load.payload as u64, frame(client));
+        let headers = client - load.payload as u64;
+        debug_assert_eq!(HEADER + FCS + headers + padding(client) + load.payload as u64, frame(client));
         let made = Frame {
             data: load.payload as u16,
             class: load.class,
-            left: headers,
+            headers: headers as u8,
+            opcode: load.opcode,
+            left: NONE as u64,
             more: self.node,
             ..Frame::new(Kind::Data, frame(client), load.to.0, load.way, load.packet)
         };
-        if load.ack {
+        if load.pair != NONE && self.adapter.as_ref().is_some_and(|a| a.in_lanes) {
+            self.load_lane(&load, made, net);
+        } else if load.ack {
             self.enter_first(which, made, net);
         } else if let Some(a) = &mut self.adapter {
             a.waiting[which].push_back(made);
@@ -108,8 +113,10 @@ impl Station {
         let index = if a.kind == Kind::Pfc { class as usize } else { 0 };
         let account = &mut a.accounts[index];
         account.used += bytes;
-        debug_assert!(account.used <= a.pausing.buffer, "the neighbour was told in time");
-        if account.used > a.pausing.high && !account.stopped {
+        let lossless = a.lossless >> class & 1 == 1;
+        // What has waited for a lost packet comes at once.
+        debug_assert!(!lossless || a.in_lanes || account.used <= a.pausing.buffer, "the neighbour was told in time");
+        if lossless && account.used > a.pausing.high && !account.stopped {
             account.stopped = true;
             self.say(index, true, now, net);
         }

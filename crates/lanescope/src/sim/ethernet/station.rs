@@ -5,89 +5,13 @@
 //! is room for them. Otherwise they stand in lanes, one for each destination, and those lanes that may send take turns.
 //! A pause holds up what is in the MAC; a stopped destination, a missing grant or a rate limit hold up a lane.
 
-use crate::protocol::ethernet::{frame, wire};
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::ethernet::client::{Adapter, StationEvent};
-use crate::sim::ethernet::rates::{Constants, Limit};
-use crate::sim::ethernet::source::Source;
+use crate::sim::ethernet::lane::{Lane, Message, Next, Sender};
+use crate::sim::ethernet::queue_pair::Rule;
+use crate::sim::ethernet::rates::Constants;
 use crate::sim::ethernet::{Frame, Kind, List, NONE, Net, Why};
 use std::collections::VecDeque;
-
-/// A stream at its source.
-#[derive(Clone, Debug)]
-pub(super) struct Sender {
-    pub(super) stream: u32,
-    pub(super) source: Source,
-    /// Of each target: the station, what decides among equal ways, the class, the lane here.
-    pub(super) targets: Vec<Target>,
-    /// Client data of the largest frame.
-    pub(super) payload: u64,
-    /// Of the message that is being sent: its birth, when its first frame left the application, what is left of it, and
-    /// for whom.
-    current: Option<(u64, u64, u64, u32)>,
-    /// When it was last served, for turns among those that always have something.
-    served: u64,
-}
-
-/// A destination of a stream.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
-    pub(super) node: u32,
-    pub(super) way: u32,
-    pub(super) class: u8,
-    pub(super) lane: u32,
-}
-
-/// A message that waits in a lane.
-#[derive(Clone, Copy, Debug)]
-struct Message {
-    born: u64,
-    left: u64,
-    bytes: u64,
-    sender: u32,
-    target: u32,
-    begun: bool,
-}
-
-/// What waits for one destination.
-#[derive(Clone, Debug)]
-pub(super) struct Lane {
-    pub(super) node: u32,
-    class: u8,
-    /// Its number among all lanes of all stations.
-    pub(super) global: u32,
-    messages: VecDeque<Message>,
-    /// A sender that always has something for it, and the number of its target.
-    pub(super) endless: Option<(u32, u32)>,
-    stopped: bool,
-    /// With grants, in frames since time 0: what has come, what the destination was told of, what was granted, what was
-    /// sent.
-    come: u64,
-    told: u64,
-    granted: u64,
-    sent: u64,
-    limit: Option<Limit>,
-    active: bool,
-}
-
-impl Lane {
-    pub(super) fn new(node: u32, class: u8, global: u32, limit: Option<Limit>) -> Lane {
-        Lane {
-            node,
-            class,
-            global,
-            messages: VecDeque::new(),
-            endless: None,
-            stopped: false,
-            come: 0,
-            told: 0,
-            granted: 0,
-            sent: 0,
-            limit,
-            active: false,
-        }
-    }
-}
 
 /// Buffers of adapter and MAC: of all frames, or of a class.
 #[derive(Clone, Copy, Debug)]
@@ -172,30 +96,18 @@ pub(super) struct Station {
     pub(super) senders: Vec<Sender>,
     pub(super) kind: Lanes,
     pub(super) lanes: Vec<Lane>,
-    active: VecDeque<u32>,
+    pub(super) active: VecDeque<u32>,
     pub(super) inside: Vec<Inside>,
     turn: usize,
     /// What is being sent: its buffers and bytes.
     sending: (usize, u64),
     pub(super) constants: Option<Constants>,
     pub(super) grants: Option<Grants>,
-    /// When the last notification to each lane that ends here was sent.
-    notified: Vec<(u32, u64)>,
+    /// How queue pairs send again, and the earliest moment at which one may.
+    pub(super) rule: Rule,
+    pub(super) deadline: u64,
     /// Of a channel adapter's station.
     pub(super) adapter: Option<Box<Adapter>>,
-}
-
-impl Sender {
-    pub(super) fn new(stream: u32, source: Source, targets: Vec<Target>, payload: u64) -> Sender {
-        Sender { stream, source, targets, payload, current: None, served: 0 }
-    }
-
-    /// A frame of so much data for one of its targets.
-    #[inline]
-    fn frame(&self, t: Target, data: u64, last: bool) -> Frame {
-        let plain = Frame::new(Kind::Data, frame(data), t.node, t.way, t.lane);
-        Frame { stream: self.stream, data: data as u16, class: t.class, last, ..plain }
-    }
 }
 
 impl Station {
@@ -209,6 +121,7 @@ impl Station {
         kind: Lanes,
         classes: usize,
         constants: Option<Constants>,
+        rule: Rule,
     ) -> Station {
         let inside = Inside { mac: List::EMPTY, nic: List::EMPTY, mac_used: 0, nic_used: 0 };
         Station {
@@ -231,7 +144,8 @@ impl Station {
             sending: (0, 0),
             constants,
             grants: None,
-            notified: Vec::new(),
+            rule,
+            deadline: NEVER,
             adapter: None,
         }
     }
@@ -364,8 +278,8 @@ impl Station {
                     (birth, now, s.source.bytes, s.source.target)
                 }
             };
-            let data = left.min(s.payload);
-            let bytes = frame(data);
+            let (data, first) = (left.min(s.payload), s.current.is_none());
+            let bytes = s.bytes(data, first);
             if !self.has_room(0, bytes) {
                 return None;
             }
@@ -378,7 +292,8 @@ impl Station {
             let rest = left - data;
             s.current = (rest > 0).then_some((birth, left_at, rest, target));
             let t = s.targets[target as usize];
-            let made = Frame { born: birth, left: left_at, ..s.frame(t, data, rest == 0) };
+            let mut made = Frame { born: birth, left: left_at, ..s.frame(t, data, first, rest == 0) };
+            made.way = net.spread.way(made.way, &mut s.flowing, now);
             self.enter(0, made, net);
         }
     }
@@ -399,7 +314,14 @@ impl Station {
                     tally.lost_sum += born as u128;
                     continue;
                 }
-                let index = if self.kind == Lanes::One { 0 } else { s.targets[target as usize].lane };
+                let index = if self.kind == Lanes::One {
+                    0
+                } else {
+                    // Queue pairs take turns, a message each.
+                    let t = &mut s.targets[target as usize];
+                    t.given = t.given.wrapping_add(1);
+                    t.lane + (t.given - 1) % t.lanes
+                };
                 let lane = &mut self.lanes[index as usize];
                 self.backlog += bytes;
                 self.messages += 1;
@@ -417,24 +339,15 @@ impl Station {
 
     /// Lanes that may send take turns. Gives the moment when something else may, and whether something waits for room.
     fn fill_from_lanes(&mut self, now: u64, net: &mut Net) -> (u64, bool) {
-        let mut next = self.ready(now).min(self.sort(now, net));
+        let mut next = self.ready(now).min(self.sort(now, net)).min(self.expire(now));
         let mut full = false;
         let mut passed = 0;
         while passed < self.active.len() {
             let Some(index) = self.active.pop_front() else { break };
-            let (sender, target, left) = {
-                let lane = &self.lanes[index as usize];
-                match (lane.messages.front(), lane.endless) {
-                    (Some(m), _) => (m.sender, m.target, m.bytes),
-                    (None, Some((sender, target))) => (sender, target, self.senders[sender as usize].source.bytes),
-                    (None, None) => {
-                        self.lanes[index as usize].active = false;
-                        continue;
-                    }
-                }
+            let Some((what, bytes)) = self.lanes[index as usize].next(&self.senders) else {
+                self.lanes[index as usize].active = false;
+                continue;
             };
-            let data = left.min(self.senders[sender as usize].payload);
-            let bytes = frame(data);
             let lane = &mut self.lanes[index as usize];
             let which = if self.kind == Lanes::Classes { lane.class as usize } else { 0 };
             let mut held = lane.stopped;
@@ -446,8 +359,7 @@ impl Station {
                 // Of what is granted anyway the frames themselves will tell what comes behind them.
                 if lane.told < lane.come && lane.granted >= lane.told {
                     lane.told = lane.come;
-                    let (node, global, come) = (lane.node, lane.global, lane.come);
-                    let way = self.senders[sender as usize].targets[target as usize].way;
+                    let (node, global, come, way) = (lane.node, lane.global, lane.come, lane.way);
                     let id = net.control(self.out, Kind::Request, come, node, global, way);
                     net.frames[id].account = self.node;
                 }
@@ -467,10 +379,14 @@ impl Station {
                 continue;
             }
             passed = 0;
-            self.take(index, sender, target, data, which, now, net);
+            match what {
+                Next::Again => self.take_again(index, which, now, net),
+                Next::Load => self.take_load(index, which, now, net),
+                Next::Message(sender, target, data) => self.take(index, sender, target, data, which, now, net),
+            }
             self.active.push_back(index);
         }
-        (next, full)
+        (next.min(self.deadline), full)
     }
 
     /// Takes one frame out of a lane.
@@ -478,7 +394,6 @@ impl Station {
     fn take(&mut self, index: u32, sender: u32, target: u32, data: u64, which: usize, now: u64, net: &mut Net) {
         let s = &self.senders[sender as usize];
         let (t, stream) = (s.targets[target as usize], s.stream);
-        let bytes = frame(data);
         let lane = &mut self.lanes[index as usize];
         if lane.messages.is_empty() {
             // A sender that always has something: its message begins now.
@@ -489,6 +404,8 @@ impl Station {
             self.messages += 1;
         }
         let Some(m) = lane.messages.front_mut() else { return };
+        // What an endless sender begins here has begun, and has had no frame.
+        let first = !m.begun || m.bytes == s.source.bytes && lane.endless.is_some();
         if !m.begun {
             (m.begun, m.left) = (true, now);
         }
@@ -504,11 +421,16 @@ impl Station {
             lane.come = lane.sent + ENDLESS;
         }
         lane.told = lane.told.max(lane.come);
-        if let (Some(limit), Some(c)) = (&mut lane.limit, &self.constants) {
-            limit.take(c, wire(bytes), now);
-        }
         let more = lane.come as u32;
-        let made = Frame { born, left, more, lane: lane.global, ..self.senders[sender as usize].frame(t, data, last) };
+        let plain = self.senders[sender as usize].frame(t, data, first, last);
+        let mut made = Frame { born, left, more, lane: lane.global, ..plain };
+        made.way = net.spread.way(lane.way, &mut lane.flowing, now);
+        lane.pace(&self.constants, made.bytes as u64, now);
+        if let Some(s) = &mut lane.sending {
+            s.keep(&mut made, now);
+            net.kept += 1;
+            self.deadline = self.deadline.min(s.deadline());
+        }
         self.enter(which, made, net);
     }
 
@@ -592,58 +514,91 @@ impl Station {
     pub(super) fn arrive(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let f = net.frames[id];
         if f.kind == Kind::Data {
-            if f.stream == NONE {
-                net.frames.drop(id);
-                net.events.push(StationEvent::Came(f.lane));
-                return;
-            }
-            net.deliver(id, now);
             if f.marked {
                 self.notify(&f, now, net, agenda);
             }
-            if let Some(grants) = &mut self.grants {
-                grants.outstanding -= 1;
+            if net.numbers(&f) {
+                self.receive(id, now, net, agenda);
+                return;
+            }
+            self.accept(id, now, net, agenda);
+            if f.last && f.headers > 0 && f.stream != NONE {
                 let from = net.network.streams[f.stream as usize].source.0;
-                let known = grants.of(f.lane, from).wanted;
-                // The frame tells the low bits of a number that only rises.
-                let ahead = f.more.wrapping_sub(known as u32);
-                let wanted = if ahead < 1 << 31 { known + ahead as u64 } else { known };
-                self.want(from, f.lane, wanted, now, net, agenda);
+                net.answer(self.out, Kind::Ack, f.lane, from, 0);
+                self.pull(now, net, agenda);
             }
             return;
         }
         net.frames.drop(id);
-        let first = self.lanes.first().map_or(NONE, |l| l.global);
-        let lane = f.lane.wrapping_sub(first) as usize;
-        match (f.kind, self.lanes.get_mut(lane)) {
-            (Kind::Cnp, Some(lane)) => {
-                if let (Some(limit), Some(c)) = (&mut lane.limit, &self.constants) {
+        match f.kind {
+            Kind::Cnp => {
+                let lane = net.pairs.get(f.lane as usize).and_then(|p| self.lanes.get_mut(p.lane as usize));
+                if let (Some(limit), Some(c)) = (lane.and_then(|l| l.limit.as_mut()), &self.constants) {
                     limit.notified(c, now);
                 }
             }
-            (Kind::Grant, Some(lane)) => {
-                lane.granted += f.born;
-                self.pull(now, net, agenda);
+            Kind::Ack | Kind::Nak => self.heard(&f, now, net, agenda),
+            Kind::Reply => {
+                net.events.push(StationEvent::Came(f.lane));
+                self.heard(&f, now, net, agenda);
             }
-            (Kind::Request, _) => self.want(f.account, f.lane, f.born, now, net, agenda),
+            Kind::Grant => {
+                let first = self.lanes.first().map_or(NONE, |l| l.global);
+                if let Some(lane) = self.lanes.get_mut(f.lane.wrapping_sub(first) as usize) {
+                    lane.granted += f.born;
+                    self.pull(now, net, agenda);
+                }
+            }
+            Kind::Request => self.want(f.account, f.lane, f.born, now, net, agenda),
             _ => {}
+        }
+    }
+
+    /// A frame is taken by whom it is for.
+    pub(super) fn accept(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let f = net.frames[id];
+        if f.stream == NONE {
+            net.frames.drop(id);
+            net.events.push(StationEvent::Came(f.lane));
+            return;
+        }
+        net.deliver(id, now);
+        if let Some(grants) = &mut self.grants {
+            grants.outstanding -= 1;
+            let from = net.network.streams[f.stream as usize].source.0;
+            let known = grants.of(f.lane, from).wanted;
+            // The frame tells the low bits of a number that only rises.
+            let ahead = f.more.wrapping_sub(known as u32);
+            let wanted = if ahead < 1 << 31 { known + ahead as u64 } else { known };
+            self.want(from, f.lane, wanted, now, net, agenda);
         }
     }
 
     /// Tells the source of a marked frame to slow down, not too often.
     fn notify(&mut self, f: &Frame, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let interval = self.constants.as_ref().map_or(0, |c| c.interval);
-        net.streams[f.stream as usize].tally.marked += 1;
-        match self.notified.binary_search_by_key(&f.lane, |n| n.0) {
-            Ok(i) if now - self.notified[i].1 < interval => return,
-            Ok(i) => self.notified[i].1 = now,
-            Err(i) => self.notified.insert(i, (f.lane, now)),
+        let number = f.pair();
+        let Some(pair) = net.pairs.get_mut(number as usize) else { return };
+        let again = pair.notified == NEVER || now - pair.notified >= interval;
+        let from = pair.from;
+        if again {
+            pair.notified = now;
         }
-        let from = net.network.streams[f.stream as usize].source.0;
-        net.streams[f.stream as usize].tally.notified += 1;
-        let id = net.control(self.out, Kind::Cnp, 0, from, f.lane, f.lane);
-        net.frames[id].bytes = CNP_FRAME;
-        self.pull(now, net, agenda);
+        match net.streams.get_mut(f.stream as usize) {
+            Some(stream) => {
+                stream.tally.marked += 1;
+                stream.tally.notified += u64::from(again);
+            }
+            None => {
+                pair.marks += 1;
+                pair.cnps += u64::from(again);
+            }
+        }
+        if again {
+            let id = net.control(self.out, Kind::Cnp, 0, from, number, number);
+            net.frames[id].bytes = CNP_FRAME;
+            self.pull(now, net, agenda);
+        }
     }
 
     /// A source has had so many frames for this station since time 0: grants what the pool allows, in turns.

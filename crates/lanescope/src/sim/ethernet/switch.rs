@@ -9,10 +9,13 @@ use crate::plan::ethernet::{Buffering, NodeId};
 use crate::protocol::ethernet::QUANTUM_BITS;
 use crate::scenario::keys::{Buffers, CongestionControl, FlowControl, Scheduling};
 use crate::sim::core::kernel::{Agenda, NEVER};
-use crate::sim::ethernet::{Kind, NONE, Net, Stored, Why};
+use crate::sim::ethernet::{Arena, Kind, NONE, Net, Stored, Why, Wire};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::VecDeque;
+
+/// Accounts from here on are of queues whose frames are dropped where there is no room; [`NONE`] is no account.
+const LOSSY: u32 = 1 << 31;
 
 /// A frame whose last bit leaves at a known moment.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +54,37 @@ pub(super) struct Account {
     stopped: bool,
     /// When the stop must be said again.
     again: u64,
+}
+
+/// The class that deficit round robin serves next; without one, from when on one may send. The class whose turn it is
+/// goes on as long as it has bytes left; each that gets its turn gains its quantum. One that is empty loses what it has
+/// left; one that is paused keeps it, and gains nothing.
+fn weighted(w: &mut Wire, deficits: &mut [u64], quanta: &[u64], now: u64, frames: &Arena) -> (Option<usize>, u64) {
+    let n = w.queues.len();
+    let mut until = NEVER;
+    let mut class = w.turn as usize % n;
+    let mut comes = false;
+    // Once around for those that gain, and back to where it began.
+    for _ in 0..=n {
+        let first = w.queues[class].first;
+        if first == NONE {
+            deficits[class] = 0;
+        } else if let Some(at) = w.blocked(class, now) {
+            until = until.min(at);
+        } else {
+            let bytes = frames[first].bytes as u64;
+            if comes {
+                deficits[class] += quanta[class];
+            }
+            if bytes <= deficits[class] {
+                deficits[class] -= bytes;
+                return (Some(class), until);
+            }
+        }
+        class = (class + 1) % n;
+        comes = true;
+    }
+    (None, until)
 }
 
 /// A switch in a run. What every frame touches comes first.
@@ -93,6 +127,17 @@ pub(super) struct Switch {
     heads: Vec<bool>,
     /// The port that each port out is reading from.
     reading: Vec<u16>,
+    /// Bytes of frames of classes that are not paused, and how many there may be.
+    lossy: u64,
+    most_lossy: u64,
+    /// Of these by port out and class.
+    queued: Vec<u64>,
+    /// Bit n: class n is paused where it fills the memory.
+    lossless: u8,
+    adaptive: bool,
+    /// With weights: bytes that a class gains in its turn, and has left, by port and class.
+    quanta_of: Vec<u64>,
+    deficits: Vec<u64>,
 }
 
 /// What a switch is made of.
@@ -109,6 +154,11 @@ pub(super) struct Parts {
     pub(super) quanta: u64,
     pub(super) latency: u64,
     pub(super) random: Xoshiro256PlusPlus,
+    pub(super) lossless: u8,
+    pub(super) adaptive: bool,
+    /// By class, with scheduling by weights.
+    pub(super) weights: Vec<u32>,
+    pub(super) longest: u64,
 }
 
 impl Switch {
@@ -120,7 +170,17 @@ impl Switch {
             FlowControl::Pfc => ports * p.classes,
             FlowControl::Voq => ports,
         };
+        // Each turn lets the lightest class send a longest frame, so that no turn is in vain.
+        let lightest = p.weights.iter().copied().min().unwrap_or(1).max(1) as u64;
+        let quanta_of = p.weights.iter().map(|w| (*w as u64 * p.longest).div_ceil(lightest)).collect();
         Switch {
+            lossy: 0,
+            queued: vec![0; if p.limits.lossy > 0 { ports * p.classes } else { 0 }],
+            most_lossy: p.limits.lossy,
+            lossless: p.lossless,
+            adaptive: p.adaptive,
+            quanta_of,
+            deficits: vec![0; if p.scheduling == Scheduling::Weighted { ports * p.classes } else { 0 }],
             number: p.number,
             stopped: 0,
             buffers: p.buffers,
@@ -153,7 +213,17 @@ impl Switch {
     pub(super) fn arrive(&mut self, on: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         self.sweep(now, net, agenda);
         let frame = &mut net.frames[id];
-        let routed = net.network.routes.next(self.number, NodeId(frame.target), &mut frame.way);
+        let mut routed = net.network.routes.next(self.number, NodeId(frame.target), &mut frame.way);
+        if self.adaptive && frame.kind == Kind::Data {
+            // Of equal queues that of the hash.
+            let ways = net.network.routes.choices(self.number, NodeId(frame.target));
+            let busy = |on: u32| {
+                let w = &net.wires[on as usize];
+                w.queued * w.byte + w.free.saturating_sub(now)
+            };
+            let own = routed.map_or(u64::MAX, busy);
+            routed = ways.iter().copied().filter(|w| busy(*w) < own).min_by_key(|w| busy(*w)).or(routed);
+        }
         let Some(out) = routed else {
             // The plan has checked every way.
             net.frames.drop(id);
@@ -174,14 +244,27 @@ impl Switch {
         let account = match self.control {
             FlowControl::None | FlowControl::Credits => NONE,
             FlowControl::Pause => 0,
+            FlowControl::Pfc if self.lossless >> frame.class & 1 == 0 => {
+                LOSSY + port_out as u32 * self.classes + frame.class as u32
+            }
             FlowControl::Pfc => port_in as u32 * self.classes + frame.class as u32,
             FlowControl::Voq => port_out as u32,
         };
         let used = if self.buffers == Buffers::Shared { self.stored.now } else { self.used[pool as usize] };
-        if used + bytes > self.memory {
+        // A queue may take as much as it leaves free, so that none keeps others out (Choudhury, Hahne, Dynamic Queue
+        // Length Thresholds, 1998).
+        let lossy = |s: &Switch| match account.checked_sub(LOSSY) {
+            Some(queue) if account != NONE => s.queued[queue as usize] + bytes > s.most_lossy.saturating_sub(s.lossy),
+            _ => false,
+        };
+        if used + bytes > self.memory || lossy(self) {
             self.stored.no_memory += 1;
             net.lose(id, now);
             return;
+        }
+        if account != NONE && account >= LOSSY {
+            self.lossy += bytes;
+            self.queued[(account - LOSSY) as usize] += bytes;
         }
         if self.account_bound < u64::MAX
             && self.accounts.get(account as usize).is_some_and(|a| a.used + bytes > self.account_bound)
@@ -211,7 +294,7 @@ impl Switch {
             return;
         }
         self.queue(out, id, now, net, agenda);
-        if account != NONE {
+        if account < LOSSY {
             let a = &mut self.accounts[account as usize];
             a.used += bytes;
             if a.used > self.high && !a.stopped {
@@ -309,13 +392,17 @@ impl Switch {
         }
         let mut until = NEVER;
         let mut chosen = None;
-        if w.waiting > 0 {
+        if w.waiting > 0 && self.scheduling == Scheduling::Weighted {
+            let first = w.port_from as usize * w.queues.len();
+            let deficits = &mut self.deficits[first..first + w.queues.len()];
+            (chosen, until) = weighted(w, deficits, &self.quanta_of, now, &net.frames);
+        } else if w.waiting > 0 {
             let n = w.queues.len();
             for i in 0..n {
                 // Classes ascend with priorities.
                 let class = match self.scheduling {
-                    Scheduling::Turns => (w.turn as usize + i) % n,
                     Scheduling::Strict => n - 1 - i,
+                    _ => (w.turn as usize + i) % n,
                 };
                 if w.queues[class].is_empty() {
                     continue;
@@ -338,7 +425,8 @@ impl Switch {
             }
             return;
         };
-        w.turn = (class + 1) as u8;
+        // By weights a class keeps its turn as long as it may send.
+        w.turn = if self.scheduling == Scheduling::Weighted { class } else { class + 1 } as u8;
         let Some(id) = w.queues[class].pop(&net.frames) else { return };
         w.waiting -= 1;
         w.queued -= net.frames[id].bytes as u64;
@@ -405,7 +493,12 @@ impl Switch {
             if let Some(trace) = &mut agenda.trace {
                 trace.memory(self.number, r.at, self.stored.now);
             }
-            if r.account() != NONE && self.buffers != Buffers::Input {
+            if r.account() == NONE {
+                continue;
+            } else if r.account() >= LOSSY {
+                self.lossy -= r.bytes();
+                self.queued[(r.account() - LOSSY) as usize] -= r.bytes();
+            } else if self.buffers != Buffers::Input {
                 let a = &mut self.accounts[r.account() as usize];
                 a.used -= r.bytes();
                 if a.stopped && a.used < self.limits.low.max(1) {

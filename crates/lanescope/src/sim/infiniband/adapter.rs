@@ -9,6 +9,7 @@ use crate::mpi::{Post, What};
 use crate::plan::DmaPath;
 use crate::plan::ethernet::NodeId;
 use crate::protocol::infiniband::{BLOCK, END, START};
+use crate::protocol::roce;
 use crate::sim::core::kernel::Agenda;
 use crate::sim::core::source::Transfer;
 use crate::sim::ethernet::{Load, StationCommand};
@@ -157,6 +158,8 @@ pub(in crate::sim) struct Message {
     pub(in crate::sim) to: u32,
     /// What decides the way of its packets, and of its acknowledgement.
     ways: [u32; 2],
+    /// On Ethernet: its queue pair.
+    pair: u32,
     /// The next one of its connection.
     next: u32,
     pub(in crate::sim) bytes: u64,
@@ -172,7 +175,7 @@ impl Message {
         self.write
     }
 
-    pub(in crate::sim) fn new(post: &Post, run: u16, [from, to]: [u32; 2], ways: [u32; 2]) -> Message {
+    pub(in crate::sim) fn new(post: &Post, run: u16, [from, to]: [u32; 2], ways: [u32; 2], pair: u32) -> Message {
         Message {
             token: post.token,
             run,
@@ -184,6 +187,7 @@ impl Message {
             from,
             to,
             ways,
+            pair,
             next: NONE,
             bytes: post.bytes,
             born: post.at,
@@ -281,9 +285,10 @@ impl Fabric {
         if let Some(w) = self.wires.get_mut(port.wire as usize) {
             if p.ack { w.queue_first(id, &mut self.packets) } else { w.queue(id, &mut self.packets) }
         } else if let (Some(station), Some(to)) = (port.station, self.ports[p.to as usize].station) {
-            let Packet { bytes: client, payload, lane: class, way, ack, .. } = *p;
-            self.commands
-                .push((station, StationCommand::Frame(Load { packet: id, to, way, client, payload, class, ack })));
+            let Packet { bytes: client, payload, lane: class, way, ack, message, opcode, .. } = *p;
+            let Message { pair, run, .. } = self.messages.all[message as usize];
+            let load = Load { packet: id, to, way, client, payload, class, ack, pair, run, opcode };
+            self.commands.push((station, StationCommand::Frame(load)));
         }
     }
 
@@ -329,6 +334,7 @@ impl Fabric {
                 lane: run.lane,
                 ack: false,
                 ready: host.is_none(),
+                opcode: roce::opcode(m.write, m.write, !m.begun, last),
             };
             let id = self.packets.put(packet);
             self.seen(Act::Made(id), now, agenda);
@@ -475,6 +481,7 @@ impl Fabric {
             held: NONE,
             blocks: blocks(bytes),
             ack: true,
+            opcode: roce::ACKNOWLEDGE,
             ..*p
         };
         let id = self.packets.put(ack);

@@ -13,7 +13,7 @@ use crate::sim::infiniband::adapter::{Adapter, Overheads, Port, Ways};
 use crate::sim::infiniband::wire::{Arena, NONE, Wire};
 use crate::sim::infiniband::{Fabric, Run, Signal};
 use crate::tools::Slab;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 impl Fabric {
     /// Wires the clusters of a plan; their slots follow those that are there. Gives their number.
@@ -41,6 +41,7 @@ impl Fabric {
             asked: Vec::new(),
             commands: Vec::new(),
             posts: Vec::new(),
+            pairs: HashMap::new(),
             overheads: [|p: Packet| p.wire(INFINIBAND), |p: Packet| p.client_data(ROCE)].map(overheads),
             acks: [Packet::ack(Service::Rc).wire(INFINIBAND), Packet::ack(Service::Rc).client_data(ROCE)]
                 .map(|b| b as u32),

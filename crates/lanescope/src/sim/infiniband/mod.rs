@@ -28,7 +28,7 @@ use crate::tools::Slab;
 use adapter::Act;
 use adapter::{Adapter, Job, Message, Overheads, Port};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use wire::{Arena, NONE, Why, Wire};
 
@@ -99,6 +99,8 @@ pub(in crate::sim) struct Fabric {
     /// What ports tell their stations.
     commands: Vec<(NodeId, StationCommand)>,
     posts: Vec<Post>,
+    /// Queue pairs on Ethernet: program and ranks.
+    pairs: HashMap<(usize, u32, u32), u32>,
     /// Bytes around a packet's data, and of an acknowledgement: of InfiniBand on a wire, of RoCE of client data.
     overheads: [Overheads; 2],
     acks: [u32; 2],
@@ -183,13 +185,21 @@ impl Fabric {
             r.tally.start(post.at);
             let way = |ranks| self.plan.way_of(&self.network, &self.plan.jobs[run], ranks);
             let ways = [way([post.from, post.to]), way([post.to, post.from])];
-            let message = self.messages.add(Message::new(&post, run as u16, [from, to], ways));
+            let on_ethernet = self.ports[from as usize].wire == NONE;
+            let pair = if on_ethernet { self.pair((run, post.from, post.to)) } else { NONE };
+            let message = self.messages.add(Message::new(&post, run as u16, [from, to], ways, pair));
             if post.at > now {
                 self.plan_at(post.at, Event::Posted(message));
             } else {
                 self.posted(message, now);
             }
         }
+    }
+
+    /// The number of the queue pair between two ranks of a program.
+    fn pair(&mut self, ends: (usize, u32, u32)) -> u32 {
+        let next = self.pairs.len() as u32;
+        *self.pairs.entry(ends).or_insert(next)
     }
 
     /// Tells a machine of a message.

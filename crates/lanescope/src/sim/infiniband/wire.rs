@@ -37,6 +37,8 @@ pub(in crate::sim) struct Packet {
     pub(in crate::sim) ack: bool,
     /// Of an adapter's own: whether its data have come from host memory.
     pub(in crate::sim) ready: bool,
+    /// What it would say on Ethernet.
+    pub(in crate::sim) opcode: u8,
 }
 
 /// All packets.

@@ -8,6 +8,7 @@
 use crate::plan::Plan;
 use crate::plan::ethernet::NodeId;
 use crate::plan::storage::{IoFlow, Pair};
+use crate::protocol::roce;
 use crate::protocol::tcp::{CLOSE, HEADERS, OPEN, wire};
 use crate::sim::ethernet::{Load, StationCommand, StationEvent};
 use crate::sim::pcie::random;
@@ -108,6 +109,9 @@ impl Talk {
             payload: payload as u32,
             class: self.class,
             ack: false,
+            pair: u32::MAX,
+            run: u16::MAX,
+            opcode: roce::NONE,
         };
         (self.ends[from], StationCommand::Frame(load))
     }

@@ -3,6 +3,7 @@
 use super::{BARE, VERBS, latency, one, simulate, simulate_by, wire};
 use crate::common::{flow, planned, run, wrong};
 use lanescope::diagnostic::Diagnostics;
+use lanescope::plan::Plan;
 use lanescope::result::{Crossed, Crossing, Ending, Idle, Simulation};
 use lanescope::sim::{Run, Step};
 
@@ -191,9 +192,9 @@ impl WithEvents for Simulation {
 #[test]
 fn what_cannot_work_is_said() {
     let text = star(2, "", "ethernet = \"10 Gb/s\"", &one("64 B"));
-    for control in ["none", "voq", "credits"] {
+    for control in ["voq", "credits"] {
         let said = wrong(&text, &[&format!("parts.sw.flow_control={control}")]);
-        assert!(said.contains("may not be lost"), "{said}");
+        assert!(said.contains("know no queues and grants"), "{said}");
     }
     let said = wrong(&text, &["parts.node.receive_buffer=2 KiB"]);
     assert!(said.contains("cannot pause in time"), "{said}");
@@ -205,15 +206,33 @@ fn what_cannot_work_is_said() {
     assert!(said.contains("0 to 7"), "{said}");
 }
 
+/// A run whose wires carry some packets twice.
+fn in_pieces(plan: &Plan, events: u64) -> Simulation {
+    let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("a run");
+    while run.advance(events) != Step::Done {}
+    run.snapshot()
+}
+
 #[test]
-fn a_lost_frame_ends_the_run_and_is_named() {
-    // Two senders, and a switch that has said it needs no headroom.
-    let sets = ["parts.sw.high_threshold=20 KiB", "parts.sw.headroom=0 B"];
-    let plan = planned(&incast("pcie", "pfc"), &sets);
-    let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("a run");
-    while run.advance(u64::MAX) != Step::Done {}
-    let Ending::Fault { what } = run.snapshot().ending else { panic!("{:?}", run.snapshot().ending) };
-    assert!(what.contains("frames of RoCE"), "{what}");
+fn what_a_switch_drops_is_sent_again() {
+    // Two senders; a switch that has said it needs no headroom, and one that pauses nobody.
+    let tight = &["parts.sw.high_threshold=20 KiB", "parts.sw.headroom=0 B"][..];
+    for (control, sets) in [("pfc", tight), ("none", &["parts.sw.memory=40 KiB"][..])] {
+        for rule in ["go-back-n", "selective"] {
+            let rule = format!("parts.node.retransmission={rule}");
+            let plan = planned(
+                &incast("pcie", control),
+                &[sets, &[&rule, "parts.node.retransmission_timeout=50 us"]].concat(),
+            );
+            let whole = in_pieces(&plan, u64::MAX);
+            let program = whole.flows[0].program.as_ref().expect("a program");
+            assert!(whole.ending == Ending::Finished && program.bytes > 0, "{control} {rule}: {:?}", whole.ending);
+            let said: Vec<_> = whole.notes.iter().filter(|n| n.mechanism == "retransmission").collect();
+            assert!(said.iter().any(|n| n.text.contains("sent again")), "{control} {rule}: {:?}", whole.notes);
+            // The same however the run is cut into pieces.
+            assert_eq!(in_pieces(&plan, 1000).fingerprint, whole.fingerprint);
+        }
+    }
 }
 
 /// The incast with a stream of plain frames from a sender to another station, of another priority or the same.
@@ -262,12 +281,12 @@ fn a_capture_shows_packets_and_pauses() {
     run.capture(link);
     while run.advance(u64::MAX) != Step::Done {}
     let crossed = run.crossed();
-    // 16 messages of 1024 full packets, 28 + 12 + 1024 + 4 B each, and their acknowledgements.
+    // 16 messages of 1024 full packets, and their acknowledgements.
     let frames = |bytes: u32| {
-        let of = |c: &&Crossed| matches!(c.what, Crossing::Data { data, .. } if data == bytes);
+        let of = |c: &&Crossed| matches!(c.what, Crossing::Roce { packet, .. } if packet.payload == bytes);
         crossed.iter().filter(of).count()
     };
-    assert_eq!((frames(1068), frames(48)), (16 * 1024, 16));
+    assert_eq!((frames(1024), frames(0)), (16 * 1024, 16));
     let pauses = crossed.iter().filter(|c| matches!(c.what, Crossing::Pfc { .. })).count() as u64;
     let (stops, goes) = wire(&run.snapshot(), "last", "sw").pauses;
     assert_eq!(pauses, stops + goes);

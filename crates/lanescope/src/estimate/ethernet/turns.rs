@@ -1,0 +1,207 @@
+//! The coin in which a wire is divided.
+//!
+//! A switch's queue is a FIFO: of what comes, each stream gets through in the proportion in which it comes, whichever
+//! ports it comes by. What comes to a wire is what the wires before it have let through, so a stream that shared a wire
+//! with many has become thin; where nothing is held back it is what is offered. With flow control, sources keep what
+//! they could not send and catch up at the rate of their line: there only saturated streams stand in the queues, and
+//! modest ones get all that they ask for. Each class of frames has a queue of its own; how much of the wire each has is
+//! the port's rule: strict, by weights, or a frame each in turn. A station sends the messages of its streams in turn,
+//! or frames of its connections.
+
+use crate::estimate::core::fill::Resource;
+use crate::estimate::ethernet::NOISE;
+use crate::estimate::ethernet::path_loads::{Asked, NO_WIRE};
+use crate::plan::ethernet::Network;
+use crate::protocol::ethernet;
+use crate::scenario::NodeKeys;
+use crate::scenario::keys::Scheduling;
+
+/// Rounds of thinning along ways; as many hops as the longest way of a fat tree has wires settle in as many rounds.
+const ROUNDS: usize = 32;
+/// Acknowledgements go before all that waits: they take hardly any of the coin.
+const FIRST: f64 = 1e-12;
+
+/// Sets it on every wire.
+pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resource<u32>]) {
+    let born = |a: &Asked| if network.lossless(a.class) { a.line } else { a.wants.min(a.line) };
+    let mut at = vec![usize::MAX; 2 * network.links.len()];
+    resources.iter().enumerate().for_each(|(r, resource)| at[resource.key as usize] = r);
+    let classes = network.classes.len().max(1);
+    // By resource and class: the part that gets through.
+    let mut through = vec![1.0; resources.len() * classes];
+    // By resource: what comes of each use, and whether it is acknowledgements.
+    let mut comes: Vec<Vec<(f64, bool)>> = resources.iter().map(|r| Vec::with_capacity(r.uses.len())).collect();
+    for _round in 0..ROUNDS {
+        comes.iter_mut().for_each(Vec::clear);
+        for a in asked {
+            let mut rate = born(a);
+            for (i, (wire, _)) in a.wires.iter().enumerate() {
+                let r = at[*wire as usize];
+                if r != usize::MAX {
+                    comes[r].push((rate, i >= a.data));
+                    // The wires of several destinations are not one behind the other.
+                    let thins = a.single && a.own != NO_WIRE && i < a.data;
+                    rate *= if thins { through[r * classes + a.class] } else { 1.0 };
+                }
+            }
+        }
+        let mut moved = false;
+        for (r, resource) in resources.iter().enumerate() {
+            let new = parts(network, asked, resource, &comes[r]);
+            for (class, new) in new.into_iter().enumerate() {
+                let old = &mut through[r * classes + class];
+                moved |= (new - *old).abs() > NOISE;
+                *old = new;
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    let by_frame = stations(network);
+    for (resource, comes) in resources.iter_mut().zip(comes) {
+        let station = network.leaves(resource.key);
+        let of_a_station = network.station(station).is_some();
+        let by_frame = by_frame.get(station.0 as usize).copied().unwrap_or(false);
+        let several = several(asked, resource);
+        // What each use would bring if all classes had the same; at a station, in its turns.
+        let brings: Vec<f64> = (resource.uses.iter().zip(&comes))
+            .map(|(used, (comes, _))| {
+                let a = &asked[used.flow];
+                match (of_a_station, by_frame) {
+                    (false, _) => comes.max(1e-300),
+                    (true, false) => a.frames.message,
+                    // A program's frames are of no size in particular.
+                    (true, true) if a.frames.count == 0.0 => a.frames.message,
+                    (true, true) => a.connections / a.frames.count,
+                }
+            })
+            .collect();
+        let allotted = if several && (by_frame || !of_a_station) {
+            Some(allotted(network, asked, resource, &comes))
+        } else {
+            None
+        };
+        let mut sums = vec![0.0; classes];
+        for (used, brings) in resource.uses.iter().zip(&brings) {
+            sums[asked[used.flow].class] += used.weight * brings;
+        }
+        for ((used, (_, acks)), brings) in resource.uses.iter_mut().zip(comes).zip(brings) {
+            let class = asked[used.flow].class;
+            let part = allotted.as_ref().map_or(1.0, |a| (a[class] / sums[class]).max(1e-12));
+            used.packets = if acks { FIRST } else { 1.0 } / (brings * part);
+        }
+    }
+}
+
+/// Stations whose connections take turns, a frame each; by node.
+fn stations(network: &Network) -> Vec<bool> {
+    let mut own = vec![Vec::new(); network.nodes.len()];
+    network.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
+    own.into_iter().map(|streams| network.turns_by_frame(streams.into_iter())).collect()
+}
+
+/// Whether frames of several classes meet on a wire.
+fn several(asked: &[Asked], resource: &Resource<u32>) -> bool {
+    let mut all = resource.uses.iter().map(|u| asked[u.flow].class);
+    all.next().is_some_and(|first| all.any(|c| c != first))
+}
+
+/// Of what comes to a wire, the part of each class that gets through.
+fn parts(network: &Network, asked: &[Asked], resource: &Resource<u32>, comes: &[(f64, bool)]) -> Vec<f64> {
+    let classes = network.classes.len().max(1);
+    let load = |class: Option<usize>| -> f64 {
+        let all = resource.uses.iter().zip(comes).filter(|(u, _)| class.is_none_or(|c| asked[u.flow].class == c));
+        all.map(|(u, c)| u.weight * c.0).sum()
+    };
+    if !several(asked, resource) {
+        let load = load(None);
+        return vec![if load > resource.capacity { resource.capacity / load } else { 1.0 }; classes];
+    }
+    let allotted = allotted(network, asked, resource, comes);
+    let part = |class: usize| {
+        let load = load(Some(class));
+        if load > allotted[class] { allotted[class] / load } else { 1.0 }
+    };
+    (0..classes).map(part).collect()
+}
+
+/// Bytes per second that each class has of a wire, by what it asks for and the rule of the port.
+fn allotted(network: &Network, asked: &[Asked], resource: &Resource<u32>, comes: &[(f64, bool)]) -> Vec<f64> {
+    let classes = network.classes.len().max(1);
+    let (mut asks, mut frames) = (vec![0.0; classes], vec![0.0; classes]);
+    let mut left = resource.capacity;
+    for (used, (comes, acks)) in resource.uses.iter().zip(comes) {
+        let a = &asked[used.flow];
+        // A source that is paused catches up as soon as others before it are held up: it brings what it wants.
+        let rate = if network.lossless(a.class) { a.wants.min(a.line) } else { comes.min(a.wants) };
+        if *acks {
+            left -= used.weight * rate;
+            continue;
+        }
+        asks[a.class] += used.weight * rate;
+        frames[a.class] += a.frames.count * rate;
+    }
+    let left = left.max(0.0);
+    let (rule, weights) = match &network.node(network.leaves(resource.key)).keys {
+        NodeKeys::Switch(k) => network.scheduling(k),
+        NodeKeys::Station(_) => (Scheduling::Turns, Vec::new()),
+    };
+    match rule {
+        Scheduling::Strict => {
+            let mut left = left;
+            let mut all = vec![0.0; classes];
+            // Classes ascend with priorities.
+            for class in (0..classes).rev() {
+                all[class] = asks[class].min(left);
+                left -= all[class];
+            }
+            all
+        }
+        // Ports count bytes of frames, wires also preambles and gaps.
+        Scheduling::Weighted => by_weight(left, &asks, |class| {
+            let frames = asks[class] - frames[class] * (ethernet::PREAMBLE + ethernet::GAP) as f64;
+            f64::from(weights[class]) * if frames > 0.0 { asks[class] / frames } else { 1.0 }
+        }),
+        // A frame each: classes of larger frames get more.
+        Scheduling::Turns => {
+            by_weight(left, &asks, |class| if frames[class] > 0.0 { asks[class] / frames[class] } else { 1.0 })
+        }
+    }
+}
+
+/// What is there, divided by weights among those that want it; what one leaves is the others'.
+fn by_weight(capacity: f64, asks: &[f64], weight: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut got = vec![0.0; asks.len()];
+    let mut left = capacity;
+    let mut open: Vec<usize> = (0..asks.len()).filter(|c| asks[*c] > 0.0).collect();
+    while !open.is_empty() {
+        let sum: f64 = open.iter().map(|c| weight(*c)).sum();
+        let share = |c: usize| left * weight(c) / sum;
+        let content: Vec<usize> = open.iter().copied().filter(|c| asks[*c] <= share(*c)).collect();
+        if content.is_empty() {
+            let shares: Vec<f64> = open.iter().map(|c| share(*c)).collect();
+            open.iter().zip(shares).for_each(|(c, share)| got[*c] = share);
+            break;
+        }
+        for c in &content {
+            got[*c] = asks[*c];
+        }
+        left = (left - content.iter().map(|c| asks[*c]).sum::<f64>()).max(0.0);
+        open.retain(|c| !content.contains(c));
+    }
+    got
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_weight;
+
+    #[test]
+    fn weights_by_hand() {
+        assert_eq!(by_weight(40.0, &[100.0, 100.0, 100.0], |c| [20.0, 10.0, 10.0][c]), [20.0, 10.0, 10.0]);
+        // The middle one leaves 5, of which the others get 2 : 1.
+        assert_eq!(by_weight(40.0, &[100.0, 4.0, 100.0], |c| [20.0, 10.0, 10.0][c]), [24.0, 4.0, 12.0]);
+        assert_eq!(by_weight(40.0, &[10.0, 0.0, 10.0], |_| 1.0), [10.0, 0.0, 10.0]);
+    }
+}

@@ -1,0 +1,194 @@
+//! What the messages of a stream are cut into, and whether what is lost of them is sent again.
+//!
+//! A plain frame carries data and nothing else. In RoCE v2 a message is an RDMA WRITE: each frame has the headers of
+//! IPv4, UDP and InfiniBand's transport around at most a path MTU of data, and the last one is acknowledged.
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::plan::ethernet::{Network, NodeId, Stream};
+use crate::protocol::ethernet;
+use crate::protocol::infiniband::{Carrier, Mtu, Operation, Packet, Position, Service};
+use crate::scenario::keys::{CongestionControl, Ecmp, FlowControl, Transport};
+use crate::scenario::quantity::Shape;
+
+/// Queue pairs between two stations at most.
+const MOST_CONNECTIONS: u32 = 256;
+/// RoCE v2 over IPv4.
+const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
+
+/// MAC client data of a packet of a WRITE with so much payload.
+fn client_data(payload: u64, position: Position) -> u64 {
+    Packet { operation: Operation::Write, service: Service::Rc, position, payload }.client_data(ROCE)
+}
+
+/// Bytes of the frame of an acknowledgement, positive or negative.
+pub(crate) fn ack_frame() -> u64 {
+    Packet::ack(Service::Rc).bytes(ROCE)
+}
+
+/// Whether flow control is one that adapters of RoCE know, or none.
+fn paused(network: &Network) -> bool {
+    matches!(network.flow_control(), FlowControl::None | FlowControl::Pause | FlowControl::Pfc)
+}
+
+/// Whether a stream can be cut into packets; else says why not.
+pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network, stream: &Stream) -> bool {
+    let (roce, several) = (stream.is_roce(), stream.connections.typical.get());
+    let problem = if roce && network.path_mtu(stream) == 0 {
+        let link = network.link(network.out(stream.source, 0));
+        let least = client_data(Mtu::ALL[0].bytes(), Position::First);
+        let what = format!("links.{}: an MTU of {} holds no packet of RoCE", link.group, link.mtu.typical);
+        Some((link.mtu.span, what, format!("at least {least} B")))
+    } else if !roce && several > 1 {
+        let what = format!("flow {}: plain frames have no connections", stream.group);
+        Some((stream.connections.span, what, "say transport = \"rocev2\", or leave connections out".into()))
+    } else if let (true, Some((_, node, k))) = (roce && !paused(network), network.switches().next()) {
+        let what = format!(
+            "flow {}: RoCE over {} with flow_control = \"{}\"",
+            stream.group,
+            node.name,
+            k.flow_control.typical.show()
+        );
+        let hint = "its adapters know no queues and grants per destination: say \"pfc\", \"pause\" or \"none\"";
+        Some((k.flow_control.span, what, hint.into()))
+    } else if several > MOST_CONNECTIONS {
+        let what = format!("flow {}: {several} connections to each destination", stream.group);
+        Some((stream.connections.span, what, format!("at most {MOST_CONNECTIONS}")))
+    } else {
+        None
+    };
+    let Some((span, what, hint)) = problem else { return true };
+    diagnostics.push(Diagnostic::error(span.or(stream.size.span), what).hint(hint));
+    false
+}
+
+impl Stream {
+    /// Whether its frames are RoCE's.
+    pub fn is_roce(&self) -> bool {
+        self.transport.typical == Transport::Roce
+    }
+
+    /// Bytes from destination to FCS of a frame with so much payload; `first`: of its message.
+    pub fn frame(&self, payload: u64, first: bool) -> u64 {
+        ethernet::frame(match (self.transport.typical, first) {
+            (Transport::Frames, _) => payload,
+            (Transport::Roce, true) => client_data(payload, Position::First),
+            (Transport::Roce, false) => client_data(payload, Position::Middle),
+        })
+    }
+
+    /// Bytes between the Ethernet header and the FCS that are no payload, padding up to the smallest frame apart.
+    pub fn headers(&self, payload: u64, first: bool) -> u64 {
+        match (self.transport.typical, first) {
+            (Transport::Frames, _) => 0,
+            (Transport::Roce, true) => client_data(payload, Position::First) - payload,
+            (Transport::Roce, false) => client_data(payload, Position::Middle) - payload,
+        }
+    }
+}
+
+impl Network {
+    /// Payload of the largest frame of a stream: of RoCE the largest path MTU whose packets fit its source's link,
+    /// and 0 where none does.
+    pub fn payload(&self, stream: &Stream) -> u64 {
+        stream.size.typical.0.min(self.path_mtu(stream))
+    }
+
+    /// Payload that a frame of a stream may have.
+    fn path_mtu(&self, stream: &Stream) -> u64 {
+        let room = self.link(self.out(stream.source, 0)).mtu.typical.0;
+        match stream.transport.typical {
+            Transport::Frames => room,
+            Transport::Roce => {
+                let fits = |m: &u64| client_data(*m, Position::First) <= room;
+                Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(fits).unwrap_or(0)
+            }
+        }
+    }
+
+    /// The longest frame of a stream, bytes.
+    pub fn frame(&self, stream: &Stream) -> u64 {
+        stream.frame(self.payload(stream), true)
+    }
+
+    /// Bytes on the first wire, preamble and gap included, of a message of so much data.
+    pub fn wire_bytes(&self, stream: &Stream, size: u64) -> u64 {
+        self.cut(stream, size).into_iter().map(|(n, _, bytes)| n * ethernet::wire(bytes)).sum()
+    }
+
+    /// The frames of a message of so much data: how many, payload and bytes of each, in at most three kinds (the first,
+    /// full ones, and what is left).
+    pub fn cut(&self, stream: &Stream, size: u64) -> Vec<(u64, u64, u64)> {
+        let most = self.path_mtu(stream).max(1);
+        let (full, rest) = (size / most, size % most);
+        let mut all = Vec::with_capacity(3);
+        if full > 0 {
+            all.push((1, most, stream.frame(most, true)));
+        }
+        if full > 1 {
+            all.push((full - 1, most, stream.frame(most, false)));
+        }
+        if rest > 0 {
+            all.push((1, rest, stream.frame(rest, full == 0)));
+        }
+        all
+    }
+
+    /// Whether frames of one connection may overtake one another.
+    pub fn reorders(&self) -> bool {
+        matches!(self.ecmp(), Ecmp::Packet | Ecmp::Adaptive | Ecmp::Flowlet)
+    }
+
+    /// Whether queue pairs must be ready to send again: frames may be lost, or overtake one another.
+    pub fn resends(&self) -> bool {
+        let switched = self.switches().next().is_some();
+        switched && (self.reorders() || self.can_drop() || (0..self.classes.len()).any(|c| !self.lossless(c)))
+    }
+
+    /// Whether a station with these streams lets connections take turns, a frame each; else its streams do, a message
+    /// each.
+    pub fn turns_by_frame(&self, mut streams: impl Iterator<Item = usize>) -> bool {
+        let several = |s: &Stream| s.connections.typical.get() > 1 || s.is_roce() && self.resends();
+        let classes = self.flow_control() == FlowControl::Pfc && self.classes.len() > 1;
+        classes || self.slows_down() || streams.any(|s| several(&self.streams[s]))
+    }
+
+    /// Whether queue pairs are told to slow down.
+    pub fn slows_down(&self) -> bool {
+        self.congestion_control() == CongestionControl::Dcqcn
+    }
+
+    /// The wires between two stations with the part of a connection's frames that takes each: one way, or where each
+    /// frame has a choice of its own all shortest ones, evenly at each switch.
+    pub fn spread(&self, ends: [NodeId; 2], way: u32) -> Vec<(u32, f64)> {
+        if !self.reorders() {
+            return self.along(ends, way).into_iter().map(|wire| (wire, 1.0)).collect();
+        }
+        let [source, target] = ends;
+        let first = self.out(source, 0);
+        let mut parts = vec![(first, 1.0)];
+        let mut done = 0;
+        // Wires of one switch are behind all that lead to it: shortest ways come to a switch after equally many hops.
+        let mut front = vec![(self.arrives(first), 1.0)];
+        while !front.is_empty() && done <= self.nodes.len() {
+            done += 1;
+            let mut next: Vec<(NodeId, f64)> = Vec::new();
+            for (at, part) in front {
+                if at == target {
+                    continue;
+                }
+                let ways = self.routes.choices(self.routes.switch(at), target);
+                for &wire in ways {
+                    let part = part / ways.len() as f64;
+                    parts.push((wire, part));
+                    let to = self.arrives(wire);
+                    match next.iter_mut().find(|n| n.0 == to) {
+                        Some(n) => n.1 += part,
+                        None => next.push((to, part)),
+                    }
+                }
+            }
+            front = next;
+        }
+        parts
+    }
+}
