@@ -201,6 +201,11 @@ class FlowReport(Node):
         return cast("Excess", self._raw["excess"])
 
     @property
+    def frame_rate(self) -> RangedRate | None:
+        """Of frames: bits per second from destination address to FCS, all instances."""
+        return None if self._raw["frame_rate"] is None else cast(RangedRate, ranged(Rate, self._raw["frame_rate"]))
+
+    @property
     def framing_limit(self) -> Rate:
         """What line coding, framing, headers and read requests alone leave, without DLLPs and ordered sets."""
         return Rate(self._raw["framing_limit"])
@@ -1064,6 +1069,11 @@ class SimulatedFrames(Node):
         return cast("int", self._raw["delivered"])
 
     @property
+    def discarded(self) -> int:
+        """Frames of RoCE that came and that their receiver did not take: behind a lost one, or twice."""
+        return cast("int", self._raw["discarded"])
+
+    @property
     def dropped(self) -> int:
         """Frames dropped, anywhere."""
         return cast("int", self._raw["dropped"])
@@ -1087,6 +1097,11 @@ class SimulatedFrames(Node):
     def rate(self) -> MeanRate:
         """Bits per second delivered, from destination address to FCS, all instances."""
         return cast(MeanRate, interval(Rate, self._raw["rate"]))
+
+    @property
+    def resent(self) -> int:
+        """Of `sent`: frames of RoCE that were sent again."""
+        return cast("int", self._raw["resent"])
 
     @property
     def sent(self) -> int:
