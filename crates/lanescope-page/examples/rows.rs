@@ -11,7 +11,7 @@ fn main() -> Result<(), String> {
     let mut asked = BTreeSet::new();
     for (study, rows) in select(&[])? {
         for row in rows.iter().filter(|r| r.quick) {
-            let Some(scenario) = &row.scenario else { continue };
+            let Some(scenario) = row.scenario.as_ref().filter(|s| !study.is_cluster(s)) else { continue };
             let simulate = row.methods != "estimate";
             if !asked.insert((study.id.clone(), scenario.clone(), row.set.clone(), simulate)) {
                 continue;
