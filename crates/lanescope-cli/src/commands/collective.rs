@@ -2,13 +2,13 @@
 
 use super::compare::Compare;
 use super::page;
-use crate::{ANSWERED, WRONG, input, interrupt, output};
+use crate::{ANSWERED, Scenario, WRONG, input, interrupt, output};
 use clap::Args;
 use lanescope::diagnostic::{Diagnostics, SourceId};
 use lanescope::import;
 use lanescope::pens::gpu as pens;
 use lanescope::plan::gpu::GpuCluster;
-use lanescope::plan::gpu::collective::{ALGORITHMS, Collective, PROTOCOLS};
+use lanescope::plan::gpu::collective::Collective;
 use lanescope::plan::gpu::schedule::size;
 use lanescope::result::gpu::CollectiveReport;
 use lanescope::scenario::Included;
@@ -24,8 +24,8 @@ const PIECE: u64 = 1_000_000;
 pub(crate) struct CollectiveArgs {
     /// all_reduce, all_gather, reduce_scatter, broadcast, alltoall or sendrecv
     collective: String,
-    /// The cluster: a file with kind = "gpu-cluster"; - for standard input
-    cluster: String,
+    #[command(flatten)]
+    on: Scenario,
     /// Smallest size, as nccl-tests take it: 8, 512K, 64M (powers of 1024)
     #[arg(long, default_value = "8")]
     min: String,
@@ -48,15 +48,6 @@ pub(crate) struct CollectiveArgs {
     /// Simulate each size packet by packet, too: clusters of up to 64 GPUs
     #[arg(long)]
     simulate: bool,
-    /// Override a value: node.nics=4, network.oversubscription=2 (may be repeated)
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    sets: Vec<String>,
-    /// Print JSON
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-    /// Print CSV
-    #[arg(long)]
-    csv: bool,
     /// Write the answer to this file as a page to read and print
     #[arg(long, value_name = "FILE")]
     html: Option<std::path::PathBuf>,
@@ -74,7 +65,7 @@ pub(crate) fn main(a: &CollectiveArgs) -> u8 {
 /// The collective of a name.
 fn named(text: &str) -> Result<Collective, String> {
     let name = text.trim_end_matches("_perf").replace("all_to_all", "alltoall");
-    Collective::ALL.into_iter().find(|c| c.name() == name).ok_or_else(|| {
+    Collective::named(&name).ok_or_else(|| {
         let near = lanescope::diagnostic::nearest(&name, Collective::ALL.map(Collective::name));
         let near = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
         format!("there is no collective {text:?}{near} There are {}", Collective::ALL.map(Collective::name).join(", "))
@@ -106,22 +97,21 @@ fn cluster(text: &Included, sets: &[String]) -> Result<Vec<GpuCluster>, Option<S
 fn answer(a: &CollectiveArgs) -> Result<u8, Option<String>> {
     let what = named(&a.collective)?;
     let sizes = ladder(a)?;
-    let text = input::scenario(&a.cluster)?;
-    let mut sets = a.sets.clone();
+    let text = input::scenario(&a.on.file)?;
+    let mut sets = a.on.sets.clone();
     let quoted = |key: &str, v: &Option<String>| v.as_ref().map(|v| format!("collectives.{key}={v}"));
     sets.extend(quoted("algorithm", &a.algorithm));
     sets.extend(quoted("protocol", &a.protocol));
     sets.extend(a.channels.map(|n| format!("collectives.channels={n}")));
     let corners = cluster(&text, &sets)?;
-    let all: Vec<&GpuCluster> = corners.iter().collect();
-    let mut report = lanescope::estimate::gpu::collective(&all, what, &sizes)?;
+    let mut report = lanescope::estimate::gpu::collective(&corners, what, &sizes)?;
     let whole = !a.simulate || simulate(&corners[0], &mut report)?;
     let title = format!("{} over {} GPUs", what.name(), report.ranks);
     let html = page::Html { html: a.html.clone(), fixed: true };
     page::write_fixed(&html, &title, &text, pens::sections(&report))?;
-    if a.json {
+    if a.on.json {
         output::json(&report);
-    } else if a.csv {
+    } else if a.on.csv {
         output::csv(&pens::grid(&report));
     } else {
         let (head, tail) = pens::around(&report);
@@ -135,10 +125,7 @@ fn answer(a: &CollectiveArgs) -> Result<u8, Option<String>> {
 fn simulate(c: &GpuCluster, report: &mut CollectiveReport) -> Result<bool, String> {
     let mut left = None;
     for row in &mut report.rows {
-        let how = ALGORITHMS.into_iter().find(|a| a.1 == row.algorithm);
-        let protocol = PROTOCOLS.into_iter().find(|p| p.1 == row.protocol);
-        let (Some((how, _)), Some((protocol, _))) = (how, protocol) else { continue };
-        let mut run = match CollectiveRun::new(c, report.collective, how, protocol, row.bytes) {
+        let mut run = match CollectiveRun::new(c, report.collective, row.algorithm, row.protocol, row.bytes) {
             Ok(run) => run,
             Err(why) => {
                 left.get_or_insert(format!("{} B and what else is not simulated: {why}", row.bytes));
@@ -169,21 +156,18 @@ pub(super) fn beside(a: &Compare, diagnostics: &mut Diagnostics, source: SourceI
     let what = named(test)?;
     let text = input::scenario(&a.on.machine)?;
     let corners = cluster(&text, &a.on.how.sets)?;
-    let all: Vec<&GpuCluster> = corners.iter().collect();
-    if table.ranks > 0 && table.ranks != all[0].ranks() {
-        let (real, ours) = (table.ranks, all[0].ranks());
+    let (real, ours) = (table.ranks, corners[0].ranks());
+    if real > 0 && real != ours {
         return Err(Some(format!("the table has {real} ranks, the cluster {ours} GPUs: set nodes or node.gpus")));
     }
     let mut sizes: Vec<u64> = table.rows.iter().map(|r| r.bytes).collect();
     sizes.dedup();
-    let report = lanescope::estimate::gpu::collective(&all, what, &sizes)?;
-    let measured: Vec<pens::Measured> =
-        table.rows.iter().map(|r| pens::Measured { bytes: r.bytes, time: r.time, busbw: r.busbw }).collect();
-    let grid = pens::beside(&report, &measured);
+    let report = lanescope::estimate::gpu::collective(&corners, what, &sizes)?;
+    let grid = pens::beside(&report, &table.rows);
     let title = format!("{} beside a measured table", what.name());
     page::write_fixed(&a.page, &title, &text, pens::sections(&report))?;
     if a.json {
-        output::json(&serde_json::json!({ "report": report, "measured": measured }));
+        output::json(&serde_json::json!({ "report": report, "measured": table.rows }));
         return Ok(ANSWERED);
     }
     let (head, tail) = pens::around(&report);

@@ -11,8 +11,9 @@
 //!
 //! Algorithm and protocol are the fastest of those that the cluster can do: NCCL chooses by a model of its own, too.
 
-use crate::plan::gpu::GpuCluster;
-use crate::plan::gpu::collective::{ALGORITHMS, Collective, Move, PROTOCOLS};
+use crate::plan::gpu::collective::{Collective, Move};
+use crate::plan::gpu::{Element, GpuCluster};
+use crate::protocol::nvlink::{DATA, FLIT, packet};
 use crate::result::gpu::{CollectiveReport, CollectiveRow, Parts};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 
@@ -61,7 +62,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
             busy[leg.element as usize] += packets * wire / rate;
             slowest = slowest.max(wire / path.unit as f64 / rate);
             if let Some(back) = leg.answer {
-                busy[back as usize] += packets * crate::protocol::nvlink::FLIT as f64 / c.rate(back);
+                busy[back as usize] += packets * FLIT as f64 / c.rate(back);
             }
         }
         let kind = usize::from(path.network);
@@ -90,8 +91,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     let mut most = (0.0, String::new());
     let mut kinds = [0.0_f64; 2];
     for (place, seconds) in busy.iter().enumerate() {
-        let network =
-            place as u32 >= 2 * c.ranks() && !matches!(c.element(place as u32), crate::plan::gpu::Element::Pair(..));
+        let network = place as u32 >= 2 * c.ranks() && !matches!(c.element(place as u32), Element::Pair(..));
         let kind = &mut kinds[usize::from(network)];
         *kind = kind.max(*seconds);
         if *seconds > most.0 * (1.0 + 1e-12) {
@@ -113,7 +113,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
 /// Of an all-to-all only the first node's sending was added up. As all nodes are alike, each sends what it sends and
 /// receives what it sends; leaves carry what all nodes below them send.
 fn all_nodes_alike(c: &GpuCluster, busy: &mut [f64]) {
-    use crate::plan::gpu::Element::*;
+    use Element::*;
     let place = |e| c.place(e) as usize;
     let each_leaf: f64 = f64::from(c.nodes_below_a_leaf());
     for g in 0..c.gpus {
@@ -122,10 +122,10 @@ fn all_nodes_alike(c: &GpuCluster, busy: &mut [f64]) {
         busy[place(Down(g))] += far;
     }
     for nic in 0..c.nics {
-        let far = |kind: fn(u32) -> crate::plan::gpu::Element, busy: &[f64]| -> f64 {
+        let far = |kind: fn(u32) -> Element, busy: &[f64]| -> f64 {
             (0..c.nodes).map(|n| busy[place(kind(n * c.nics + nic))]).sum()
         };
-        for kind in [NicIn as fn(u32) -> crate::plan::gpu::Element, SlotIn] {
+        for kind in [NicIn as fn(u32) -> Element, SlotIn] {
             busy[place(kind(nic))] = far(kind, busy);
         }
     }
@@ -198,7 +198,7 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
                     f64::from(c.gpus) / f64::from(c.nics.min(c.gpus).max(1)) * l.hop[1]
                 } else {
                     // Both ways at once: answers take their part.
-                    l.hop[0] * (1.0 + 16.0 / 144.0)
+                    l.hop[0] * (1.0 + FLIT as f64 / packet(DATA) as f64)
                 };
                 let at_once = (own * inflation).max(1.0 / (c.channel_rate * all)) + adding;
                 p.filling += share * size * at_once;
@@ -283,7 +283,7 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
 /// # Errors
 ///
 /// An algorithm that was asked for and cannot be done, or none that can.
-pub fn collective(corners: &[&GpuCluster], what: Collective, sizes: &[u64]) -> Result<CollectiveReport, String> {
+pub fn collective(corners: &[GpuCluster], what: Collective, sizes: &[u64]) -> Result<CollectiveReport, String> {
     let [c, rest @ ..] = corners else { return Err("there is no cluster".into()) };
     let mut rows = one(c, what, sizes)?;
     if let [slow, fast] = rest {
@@ -293,12 +293,12 @@ pub fn collective(corners: &[&GpuCluster], what: Collective, sizes: &[u64]) -> R
         }
     }
     let stated = match (c.algorithm, c.protocol) {
-        (Some(a), Some(p)) => format!("{} and {}, as asked", ALGORITHMS[a as usize].1, PROTOCOLS[p as usize].1),
+        (Some(a), Some(p)) => format!("{} and {}, as asked", a.word(), p.word()),
         (Some(a), None) => {
-            format!("{} as asked; the protocol that is fastest by the estimate", ALGORITHMS[a as usize].1)
+            format!("{} as asked; the protocol that is fastest by the estimate", a.word())
         }
         (None, Some(p)) => {
-            format!("{} as asked; the algorithm that is fastest by the estimate", PROTOCOLS[p as usize].1)
+            format!("{} as asked; the algorithm that is fastest by the estimate", p.word())
         }
         (None, None) => "the algorithm and protocol that are fastest by the estimate".to_owned(),
     };
@@ -341,14 +341,14 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
             continue;
         }
         if let Some(why) = c.refused(what, *how, Protocol::Simple) {
-            refused.push((ALGORITHMS[*how as usize].1.to_owned(), why));
+            refused.push((how.word().to_owned(), why));
             continue;
         }
         for &channels in &counts {
             match load(c, what, *how, channels) {
                 Ok(l) => loads.push((channels, l)),
                 Err(why) => {
-                    refused.push((ALGORITHMS[*how as usize].1.to_owned(), why));
+                    refused.push((how.word().to_owned(), why));
                     break;
                 }
             }
@@ -360,7 +360,7 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
     }
     loads.retain(|(_, l)| match c.refused(what, l.how, c.protocol.unwrap_or(Protocol::Simple)) {
         Some(why) => {
-            let name = ALGORITHMS[l.how as usize].1.to_owned();
+            let name = l.how.word().to_owned();
             if refused.iter().all(|r| r.0 != name) {
                 refused.push((name, why));
             }
@@ -373,7 +373,7 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
         let channels = c.used(bytes);
         let mut best: Option<CollectiveRow> = None;
         for (_, l) in loads.iter().filter(|(n, _)| *n == channels) {
-            for (protocol, name) in PROTOCOLS {
+            for &protocol in Protocol::ALL {
                 if c.protocol.is_some_and(|p| p != protocol) || c.refused(what, l.how, protocol).is_some() {
                     continue;
                 }
@@ -385,8 +385,8 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
                 let factor = what.bus_factor(c.ranks());
                 best = Some(CollectiveRow {
                     bytes,
-                    algorithm: ALGORITHMS[l.how as usize].1.to_owned(),
-                    protocol: name.to_owned(),
+                    algorithm: l.how,
+                    protocol,
                     time,
                     algbw: bytes as f64 / time,
                     busbw: bytes as f64 / time * factor,

@@ -8,12 +8,13 @@
 //! between tests and versions; the first time and busbw are those out of place.
 
 use super::{Diagnostics, Reading, SourceId};
+use serde::Serialize;
 
 /// Tests, the longest names first where one is a part of another's.
 const TESTS: [&str; 6] = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv"];
 
 /// One size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Bytes.
     pub bytes: u64,

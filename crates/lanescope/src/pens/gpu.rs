@@ -3,22 +3,12 @@
 
 use super::Grid;
 use super::chart::{Chart, Series};
-use super::page::Section;
+use super::page::{self, Section};
 use super::svg::escape;
+use crate::import::nccl_tests::Row;
 use crate::result::gpu::{CollectiveReport, CollectiveRow};
 use crate::units::Bytes;
 use std::fmt::Write;
-
-/// A row of a real nccl-tests table.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Measured {
-    /// The size.
-    pub bytes: u64,
-    /// Seconds.
-    pub time: f64,
-    /// Bytes per second.
-    pub busbw: f64,
-}
 
 fn gb(rate: f64) -> String {
     format!("{:.2}", rate / 1e9)
@@ -50,8 +40,8 @@ pub fn grid(r: &CollectiveReport) -> Grid {
             row.bytes.to_string(),
             (row.bytes / 4).to_string(),
             "float".into(),
-            row.algorithm.clone(),
-            row.protocol.clone(),
+            row.algorithm.word().into(),
+            row.protocol.word().into(),
             us(row.time),
             gb(row.algbw),
             range(row),
@@ -95,9 +85,9 @@ pub fn around(r: &CollectiveReport) -> (String, String) {
 }
 
 /// A measured table beside the answer.
-pub fn beside(r: &CollectiveReport, measured: &[Measured]) -> Grid {
+pub fn beside(r: &CollectiveReport, measured: &[Row]) -> Grid {
     let head = ["size", "measured us", "expected us", "measured busbw", "expected busbw", "off", "bound", "bound by"];
-    let row = |m: &Measured| {
+    let row = |m: &Row| {
         let found = r.rows.iter().find(|row| row.bytes == m.bytes)?;
         let off = 100.0 * (m.busbw / found.busbw - 1.0);
         let above = if m.busbw > found.bound * 1.0001 { " above" } else { "" };
@@ -130,21 +120,10 @@ pub fn sections(r: &CollectiveReport) -> Vec<Section> {
     }
     let title = format!("{}, busbw", r.collective.name());
     let chart = Chart { title: &title, x: "size", y: "GB/s", log_x: true, x_unit_bytes: true, series: &series }.svg();
-    let mut rows = String::from("<table>\n<thead><tr>");
-    let grid = grid(r);
-    for h in &grid.head {
-        let _ = write!(rows, "<th scope=\"col\">{}</th>", escape(h));
+    let mut grid = grid(r);
+    for (line, row) in grid.rows.iter_mut().zip(&r.rows) {
+        line[0] = Bytes(row.bytes).to_string();
     }
-    rows += "</tr></thead>\n<tbody>\n";
-    for (line, row) in grid.rows.iter().zip(&r.rows) {
-        rows += "<tr>";
-        for (i, cell) in line.iter().enumerate() {
-            let text = if i == 0 { Bytes(row.bytes).to_string() } else { cell.clone() };
-            let _ = write!(rows, "<td>{}</td>", escape(&text));
-        }
-        rows += "</tr>\n";
-    }
-    rows += "</tbody></table>\n";
     let list = |all: &mut dyn Iterator<Item = String>| {
         let items: String = all.map(|t| format!("<li>{}</li>\n", escape(&t))).collect();
         format!("<ul>\n{items}</ul>\n")
@@ -157,7 +136,7 @@ pub fn sections(r: &CollectiveReport) -> Vec<Section> {
     let chosen = format!("<p>{}. Chosen: {}.</p>\n", escape(&about(r)), escape(&r.rule));
     vec![
         section("curve", "Bus bandwidth", format!("{chosen}<figure>{chart}</figure>\n")),
-        section("rows", "Sizes", format!("<div class=\"wide\">{rows}</div>")),
+        page::grid("rows", "Sizes", &grid),
         section("refused", "Algorithms that cannot be had here", refused),
         section("not-modelled", "Not modelled", missing),
     ]

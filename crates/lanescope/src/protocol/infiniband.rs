@@ -388,6 +388,11 @@ pub enum Carrier {
     },
 }
 
+/// What packets go in on InfiniBand: one subnet, without global routes.
+pub const INFINIBAND: Carrier = Carrier::InfiniBand { grh: false };
+/// What they go in on Ethernet.
+pub const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
+
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packet {

@@ -77,15 +77,10 @@ impl Generation {
     }
 }
 
-/// Bytes of a packet with so much data: a flit of header, and whole flits of data.
+/// Bytes of a packet with so much data: a flit of header, and whole flits of data. The other way its answer is a
+/// [`FLIT`]: a write is acknowledged by one, a read was asked for by one.
 pub const fn packet(data: u64) -> u64 {
     FLIT + data.div_ceil(FLIT) * FLIT
-}
-
-/// What one packet of data costs where it flows, and what its answer costs the other way: a write is acknowledged by a
-/// flit, a read was asked for by one.
-pub const fn both_ways(data: u64) -> (u64, u64) {
-    (packet(data), FLIT)
 }
 
 #[cfg(test)]
@@ -100,9 +95,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_nine_flits_and_its_answer_one() {
-        // 128 B of data in eight flits behind a header; where both ways carry data, 8 of 10 flits are data.
-        assert_eq!(both_ways(DATA), (144, 16));
+    fn a_line_is_nine_flits() {
+        // 128 B of data in eight flits behind a header.
+        assert_eq!((packet(DATA), FLIT), (144, 16));
         assert_eq!(packet(256), 272);
         assert_eq!(packet(1), 32);
     }

@@ -1,6 +1,7 @@
 //! What a collective takes: a row for each size, as nccl-tests prints it, with the reason.
 
 use crate::plan::gpu::collective::Collective;
+use crate::scenario::keys::{CollectiveAlgorithm, CollectiveProtocol};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -33,9 +34,11 @@ pub struct CollectiveRow {
     /// Bytes, as nccl-tests counts them.
     pub bytes: u64,
     /// How ranks pass data on.
-    pub algorithm: String,
+    #[schemars(with = "String")]
+    pub algorithm: CollectiveAlgorithm,
     /// How they tell one another.
-    pub protocol: String,
+    #[schemars(with = "String")]
+    pub protocol: CollectiveProtocol,
     /// Expected time, seconds.
     pub time: f64,
     /// Bytes by time, bytes per second.

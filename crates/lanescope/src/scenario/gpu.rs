@@ -3,7 +3,7 @@
 use super::Included;
 use super::keys::{CollectiveKeys, GpuCluster, GpuNetwork, GpuNode};
 use super::quantity::unknown;
-use super::tree::{self, Set, Table, Value};
+use super::tree::{self, Author, Set, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 
 /// What `kind` says of such a text.
@@ -30,8 +30,15 @@ pub struct Cluster {
 
 /// Whether a text is one of a GPU cluster, by its `kind`.
 pub fn is_cluster(text: &str) -> bool {
-    let line = |l: &str| l.split_once('=').map(|(k, v)| (k.trim() == "kind", v.trim().trim_matches('"') == KIND));
-    text.lines().any(|l| line(l) == Some((true, true)))
+    let mut none = Diagnostics::default();
+    let source = none.add_source(String::new(), text.to_owned());
+    tree::parse(&mut none, source, Author::User).is_some_and(|root| said(&root).is_some())
+}
+
+/// Where a text says that it is one.
+pub(super) fn said(root: &Table) -> Option<Span> {
+    let kind = root.get("kind")?;
+    matches!(&kind.value, Value::Text(t) if t == KIND).then_some(kind.span)
 }
 
 /// Reads a cluster's text with `sets` (`path=value`) laid over it. `None` where there is any error; all are in

@@ -63,6 +63,7 @@ pub struct Setting {
 
 impl Setting {
     /// Of one quantity.
+    #[inline(never)]
     pub fn of<T: Shape>(key: &'static str, q: &Quantity<T>) -> Setting {
         let (slow, fast) = (q.slow.show(), q.fast.show());
         Setting {
@@ -140,14 +141,7 @@ macro_rules! table {
         }
     };
     (@take must $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr) => {
-        match $got {
-            Some(value) => value,
-            None => {
-                let missing = format!("{} has no {}", $of, $key);
-                $diag.push(Diagnostic::error($span, missing).hint(format!("add {} = …", $key)));
-                None
-            }
-        }
+        $got.unwrap_or_else(|| missing($diag, $span, $of, $key))
     };
     (@take opt $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr) => {
         match $got { Some(Some(value)) => Some(Some(value)), Some(None) => None, None => Some(None) }
@@ -157,16 +151,12 @@ macro_rules! table {
         @take default $t:ty, $got:ident, $diag:ident, $span:ident, $of:expr, $key:expr, $slower:expr,
         $d:literal $origin:ident $confidence:ident $why:literal
     ) => {
-        match $got {
-            Some(value) => value,
-            None => {
-                // Read once: the text of a default never changes, and reading it was most of the work on a small
-                // scenario.
-                static READ: OnceLock<Quantity<$t>> = OnceLock::new();
-                let it = || default::<$t>($d, $slower, Origin::$origin, Confidence::$confidence, $why);
-                Some(READ.get_or_init(it).clone())
-            }
-        }
+        $got.unwrap_or_else(|| {
+            // Read once: the text of a default never changes, and reading it was most of the work on a small scenario.
+            static READ: OnceLock<Quantity<$t>> = OnceLock::new();
+            let origins = (Origin::$origin, Confidence::$confidence);
+            Some(once(&READ, $d, $slower, origins, $why))
+        })
     };
     (@setting opt, $all:ident, $key:expr, $value:expr) => {
         if let Some(q) = &$value { $all.push(Setting::of($key, q)); }
@@ -175,17 +165,46 @@ macro_rules! table {
     (@setting $mode:ident, $all:ident, $key:expr, $value:expr) => { $all.push(Setting::of($key, &$value)); };
 }
 
+/// What a required key is that is not there: an error.
+fn missing<T>(diagnostics: &mut Diagnostics, span: Span, of: &str, key: &str) -> Option<T> {
+    let what = format!("{of} has no {key}");
+    diagnostics.push(Diagnostic::error(span, what).hint(format!("add {key} = …")));
+    None
+}
+
+/// A default, read the first time that it is asked for.
+#[inline(never)]
+fn once<T: Shape>(
+    known: &OnceLock<Quantity<T>>,
+    toml: &str,
+    slower: Slower,
+    origins: (Origin, Confidence),
+    why: &str,
+) -> Quantity<T> {
+    if let Some(q) = known.get() {
+        return q.clone();
+    }
+    known.get_or_init(|| default(toml, slower, origins, why)).clone()
+}
+
 /// A default is written as the user would write it, and read by the same reader.
-fn default<T: Shape>(toml: &str, slower: Slower, origin: Origin, confidence: Confidence, why: &str) -> Quantity<T> {
+fn default<T: Shape>(toml: &str, slower: Slower, origins: (Origin, Confidence), why: &str) -> Quantity<T> {
     let mut d = Diagnostics::default();
-    let source = d.add_source("default", format!("x = {toml}"));
-    let quantity = super::tree::parse(&mut d, source, Author::User)
-        .and_then(|t| t.get("x").and_then(|n| read::<T>(&mut d, "default", slower, n)));
+    let quantity = written(&mut d, toml).and_then(|n| read::<T>(&mut d, "default", slower, &n));
     match quantity {
-        Some(q) => Quantity { origin, confidence, source: why.into(), default: true, span: None, ..q },
+        Some(q) => {
+            let (origin, confidence) = origins;
+            Quantity { origin, confidence, source: why.into(), default: true, span: None, ..q }
+        }
         // Every default is read in a test (`defaults_are_readable`).
         None => unreachable!("the default {toml} cannot be read: {d}"),
     }
+}
+
+/// A value alone, as a node.
+fn written(diagnostics: &mut Diagnostics, toml: &str) -> Option<Node> {
+    let source = diagnostics.add_source("default", format!("x = {toml}"));
+    super::tree::parse(diagnostics, source, Author::User)?.take("x")
 }
 
 /// Declares the parts of one technology: for each kind its keys, and how it is read.

@@ -143,12 +143,10 @@ pub fn read(
     let source = diagnostics.add_source(included.name, included.text);
     let whole = Span { source, start: 0, end: 1 };
     let mut root = tree::parse(diagnostics, source, included.author)?;
-    if let Some(Node { value: Value::Text(kind), span, .. }) = root.get("kind")
-        && kind == gpu::KIND
-    {
+    if let Some(span) = gpu::said(&root) {
         let what = "this is a GPU cluster: it has collectives, and no flows of its own";
         let hint = format!("lanescope collective all_reduce {name} says what nccl-tests should print on it");
-        diagnostics.push(Diagnostic::error(*span, what).hint(hint));
+        diagnostics.push(Diagnostic::error(span, what).hint(hint));
         return None;
     }
     let (first, rest): (Vec<_>, Vec<_>) = sets.iter().partition(|s| s.trim_start().starts_with("platform"));

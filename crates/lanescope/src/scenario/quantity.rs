@@ -1,6 +1,6 @@
 //! A value, or a range with its typical, and where it is from; and how each kind of value is written.
 
-use super::tree::{Author, Node, PROVENANCE, RANGE, Value};
+use super::tree::{Author, Node, PROVENANCE, RANGE, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span, nearest};
 use crate::protocol::ethernet::LineRate;
 use crate::protocol::pcie::{CompletionSize, Generation, Header, Lanes, LoadSize, PayloadSize, Speed};
@@ -145,74 +145,77 @@ pub trait Shape: Clone + Serialize {
     }
 }
 
-/// Reads a value that may be a quantity table. Problems go to `diagnostics`.
-pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, node: &Node) -> Option<Quantity<T>> {
-    let before = diagnostics.count();
-    let quantity = match &node.value {
-        Value::Table(t) => t.is_quantity().then_some(t),
-        _ => None,
-    };
-    let mut one = |n: &Node| match T::read(n) {
+/// The nodes of a value: one, or low, typical and high of a range.
+enum Ends<'a> {
+    One(&'a Node),
+    Range([&'a Node; 3]),
+}
+
+impl<'a> Ends<'a> {
+    /// Those of a node, and the table that they stand in, if it is a quantity's.
+    fn of(diagnostics: &mut Diagnostics, key: &str, node: &'a Node) -> Option<(Ends<'a>, Option<&'a Table>)> {
+        let Value::Table(t) = &node.value else { return Some((Ends::One(node), None)) };
+        if !t.is_quantity() {
+            return Some((Ends::One(node), None));
+        }
+        match RANGE.map(|k| t.get(k)) {
+            [Some(v), None, None, None] => Some((Ends::One(v), Some(t))),
+            [None, Some(low), Some(typical), Some(high)] => Some((Ends::Range([low, typical, high]), Some(t))),
+            _ => {
+                let what = format!("{key}: a quantity is either value, or all of low, typical and high");
+                let hint = "for example { low = \"64 B\", typical = \"128 B\", high = \"256 B\" }";
+                diagnostics.push(Diagnostic::error(node.span, what).hint(hint));
+                None
+            }
+        }
+    }
+}
+
+/// Reads one value.
+fn one<T: Shape>(diagnostics: &mut Diagnostics, key: &str, node: &Node) -> Option<T> {
+    match T::read(node) {
         Ok(v) => Some(v),
-        Err(Problem(message, hint)) => {
-            let known = || format!("lanescope schema --text says what {key} may be");
-            let hint = if hint.is_empty() { known() } else { hint };
-            diagnostics.push(Diagnostic::error(T::blame(n), format!("{key}: {message}")).hint(hint));
+        Err(problem) => {
+            tell(diagnostics, key, problem, T::blame(node));
             None
         }
-    };
-    let (slow, typical, fast, own) = match quantity {
-        None => {
-            let v = one(node)?;
-            (v.clone(), v.clone(), v, None)
+    }
+}
+
+fn tell(diagnostics: &mut Diagnostics, key: &str, Problem(message, hint): Problem, at: Span) {
+    let known = || format!("lanescope schema --text says what {key} may be");
+    let hint = if hint.is_empty() { known() } else { hint };
+    diagnostics.push(Diagnostic::error(at, format!("{key}: {message}")).hint(hint));
+}
+
+/// Whether a key takes a range, and this one rises.
+fn is_range(diagnostics: &mut Diagnostics, key: &str, slower: Slower, at: Span, rises: bool) -> bool {
+    if slower == Slower::One {
+        let what = format!("{key} takes one value, not a range");
+        let hint = "write { value = … } or the value alone; --vary runs several";
+        diagnostics.push(Diagnostic::error(at, what).hint(hint));
+    } else if !rises {
+        let what = format!("{key}: a range must rise from low over typical to high");
+        diagnostics.push(Diagnostic::error(at, what));
+    }
+    slower != Slower::One && rises
+}
+
+/// Origin, confidence and source of a value: its own, or those of the tables around it. `number`: one that a library
+/// must give an origin.
+fn provenance(
+    diagnostics: &mut Diagnostics,
+    key: &str,
+    node: &Node,
+    own: Option<&Table>,
+    number: bool,
+) -> (Origin, Confidence, Arc<str>) {
+    for (k, n) in own.iter().flat_map(|t| &t.0) {
+        if !RANGE.contains(&k.as_str()) && !PROVENANCE.contains(&k.as_str()) {
+            let known = RANGE.iter().chain(&PROVENANCE).copied();
+            diagnostics.push(unknown(k, n.key, known, "a quantity"));
         }
-        Some(t) => {
-            let [value, low, typical, high] = RANGE.map(|k| t.get(k));
-            let values = match (value, low, typical, high) {
-                (Some(v), None, None, None) => {
-                    let v = one(v)?;
-                    (v.clone(), v.clone(), v)
-                }
-                (None, Some(low), Some(typical), Some(high)) => {
-                    let (low_v, typical_v, high_v) = (one(low), one(typical), one(high));
-                    let (low_v, typical_v, high_v) = (low_v?, typical_v?, high_v?);
-                    let rising = |a: &T, b: &T| matches!(a.order(b), Some(Ordering::Less | Ordering::Equal));
-                    if slower == Slower::One {
-                        diagnostics.push(
-                            Diagnostic::error(node.span, format!("{key} takes one value, not a range"))
-                                .hint("write { value = … } or the value alone; --vary runs several"),
-                        );
-                        return None;
-                    }
-                    if !rising(&low_v, &typical_v) || !rising(&typical_v, &high_v) {
-                        diagnostics.push(Diagnostic::error(
-                            node.span,
-                            format!("{key}: a range must rise from low over typical to high"),
-                        ));
-                        return None;
-                    }
-                    if slower == Slower::Low { (low_v, typical_v, high_v) } else { (high_v, typical_v, low_v) }
-                }
-                _ => {
-                    diagnostics.push(
-                        Diagnostic::error(
-                            node.span,
-                            format!("{key}: a quantity is either value, or all of low, typical and high"),
-                        )
-                        .hint("for example { low = \"64 B\", typical = \"128 B\", high = \"256 B\" }"),
-                    );
-                    return None;
-                }
-            };
-            for (k, n) in &t.0 {
-                if !RANGE.contains(&k.as_str()) && !PROVENANCE.contains(&k.as_str()) {
-                    let known = RANGE.iter().chain(&PROVENANCE).copied();
-                    diagnostics.push(unknown(k, n.key, known, "a quantity"));
-                }
-            }
-            (values.0, values.1, values.2, Some(t))
-        }
-    };
+    }
     let part = |name: &str| {
         own.and_then(|t| t.get(name)).or_else(|| node.around.iter().find(|(k, _)| k == name).map(|(_, n)| n))
     };
@@ -234,21 +237,48 @@ pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, 
         Some(Value::Text(s)) => s.as_str().into(),
         _ => "".into(),
     };
-    if T::NUMBER && node.author == Author::Library && (origin.is_none() || confidence.is_none()) {
+    if number && node.author == Author::Library && (origin.is_none() || confidence.is_none()) {
         diagnostics
             .push(Diagnostic::error(node.span, format!("{key}: a number of the library says where it is from")).hint(
             "add origin (stated, standard, fitted, assumed) and confidence (exact, likely, guess) here or in its table",
         ));
     }
+    (origin.unwrap_or(Origin::Stated), confidence.unwrap_or(Confidence::Exact), source)
+}
+
+/// Reads a value that may be a quantity table. Problems go to `diagnostics`. What is the same for all kinds of values
+/// stands in functions of its own: there are dozens of kinds, and this is compiled for each.
+#[inline(never)]
+pub fn read<T: Shape>(diagnostics: &mut Diagnostics, key: &str, slower: Slower, node: &Node) -> Option<Quantity<T>> {
+    let before = diagnostics.count();
+    let (ends, own) = Ends::of(diagnostics, key, node)?;
+    let (slow, typical, fast) = match ends {
+        Ends::One(n) => {
+            let v: T = one(diagnostics, key, n)?;
+            (v.clone(), v.clone(), v)
+        }
+        Ends::Range(all) => {
+            let [low, typical, high] = all.map(|n| one::<T>(diagnostics, key, n));
+            let (low, typical, high) = (low?, typical?, high?);
+            let rising = |a: &T, b: &T| matches!(a.order(b), Some(Ordering::Less | Ordering::Equal));
+            let rises = rising(&low, &typical) && rising(&typical, &high);
+            if !is_range(diagnostics, key, slower, node.span, rises) {
+                return None;
+            }
+            if slower == Slower::Low { (low, typical, high) } else { (high, typical, low) }
+        }
+    };
+    let (origin, confidence, source) = provenance(diagnostics, key, node, own, T::NUMBER);
+    let span = Some(node.span);
     (diagnostics.count() == before).then_some(Quantity {
         slow,
         typical,
         fast,
-        origin: origin.unwrap_or(Origin::Stated),
-        confidence: confidence.unwrap_or(Confidence::Exact),
+        origin,
+        confidence,
         source,
         default: false,
-        span: Some(node.span),
+        span,
     })
 }
 
@@ -682,6 +712,15 @@ macro_rules! words {
         $(#[$m])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
         pub enum $name { $($(#[$vm])* #[serde(rename = $text)] $variant),+ }
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// As it is written.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
         impl $crate::scenario::quantity::Shape for $name {
             const NUMBER: bool = false;
             fn read(node: &$crate::scenario::tree::Node) -> Result<Self, $crate::scenario::quantity::Problem> {
@@ -704,7 +743,7 @@ macro_rules! words {
                 }
             }
             fn show(&self) -> String {
-                match self { $(Self::$variant => $text.into()),+ }
+                self.word().into()
             }
             fn schema() -> serde_json::Value {
                 serde_json::json!({ "enum": [$($text),+] })

@@ -1,5 +1,5 @@
-//! What the simulation takes no account of, one line for each key; a test walks the whole language and asks for what is
-//! missing here.
+//! What the simulation takes no account of, one line for each reason; a test walks the whole language and asks for
+//! what is missing here.
 
 use crate::plan::Plan;
 use crate::result::{Gap, NotModelled, not_modelled};
@@ -7,25 +7,23 @@ use crate::scenario::Stated;
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
-    Gap::always("root-complex", "iommu", "translation", "peer-to-peer transactions are not translated")
+    Gap::always("root-complex", &["iommu"], "translation", "peer-to-peer transactions are not translated")
         .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
-    Gap::always("transact", "access.random", "placement", "messages have no offsets"),
-    Gap::always("transact", "access.align", "placement", "messages have no offsets"),
+    Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets"),
     // One of the two says how long: a stated length is kept, however tight the means are.
-    Gap::always("run", "until", "length", "run.for says how long, and the run ends then").when(fixed),
-    Gap::always("run", "max_time", "length", "run.for says how long, and the run ends then").when(fixed),
+    Gap::always("run", &["until", "max_time"], "length", "run.for says how long, and the run ends then").when(fixed),
     Gap::always(
         "ethernet-switch",
-        "congestion_control",
+        &["congestion_control"],
         "congestion-control",
         "segments of TCP are not slowed down: neither by DCQCN nor by a window",
     )
     .when(|plan, s| s.value == "dcqcn" && !plan.storage.pairs.is_empty()),
-    Gap::always("ethernet-switch", "ecmp", "flowlets", "each connection of TCP keeps one way")
+    Gap::always("ethernet-switch", &["ecmp"], "flowlets", "each connection of TCP keeps one way")
         .when(|plan, s| matches!(s.value.as_str(), "flowlet" | "packet") && !plan.storage.pairs.is_empty()),
     Gap::always(
         "ethernet-switch",
-        "flow_control",
+        &["flow_control"],
         "retransmission",
         "segments of TCP may be dropped here, and what was lost is not sent again",
     )

@@ -31,13 +31,12 @@ pub(super) fn metric(text: Included, set: &[String], metric: &str) -> Result<Met
     let wrong = || format!("{metric} is no collective, size and busbw or time: all_reduce.1G.busbw");
     let (what, rest) = metric.split_once('.').ok_or_else(wrong)?;
     let (bytes, of) = rest.split_once('.').ok_or_else(wrong)?;
-    let what = Collective::ALL.into_iter().find(|c| c.name() == what).ok_or_else(wrong)?;
+    let what = Collective::named(what).ok_or_else(wrong)?;
     let mut diagnostics = Diagnostics::default();
     let corners = GpuCluster::corners(&mut diagnostics, text, set).ok_or_else(|| diagnostics.to_string())?;
-    let all: Vec<&GpuCluster> = corners.iter().collect();
-    let report = collective(&all, what, &[size(bytes)?])?;
+    let report = collective(&corners, what, &[size(bytes)?])?;
     let row = report.rows.first().ok_or_else(wrong)?;
-    let bound_by = Some(format!("{}, {}: {}", row.algorithm, row.protocol, row.bound_by));
+    let bound_by = Some(format!("{}, {}: {}", row.algorithm.word(), row.protocol.word(), row.bound_by));
     Ok(match of {
         "busbw" => Metric {
             value: row.busbw * 8.0,

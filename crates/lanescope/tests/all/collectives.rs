@@ -4,7 +4,7 @@ use crate::common::choices::runner;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::gpu::collective;
 use lanescope::plan::gpu::GpuCluster;
-use lanescope::plan::gpu::collective::{ALGORITHMS, Collective, Move, PROTOCOLS};
+use lanescope::plan::gpu::collective::{Collective, Move};
 use lanescope::result::gpu::{CollectiveReport, SimulatedCollective};
 use lanescope::scenario::Included;
 use lanescope::scenario::keys::{
@@ -28,7 +28,7 @@ fn corners(text: &str, sets: &[&str]) -> Result<Vec<GpuCluster>, String> {
 
 fn estimated(text: &str, sets: &[&str], what: Collective, sizes: &[u64]) -> Result<CollectiveReport, String> {
     let corners = corners(text, sets)?;
-    collective(&corners.iter().collect::<Vec<_>>(), what, sizes)
+    collective(&corners, what, sizes)
 }
 
 fn simulated(
@@ -61,8 +61,8 @@ fn question() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Prot
     );
     let asked = (
         select(Collective::ALL.to_vec()),
-        select(ALGORITHMS.to_vec()),
-        select(PROTOCOLS.to_vec()),
+        select(Algorithm::ALL),
+        select(Protocol::ALL),
         select(vec![8_u64, 1 << 10, 100_000, 1 << 20, 3 << 20, 1 << 24]),
     );
     (shape, library, asked).prop_map(|((nodes, gpus, nics, nvlink, rate), (ch, chunk, slices, latency), asked)| {
@@ -77,7 +77,7 @@ fn question() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Prot
             format!("collectives.slices={slices}"),
             format!("network.latency={latency}"),
         ];
-        (sets, asked.0, asked.1.0, asked.2.0, asked.3)
+        (sets, asked.0, asked.1, asked.2, asked.3)
     })
 }
 
@@ -87,11 +87,11 @@ fn no_collective_beats_its_bound() {
     runner(Config::default())
         .run(&question(), |(sets, what, how, protocol, bytes)| {
             let mut sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            let (a, p) = (ALGORITHMS[how as usize].1, PROTOCOLS[protocol as usize].1);
+            let (a, p) = (how.word(), protocol.word());
             let own = [format!("collectives.algorithm={a}"), format!("collectives.protocol={p}")];
             sets.extend(own.iter().map(String::as_str));
             let cluster = corners(TWO, &sets).map_err(TestCaseError::fail)?;
-            let Ok(report) = collective(&[&cluster[0]], what, &[bytes]) else {
+            let Ok(report) = collective(&cluster[..1], what, &[bytes]) else {
                 // What the estimate refuses the simulation refuses too.
                 let refused = cluster[0].ranks() < 2 || cluster[0].refused(what, how, protocol).is_some();
                 prop_assert!(refused, "{a} {p}");
@@ -152,20 +152,19 @@ fn share_and_simulation_of_collectives_agree() {
     for nodes in [1, 2, 4] {
         for what in Collective::ALL {
             let nodes = format!("nodes={nodes}");
-            let c = &corners(TWO, &[&nodes]).expect("a cluster")[0];
+            let all = corners(TWO, &[&nodes]).expect("a cluster");
+            let c = &all[0];
             let sizes: Vec<u64> = (3..=8).map(|k| 1 << (3 * k)).filter(|s| *s <= 1 << 24).collect();
-            let report = collective(&[c], what, &sizes).expect("an answer");
+            let report = collective(&all[..1], what, &sizes).expect("an answer");
             for row in &report.rows {
-                let how = ALGORITHMS.into_iter().find(|a| a.1 == row.algorithm).expect("an algorithm").0;
-                let protocol = PROTOCOLS.into_iter().find(|p| p.1 == row.protocol).expect("a protocol").0;
-                let run = simulated(c, what, how, protocol, row.bytes, u64::MAX).expect("a run");
+                let run = simulated(c, what, row.algorithm, row.protocol, row.bytes, u64::MAX).expect("a run");
                 let error = row.time / run.time - 1.0;
                 if error.abs() > 0.1 {
                     off.push(format!(
                         "{nodes} {} {} B {}: {:+.1} %",
                         what.name(),
                         row.bytes,
-                        row.algorithm,
+                        row.algorithm.word(),
                         100.0 * error
                     ));
                 }

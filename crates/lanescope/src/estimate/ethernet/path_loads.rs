@@ -147,7 +147,7 @@ pub(in crate::estimate) fn lanes(network: &Network, asked: &[Asked]) -> Option<V
             continue;
         }
         for (target, part) in targets(stream, usize::MAX) {
-            let mut wires = network.spread([stream.source, target], network.way(index, target));
+            let mut wires = spread(network, stream, index, target);
             let (data, single) = (wires.len(), wires.iter().all(|w| w.1 == 1.0));
             wires.extend(acknowledgements(network, stream, target, network.way(index, target), &a.frames));
             let at = stream.targets.iter().position(|t| *t == target).unwrap_or(0);
@@ -201,11 +201,9 @@ fn one(network: &Network, index: usize, most: usize, parts: &mut [f64]) -> Asked
         *part = std::mem::take(&mut parts[*wire as usize]);
     }
     made.data = made.wires.len();
-    if stream.is_roce() {
-        for &(target, part) in &targets {
-            let all = acknowledgements(network, stream, target, network.way(index, target), &made.frames);
-            made.wires.extend(all.into_iter().map(|(wire, of)| (wire, of * part)));
-        }
+    for &(target, part) in &targets {
+        let all = acknowledgements(network, stream, target, network.way(index, target), &made.frames);
+        made.wires.extend(all.into_iter().map(|(wire, of)| (wire, of * part)));
     }
     made
 }
@@ -233,7 +231,7 @@ fn spread(network: &Network, stream: &Stream, index: usize, target: NodeId) -> V
 }
 
 /// The wires back from a destination, with what acknowledgements take there of what a payload byte takes on the way to
-/// it: one for each message.
+/// it: one for each message of RoCE; plain frames have none.
 fn acknowledgements(network: &Network, stream: &Stream, target: NodeId, way: u32, frames: &Frames) -> Vec<(u32, f64)> {
     if !stream.is_roce() {
         return Vec::new();

@@ -13,11 +13,12 @@ use crate::estimate::pci;
 use crate::estimate::pcie::latency;
 use crate::estimate::{alone, binding, outcome};
 use crate::mpi::{Post, What};
-use crate::plan::infiniband::{Adapter, Cluster, INFINIBAND, JobFlow, ROCE, blocks};
+use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
-    BLOCK, FLOW_CONTROL_WIRE, LRH, MOST_BLOCKS, Operation, Packet, Position, START, Service, blocks_told,
+    BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, Position, ROCE, START, Service,
+    blocks_told,
 };
 use crate::result::Binding;
 use crate::scenario::NodeKeys;

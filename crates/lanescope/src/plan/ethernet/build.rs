@@ -108,7 +108,7 @@ pub(in crate::plan) fn build(
     classes.sort_unstable();
     classes.dedup();
     network.classes = classes;
-    let most = network.streams.iter().map(|s| network.frame(s)).max().unwrap_or(0);
+    let most = network.streams.iter().map(|s| network.largest_frame(s)).max().unwrap_or(0);
     network.longest = most.max(ethernet::frame(data));
     network.buffering = (0..network.nodes.len())
         .map(|i| match &network.nodes[i].keys {
@@ -438,7 +438,7 @@ const MOST_AHEAD: u64 = 1 << 23;
 fn ahead(diagnostics: &mut Diagnostics, network: &Network) {
     let mut smallest: HashMap<NodeId, u64> = HashMap::new();
     for s in &network.streams {
-        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { network.frame(s) };
+        let frame = if s.trace.is_some() { ethernet::MIN_FRAME } else { network.largest_frame(s) };
         let least = smallest.entry(s.source).or_insert(frame);
         *least = frame.min(*least);
     }
@@ -469,7 +469,7 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
             continue;
         }
         let payload = network.payload(s);
-        let frame = network.frame(s);
+        let frame = network.largest_frame(s);
         let mut wrong = |span: Option<Span>, what: String, hint: &str| {
             diagnostics.push(Diagnostic::error(span.or(s.size.span), what).hint(hint));
             last = &s.group;

@@ -6,14 +6,12 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::ethernet::{Network, NodeId, Stream};
 use crate::protocol::ethernet;
-use crate::protocol::infiniband::{Carrier, Mtu, Operation, Packet, Position, Service};
+use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, ROCE, Service};
 use crate::scenario::keys::{CongestionControl, Ecmp, FlowControl, Transport};
 use crate::scenario::quantity::Shape;
 
 /// Queue pairs between two stations at most.
 const MOST_CONNECTIONS: u32 = 256;
-/// RoCE v2 over IPv4.
-const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
 
 /// MAC client data of a packet of a WRITE with so much payload.
 fn client_data(payload: u64, position: Position) -> u64 {
@@ -25,9 +23,20 @@ pub(crate) fn ack_frame() -> u64 {
     Packet::ack(Service::Rc).bytes(ROCE)
 }
 
-/// Whether flow control is one that adapters of RoCE know, or none.
-fn paused(network: &Network) -> bool {
-    matches!(network.flow_control(), FlowControl::None | FlowControl::Pause | FlowControl::Pfc)
+/// Whether RoCE runs over the switches of a network: their flow control must be one that knows nothing of its stations.
+pub(in crate::plan) fn runs(diagnostics: &mut Diagnostics, network: &Network, flow: &str) -> bool {
+    let control = network.flow_control();
+    let Some((_, switch, k)) = network.switches().next() else { return true };
+    if matches!(control, FlowControl::None | FlowControl::Pause | FlowControl::Pfc) {
+        return true;
+    }
+    let what = format!("flows.{flow}: RoCE over switches with flow_control = \"{}\"", control.show());
+    diagnostics.push(Diagnostic::error(k.flow_control.span, what).hint(format!(
+        "its adapters know no queues and grants per destination: say parts.{}.flow_control = \"pfc\", \"pause\", or \
+         \"none\", where what is lost is sent again",
+        switch.group
+    )));
+    false
 }
 
 /// Whether a stream can be cut into packets; else says why not.
@@ -41,22 +50,13 @@ pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network, stream: &S
     } else if !roce && several > 1 {
         let what = format!("flow {}: plain frames have no connections", stream.group);
         Some((stream.connections.span, what, "say transport = \"rocev2\", or leave connections out".into()))
-    } else if let (true, Some((_, node, k))) = (roce && !paused(network), network.switches().next()) {
-        let what = format!(
-            "flow {}: RoCE over {} with flow_control = \"{}\"",
-            stream.group,
-            node.name,
-            k.flow_control.typical.show()
-        );
-        let hint = "its adapters know no queues and grants per destination: say \"pfc\", \"pause\" or \"none\"";
-        Some((k.flow_control.span, what, hint.into()))
     } else if several > MOST_CONNECTIONS {
         let what = format!("flow {}: {several} connections to each destination", stream.group);
         Some((stream.connections.span, what, format!("at most {MOST_CONNECTIONS}")))
     } else {
         None
     };
-    let Some((span, what, hint)) = problem else { return true };
+    let Some((span, what, hint)) = problem else { return !roce || runs(diagnostics, network, &stream.group) };
     diagnostics.push(Diagnostic::error(span.or(stream.size.span), what).hint(hint));
     false
 }
@@ -106,7 +106,7 @@ impl Network {
     }
 
     /// The longest frame of a stream, bytes.
-    pub fn frame(&self, stream: &Stream) -> u64 {
+    pub fn largest_frame(&self, stream: &Stream) -> u64 {
         stream.frame(self.payload(stream), true)
     }
 

@@ -38,6 +38,11 @@ impl Collective {
         Collective::Sendrecv,
     ];
 
+    /// The one that nccl-tests call so.
+    pub fn named(name: &str) -> Option<Collective> {
+        Collective::ALL.into_iter().find(|c| c.name() == name)
+    }
+
     /// As nccl-tests calls it.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,46 +82,6 @@ impl Collective {
     }
 }
 
-/// Names of algorithms, in order.
-pub const ALGORITHMS: [(Algorithm, &str); 7] = [
-    (Algorithm::Ring, "ring"),
-    (Algorithm::Tree, "tree"),
-    (Algorithm::DoubleTree, "double_binary_tree"),
-    (Algorithm::RecursiveDoubling, "recursive_doubling"),
-    (Algorithm::Nvls, "nvls"),
-    (Algorithm::NvlsTree, "nvls_tree"),
-    (Algorithm::Direct, "direct"),
-];
-
-/// Names of protocols, in order.
-pub const PROTOCOLS: [(Protocol, &str); 3] =
-    [(Protocol::Simple, "simple"), (Protocol::Ll128, "ll128"), (Protocol::Ll, "ll")];
-
-/// Why an algorithm cannot do a collective on a cluster.
-pub(super) fn refused(c: &GpuCluster, what: Collective, how: Algorithm, protocol: Protocol) -> Option<String> {
-    let name = |a: Algorithm| ALGORITHMS[a as usize].1;
-    if !what.algorithms().contains(&how) {
-        let all: Vec<&str> = what.algorithms().iter().map(|a| name(*a)).collect();
-        return Some(format!("{} is not done by {}, but by {}", what.name(), name(how), all.join(", ")));
-    }
-    let switch = matches!(how, Algorithm::Nvls | Algorithm::NvlsTree);
-    match how {
-        Algorithm::Nvls | Algorithm::NvlsTree if !c.nvls => Some("no switch of a node reduces".into()),
-        Algorithm::Nvls if c.nodes > 1 => Some("nvls is of one node; between nodes it is nvls_tree".into()),
-        Algorithm::NvlsTree if c.nodes == 1 => Some("nvls_tree is of several nodes".into()),
-        Algorithm::RecursiveDoubling if !c.ranks().is_power_of_two() || !c.gpus.is_power_of_two() => {
-            Some(format!("recursive doubling is of a power of two of ranks, not {}", c.ranks()))
-        }
-        _ if (switch || how == Algorithm::Direct) && protocol != Protocol::Simple => {
-            Some(format!("{} has the protocol simple only", name(how)))
-        }
-        _ if protocol == Protocol::Ll128 && c.links.is_some_and(|l| !l.switched) => {
-            Some("ll128 is NVLink's: it needs stores of 128 bytes that arrive whole".into())
-        }
-        _ => None,
-    }
-}
-
 /// The parent of a node in the binary tree whose leaves are the odd nodes: the node without its lowest bit, with the
 /// next higher one set where there is such a node.
 fn above(v: u32, n: u32) -> Option<u32> {
@@ -143,10 +108,14 @@ pub fn parents(n: u32, second: bool) -> Vec<Option<u32>> {
     all
 }
 
+/// The level of one in a tree; the root's is 0.
+pub(super) fn level(parents: &[Option<u32>], of: u32) -> u32 {
+    std::iter::successors(parents[of as usize], |p| parents[*p as usize]).count() as u32
+}
+
 /// Levels below the root.
 pub fn depth(parents: &[Option<u32>]) -> u32 {
-    let climb = |v: usize| std::iter::successors(parents[v], |p| parents[*p as usize]).count() as u32;
-    (0..parents.len()).map(climb).max().unwrap_or(0)
+    (0..parents.len() as u32).map(|v| level(parents, v)).max().unwrap_or(0)
 }
 
 /// What moves.
@@ -174,6 +143,30 @@ impl Move {
 }
 
 impl GpuCluster {
+    /// Why an algorithm cannot do a collective here; `None` where it can.
+    pub fn refused(&self, what: Collective, how: Algorithm, protocol: Protocol) -> Option<String> {
+        if !what.algorithms().contains(&how) {
+            let all: Vec<&str> = what.algorithms().iter().map(|a| a.word()).collect();
+            return Some(format!("{} is not done by {}, but by {}", what.name(), how.word(), all.join(", ")));
+        }
+        let switch = matches!(how, Algorithm::Nvls | Algorithm::NvlsTree);
+        match how {
+            Algorithm::Nvls | Algorithm::NvlsTree if !self.nvls => Some("no switch of a node reduces".into()),
+            Algorithm::Nvls if self.nodes > 1 => Some("nvls is of one node; between nodes it is nvls_tree".into()),
+            Algorithm::NvlsTree if self.nodes == 1 => Some("nvls_tree is of several nodes".into()),
+            Algorithm::RecursiveDoubling if !self.ranks().is_power_of_two() || !self.gpus.is_power_of_two() => {
+                Some(format!("recursive doubling is of a power of two of ranks, not {}", self.ranks()))
+            }
+            _ if (switch || how == Algorithm::Direct) && protocol != Protocol::Simple => {
+                Some(format!("{} has the protocol simple only", how.word()))
+            }
+            _ if protocol == Protocol::Ll128 && self.links.is_some_and(|l| !l.switched) => {
+                Some("ll128 is NVLink's: it needs stores of 128 bytes that arrive whole".into())
+            }
+            _ => None,
+        }
+    }
+
     /// The way of a transfer on a channel.
     pub fn path(&self, what: Move, channel: u32) -> Result<Path, String> {
         match what {

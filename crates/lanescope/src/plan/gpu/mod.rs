@@ -8,14 +8,13 @@ pub mod collective;
 pub mod schedule;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::protocol::infiniband::{Carrier, Operation, Packet, Position, Service};
+use crate::protocol::infiniband::{INFINIBAND, Operation, Packet, Position, ROCE, Service};
 use crate::protocol::pcie::{self, Header, Speed};
 use crate::protocol::{nvlink, pcie::completion_head};
 use crate::scenario::Included;
 use crate::scenario::gpu::{self, Cluster};
 use crate::scenario::keys::{CollectiveAlgorithm, CollectiveProtocol, Setting};
 use crate::scenario::quantity::Corner;
-use collective::Collective;
 use std::collections::BTreeSet;
 
 /// GPUs of a cluster at most.
@@ -431,9 +430,8 @@ impl GpuCluster {
             }
             _ => {
                 let (operation, service) = (Operation::Write, Service::Rc);
-                let carrier =
-                    if self.roce { Carrier::RoceV2 { ipv6: false } } else { Carrier::InfiniBand { grh: false } };
-                Packet { operation, service, position: Position::Middle, payload }.wire(carrier) as f64
+                let packet = Packet { operation, service, position: Position::Middle, payload };
+                packet.wire(if self.roce { ROCE } else { INFINIBAND }) as f64
             }
         }
     }
@@ -544,10 +542,5 @@ impl GpuCluster {
             CollectiveProtocol::Ll128 => (bytes as u128 * 128).div_ceil(120) as u64,
             CollectiveProtocol::Ll => bytes.saturating_mul(2),
         }
-    }
-
-    /// Why an algorithm cannot do a collective here; `None` where it can.
-    pub fn refused(&self, what: Collective, how: CollectiveAlgorithm, protocol: CollectiveProtocol) -> Option<String> {
-        collective::refused(self, what, how, protocol)
     }
 }

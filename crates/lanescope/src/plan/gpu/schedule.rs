@@ -4,7 +4,7 @@
 //! what a simulation runs; the sizes of its pieces are the estimate's too.
 
 use super::GpuCluster;
-use super::collective::{Collective, Move, depth, parents};
+use super::collective::{Collective, Move, depth, level, parents};
 use crate::scenario::keys::CollectiveAlgorithm as Algorithm;
 use crate::units::Bytes;
 
@@ -67,6 +67,13 @@ fn three(all: impl IntoIterator<Item = u32>) -> [u32; 3] {
 fn pieces(bytes: u64, most: u64) -> impl Iterator<Item = u64> {
     let count = bytes.div_ceil(most.max(1));
     (0..count).map(move |i| if i + 1 < count { most } else { bytes - (count - 1) * most })
+}
+
+/// All of a tree, the deepest first.
+fn leaves_first(parents: &[Option<u32>]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..parents.len() as u32).collect();
+    order.sort_by_cached_key(|v| std::cmp::Reverse(level(parents, *v)));
+    order
 }
 
 impl GpuCluster {
@@ -189,37 +196,26 @@ impl GpuCluster {
     ) -> Result<(), String> {
         let parents = parents(self.nodes, how == Algorithm::DoubleTree && c % 2 == 1);
         let chains: Vec<Vec<u32>> = (0..self.nodes).map(|n| self.chain(n, c)).collect();
-        let mut above = vec![NONE; self.ranks() as usize];
+        let mut above = vec![None; self.ranks() as usize];
         for (chain, parent) in chains.iter().zip(&parents) {
-            chain.windows(2).for_each(|w| above[w[1] as usize] = w[0]);
-            if let Some(p) = parent {
-                above[chain[0] as usize] = chains[*p as usize][0];
-            }
+            chain.windows(2).for_each(|w| above[w[1] as usize] = Some(w[0]));
+            above[chain[0] as usize] = parent.map(|p| chains[p as usize][0]);
         }
-        let climb =
-            |r: u32| std::iter::successors(Some(r), |r| Some(above[*r as usize]).filter(|p| *p != NONE)).count();
-        let mut order: Vec<u32> = (0..self.ranks()).collect();
-        order.sort_by_cached_key(|r| std::cmp::Reverse(climb(*r)));
+        let order = leaves_first(&above);
         let (inside, between) = self.stages(what, how);
         let mut came: Vec<Vec<u32>> = vec![Vec::new(); above.len()];
         for bytes in pieces(part, self.piece(self.chunk, part, inside + between)) {
             came.iter_mut().for_each(Vec::clear);
             if what == Collective::AllReduce {
                 for &r in &order {
-                    let up = above[r as usize];
-                    if up == NONE {
-                        continue;
-                    }
+                    let Some(up) = above[r as usize] else { continue };
                     let (after, block) = (three(came[r as usize].iter().copied()), self.block(r, c, 0));
                     let message = Message { what: Move::Send(r, up), channel: c, bytes, block, after, adds: true };
                     came[up as usize].push(all.push(message)?);
                 }
             }
             for &r in order.iter().rev() {
-                let up = above[r as usize];
-                if up == NONE {
-                    continue;
-                }
+                let Some(up) = above[r as usize] else { continue };
                 let (after, block) = (three(came[up as usize].iter().copied()), self.block(up, c, 1));
                 let message = Message { what: Move::Send(up, r), channel: c, bytes, block, after, adds: false };
                 came[r as usize] = vec![all.push(message)?];
@@ -270,9 +266,7 @@ impl GpuCluster {
     fn between_nodes(&self, all: &mut Schedule, c: u32, part: u64) -> Result<(), String> {
         let (n, g) = (self.nodes, self.gpus);
         let parents = parents(n, c % 2 == 1);
-        let climb = |v: u32| std::iter::successors(Some(v), |v| parents[*v as usize]).count();
-        let mut order: Vec<u32> = (0..n).collect();
-        order.sort_by_cached_key(|v| std::cmp::Reverse(climb(*v)));
+        let order = leaves_first(&parents);
         let (_, between) = self.stages(Collective::AllReduce, Algorithm::NvlsTree);
         for piece in pieces(part, self.piece(self.nvls_chunk, part, between + 2)) {
             let bytes = piece.div_ceil(u64::from(g));

@@ -4,6 +4,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::Flow;
 use crate::plan::core::address::{self, Directory};
 use crate::plan::core::dma::{self, Engine, Host};
+use crate::plan::ethernet::packets;
 use crate::plan::ethernet::{MOST_SWITCHES, Network, NodeId, Routes, Wired};
 use crate::plan::infiniband::{Adapter, Cluster, Endpoint, HostSide, JobFlow, Link, Switch, blocks, joined, roce};
 use crate::plan::pci::Buses;
@@ -430,7 +431,7 @@ fn place(
         diagnostics.push(d.hint(format!("{what} 0 to {}", lanes - 1)));
         return None;
     }
-    if on_ethernet && !roce::runs(diagnostics, network, &flow.name) {
+    if on_ethernet && !packets::runs(diagnostics, network, &flow.name) {
         return None;
     }
     let mtu = mtu(diagnostics, cluster, network, first, span)?;

@@ -15,7 +15,7 @@ use crate::mpi::{Costs, Job};
 use crate::plan::Side;
 use crate::plan::ethernet::{Network, NodeId, Routes};
 use crate::plan::{Dma, DmaPath};
-use crate::protocol::infiniband::{Carrier, LineRate, Mtu, Operation, Packet, Position, Service};
+use crate::protocol::infiniband::{INFINIBAND, LineRate, Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::units::Time;
@@ -23,11 +23,6 @@ use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-
-/// What packets go in on InfiniBand: one subnet, without global routes.
-pub const INFINIBAND: Carrier = Carrier::InfiniBand { grh: false };
-/// What they go in on Ethernet.
-pub const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
 
 /// Which of so many nodes links join with one of them.
 fn joined(nodes: usize, links: impl Iterator<Item = [NodeId; 2]> + Clone, from: NodeId) -> Vec<bool> {

@@ -5,11 +5,11 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::plan::ethernet::{Network, NodeId};
-use crate::plan::infiniband::{Cluster, ROCE, joined};
+use crate::plan::infiniband::{Cluster, joined};
 use crate::protocol::ethernet::{self, PRIORITIES};
-use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, Service};
+use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, ROCE, Service};
 use crate::scenario::keys::{self, FlowControl};
-use crate::scenario::quantity::{Confidence, Origin, Quantity, Shape};
+use crate::scenario::quantity::{Confidence, Origin, Quantity};
 use crate::scenario::{Named, Scenario};
 use crate::units::{Bytes, Time};
 
@@ -58,22 +58,6 @@ pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, 
         data = data.max(mtu(network, station).map_or(0, client_data));
     }
     (data, priorities)
-}
-
-/// Whether RoCE runs over the switches of a network: their flow control must be one that knows nothing of its stations.
-pub(in crate::plan) fn runs(diagnostics: &mut Diagnostics, network: &Network, name: &str) -> bool {
-    let control = network.flow_control();
-    let Some((_, switch, k)) = network.switches().next() else { return true };
-    if matches!(control, FlowControl::None | FlowControl::Pause | FlowControl::Pfc) {
-        return true;
-    }
-    let what = format!("flows.{name}: RoCE over switches with flow_control = \"{}\"", control.show());
-    diagnostics.push(Diagnostic::error(k.flow_control.span, what).hint(format!(
-        "its adapters know no queues and grants per destination: say parts.{}.flow_control = \"pfc\", \"pause\", or \
-         \"none\", where what is lost is sent again",
-        switch.group
-    )));
-    false
 }
 
 /// Gives every port on Ethernet its thresholds; buffers that nobody stated are made large enough.

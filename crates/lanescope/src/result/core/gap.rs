@@ -4,12 +4,12 @@ use crate::plan::Plan;
 use crate::result::NotModelled;
 use crate::scenario::Stated;
 
-/// A key that a method takes no account of.
+/// Keys of a table that a method takes no account of, for one reason.
 pub struct Gap {
     /// The kind of table, one of [`crate::scenario::keys::TABLES`].
     pub table: &'static str,
-    /// The key in it; `load.arrivals` of a key whose value is a table.
-    pub key: &'static str,
+    /// Keys in it; `load.arrivals` of a key whose value is a table.
+    pub keys: &'static [&'static str],
     /// What it has to do with, in one word of kebab-case.
     pub mechanism: &'static str,
     /// Why, and what is assumed in its place: one sentence.
@@ -19,9 +19,14 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Of a key that would matter whatever its value.
-    pub const fn always(table: &'static str, key: &'static str, mechanism: &'static str, why: &'static str) -> Gap {
-        Gap { table, key, mechanism, why, when: |_, _| true }
+    /// Of keys that would matter whatever their values.
+    pub const fn always(
+        table: &'static str,
+        keys: &'static [&'static str],
+        mechanism: &'static str,
+        why: &'static str,
+    ) -> Gap {
+        Gap { table, keys, mechanism, why, when: |_, _| true }
     }
 
     /// Only where that holds.
@@ -33,7 +38,7 @@ impl Gap {
 /// What `method` leaves out of what the scenario of a plan states.
 pub fn not_modelled(plan: &Plan, method: &str, gaps: &[Gap]) -> Vec<NotModelled> {
     let one = |s: &Stated| {
-        let gap = gaps.iter().find(|g| g.table == s.table && g.key == s.key && (g.when)(plan, s))?;
+        let gap = gaps.iter().find(|g| g.table == s.table && g.keys.contains(&s.key.as_str()) && (g.when)(plan, s))?;
         let (mechanism, why) = (gap.mechanism.to_owned(), gap.why.to_owned());
         Some(NotModelled { key: s.path.clone(), methods: vec![method.to_owned()], mechanism, why })
     };

@@ -262,19 +262,19 @@ fn station(
             let way = network.way(index, *target);
             targets.push(Target { node: target.0, way, class, lane, lanes: connections, given: 0 });
             for number in 0..connections {
+                let mut place = NONE;
+                let numbered = (kind != Lanes::No && resends && stream.is_roce()).then_some(rule);
                 if kind != Lanes::No {
+                    place = station.lanes.len() as u32;
                     let mut made = Lane::new(target.0, class, *lanes, constants.as_ref().map(Limit::new));
                     made.way = network.way_of_connection(index, *target, number);
                     made.endless = endless.then_some((station.senders.len() as u32, t as u32));
-                    let numbered = (resends && stream.is_roce()).then_some(rule);
                     made.sending = numbered.map(|r| Box::new(Sending::new(r)));
-                    // Connections without either are nobody's business.
-                    if dcqcn || resends {
-                        pairs.push(Pair::new(id.0, station.lanes.len() as u32, numbered));
-                    }
                     station.lanes.push(made);
-                } else if dcqcn || resends {
-                    pairs.push(Pair::new(id.0, NONE, None));
+                }
+                // Connections that neither slow down nor send again are nobody's business.
+                if in_lanes(network) {
+                    pairs.push(Pair::new(id.0, place, numbered));
                 }
                 *lanes += 1;
             }

@@ -104,6 +104,17 @@ impl Station {
         self.deadline
     }
 
+    /// A new frame of a lane counts against its rate, and where packets have numbers it gets one and is kept.
+    pub(super) fn keep(&mut self, index: u32, made: &mut Frame, now: u64, net: &mut Net) {
+        let lane = &mut self.lanes[index as usize];
+        lane.pace(&self.constants, made.bytes as u64, now);
+        if let Some(s) = &mut lane.sending {
+            s.keep(made, now);
+            net.kept += 1;
+            self.deadline = self.deadline.min(s.deadline());
+        }
+    }
+
     /// A frame that was lost is sent again.
     pub(super) fn take_again(&mut self, index: u32, which: usize, now: u64, net: &mut Net) {
         let lane = &mut self.lanes[index as usize];
@@ -127,12 +138,7 @@ impl Station {
         let Some(mut made) = lane.loads.pop_front() else { return };
         let way = made.way;
         made.way = net.spread.way(way, &mut lane.flowing, now);
-        lane.pace(&self.constants, made.bytes as u64, now);
-        if let Some(s) = &mut lane.sending {
-            s.keep(&mut made, now);
-            net.kept += 1;
-            self.deadline = self.deadline.min(s.deadline());
-        }
+        self.keep(index, &mut made, now, net);
         net.events.push(StationEvent::Left(made.lane));
         self.put(which, made, net);
     }

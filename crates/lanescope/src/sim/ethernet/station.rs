@@ -425,12 +425,7 @@ impl Station {
         let plain = self.senders[sender as usize].frame(t, data, first, last);
         let mut made = Frame { born, left, more, lane: lane.global, ..plain };
         made.way = net.spread.way(lane.way, &mut lane.flowing, now);
-        lane.pace(&self.constants, made.bytes as u64, now);
-        if let Some(s) = &mut lane.sending {
-            s.keep(&mut made, now);
-            net.kept += 1;
-            self.deadline = self.deadline.min(s.deadline());
-        }
+        self.keep(index, &mut made, now, net);
         self.enter(which, made, net);
     }
 

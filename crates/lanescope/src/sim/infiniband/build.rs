@@ -3,8 +3,8 @@
 use crate::mpi::{Machine, Placement};
 use crate::plan::Plan;
 use crate::plan::ethernet::{Network, NodeId};
-use crate::plan::infiniband::{self, Cluster, INFINIBAND, ROCE};
-use crate::protocol::infiniband::{Operation, Packet, Position, Service};
+use crate::plan::infiniband::{self, Cluster};
+use crate::protocol::infiniband::{INFINIBAND, Operation, Packet, Position, ROCE, Service};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::clock::Clock;
 use crate::sim::core::kernel::NEVER;

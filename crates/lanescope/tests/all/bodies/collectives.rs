@@ -4,7 +4,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::gpu::collective;
 use lanescope::import;
 use lanescope::plan::gpu::GpuCluster;
-use lanescope::plan::gpu::collective::{ALGORITHMS, Collective, PROTOCOLS};
+use lanescope::plan::gpu::collective::Collective;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::gpu::CollectiveRun;
@@ -21,20 +21,18 @@ pub fn gpu_cluster(data: &[u8]) -> bool {
         assert!(d.has_errors(), "refused without a reason");
         return false;
     };
-    let all: Vec<&GpuCluster> = corners.iter().collect();
-    if all[0].ranks() > MOST || all[0].channels > 64 {
+    let c = &corners[0];
+    if c.ranks() > MOST || c.channels > 64 {
         return true;
     }
     for what in Collective::ALL {
-        let Ok(report) = collective(&all, what, &[8, 1 << 16, 1 << 30]) else { continue };
+        let Ok(report) = collective(&corners, what, &[8, 1 << 16, 1 << 30]) else { continue };
         for row in &report.rows {
             assert!(row.time.is_finite() && row.time > 0.0, "{row:?}");
             assert!(row.busbw <= row.bound * (1.0 + 1e-9), "{row:?}");
         }
         let row = &report.rows[0];
-        let how = ALGORITHMS.into_iter().find(|a| a.1 == row.algorithm).expect("an algorithm").0;
-        let protocol = PROTOCOLS.into_iter().find(|p| p.1 == row.protocol).expect("a protocol").0;
-        let Ok(mut run) = CollectiveRun::new(all[0], what, how, protocol, row.bytes) else { continue };
+        let Ok(mut run) = CollectiveRun::new(c, what, row.algorithm, row.protocol, row.bytes) else { continue };
         // So few bytes have ended by then.
         assert!(run.advance(5_000_000).expect("no deadlock"), "8 B that do not end");
         assert!(run.result().busbw <= row.bound * (1.0 + 1e-6), "{row:?}");
