@@ -3,7 +3,8 @@
 use crate::{Scenario, WRONG, output};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
-use lanescope::scenario::Included;
+use lanescope::plan::gpu::GpuCluster;
+use lanescope::scenario::{Included, gpu};
 pub(crate) use lanescope_front::files::{Files, limited_path, lossy, path};
 use std::sync::OnceLock;
 
@@ -14,6 +15,15 @@ pub(crate) fn scenario(file: &str) -> Result<Included, String> {
         "-" => INPUT.get_or_init(|| lanescope_front::files::scenario("-")).clone(),
         _ => lanescope_front::files::scenario(file),
     }
+}
+
+/// A cluster of GPUs at its typical values; none where the text is of something else. What is wrong is said.
+pub(crate) fn cluster(a: &Scenario) -> Option<Result<GpuCluster, u8>> {
+    let included = scenario(&a.file).ok().filter(|i| gpu::is_cluster(&i.text))?;
+    let mut diagnostics = Diagnostics::default();
+    let corners = GpuCluster::corners(&mut diagnostics, included, &a.sets);
+    output::diagnostics(&diagnostics);
+    Some(corners.map(|mut c| c.swap_remove(0)).ok_or(WRONG))
 }
 
 /// Reads and plans; says what is wrong on standard error.

@@ -27,7 +27,7 @@ const WRONG: u8 = 2;
     version,
     about,
     after_help = "Start with:  lanescope new > my.toml && lanescope run my.toml      (or new --ethernet, --pci, \
-        --storage, --cluster, --roce)"
+        --storage, --cluster, --roce, --gpus)"
 )]
 struct Cli {
     #[command(subcommand)]

@@ -13,7 +13,7 @@ use lanescope::result::Ending;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
-use machine::{cpu, median, name, pin};
+use machine::{median, name, pin, timed};
 
 const HOST: &str = include_str!("host.toml");
 
@@ -34,13 +34,6 @@ fn main() {
     println!("{:<28}{:>9.2} ms   goal {:>6} ms", "estimate", median(&estimates) * 1e3, 5);
     let (ending, took) = timed(|| simulated(&plan));
     println!("{:<28}{took:>9.2} s    goal {:>6} s    {ending:?}", "simulation to 1 %", 20);
-}
-
-/// What something gives, and the CPU seconds that it takes.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let before = cpu();
-    let result = work();
-    (result, cpu() - before)
 }
 
 fn simulated(plan: &Plan) -> Ending {

@@ -14,7 +14,7 @@ use lanescope::result::Simulation;
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
-use machine::{cpu, median, name, pin};
+use machine::{median, name, pin, timed};
 
 /// A drive on Gen4 x4 that is read at random, 32 outstanding.
 const ONE: &str = r#"
@@ -81,13 +81,6 @@ fn planned(text: &str) -> (Plan, Diagnostics) {
     let included = Included { name: "bench".into(), text: text.into(), author: Author::User };
     let plan = lanescope::plan(&mut diagnostics, included, &[], &Library);
     (plan.unwrap_or_else(|| panic!("{diagnostics}")), diagnostics)
-}
-
-/// What something gives, and the CPU seconds that it takes.
-fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let before = cpu();
-    let result = work();
-    (result, cpu() - before)
 }
 
 fn simulated(plan: &Plan) -> Simulation {

@@ -11,8 +11,10 @@ use lanescope::pens::chart::{Chart, Series};
 use lanescope::pens::svg::Method;
 use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
+use lanescope::plan::gpu::GpuCluster;
 use lanescope::result::{Ending, FlowReport, ProgramReport, Report, SimulatedFlow, Verdict};
 use lanescope::scenario::Included;
+use lanescope::scenario::gpu;
 use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::units::{digits, human_rate, human_time};
 use lanescope_front::pictures;
@@ -34,7 +36,10 @@ pub(crate) fn check(a: &Scenario) -> u8 {
             }
         };
         let mut diagnostics = Diagnostics::default();
-        let plan = lanescope::plan(&mut diagnostics, included, &a.sets, &Files);
+        let valid = match gpu::is_cluster(&included.text) {
+            true => GpuCluster::corners(&mut diagnostics, included, &a.sets).is_some(),
+            false => lanescope::plan(&mut diagnostics, included, &a.sets, &Files).is_some(),
+        };
         let found: Vec<_> =
             diagnostics.sorted().into_iter().map(|d| (d, d.span.map(|s| diagnostics.place(s)))).collect();
         if a.csv {
@@ -65,9 +70,17 @@ pub(crate) fn check(a: &Scenario) -> u8 {
                     })
                 })
                 .collect();
-            output::json(&json!({ "valid": plan.is_some(), "diagnostics": list }));
+            output::json(&json!({ "valid": valid, "diagnostics": list }));
         }
-        return if plan.is_some() { ANSWERED } else { WRONG };
+        return if valid { ANSWERED } else { WRONG };
+    }
+    match input::cluster(a) {
+        Some(Err(code)) => return code,
+        Some(Ok(c)) => {
+            output::print(&format!("{}: {} nodes of {} GPUs and {} NICs\n", a.file, c.nodes, c.gpus, c.nics));
+            return ANSWERED;
+        }
+        None => {}
     }
     match load(a) {
         Ok((plan, diagnostics)) => {
@@ -112,15 +125,23 @@ fn alone(plan: &Plan) -> usize {
 }
 
 pub(crate) fn plan(a: &Scenario) -> u8 {
-    let (plan, _) = match load(a) {
-        Ok(p) => p,
-        Err(code) => return code,
+    let (all, json) = match input::cluster(a) {
+        Some(Err(code)) => return code,
+        Some(Ok(c)) => {
+            let all = planned::cluster(&c);
+            let json = all.json(&c.title);
+            (all, json)
+        }
+        None => match load(a) {
+            Ok((plan, _)) => (planned::planned(&plan), planned::json(&plan)),
+            Err(code) => return code,
+        },
     };
     if a.json {
-        output::json(&planned::json(&plan));
+        output::json(&json);
         return ANSWERED;
     }
-    let Planned { settings, routes, .. } = planned::planned(&plan);
+    let Planned { settings, routes, .. } = all;
     let head = ["thing", "key", "value", "slower", "faster", "origin", "confidence", "default", "source"]
         .map(String::from)
         .to_vec();

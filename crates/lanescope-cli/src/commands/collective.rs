@@ -2,6 +2,7 @@
 
 use super::compare::Compare;
 use super::page;
+use super::tables::{self, Layout};
 use crate::{ANSWERED, Scenario, WRONG, input, interrupt, output};
 use clap::Args;
 use lanescope::diagnostic::{Diagnostics, SourceId};
@@ -26,6 +27,13 @@ pub(crate) struct CollectiveArgs {
     collective: String,
     #[command(flatten)]
     on: Scenario,
+    /// Print the table alone, as nccl-tests do, or in the layout of an instrument of MPI; sizes are then as it counts
+    /// them (OSU and IMB: of an all-gather and an all-to-all what a rank hands to each)
+    #[arg(
+        long, value_enum, value_name = "LAYOUT", num_args = 0..=1, default_missing_value = "own", require_equals = true,
+        conflicts_with_all = ["json", "csv"]
+    )]
+    table: Option<Layout>,
     /// Smallest size, as nccl-tests take it: 8, 512K, 64M (powers of 1024)
     #[arg(long, default_value = "8")]
     min: String,
@@ -96,7 +104,7 @@ fn cluster(text: &Included, sets: &[String]) -> Result<Vec<GpuCluster>, Option<S
 /// An error with nothing to say has been told.
 fn answer(a: &CollectiveArgs) -> Result<u8, Option<String>> {
     let what = named(&a.collective)?;
-    let sizes = ladder(a)?;
+    let mut sizes = ladder(a)?;
     let text = input::scenario(&a.on.file)?;
     let mut sets = a.on.sets.clone();
     let quoted = |key: &str, v: &Option<String>| v.as_ref().map(|v| format!("collectives.{key}={v}"));
@@ -104,12 +112,18 @@ fn answer(a: &CollectiveArgs) -> Result<u8, Option<String>> {
     sets.extend(quoted("protocol", &a.protocol));
     sets.extend(a.channels.map(|n| format!("collectives.channels={n}")));
     let corners = cluster(&text, &sets)?;
+    if a.table.is_some_and(|t| t != Layout::Own) {
+        let blocks = pens::blocks(what, corners[0].ranks());
+        sizes.iter_mut().for_each(|s| *s = s.saturating_mul(blocks));
+    }
     let mut report = lanescope::estimate::gpu::collective(&corners, what, &sizes)?;
     let whole = !a.simulate || simulate(&corners[0], &mut report)?;
     let title = format!("{} over {} GPUs", what.name(), report.ranks);
     let html = page::Html { html: a.html.clone(), fixed: true };
     page::write_fixed(&html, &title, &text, pens::sections(&report))?;
-    if a.on.json {
+    if let Some(layout) = a.table {
+        output::print(&tables::collective(&report, layout)?);
+    } else if a.on.json {
         output::json(&report);
     } else if a.on.csv {
         output::csv(&pens::grid(&report));

@@ -48,6 +48,9 @@ pub(crate) struct New {
     /// The same on Ethernet: RoCE
     #[arg(long, conflicts_with_all = ["platform", "ethernet", "pci", "storage", "cluster"])]
     roce: bool,
+    /// A cluster of GPUs, for collectives
+    #[arg(long, conflicts_with_all = ["platform", "ethernet", "pci", "storage", "cluster", "roce"])]
+    gpus: bool,
 }
 
 /// Which schema, and how.
@@ -121,6 +124,7 @@ pub(crate) fn new(a: &New) -> u8 {
         None if a.storage => output::print(include_str!("../starter-storage.toml")),
         None if a.cluster => output::print(include_str!("../starter-cluster.toml")),
         None if a.roce => output::print(include_str!("../starter-roce.toml")),
+        None if a.gpus => output::print(include_str!("../starter-gpus.toml")),
         None => output::print(include_str!("../starter.toml")),
         Some(name) => {
             let all = library::platforms();

@@ -1,15 +1,17 @@
 //! `--table`: answers of ranks as IMB and OSU print them.
 
 use clap::ValueEnum;
+use lanescope::import::Suite;
 use lanescope::mpi::benchmark::Version;
-use lanescope::pens::instrument;
+use lanescope::pens::{gpu, instrument};
 use lanescope::plan::Plan;
+use lanescope::result::gpu::CollectiveReport;
 use lanescope::result::{ProgramReport, Report};
 
 /// Whose layout a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Layout {
-    /// That of the benchmark which ran: pmb as PMB, imb as IMB 2019, osu as OSU
+    /// That of the benchmark which ran: pmb as PMB, imb as IMB 2019, osu as OSU; of GPUs, nccl-tests
     Own,
     /// IMB 2019: megabytes of 10^6
     Imb,
@@ -28,9 +30,9 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    fn version(self, report: &ProgramReport) -> Version {
+    fn version(self, pmb: bool) -> Version {
         match self {
-            Layout::Own if report.title.starts_with("pmb ") => Version::Pmb,
+            Layout::Own if pmb => Version::Pmb,
             Layout::Own | Layout::Osu | Layout::Imb => Version::Imb2019,
             Layout::Pmb => Version::Pmb,
             Layout::Imb4 => Version::Imb4,
@@ -39,6 +41,18 @@ impl Layout {
             Layout::Imb2021 => Version::Imb2021,
         }
     }
+}
+
+/// The table of a collective of GPUs; the own layout is that of nccl-tests.
+pub(super) fn collective(report: &CollectiveReport, layout: Layout) -> Result<String, String> {
+    let suite = match layout {
+        Layout::Own => return Ok(gpu::nccl_tests(report)),
+        Layout::Osu => Suite::Osu,
+        _ => Suite::Imb,
+    };
+    let table = gpu::instrument(report, suite, layout.version(false));
+    let none = || format!("--table: OSU has no {}; imb has", report.collective.name());
+    Ok(instrument::text(&table.ok_or_else(none)?))
 }
 
 /// The flows of ranks of a report: simulated where they were, else estimated.
@@ -64,7 +78,7 @@ pub(crate) fn tables(plan: &Plan, report: &Report, layout: Layout) -> Result<Str
                 program.flow, program.title
             ));
         }
-        let table = instrument::table(program, layout.version(program)).ok_or_else(|| {
+        let table = instrument::table(program, layout.version(program.title.starts_with("pmb "))).ok_or_else(|| {
             format!(
                 "--table: flow {} ({}) is no benchmark of IMB or OSU, which have such tables",
                 program.flow, program.title

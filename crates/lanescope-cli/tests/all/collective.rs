@@ -26,6 +26,30 @@ fn a_ladder_of_sizes_in_every_form() {
     assert!(page.contains("<svg") && page.contains("Not modelled") && !page.contains("<script"), "{}", page.len());
 }
 
+/// What is printed in the layout of an instrument is read as the instrument's own, with the same numbers.
+#[test]
+fn tables_of_instruments_are_read_again() {
+    let (dir, file) = folder(TWO);
+    for what in ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv"] {
+        let (table, _) =
+            out(&["collective", what, &file, "--min", "16M", "--max", "16G", "--factor", "4", "--table"], 0);
+        let name = dir.path().join(format!("{what}.txt"));
+        std::fs::write(&name, format!("$ ./{what}_perf\n{table}")).expect("written");
+        let (text, _) = out(&["compare", &name.to_string_lossy(), &file], 0);
+        assert!(text.matches("+0.0 %").count() + text.matches("-0.0 %").count() == 6, "{text}");
+    }
+    // 16 ranks: IMB and OSU count what each hands to each.
+    let json = ["collective", "alltoall", &file, "--min", "64K", "--max", "64K", "--json"];
+    let time = serde_json::from_str::<serde_json::Value>(&out(&json, 0).0).expect("JSON")["rows"][0]["time"].as_f64();
+    let time = format!("{:.2}", time.expect("a time") * 1e6);
+    for layout in ["--table=osu", "--table=imb", "--table=imb2017"] {
+        let (table, _) = out(&["collective", "alltoall", &file, "--min", "4K", "--max", "4K", layout], 0);
+        let row = table.lines().find(|l| l.trim_start().starts_with("4096")).unwrap_or_else(|| panic!("{table}"));
+        assert!(row.contains(&time), "{row}: {time}");
+    }
+    assert!(out(&["collective", "sendrecv", &file, "--table=osu"], 2).1.contains("imb has"));
+}
+
 #[test]
 fn mistakes_are_told() {
     let (_dir, file) = folder(TWO);
@@ -64,4 +88,32 @@ fn a_measured_table_stands_beside_the_answer() {
     assert_eq!(text.lines().filter(|l| l.contains(" %")).count(), 2, "{text}");
     let (json, _) = out(&["compare", &table, &file, "--json"], 0);
     assert!(json.contains("\"measured\""), "{json}");
+}
+
+#[test]
+fn a_newcomer_starts_from_a_file() {
+    let (_dir, file) = folder(&out(&["new", "--gpus"], 0).0);
+    let (text, _) = out(&["collective", "all_reduce", &file, "--min", "1G", "--max", "1G"], 0);
+    assert!(text.contains("two nodes of eight GPUs") && text.contains("bound by"), "{text}");
+}
+
+/// `check` and `plan` know clusters: every value with its origin, and the ways.
+#[test]
+fn a_cluster_is_checked_and_planned() {
+    let (_dir, file) = folder(TWO);
+    assert!(out(&["check", &file], 0).0.contains("2 nodes of 8 GPUs and 8 NICs"));
+    assert!(out(&["check", &file, "--json"], 0).0.contains("\"valid\": true"));
+    let text = out(&["plan", &file], 0).0;
+    for said in
+        ["packet", "assumed, guess, default: Foley and Danskin", "H100 white paper", "link of nic0 of node1, in"]
+    {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let text = out(&["plan", &file, "--set", "node.c2c=\"1\""], 0).0;
+    assert!(text.contains("C2C of gpu0 of node0, out → slot of nic0") && text.contains("c2c_rate"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&out(&["plan", &file, "--json"], 0).0).expect("JSON");
+    assert_eq!(json["routes"].as_array().map(Vec::len), Some(2));
+    let (_dir, wrong) = folder(&TWO.replace("nics = 8", "nics = 3"));
+    assert!(out(&["plan", &wrong], 2).1.contains("cannot be divided"));
+    assert!(out(&["check", &wrong, "--json"], 2).0.contains("\"valid\": false"));
 }

@@ -548,6 +548,41 @@ fn a_series_of_ethernet_has_its_own_columns() {
 }
 
 #[test]
+fn a_series_has_the_rate_of_every_queue_pair() {
+    let text = "[parts.node]\nis = \"channel-adapter\"\ncount = 3\n[parts.sw]\nis = \"ethernet-switch\"\n\
+        flow_control = \"pfc\"\ncongestion_control = \"dcqcn\"\nmemory = \"4 MB\"\necn_high = \"20 kB\"\n[links.net]\n\
+        between = [\"node.*\", \"sw\"]\nethernet = \"10 Gb/s\"\n[flows.job]\ndo = \"mpi\"\nranks = [\"node.*\"]\n\
+        connections = 2\nprogram = \"repeat 8 { if rank == 0 { irecv from 1; irecv from 2; waitall } else { isend \
+        1 MiB to 0; waitall } }\"\n";
+    let (dir, file) = folder(text);
+    let series = dir.path().join("s.csv");
+    out(&["simulate", &file, "--series", &series.to_string_lossy(), "--step", "100 us"], 0);
+    let mut rows = csv::Reader::from_path(&series).expect("a series");
+    let head: Vec<String> = rows.headers().expect("a head").iter().map(str::to_owned).collect();
+    let rows: Vec<csv::StringRecord> = rows.records().map(|r| r.expect("as wide as the head")).collect();
+    let column = |name: &str| {
+        let at = head.iter().position(|h| h == name).unwrap_or_else(|| panic!("{name}: {head:?}"));
+        rows.iter().map(|r| r[at].parse::<f64>().unwrap_or(f64::NAN)).collect::<Vec<_>>()
+    };
+    let slowest = column("flows.job.slowest_connection.rate_limit_bps");
+    let mut all = vec![f64::INFINITY; rows.len()];
+    for name in [
+        "rank.1 toward rank.0.connection.0",
+        "rank.1 toward rank.0.connection.1",
+        "rank.2 toward rank.0.connection.0",
+        "rank.2 toward rank.0.connection.1",
+    ] {
+        let own = column(&format!("flows.job.{name}.rate_limit_bps"));
+        assert!(own.iter().any(|r| *r < 9e9), "{name} was never slowed down: {own:?}");
+        all.iter_mut().zip(&own).for_each(|(least, r)| *least = least.min(*r));
+    }
+    for (least, said) in all.iter().zip(&slowest) {
+        // What goes the other way is never marked.
+        assert!(said.is_nan() || said == least || *said == 1e10, "{said} of {least}");
+    }
+}
+
+#[test]
 fn a_report_of_ethernet_says_what_became_of_the_frames() {
     let (_dir, file) = folder(INCAST);
     let (text, _) = out(&["simulate", &file, "--seeds", "3"], 0);

@@ -37,3 +37,11 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
+
+/// What something gives, and the CPU seconds that it takes.
+#[allow(dead_code, reason = "not every bench asks")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let before = cpu();
+    let result = work();
+    (result, cpu() - before)
+}

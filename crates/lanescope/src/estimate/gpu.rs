@@ -61,8 +61,8 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
             let wire = c.wire(*leg, path.unit);
             busy[leg.element as usize] += packets * wire / rate;
             slowest = slowest.max(wire / path.unit as f64 / rate);
-            if let Some(back) = leg.answer {
-                busy[back as usize] += packets * FLIT as f64 / c.rate(back);
+            if let Some((back, flits)) = leg.answer {
+                busy[back as usize] += packets * (flits * FLIT) as f64 / c.rate(back);
             }
         }
         let kind = usize::from(path.network);
@@ -127,6 +127,13 @@ fn all_nodes_alike(c: &GpuCluster, busy: &mut [f64]) {
         };
         for kind in [NicIn as fn(u32) -> Element, SlotIn] {
             busy[place(kind(nic))] = far(kind, busy);
+        }
+    }
+    if c.has_chips() {
+        for g in 0..c.gpus {
+            // What is received, and the answers to what is sent, which were counted at this node.
+            busy[place(ChipIn(g))] = (0..c.nodes).map(|n| busy[place(ChipIn(n * c.gpus + g))]).sum();
+            busy[place(ChipOut(g))] = (0..c.nodes).map(|n| busy[place(ChipOut(n * c.gpus + g))]).sum();
         }
     }
     let leaves: Vec<usize> =

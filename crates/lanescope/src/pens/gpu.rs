@@ -1,11 +1,14 @@
 //! Collectives as nccl-tests print them, with the reason behind each line; beside a measured table; and as sections of
 //! a page.
 
-use super::Grid;
 use super::chart::{Chart, Series};
 use super::page::{self, Section};
 use super::svg::escape;
+use super::{Grid, instrument};
 use crate::import::nccl_tests::Row;
+use crate::import::{self, Block, Suite, Table};
+use crate::mpi::benchmark::Version;
+use crate::plan::gpu::collective::Collective;
 use crate::result::gpu::{CollectiveReport, CollectiveRow};
 use crate::units::Bytes;
 use std::fmt::Write;
@@ -38,7 +41,7 @@ pub fn grid(r: &CollectiveReport) -> Grid {
     let row = |row: &CollectiveRow| {
         let mut line = vec![
             row.bytes.to_string(),
-            (row.bytes / 4).to_string(),
+            count(r, row.bytes).to_string(),
             "float".into(),
             row.algorithm.word().into(),
             row.protocol.word().into(),
@@ -64,6 +67,76 @@ fn range(row: &CollectiveRow) -> String {
         Some((a, b)) => format!("{} ({} … {})", gb(row.busbw), gb(a), gb(b)),
         None => gb(row.busbw),
     }
+}
+
+/// Elements that a rank hands over, as nccl-tests count them: of floats.
+fn count(r: &CollectiveReport, bytes: u64) -> u64 {
+    match r.collective {
+        Collective::AllGather | Collective::ReduceScatter | Collective::Alltoall => bytes / 4 / u64::from(r.ranks),
+        Collective::AllReduce | Collective::Broadcast | Collective::Sendrecv => bytes / 4,
+    }
+}
+
+/// Time and bus bandwidth of a row: simulated where it was, else estimated.
+fn best(row: &CollectiveRow) -> (f64, f64) {
+    row.simulated.as_ref().map_or((row.time, row.busbw), |s| (s.time, s.busbw))
+}
+
+/// The table of nccl-tests, line by line, for whoever has scripts for those. In place takes as long as out of place.
+pub fn nccl_tests(r: &CollectiveReport) -> String {
+    let mut out = format!("# lanescope, in the layout of nccl-tests: {}_perf\n", r.collective.name());
+    let _ = writeln!(out, "#\n#{:>74}{:>32}", "out-of-place", "in-place");
+    let twice = |one: &str| format!("{one}{one}\n");
+    let columns = "       size         count      type   redop    root";
+    let _ = write!(out, "#{columns}{}", twice("     time   algbw   busbw #wrong"));
+    let units = "        (B)    (elements)                          ";
+    let _ = write!(out, "#{units}{}", twice("     (us)  (GB/s)  (GB/s)       "));
+    let redop = if r.collective.reduces() { "sum" } else { "none" };
+    let root = if r.collective == Collective::Broadcast { 0 } else { -1 };
+    for row in &r.rows {
+        let (time, busbw) = best(row);
+        let one = format!("{:>9}{:>8}{:>8}{:>7}", us(time), gb(row.bytes as f64 / time), gb(busbw), 0);
+        let (bytes, count) = (row.bytes, count(r, row.bytes));
+        let _ = writeln!(out, "{bytes:>12}{count:>14}{:>10}{redop:>8}{root:>8}{one}{one}", "float");
+    }
+    out
+}
+
+/// What IMB and OSU call the size of a collective, in bytes of nccl-tests: they say what each rank hands to each.
+pub fn blocks(what: Collective, ranks: u32) -> u64 {
+    match what {
+        Collective::AllGather | Collective::Alltoall => u64::from(ranks),
+        _ => 1,
+    }
+}
+
+/// The table that IMB or OSU would print; none where they have no such benchmark.
+pub fn instrument(r: &CollectiveReport, suite: Suite, version: Version) -> Option<Table> {
+    let name = match (suite, r.collective) {
+        (Suite::Osu, Collective::AllReduce) => "osu_allreduce",
+        (Suite::Osu, Collective::AllGather) => "osu_allgather",
+        (Suite::Osu, Collective::ReduceScatter) => "osu_reduce_scatter",
+        (Suite::Osu, Collective::Broadcast) => "osu_bcast",
+        (Suite::Osu, Collective::Alltoall) => "osu_alltoall",
+        (Suite::Osu, Collective::Sendrecv) => return None,
+        (Suite::Imb, Collective::AllReduce) => "Allreduce",
+        (Suite::Imb, Collective::AllGather) => "Allgather",
+        (Suite::Imb, Collective::ReduceScatter) => "Reduce_scatter",
+        (Suite::Imb, Collective::Broadcast) => "Bcast",
+        (Suite::Imb, Collective::Alltoall) => "Alltoall",
+        (Suite::Imb, Collective::Sendrecv) => "Sendrecv",
+    };
+    let row = |row: &CollectiveRow| {
+        let (time, _) = best(row);
+        // Every rank has sent and received.
+        let rate = (r.collective == Collective::Sendrecv).then_some(2.0 * row.bytes as f64 / time);
+        let bytes = Some(row.bytes / blocks(r.collective, r.ranks));
+        let all = Some(time);
+        import::Row { bytes, repetitions: Some(1), t_min: all, t_max: all, t_avg: all, rate, messages: None }
+    };
+    let rows = r.rows.iter().map(row).collect();
+    let block = Block { name: name.into(), ranks: Some(r.ranks), waiting: 0, rows };
+    Some(instrument::of_version(suite, version, vec![block]))
 }
 
 /// What stands above and below the table.

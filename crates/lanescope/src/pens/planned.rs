@@ -1,6 +1,7 @@
 //! A plan as its author thinks of it: every part, link and flow with all its values, and the ways of the flows.
 
 use crate::plan::Plan;
+use crate::plan::gpu::GpuCluster;
 use crate::plan::infiniband::JobFlow;
 use crate::scenario::keys::Setting;
 use serde_json::{Value, json};
@@ -17,10 +18,28 @@ pub struct Planned {
 
 /// The same as JSON, with the plan's fingerprint and title.
 pub fn json(plan: &Plan) -> Value {
-    let Planned { settings, routes } = planned(plan);
-    let things: Vec<_> = settings.iter().map(|(name, list)| json!({ "name": name, "settings": list })).collect();
-    let routes: Vec<_> = routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
-    json!({ "plan": plan.fingerprint, "title": plan.title, "things": things, "routes": routes })
+    let mut all = planned(plan).json(&plan.title);
+    all["plan"] = json!(plan.fingerprint);
+    all
+}
+
+impl Planned {
+    /// As JSON, with the title.
+    pub fn json(&self, title: &str) -> Value {
+        let things: Vec<_> = self.settings.iter().map(|(name, l)| json!({ "name": name, "settings": l })).collect();
+        let routes: Vec<_> = self.routes.iter().map(|(f, r)| json!({ "flow": f, "route": r })).collect();
+        json!({ "title": title, "things": things, "routes": routes })
+    }
+}
+
+/// Settings of a cluster of GPUs, and the ways from its first GPU to the next one, and to the next node.
+pub fn cluster(c: &GpuCluster) -> Planned {
+    let ways = [(c.gpus > 1, 1, "to the next"), (c.nodes > 1, c.gpus, "to the next node")];
+    let way = |(_, to, name): (bool, u32, &str)| {
+        let way = c.way_text(0, to).unwrap_or_else(|why| format!("none: {why}"));
+        (format!("gpu0 of node0 {name}"), way)
+    };
+    Planned { settings: c.settings.clone(), routes: ways.into_iter().filter(|w| w.0).map(way).collect() }
 }
 
 /// Settings and ways of a plan.
@@ -92,12 +111,9 @@ fn ranks(plan: &Plan, job: &JobFlow) -> String {
 /// The ways between ranks that send to one another: `rank 4 to 0: nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
 fn connections(plan: &Plan, job: &JobFlow) -> Vec<String> {
     const SHOWN: usize = 16;
-    let (pairs, more) = job.job.connections(SHOWN);
+    let (pairs, more) = plan.cluster.pairs_of(job, SHOWN);
     let way = |pair: [u32; 2]| plan.cluster.route_text(&plan.network, job, pair);
-    // Ranks of one node exchange through memory.
-    let node = |rank: u32| plan.cluster.endpoints[job.ranks[rank as usize] as usize].adapter;
-    let apart = pairs.iter().filter(|p| node(p[0]) != node(p[1]));
-    let mut all: Vec<String> = apart.map(|p| format!("rank {} to {}: {}", p[0], p[1], way(*p))).collect();
+    let mut all: Vec<String> = pairs.into_iter().map(|p| format!("rank {} to {}: {}", p[0], p[1], way(p))).collect();
     if more {
         all.push("and more pairs of ranks".into());
     }

@@ -3,6 +3,7 @@
 //! page draws them.
 
 use crate::plan::Plan;
+use crate::plan::infiniband::MOST_CONNECTIONS;
 use crate::plan::storage::Medium;
 use crate::protocol::pcie::Class;
 use crate::result::Report;
@@ -19,20 +20,16 @@ pub struct Series {
     counted: [Range<usize>; 2],
     /// The directions that some flow uses, with their slots per second and header credits in all.
     wires: Vec<(usize, f64, [Option<u32>; 3])>,
-    /// Connections of streams, and programs, whose rates DCQCN limits.
-    connections: usize,
-    programs: usize,
+    /// Which of a sample's rate limits have columns.
+    limits: Range<usize>,
     before: Sample,
 }
 
-/// Connections that have columns of their own, at most.
-const MOST_CONNECTIONS: usize = 64;
-
-/// Names of the connections that DCQCN slows down, then of programs, of which the slowest connection is shown; `None`
-/// where it slows down none.
-fn connections(plan: &Plan) -> Option<Vec<String>> {
+/// Which of a sample's rate limits have columns, and their names: of connections of streams unless there are too many,
+/// of programs, whose slowest connection is shown, and of their queue pairs.
+fn limits(plan: &Plan) -> (Range<usize>, Vec<String>) {
     if !plan.network.slows_down() {
-        return None;
+        return (0..0, Vec::new());
     }
     let mut all = Vec::new();
     for s in &plan.network.streams {
@@ -49,11 +46,21 @@ fn connections(plan: &Plan) -> Option<Vec<String>> {
             }
         }
     }
+    let mut first = 0;
     if all.len() > MOST_CONNECTIONS {
+        first = all.len();
         all.clear();
     }
-    all.extend(plan.cluster.jobs.iter().map(|j| format!("{}.slowest_connection", j.name)));
-    Some(all)
+    let jobs = &plan.cluster.jobs;
+    all.extend(jobs.iter().map(|j| format!("{}.slowest_connection", j.name)));
+    for job in jobs {
+        let several = job.keys.connections.typical.get() > 1;
+        all.extend(plan.cluster.queue_pairs(job).into_iter().map(|([from, to], number)| {
+            let own = if several { format!(".connection.{number}") } else { String::new() };
+            format!("{}.rank.{from} toward rank.{to}{own}", job.name)
+        }));
+    }
+    (first..first + all.len(), all)
 }
 
 impl Series {
@@ -115,14 +122,13 @@ impl Series {
             wires.push((i, rate, [None; 3]));
         }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
-        let connections = connections(plan);
-        head.extend(connections.iter().flatten().map(|name| format!("flows.{name}.rate_limit_bps")));
+        let (limits, names) = limits(plan);
+        head.extend(names.iter().map(|name| format!("flows.{name}.rate_limit_bps")));
         Series {
             head,
             counted: [Technology::Storage, Technology::Infiniband].map(|t| plan.flows_of(t)),
             wires,
-            connections: connections.map_or(0, |all| all.len() - plan.cluster.jobs.len()),
-            programs: if plan.network.slows_down() { plan.cluster.jobs.len() } else { 0 },
+            limits,
             before: now,
         }
     }
@@ -150,13 +156,10 @@ impl Series {
             }
         }
         cells.extend(now.memory.iter().map(u64::to_string));
-        // Programs stand behind all connections of streams, of which too many have no columns; one that has not sent
-        // yet has no limit.
-        let streams = now.limits.len().saturating_sub(self.programs);
+        // One that has not sent yet has no limit.
         let limit = |at: usize| now.limits.get(at).map_or(f64::NAN, |rate| rate * 8.0);
         let text = |rate: f64| if rate.is_nan() { String::new() } else { rate.round().to_string() };
-        cells.extend((0..self.connections).map(|at| text(limit(at))));
-        cells.extend((0..self.programs).map(|at| text(limit(streams + at))));
+        cells.extend(self.limits.clone().map(|at| text(limit(at))));
         self.before = now;
         cells
     }

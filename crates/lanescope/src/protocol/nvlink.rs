@@ -65,6 +65,10 @@ pub const GENERATIONS: [Generation; 5] = [
     },
 ];
 
+/// NVLink-C2C between a GPU and its processor, bytes per second in one direction, after coding: GH200 Grace Hopper
+/// architecture white paper, 2023, 900 GB/s of both.
+pub const C2C: u64 = 450_000_000_000;
+
 impl Generation {
     /// One link, one direction.
     pub fn link(&self) -> Rate {
@@ -75,6 +79,13 @@ impl Generation {
     pub fn gpu(&self) -> Rate {
         self.link().scaled(u64::from(self.links), 1)
     }
+}
+
+/// Bytes of so much data in packets of whole lines, and how many packets they are.
+pub const fn lines(data: u64) -> (u64, u64) {
+    let rest = data % DATA;
+    let last = if rest > 0 { packet(rest) } else { 0 };
+    (data / DATA * packet(DATA) + last, data.div_ceil(DATA))
 }
 
 /// Bytes of a packet with so much data: a flit of header, and whole flits of data. The other way its answer is a
@@ -100,5 +111,6 @@ mod tests {
         assert_eq!((packet(DATA), FLIT), (144, 16));
         assert_eq!(packet(256), 272);
         assert_eq!(packet(1), 32);
+        assert_eq!((lines(128), lines(4096), lines(129)), ((144, 1), (32 * 144, 32), (144 + 32, 2)));
     }
 }

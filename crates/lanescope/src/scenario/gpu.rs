@@ -28,17 +28,19 @@ pub struct Cluster {
     pub span: Span,
 }
 
-/// Whether a text is one of a GPU cluster, by its `kind`.
+/// Whether a text is one of a GPU cluster, by its `kind`, or by its `node` where it has none.
 pub fn is_cluster(text: &str) -> bool {
     let mut none = Diagnostics::default();
     let source = none.add_source(String::new(), text.to_owned());
     tree::parse(&mut none, source, Author::User).is_some_and(|root| said(&root).is_some())
 }
 
-/// Where a text says that it is one.
+/// Where a text says that it is one; a node says it too.
 pub(super) fn said(root: &Table) -> Option<Span> {
-    let kind = root.get("kind")?;
-    matches!(&kind.value, Value::Text(t) if t == KIND).then_some(kind.span)
+    match root.get("kind") {
+        Some(kind) => matches!(&kind.value, Value::Text(t) if t == KIND).then_some(kind.span),
+        None => root.get("node").map(|n| n.key),
+    }
 }
 
 /// Reads a cluster's text with `sets` (`path=value`) laid over it. `None` where there is any error; all are in

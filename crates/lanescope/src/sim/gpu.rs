@@ -401,9 +401,9 @@ impl Fabric {
         wire.packets += 1;
         wire.free = now + behind + whole;
         agenda.set(element, wire.free);
-        if let Some(back) = s.leg.answer {
+        if let Some((back, flits)) = s.leg.answer {
             let back = &mut self.wires[back as usize];
-            back.debt += back.answer;
+            back.debt += flits * back.answer;
         }
     }
 

@@ -4,6 +4,7 @@ use crate::plan::FlowGroup;
 use crate::result::{
     Interval, IoSeen, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts, Verdict,
 };
+use crate::sim::System;
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, OwnReport, Traffic, Window, WireName};
 use crate::sim::core::tally::{SECOND, Tally, longest, quantile};
@@ -39,7 +40,7 @@ pub struct Sample {
     /// Of each Ethernet switch: bytes of its memory in use.
     pub memory: Vec<u64>,
     /// Bytes per second that DCQCN allows: of each connection of each stream of frames, then the slowest of each
-    /// program.
+    /// program, then its queue pairs (`Cluster::queue_pairs`).
     pub limits: Vec<f64>,
 }
 
@@ -72,6 +73,15 @@ impl Run {
     pub(super) fn latency(&self, group: &FlowGroup) -> Interval {
         let (tops, bottoms) = (self.batch_values(group, |b| b.latency), self.batch_values(group, |b| b.done as f64));
         stats::ratio(&tops, &bottoms)
+    }
+
+    /// [`Sample::limits`].
+    fn limits(&self) -> Vec<f64> {
+        let System { ethernet, infiniband, .. } = &self.system;
+        let mut all = ethernet.limits(self.plan.cluster.jobs.len(), self.now);
+        let of = |pair: Option<u32>| pair.and_then(|p| ethernet.limit(p, self.now)).unwrap_or(f64::NAN);
+        all.extend(infiniband.shown_pairs().map(of));
+        all
     }
 
     /// What there is so far.
@@ -294,7 +304,7 @@ impl Run {
             queued: held.iter().map(|h| h.0).collect(),
             queued_bytes: held.iter().map(|h| h.1).collect(),
             credits,
-            limits: self.system.ethernet.limits(self.plan.cluster.jobs.len(), self.now),
+            limits: self.limits(),
             memory: self.system.ethernet.stored(self.now).iter().map(|s| s.now).collect(),
         }
     }

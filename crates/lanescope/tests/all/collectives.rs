@@ -52,6 +52,7 @@ fn question() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Prot
         select(vec![1_u32, 2, 4, 8]),
         select(vec!["3", "4", "5"]),
         select(vec!["edr 4x", "hdr 4x", "ndr 4x"]),
+        select(vec![None, Some("450 GB/s"), Some("20 GB/s")]),
     );
     let library = (
         select(vec![1_u32, 2, 4, 8, 16, 24]),
@@ -65,8 +66,8 @@ fn question() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Prot
         select(Protocol::ALL),
         select(vec![8_u64, 1 << 10, 100_000, 1 << 20, 3 << 20, 1 << 24]),
     );
-    (shape, library, asked).prop_map(|((nodes, gpus, nics, nvlink, rate), (ch, chunk, slices, latency), asked)| {
-        let sets = vec![
+    (shape, library, asked).prop_map(|((nodes, gpus, nics, nvlink, rate, c2c), (ch, chunk, slices, latency), asked)| {
+        let mut sets = vec![
             format!("nodes={nodes}"),
             format!("node.gpus={gpus}"),
             format!("node.nics={nics}"),
@@ -77,6 +78,7 @@ fn question() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Prot
             format!("collectives.slices={slices}"),
             format!("network.latency={latency}"),
         ];
+        sets.extend(c2c.into_iter().flat_map(|r| ["node.c2c=\"1\"".into(), format!("node.c2c_rate={r}")]));
         (sets, asked.0, asked.1, asked.2, asked.3)
     })
 }
@@ -220,6 +222,13 @@ fn every_key_of_a_cluster_counts() {
         ("nvlink", &[], "node.nvlink=\"3\"", AllReduce),
         ("link_rate", &[], "node.link_rate=100 GB/s", AllReduce),
         ("nvls", &[], "node.nvls=false", AllReduce),
+        (
+            "c2c",
+            &[ring, "node.gpus=1", "node.nics=16", "collectives.channel_rate=100 GB/s"],
+            "node.c2c=\"1\"",
+            AllReduce,
+        ),
+        ("c2c_rate", &["node.c2c=\"1\""], "node.c2c_rate=10 GB/s", Alltoall),
         ("nics", &[], "node.nics=4", Alltoall),
         ("infiniband", &[], "node.infiniband=edr 4x", Alltoall),
         ("slot", &[], "node.slot=gen3 x8", Alltoall),
@@ -304,6 +313,13 @@ fn what_goes_wrong_on_purpose() {
     wrong(&["network.spine=false", "collectives.pxn=false"], Alltoall, "has no spine");
     wrong(&["node.nics=3"], AllReduce, "cannot be divided");
     wrong(&["node.xgmi=\"3\""], AllReduce, "not both");
+    wrong(&["node.c2c_rate=1 GB/s"], AllReduce, "no C2C");
+    wrong(
+        &["node.c2c=\"1\"", "down=[\"node1.c2c2\"]", "collectives.algorithm=ring"],
+        AllReduce,
+        "C2C of gpu2 of node1",
+    );
+    wrong(&["down=[\"node1.c2c2\"]"], AllReduce, "there is no");
     wrong(&["node.gpus=0"], AllReduce, "gpus");
     wrong(&["node.gpuss=8"], AllReduce, "did you mean gpus?");
     wrong(&["nodes=1", "node.gpus=1"], AllReduce, "moves nothing");

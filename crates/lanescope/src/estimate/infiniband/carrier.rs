@@ -176,8 +176,12 @@ pub(in crate::estimate) struct Carrier<'a> {
     /// By adapter: bytes that it has read and written by DMA, and that its host has written to it.
     pub(in crate::estimate) moved: Vec<[f64; 3]>,
     hops: Vec<Hop>,
-    /// When the last of the messages in order has come, by its ends; kept once there are any of several packets.
-    came: HashMap<[u32; 2], f64>,
+    /// When the last of the messages in order has come, by its ends and queue pair; kept once there are any of several
+    /// packets.
+    came: HashMap<([u32; 2], u32), f64>,
+    /// Messages that ranks with several queue pairs have handed over, by their numbers: data that were arranged, and
+    /// all else.
+    given: HashMap<([u32; 2], bool), u32>,
 }
 
 impl<'a> Carrier<'a> {
@@ -236,6 +240,7 @@ impl<'a> Carrier<'a> {
             moved: vec![[0.0; 3]; cluster.adapters.len()],
             hops: Vec::new(),
             came: HashMap::new(),
+            given: HashMap::new(),
         };
         carrier.rates = carrier.rates();
         carrier
@@ -315,13 +320,13 @@ impl<'a> Carrier<'a> {
     }
 
     /// The wires from one rank's endpoint to another's, into `hops`.
-    fn way(&mut self, job: &JobFlow, ranks: [u32; 2]) {
+    fn way(&mut self, job: &JobFlow, ranks: [u32; 2], connection: u32) {
         self.hops.clear();
         let (cluster, network, corner) = (&self.plan.cluster, &self.plan.network, self.corner);
         let [from, to] = ranks.map(|r| job.ranks[r as usize]);
         if let [Some(a), Some(b)] = [from, to].map(|e| cluster.endpoints[e as usize].station) {
             let first = 2 * cluster.links.len();
-            for wire in network.along([a, b], cluster.way_of(network, job, ranks)) {
+            for wire in network.along([a, b], cluster.way_of(network, job, ranks, connection)) {
                 let (head, latency) = match &network.node(network.arrives(wire)).keys {
                     NodeKeys::Station(_) => (None, 0.0),
                     NodeKeys::Switch(k) => {
@@ -403,7 +408,17 @@ impl<'a> Carrier<'a> {
         let packet = |time: f64| Leg { alone: time, shared: time, crowded: time, next: time };
         let engine = packet(k.packet_time.at(corner).fs() as f64);
         when = self.stage(Track::alone(source.out), when, &train, engine, engine);
-        self.way(job, ranks);
+        let connections = job.keys.connections.typical.get();
+        let connection = match connections {
+            1 => 0,
+            // Messages take them in turn, so that neither kind always falls to the same.
+            _ => {
+                let given = self.given.entry((ranks, post.what == What::Data)).or_insert(0);
+                *given += 1;
+                (*given - 1) % connections
+            }
+        };
+        self.way(job, ranks, connection);
         let ethernet = cluster.endpoints[endpoints[0] as usize].station.is_some();
         let bytes = |payload: u64| {
             let packet = Packet { operation, service: Service::Rc, position: Position::Middle, payload };
@@ -478,7 +493,7 @@ impl<'a> Carrier<'a> {
         }
         // What was sent first comes first; only data that were arranged may be overtaken.
         if post.what != What::Data && (train.n > 1.0 || !self.came.is_empty()) {
-            let before = self.came.entry(endpoints).or_default();
+            let before = self.came.entry((endpoints, connection)).or_default();
             when.last = when.last.max(*before);
             *before = when.last;
         }

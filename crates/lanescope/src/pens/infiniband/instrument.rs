@@ -13,15 +13,6 @@ use std::fmt::Write;
 /// of a program).
 pub fn table(report: &ProgramReport, version: Version) -> Option<Table> {
     let suite = if report.rows.first()?.name.starts_with("osu_") { Suite::Osu } else { Suite::Imb };
-    let (name, mbyte) = match (suite, version) {
-        (Suite::Osu, _) => ("5.6.2", 1_000_000),
-        (_, Version::Pmb) => ("2.2", version.mbyte()),
-        (_, Version::Imb4) => ("4.1", version.mbyte()),
-        (_, Version::Imb2017) => ("2017", version.mbyte()),
-        (_, Version::Imb2018) => ("2018", version.mbyte()),
-        (_, Version::Imb2019) => ("2019", version.mbyte()),
-        (_, Version::Imb2021) => ("2021.2", version.mbyte()),
-    };
     let mut blocks: Vec<Block> = Vec::new();
     for row in &report.rows {
         let known = match suite {
@@ -37,7 +28,21 @@ pub fn table(report: &ProgramReport, version: Version) -> Option<Table> {
         }
         blocks.last_mut()?.rows.push(cells(row));
     }
-    Some(Table { suite, version: name.into(), mbyte, blocks })
+    Some(of_version(suite, version, blocks))
+}
+
+/// A table of a version, with these blocks.
+pub(in crate::pens) fn of_version(suite: Suite, version: Version, blocks: Vec<Block>) -> Table {
+    let (name, mbyte) = match (suite, version) {
+        (Suite::Osu, _) => ("5.6.2", 1_000_000),
+        (_, Version::Pmb) => ("2.2", version.mbyte()),
+        (_, Version::Imb4) => ("4.1", version.mbyte()),
+        (_, Version::Imb2017) => ("2017", version.mbyte()),
+        (_, Version::Imb2018) => ("2018", version.mbyte()),
+        (_, Version::Imb2019) => ("2019", version.mbyte()),
+        (_, Version::Imb2021) => ("2021.2", version.mbyte()),
+    };
+    Table { suite, version: name.into(), mbyte, blocks }
 }
 
 fn cells(row: &ProgramRow) -> Row {

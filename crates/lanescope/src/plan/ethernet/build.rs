@@ -73,6 +73,7 @@ pub(in crate::plan) fn build(
     let model = network.switches().next().map(|s| s.0);
     network.model = model;
     alike(diagnostics, &network);
+    packets::dcqcn(diagnostics, &network);
     times(diagnostics, &network);
     if diagnostics.has_errors() {
         return network;

@@ -3,14 +3,17 @@
 //! A plain frame carries data and nothing else. In RoCE v2 a message is an RDMA WRITE: each frame has the headers of
 //! IPv4, UDP and InfiniBand's transport around at most a path MTU of data, and the last one is acknowledged.
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::ethernet::{Network, NodeId, Stream};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{Mtu, Operation, Packet, Position, ROCE, Service};
-use crate::scenario::keys::{CongestionControl, Ecmp, FlowControl, Transport};
-use crate::scenario::quantity::Shape;
+use crate::scenario::NodeKeys;
+use crate::scenario::keys::{CongestionControl, Ecmp, FlowControl, Station, Transport};
+use crate::scenario::quantity::{Quantity, Shape};
+use crate::units::Rate;
+use std::num::NonZeroU32;
 
-/// Queue pairs between two stations at most.
+/// Queue pairs between two ends at most.
 const MOST_CONNECTIONS: u32 = 256;
 
 /// MAC client data of a packet of a WRITE with so much payload.
@@ -39,6 +42,16 @@ pub(in crate::plan) fn runs(diagnostics: &mut Diagnostics, network: &Network, fl
     false
 }
 
+/// Whether the connections of a flow are as few as anybody has.
+pub(in crate::plan) fn few(diagnostics: &mut Diagnostics, connections: &Quantity<NonZeroU32>, flow: &str) -> bool {
+    let several = connections.typical.get();
+    if several > MOST_CONNECTIONS {
+        let what = format!("flow {flow}: {several} connections to each destination");
+        diagnostics.push(Diagnostic::error(connections.span, what).hint(format!("at most {MOST_CONNECTIONS}")));
+    }
+    several <= MOST_CONNECTIONS
+}
+
 /// Whether a stream can be cut into packets; else says why not.
 pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network, stream: &Stream) -> bool {
     let (roce, several) = (stream.is_roce(), stream.connections.typical.get());
@@ -50,15 +63,58 @@ pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network, stream: &S
     } else if !roce && several > 1 {
         let what = format!("flow {}: plain frames have no connections", stream.group);
         Some((stream.connections.span, what, "say transport = \"rocev2\", or leave connections out".into()))
-    } else if several > MOST_CONNECTIONS {
-        let what = format!("flow {}: {several} connections to each destination", stream.group);
-        Some((stream.connections.span, what, format!("at most {MOST_CONNECTIONS}")))
     } else {
         None
     };
-    let Some((span, what, hint)) = problem else { return !roce || runs(diagnostics, network, &stream.group) };
+    let Some((span, what, hint)) = problem else {
+        let runs = !roce || runs(diagnostics, network, &stream.group);
+        return runs && few(diagnostics, &stream.connections, &stream.group);
+    };
     diagnostics.push(Diagnostic::error(span.or(stream.size.span), what).hint(hint));
     false
+}
+
+/// Timers of DCQCN at least: 1 us.
+const LEAST_TIMER_FS: u64 = 1_000_000_000;
+
+/// Parameters of DCQCN that nothing could run with; one table is told of once.
+pub(super) fn dcqcn(diagnostics: &mut Diagnostics, network: &Network) {
+    let mut last = "";
+    for node in &network.nodes {
+        let NodeKeys::Station(k) = &node.keys else { continue };
+        let line = node.ports.first().map(|p| network.links[p.0 as usize].rate.typical.rate());
+        let Some((span, what, hint)) = out_of_range(k, line).filter(|_| last != node.group) else { continue };
+        diagnostics.push(Diagnostic::error(span, format!("parts.{}: {what}", node.group)).hint(hint));
+        last = &node.group;
+    }
+}
+
+/// What of a station's parameters of DCQCN is out of range, and what would not be.
+fn out_of_range(k: &Station, line: Option<Rate>) -> Option<(Option<Span>, String, String)> {
+    let timers = [("alpha_timer", &k.alpha_timer), ("rate_timer", &k.rate_timer)];
+    let (gain, counter) = (&k.dcqcn_gain, &k.byte_counter);
+    let numbers =
+        [("dcqcn_gain", gain.span, u64::from(gain.typical)), ("byte_counter", counter.span, counter.typical.0)];
+    let rates = [
+        ("least_rate", &k.least_rate),
+        ("additive_increase", &k.additive_increase),
+        ("hyper_increase", &k.hyper_increase),
+    ];
+    let short = timers.into_iter().find(|(_, q)| q.typical.fs() < LEAST_TIMER_FS);
+    let zero = numbers.into_iter().find(|n| n.2 == 0);
+    let fast = rates.into_iter().find(|(_, q)| !q.default && line.is_some_and(|l| q.typical > l));
+    match (short, zero, fast) {
+        (Some((key, q)), ..) => {
+            let what = format!("DCQCN with {key} = \"{}\"", q.typical);
+            Some((q.span, what, "at least 1 us: timers of adapters count in microseconds".into()))
+        }
+        (_, Some((key, span, _)), _) => Some((span, format!("DCQCN with {key} = 0"), "at least 1".into())),
+        (.., Some((key, q))) => {
+            let what = format!("DCQCN with {key} = \"{}\", more than its link carries", q.typical);
+            Some((q.span, what, format!("the link has {}", line.unwrap_or(q.typical))))
+        }
+        _ => None,
+    }
 }
 
 impl Stream {

@@ -14,7 +14,8 @@ use crate::protocol::{nvlink, pcie::completion_head};
 use crate::scenario::Included;
 use crate::scenario::gpu::{self, Cluster};
 use crate::scenario::keys::{CollectiveAlgorithm, CollectiveProtocol, Setting};
-use crate::scenario::quantity::Corner;
+use crate::scenario::quantity::{Confidence, Corner, Origin};
+use crate::units::Rate;
 use std::collections::BTreeSet;
 
 /// GPUs of a cluster at most.
@@ -39,6 +40,10 @@ pub enum Element {
     NicOut(u32),
     /// And from it.
     NicIn(u32),
+    /// NVLink-C2C of a GPU, to its processor and the NICs there.
+    ChipOut(u32),
+    /// And from it.
+    ChipIn(u32),
     /// All links of a leaf switch to the spine.
     LeafUp(u32),
     /// And from it.
@@ -50,8 +55,9 @@ pub enum Element {
 pub struct Leg {
     /// Its place in the arena.
     pub element: u32,
-    /// The element of the opposite direction, which carries a flit of answer for each packet; of NVLink only.
-    pub answer: Option<u32>,
+    /// The element of the opposite direction, which carries so many flits of answer for each full packet; of NVLink
+    /// only.
+    pub answer: Option<(u32, u64)>,
     /// Whether the packet is one that a switch reduces or multicasts.
     pub nvls: bool,
 }
@@ -120,10 +126,32 @@ pub struct GpuCluster {
     mps: u64,
     /// Bytes per second: of a GPU's links, of those of a pair, of a slot, a NIC and the spine's side of a leaf.
     rates: [f64; 5],
+    /// The same of NVLink-C2C, where there is such.
+    chip: Option<f64>,
     nvls_efficiency: f64,
     down: BTreeSet<u32>,
     /// Every value with its origin.
     pub settings: Vec<(String, Vec<Setting>)>,
+}
+
+/// A value that is the vendor's word.
+fn vendors(key: &'static str, value: String, source: &str) -> Setting {
+    let (origin, confidence) = (Origin::Stated, Confidence::Likely);
+    Setting { key, value, range: None, origin, confidence, source: source.into(), default: true }
+}
+
+/// What is known of a generation of links, with its origins.
+fn generation(l: &nvlink::Generation) -> Vec<Setting> {
+    let packet =
+        format!("{} B for {} B of data, {} B of answer", nvlink::packet(nvlink::DATA), nvlink::DATA, nvlink::FLIT);
+    let inferred = "Foley and Danskin, IEEE Micro 37(2), 2017; that this generation keeps it is inferred";
+    vec![
+        vendors("links", l.links.to_string(), l.source),
+        vendors("lanes", l.lanes.to_string(), l.source),
+        vendors("lane_rate", format!("{} Gb/s", l.lane), l.source),
+        vendors("signalling", l.signalling.to_owned(), l.source),
+        Setting { origin: Origin::Assumed, confidence: Confidence::Guess, ..vendors("packet", packet, inferred) },
+    ]
 }
 
 impl GpuCluster {
@@ -158,6 +186,9 @@ impl GpuCluster {
             && !l.switched
         {
             wrong(at(q.span), format!("{} has no switch that could reduce", l.name), "leave nvls out");
+        }
+        if let (Some(q), None) = (&node.c2c_rate, &node.c2c) {
+            wrong(at(q.span), "a c2c_rate, but no C2C".into(), "say c2c = \"1\", or leave c2c_rate out");
         }
         if nodes > 1 && nics == 0 {
             let what = format!("its {nodes} nodes are not connected: a node has no NIC");
@@ -204,12 +235,23 @@ impl GpuCluster {
         let times =
             |keys: [&crate::scenario::quantity::Quantity<crate::units::Time>; 3]| keys.map(|q| q.at(corner).seconds());
         let memory = links.map_or(2e12, |l| l.memory as f64);
-        let settings = [
-            ("cluster", c.cluster.settings()),
-            ("node", node.settings()),
-            ("network", network.settings()),
-            ("collectives", how.settings()),
+        let mut settings = vec![
+            ("cluster".to_owned(), c.cluster.settings()),
+            ("node".to_owned(), node.settings()),
+            ("network".to_owned(), network.settings()),
+            ("collectives".to_owned(), how.settings()),
         ];
+        if let Some(l) = links {
+            settings.insert(2, (l.name.to_owned(), generation(l)));
+            let own = &mut settings[1].1;
+            let rates = [("link_rate", l.gpu()), ("memory_rate", Rate::from_bits(8 * l.memory))];
+            let missing = rates.into_iter().filter(|(key, _)| own.iter().all(|s| s.key != *key)).collect::<Vec<_>>();
+            own.extend(missing.into_iter().map(|(key, rate)| vendors(key, rate.to_string(), l.source)));
+        }
+        if node.c2c.is_some() && node.c2c_rate.is_none() {
+            let rate = Rate::from_bits(8 * nvlink::C2C).to_string();
+            settings[1].1.push(vendors("c2c_rate", rate, "GH200 white paper: 900 GB/s of both directions"));
+        }
         let mut cluster = GpuCluster {
             title: c.title.clone(),
             nodes,
@@ -247,9 +289,11 @@ impl GpuCluster {
                 nic,
                 nic * f64::from(below) / f64::from(network.oversubscription.typical.get()),
             ],
+            chip: (node.c2c.as_ref())
+                .map(|_| node.c2c_rate.as_ref().map_or(nvlink::C2C as f64, |q| q.at(corner).bytes())),
             nvls_efficiency: how.nvls_efficiency.at(corner).0,
             down: BTreeSet::new(),
-            settings: settings.map(|(n, s)| (n.to_owned(), s)).to_vec(),
+            settings,
         };
         if let Some(q) = &network.leaves
             && nics > 0
@@ -264,7 +308,7 @@ impl GpuCluster {
             match cluster.named(&name.text) {
                 Some(all) => cluster.down.extend(all),
                 None => {
-                    let hint = "node0.nic3, node1.gpu2 (its links to other GPUs), rail2, leaf5 or spine";
+                    let hint = "node0.nic3, node1.gpu2 (its links to other GPUs), node0.c2c1, rail2, leaf5 or spine";
                     wrong(name.span, format!("there is no {:?} in this cluster", name.text), hint);
                 }
             }
@@ -352,11 +396,23 @@ impl GpuCluster {
             Element::NicIn(n) => nic + 3 * nics + n,
             Element::LeafUp(n) => leaf + n,
             Element::LeafDown(n) => leaf + leaves + n,
+            Element::ChipOut(gpu) => leaf + 2 * leaves + gpu,
+            Element::ChipIn(gpu) => leaf + 2 * leaves + ranks + gpu,
             Element::Pair(from, to) => {
                 let switched = self.links.is_none_or(|l| l.switched);
-                leaf + 2 * leaves + if switched { 0 } else { from * self.gpus + to % self.gpus }
+                leaf + 2 * leaves + self.chips() + if switched { 0 } else { from * self.gpus + to % self.gpus }
             }
         }
+    }
+
+    /// Whether NVLink-C2C stands between GPUs and NICs.
+    pub fn has_chips(&self) -> bool {
+        self.chip.is_some()
+    }
+
+    /// Elements of NVLink-C2C.
+    fn chips(&self) -> u32 {
+        if self.chip.is_some() { 2 * self.ranks() } else { 0 }
     }
 
     /// The element at a place.
@@ -373,8 +429,12 @@ impl GpuCluster {
             }
             p if p < leaf + leaves => Element::LeafUp(p - leaf),
             p if p < leaf + 2 * leaves => Element::LeafDown(p - leaf - leaves),
+            p if p < leaf + 2 * leaves + self.chips() => {
+                let gpu = p - leaf - 2 * leaves;
+                if gpu < ranks { Element::ChipOut(gpu) } else { Element::ChipIn(gpu - ranks) }
+            }
             p => {
-                let pair = p - leaf - 2 * leaves;
+                let pair = p - leaf - 2 * leaves - self.chips();
                 let from = pair / self.gpus;
                 Element::Pair(from, from / self.gpus * self.gpus + pair % self.gpus)
             }
@@ -396,6 +456,8 @@ impl GpuCluster {
             Element::SlotIn(n) => format!("slot of {} ({}), from the NIC", nic(n), self.slot),
             Element::NicOut(n) => format!("link of {}, out", nic(n)),
             Element::NicIn(n) => format!("link of {}, in", nic(n)),
+            Element::ChipOut(g) => format!("C2C of {}, out", gpu(g)),
+            Element::ChipIn(g) => format!("C2C of {}, in", gpu(g)),
             Element::LeafUp(l) => format!("{}, to the spine", self.leaf_name(l)),
             Element::LeafDown(l) => format!("{}, from the spine", self.leaf_name(l)),
         }
@@ -409,6 +471,7 @@ impl GpuCluster {
             Element::SlotOut(_) | Element::SlotIn(_) => self.rates[2],
             Element::NicOut(_) | Element::NicIn(_) => self.rates[3],
             Element::LeafUp(_) | Element::LeafDown(_) => self.rates[4],
+            Element::ChipOut(_) | Element::ChipIn(_) => self.chip.unwrap_or(f64::INFINITY),
         }
     }
 
@@ -419,6 +482,7 @@ impl GpuCluster {
                 let bytes = nvlink::packet(payload) as f64;
                 if leg.nvls { bytes / self.nvls_efficiency } else { bytes }
             }
+            Element::ChipOut(_) | Element::ChipIn(_) => nvlink::lines(payload).0 as f64,
             // The NIC reads the GPU's memory: completions, as large as a write's payload.
             Element::SlotOut(_) => {
                 let head = completion_head(self.slot.generation) + 4;
@@ -438,7 +502,8 @@ impl GpuCluster {
 
     /// From GPU to GPU of a node.
     pub fn over_links(&self, from: u32, to: u32) -> Path {
-        let leg = |element, answer| Leg { element: self.place(element), answer: Some(self.place(answer)), nvls: false };
+        let leg =
+            |element, answer| Leg { element: self.place(element), answer: Some((self.place(answer), 1)), nvls: false };
         let stages = match self.links.is_none_or(|l| l.switched) {
             true => {
                 vec![vec![leg(Element::Up(from), Element::Down(from))], vec![leg(Element::Down(to), Element::Up(to))]]
@@ -472,16 +537,34 @@ impl GpuCluster {
         let path = if from / self.gpus == to / self.gpus {
             self.over_links(from, to)
         } else {
-            self.over_network(self.nic(from, channel), self.nic(to, channel))?
+            let mut path = self.over_network(self.nic(from, channel), self.nic(to, channel))?;
+            if self.chip.is_some() {
+                let answers = nvlink::lines(path.unit).1;
+                let leg = |element, back| {
+                    let answer = Some((self.place(back), answers));
+                    vec![Leg { element: self.place(element), answer, nvls: false }]
+                };
+                path.stages.insert(0, leg(Element::ChipOut(from), Element::ChipIn(from)));
+                path.stages.push(leg(Element::ChipIn(to), Element::ChipOut(to)));
+            }
+            path
         };
         self.checked(path)
+    }
+
+    /// The elements of a way in words, one behind the other; an error where none leads there.
+    pub fn way_text(&self, from: u32, to: u32) -> Result<String, String> {
+        let path = self.way(from, to, 0)?;
+        let names: Vec<String> = path.stages.iter().flatten().map(|l| self.name(l.element)).collect();
+        Ok(names.join(" → "))
     }
 
     /// The switch of a node adds up what all its GPUs hold, for one of them; or sends one's data to all.
     pub fn in_switch(&self, one: u32, multicast: bool) -> Result<Path, String> {
         let first = one / self.gpus * self.gpus;
         let all = first..first + self.gpus;
-        let leg = |element, answer| Leg { element: self.place(element), answer: Some(self.place(answer)), nvls: true };
+        let leg =
+            |element, answer| Leg { element: self.place(element), answer: Some((self.place(answer), 1)), nvls: true };
         let up = |g: u32| leg(Element::Up(g), Element::Down(g));
         let down = |g: u32| leg(Element::Down(g), Element::Up(g));
         let stages = match multicast {
@@ -509,6 +592,10 @@ impl GpuCluster {
             let node = number(node, "node").filter(|n| *n < self.nodes)?;
             if let Some(n) = number(part, "nic").filter(|n| *n < self.nics) {
                 return Some(nic(node * self.nics + n).map(|e| self.place(e)).to_vec());
+            }
+            if let Some(g) = number(part, "c2c").filter(|g| *g < self.gpus && self.chip.is_some()) {
+                let g = node * self.gpus + g;
+                return Some([Element::ChipOut(g), Element::ChipIn(g)].map(|e| self.place(e)).to_vec());
             }
             let g = node * self.gpus + number(part, "gpu").filter(|n| *n < self.gpus && self.gpus > 1)?;
             if self.links.is_some_and(|l| l.switched) {

@@ -434,6 +434,9 @@ fn place(
     if on_ethernet && !packets::runs(diagnostics, network, &flow.name) {
         return None;
     }
+    if !packets::few(diagnostics, &k.connections, &flow.name) {
+        return None;
+    }
     let mtu = mtu(diagnostics, cluster, network, first, span)?;
     let job = crate::plan::infiniband::jobs::job(diagnostics, scenario, flow, ranks.len() as u32)?;
     Some(JobFlow { name: flow.name.clone(), keys: k.clone(), job: Arc::new(job), ranks, mtu })

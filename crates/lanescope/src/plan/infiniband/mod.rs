@@ -24,6 +24,9 @@ use std::hash::Hasher;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+/// Connections whose rates are shown one by one, at most.
+pub const MOST_CONNECTIONS: usize = 64;
+
 /// Which of so many nodes links join with one of them.
 fn joined(nodes: usize, links: impl Iterator<Item = [NodeId; 2]> + Clone, from: NodeId) -> Vec<bool> {
     let mut reached = vec![false; nodes];
@@ -222,23 +225,61 @@ impl Cluster {
         to
     }
 
-    /// The same of packets from one rank of a program to another; on Ethernet their queue pairs are connections
+    /// The same of packets from one rank of a program to another by one of their queue pairs, connections on Ethernet
     /// ([`Network::way_of`]).
-    pub fn way_of(&self, network: &Network, job: &JobFlow, ranks: [u32; 2]) -> u32 {
+    pub fn way_of(&self, network: &Network, job: &JobFlow, ranks: [u32; 2], connection: u32) -> u32 {
         let ends = ranks.map(|r| job.ranks[r as usize]);
         match ends.map(|e| self.endpoints[e as usize].station) {
-            [Some(from), Some(to)] => network.way_of([from, to], &job.name, &ranks),
+            [Some(from), Some(to)] => {
+                let numbers = [ranks[0], ranks[1], connection];
+                let told = if job.keys.connections.typical.get() > 1 { 3 } else { 2 };
+                network.way_of([from, to], &job.name, &numbers[..told])
+            }
             _ => self.way(ends[1]),
         }
     }
 
-    /// The nodes from one rank of a program to another: `nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
+    /// Pairs of ranks that send to one another through their adapters, at most so many, and whether there are more:
+    /// ranks of one node exchange through memory.
+    pub fn pairs_of(&self, job: &JobFlow, most: usize) -> (Vec<[u32; 2]>, bool) {
+        let (mut pairs, more) = job.job.connections(most);
+        let node = |rank: u32| self.endpoints[job.ranks[rank as usize] as usize].adapter;
+        pairs.retain(|p| node(p[0]) != node(p[1]));
+        (pairs, more)
+    }
+
+    /// The queue pairs of a program on Ethernet: the two ranks, and the number; none where there are more than
+    /// [`MOST_CONNECTIONS`].
+    pub fn queue_pairs(&self, job: &JobFlow) -> Vec<([u32; 2], u32)> {
+        let on_ethernet = job.ranks.iter().any(|e| self.endpoints[*e as usize].station.is_some());
+        let (pairs, more) = if on_ethernet { self.pairs_of(job, MOST_CONNECTIONS) } else { Default::default() };
+        let each = job.keys.connections.typical.get();
+        if more || pairs.len() * each as usize > MOST_CONNECTIONS {
+            return Vec::new();
+        }
+        pairs.into_iter().flat_map(|p| (0..each).map(move |n| (p, n))).collect()
+    }
+
+    /// The nodes from one rank of a program to another by each of its connections, those that go the same way once:
+    /// `nic.4 → leaf.1 → spine.0 → leaf.0 → nic.0`.
     pub fn route_text(&self, network: &Network, job: &JobFlow, ranks: [u32; 2]) -> String {
+        let mut ways: Vec<String> = Vec::new();
+        for connection in 0..job.keys.connections.typical.get() {
+            let way = self.route_of(network, job, ranks, connection);
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways.join("; ")
+    }
+
+    /// The same by one of its connections.
+    pub fn route_of(&self, network: &Network, job: &JobFlow, ranks: [u32; 2], connection: u32) -> String {
         let ends = ranks.map(|r| job.ranks[r as usize]);
         let mut names = vec![self.node_name(NodeId(ends[0]))];
         match ends.map(|e| self.endpoints[e as usize].station) {
             [Some(from), Some(to)] => {
-                let wires = network.along([from, to], self.way_of(network, job, ranks));
+                let wires = network.along([from, to], self.way_of(network, job, ranks, connection));
                 names.extend(wires.into_iter().map(|w| network.node(network.arrives(w)).name.clone()));
             }
             _ => names.extend(self.path(ends[0], ends[1]).into_iter().map(|w| self.node_name(self.arrives(w)))),

@@ -27,6 +27,14 @@ words! {
     }
 }
 
+words! {
+    /// A generation of NVLink-C2C.
+    C2c {
+        /// Grace Hopper, Grace Blackwell.
+        One = "1",
+    }
+}
+
 impl Nvlink {
     /// Its rates.
     pub fn generation(self) -> &'static GpuGeneration {
@@ -88,6 +96,10 @@ table! {
         link_rate: opt Rate, Low;
         /// Whether the node's switch reduces and multicasts; without it, from NVLink 4 on.
         nvls: opt bool, One;
+        /// NVLink-C2C between each GPU and its processor: NICs hang on the processor, and what goes to them crosses it.
+        c2c: opt C2c, One;
+        /// What it carries in one direction, after coding, before headers; without it, what the generation has.
+        c2c_rate: opt Rate, Low;
         /// NICs; GPU i uses NIC i x nics / gpus.
         nics: default Count, One = "0" Assumed Exact "without any, the node is alone";
         /// What a NIC's link is: InfiniBand.
@@ -176,7 +188,8 @@ table! {
     GpuCluster, GPU_CLUSTER, "a GPU cluster" {
         /// Nodes.
         nodes: must NonZeroU32, One;
-        /// What does not work: node0.nic3, node1.gpu2 (its links to other GPUs), rail2, leaf5, spine.
+        /// What does not work: node0.nic3, node1.gpu2 (its links to other GPUs), node0.c2c1, rail2,
+        /// leaf5, spine.
         down: opt Names, One;
     }
 }

@@ -158,6 +158,8 @@ table! {
         repetitions: opt Count, One;
         /// Whether repetitions may end when their time is steady within run.until.
         steady: default bool, One = "true" Assumed Likely "a simulated repetition is like the one before";
+        /// Queue pairs between two ranks; messages take them in turn.
+        connections: default NonZeroU32, One = "1" Assumed Likely "MPI libraries have one between two processes";
         /// What lies between ranks and adapters.
         interface: default Interface, One = "\"mpi\"" Assumed Likely "what programs use";
         /// Time of a rank's processor to send a message.

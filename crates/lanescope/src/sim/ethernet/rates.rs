@@ -29,10 +29,10 @@ pub(super) struct Constants {
 impl Constants {
     pub(super) fn of(k: &Station, line: LineRate) -> Constants {
         Constants {
-            gain: 1.0 / k.dcqcn_gain.typical.max(1) as f64,
-            alpha_timer: k.alpha_timer.typical.fs().max(1),
-            rate_timer: k.rate_timer.typical.fs().max(1),
-            bytes: k.byte_counter.typical.0.max(1),
+            gain: 1.0 / k.dcqcn_gain.typical as f64,
+            alpha_timer: k.alpha_timer.typical.fs(),
+            rate_timer: k.rate_timer.typical.fs(),
+            bytes: k.byte_counter.typical.0,
             recovery: k.fast_recovery.typical,
             additive: k.additive_increase.typical.bytes(),
             hyper: k.hyper_increase.typical.bytes(),

@@ -1,6 +1,6 @@
 //! What a run asks of Ethernet between events, and what its report says of it.
 
-use crate::plan::ethernet::Stream;
+use crate::plan::ethernet::{NodeId, Stream};
 use crate::plan::{FlowGroup, Plan};
 use crate::protocol::ethernet::wire;
 use crate::result::{Interval, Medium, Note, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
@@ -235,6 +235,13 @@ impl Fabric {
             }
         }
         limits
+    }
+
+    /// The same of one queue pair of a channel adapter, by its owner's number.
+    pub(in crate::sim) fn limit(&self, pair: u32, now: u64) -> Option<f64> {
+        let pair = &self.net.pairs[*self.net.of_adapter.get(&pair)? as usize];
+        let station = &self.stations[self.net.network.routes.number(NodeId(pair.from)) as usize];
+        Some(station.lanes.get(pair.lane as usize)?.limit?.rate_at(station.constants.as_ref()?, now))
     }
 
     /// Frames of each stream that are in adapters, on wires and in switches: found there, not reckoned.

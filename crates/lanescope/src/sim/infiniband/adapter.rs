@@ -93,6 +93,7 @@ pub(in crate::sim) struct Adapter {
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     to: u32,
+    number: u32,
     first: u32,
     last: u32,
 }
@@ -158,7 +159,8 @@ pub(in crate::sim) struct Message {
     pub(in crate::sim) to: u32,
     /// What decides the way of its packets, and of its acknowledgement.
     ways: [u32; 2],
-    /// On Ethernet: its queue pair.
+    /// Its queue pair among those of its ranks; on Ethernet, its queue pair among all.
+    connection: u32,
     pair: u32,
     /// The next one of its connection.
     next: u32,
@@ -175,7 +177,13 @@ impl Message {
         self.write
     }
 
-    pub(in crate::sim) fn new(post: &Post, run: u16, [from, to]: [u32; 2], ways: [u32; 2], pair: u32) -> Message {
+    pub(in crate::sim) fn new(
+        post: &Post,
+        run: u16,
+        [from, to]: [u32; 2],
+        ways: [u32; 2],
+        (connection, pair): (u32, u32),
+    ) -> Message {
         Message {
             token: post.token,
             run,
@@ -187,6 +195,7 @@ impl Message {
             from,
             to,
             ways,
+            connection,
             pair,
             next: NONE,
             bytes: post.bytes,
@@ -236,14 +245,14 @@ impl Fabric {
     pub(in crate::sim) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
         self.seen(Act::Worked(message), now, agenda);
         let m = &self.messages.all[message as usize];
-        let (from, to, inline) = (m.from, m.to, m.inline);
+        let (from, to, number, inline) = (m.from, m.to, m.connection, m.inline);
         let port = &mut self.ports[from as usize];
-        match port.connections.iter_mut().find(|c| c.to == to) {
+        match port.connections.iter_mut().find(|c| c.to == to && c.number == number) {
             Some(c) => {
                 let last = std::mem::replace(&mut c.last, message);
                 self.messages.all[last as usize].next = message;
             }
-            None => port.connections.push(Connection { to, first: message, last: message }),
+            None => port.connections.push(Connection { to, number, first: message, last: message }),
         }
         let a = &self.adapters[port.adapter as usize];
         match a.host {

@@ -28,6 +28,10 @@ impl Fabric {
         }
         let slot = base + signals.len() as u32;
         let ports = plan.endpoints.iter().map(|e| Port::new(e.adapter, e.out.unwrap_or(NONE), e.station)).collect();
+        let shown = (plan.jobs.iter().enumerate())
+            .filter(|_| network.slows_down())
+            .flat_map(|(run, job)| plan.queue_pairs(job).into_iter().map(move |(ranks, number)| (run, ranks, number)))
+            .collect();
         let fabric = Fabric {
             packets: Arena::new(),
             wires,
@@ -42,6 +46,8 @@ impl Fabric {
             commands: Vec::new(),
             posts: Vec::new(),
             pairs: HashMap::new(),
+            next_pair: 0,
+            shown,
             overheads: [|p: Packet| p.wire(INFINIBAND), |p: Packet| p.client_data(ROCE)].map(overheads),
             acks: [Packet::ack(Service::Rc).wire(INFINIBAND), Packet::ack(Service::Rc).client_data(ROCE)]
                 .map(|b| b as u32),

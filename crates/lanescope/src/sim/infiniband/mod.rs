@@ -15,7 +15,7 @@ mod report;
 mod trace;
 mod wire;
 
-use crate::mpi::{Machine, Post};
+use crate::mpi::{Machine, Post, What};
 use crate::plan::DmaPath;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::Cluster;
@@ -99,8 +99,13 @@ pub(in crate::sim) struct Fabric {
     /// What ports tell their stations.
     commands: Vec<(NodeId, StationCommand)>,
     posts: Vec<Post>,
-    /// Queue pairs on Ethernet: program and ranks.
-    pairs: HashMap<(usize, u32, u32), u32>,
+    /// Queue pairs, by program and ranks: the number of the first, and whose turn it is, of data that were arranged and
+    /// of all else. Those of InfiniBand, where one alone needs no number, are missing.
+    pairs: HashMap<(usize, u32, u32), (u32, [u32; 2])>,
+    /// The number that comes next.
+    next_pair: u32,
+    /// Queue pairs whose rates are shown: program, ranks, number among theirs.
+    shown: Vec<(usize, [u32; 2], u32)>,
     /// Bytes around a packet's data, and of an acknowledgement: of InfiniBand on a wire, of RoCE of client data.
     overheads: [Overheads; 2],
     acks: [u32; 2],
@@ -183,11 +188,10 @@ impl Fabric {
             let r = &mut self.runs[run];
             let [from, to] = [post.from, post.to].map(|rank| r.ranks[rank as usize]);
             r.tally.start(post.at);
-            let way = |ranks| self.plan.way_of(&self.network, &self.plan.jobs[run], ranks);
+            let (connection, pair) = self.queue_pair(run, from, &post);
+            let way = |ranks| self.plan.way_of(&self.network, &self.plan.jobs[run], ranks, connection);
             let ways = [way([post.from, post.to]), way([post.to, post.from])];
-            let on_ethernet = self.ports[from as usize].wire == NONE;
-            let pair = if on_ethernet { self.pair((run, post.from, post.to)) } else { NONE };
-            let message = self.messages.add(Message::new(&post, run as u16, [from, to], ways, pair));
+            let message = self.messages.add(Message::new(&post, run as u16, [from, to], ways, (connection, pair)));
             if post.at > now {
                 self.plan_at(post.at, Event::Posted(message));
             } else {
@@ -196,10 +200,31 @@ impl Fabric {
         }
     }
 
-    /// The number of the queue pair between two ranks of a program.
-    fn pair(&mut self, ends: (usize, u32, u32)) -> u32 {
-        let next = self.pairs.len() as u32;
-        *self.pairs.entry(ends).or_insert(next)
+    /// The queue pair of the next message between two ranks of a program: its number among theirs, and on Ethernet
+    /// among all.
+    fn queue_pair(&mut self, run: usize, port: u32, post: &Post) -> (u32, u32) {
+        let on_ethernet = self.ports[port as usize].wire == NONE;
+        let connections = self.plan.jobs[run].keys.connections.typical.get();
+        if !on_ethernet && connections == 1 {
+            return (0, NONE);
+        }
+        let next = &mut self.next_pair;
+        let (first, turns) = self.pairs.entry((run, post.from, post.to)).or_insert_with(|| {
+            *next += connections;
+            (*next - connections, [0; 2])
+        });
+        let turn = &mut turns[usize::from(post.what == What::Data)];
+        let connection = *turn;
+        *turn = (connection + 1) % connections;
+        (connection, if on_ethernet { *first + connection } else { NONE })
+    }
+
+    /// The numbers of [`Cluster::queue_pairs`], of all programs, once they have been used.
+    pub(in crate::sim) fn shown_pairs(&self) -> impl Iterator<Item = Option<u32>> + '_ {
+        let number = |(run, [from, to], connection): &(usize, [u32; 2], u32)| {
+            self.pairs.get(&(*run, *from, *to)).map(|p| p.0 + connection)
+        };
+        self.shown.iter().map(number)
     }
 
     /// Tells a machine of a message.

@@ -13,7 +13,8 @@ use std::collections::{BTreeSet, HashMap};
 /// Payload of a packet, and so the size that every message is a multiple of.
 const PACKET: u64 = 4096;
 
-/// Leaves and spines, or a fat tree; each pair of ranks that is drawn sends a message of its own size.
+/// Leaves and spines, or a fat tree; each pair of ranks that is drawn sends messages of its own size, one by each of
+/// its queue pairs.
 fn grow(bytes: &[u8]) -> (String, HashMap<[u32; 2], u64>) {
     let mut c = Choices(bytes.iter());
     let (leaves, hosts) = (2 + c.below(3), 1 + c.below(3));
@@ -38,18 +39,21 @@ fn grow(bytes: &[u8]) -> (String, HashMap<[u32; 2], u64>) {
     let ranks = nodes * each;
     let mut pairs = HashMap::new();
     let mut program = String::new();
+    let connections = 1 + c.below(3);
     for n in 0..1 + c.below(24) as u64 {
         let pair = [c.below(ranks) as u32, c.below(ranks) as u32];
         if pair[0] as usize / each != pair[1] as usize / each && !pairs.contains_key(&pair) {
             let size = PACKET * (1 + n);
             pairs.insert(pair, size);
             let [from, to] = pair;
-            program +=
-                &format!("if rank == {from} {{ isend {size} B to {to} }}\nif rank == {to} {{ irecv from {from} }}\n");
+            let one =
+                format!("if rank == {from} {{ isend {size} B to {to} }}\nif rank == {to} {{ irecv from {from} }}\n");
+            program += &one.repeat(connections);
         }
     }
     text += &format!(
-        "[flows.job]\ndo = \"mpi\"\nranks = [\"nic.*\"]\neach = {each}\ninterface = \"verbs\"\nprogram = \
+        "[flows.job]\ndo = \"mpi\"\nranks = [\"nic.*\"]\neach = {each}\n\
+         connections = {connections}\ninterface = \"verbs\"\nprogram = \
             \"\"\"\n{program}waitall\n\"\"\"\n"
     );
     (text, pairs)
@@ -59,10 +63,15 @@ fn grow(bytes: &[u8]) -> (String, HashMap<[u32; 2], u64>) {
 fn expected(plan: &Plan, pairs: &HashMap<[u32; 2], u64>) -> HashMap<(String, String), u64> {
     let mut all = HashMap::new();
     for (pair, bytes) in pairs {
-        let text = plan.cluster.route_text(&plan.network, &plan.cluster.jobs[0], *pair);
-        let names: Vec<&str> = text.split(" → ").collect();
-        for ends in names.windows(2) {
-            *all.entry((ends[0].to_owned(), ends[1].to_owned())).or_default() += bytes;
+        let job = &plan.cluster.jobs[0];
+        let printed = plan.cluster.route_text(&plan.network, job, *pair);
+        for connection in 0..job.keys.connections.typical.get() {
+            let text = plan.cluster.route_of(&plan.network, job, *pair, connection);
+            assert!(printed.split("; ").any(|way| way == text), "{printed} without {text}");
+            let names: Vec<&str> = text.split(" → ").collect();
+            for ends in names.windows(2) {
+                *all.entry((ends[0].to_owned(), ends[1].to_owned())).or_default() += bytes;
+            }
         }
     }
     all
@@ -120,7 +129,7 @@ fn fabric(spines: u32, seed: u32) -> Plan {
 fn spine(plan: &Plan, pair: [u32; 2]) -> u32 {
     let job = &plan.cluster.jobs[0];
     let station = |rank: u32| plan.cluster.endpoints[job.ranks[rank as usize] as usize].station.expect("a station");
-    let wires = plan.network.along(pair.map(station), plan.cluster.way_of(&plan.network, job, pair));
+    let wires = plan.network.along(pair.map(station), plan.cluster.way_of(&plan.network, job, pair, 0));
     let NodeId(node) = plan.network.arrives(wires[1]);
     node
 }

@@ -219,6 +219,12 @@ fn what_makes_no_sense_is_refused() {
         ("flows.f.transport=frames", "nobody"),
         ("flows.f.connections=1000", "at most 256"),
         ("parts.host.retransmission_timeout=2 s", "is too long"),
+        ("parts.host.rate_timer=10 ns", "at least 1 us"),
+        ("parts.host.alpha_timer=0 s", "at least 1 us"),
+        ("parts.host.dcqcn_gain=0", "dcqcn_gain = 0"),
+        ("parts.host.byte_counter=0 B", "byte_counter = 0"),
+        ("parts.host.least_rate=200 Gb/s", "more than its link carries"),
+        ("parts.host.hyper_increase=200 Gb/s", "more than its link carries"),
     ] {
         let (made, d) = plan(&text, &[set]);
         match says {
@@ -227,6 +233,8 @@ fn what_makes_no_sense_is_refused() {
             _ => assert!(made.is_none() && d.to_string().contains(says), "{set}: {d}"),
         }
     }
+    let (made, d) = plan(&text, &["parts.leaf.ecn_low=20 kB", "parts.leaf.ecn_high=10 kB"]);
+    assert!(made.is_none() && d.to_string().contains("is above ecn_high"), "{d}");
     let (made, d) = plan(&text, &["flows.f.transport=frames", "flows.f.connections=2"]);
     assert!(made.is_none() && d.to_string().contains("plain frames have no connections"), "{d}");
     for control in ["voq", "credits"] {
