@@ -5,6 +5,7 @@
 //! after a signal. Where even that is too little, a watchman ends the program [`GRACE`] after the signal; before, he
 //! prints what [`otherwise`] was told to.
 
+use crate::say::say;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -64,10 +65,10 @@ fn watch() {
     let mut out = std::io::stdout().lock();
     match answered() {
         Some(last) => {
-            crate::output::say!("stopped: what follows was finished");
+            say!("stopped: what follows was finished");
             last();
         }
-        None => crate::output::say!("stopped"),
+        None => say!("stopped"),
     }
     let _ = out.flush();
     std::process::exit(SIGNALLED);

@@ -8,6 +8,7 @@ mod commands;
 mod input;
 mod interrupt;
 mod output;
+mod say;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! The terminal: tables, JSON, CSV, pictures, and diagnostics drawn at their place in the text.
 
 use crate::interrupt;
+pub(crate) use crate::say::say;
 use annotate_snippets::Renderer;
 use comfy_table::{ContentArrangement, Table};
 use lanescope::diagnostic::Diagnostics;
@@ -8,15 +9,6 @@ use lanescope::pens::{Grid, Paint};
 use lanescope_front::draw;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-
-/// Says a line on standard error. Whoever has closed it wants to hear nothing, and the answer goes on.
-macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), $($text)*);
-    }};
-}
-pub(crate) use say;
 
 /// Whether standard output wants colours: a terminal, and NO_COLOR is not set.
 pub(crate) fn paint() -> Paint {

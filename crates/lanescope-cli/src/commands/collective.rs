@@ -1,12 +1,10 @@
 //! `collective`: what nccl-tests should print on a GPU cluster, and why.
 
-use super::compare::Compare;
 use super::page;
 use super::tables::{self, Layout};
 use crate::{ANSWERED, Scenario, WRONG, input, interrupt, output};
 use clap::Args;
-use lanescope::diagnostic::{Diagnostics, SourceId};
-use lanescope::import;
+use lanescope::diagnostic::Diagnostics;
 use lanescope::pens::gpu as pens;
 use lanescope::plan::gpu::GpuCluster;
 use lanescope::plan::gpu::collective::Collective;
@@ -71,7 +69,7 @@ pub(crate) fn main(a: &CollectiveArgs) -> u8 {
 }
 
 /// The collective of a name.
-fn named(text: &str) -> Result<Collective, String> {
+pub(super) fn named(text: &str) -> Result<Collective, String> {
     let name = text.trim_end_matches("_perf").replace("all_to_all", "alltoall");
     Collective::named(&name).ok_or_else(|| {
         let near = lanescope::diagnostic::nearest(&name, Collective::ALL.map(Collective::name));
@@ -94,7 +92,8 @@ fn ladder(a: &CollectiveArgs) -> Result<Vec<u64>, String> {
     Ok(std::iter::successors(Some(least), next).take(MOST_SIZES).collect())
 }
 
-fn cluster(text: &Included, sets: &[String]) -> Result<Vec<GpuCluster>, Option<String>> {
+/// The cluster of a text, and where values are ranges its slower and faster ends. What is wrong in it has been told.
+pub(super) fn cluster(text: &Included, sets: &[String]) -> Result<Vec<GpuCluster>, Option<String>> {
     let mut diagnostics = Diagnostics::default();
     let corners = GpuCluster::corners(&mut diagnostics, text.clone(), sets);
     output::diagnostics(&diagnostics);
@@ -158,33 +157,4 @@ fn simulate(c: &GpuCluster, report: &mut CollectiveReport) -> Result<bool, Strin
         output::say!("note: {why}");
     }
     Ok(left.is_none())
-}
-
-/// A real table of nccl-tests beside the answer, for `compare`.
-pub(super) fn beside(a: &Compare, diagnostics: &mut Diagnostics, source: SourceId) -> Result<u8, Option<String>> {
-    let table = import::nccl_tests::read(diagnostics, source);
-    output::diagnostics(diagnostics);
-    let table = table.ok_or(None)?;
-    let test =
-        table.test.ok_or("the table does not say which collective it is: give the command line too".to_owned())?;
-    let what = named(test)?;
-    let text = input::scenario(&a.on.machine)?;
-    let corners = cluster(&text, &a.on.how.sets)?;
-    let (real, ours) = (table.ranks, corners[0].ranks());
-    if real > 0 && real != ours {
-        return Err(Some(format!("the table has {real} ranks, the cluster {ours} GPUs: set nodes or node.gpus")));
-    }
-    let mut sizes: Vec<u64> = table.rows.iter().map(|r| r.bytes).collect();
-    sizes.dedup();
-    let report = lanescope::estimate::gpu::collective(&corners, what, &sizes)?;
-    let grid = pens::beside(&report, &table.rows);
-    let title = format!("{} beside a measured table", what.name());
-    page::write_fixed(&a.page, &title, &text, pens::sections(&report))?;
-    if a.json {
-        output::json(&serde_json::json!({ "report": report, "measured": table.rows }));
-        return Ok(ANSWERED);
-    }
-    let (head, tail) = pens::around(&report);
-    output::print(&format!("{head}{}{tail}", output::table_text(&grid)));
-    Ok(ANSWERED)
 }

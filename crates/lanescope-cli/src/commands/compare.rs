@@ -3,6 +3,7 @@
 //! Whose result it is shows in its text. That of an instrument of storage tells its load too, which then runs on the
 //! machine ([`storage`]).
 
+mod collective;
 mod storage;
 
 use super::instrument::On;
@@ -126,7 +127,7 @@ fn answer(a: &Compare) -> Result<u8, Option<String>> {
     let kind = Kind::of(&text_of).ok_or_else(|| nobodys(&a.table, &text_of))?;
     let source = diagnostics.add_source(a.table.clone(), text_of);
     if kind == Kind::Collective {
-        return super::collective::beside(a, &mut diagnostics, source);
+        return collective::beside(a, &mut diagnostics, source);
     }
     if kind != Kind::Ranks {
         return storage::answer(a, kind, diagnostics, source).map_err(|_| None);
