@@ -20,8 +20,9 @@ test fresh python: PROFILE ?= dev
 
 test: rust ## every test (of the studies' rows those that are quick, of each law's inputs 50; CI has all rows, and 100 fixed and 100 fresh inputs)
 	$(CARGO) test --workspace --profile $(PROFILE)
-	@# Named together they are what the tests have built; the module alone is new.
-	@$(MAKE) --no-print-directory python PYTHON_BUILDS="--workspace --lib --tests"
+	@# Named together they are what the tests have built; the module alone is new. The profile is named again: of a
+	@# variable of this target, make hands on the default in place of what the environment says.
+	@$(MAKE) --no-print-directory python PROFILE=$(PROFILE) PYTHON_BUILDS="--workspace --lib --tests"
 
 # The Python that runs the tests of the package: of `make python-venv` where that was made.
 PYTHON ?= $(firstword $(wildcard target/python-venv/bin/python) $(shell command -v python3 2>/dev/null) python3)
