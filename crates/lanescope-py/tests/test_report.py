@@ -83,7 +83,8 @@ def every_node(node, seen):
 def test_every_attribute_of_every_technology_is_there():
     seen = set()
     starters = ROOT / "crates" / "lanescope-cli" / "src"
-    for path in sorted(starters.glob("starter*.toml")):
+    # A cluster of GPUs has no flows of its own: a command answers it.
+    for path in sorted(p for p in starters.glob("starter*.toml") if p.name != "starter-gpus.toml"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             every_node(lanescope.Scenario.from_file(path).run(for_="20 us"), seen)
