@@ -106,6 +106,11 @@ impl Diagnostics {
         SourceId(self.sources.len() as u32 - 1)
     }
 
+    /// The id that the next text gets.
+    pub fn next_source(&self) -> SourceId {
+        SourceId(self.sources.len() as u32)
+    }
+
     /// Drops the warnings that point into a text.
     pub fn quiet(&mut self, id: SourceId) {
         self.sources[id.0 as usize].quiet = true;

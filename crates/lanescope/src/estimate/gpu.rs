@@ -325,10 +325,10 @@ pub fn collective(corners: &[GpuCluster], what: Collective, sizes: &[u64]) -> Re
 /// What neither method looks at.
 const NOT_MODELLED: [&str; 5] = [
     "credits of NVLink and of the network: what is under way is limited by the library's buffers (slots)",
-    "congestion among flows of a leaf's links to the spine: they are taken as one link, perfectly spread",
+    "congestion among a leaf's uplinks: they count as one link, with traffic spread evenly over them",
     "reduction in the network (SHARP)",
-    "what the simulation alone leaves out: the memory of GPUs; the estimate has it as an element",
-    "rings over links of each pair (xGMI): strides without a common divisor, not all Hamiltonian cycles",
+    "GPU memory in the simulation (in the estimate it is an element)",
+    "all Hamiltonian cycles of directly linked GPUs (xGMI): rings have strides coprime to the number of GPUs",
 ];
 
 /// Rows, and algorithms that cannot be done, each with its reason.
@@ -336,7 +336,7 @@ type Rows = (Vec<CollectiveRow>, Vec<(String, String)>);
 
 fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> {
     if c.ranks() < 2 {
-        return Err("a collective of one GPU moves nothing: say nodes or gpus of 2 or more".into());
+        return Err("a collective of one GPU moves nothing: set nodes or gpus to 2 or more".into());
     }
     let mut refused: Vec<(String, String)> = Vec::new();
     let mut loads: Vec<(u32, Load)> = Vec::new();

@@ -27,20 +27,23 @@ use crate::scenario::keys::{Do, Technology};
 use crate::scenario::quantity::Corner;
 use core::bound::{bound, typically_bound};
 use core::elements::{ClusterElement, Key, Part};
-use core::fill::{self, Filled, Queue, Resource, Share, fill};
+use core::fill::{self, Before, Filled, Queue, Resource, Share, fill};
 use core::row;
 use pcie::queues::{Line, queues};
-use pcie::resources::{Wires, path, resources, wires};
+use pcie::resources::{Wires, alike, path, resources, wires};
+use std::rc::Rc;
 
 /// Everything at one corner.
 struct Outcome {
-    wires: Wires,
+    wires: Rc<Wires>,
     resources: Vec<Resource<Key>>,
     /// Where flows stand behind one another.
     queues: Vec<Queue<Line>>,
     shares: Vec<Share>,
     /// Whether the filling settled.
     settled: bool,
+    /// The filling, before what is beside it was looked at.
+    filled: Filled,
     /// What was divided among the flows by themselves; of DMA it is in the shares of I/Os.
     divided: Vec<Share>,
     /// What each flow of I/Os comes to.
@@ -50,6 +53,11 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// What another filling, of the same flows on the same ways, may take from it.
+    fn before(&self) -> Before<'_, Key, Line> {
+        Before { resources: &self.resources, queues: &self.queues, filled: &self.filled }
+    }
+
     /// How far each program comes in the time that it would take alone, and what holds it back.
     fn progress(&self, plan: &Plan) -> Vec<(f64, Option<Binding>)> {
         let first = row::programs(plan).start;
@@ -63,8 +71,19 @@ impl Outcome {
 
 /// `jobs` is what programs ask for.
 fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome {
+    outcome_like(plan, corner, jobs, wires_of(plan, corner, None), None)
+}
+
+/// The same with what the wires carry, and an outcome of the same flows on the same ways.
+fn outcome_like(
+    plan: &Plan,
+    corner: Corner,
+    jobs: &[infiniband::Demand],
+    wires: Rc<Wires>,
+    like: Option<&Outcome>,
+) -> Outcome {
     let storage = &*plan.storage;
-    let mut outcome = outcome_beside(plan, corner, jobs, &[]);
+    let mut outcome = outcome_beside(plan, corner, jobs, &[], &wires, like);
     if !storage::programs::matter(storage) {
         return outcome;
     }
@@ -72,16 +91,31 @@ fn outcome(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand]) -> Outcome 
     let rates = |o: &Outcome| o.divided[row::ios(plan)].iter().map(|s| s.rate).collect::<Vec<f64>>();
     let mut mean = rates(&outcome);
     for _ in 0..storage::programs::PASSES {
-        outcome = outcome_beside(plan, corner, jobs, &storage::programs::waits(storage, corner, &mean));
+        let waits = storage::programs::waits(storage, corner, &mean);
+        outcome = outcome_beside(plan, corner, jobs, &waits, &wires, Some(&outcome));
         mean.iter_mut().zip(rates(&outcome)).for_each(|(mean, rate)| *mean = (*mean + rate) / 2.0);
     }
     outcome
 }
 
+/// What wires carry at a corner; of an outcome of the same plan typically, where packets are the same.
+fn wires_of(plan: &Plan, corner: Corner, typical: Option<&Outcome>) -> Rc<Wires> {
+    match typical.filter(|_| alike(plan, corner)) {
+        Some(typical) => typical.wires.clone(),
+        None => Rc::new(wires(plan, corner)),
+    }
+}
+
 /// `held` is how long reads of each flow of I/Os wait for programs.
-fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held: &[f64]) -> Outcome {
-    let wires = wires(plan, corner);
-    let mut resources = resources(plan, corner, &wires);
+fn outcome_beside(
+    plan: &Plan,
+    corner: Corner,
+    jobs: &[infiniband::Demand],
+    held: &[f64],
+    wires: &Rc<Wires>,
+    like: Option<&Outcome>,
+) -> Outcome {
+    let mut resources = resources(plan, corner, wires);
     let charged = storage::charge(plan, corner, held, &mut resources);
     let first = row::programs(plan).start;
     infiniband::charge(plan, corner, first, jobs, &mut resources);
@@ -99,15 +133,19 @@ fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held
         }))
         .chain(jobs.iter().map(|_| 1.0))
         .collect();
-    let queues = queues(plan, corner, &wires, &resources);
-    let filled = |caps: &[f64]| {
-        fill(&resources, &queues, caps, |flow, hops| match plan.flows.get(flow) {
+    let queues = queues(plan, corner, wires, &resources);
+    let fill_like = |caps: &[f64], before: Option<Before<Key, Line>>| {
+        let ports = |flow: usize, hops: usize| match plan.flows.get(flow) {
             Some(f) => path(f, hops),
             None if flow >= first => vec![3 << 40 | flow as u64],
             None => storage::way(plan, flow, hops),
-        })
+        };
+        fill(&resources, &queues, caps, ports, before)
     };
-    let Filled { mut shares, mut settled } = filled(&caps);
+    let of_all = fill_like(&caps, like.map(Outcome::before));
+    let filled =
+        |caps: &[f64]| fill_like(caps, Some(Before { resources: &resources, queues: &queues, filled: &of_all }));
+    let Filled { mut shares, mut settled, .. } = of_all.clone();
     if let Some(beside) = storage::beside(plan, corner, &resources, &charged, &mut caps, &shares, filled) {
         (shares, settled) = (beside.shares, beside.settled);
     }
@@ -117,7 +155,7 @@ fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held
         for (cap, (left, _)) in caps[first..].iter_mut().zip(&held).filter_map(|(cap, h)| Some((cap, (*h)?))) {
             *cap = cap.min(left);
         }
-        Filled { shares, settled } = filled(&caps);
+        Filled { shares, settled, .. } = filled(&caps);
         for (job, (left, bus)) in held.iter().enumerate().filter_map(|(i, h)| Some((i, (*h)?))) {
             // Nothing of the filling binds it, but the flows of its bus.
             if shares[first + job].by.is_none() && left < 1.0 - 1e-9 {
@@ -143,7 +181,8 @@ fn outcome_beside(plan: &Plan, corner: Corner, jobs: &[infiniband::Demand], held
             shares[flow].rate += rate * divided[first + job].rate;
         }
     }
-    Outcome { wires, resources, queues, shares, settled, divided, charged, on_buses }
+    let wires = wires.clone();
+    Outcome { wires, resources, queues, shares, settled, filled: of_all, divided, charged, on_buses }
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.
@@ -188,7 +227,11 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     let ran = infiniband::ran(plan);
     let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
     let jobs = corners.map(|c| infiniband::demands(&ran, c));
-    let [slower, typical, faster] = [0, 1, 2].map(|i| outcome(plan, corners[i], &jobs[i]));
+    let typical = outcome(plan, Corner::Typical, &jobs[1]);
+    let [slower, faster] = [0, 2].map(|i| {
+        let wires = wires_of(plan, corners[i], Some(&typical));
+        outcome_like(plan, corners[i], &jobs[i], wires, Some(&typical))
+    });
     let groups = plan.groups();
     // Each upgrade answers the whole plan once more, and nobody reads a thousand of them.
     let bound_by = |members: &[usize]| {
@@ -196,7 +239,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         by.map(|r| typical.resources[r].key)
     };
     let upgraded: Vec<_> = groups.iter().take(64).map(|members| (&members[..], bound_by(members))).collect();
-    let mut upgrades = pcie::upgrade::upgrades(plan, &upgraded, &jobs[1]).into_iter();
+    let mut upgrades = pcie::upgrade::upgrades(plan, &typical, &upgraded, &jobs[1]).into_iter();
     let flows: Vec<FlowReport> = groups
         .iter()
         .map(|members| {

@@ -113,7 +113,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         "io",
         &["zipf", "distribution"],
         "placement",
-        "random offsets are spread evenly, whichever are wanted more",
+        "random offsets are spread evenly, whatever the distribution",
     ),
     Gap::always("io", &["access.align"], "placement", "random offsets are spread evenly, whatever their alignment"),
     // Transactions: messages have no places on a disk.
@@ -144,8 +144,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "ethernet-switch",
         &["ecmp"],
         "flowlets",
-        "shares assume that frames are spread evenly over equal ways, and that nothing overtakes; packets of programs \
-            are taken to keep one way",
+        "shares assume that frames are spread evenly over equal-cost paths and that none overtakes another; \
+            packets of programs keep one path",
     )
     .when(|_, s| matches!(s.value.as_str(), "flowlet" | "packet" | "adaptive")),
 ];

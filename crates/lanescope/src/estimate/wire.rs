@@ -136,7 +136,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let payload = match Bytes::parse(&q.payload) {
         Ok(bytes) if (1..=4096).contains(&bytes.0) => bytes,
         _ => {
-            let what = format!("{:?} is no payload of a TLP", q.payload);
+            let what = format!("{:?} is not a valid payload of a TLP", q.payload);
             diagnostics.push(Diagnostic::error(None, what).hint("1 B to 4 KiB, e.g. \"256 B\" (2.0, 2.2.2)"));
             return None;
         }
@@ -189,7 +189,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
 
 /// What one link carries with nothing else on it, bits per second of payload one way.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Carried {
+pub(crate) struct Carried {
     /// Writes in TLPs of a payload.
     pub write: f64,
     /// Reads, in completions of a size.
@@ -198,7 +198,7 @@ pub struct Carried {
 
 /// What a link carries of long transfers one way: writes in TLPs of `payload`, which need be no MPS; reads in requests
 /// of `request` answered in completions of `completion`; 64-bit addresses, DLLPs as [`wire`] has them by default.
-pub fn carried(speed: Speed, payload: Bytes, request: PayloadSize, completion: Bytes) -> Option<Carried> {
+pub(crate) fn carried(speed: Speed, payload: Bytes, request: PayloadSize, completion: Bytes) -> Option<Carried> {
     // TLPs that are smaller than any MPS are short operations.
     let (mps, size) = match PayloadSize::new(payload) {
         Some(mps) => (mps, Bytes(4096)),

@@ -286,7 +286,7 @@ fn claim(host: &Host, tree: &Tree, link: &Link, lower: &Function, upper: Option<
         ..base.clone()
     };
     if link.lower.made_up() {
-        let why = format!("{} is nobody's address: the file's author put a bridge there", link.lower);
+        let why = format!("{} is not a real address: the file's author put a bridge there", link.lower);
         return doubt(why, None, None, None);
     }
     if let Some(above) = above.filter(|a| *a != now) {

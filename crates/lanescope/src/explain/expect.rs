@@ -177,7 +177,9 @@ impl Topology<'_> {
             let size = u64::from(supported.min(512));
             let larger = Sizes { mps: size, completion: sizes.completion, ..sizes };
             if let Some(rate) = with(typical, larger).filter(|r| worth(*r)) {
-                return Some(format!("MPS {size} B, which all on the way can do (pci=pcie_bus_perf): {rate:.2} GB/s"));
+                return Some(format!(
+                    "MPS {size} B, which every part of the path supports (pci=pcie_bus_perf): {rate:.2} GB/s"
+                ));
             }
         }
         let own = self.beliefs.get(*endpoint.links.first()?)?;

@@ -128,7 +128,7 @@ fn nothing_lost(topology: &Topology, endpoints: &[&Endpoint]) -> String {
         [endpoint] if endpoint.port.is_some() => {
             format!("its network ports carry {:.3} GB/s, so it costs nothing today", endpoint.port.unwrap_or_default())
         }
-        _ => "another link on the way is slower, so it costs nothing today".to_owned(),
+        _ => "another link on the path is slower, so it costs nothing today".to_owned(),
     }
 }
 
@@ -182,7 +182,7 @@ fn trained(topology: &Topology, all: &mut Vec<Finding>) {
                 at: name,
                 also: Vec::new(),
                 cost,
-                text: format!("{who} can do {} and stands in a slot of {}{}", shown(device), shown(port), clause(cost)),
+                text: format!("{who} can do {} and is in a slot of {}{}", shown(device), shown(port), clause(cost)),
                 evidence: topology.evidence(index),
                 cure: format!("a slot of {}", shown(device)),
             });
@@ -278,7 +278,7 @@ fn payload(topology: &Topology, all: &mut Vec<Finding>) {
         let others = if endpoints.len() > 1 { format!(" and {} more", endpoints.len() - 1) } else { String::new() };
         let text = if alone {
             let whole = endpoint.links.last().is_some_and(|l| topology.tree.links[*l].upper.is_some());
-            let all = if whole { "all on its way" } else { "all of its way that the dump shows" };
+            let all = if whole { "all of its path" } else { "all of its path that the dump shows" };
             format!("{}{others} runs at MPS {now} B, and {all} can do {size} B", endpoint.id)
         } else {
             format!("{}{others} runs at MPS {now} B: {by} ({}) can do no more", endpoint.id, topology.called(by))
@@ -323,7 +323,7 @@ fn mismatch(topology: &Topology, all: &mut Vec<Finding>) {
             also: Vec::new(),
             cost: rounded(cost),
             text: format!(
-                "{address} ({}) may send {} B and {parent} above takes {} B: what is larger is malformed, and all of \
+                "{address} ({}) may send {} B and {parent} above takes {} B: larger TLPs are malformed, and all of \
                  its {cost:.2} GB/s are at risk",
                 function.called(),
                 own.value,
@@ -484,7 +484,7 @@ fn buses(topology: &Topology, all: &mut Vec<Finding>) {
             also: Vec::new(),
             cost: 0.0,
             text: format!(
-                "{} ({}, {}) stands on {}: at most {peak:.3} GB/s for all on it, reads and writes together",
+                "{} ({}, {}) is on {}: at most {peak:.3} GB/s for all on it, reads and writes together",
                 endpoint.id,
                 endpoint.address,
                 topology.called(endpoint.address),
@@ -539,7 +539,7 @@ fn chipset(topology: &Topology, all: &mut Vec<Finding>) {
         also: Vec::new(),
         cost: rounded(most - most * (slow / sum).min(1.0)),
         text: format!(
-            "{} devices ({} first) stand behind the chipset and could move {sum:.2} GB/s; its link to the processor, \
+            "{} devices ({} first) are behind the chipset and could move {sum:.2} GB/s; its link to the processor, \
              four lanes of 5 or 8 GT/s that no dump shows, carries {slow:.1} to {fast:.1} GB/s for all of them",
             behind.len(),
             first.id

@@ -38,7 +38,7 @@ fn line(topology: &Topology, index: usize) -> LinkLine {
     let endpoint = topology.behind(index).into_iter().find(|s| s.links.first() == Some(&index));
     let why = match &belief.standing {
         Standing::Virtual(why) | Standing::Unknown(why) => Some(why.clone()),
-        Standing::Idle => Some("a GPU at rest lowers its link; under load it rises again".to_owned()),
+        Standing::Idle => Some("an idle GPU lowers its link speed; under load it rises again".to_owned()),
         Standing::Down => Some("both ends can do more".to_owned()),
         _ => None,
     };
@@ -91,7 +91,7 @@ pub(crate) fn unknown(topology: &Topology, pairs: &[Pair]) -> Vec<Unknown> {
     };
     let speed = ids(&|s| s.links.iter().any(|l| topology.beliefs[*l].low.is_none()));
     if !speed.is_empty() {
-        say(format!("the speed of a link on the way of {}", list(&speed)), "sudo lspci -vvv");
+        say(format!("the speed of a link on the path of {}", list(&speed)), "sudo lspci -vvv");
     }
     let above = ids(&|s| s.links.len() == 1 && topology.tree.links[s.links[0]].upper.is_none());
     if !above.is_empty() {
@@ -130,7 +130,7 @@ pub(crate) fn unknown(topology: &Topology, pairs: &[Pair]) -> Vec<Unknown> {
     };
     let measure = "nvbandwidth -t device_to_device_memcpy_write_ce, then --measured";
     if topology.forwarding().is_none_or(|c| !c.is_measured()) && over(&["root", "redirected"]) {
-        let class = "nobody measured one of its class, or no dump names the processor: lscpu";
+        let class = "no host of its class was measured, or no dump names the processor: lscpu";
         say(format!("what this root complex forwards between its ports ({class})"), measure);
     }
     if over(&["sockets"]) {
@@ -148,7 +148,7 @@ pub(crate) fn virtual_machine(topology: &Topology) -> Option<String> {
         return Some(format!("it runs under {}", hypervisor.value));
     }
     if let Some(made_up) = topology.host.functions.keys().find(|a| a.made_up()) {
-        return Some(format!("{made_up} is nobody's address"));
+        return Some(format!("{made_up} is not a real address"));
     }
     let virtio = topology.host.functions.iter().find(|(_, f)| {
         matches!(value(&f.ids), Some((0x1af4 | 0x1b36 | 0x15ad | 0x1414 | 0x5853, _)))

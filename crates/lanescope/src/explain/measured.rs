@@ -11,7 +11,8 @@ mod locate;
 mod ranks;
 mod read;
 
-pub use read::{Measurement, Rank, Target, read};
+pub(crate) use read::Measurement;
+pub use read::{Rank, Target, read};
 
 use super::peers::peer_path;
 use super::rate::{Corner, Range};
@@ -123,7 +124,7 @@ fn judge(topology: &Topology, row: &Measurement, located: &Located) -> Row {
     };
     let range = expected(topology, path);
     let Some(high) = range.high else {
-        let because = "what a link on its way runs at is not known".to_owned();
+        let because = "the speed of a link on its path is not known".to_owned();
         return line(Some(device), range, "not judged", because);
     };
     let bound = topology.along(path.from, &path.links, path.way, Corner::Typical).map(|b| b.1);
@@ -179,6 +180,6 @@ fn above(topology: &Topology, path: &Path, row: &Measurement, high: f64) -> Stri
         return "above what the wire carries at all: it came from a cache of the host".into();
     }
     format!(
-        "above the {raw:.1} GB/s of the wire itself: another way (NVLink), another link than the dump's, or a clock"
+        "above the {raw:.1} GB/s of the wire itself: another path (NVLink), another link than the dump's, or a clock"
     )
 }

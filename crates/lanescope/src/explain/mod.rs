@@ -37,7 +37,7 @@ use std::cell::OnceCell;
 use tree::Tree;
 
 /// Number of the form of [`Explained`] as JSON.
-pub const SCHEMA: u32 = 3;
+pub(crate) const SCHEMA: u32 = 3;
 
 /// A host with its tree and what is believed of its links: what the parts of a report work on.
 pub(crate) struct Topology<'a> {

@@ -342,7 +342,7 @@ pub fn emit(host: &Host) -> String {
             draft.transfer(Transfer::Memory(endpoint, Way::Write));
         } else {
             let why = match endpoint.bus {
-                Some(bus) => format!("it stands on the shared bus behind {bus}: lanescope wire pci"),
+                Some(bus) => format!("it is on the shared bus behind {bus}: lanescope wire pci"),
                 None => "the speed of a link is not known".to_owned(),
             };
             left_out.push(format!("# {} {} is left out: {why}", word(endpoint.kind), endpoint.address));

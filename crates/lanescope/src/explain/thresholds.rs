@@ -40,7 +40,7 @@ pub fn emit(host: &Host) -> String {
                 _ => {
                     let _ = writeln!(
                         without,
-                        "# {} {} {test}: a link on its way is not known",
+                        "# {} {} {test}: the speed of a link on its path is not known",
                         endpoint.id, endpoint.address
                     );
                 }

@@ -73,7 +73,7 @@ pub fn emit(host: &Host) -> String {
     if let Some(class) = topology.forwarding().filter(|c| c.is_measured()) {
         let _ = writeln!(out, "# Class: {}: {}.", class.name, class.source);
     }
-    out += "# Latencies: wires, switches, and (assumed) a root complex and the way to another node.\n";
+    out += "# Latencies: wires, switches, and (assumed) a root complex and the path to another node.\n";
     let (mut rates, mut latencies) = (Vec::new(), Vec::new());
     for distance in Distance::ALL {
         let word = distance.word();
@@ -97,7 +97,7 @@ pub fn emit(host: &Host) -> String {
             continue;
         }
         let Some((a, b, rate, link)) = narrowest(&topology, &pairs) else {
-            out += "#   rate: a link on the way is not known: auto, UCX's own value\n";
+            out += "#   rate: a link on the path is not known: auto, UCX's own value\n";
             continue;
         };
         let _ = writeln!(

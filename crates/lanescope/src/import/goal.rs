@@ -158,7 +158,7 @@ fn number(tokens: &mut Tokens, what: &str, least: u64, most: u64, reading: &mut 
     let digits = if what == "size" { token.text.trim_end_matches('b') } else { token.text };
     let value = digits.parse::<u64>().ok().filter(|n| (least..=most).contains(n));
     if value.is_none() {
-        let message = format!("`{}` is no {what}", shown(token.text));
+        let message = format!("`{}` is not a valid {what}", shown(token.text));
         reading.error(clip(token), message, format!("it is a whole number from {least} to {most}"));
     }
     value
@@ -214,7 +214,7 @@ impl Reader {
                         }
                     }
                     _ => {
-                        let message = format!("`{}` is no task and no dependency", shown(token.text));
+                        let message = format!("`{}` is neither a task nor a dependency", shown(token.text));
                         let near = nearest(token.text, ["calc", "send", "recv"]);
                         let hint = match near {
                             Some(near) => format!("did you mean `{near}`?"),
@@ -391,20 +391,20 @@ mod tests {
     fn what_is_wrong_is_said_at_its_place() {
         let rank = |inside: &str| refused(&format!("num_ranks 2\nrank 0 {{\n{inside}\n}}\nrank 1 {{ }}\n"));
         assert!(refused("").contains("no GOAL schedule"));
-        assert!(refused("num_ranks 0\n").contains("`0` is no number of ranks"));
+        assert!(refused("num_ranks 0\n").contains("`0` is not a valid number of ranks"));
         assert!(refused("num_ranks 65537\n").contains("from 1 to 65536"));
         assert!(refused("num_ranks 2\n").contains("no rank does anything"));
-        assert!(refused("num_ranks 2\nrank 5 { }\n").contains("g.goal:2:6: error: `5` is no rank"));
+        assert!(refused("num_ranks 2\nrank 5 { }\n").contains("g.goal:2:6: error: `5` is not a valid rank"));
         assert!(refused("num_ranks 2\nrank 0 { } rank 0 { }\n").contains("a second block of rank 0"));
         assert!(refused("num_ranks 2\nrank 0 {\n").contains("ends within a rank"));
         assert!(refused("num_ranks 2\nrank 0 calc 1\n").contains("no `{`"));
         assert!(refused("num_ranks 2\nblock 0 { }\nrank 0 { calc 1 }\n").contains("where a rank begins"));
         assert!(rank("l1: sned 8b to 1").contains("g.goal:3:5: error: unknown task `sned`"));
         assert!(rank("sned 8b to 1").contains("did you mean `send`?"));
-        assert!(rank("send -8b to 1").contains("`-8b` is no size"));
+        assert!(rank("send -8b to 1").contains("`-8b` is not a valid size"));
         assert!(rank("send 9223372036854775808b to 1").contains("from 0 to 1099511627776"));
         assert!(rank("send 8b from 1").contains("no `to` behind the size"));
-        assert!(rank("send 8b to 2").contains("`2` is no rank"));
+        assert!(rank("send 8b to 2").contains("`2` is not a valid rank"));
         assert!(rank("calc 99999999999999999").contains("nanoseconds"));
         assert!(rank("l1: calc 1\nl1: calc 2").contains("a second task `l1`"));
         assert!(

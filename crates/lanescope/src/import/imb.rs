@@ -53,7 +53,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Table> {
             block.ranks =
                 rest.split(|c: char| !c.is_ascii_digit()).find(|w| !w.is_empty()).and_then(|n| n.parse().ok());
             if block.ranks.is_none_or(|n| n == 0) {
-                reading.error(span, "the number of processes is no number", "a line of IMB is `# #processes = 2`");
+                reading.error(span, "the number of processes is not a number", "a line of IMB is `# #processes = 2`");
             }
         } else if let Some(block) = blocks.last_mut()
             && trimmed.contains("waiting in MPI_Barrier")
@@ -219,7 +219,7 @@ mod tests {
         assert!(with("hello\n").1.contains("imb.txt:1:1"));
         assert!(with("#bytes #repetitions t[usec]\n1 2 3\n").1.contains("a table without a name"));
         assert!(with("# Benchmarking Multi-PingPong\n").1.contains("-multi"));
-        assert!(with("# Benchmarking PingPong\n# #processes = many\n").1.contains("no number"));
+        assert!(with("# Benchmarking PingPong\n# #processes = many\n").1.contains("is not a number"));
         let (table, said) =
             with(&format!("{ROWS}      1048576  out-of-mem.; needed X=   4.0 GB\nmpirun: bye 1 2 3\n 1 2 3 4\n"));
         assert_eq!(table.map(|t| t.blocks[0].rows.len()), Some(1));

@@ -54,7 +54,7 @@ impl Reading {
         let mut reading = Reading::new(source);
         let text = &diagnostics.source(source).text;
         let found = if text.len() > u32::MAX as usize {
-            reading.error((0, 0), "the text is larger than 4 GiB", "cut it in pieces");
+            reading.error((0, 0), "the text is larger than 4 GiB", "cut it into pieces");
             None
         } else {
             with(text, &mut reading)
@@ -74,7 +74,7 @@ impl Reading {
     fn stopped(&mut self) {
         if !self.list.iter().any(|d| d.severity == Severity::Error) {
             let last = self.list.last().and_then(|d| d.span).map_or((0, 0), |s| (s.start as usize, s.end as usize));
-            self.error(last, "reading stopped here, after too many warnings", "is it of another format?");
+            self.error(last, "reading stopped here, after too many warnings", "is it in another format?");
         }
     }
 
@@ -109,7 +109,7 @@ impl Reading {
     /// Puts a row, the so-manieth of the text, into the block that it stands in. Whether that is not too many.
     fn keep(&mut self, row: Row, blocks: &mut [Block], rows: usize, at: (usize, usize)) -> bool {
         if rows > MOST_ROWS {
-            self.error(at, format!("more than {MOST_ROWS} rows"), "cut the text in pieces");
+            self.error(at, format!("more than {MOST_ROWS} rows"), "cut the text into pieces");
         } else if let Some(block) = blocks.last_mut() {
             block.rows.push(row);
         }

@@ -6,7 +6,7 @@ use super::{Reading, beginning, lines, shown, words};
 use crate::diagnostic::{Diagnostics, SourceId};
 
 /// Titles as they are printed, without `OSU MPI` and version, and the program that prints each.
-pub const TITLES: &[(&str, &str)] = &[
+pub(crate) const TITLES: &[(&str, &str)] = &[
     ("osu_latency", "Latency Test"),
     ("osu_multi_lat", "Multi Latency Test"),
     ("osu_bw", "Bandwidth Test"),

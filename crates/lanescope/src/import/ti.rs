@@ -209,7 +209,7 @@ fn census(texts: &[(SourceId, &str)], reading: &mut Reading) -> Option<u32> {
             let rank = word.parse::<u32>().ok();
             let Some(rank) = rank else {
                 let hint = "a line of a trace is `rank op arguments`, e.g. `0 send 1 0 1e6`";
-                reading.error(span, format!("`{}` is no rank", shown(word)), hint);
+                reading.error(span, format!("`{}` is not a valid rank", shown(word)), hint);
                 continue;
             };
             if rank >= MOST_RANKS {
@@ -274,7 +274,7 @@ impl Call<'_> {
     fn amount(&self, i: usize, what: &str, most: f64, reading: &mut Reading) -> Option<f64> {
         let value = self.word(i).parse::<f64>().ok().filter(|v| (0.0..=most).contains(v));
         if value.is_none() {
-            let message = format!("`{}` is no {what}", shown(self.word(i)));
+            let message = format!("`{}` is not a valid {what}", shown(self.word(i)));
             reading.error(self.span_of(i), message, format!("it is a number from 0 to {most:e}"));
         }
         value
@@ -299,7 +299,11 @@ impl Call<'_> {
     fn tag(&self, i: usize, reading: &mut Reading) -> Option<u32> {
         let tag = self.word(i).parse::<u32>().ok();
         if tag.is_none() {
-            reading.error(self.span_of(i), format!("`{}` is no tag", shown(self.word(i))), "a tag is a whole number");
+            reading.error(
+                self.span_of(i),
+                format!("`{}` is not a valid tag", shown(self.word(i))),
+                "a tag is a whole number",
+            );
         }
         tag
     }
@@ -311,11 +315,11 @@ impl Call<'_> {
         }
         let bytes = self.word(i).parse::<usize>().ok().and_then(|n| TYPES.get(n)).copied();
         if bytes.is_none() {
-            let message = format!("`{}` is no datatype", shown(self.word(i)));
+            let message = format!("`{}` is not a valid datatype", shown(self.word(i)));
             reading.error(
                 self.span_of(i),
                 message,
-                "they are numbered: 0 double, 1 int, 2 char, ... 6 byte, ... 19 int32",
+                "datatypes have numbers: 0 double, 1 int, 2 char, ... 6 byte, ... 19 int32",
             );
         }
         bytes
@@ -606,19 +610,21 @@ mod tests {
                 .contains("t.txt:2:3: error: unknown operation `sned` (did you mean `send`?)")
         );
         assert!(refused("0 init\n0 gatherv 1 2 3\n").contains("not read yet"));
-        assert!(refused("0 init\n0 send 0 0 -5\n").contains("t.txt:2:12: error: `-5` is no number of elements"));
+        assert!(
+            refused("0 init\n0 send 0 0 -5\n").contains("t.txt:2:12: error: `-5` is not a valid number of elements")
+        );
         assert!(refused("0 init\n0 send 0 0 9223372036854775808\n").contains("from 0 to 1.099511627776e12"));
-        assert!(refused("0 init\n0 compute nan\n").contains("`nan` is no number of operations"));
+        assert!(refused("0 init\n0 compute nan\n").contains("`nan` is not a valid number of operations"));
         assert!(refused("0 init\n0 sleep 1e30\n").contains("seconds"));
         assert!(refused("0 init\n0 send 7 0 1\n").contains("there is no rank `7` (ranks go from 0 to 0)"));
-        assert!(refused("0 init\n0 send 0 x 1\n").contains("`x` is no tag"));
-        assert!(refused("0 init\n0 bcast 1 0 99\n").contains("`99` is no datatype"));
+        assert!(refused("0 init\n0 send 0 x 1\n").contains("`x` is not a valid tag"));
+        assert!(refused("0 init\n0 bcast 1 0 99\n").contains("`99` is not a valid datatype"));
         assert!(refused("0 init\n0 send 0\n").contains("send has 1 arguments (it takes 3 or more)"));
         assert!(refused("0 barrier\n0 barrier\n").contains("t.txt:1:3: error: rank 0 begins without init"));
         assert!(refused("0 init\n0 finalize\n0 barrier\n").contains("goes on after its finalize"));
         assert!(refused("0 init\n70000 init\n").contains("at most 65536 ranks"));
         assert!(refused("0 init\n0\n").contains("without an operation"));
-        assert!(refused("0 init\nzero init\n").contains("`zero` is no rank"));
+        assert!(refused("0 init\nzero init\n").contains("`zero` is not a valid rank"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use std::sync::Arc;
 
 /// Most ranks of a job.
-pub const MOST_RANKS: u32 = 65_536;
+pub(crate) const MOST_RANKS: u32 = 65_536;
 /// Most steps of a job, all ranks together; a step is some 80 bytes.
 pub(super) const MOST_STEPS: u64 = 8_000_000;
 /// Largest message: an instrument counts bytes in a C `int`.
@@ -48,7 +48,7 @@ pub enum Version {
 
 impl Version {
     /// Bytes in a "Mbyte" of its tables: 2^20 up to IMB 2017, then 10^6.
-    pub fn mbyte(self) -> u64 {
+    pub(crate) fn mbyte(self) -> u64 {
         if self < Version::Imb2018 { 1 << 20 } else { 1_000_000 }
     }
 
@@ -65,7 +65,7 @@ impl Version {
 
 /// The sizes of a table's rows, bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Sizes {
+pub(crate) enum Sizes {
     /// Those of the instrument.
     #[default]
     Ladder,
@@ -77,7 +77,7 @@ pub enum Sizes {
 
 /// How to run an instrument; the default is as the real one does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// Sizes of messages.
     pub sizes: Sizes,
     /// Repetitions of each row.
@@ -144,7 +144,7 @@ const INSTRUMENTS: &[(Suite, &str, Pattern, bool)] = &[
 ];
 
 /// The names of all instruments, as [`job`] takes them: `imb PingPong`, `osu_latency`.
-pub fn names() -> impl Iterator<Item = String> {
+pub(crate) fn names() -> impl Iterator<Item = String> {
     INSTRUMENTS.iter().map(|i| if i.0 == Suite::Imb { format!("imb {}", i.1) } else { i.1.to_owned() })
 }
 
@@ -167,7 +167,7 @@ struct Row {
 /// The program of an instrument on so many ranks. Names are read without regard to case, blanks, `_` and `-`: `imb
 /// pingpong`, `PMB-MPI1 PingPong`, `reduce-scatter`, `osu_latency`. Ranks beyond the two of a PingPong wait in a
 /// barrier, as IMB's do.
-pub fn job(name: &str, ranks: u32, options: &Options) -> Result<Job, Diagnostic> {
+pub(crate) fn job(name: &str, ranks: u32, options: &Options) -> Result<Job, Diagnostic> {
     let instrument = find(name, ranks, options)?;
     let rows = instrument.rows(options)?;
     let warm_up = options.warm_up.unwrap_or(WARM_UP);

@@ -91,7 +91,7 @@ pub(super) struct Call {
 
 impl Kind {
     /// As MPI calls it, in small letters.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",
             Kind::Bcast => "bcast",
@@ -107,7 +107,7 @@ impl Kind {
     }
 
     /// All of them.
-    pub const ALL: [Kind; 10] = [
+    pub(crate) const ALL: [Kind; 10] = [
         Kind::Barrier,
         Kind::Bcast,
         Kind::Reduce,
@@ -121,12 +121,12 @@ impl Kind {
     ];
 
     /// Whether it has a root.
-    pub fn has_root(self) -> bool {
+    pub(crate) fn has_root(self) -> bool {
         matches!(self, Kind::Bcast | Kind::Reduce | Kind::Gather | Kind::Scatter)
     }
 
     /// The algorithms that it can be taken apart by.
-    pub fn algorithms(self) -> &'static [Algorithm] {
+    pub(crate) fn algorithms(self) -> &'static [Algorithm] {
         use Algorithm::*;
         match self {
             Kind::Barrier => &[Bruck],
@@ -144,7 +144,7 @@ impl Kind {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 7] = [
+    pub(crate) const ALL: [Algorithm; 7] = [
         Algorithm::Binomial,
         Algorithm::RecursiveDoubling,
         Algorithm::ScatterAllgather,
@@ -155,7 +155,7 @@ impl Algorithm {
     ];
 
     /// In small letters, for texts.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Algorithm::Binomial => "binomial",
             Algorithm::RecursiveDoubling => "recursive_doubling",
@@ -184,7 +184,7 @@ impl fmt::Display for Collective {
 
 impl Collective {
     /// Whether another rank that calls this is in the same collective.
-    pub fn fits(&self, other: &Collective) -> bool {
+    pub(crate) fn fits(&self, other: &Collective) -> bool {
         let variable = self.kind == Kind::Alltoallv;
         self.kind == other.kind
             && (variable || self.bytes == other.bytes)
@@ -193,7 +193,7 @@ impl Collective {
     }
 
     /// What it is and how it is done among `n` ranks: `allreduce 1 MB: Rabenseifner (reduce-scatter + allgather)`.
-    pub fn done(&self, n: u32) -> String {
+    pub(crate) fn done(&self, n: u32) -> String {
         use Algorithm::*;
         let size = if matches!(self.kind, Kind::Barrier | Kind::Alltoallv) {
             String::new()
@@ -219,7 +219,7 @@ impl Collective {
     }
 
     /// How it is taken apart among `n` ranks: as the program says, else as MPICH chooses.
-    pub fn chosen(&self, n: u32) -> Algorithm {
+    pub(crate) fn chosen(&self, n: u32) -> Algorithm {
         use Algorithm::*;
         if let Some(stated) = self.algorithm {
             return stated;

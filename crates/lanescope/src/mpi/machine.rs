@@ -28,7 +28,7 @@ use crate::units::{Rate, Time};
 use exchange::{Message, Posted, Request, Unexpected};
 use graph::{Edges, Graph};
 use log::Log;
-pub use log::{Called, Logged, Mail, Spending};
+pub(crate) use log::{Called, Logged, Mail, Spending};
 use program::Next;
 pub use rows::Row;
 use rows::Rows;
@@ -37,7 +37,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// No job has more ranks.
-pub const MOST_RANKS: usize = 65_536;
+pub(crate) const MOST_RANKS: usize = 65_536;
 
 /// Nobody, nothing.
 const NONE: u32 = u32::MAX;
@@ -133,7 +133,7 @@ pub struct Account {
 
 impl Account {
     /// All time together.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.computing + self.sending + self.receiving + self.copying + self.waiting
     }
 }
@@ -281,8 +281,8 @@ struct Core {
 
 impl Machine {
     /// Sets a job up; nothing has happened yet. `steady` lets timed sections end early: see [`Row`]. A job that cannot
-    /// be run at all (more than [`MOST_RANKS`], a placement of another size, a graph whose tasks require what is not
-    /// there) has its [`fault`](Machine::fault) at once.
+    /// be run at all (more than `MOST_RANKS`, a placement of another size, a graph whose tasks require what is not
+    /// there) has its `fault` at once.
     pub fn new(job: Arc<Job>, costs: Costs, placement: Placement, steady: Option<f64>) -> Machine {
         let core = Core::new(&job, costs, placement, steady);
         Machine { job, core }
@@ -353,22 +353,22 @@ impl Machine {
 
     /// What ended the run before its time: ranks that call different collectives, a message longer than its receive, a
     /// job that makes no sense. Then [`next`](Machine::next) is `u64::MAX`.
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         self.core.fault.clone()
     }
 
     /// Steps begun by all ranks together, and messages handled: a measure of work, for a driver that bounds it.
-    pub fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.core.steps
     }
 
     /// The rows of a section, by rank; empty where no rank has come to it.
-    pub fn rows(&self, section: u32) -> &[Row] {
+    pub(crate) fn rows(&self, section: u32) -> &[Row] {
         self.core.rows.of(section)
     }
 
     /// Half of the 95 % interval of a section's time of a repetition, in femtoseconds, where it was left early.
-    pub fn half(&self, section: u32) -> Option<f64> {
+    pub(crate) fn half(&self, section: u32) -> Option<f64> {
         self.core.rows.half(section)
     }
 

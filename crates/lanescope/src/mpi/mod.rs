@@ -17,5 +17,7 @@ pub mod text;
 mod traffic;
 
 pub use check::check;
-pub use machine::{Account, Called, Costs, Logged, MOST_RANKS, Machine, Mail, Placement, Post, Row, Spending, What};
-pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step, Task, UNNAMED};
+pub(crate) use machine::{Account, Called, Logged, MOST_RANKS, Mail, Post, Spending};
+pub use machine::{Costs, Machine, Placement, Row, What};
+pub(crate) use op::Task;
+pub use op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step};

@@ -54,7 +54,7 @@ pub enum Class {
 
 impl Bench {
     /// All of them, in the order of their names.
-    pub const ALL: [Bench; 6] = [Bench::Bt, Bench::Cg, Bench::Ft, Bench::Is, Bench::Mg, Bench::Sp];
+    pub(crate) const ALL: [Bench; 6] = [Bench::Bt, Bench::Cg, Bench::Ft, Bench::Is, Bench::Mg, Bench::Sp];
 
     /// `bt`, as NPB's binaries are called.
     pub fn word(self) -> &'static str {
@@ -69,7 +69,7 @@ impl Bench {
     }
 
     /// Iterations under the clock.
-    pub fn iterations(self, class: Class) -> u64 {
+    pub(crate) fn iterations(self, class: Class) -> u64 {
         let by_class = match self {
             Bench::Bt => [60, 200, 200, 200, 200, 250],
             Bench::Sp => [100, 400, 400, 400, 400, 500],
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     /// Operations of one iteration, all ranks together, as the program counts them: floating-point, of IS keys ranked.
-    pub fn operations(self, class: Class) -> f64 {
+    pub(crate) fn operations(self, class: Class) -> f64 {
         match self {
             Bench::Bt => {
                 let n = f64::from(grid::points(self, class));
@@ -102,23 +102,23 @@ impl Bench {
 
 impl Class {
     /// All of them, smallest first.
-    pub const ALL: [Class; 6] = [Class::S, Class::W, Class::A, Class::B, Class::C, Class::D];
+    pub(crate) const ALL: [Class; 6] = [Class::S, Class::W, Class::A, Class::B, Class::C, Class::D];
 
     /// Its letter.
-    pub fn letter(self) -> char {
+    pub(crate) fn letter(self) -> char {
         ['S', 'W', 'A', 'B', 'C', 'D'][self as usize]
     }
 }
 
 /// Program and class by name: `npb is.C`, `IS.C`, `is C`.
-pub fn named(name: &str) -> Result<(Bench, Class), Diagnostic> {
+pub(crate) fn named(name: &str) -> Result<(Bench, Class), Diagnostic> {
     let lower = name.chars().take(100).collect::<String>().to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
     let words = if words.first() == Some(&"npb") { &words[1..] } else { &words[..] };
     let wrong = |message: String, hint: &str| Err(Diagnostic::error(None, message).hint(hint));
     let [bench, class] = words else {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-        return wrong(format!("`{shown}` is no program and class"), "write, for example, `npb is.C`");
+        return wrong(format!("`{shown}` is not a valid program and class"), "write, for example, `npb is.C`");
     };
     let Some(found) = Bench::ALL.into_iter().find(|b| b.word() == *bench) else {
         return wrong(format!("there is no NPB program `{bench}` here"), "there are bt, cg, ft, is, mg and sp");

@@ -90,7 +90,7 @@ pub struct Task {
 }
 
 /// The handle of requests that nobody waits for by themselves.
-pub const UNNAMED: u32 = u32::MAX;
+pub(crate) const UNNAMED: u32 = u32::MAX;
 
 /// What a rank does at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ pub enum Op {
         bytes: u64,
         /// Tag.
         tag: u32,
-        /// The handle: free to be used again once it was waited for. [`UNNAMED`]: only [`Op::WaitAll`] waits for it,
+        /// The handle: free to be used again once it was waited for. `UNNAMED`: only [`Op::WaitAll`] waits for it,
         /// and there may be many.
         request: u32,
     },

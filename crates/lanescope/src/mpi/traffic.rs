@@ -27,7 +27,7 @@ impl Job {
 impl Job {
     /// The collectives that the first rank of the most steps calls, each once, with how they are done: `allreduce 1 MB:
     /// Rabenseifner (reduce-scatter + allgather)`; and the section that times it, if one does. So many at most.
-    pub fn collectives(&self, most: usize) -> Vec<(Option<u32>, String)> {
+    pub(crate) fn collectives(&self, most: usize) -> Vec<(Option<u32>, String)> {
         let mut all = Vec::new();
         let n = self.bodies.len() as u32;
         // All ranks call the same ones, but for those that wait elsewhere.
@@ -45,7 +45,7 @@ impl Job {
 impl Job {
     /// Messages that all ranks send, counted before any is sent: no more than there are, and not much further than
     /// `most`. With `steady`, what is timed counts once, since a run may leave it early.
-    pub fn messages(&self, steady: bool, most: u64) -> u64 {
+    pub(crate) fn messages(&self, steady: bool, most: u64) -> u64 {
         let n = self.bodies.len() as u32;
         let mut alike: HashMap<*const Body, (u32, u64)> = HashMap::new();
         for (rank, body) in (0..n).zip(&self.bodies) {

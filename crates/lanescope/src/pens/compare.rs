@@ -229,7 +229,7 @@ pub fn text(comparison: &Comparison, paint: Paint) -> String {
             let Some(off) = off else { continue };
             let place = off.worst_bytes.map_or(String::new(), |b| format!(" at {}", Bytes(b)));
             let mean = digits(rounded(off.mean * 100.0));
-            let said = format!("{method} {mean} % off in the mean, at worst {}{place}", percent(off.worst));
+            let said = format!("{method} {mean} % off on average, at worst {}{place}", percent(off.worst));
             let _ = writeln!(out, "{}{said}{}", paint.faint, paint.off);
         }
         out.push('\n');
@@ -293,8 +293,8 @@ mod tests {
             "PingPong, 2 ranks             real      estimate       off     simulated       off\n\
              \u{20}                  0 B       10 us             -         -         11 us   +10.0 %\n\
              \u{20}                1 KiB       20 us         20 us    +0.0 %         15 us   -25.0 %\n\
-             estimate 0 % off in the mean, at worst +0.0 % at 1 KiB\n\
-             simulated 17.5 % off in the mean, at worst -25.0 % at 1 KiB\n\n\
+             estimate 0 % off on average, at worst +0.0 % at 1 KiB\n\
+             simulated 17.5 % off on average, at worst -25.0 % at 1 KiB\n\n\
              without an answer: Allgatherv, 4 ranks\n"
         );
     }

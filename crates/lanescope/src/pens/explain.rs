@@ -8,7 +8,7 @@ use crate::explain::{Device, Explained, LinkLine, Pair, Range, Simulated};
 use std::fmt::Write;
 
 /// Where no candidate fits.
-const NO_CAUSE: &str = "no single cause that is tried here explains the low rows: several at once, or the instrument";
+const NO_CAUSE: &str = "no single cause that was tried explains the low rows: several at once, or the measurement";
 
 /// Of devices on hosts of several nodes.
 const FAR: &str = "with memory of another node: at most the same; what the link between nodes carries no dump states";
@@ -17,7 +17,7 @@ const FAR: &str = "with memory of another node: at most the same; what the link 
 const MOST_LINES: usize = 24;
 
 /// `26.8 (22.7 … 28.3)`; what is not known is a question mark, and of a high end alone it is said.
-pub fn range(range: &Range) -> String {
+pub(crate) fn range(range: &Range) -> String {
     let number = |n: Option<f64>| match n {
         None => "?".to_owned(),
         Some(n) if n >= 100.0 => format!("{n:.0}"),

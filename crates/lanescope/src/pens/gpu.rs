@@ -4,12 +4,12 @@
 use super::chart::{Chart, Series};
 use super::page::{self, Section};
 use super::svg::escape;
-use super::{Grid, instrument};
+use super::{Grid, cell, instrument};
 use crate::import::nccl_tests::Row;
 use crate::import::{self, Block, Suite, Table};
 use crate::mpi::benchmark::Version;
 use crate::plan::gpu::collective::Collective;
-use crate::result::gpu::{CollectiveReport, CollectiveRow};
+use crate::result::gpu::{CollectiveReport, CollectiveRow, SimulatedCollective};
 use crate::units::Bytes;
 use std::fmt::Write;
 
@@ -60,6 +60,59 @@ pub fn grid(r: &CollectiveReport) -> Grid {
         line
     };
     Grid { head, rows: r.rows.iter().map(row).collect() }
+}
+
+/// The heading of the answer.
+pub fn title(r: &CollectiveReport) -> String {
+    format!("{} over {} GPUs", r.collective.name(), r.ranks)
+}
+
+/// A row for each size as numbers, for frames: bytes, seconds, bytes per second.
+pub fn rows_grid(r: &CollectiveReport) -> Grid {
+    let head = [
+        "bytes",
+        "algorithm",
+        "protocol",
+        "time_s",
+        "algbw_bytes_per_s",
+        "busbw_bytes_per_s",
+        "busbw_slower_bytes_per_s",
+        "busbw_faster_bytes_per_s",
+        "bound_bytes_per_s",
+        "bound_by",
+        "takes",
+        "launch_s",
+        "hops_s",
+        "filling_s",
+        "busy_s",
+        "simulated_time_s",
+        "simulated_busbw_bytes_per_s",
+    ];
+    let row = |row: &CollectiveRow| {
+        let (slower, faster) = row.range.unwrap_or((row.busbw, row.busbw));
+        let simulated = |pick: fn(&SimulatedCollective) -> f64| row.simulated.as_ref().map(pick);
+        let (p, number) = (&row.parts, |value: f64| cell(Some(value)));
+        vec![
+            row.bytes.to_string(),
+            row.algorithm.word().into(),
+            row.protocol.word().into(),
+            number(row.time),
+            number(row.algbw),
+            number(row.busbw),
+            number(slower),
+            number(faster),
+            number(row.bound),
+            row.bound_by.clone(),
+            row.takes.clone(),
+            number(p.launch),
+            number(p.hops),
+            number(p.filling),
+            number(p.busy),
+            cell(simulated(|s| s.time)),
+            cell(simulated(|s| s.busbw)),
+        ]
+    };
+    Grid { head: head.map(String::from).to_vec(), rows: r.rows.iter().map(row).collect() }
 }
 
 fn range(row: &CollectiveRow) -> String {
@@ -149,7 +202,7 @@ pub fn around(r: &CollectiveReport) -> (String, String) {
     );
     let mut tail = String::new();
     for (name, why) in &r.refused {
-        let _ = writeln!(tail, "# not by {name}: {why}");
+        let _ = writeln!(tail, "# {name} is not available: {why}");
     }
     for what in &r.not_modelled {
         let _ = writeln!(tail, "# not modelled: {what}");
@@ -178,11 +231,13 @@ pub fn beside(r: &CollectiveReport, measured: &[Row]) -> Grid {
     Grid { head: head.map(String::from).to_vec(), rows: measured.iter().filter_map(row).collect() }
 }
 
-/// Sections of a page: the curve, the table, what is left out.
-pub fn sections(r: &CollectiveReport) -> Vec<Section> {
-    let points = |f: &dyn Fn(&CollectiveRow) -> Option<f64>| {
+/// Bus bandwidth against the size: expected, bound, and simulated where it was; with the answer before a change beside
+/// it.
+pub fn chart(r: &CollectiveReport, before: Option<&CollectiveReport>) -> String {
+    let of = |r: &CollectiveReport, f: &dyn Fn(&CollectiveRow) -> Option<f64>| {
         r.rows.iter().filter_map(|row| Some((row.bytes as f64, f(row)? / 1e9))).collect::<Vec<_>>()
     };
+    let points = |f: &dyn Fn(&CollectiveRow) -> Option<f64>| of(r, f);
     let mut series = vec![
         Series { name: "expected".into(), points: points(&|row| Some(row.busbw)) },
         Series { name: "bound".into(), points: points(&|row| Some(row.bound)) },
@@ -191,26 +246,41 @@ pub fn sections(r: &CollectiveReport) -> Vec<Section> {
     if !simulated.is_empty() {
         series.push(Series { name: "simulated".into(), points: simulated });
     }
+    if let Some(b) = before {
+        series.push(Series { name: "before".into(), points: of(b, &|row| Some(row.busbw)) });
+    }
     let title = format!("{}, busbw", r.collective.name());
-    let chart = Chart { title: &title, x: "size", y: "GB/s", log_x: true, x_unit_bytes: true, series: &series }.svg();
+    Chart { title: &title, x: "size", y: "GB/s", log_x: true, x_unit_bytes: true, series: &series }.svg()
+}
+
+/// Sections of a page: the curve, the table, what is left out; with the answer before a change beside it.
+pub fn sections(r: &CollectiveReport, before: Option<&CollectiveReport>) -> Vec<Section> {
     let mut grid = grid(r);
     for (line, row) in grid.rows.iter_mut().zip(&r.rows) {
         line[0] = Bytes(row.bytes).to_string();
+    }
+    if let Some(b) = before {
+        let place = grid.head.iter().position(|h| h == "busbw").map_or(0, |p| p + 1);
+        grid.head.insert(place, "busbw before".into());
+        for (line, row) in grid.rows.iter_mut().zip(&r.rows) {
+            let old = b.rows.iter().find(|old| old.bytes == row.bytes);
+            line.insert(place, old.map_or("-".into(), range));
+        }
     }
     let list = |all: &mut dyn Iterator<Item = String>| {
         let items: String = all.map(|t| format!("<li>{}</li>\n", escape(&t))).collect();
         format!("<ul>\n{items}</ul>\n")
     };
     let (refused, missing) = (
-        list(&mut r.refused.iter().map(|(name, why)| format!("not by {name}: {why}"))),
+        list(&mut r.refused.iter().map(|(name, why)| format!("{name} is not available: {why}"))),
         list(&mut r.not_modelled.iter().cloned()),
     );
     let section = |id: &str, title: &str, html: String| Section { id: id.into(), title: title.into(), html };
     let chosen = format!("<p>{}. Chosen: {}.</p>\n", escape(&about(r)), escape(&r.rule));
     vec![
-        section("curve", "Bus bandwidth", format!("{chosen}<figure>{chart}</figure>\n")),
+        section("curve", "Bus bandwidth", format!("{chosen}<figure>{}</figure>\n", chart(r, before))),
         page::grid("rows", "Sizes", &grid),
-        section("refused", "Algorithms that cannot be had here", refused),
+        section("refused", "Algorithms that are not available here", refused),
         section("not-modelled", "Not modelled", missing),
     ]
 }

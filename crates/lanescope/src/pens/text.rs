@@ -103,7 +103,7 @@ fn simulation(out: &mut String, s: &Simulation, paint: Paint) {
         Ending::Unstable => "ended because a backlog grows without end".into(),
         Ending::Stopped => "stopped from outside".into(),
         Ending::Running => "still running".into(),
-        Ending::Silent => "nothing was left to happen".into(),
+        Ending::Silent => "no event was left".into(),
         Ending::Finished => "all ranks have ended".into(),
         Ending::Fault { what } => format!("ended because its ranks contradict one another\n  {what}"),
         Ending::Deadlock { circle } => {
@@ -172,7 +172,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     }
     let _ = writeln!(
         out,
-        "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest {} of {}",
+        "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest {} of {} operation{}",
         paint.strong,
         human_rate(s.rate.mean),
         paint.off,
@@ -182,7 +182,8 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         if s.unstable { " so far".into() } else { plus_minus(s.latency, human_time) },
         human_time(s.p99),
         human_time(s.max),
-        s.operations
+        s.operations,
+        if s.operations == 1 { "" } else { "s" }
     );
     if let Some(frames) = &s.frames {
         ethernet::frames(out, s, frames, paint);
@@ -221,7 +222,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     } else if s.unstable {
         let _ = writeln!(
             out,
-            "  {}unstable{}   {} operations wait at the source, and more and more: the queue before {}",
+            "  {}unstable{}   {} operations wait at the source, and their number grows: they queue for {}",
             paint.alarm, paint.off, s.backlog, s.bound_by.element
         );
     }
@@ -232,11 +233,17 @@ fn each(total: f64, n: usize) -> String {
     if n > 1 { format!("{n} x {}", human_rate(total / n as f64)) } else { human_rate(total) }
 }
 
-/// `28.73 Gb/s, 2 x 14.37 Gb/s`: the sum first.
-fn in_all(all: &[f64]) -> String {
-    let (total, n) = (all.iter().sum::<f64>(), all.len());
-    let text = amounts(all);
-    if n > 1 && !text.contains("in all") { format!("{} in all, {text}", human_rate(total)) } else { text }
+/// `28.73 Gb/s in all (27.1 Gb/s … 29 Gb/s), 2 x 14.37 Gb/s`: the sum with its range, then the instances.
+fn in_all(all: &[f64], range: Ranged, paint: Paint) -> String {
+    let total = format!("{}{}{}", paint.strong, human_rate(all.iter().sum()), paint.off);
+    let range = spread(range);
+    match all.len() {
+        0 | 1 => format!("{total}{range}"),
+        _ => match amounts(all).split_once(" in all ") {
+            Some((_, apart)) => format!("{total} in all{range} {apart}"),
+            None => format!("{total} in all{range}, {}", each(all.iter().sum(), all.len())),
+        },
+    }
 }
 
 /// The same, or `35 Gb/s in all (10 Gb/s … 25 Gb/s each)` where instances differ.
@@ -274,13 +281,10 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
     }
     let _ = writeln!(
         out,
-        "    bound {}{}    share {}{}{}{}{way} = {megabytes}{way}",
+        "    bound {}{}    share {}{way} = {megabytes}{way}",
         human_rate(f.bound.typical),
         spread(f.bound),
-        paint.strong,
-        in_all(&f.each),
-        paint.off,
-        spread(f.share),
+        in_all(&f.each, f.share, paint),
     );
     let _ = writeln!(out, "  {}{}{}", paint.faint, f.what, paint.off);
     folds(out, f);
@@ -292,9 +296,9 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
         let wanted = f.wanted_each.iter().sum::<f64>();
         let (rest, by) = (human_rate(wanted - f.share.typical), &f.bound_by.element);
         let then = match f.excess {
-            Excess::Queue => format!("the queue before {by} grows by {rest}"),
+            Excess::Queue => format!("the queue in front of {by} grows by {rest}"),
             Excess::Source => format!("{rest} stays at the source, where a queue grows"),
-            Excess::Dropped => format!("{rest} is dropped before {by}"),
+            Excess::Dropped => format!("{rest} is dropped in front of {by}"),
         };
         let (got, wanted) = (human_rate(f.share.typical), human_rate(wanted));
         let _ = writeln!(
@@ -312,16 +316,16 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
     if let Some(l) = &f.upgrade {
         let gain = l.share / f.share.typical - 1.0;
         let then = binding(&l.then);
-        let change = if l.fits { l.change.clone() } else { format!("{} (other parts)", l.change) };
+        let change = if l.fits { l.change.clone() } else { format!("{} (with other parts)", l.change) };
         if gain > 1e-3 {
             let _ = writeln!(
                 out,
-                "  upgrade    {change} would give {} (+{} %), then {then}",
+                "  upgrade    {change} would give {} (+{} %), then bound by {then}",
                 amounts(&l.each),
                 digits(gain * 100.0)
             );
         } else {
-            let _ = writeln!(out, "  upgrade    {change} alone would give nothing: {then}");
+            let _ = writeln!(out, "  upgrade    {change} alone would gain nothing: {then}");
         }
     }
     let first = f.latency_first.map_or(String::new(), |l| format!("{} to the first data, ", human_time(l.typical)));
@@ -338,7 +342,10 @@ fn flow(out: &mut String, f: &FlowReport, s: Option<&SimulatedFlow>, paint: Pain
         } else if m.unexplained.iter().all(|u| *u < 0.0) {
             format!("{} more than its fair share", amounts(&m.unexplained.iter().map(|u| -u).collect::<Vec<_>>()))
         } else {
-            format!("{} unexplained in all, some above their fair share", human_rate(m.unexplained.iter().sum()))
+            format!(
+                "{} unexplained in all, some instances above their fair share",
+                human_rate(m.unexplained.iter().sum())
+            )
         };
         let _ = writeln!(out, "  measured   {} ({what})", each(m.each * n as f64, n));
     }

@@ -12,16 +12,20 @@ pub mod pcie;
 mod resolve;
 pub mod storage;
 
-pub use core::dma::{Dma, DmaPath};
-pub use core::row::{FlowGroup, FlowRef};
-pub use ethernet::Network;
-pub use infiniband::Cluster;
-pub use pci::Buses;
-pub use pcie::backbone::{Backbone, Crossing, Taken};
+pub(crate) use core::dma::{Dma, DmaPath};
+pub(crate) use core::row::{FlowGroup, FlowRef};
+pub(crate) use ethernet::Network;
+pub(crate) use infiniband::Cluster;
+pub(crate) use pci::Buses;
+pub use pcie::backbone::Crossing;
+pub(crate) use pcie::backbone::{Backbone, Taken};
 pub(crate) use pcie::check::port_limits;
-pub use pcie::derived::{Asking, Batch, Buffer, PacketQueue};
-pub use pcie::iommu::{Misses, Translation};
-pub use pcie::tree::{Acs, Direction, End, Flow, FlowId, Hop, Link, LinkId, Part, PartId, Place, Port, Program};
+pub(crate) use pcie::derived::{Asking, PacketQueue};
+pub use pcie::derived::{Batch, Buffer};
+pub use pcie::iommu::Misses;
+pub(crate) use pcie::iommu::Translation;
+pub(crate) use pcie::tree::{Acs, Direction, FlowId, LinkId};
+pub use pcie::tree::{End, Flow, Hop, Link, Part, PartId, Place, Port, Program};
 pub use resolve::build;
 pub use storage::Storage;
 
@@ -132,18 +136,18 @@ impl Plan {
     }
 
     /// Whether frames may be dropped that nothing sends again: packets of programs, or segments of transactions.
-    pub fn loses(&self) -> bool {
+    pub(crate) fn loses(&self) -> bool {
         !self.storage.pairs.is_empty() && self.network.can_drop()
     }
 
     /// Whether queue pairs may have to send packets again.
-    pub fn resends(&self) -> bool {
+    pub(crate) fn resends(&self) -> bool {
         let roce = self.programs_on_ethernet() || self.network.streams.iter().any(|s| s.is_roce());
         roce && self.network.resends()
     }
 
     /// Whether ranks exchange messages over Ethernet.
-    pub fn programs_on_ethernet(&self) -> bool {
+    pub(crate) fn programs_on_ethernet(&self) -> bool {
         let on_ethernet = |e: &u32| self.cluster.endpoints[*e as usize].station.is_some();
         self.cluster.jobs.iter().any(|j| j.ranks.iter().any(on_ethernet))
     }

@@ -2,51 +2,47 @@
 
 mod frames;
 
-pub use frames::{address, data_frame, pause_frame, pfc_frame};
+pub use frames::address;
+pub(crate) use frames::{data_frame, pause_frame, pfc_frame};
 
 use crate::units::{Bytes, Length, Rate, Time};
 
 /// Preamble and start frame delimiter, bytes (3.2.1, 3.2.2).
-pub const PREAMBLE: u64 = 8;
+pub(crate) const PREAMBLE: u64 = 8;
 /// Interpacket gap, bytes: 96 bit times (4.4.2).
-pub const GAP: u64 = 12;
+pub(crate) const GAP: u64 = 12;
 /// Destination, source and type, bytes (3.2.3 to 3.2.6).
-pub const HEADER: u64 = 14;
+pub(crate) const HEADER: u64 = 14;
 /// Frame check sequence, bytes (3.2.9).
-pub const FCS: u64 = 4;
-/// The tag that carries a priority, bytes (802.1Q, 9.3). Frames of lanescope are untagged; a priority is known by the
-/// queue.
-pub const TAG: u64 = 4;
+pub(crate) const FCS: u64 = 4;
 /// minFrameSize, bytes (4.4.2).
-pub const MIN_FRAME: u64 = 64;
-/// maxBasicDataSize, bytes of MAC client data (3.2.7).
-pub const BASIC_DATA: u64 = 1500;
+pub(crate) const MIN_FRAME: u64 = 64;
 /// Client data of the largest frames that are in use (jumbo; no standard).
-pub const MOST_DATA: u64 = 9216;
+pub(crate) const MOST_DATA: u64 = 9216;
 
 /// Femtoseconds that a bit takes through a millimetre of cable: 5 ns a metre, two thirds of the speed of light, as in
 /// fibre.
 const FS_PER_MM: u64 = 5_000;
 
 /// EtherType of MAC control frames (annex 31A).
-pub const MAC_CONTROL: u16 = 0x8808;
+pub(crate) const MAC_CONTROL: u16 = 0x8808;
 /// Where MAC control frames go: 01-80-C2-00-00-01 (annex 31B.1).
-pub const MAC_CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
+pub(crate) const MAC_CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xC2, 0x00, 0x00, 0x01];
 /// Opcode of PAUSE (annex 31A).
-pub const PAUSE_OPCODE: u16 = 0x0001;
+pub(crate) const PAUSE_OPCODE: u16 = 0x0001;
 /// Opcode of priority-based flow control (annex 31A; 802.1Qbb).
-pub const PFC_OPCODE: u16 = 0x0101;
+pub(crate) const PFC_OPCODE: u16 = 0x0101;
 /// Bit times of a pause quantum (annex 31B.2).
-pub const QUANTUM_BITS: u64 = 512;
+pub(crate) const QUANTUM_BITS: u64 = 512;
 /// Quanta of the longest pause: the operand has 16 bits (annex 31B.2).
 pub const MOST_QUANTA: u64 = u16::MAX as u64;
 /// Priorities of PFC (802.1Qbb; 802.1Q, 36.1).
-pub const PRIORITIES: u32 = 8;
+pub(crate) const PRIORITIES: u32 = 8;
 /// EtherType of the frames that lanescope makes up: IEEE 802 local experimental 1 (802-2014, 9.2.4).
-pub const EXPERIMENTAL: u16 = 0x88B5;
+pub(crate) const EXPERIMENTAL: u16 = 0x88B5;
 
 /// Bytes of a MAC frame, destination to FCS, that carries so much data: at least [`MIN_FRAME`] (3.2.8).
-pub const fn frame(data: u64) -> u64 {
+pub(crate) const fn frame(data: u64) -> u64 {
     let bytes = HEADER + data + FCS;
     if bytes < MIN_FRAME { MIN_FRAME } else { bytes }
 }
@@ -57,7 +53,7 @@ pub const fn wire(frame: u64) -> u64 {
 }
 
 /// Bytes of padding in a frame that carries so much data (3.2.8).
-pub const fn padding(data: u64) -> u64 {
+pub(crate) const fn padding(data: u64) -> u64 {
     frame(data) - HEADER - FCS - data
 }
 
@@ -103,7 +99,7 @@ impl LineRate {
     }
 
     /// The MAC that runs at this rate, if there is one.
-    pub fn of(rate: Rate) -> Option<LineRate> {
+    pub(crate) fn of(rate: Rate) -> Option<LineRate> {
         LineRate::all().find(|r| r.rate() == rate)
     }
 
@@ -117,12 +113,12 @@ impl LineRate {
     }
 
     /// Bits per second on the medium, one way: with line coding, and forward error correction where it belongs to it.
-    pub fn raw(self) -> Rate {
+    pub(crate) fn raw(self) -> Rate {
         Rate::from_bits(self.row().1)
     }
 
     /// The line coding and its clause.
-    pub fn coding(self) -> &'static str {
+    pub(crate) fn coding(self) -> &'static str {
         self.row().2
     }
 
@@ -132,25 +128,25 @@ impl LineRate {
     }
 
     /// How long so many bytes take on the wire.
-    pub fn time(self, bytes: u64) -> Time {
+    pub(crate) fn time(self, bytes: u64) -> Time {
         self.rate().time(Bytes(bytes))
     }
 
     /// How long a pause quantum is.
-    pub fn quantum(self) -> Time {
+    pub(crate) fn quantum(self) -> Time {
         self.time(QUANTUM_BITS / 8)
     }
 
     /// Quanta after a PAUSE has come in, from which on a sender may begin no further frame (31B.3.7); `None` where no
     /// number could be confirmed. Of two numbers for one rate it is that of ports over fibre and backplane: 10GBASE-T
     /// has more than the 60 of 10 Gb/s.
-    pub fn pause_response(self) -> Option<u64> {
+    pub(crate) fn pause_response(self) -> Option<u64> {
         RESPONSES.into_iter().find(|r| r.0 == self.0).map(|r| r.1)
     }
 }
 
 impl LineRate {
-    /// The longest that a sender may take to heed a pause: [`LineRate::pause_response`]; where no number could be
+    /// The longest that a sender may take to heed a pause: `LineRate::pause_response`; where no number could be
     /// confirmed, the longer time of the rates next to it that have one.
     pub fn longest_response(self) -> Time {
         let time = |r: (u64, u64)| LineRate(r.0).time(r.1 * QUANTUM_BITS / 8);
@@ -176,7 +172,7 @@ impl std::fmt::Display for LineRate {
 }
 
 /// How long a bit takes through so much cable.
-pub fn flight(length: Length) -> Time {
+pub(crate) fn flight(length: Length) -> Time {
     Time::from_fs(length.mm() * FS_PER_MM)
 }
 
@@ -187,7 +183,7 @@ pub fn flight(length: Length) -> Time {
 /// decision falls counts, too. `delay` is one way; `response` is the sender's, [`LineRate::longest_response`] where
 /// nothing less is known; it is measured from MDI to MDI, so it has the sender's interface in it, and `latency` is the
 /// receiver's own: until it notices what has come. `longest` is the longest frame either way.
-pub fn headroom(rate: LineRate, delay: Time, response: Time, latency: Time, longest: u64) -> u64 {
+pub(crate) fn headroom(rate: LineRate, delay: Time, response: Time, latency: Time, longest: u64) -> u64 {
     let fs = delay.fs().saturating_mul(2).saturating_add(response.fs()).saturating_add(latency.fs());
     let flight = rate.rate().slots(Time::from_fs(fs)) + 1;
     // What goes before the pause frame, and the pause frame itself, are time in which data frames come in.

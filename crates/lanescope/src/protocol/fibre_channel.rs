@@ -8,47 +8,47 @@ use super::ethernet::flight;
 use crate::units::{Bytes, Length, Rate, Time};
 
 /// Bytes of a transmission word (FC-PH, clause 16): frames and the signals between them are whole words.
-pub const WORD: u64 = 4;
+pub(crate) const WORD: u64 = 4;
 /// Start-of-frame delimiter, bytes: an ordered set (FC-PH, clauses 16 and 17).
-pub const SOF: u64 = 4;
+pub(crate) const SOF: u64 = 4;
 /// Frame header, bytes (FC-PH, clause 18).
-pub const HEADER: u64 = 24;
+pub(crate) const HEADER: u64 = 24;
 /// Cyclic redundancy check, bytes (FC-PH, clause 17).
-pub const CRC: u64 = 4;
+pub(crate) const CRC: u64 = 4;
 /// End-of-frame delimiter, bytes: an ordered set (FC-PH, clauses 16 and 17).
-pub const EOF: u64 = 4;
+pub(crate) const EOF: u64 = 4;
 /// What a frame has around its data field: delimiters, header, CRC.
-pub const FRAMING: u64 = SOF + HEADER + CRC + EOF;
+pub(crate) const FRAMING: u64 = SOF + HEADER + CRC + EOF;
 /// Largest data field, bytes: optional headers, payload and fill (FC-PH, clause 17).
-pub const MOST_FIELD: u64 = 2112;
+pub(crate) const MOST_FIELD: u64 = 2112;
 /// A primitive signal, e.g. Idle or R_RDY, bytes: an ordered set (FC-PH, clause 16).
-pub const PRIMITIVE: u64 = 4;
+pub(crate) const PRIMITIVE: u64 = 4;
 /// Primitive signals that a transmitter sends between two frames at least (FC-PH, 17.1).
-pub const GAP_SIGNALS: u64 = 6;
+pub(crate) const GAP_SIGNALS: u64 = 6;
 /// Idles before and after each R_RDY at least (FC-PH, clause 16). 8GFC has another fill word, ARB(FF), in their place,
 /// of the same size (FC-FS-3).
-pub const IDLES_AROUND: u64 = 2;
+pub(crate) const IDLES_AROUND: u64 = 2;
 /// Bytes between two frames at least. One R_RDY fits in: two Idles, R_RDY, two Idles are five of the six signals.
-pub const GAP: u64 = GAP_SIGNALS * PRIMITIVE;
+pub(crate) const GAP: u64 = GAP_SIGNALS * PRIMITIVE;
 
 /// Network header, bytes of the data field (FC-PH, clause 19).
-pub const NETWORK_HEADER: u64 = 16;
+pub(crate) const NETWORK_HEADER: u64 = 16;
 /// Association header, bytes of the data field (FC-PH, clause 19).
-pub const ASSOCIATION_HEADER: u64 = 32;
+pub(crate) const ASSOCIATION_HEADER: u64 = 32;
 /// Longest device header, bytes of the data field: 16, 32 or 64 (FC-PH, clause 19).
-pub const MOST_DEVICE_HEADER: u64 = 64;
+pub(crate) const MOST_DEVICE_HEADER: u64 = 64;
 /// Those three together, bytes.
-pub const MOST_OPTIONAL: u64 = NETWORK_HEADER + ASSOCIATION_HEADER + MOST_DEVICE_HEADER;
+pub(crate) const MOST_OPTIONAL: u64 = NETWORK_HEADER + ASSOCIATION_HEADER + MOST_DEVICE_HEADER;
 
 /// FCP_CMND, bytes: LUN 8, control 4, CDB 16, FCP_DL 4; no additional CDB (FCP-4, 9.2).
-pub const CMND: u64 = 32;
+pub(crate) const CMND: u64 = 32;
 /// FCP_XFER_RDY, bytes: offset 4, burst length 4, reserved 4 (FCP-4, 9.3).
-pub const XFER_RDY: u64 = 12;
+pub(crate) const XFER_RDY: u64 = 12;
 /// FCP_RSP without response or sense data, bytes (FCP-4, 9.5).
-pub const RSP: u64 = 24;
+pub(crate) const RSP: u64 = 24;
 
 /// Bytes that fill a data field up to whole words (FC-PH, clause 17).
-pub const fn fill(field: u64) -> u64 {
+pub(crate) const fn fill(field: u64) -> u64 {
     field.next_multiple_of(WORD) - field
 }
 
@@ -63,14 +63,14 @@ pub const fn wire(frame: u64) -> u64 {
 }
 
 /// Bytes between two frames when so many R_RDYs go between them: each with its Idles, neighbours share theirs.
-pub const fn gap(r_rdys: u64) -> u64 {
+pub(crate) const fn gap(r_rdys: u64) -> u64 {
     let signals = if r_rdys == 0 { 0 } else { r_rdys + IDLES_AROUND * (r_rdys + 1) };
     PRIMITIVE * if signals < GAP_SIGNALS { GAP_SIGNALS } else { signals }
 }
 
 /// A transfer cut into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub(crate) struct Cut {
     /// Frames, the last one included; 0 where there is nothing to carry.
     pub frames: u64,
     /// Payload of each but the last.
@@ -84,7 +84,7 @@ pub struct Cut {
 impl Cut {
     /// So many bytes in frames of at most `payload` bytes, with so many bytes of optional headers in each. A `payload`
     /// of 0 counts as 1.
-    pub const fn new(bytes: u64, payload: u64, optional: u64) -> Cut {
+    pub(crate) const fn new(bytes: u64, payload: u64, optional: u64) -> Cut {
         let payload = if payload == 0 { 1 } else { payload };
         let frames = bytes.div_ceil(payload);
         let last = if frames == 0 { 0 } else { bytes - (frames - 1) * payload };
@@ -92,7 +92,7 @@ impl Cut {
     }
 
     /// Bytes of all of it on a busy wire, with a gap to each frame.
-    pub const fn wire(self) -> u64 {
+    pub(crate) const fn wire(self) -> u64 {
         match self.frames {
             0 => 0,
             n => {
@@ -105,7 +105,7 @@ impl Cut {
 
 /// What one SCSI command puts on each direction of a link, gaps included, and in how many frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// Bytes from the initiator to the target.
     pub to_target: u64,
     /// Bytes from the target to the initiator.
@@ -117,7 +117,7 @@ pub struct Exchange {
 }
 
 /// A read of so many bytes: FCP_CMND there, FCP_DATA and FCP_RSP back (FCP-4, clause 4).
-pub const fn read(bytes: u64, payload: u64) -> Exchange {
+pub(crate) const fn read(bytes: u64, payload: u64) -> Exchange {
     let data = Cut::new(bytes, payload, 0);
     Exchange {
         to_target: wire(frame(CMND)),
@@ -130,7 +130,7 @@ pub const fn read(bytes: u64, payload: u64) -> Exchange {
 /// A write of so many bytes in bursts: FCP_CMND there, then for each burst FCP_XFER_RDY back and FCP_DATA there,
 /// FCP_RSP at last (FCP-4, clause 4). A burst is what one FCP_XFER_RDY asks for; a burst of 0 bytes counts as all.
 /// First bursts that wait for no XFER_RDY are not meant.
-pub const fn write(bytes: u64, payload: u64, burst: u64) -> Exchange {
+pub(crate) const fn write(bytes: u64, payload: u64, burst: u64) -> Exchange {
     let burst = if burst == 0 || burst > bytes { bytes } else { burst };
     let bursts = if bytes == 0 { 0 } else { bytes.div_ceil(burst) };
     let full = Cut::new(burst, payload, 0);
@@ -145,7 +145,7 @@ pub const fn write(bytes: u64, payload: u64, burst: u64) -> Exchange {
 }
 
 /// Payload / bytes of the wire, of frames nose to tail.
-pub fn efficiency(payload: u64, optional: u64) -> f64 {
+pub(crate) fn efficiency(payload: u64, optional: u64) -> f64 {
     payload as f64 / wire(frame(payload + optional)) as f64
 }
 
@@ -169,7 +169,7 @@ const RATES: [Row; 6] = [
 
 impl LineRate {
     /// All, slowest first.
-    pub fn all() -> impl Iterator<Item = LineRate> {
+    pub(crate) fn all() -> impl Iterator<Item = LineRate> {
         RATES.iter().map(|r| LineRate(r.0))
     }
 
@@ -179,7 +179,7 @@ impl LineRate {
     }
 
     /// Reads `4GFC`, or `4 Gb/s` as people say: the name of a speed, not the bits that it carries.
-    pub fn parse(text: &str) -> Option<LineRate> {
+    pub(crate) fn parse(text: &str) -> Option<LineRate> {
         let text = text.trim();
         let number = ["GFC", "gfc", "Gb/s"].into_iter().find_map(|unit| text.strip_suffix(unit))?;
         LineRate::gfc(number.trim_end().parse().ok()?)
@@ -190,7 +190,7 @@ impl LineRate {
     }
 
     /// Bits per second on the medium, one way.
-    pub fn raw(self) -> Rate {
+    pub(crate) fn raw(self) -> Rate {
         Rate::from_bits(self.row().1)
     }
 
@@ -201,17 +201,17 @@ impl LineRate {
     }
 
     /// The line coding, and the standard that has the rate.
-    pub fn coding(self) -> &'static str {
+    pub(crate) fn coding(self) -> &'static str {
         self.row().4
     }
 
     /// How long so many bytes take on the wire.
-    pub fn time(self, bytes: u64) -> Time {
+    pub(crate) fn time(self, bytes: u64) -> Time {
         self.rate().time(Bytes(bytes))
     }
 
     /// Payload of frames nose to tail, exactly.
-    pub fn payload_rate(self, payload: u64, optional: u64) -> Rate {
+    pub(crate) fn payload_rate(self, payload: u64, optional: u64) -> Rate {
         self.rate().scaled(payload, wire(frame(payload + optional)))
     }
 }
@@ -242,7 +242,7 @@ pub struct Loop {
 impl Loop {
     /// Bytes that a port could send from a frame's start until its credit is back: the frame, there and back through
     /// the cable, the response, what goes before R_RDY (a frame that has just begun, and two Idles), and R_RDY itself.
-    pub fn bytes(self, rate: LineRate, frame: u64) -> u64 {
+    pub(crate) fn bytes(self, rate: LineRate, frame: u64) -> u64 {
         let waited = Time::from_fs(2 * flight(self.length).fs() + self.response.fs());
         let before = if self.reverse == 0 { 0 } else { self.reverse + IDLES_AROUND * PRIMITIVE };
         // Rounded up: a byte that is under way counts.
@@ -250,7 +250,7 @@ impl Loop {
     }
 
     /// Buffer-to-buffer credits with which a port never waits, with frames of this size (SOF to EOF).
-    pub fn credits(self, rate: LineRate, frame: u64) -> u64 {
+    pub(crate) fn credits(self, rate: LineRate, frame: u64) -> u64 {
         self.bytes(rate, frame).div_ceil(wire(frame))
     }
 

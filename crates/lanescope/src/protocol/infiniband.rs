@@ -20,53 +20,53 @@ use crate::units::{Bytes, Rate, Time};
 use std::fmt;
 
 /// Local route header, bytes (IBA 7.7).
-pub const LRH: u64 = 8;
+pub(crate) const LRH: u64 = 8;
 /// Global route header, bytes: in packets to another subnet, in multicast packets, and in all of RoCE v1 (IBA 8.3).
-pub const GRH: u64 = 40;
+pub(crate) const GRH: u64 = 40;
 /// Base transport header, bytes (IBA 9.2).
-pub const BTH: u64 = 12;
+pub(crate) const BTH: u64 = 12;
 /// Datagram extended transport header, bytes (IBA 9.3.2).
-pub const DETH: u64 = 8;
+pub(crate) const DETH: u64 = 8;
 /// RDMA extended transport header, bytes: address, key, length (IBA 9.3.3).
-pub const RETH: u64 = 16;
+pub(crate) const RETH: u64 = 16;
 /// Atomic extended transport header, bytes (IBA 9.3.4).
-pub const ATOMIC_ETH: u64 = 28;
+pub(crate) const ATOMIC_ETH: u64 = 28;
 /// Acknowledgement extended transport header, bytes (IBA 9.3.5).
-pub const AETH: u64 = 4;
+pub(crate) const AETH: u64 = 4;
 /// What an atomic operation found, bytes (IBA 9.3.5).
-pub const ATOMIC_ACK_ETH: u64 = 8;
+pub(crate) const ATOMIC_ACK_ETH: u64 = 8;
 /// Immediate data, bytes (IBA 9.3.6).
-pub const IMM_DT: u64 = 4;
+pub(crate) const IMM_DT: u64 = 4;
 /// Extended transport header of shared receive queues, bytes (IBA annex A14).
-pub const XRCETH: u64 = 4;
+pub(crate) const XRCETH: u64 = 4;
 /// Invariant CRC, bytes (IBA 7.8.1).
-pub const ICRC: u64 = 4;
+pub(crate) const ICRC: u64 = 4;
 /// Variant CRC, bytes (IBA 7.8.2).
-pub const VCRC: u64 = 2;
+pub(crate) const VCRC: u64 = 2;
 /// Start delimiter (SDP, SLP), bytes: one symbol (IBA 7.9, volume 2).
-pub const START: u64 = 1;
+pub(crate) const START: u64 = 1;
 /// End delimiter (EGP, EBP), bytes: one symbol (IBA 7.9, volume 2).
-pub const END: u64 = 1;
+pub(crate) const END: u64 = 1;
 /// Payloads are padded to words of so many bytes (IBA 9.2).
-pub const WORD: u64 = 4;
+pub(crate) const WORD: u64 = 4;
 /// Longest message, bytes: 2^31 (IBA 9.7, 9.8).
-pub const MOST_MESSAGE: u64 = 1 << 31;
+pub(crate) const MOST_MESSAGE: u64 = 1 << 31;
 
 /// A flow control packet, bytes: operand and FCTBS, virtual lane and FCCL, a CRC (IBA 7.9.4).
-pub const FLOW_CONTROL: u64 = 6;
+pub(crate) const FLOW_CONTROL: u64 = 6;
 /// The same on the wire.
-pub const FLOW_CONTROL_WIRE: u64 = START + FLOW_CONTROL + END;
+pub(crate) const FLOW_CONTROL_WIRE: u64 = START + FLOW_CONTROL + END;
 /// Symbol times, bytes of one lane, within which each virtual lane's flow control packet is repeated at least (IBA
 /// 7.9.4).
-pub const FLOW_CONTROL_SYMBOLS: u64 = 65_536;
+pub(crate) const FLOW_CONTROL_SYMBOLS: u64 = 65_536;
 /// Bytes of a block, the unit of credit (IBA 7.9).
-pub const BLOCK: u64 = 64;
+pub(crate) const BLOCK: u64 = 64;
 /// Blocks that a receiver may promise to a virtual lane at once: half of what a counter of 12 bits tells apart (IBA
 /// 7.9.4).
-pub const MOST_BLOCKS: u64 = 2048;
+pub(crate) const MOST_BLOCKS: u64 = 2048;
 /// Blocks that must be free again in a buffer of so many before its receiver says so: a quarter of it, or as many as
 /// still leave room for the largest packet. The standard leaves it open; chosen, so that flow control packets are few.
-pub const fn blocks_told(whole: u64, largest: u64) -> u64 {
+pub(crate) const fn blocks_told(whole: u64, largest: u64) -> u64 {
     let (quarter, room) = (whole / 4, (whole + 1).saturating_sub(largest));
     let least = if quarter < room { quarter } else { room };
     if least == 0 { 1 } else { least }
@@ -75,11 +75,11 @@ pub const fn blocks_told(whole: u64, largest: u64) -> u64 {
 pub const DATA_LANES: u64 = 15;
 
 /// IPv4 header without options, bytes (RFC 791).
-pub const IPV4: u64 = 20;
+pub(crate) const IPV4: u64 = 20;
 /// IPv6 header, bytes (RFC 8200).
-pub const IPV6: u64 = 40;
+pub(crate) const IPV6: u64 = 40;
 /// UDP header, bytes (RFC 768); RoCE v2 goes to port 4791 (IBA annex A17).
-pub const UDP: u64 = 8;
+pub(crate) const UDP: u64 = 8;
 
 /// The speed of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,7 +123,7 @@ const SPEEDS: [Row; 9] = [
 
 impl Speed {
     /// All, slowest first.
-    pub fn all() -> impl Iterator<Item = Speed> {
+    pub(crate) fn all() -> impl Iterator<Item = Speed> {
         SPEEDS.iter().map(|r| r.0)
     }
 
@@ -132,7 +132,7 @@ impl Speed {
     }
 
     /// `sdr` to `xdr`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.row().1
     }
 }
@@ -143,7 +143,7 @@ pub struct Width(u8);
 
 impl Width {
     /// All, narrowest first (IBA volume 2; 2X came with HDR).
-    pub const ALL: [Width; 5] = [Width(1), Width(2), Width(4), Width(8), Width(12)];
+    pub(crate) const ALL: [Width; 5] = [Width(1), Width(2), Width(4), Width(8), Width(12)];
 
     /// A width, when the specification has it.
     pub fn new(lanes: u64) -> Option<Width> {
@@ -151,7 +151,7 @@ impl Width {
     }
 
     /// How many.
-    pub fn lanes(self) -> u64 {
+    pub(crate) fn lanes(self) -> u64 {
         self.0.into()
     }
 }
@@ -167,12 +167,12 @@ pub struct LineRate {
 
 impl LineRate {
     /// All: by speed, then by width.
-    pub fn all() -> impl Iterator<Item = LineRate> {
+    pub(crate) fn all() -> impl Iterator<Item = LineRate> {
         Speed::all().flat_map(|speed| Width::ALL.map(|width| LineRate { speed, width }))
     }
 
     /// Reads `edr 4x`, in any case.
-    pub fn parse(text: &str) -> Option<LineRate> {
+    pub(crate) fn parse(text: &str) -> Option<LineRate> {
         let (speed, width) = text.trim().split_once(|c: char| c.is_ascii_whitespace())?;
         let lanes = width.trim_start().strip_suffix(['x', 'X'])?;
         Some(LineRate {
@@ -182,30 +182,30 @@ impl LineRate {
     }
 
     /// Bits per second on the medium.
-    pub fn raw(self) -> Rate {
+    pub(crate) fn raw(self) -> Rate {
         Rate::from_bits(self.speed.row().2 * self.width.lanes())
     }
 
     /// Bits per second after line coding and error correction: `edr 4x` has 100 Gb/s, `fdr 4x` 54.55 Gb/s.
-    pub fn data_rate(self) -> Rate {
+    pub(crate) fn data_rate(self) -> Rate {
         let (_, _, _, data, line, _) = self.speed.row();
         self.raw().scaled(data, line)
     }
 
     /// What flow control packets leave of [`data_rate`](LineRate::data_rate) at most, when each of so many virtual
     /// lanes has no more than it must have.
-    pub fn after_flow_control(self, virtual_lanes: u64) -> Rate {
+    pub(crate) fn after_flow_control(self, virtual_lanes: u64) -> Rate {
         let all = FLOW_CONTROL_SYMBOLS * self.width.lanes();
         self.data_rate().scaled(all.saturating_sub(FLOW_CONTROL_WIRE * virtual_lanes), all)
     }
 
     /// Bytes of the link between two flow control packets of a virtual lane at most.
-    pub fn flow_control_bytes(self) -> u64 {
+    pub(crate) fn flow_control_bytes(self) -> u64 {
         FLOW_CONTROL_SYMBOLS * self.width.lanes()
     }
 
     /// The line coding.
-    pub fn coding(self) -> &'static str {
+    pub(crate) fn coding(self) -> &'static str {
         self.speed.row().5
     }
 
@@ -233,15 +233,15 @@ pub struct Mtu(u16);
 
 impl Mtu {
     /// All, smallest first.
-    pub const ALL: [Mtu; 5] = [Mtu(256), Mtu(512), Mtu(1024), Mtu(2048), Mtu(4096)];
+    pub(crate) const ALL: [Mtu; 5] = [Mtu(256), Mtu(512), Mtu(1024), Mtu(2048), Mtu(4096)];
 
     /// An MTU, when the specification has it.
-    pub fn new(bytes: Bytes) -> Option<Mtu> {
+    pub(crate) fn new(bytes: Bytes) -> Option<Mtu> {
         Mtu::ALL.into_iter().find(|m| m.bytes() == bytes.0)
     }
 
     /// In bytes.
-    pub const fn bytes(self) -> u64 {
+    pub(crate) const fn bytes(self) -> u64 {
         self.0 as u64
     }
 }
@@ -260,7 +260,7 @@ impl serde::Serialize for Mtu {
 
 /// What a packet belongs to (IBA 9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// SEND.
     Send,
     /// SEND with immediate data.
@@ -283,7 +283,7 @@ pub enum Operation {
 
 impl Operation {
     /// As the specification writes it.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Operation::Send => "SEND",
             Operation::SendImmediate => "SEND with immediate",
@@ -298,7 +298,7 @@ impl Operation {
     }
 
     /// Whether its packets carry the bytes of the message.
-    pub const fn carries(self) -> bool {
+    pub(crate) const fn carries(self) -> bool {
         use Operation::{ReadResponse, Send, SendImmediate, Write, WriteImmediate};
         matches!(self, Send | SendImmediate | Write | WriteImmediate | ReadResponse)
     }
@@ -310,7 +310,7 @@ impl Operation {
 
 /// How two queue pairs talk (IBA 9.7, 9.8; annex A14). Reliable and raw datagrams are not meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Service {
+pub(crate) enum Service {
     /// Reliable connection.
     Rc,
     /// Unreliable connection: nothing is acknowledged.
@@ -323,7 +323,7 @@ pub enum Service {
 
 impl Service {
     /// Whether it has the operation.
-    pub const fn has(self, operation: Operation) -> bool {
+    pub(crate) const fn has(self, operation: Operation) -> bool {
         use Operation::{Send, SendImmediate, Write, WriteImmediate};
         match self {
             Service::Rc | Service::Xrc => true,
@@ -333,14 +333,14 @@ impl Service {
     }
 
     /// Whether requests are answered.
-    pub const fn reliable(self) -> bool {
+    pub(crate) const fn reliable(self) -> bool {
         matches!(self, Service::Rc | Service::Xrc)
     }
 }
 
 /// Where a packet stands in its message (IBA 9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Position {
+pub(crate) enum Position {
     /// First of several.
     First,
     /// Neither first nor last.
@@ -353,7 +353,7 @@ pub enum Position {
 
 impl Position {
     /// Of the `n`-th packet, from 0, of so many.
-    pub const fn of(n: u64, packets: u64) -> Position {
+    pub(crate) const fn of(n: u64, packets: u64) -> Position {
         match (n == 0, n + 1 >= packets) {
             (true, true) => Position::Only,
             (true, false) => Position::First,
@@ -389,13 +389,13 @@ pub enum Carrier {
 }
 
 /// What packets go in on InfiniBand: one subnet, without global routes.
-pub const INFINIBAND: Carrier = Carrier::InfiniBand { grh: false };
+pub(crate) const INFINIBAND: Carrier = Carrier::InfiniBand { grh: false };
 /// What they go in on Ethernet.
-pub const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
+pub(crate) const ROCE: Carrier = Carrier::RoceV2 { ipv6: false };
 
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Packet {
+pub(crate) struct Packet {
     /// What it belongs to.
     pub operation: Operation,
     /// How.
@@ -408,12 +408,12 @@ pub struct Packet {
 
 impl Packet {
     /// An acknowledgement.
-    pub const fn ack(service: Service) -> Packet {
+    pub(crate) const fn ack(service: Service) -> Packet {
         Packet { operation: Operation::Ack, service, position: Position::Only, payload: 0 }
     }
 
     /// Its extended transport headers, with their bytes.
-    pub fn extended(self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub(crate) fn extended(self) -> impl Iterator<Item = (&'static str, u64)> {
         use Operation::{Ack, Atomic, AtomicAck, Read, ReadResponse, SendImmediate, Write, WriteImmediate};
         let (o, begins, ends) = (self.operation, self.position.begins(), self.position.ends());
         [
@@ -430,17 +430,17 @@ impl Packet {
     }
 
     /// Bytes that fill the payload up to whole words (IBA 9.2, PadCnt).
-    pub const fn padding(self) -> u64 {
+    pub(crate) const fn padding(self) -> u64 {
         self.payload.next_multiple_of(WORD) - self.payload
     }
 
     /// Bytes of the transport packet, BTH to ICRC: the same in InfiniBand and RoCE.
-    pub fn transport(self) -> u64 {
+    pub(crate) fn transport(self) -> u64 {
         BTH + self.extended().map(|e| e.1).sum::<u64>() + self.payload + self.padding() + ICRC
     }
 
     /// Bytes of the packet as a buffer holds it: LRH to VCRC; of RoCE the frame, destination to FCS.
-    pub fn bytes(self, carrier: Carrier) -> u64 {
+    pub(crate) fn bytes(self, carrier: Carrier) -> u64 {
         match carrier {
             Carrier::InfiniBand { grh } => LRH + self.transport() + VCRC + if grh { GRH } else { 0 },
             Carrier::RoceV1 | Carrier::RoceV2 { .. } => ethernet::frame(self.client_data(carrier)),
@@ -448,7 +448,7 @@ impl Packet {
     }
 
     /// MAC client data of the frame that it goes in; 0 in InfiniBand.
-    pub fn client_data(self, carrier: Carrier) -> u64 {
+    pub(crate) fn client_data(self, carrier: Carrier) -> u64 {
         match carrier {
             Carrier::InfiniBand { .. } => 0,
             Carrier::RoceV1 => GRH + self.transport(),
@@ -457,7 +457,7 @@ impl Packet {
     }
 
     /// Bytes that it takes of the wire: with delimiters, or with preamble and gap.
-    pub fn wire(self, carrier: Carrier) -> u64 {
+    pub(crate) fn wire(self, carrier: Carrier) -> u64 {
         match carrier {
             Carrier::InfiniBand { .. } => START + self.bytes(carrier) + END,
             Carrier::RoceV1 | Carrier::RoceV2 { .. } => ethernet::wire(self.bytes(carrier)),
@@ -465,7 +465,7 @@ impl Packet {
     }
 
     /// Blocks of credit that it takes: LRH to VCRC, rounded up (IBA 7.9). RoCE has no credit: 0.
-    pub fn blocks(self, carrier: Carrier) -> u64 {
+    pub(crate) fn blocks(self, carrier: Carrier) -> u64 {
         match carrier {
             Carrier::InfiniBand { .. } => self.bytes(carrier).div_ceil(BLOCK),
             Carrier::RoceV1 | Carrier::RoceV2 { .. } => 0,
@@ -474,7 +474,7 @@ impl Packet {
 
     /// Everything that [`wire`](Packet::wire) counts, in the order in which it is sent, with the words a person reads;
     /// nothing has 0 bytes.
-    pub fn parts(self, carrier: Carrier) -> Vec<(&'static str, u64)> {
+    pub(crate) fn parts(self, carrier: Carrier) -> Vec<(&'static str, u64)> {
         let before: &[(&str, u64)] = match carrier {
             Carrier::InfiniBand { grh: false } => &[("start delimiter", START), ("LRH", LRH)],
             Carrier::InfiniBand { grh: true } => &[("start delimiter", START), ("LRH", LRH), ("GRH", GRH)],
@@ -505,7 +505,7 @@ impl Packet {
 
 /// A message, or its answer, cut into packets of at most the MTU (IBA 9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Message {
+pub(crate) struct Message {
     /// What.
     pub operation: Operation,
     /// How.
@@ -518,13 +518,13 @@ pub struct Message {
 
 impl Message {
     /// Packets: at least one, also without data.
-    pub const fn packets(self) -> u64 {
+    pub(crate) const fn packets(self) -> u64 {
         let packets = if self.operation.carries() { self.bytes.div_ceil(self.mtu.bytes()) } else { 1 };
         if packets == 0 { 1 } else { packets }
     }
 
     /// The `n`-th, from 0; those behind the last are like it.
-    pub const fn packet(self, n: u64) -> Packet {
+    pub(crate) const fn packet(self, n: u64) -> Packet {
         let packets = self.packets();
         let position = Position::of(n, packets);
         let payload = match position {
@@ -536,7 +536,7 @@ impl Message {
     }
 
     /// The kinds of its packets, at most three, with how many there are: first, middle, last, or the only one.
-    pub fn kinds(self) -> impl Iterator<Item = (u64, Packet)> {
+    pub(crate) fn kinds(self) -> impl Iterator<Item = (u64, Packet)> {
         let packets = self.packets();
         let middle = packets.saturating_sub(2);
         [(1, 0), (middle, 1), (u64::from(packets > 1), packets - 1)]
@@ -546,18 +546,18 @@ impl Message {
     }
 
     /// Bytes on the wire of all of it.
-    pub fn wire(self, carrier: Carrier) -> u64 {
+    pub(crate) fn wire(self, carrier: Carrier) -> u64 {
         self.kinds().fold(0, |sum, (n, p)| n.saturating_mul(p.wire(carrier)).saturating_add(sum))
     }
 
     /// Blocks of credit of all of it.
-    pub fn blocks(self, carrier: Carrier) -> u64 {
+    pub(crate) fn blocks(self, carrier: Carrier) -> u64 {
         self.kinds().fold(0, |sum, (n, p)| n.saturating_mul(p.blocks(carrier)).saturating_add(sum))
     }
 
     /// What comes back, where something does: the data of a read, else one acknowledgement of the whole message, the
     /// fewest that there can be (IBA 9.7.5).
-    pub const fn answer(self) -> Option<Message> {
+    pub(crate) const fn answer(self) -> Option<Message> {
         let operation = match self.operation {
             _ if !self.service.reliable() || self.operation.answers() => return None,
             Operation::Read => Operation::ReadResponse,

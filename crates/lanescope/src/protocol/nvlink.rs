@@ -8,10 +8,10 @@
 use crate::units::Rate;
 
 /// Bytes of a flit: 128 bits (Foley and Danskin 2017).
-pub const FLIT: u64 = 16;
+pub(crate) const FLIT: u64 = 16;
 /// Data bytes of one packet: a GPU stores and loads lines of 128 B. The packet could hold 256 B (Foley and Danskin
 /// 2017); inferred.
-pub const DATA: u64 = 128;
+pub(crate) const DATA: u64 = 128;
 
 /// A generation of links between GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ const fn nvlink(
 }
 
 /// All of them.
-pub const GENERATIONS: [Generation; 5] = [
+pub(crate) const GENERATIONS: [Generation; 5] = [
     nvlink("NVLink 2", (6, 8, 25), "NRZ", 900_000_000_000, "V100 white paper: 6 links of 25 GB/s a direction"),
     nvlink("NVLink 3", (12, 4, 50), "NRZ", 2_039_000_000_000, "A100 white paper: 12 links of 25 GB/s a direction"),
     nvlink("NVLink 4", (18, 2, 100), "PAM4", 3_350_000_000_000, "H100 white paper: 18 links of 25 GB/s a direction"),
@@ -67,22 +67,22 @@ pub const GENERATIONS: [Generation; 5] = [
 
 /// NVLink-C2C between a GPU and its processor, bytes per second in one direction, after coding: GH200 Grace Hopper
 /// architecture white paper, 2023, 900 GB/s of both.
-pub const C2C: u64 = 450_000_000_000;
+pub(crate) const C2C: u64 = 450_000_000_000;
 
 impl Generation {
     /// One link, one direction.
-    pub fn link(&self) -> Rate {
+    pub(crate) fn link(&self) -> Rate {
         Rate::from_bits(u64::from(self.lanes) * self.lane * 1_000_000_000)
     }
 
     /// All links of one GPU, one direction.
-    pub fn gpu(&self) -> Rate {
+    pub(crate) fn gpu(&self) -> Rate {
         self.link().scaled(u64::from(self.links), 1)
     }
 }
 
 /// Bytes of so much data in packets of whole lines, and how many packets they are.
-pub const fn lines(data: u64) -> (u64, u64) {
+pub(crate) const fn lines(data: u64) -> (u64, u64) {
     let rest = data % DATA;
     let last = if rest > 0 { packet(rest) } else { 0 };
     (data / DATA * packet(DATA) + last, data.div_ceil(DATA))
@@ -90,7 +90,7 @@ pub const fn lines(data: u64) -> (u64, u64) {
 
 /// Bytes of a packet with so much data: a flit of header, and whole flits of data. The other way its answer is a
 /// [`FLIT`]: a write is acknowledged by one, a read was asked for by one.
-pub const fn packet(data: u64) -> u64 {
+pub(crate) const fn packet(data: u64) -> u64 {
     FLIT + data.div_ceil(FLIT) * FLIT
 }
 

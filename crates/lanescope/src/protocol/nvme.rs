@@ -13,22 +13,22 @@
 //! 5.8 for shadow doorbells, 5.17.2.1 for MDTS, and PCIe 3.0, 6.8.2.
 
 /// A command in a submission queue, B (Base 2.0, 3.3.3.1; CC.IOSQES is 6 for the NVM command set).
-pub const COMMAND: u64 = 64;
+pub(crate) const COMMAND: u64 = 64;
 /// An entry of a completion queue, B (Base 2.0, 3.3.3.2; CC.IOCQES is 4).
 pub const COMPLETION: u64 = 16;
 /// A write to a tail or head doorbell, B (PCIe Transport 1.0, 3.1.2: SQyTDBL and CQyHDBL have 32 bits).
-pub const DOORBELL: u64 = 4;
+pub(crate) const DOORBELL: u64 = 4;
 /// An interrupt: a write of an MSI-X message, B (PCIe 3.0, 6.8.2).
 pub const INTERRUPT: u64 = 4;
 /// A PRP entry, B (Base 2.0, 4.1.1).
-pub const PRP: u64 = 8;
+pub(crate) const PRP: u64 = 8;
 /// One range of a Dataset Management command, B: what it deallocates is in a list of up to 256 of them (NVM Command
 /// Set, Dataset Management; Linux: `struct nvme_dsm_range`).
 pub const RANGE: u64 = 16;
 /// No queue has more entries: CAP.MQES is a number of 16 bits, from 0 (Base 2.0, 3.1.3.1).
-pub const MOST_ENTRIES: u32 = 1 << 16;
+pub(crate) const MOST_ENTRIES: u32 = 1 << 16;
 /// No controller has more I/O queue pairs: queue identifiers have 16 bits, and 0 is the admin queue (Base 2.0, 3.3.1).
-pub const MOST_QUEUES: u32 = u16::MAX as u32;
+pub(crate) const MOST_QUEUES: u32 = u16::MAX as u32;
 
 /// Bytes of PRP lists that a controller reads for a command whose buffer begins at a page (Base 2.0, 4.1.1).
 ///

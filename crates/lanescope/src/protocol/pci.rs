@@ -7,9 +7,8 @@
 
 mod transaction;
 
-pub use transaction::{
-    ADB, ATTRIBUTE, Decode, INITIAL_LATENCY, LATENCY_TIMER, LEAST_READ, MOST_BYTES, MOST_SPLITS, Phases, Wait,
-};
+pub(crate) use transaction::{ADB, Decode, INITIAL_LATENCY, LEAST_READ, MOST_SPLITS, Phases};
+pub use transaction::{MOST_BYTES, Wait};
 
 use crate::units::Rate;
 use std::fmt;
@@ -130,7 +129,7 @@ impl Bus {
     }
 
     /// The same bus as a scenario writes it, where it has transactions that are known: `pci-x 133 64-bit`.
-    pub fn speed(&self) -> Option<Speed> {
+    pub(crate) fn speed(&self) -> Option<Speed> {
         let wanted = |s: &&Step| {
             s.standard != Standard::Isa && s.clock == self.clock && s.per_clock == self.clocks_per_transfer.1
         };
@@ -143,7 +142,7 @@ impl Bus {
 
 /// The family of rules that a bus follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standard {
+pub(crate) enum Standard {
     /// ISA: only its peak rate is known here.
     Isa,
     /// Conventional PCI.
@@ -154,7 +153,7 @@ pub enum Standard {
 
 impl Standard {
     /// What a scenario calls it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Standard::Isa => "isa",
             Standard::Pci => "pci",
@@ -163,7 +162,7 @@ impl Standard {
     }
 
     /// Data lines that it may have (PCI 2.3, 3.8: 64-bit extension).
-    pub fn widths(self) -> &'static [u32] {
+    pub(crate) fn widths(self) -> &'static [u32] {
         match self {
             Standard::Isa => &[16],
             _ => &[32, 64],
@@ -209,7 +208,7 @@ pub struct Speed {
 
 /// Why a text is no bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SpeedError {
+pub(crate) enum SpeedError {
     /// No three words with a standard first.
     Form,
     /// The standard has no such clock; it has these.
@@ -220,7 +219,7 @@ pub enum SpeedError {
 
 impl Speed {
     /// Reads `pci-x 133 64-bit`.
-    pub fn parse(text: &str) -> Result<Speed, SpeedError> {
+    pub(crate) fn parse(text: &str) -> Result<Speed, SpeedError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [standard, clock, width] = words.as_slice() else { return Err(SpeedError::Form) };
         let all = [Standard::Isa, Standard::Pci, Standard::PciX];
@@ -237,17 +236,17 @@ impl Speed {
     }
 
     /// Every bus that can be written.
-    pub fn all() -> impl Iterator<Item = Speed> {
+    pub(crate) fn all() -> impl Iterator<Item = Speed> {
         STEPS.iter().flat_map(|step| step.standard.widths().iter().map(move |&width| Speed { step, width }))
     }
 
     /// The clocks of a standard, as people say them.
-    pub fn clocks_of(standard: Standard) -> Vec<&'static str> {
+    pub(crate) fn clocks_of(standard: Standard) -> Vec<&'static str> {
         STEPS.iter().filter(|s| s.standard == standard).map(|s| s.name).collect()
     }
 
     /// The family of rules.
-    pub fn standard(self) -> Standard {
+    pub(crate) fn standard(self) -> Standard {
         self.step.standard
     }
 
@@ -257,7 +256,7 @@ impl Speed {
     }
 
     /// Clocks per second as a rate of one byte each, for arithmetic in slots.
-    pub fn clock_rate(self) -> Rate {
+    pub(crate) fn clock_rate(self) -> Rate {
         Rate::ratio(8 * self.step.clock.0 as u128, self.step.clock.1 as u128)
     }
 
@@ -278,7 +277,7 @@ impl Speed {
     }
 
     /// Devices beside the bridge that the electrical rules carry.
-    pub fn devices(self) -> usize {
+    pub(crate) fn devices(self) -> usize {
         self.step.devices
     }
 }

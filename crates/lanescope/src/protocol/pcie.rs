@@ -33,7 +33,7 @@ pub enum Generation {
 
 /// How a TLP is wrapped for the wire, which changes with the line coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// 8b/10b: STP and END symbols around sequence number and LCRC (2.0, 4.2.2).
     Symbols,
     /// 128b/130b: an STP token that holds length and sequence number, then the LCRC (3.0, 4.2.2.3).
@@ -46,27 +46,27 @@ pub enum Framing {
 
 impl Generation {
     /// All of PCIe, oldest first.
-    pub const ALL: [Generation; 7] =
+    pub(crate) const ALL: [Generation; 7] =
         [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4, Self::Gen5, Self::Gen6, Self::Gen7];
 
     /// `"gen1"` to `"gen7"`, or `"coherent"`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         ["gen1", "gen2", "gen3", "gen4", "gen5", "gen6", "gen7", "coherent"][self as usize]
     }
 
     /// Reads `"gen3"`.
-    pub fn parse(text: &str) -> Option<Generation> {
+    pub(crate) fn parse(text: &str) -> Option<Generation> {
         Self::ALL.into_iter().find(|g| g.name() == text)
     }
 
     /// The next one.
-    pub fn next(self) -> Option<Generation> {
+    pub(crate) fn next(self) -> Option<Generation> {
         Self::ALL.get(self as usize + 1).copied()
     }
 
     /// Bits per second on one lane, one direction, before line coding (1.0 to 7.0, "Data Rates"); a coherent link has
     /// no lanes that anybody counts.
-    pub fn lane_rate(self) -> Rate {
+    pub(crate) fn lane_rate(self) -> Rate {
         Rate::from_bits(
             [
                 2_500_000_000,
@@ -83,7 +83,7 @@ impl Generation {
 
     /// The framing that this line rate uses. (Gen1 to Gen5 can also train to FLIT mode beside a Gen6 partner; not
     /// modelled.)
-    pub fn framing(self) -> Framing {
+    pub(crate) fn framing(self) -> Framing {
         match self {
             Self::Gen1 | Self::Gen2 => Framing::Symbols,
             Self::Gen3 | Self::Gen4 | Self::Gen5 => Framing::Tokens,
@@ -93,7 +93,7 @@ impl Generation {
     }
 
     /// Line coding as data bits over line bits: 8/10, 128/130, or 1/1 (PAM4 with precoding, 6.0, 4.2.1).
-    pub fn coding(self) -> (u64, u64) {
+    pub(crate) fn coding(self) -> (u64, u64) {
         match self.framing() {
             Framing::Symbols => (8, 10),
             Framing::Tokens => (128, 130),
@@ -108,10 +108,10 @@ pub struct Lanes(u8);
 
 impl Lanes {
     /// The widths that the specification defines.
-    pub const WIDTHS: [u8; 7] = [1, 2, 4, 8, 12, 16, 32];
+    pub(crate) const WIDTHS: [u8; 7] = [1, 2, 4, 8, 12, 16, 32];
 
     /// A width, when the specification has it.
-    pub fn new(lanes: u64) -> Option<Lanes> {
+    pub(crate) fn new(lanes: u64) -> Option<Lanes> {
         Self::WIDTHS.into_iter().find(|&w| w as u64 == lanes).map(Lanes)
     }
 
@@ -121,7 +121,7 @@ impl Lanes {
     }
 
     /// Twice as many (x12 is skipped: it is not a step that a slot offers).
-    pub fn doubled(self) -> Option<Lanes> {
+    pub(crate) fn doubled(self) -> Option<Lanes> {
         Lanes::new(self.count() * 2)
     }
 }
@@ -154,12 +154,12 @@ impl Serialize for Speed {
 
 impl Speed {
     /// Of a link of PCIe.
-    pub fn new(generation: Generation, lanes: Lanes) -> Speed {
+    pub(crate) fn new(generation: Generation, lanes: Lanes) -> Speed {
         Speed { generation, lanes, coherent: Rate::from_bits(0) }
     }
 
     /// Of a coherent link, one way.
-    pub fn coherent(rate: Rate) -> Speed {
+    pub(crate) fn coherent(rate: Rate) -> Speed {
         Speed { generation: Generation::Coherent, lanes: Lanes(1), coherent: rate }
     }
 
@@ -169,7 +169,7 @@ impl Speed {
     }
 
     /// Bits per second one way, before line coding.
-    pub fn raw(self) -> Rate {
+    pub(crate) fn raw(self) -> Rate {
         match self.generation {
             Generation::Coherent => self.coherent,
             generation => generation.lane_rate().scaled(self.lanes.count(), 1),
@@ -184,16 +184,16 @@ impl Speed {
 
     /// The share of the slots that TLPs can use beside ordered sets and the fixed parts of flits.
     /// `skp_interval` in symbols (8b/10b) or blocks (128b/130b); 0 turns ordered sets off.
-    pub fn usable(self, skp_interval: u64) -> f64 {
+    pub(crate) fn usable(self, skp_interval: u64) -> f64 {
         1.0 - ordered_set_share(self.generation, skp_interval) - flit_overhead(self.generation)
     }
 }
 
 /// Bytes of a flit and of its TLP part (6.0, 4.2.3.4: 236 B TLP, 6 B DLP, 8 B CRC, 6 B FEC).
-pub const FLIT: (u64, u64) = (256, 236);
+pub(crate) const FLIT: (u64, u64) = (256, 236);
 
 /// The share of the slots that flits spend on DLP, CRC and FEC.
-pub fn flit_overhead(generation: Generation) -> f64 {
+pub(crate) fn flit_overhead(generation: Generation) -> f64 {
     match generation.framing() {
         Framing::Flits => 1.0 - FLIT.1 as f64 / FLIT.0 as f64,
         _ => 0.0,
@@ -201,13 +201,13 @@ pub fn flit_overhead(generation: Generation) -> f64 {
 }
 
 /// SKP ordered sets are scheduled every 1180 to 1538 symbol times (2.0, 4.2.7).
-pub const SKP_SYMBOLS: (u64, u64) = (1180, 1538);
+pub(crate) const SKP_SYMBOLS: (u64, u64) = (1180, 1538);
 /// SKP ordered sets are scheduled every 370 to 375 blocks (3.0, 4.2.7).
-pub const SKP_BLOCKS: (u64, u64) = (370, 375);
+pub(crate) const SKP_BLOCKS: (u64, u64) = (370, 375);
 
 /// The shortest and the longest interval between SKP ordered sets, in symbols or blocks; `None` in FLIT mode, where
 /// they are not modelled.
-pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
+pub(crate) fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
     match generation.framing() {
         Framing::Symbols => Some(SKP_SYMBOLS),
         Framing::Tokens => Some(SKP_BLOCKS),
@@ -218,13 +218,13 @@ pub fn skp_intervals(generation: Generation) -> Option<(u64, u64)> {
 /// The share of the slots that SKP ordered sets take: COM and three SKP on every lane each `interval` symbols (2.0,
 /// 4.2.7.1), or one block of 16 symbols on every lane each `interval` blocks (3.0, 4.2.7.2; its EDS token of 4 B a link
 /// is left out). FLIT mode's are not modelled: 0.
-pub fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
+pub(crate) fn ordered_set_share(generation: Generation, interval: u64) -> f64 {
     // The same on any number of lanes.
     ordered_set_slots(generation, Lanes(1), interval).map_or(0.0, |(every, size)| (size as f64 / every as f64).min(1.0))
 }
 
 /// SKP ordered sets in slots (bytes) of a link: one each so many, and the size of one; `None` where there are none (see
-/// [`ordered_set_share`]).
+/// `ordered_set_share`).
 pub fn ordered_set_slots(generation: Generation, lanes: Lanes, interval: u64) -> Option<(u64, u64)> {
     let lanes = lanes.count();
     match generation.framing() {
@@ -249,7 +249,7 @@ pub enum Header {
 
 impl Header {
     /// In bytes.
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         match self {
             Header::Dw3 => 12,
             Header::Dw4 => 16,
@@ -259,7 +259,7 @@ impl Header {
 
 /// Bytes around header and payload of one TLP. 8b/10b: STP 1, sequence number 2, LCRC 4, END 1 (2.0, 3.5.2.1 and
 /// 4.2.2). 128b/130b: STP token 4 (with the sequence number), LCRC 4 (3.0, 4.2.2.3.1). Flits: none.
-pub fn tlp_framing(generation: Generation) -> u64 {
+pub(crate) fn tlp_framing(generation: Generation) -> u64 {
     match generation.framing() {
         Framing::Symbols | Framing::Tokens => 8,
         Framing::Flits | Framing::Bare => 0,
@@ -273,13 +273,13 @@ pub fn tlp(generation: Generation, header: Header, payload: u64, ecrc: bool) -> 
 }
 
 /// The same without the framing: what a TLP keeps from link to link.
-pub fn tlp_body(header: Header, payload: u64, ecrc: bool) -> u64 {
+pub(crate) fn tlp_body(header: Header, payload: u64, ecrc: bool) -> u64 {
     header.bytes() + payload.next_multiple_of(4) + if ecrc { 4 } else { 0 }
 }
 
 /// Bytes that one DLLP (Ack, Nak, UpdateFC) puts on the wire: SDP 1, content 4, CRC 2, END 1 (2.0, 3.4.1 and 4.2.2), or
 /// an SDP token of 2 and 6 (3.0, 4.2.2.3.1). In FLIT mode they travel in the DLP bytes of each flit: none.
-pub fn dllp(generation: Generation) -> u64 {
+pub(crate) fn dllp(generation: Generation) -> u64 {
     match generation.framing() {
         Framing::Symbols | Framing::Tokens => 8,
         Framing::Flits | Framing::Bare => 0,
@@ -287,7 +287,7 @@ pub fn dllp(generation: Generation) -> u64 {
 }
 
 /// Bytes until the first byte of a completion's payload has arrived: start framing and header (2.0, 2.2.9: 3 DW).
-pub fn completion_head(generation: Generation) -> u64 {
+pub(crate) fn completion_head(generation: Generation) -> u64 {
     let start = match generation.framing() {
         Framing::Symbols => 3,
         Framing::Tokens => 4,
@@ -317,38 +317,38 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 3] = [Class::Posted, Class::NonPosted, Class::Completion];
+    pub(crate) const ALL: [Class; 3] = [Class::Posted, Class::NonPosted, Class::Completion];
 }
 
 /// One data credit is 4 DW (2.0, 2.6.1).
 pub const DATA_CREDIT: u64 = 16;
 
 /// Data credits of one class that a payload takes (2.0, 2.6.1); it always takes one header credit beside.
-pub fn data_credits(payload: u64) -> u64 {
+pub(crate) fn data_credits(payload: u64) -> u64 {
     payload.div_ceil(DATA_CREDIT)
 }
 
 /// Legal values of Max_Payload_Size and Max_Read_Request_Size (2.0, 7.8.4).
-pub const SIZES: [u64; 6] = [128, 256, 512, 1024, 2048, 4096];
+pub(crate) const SIZES: [u64; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-/// A value of Max_Payload_Size or Max_Read_Request_Size in bytes: one of [`SIZES`].
+/// A value of Max_Payload_Size or Max_Read_Request_Size in bytes: one of `SIZES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PayloadSize(u64);
 
 impl PayloadSize {
     /// A size, when the specification has it.
-    pub fn new(bytes: Bytes) -> Option<PayloadSize> {
+    pub(crate) fn new(bytes: Bytes) -> Option<PayloadSize> {
         SIZES.contains(&bytes.0).then_some(PayloadSize(bytes.0))
     }
 
     /// What both fields hold after reset, as MPS (2.0, 7.8.4).
-    pub const RESET: PayloadSize = PayloadSize(128);
+    pub(crate) const RESET: PayloadSize = PayloadSize(128);
 
     /// The largest.
-    pub const LARGEST: PayloadSize = PayloadSize(4096);
+    pub(crate) const LARGEST: PayloadSize = PayloadSize(4096);
 
     /// All of them, smallest first.
-    pub fn all() -> impl Iterator<Item = PayloadSize> {
+    pub(crate) fn all() -> impl Iterator<Item = PayloadSize> {
         SIZES.into_iter().map(PayloadSize)
     }
 
@@ -371,12 +371,12 @@ pub struct CompletionSize(u64);
 
 impl CompletionSize {
     /// A size, when a completer may cut there.
-    pub fn new(bytes: Bytes) -> Option<CompletionSize> {
+    pub(crate) fn new(bytes: Bytes) -> Option<CompletionSize> {
         ((64..=4096).contains(&bytes.0) && bytes.0.is_multiple_of(64)).then_some(CompletionSize(bytes.0))
     }
 
     /// In bytes.
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         self.0
     }
 }
@@ -393,12 +393,12 @@ pub struct LoadSize(u64);
 
 impl LoadSize {
     /// A size, when a processor has such loads.
-    pub fn new(bytes: Bytes) -> Option<LoadSize> {
+    pub(crate) fn new(bytes: Bytes) -> Option<LoadSize> {
         (bytes.0.is_power_of_two() && bytes.0 <= 64).then_some(LoadSize(bytes.0))
     }
 
     /// In bytes.
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         self.0
     }
 }
@@ -413,7 +413,7 @@ impl fmt::Display for LoadSize {
 /// truncated (2.0, 3.5.3.1, tables 3-7 and 3-8; 3.0 adds 8 GT/s. InternalDelay of 19, 70 and 115; that of 8 GT/s is
 /// also taken for 16 and 32). A symbol time is one byte time of one *lane*. The same numbers limit UpdateFC (2.0,
 /// 2.6.1.2). FLIT mode acknowledges in every flit: 0.
-pub fn ack_latency_limit(generation: Generation, lanes: Lanes, mps: u64) -> u64 {
+pub(crate) fn ack_latency_limit(generation: Generation, lanes: Lanes, mps: u64) -> u64 {
     let internal = match generation {
         Generation::Gen1 => 19.0,
         Generation::Gen2 => 70.0,
@@ -431,7 +431,7 @@ pub fn ack_latency_limit(generation: Generation, lanes: Lanes, mps: u64) -> u64 
 }
 
 /// How a transfer is cut: so many full pieces, and the rest (0 when it divides).
-pub fn split(size: u64, piece: u64) -> (u64, u64) {
+pub(crate) fn split(size: u64, piece: u64) -> (u64, u64) {
     (size / piece, size % piece)
 }
 

@@ -7,17 +7,17 @@ use crate::protocol::ethernet::{FCS, MIN_FRAME, PRIORITIES, address};
 use crate::protocol::infiniband::{AETH, BTH, ICRC, IMM_DT, IPV4, RETH, UDP, WORD};
 
 /// UDP's destination port (annex A17).
-pub const PORT: u16 = 4791;
+pub(crate) const PORT: u16 = 4791;
 /// No packet of RoCE.
-pub const NONE: u8 = u8::MAX;
+pub(crate) const NONE: u8 = u8::MAX;
 /// RC acknowledge (9.2.1, table 38).
-pub const ACKNOWLEDGE: u8 = 0x11;
+pub(crate) const ACKNOWLEDGE: u8 = 0x11;
 /// Congestion notification (annex A17.9.3).
-pub const CNP: u8 = 0x81;
+pub(crate) const CNP: u8 = 0x81;
 /// A positive acknowledgement that says nothing of credit (9.7.5.2.4).
-pub const ACK: u8 = 0x1F;
+pub(crate) const ACK: u8 = 0x1F;
 /// A packet sequence error (9.7.5.2.8).
-pub const NAK_SEQUENCE: u8 = 0x60;
+pub(crate) const NAK_SEQUENCE: u8 = 0x60;
 /// EtherType of IPv4.
 const ETHER_IPV4: u16 = 0x0800;
 /// Bytes of a CNP behind its BTH (annex A17.9.3).
@@ -25,7 +25,7 @@ const CNP_RESERVED: u64 = 16;
 
 /// The opcode of an RC packet of a SEND, or of an RDMA WRITE, whose last packet may carry immediate data (9.2.1, table
 /// 38).
-pub const fn opcode(write: bool, immediate: bool, first: bool, last: bool) -> u8 {
+pub(crate) const fn opcode(write: bool, immediate: bool, first: bool, last: bool) -> u8 {
     match (write, first, last) {
         (false, true, false) => 0x00,
         (false, false, false) => 0x01,
@@ -41,7 +41,7 @@ pub const fn opcode(write: bool, immediate: bool, first: bool, last: bool) -> u8
 /// What a packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// [`opcode`], [`ACKNOWLEDGE`] or [`CNP`].
+    /// `opcode`, `ACKNOWLEDGE` or `CNP`.
     pub opcode: u8,
     /// Bytes of data.
     pub payload: u32,
@@ -49,7 +49,7 @@ pub struct Packet {
     pub connection: u32,
     /// Packet sequence number.
     pub number: u32,
-    /// Of an acknowledgement: [`ACK`] or [`NAK_SEQUENCE`].
+    /// Of an acknowledgement: `ACK` or `NAK_SEQUENCE`.
     pub syndrome: u8,
     /// Whether a queue on the way marked it.
     pub marked: bool,
@@ -71,7 +71,7 @@ impl Packet {
     }
 
     /// The frame of a packet between two parts, without its FCS.
-    pub fn frame(&self, to: u32, from: u32) -> Vec<u8> {
+    pub(crate) fn frame(&self, to: u32, from: u32) -> Vec<u8> {
         let padded = u64::from(self.payload).next_multiple_of(WORD);
         let transport = BTH + self.extended() + padded + ICRC;
         let mut out = Vec::with_capacity((14 + IPV4 + UDP + transport) as usize);

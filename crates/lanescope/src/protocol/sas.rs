@@ -12,43 +12,43 @@
 use crate::units::Rate;
 
 /// Bytes of a dword: frames and primitives are whole dwords.
-pub const DWORD: u64 = 4;
+pub(crate) const DWORD: u64 = 4;
 /// A primitive, e.g. SOF, ACK or RRDY, bytes.
-pub const PRIMITIVE: u64 = 4;
+pub(crate) const PRIMITIVE: u64 = 4;
 /// SSP frame header, bytes (SSP frame format: bytes 0 to 23).
-pub const HEADER: u64 = 24;
+pub(crate) const HEADER: u64 = 24;
 /// Cyclic redundancy check of a frame, bytes.
-pub const CRC: u64 = 4;
+pub(crate) const CRC: u64 = 4;
 /// What an SSP frame has around its information unit: SOF, header, CRC, EOF.
-pub const FRAMING: u64 = PRIMITIVE + HEADER + CRC + PRIMITIVE;
+pub(crate) const FRAMING: u64 = PRIMITIVE + HEADER + CRC + PRIMITIVE;
 /// Largest information unit of a DATA frame, bytes.
-pub const MOST_UNIT: u64 = 1024;
+pub(crate) const MOST_UNIT: u64 = 1024;
 /// COMMAND information unit, bytes: LUN 8, control 4, CDB 16; no additional CDB.
-pub const COMMAND: u64 = 28;
+pub(crate) const COMMAND: u64 = 28;
 /// XFER_RDY information unit, bytes: offset 4, length 4, reserved 4.
-pub const XFER_RDY: u64 = 12;
+pub(crate) const XFER_RDY: u64 = 12;
 /// RESPONSE information unit without response or sense data, bytes.
-pub const RESPONSE: u64 = 24;
+pub(crate) const RESPONSE: u64 = 24;
 /// OPEN address frame, bytes: 28, CRC 4, between SOAF and EOAF.
-pub const OPEN: u64 = 2 * PRIMITIVE + 28 + CRC;
+pub(crate) const OPEN: u64 = 2 * PRIMITIVE + 28 + CRC;
 /// What ends a connection in one direction, bytes: DONE once, CLOSE three times (*from memory*: CLOSE is a triple
 /// primitive sequence).
-pub const CLOSING: u64 = PRIMITIVE + 3 * PRIMITIVE;
+pub(crate) const CLOSING: u64 = PRIMITIVE + 3 * PRIMITIVE;
 /// What a port that opens a connection sends beside frames, bytes.
-pub const OPENER: u64 = OPEN + CLOSING;
+pub(crate) const OPENER: u64 = OPEN + CLOSING;
 /// What the port at the other end sends for it, bytes: OPEN_ACCEPT and its own closing.
-pub const ACCEPTER: u64 = PRIMITIVE + CLOSING;
+pub(crate) const ACCEPTER: u64 = PRIMITIVE + CLOSING;
 /// What a receiver sends back for each frame, bytes: ACK, and RRDY when the frame's buffer is free.
-pub const ANSWER: u64 = 2 * PRIMITIVE;
+pub(crate) const ANSWER: u64 = 2 * PRIMITIVE;
 
 /// Bytes of an SSP frame, SOF to EOF, with an information unit of so many bytes and what fills it up to whole dwords.
-pub const fn frame(unit: u64) -> u64 {
+pub(crate) const fn frame(unit: u64) -> u64 {
     FRAMING + unit.next_multiple_of(DWORD)
 }
 
 /// Bytes of the frames of so many bytes of data, `unit` in each: no gap between them is asked for. A `unit` of 0 counts
 /// as 1.
-pub const fn data(bytes: u64, unit: u64) -> u64 {
+pub(crate) const fn data(bytes: u64, unit: u64) -> u64 {
     let unit = if unit == 0 { 1 } else { unit };
     let last = bytes % unit;
     let full = (bytes / unit).saturating_mul(frame(unit));
@@ -57,7 +57,7 @@ pub const fn data(bytes: u64, unit: u64) -> u64 {
 
 /// What one SCSI command puts on each direction of a link, and in how many frames and connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// Bytes from the initiator to the target: frames, answers to frames, connections.
     pub to_target: u64,
     /// Bytes from the target to the initiator.
@@ -90,14 +90,14 @@ impl Exchange {
 }
 
 /// A read of so many bytes: COMMAND there in a connection, DATA and RESPONSE back in another.
-pub fn read(bytes: u64, unit: u64) -> Exchange {
+pub(crate) fn read(bytes: u64, unit: u64) -> Exchange {
     let frames = bytes.div_ceil(unit.max(1));
     Exchange::of([frame(COMMAND), 1, 1], [data(bytes, unit).saturating_add(frame(RESPONSE)), frames + 1, 1])
 }
 
 /// A write of so many bytes: COMMAND there, XFER_RDY for all of it back, DATA there, RESPONSE back, each in a
 /// connection of its own.
-pub fn write(bytes: u64, unit: u64) -> Exchange {
+pub(crate) fn write(bytes: u64, unit: u64) -> Exchange {
     let frames = bytes.div_ceil(unit.max(1));
     let moves = u64::from(bytes > 0);
     Exchange::of(
@@ -124,30 +124,30 @@ const RATES: [Row; 5] = [
 
 impl LineRate {
     /// All, slowest first.
-    pub fn all() -> impl Iterator<Item = LineRate> {
+    pub(crate) fn all() -> impl Iterator<Item = LineRate> {
         (0..RATES.len()).map(LineRate)
     }
 
     /// Reads `3G`, `3 Gb/s` or `3Gbps`; 24G is what people call 22.5G.
-    pub fn parse(text: &str) -> Option<LineRate> {
+    pub(crate) fn parse(text: &str) -> Option<LineRate> {
         let number = ["Gb/s", "Gbps", "G", "g"].into_iter().find_map(|unit| text.trim().strip_suffix(unit))?.trim_end();
         let number = if number == "24" { "22.5" } else { number };
         LineRate::all().find(|r| RATES[r.0].0.strip_suffix('G') == Some(number))
     }
 
     /// Bits per second on the medium, one way.
-    pub fn raw(self) -> Rate {
+    pub(crate) fn raw(self) -> Rate {
         Rate::from_bits(RATES[self.0].1)
     }
 
     /// Bits per second after line coding, one way: 3G has 2.4 Gb/s = 300 MB/s.
-    pub fn rate(self) -> Rate {
+    pub(crate) fn rate(self) -> Rate {
         let (_, _, data, line, _) = RATES[self.0];
         self.raw().scaled(data, line)
     }
 
     /// The line coding, and the standard that has the rate.
-    pub fn coding(self) -> &'static str {
+    pub(crate) fn coding(self) -> &'static str {
         RATES[self.0].4
     }
 }

@@ -10,35 +10,31 @@ use crate::units::{Bytes, Rate, Time};
 const NS: u64 = 1_000_000;
 
 /// Bus free delay, ns: from detecting BUS FREE to asserting BSY.
-pub const BUS_FREE_NS: u64 = 800;
+pub(crate) const BUS_FREE_NS: u64 = 800;
 /// Bus settle delay, ns: for detecting BUS FREE, and before the first REQ of a phase (SPI-3 and SPI-4, clauses 9 and
 /// 10).
-pub const BUS_SETTLE_NS: u64 = 400;
+pub(crate) const BUS_SETTLE_NS: u64 = 400;
 /// Bus clear delay, ns: in which those who lost arbitration leave the bus.
-pub const BUS_CLEAR_NS: u64 = 800;
-/// Bus set delay, ns: within which others join an arbitration; no part of the minimum (SCSI-2 had 1800).
-pub const BUS_SET_NS: u64 = 1_600;
+pub(crate) const BUS_CLEAR_NS: u64 = 800;
 /// Arbitration delay, ns: from asserting BSY to looking at the IDs.
-pub const ARBITRATION_NS: u64 = 2_400;
+pub(crate) const ARBITRATION_NS: u64 = 2_400;
 /// Data release delay, ns: in which an initiator leaves the data lines after I/O has been asserted.
-pub const DATA_RELEASE_NS: u64 = 400;
+pub(crate) const DATA_RELEASE_NS: u64 = 400;
 /// System deskew delay, ns.
-pub const DESKEW_NS: u64 = 45;
+pub(crate) const DESKEW_NS: u64 = 45;
 /// Selection abort time, ns: a selected device answers within it.
-pub const SELECTION_ABORT_NS: u64 = 200_000;
-/// Selection time-out delay, ns: after which a device counts as absent (recommended).
-pub const SELECTION_TIMEOUT_NS: u64 = 250_000_000;
+pub(crate) const SELECTION_ABORT_NS: u64 = 200_000;
 /// QAS arbitration delay, ns (SPI-3 and SPI-4).
-pub const QAS_ARBITRATION_NS: u64 = 1_000;
+pub(crate) const QAS_ARBITRATION_NS: u64 = 1_000;
 /// QAS release delay, ns (SPI-3 and SPI-4).
-pub const QAS_RELEASE_NS: u64 = 200;
+pub(crate) const QAS_RELEASE_NS: u64 = 200;
 
 /// SPI L_Q information unit with its CRC, bytes: it says what the next one is (SPI-4, clause 14).
-pub const L_Q: u64 = 24;
+pub(crate) const L_Q: u64 = 24;
 /// SPI command information unit with a CDB of 16 bytes or less and its CRC, bytes (SPI-4, clause 14).
-pub const COMMAND_UNIT: u64 = 24;
+pub(crate) const COMMAND_UNIT: u64 = 24;
 /// CRC at the end of data by double transition: pCRC, or iuCRC of an information unit (SPI-3 and SPI-4).
-pub const CRC: u64 = 4;
+pub(crate) const CRC: u64 = 4;
 
 /// How data are clocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +87,7 @@ pub const BUSES: &[Bus] = &[
 
 impl Bus {
     /// A bus by name.
-    pub fn named(name: &str) -> Option<&'static Bus> {
+    pub(crate) fn named(name: &str) -> Option<&'static Bus> {
         BUSES.iter().find(|b| b.name == name)
     }
 
@@ -101,18 +97,18 @@ impl Bus {
     }
 
     /// From one transfer to the next.
-    pub fn period(&self) -> Time {
+    pub(crate) fn period(&self) -> Time {
         self.peak().time(Bytes(self.width_bits / 8))
     }
 
     /// Whether information units can be agreed on: with double transition (SPI-3 and later).
-    pub fn can_packetize(&self) -> bool {
+    pub(crate) fn can_packetize(&self) -> bool {
         self.clocking != Clocking::Single
     }
 
     /// Bytes on the data lines for so many bytes of data in one go: padded to whole transfers, by double transition to
     /// four bytes and with a CRC.
-    pub fn carried(&self, bytes: u64) -> u64 {
+    pub(crate) fn carried(&self, bytes: u64) -> u64 {
         match self.clocking {
             Clocking::Single => bytes.next_multiple_of(self.width_bits / 8),
             Clocking::Double | Clocking::Paced => bytes.next_multiple_of(4) + CRC,
@@ -122,7 +118,7 @@ impl Bus {
 
 /// Which way data go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub(crate) enum Direction {
     /// A read: from the target.
     In,
     /// A write: to the target.
@@ -134,7 +130,7 @@ pub enum Direction {
 pub struct BusPolicy {
     /// One byte of a message, command or status, by asynchronous handshake.
     pub byte: Time,
-    /// How long a selected device takes to answer, beyond the delays of the standard; within [`SELECTION_ABORT_NS`].
+    /// How long a selected device takes to answer, beyond the delays of the standard; within `SELECTION_ABORT_NS`.
     pub response: Time,
     /// Bytes of the command: 6, 10, 12 or 16.
     pub cdb: u64,
@@ -154,7 +150,7 @@ impl BusPolicy {
     /// Those usual on a bus: tags, disconnects, status with the last burst; information units and QAS where data are
     /// paced. A byte takes 200 ns, and the response 1 us, so that a selection takes 1.58 us: assumed, near what the T10
     /// reflector reckoned with on 23 May 1995 (5 MB/s and 1.6 us).
-    pub fn of(bus: &Bus) -> BusPolicy {
+    pub(crate) fn of(bus: &Bus) -> BusPolicy {
         let paced = bus.clocking == Clocking::Paced;
         BusPolicy {
             byte: Time::from_fs(200 * NS),
@@ -170,12 +166,12 @@ impl BusPolicy {
 
     /// From the end of one connection to the start of selection: detecting BUS FREE, bus free, arbitration, bus clear
     /// and bus settle delay (SPI-3, clause 10); with QAS its arbitration delay after its release delay.
-    pub fn arbitration(&self) -> Time {
+    pub(crate) fn arbitration(&self) -> Time {
         Time::from_fs(NS * if self.quick { QAS_RELEASE_NS + QAS_ARBITRATION_NS } else { NORMAL_NS })
     }
 
     /// Selection or reselection: two deskew delays, bus settle delay, the answer, two deskew delays (SPI-3, clause 10).
-    pub fn selection(&self) -> Time {
+    pub(crate) fn selection(&self) -> Time {
         Time::from_fs((NS * (4 * DESKEW_NS + BUS_SETTLE_NS)).saturating_add(self.response.fs()))
     }
 }
@@ -185,7 +181,7 @@ const NORMAL_NS: u64 = BUS_SETTLE_NS + BUS_FREE_NS + ARBITRATION_NS + BUS_CLEAR_
 
 /// How long the bus is held, and for what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub(crate) struct Held {
     /// Times that the bus was won.
     pub connections: u64,
     /// Waiting for a free bus to settle, and arbitration.
@@ -204,12 +200,12 @@ fn sum(a: Time, b: Time) -> Time {
 
 impl Held {
     /// All of it.
-    pub fn total(&self) -> Time {
+    pub(crate) fn total(&self) -> Time {
         sum(sum(self.arbitration, self.selection), sum(self.control, self.data))
     }
 
     /// This and that.
-    pub fn and(self, other: Held) -> Held {
+    pub(crate) fn and(self, other: Held) -> Held {
         Held {
             connections: self.connections + other.connections,
             arbitration: sum(self.arbitration, other.arbitration),
@@ -220,7 +216,7 @@ impl Held {
     }
 
     /// So many times this.
-    pub fn times(self, n: u64) -> Held {
+    pub(crate) fn times(self, n: u64) -> Held {
         let of = |t: Time| Time::from_fs(t.fs().saturating_mul(n));
         Held {
             connections: self.connections.saturating_mul(n),
@@ -341,7 +337,7 @@ impl Walk<'_> {
 }
 
 /// The connection that brings a command, up to DISCONNECT.
-pub fn command(bus: &Bus, policy: &BusPolicy) -> Held {
+pub(crate) fn command(bus: &Bus, policy: &BusPolicy) -> Held {
     let mut walk = Walk::connect(bus, policy, Direction::Out);
     walk.command();
     walk.leave(1)
@@ -349,7 +345,7 @@ pub fn command(bus: &Bus, policy: &BusPolicy) -> Held {
 
 /// The connection of one burst: reselection, data, and either SAVE DATA POINTER and DISCONNECT or, with `status`, the
 /// end of the command.
-pub fn burst(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, status: bool) -> Held {
+pub(crate) fn burst(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, status: bool) -> Held {
     let mut walk = Walk::connect(bus, policy, Direction::In);
     walk.back();
     walk.data(direction, bytes);
@@ -360,7 +356,7 @@ pub fn burst(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, st
 }
 
 /// The connection that brings status alone.
-pub fn status(bus: &Bus, policy: &BusPolicy) -> Held {
+pub(crate) fn status(bus: &Bus, policy: &BusPolicy) -> Held {
     let mut walk = Walk::connect(bus, policy, Direction::In);
     walk.back();
     walk.status(false);
@@ -369,7 +365,7 @@ pub fn status(bus: &Bus, policy: &BusPolicy) -> Held {
 
 /// One command with so many bytes of data in bursts of at most `most` bytes (0: all at once). Between the connections
 /// the bus is free for others.
-pub fn io(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, most: u64) -> Held {
+pub(crate) fn io(bus: &Bus, policy: &BusPolicy, direction: Direction, bytes: u64, most: u64) -> Held {
     if !policy.disconnects {
         let mut walk = Walk::connect(bus, policy, Direction::Out);
         walk.command();

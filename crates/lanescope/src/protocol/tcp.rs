@@ -7,30 +7,30 @@
 use super::ethernet;
 
 /// Bytes of an IPv4 header without options (RFC 791, 3.1).
-pub const IPV4: u64 = 20;
+pub(crate) const IPV4: u64 = 20;
 /// Bytes of a TCP header without options (RFC 9293, 3.1).
-pub const TCP: u64 = 20;
+pub(crate) const TCP: u64 = 20;
 /// Both: what a segment has around its payload.
-pub const HEADERS: u64 = IPV4 + TCP;
+pub(crate) const HEADERS: u64 = IPV4 + TCP;
 
 /// How a connection is opened, each segment by whether it goes from the end that opens: SYN, SYN-ACK, ACK (RFC 9293,
 /// 3.5, figure 6).
-pub const OPEN: [bool; 3] = [true, false, true];
+pub(crate) const OPEN: [bool; 3] = [true, false, true];
 /// How it is closed by the same end: FIN-ACK, ACK and FIN-ACK, ACK (RFC 9293, 3.6, figure 12).
-pub const CLOSE: [bool; 4] = [true, false, false, true];
+pub(crate) const CLOSE: [bool; 4] = [true, false, false, true];
 
 /// Payload of the largest segment in frames of so much client data.
-pub const fn segment(mtu: u64) -> u64 {
+pub(crate) const fn segment(mtu: u64) -> u64 {
     mtu.saturating_sub(HEADERS)
 }
 
 /// Segments of a message.
-pub const fn segments(message: u64, segment: u64) -> u64 {
+pub(crate) const fn segments(message: u64, segment: u64) -> u64 {
     message.div_ceil(segment)
 }
 
 /// MAC client data of a message: its payload, and the headers of its segments.
-pub const fn client_data(message: u64, segment: u64) -> u64 {
+pub(crate) const fn client_data(message: u64, segment: u64) -> u64 {
     message + HEADERS * segments(message, segment)
 }
 
@@ -42,7 +42,7 @@ pub const fn wire(message: u64, segment: u64) -> u64 {
 }
 
 /// The same of a segment without payload: the smallest frame.
-pub const EMPTY: u64 = ethernet::wire(ethernet::frame(HEADERS));
+pub(crate) const EMPTY: u64 = ethernet::wire(ethernet::frame(HEADERS));
 
 #[cfg(test)]
 mod tests {

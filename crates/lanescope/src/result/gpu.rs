@@ -29,7 +29,7 @@ pub struct CollectiveReport {
 }
 
 /// One size.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CollectiveRow {
     /// Bytes, as nccl-tests counts them.
     pub bytes: u64,
@@ -60,7 +60,7 @@ pub struct CollectiveRow {
 }
 
 /// Where the time goes, seconds.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Parts {
     /// The call.
     pub launch: f64,
@@ -73,7 +73,7 @@ pub struct Parts {
 }
 
 /// A simulated row.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SimulatedCollective {
     /// Seconds.
     pub time: f64,
@@ -87,4 +87,9 @@ pub struct SimulatedCollective {
     pub busy: f64,
     /// Where the byte times of that element went: payload, headers, answers, idle; they add up to all of them.
     pub ledger: [f64; 4],
+}
+
+/// The JSON Schema of [`CollectiveReport`].
+pub fn json_schema() -> serde_json::Value {
+    super::schema_of::<CollectiveReport>()
 }

@@ -424,7 +424,12 @@ pub struct SwitchReport {
 
 /// The JSON Schema of [`Report`].
 pub fn json_schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(Report).to_value();
+    schema_of::<Report>()
+}
+
+/// The JSON Schema of an answer.
+fn schema_of<T: JsonSchema>() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(T).to_value();
     unwrap_lines(&mut schema);
     schema
 }
@@ -626,7 +631,7 @@ impl FlowReport {
             },
             "goodput" => match self.goodput {
                 Some(rate) => Ok(Metric { bound_by: binding(), ..ranged(rate, Dimension::Rate) }),
-                None => Err(format!("flow {} has no goodput: say what of its packets is headers", self.name)),
+                None => Err(format!("flow {} has no goodput: state the headers of its packets", self.name)),
             },
             "frame_rate" => match self.frame_rate {
                 Some(rate) => Ok(Metric { bound_by: binding(), ..ranged(rate, Dimension::Rate) }),

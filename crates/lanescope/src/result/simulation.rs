@@ -616,7 +616,7 @@ impl Report {
             "share" => Ok(rate(f.rate)),
             "goodput" => match f.goodput {
                 Some(part) if f.rate.mean > 0.0 => Ok(rate(f.rate.times(part / f.rate.mean))),
-                _ => Err(format!("flow {name} has no goodput: say what of its packets is headers")),
+                _ => Err(format!("flow {name} has no goodput: state the headers of its packets")),
             },
             "mean" => Ok(rate(f.rate.times(1.0 / e.instances.max(1) as f64))),
             "both_ways" => Ok(rate(f.rate.times(if e.both_ways { 2.0 } else { 1.0 }))),

@@ -23,10 +23,10 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                 if let (Some(_), Some(q)) =
                     (&k.memory_bandwidth, k.read_bandwidth.as_ref().or(k.write_bandwidth.as_ref()))
                 {
-                    let what = format!("{}: memory_bandwidth holds for reads and writes added", part.name);
+                    let what = format!("{}: memory_bandwidth is for reads and writes together", part.name);
                     diagnostics.push(
                         Diagnostic::error(q.span.unwrap_or(part.span), what)
-                            .hint("say memory_bandwidth, or read_bandwidth and write_bandwidth"),
+                            .hint("set memory_bandwidth, or read_bandwidth and write_bandwidth"),
                     );
                 }
                 let cycles = |c| k.core_cycles.at(c) + k.hub_cycles.at(c);
@@ -41,9 +41,9 @@ pub(super) fn parts(diagnostics: &mut Diagnostics, parts: &[Part]) {
                     diagnostics.push(
                         Diagnostic::warning(
                             k.core.span.or(Some(part.span)),
-                            format!("{}: a crossbar does not block, its core_bandwidth is not used", part.name),
+                            format!("{}: a crossbar does not block, so core_bandwidth is not used", part.name),
                         )
-                        .hint("say core = \"shared-bus\" or \"shared-memory\""),
+                        .hint("set core = \"shared-bus\" or \"shared-memory\""),
                     );
                 }
                 if k.core.typical != Core::Crossbar && k.core_bandwidth.is_none() {
@@ -89,7 +89,7 @@ fn thresholds(diagnostics: &mut Diagnostics, part: &Part<NodeKeys>, k: &Ethernet
         {
             let what = format!("{}: {low_name} = {} is above {high_name} = {}", part.name, low.typical, high.typical);
             let d = Diagnostic::error(low.span.or(Some(part.span)), what);
-            diagnostics.push(d.hint("what stopped above the high one goes on below the low one"));
+            diagnostics.push(d.hint("senders stop above the high one and resume below the low one"));
         }
     }
     let quanta = k.pause_quanta.typical;
@@ -203,7 +203,7 @@ pub(super) fn stores(diagnostics: &mut Diagnostics, stores: &[Part<StoreKeys>]) 
                     let stated = [&k.track_seek, &k.average_seek, &k.full_seek].into_iter().find_map(|q| q.span);
                     let at = stated.unwrap_or(part.span);
                     diagnostics.push(
-                        Diagnostic::error(at, format!("{name}: seeks do not rise with their distance"))
+                        Diagnostic::error(at, format!("{name}: longer seeks take less time than shorter ones"))
                             .hint("track_seek is at most average_seek, and that at most full_seek"),
                     );
                 }
@@ -232,22 +232,18 @@ fn unused(k: &Io) -> Vec<(&'static str, Option<Span>, &'static str)> {
         return Vec::new();
     }
     let Some(test) = k.test.as_ref().map(|t| t.typical) else {
-        let why = "it belongs to a file test; lines of access have their own size, and outstanding says how many are \
+        let why = "it belongs to a file test; lines of access have their own size, and outstanding sets how many are \
             in flight";
         return vec![("record", k.record.span, why), ("request", k.request.span, why), ("ahead", k.ahead.span, why)];
     };
     let mut all = Vec::new();
     if test.random() {
-        all.push(("request", k.request.span, "random records go to the disk as they are"));
+        all.push(("request", k.request.span, "random records go to the disk unmerged"));
     }
     if test == FileTest::RandomRead {
-        all.push((
-            "ahead",
-            k.ahead.span,
-            "nobody knows what a random reader wants next; outstanding says how many readers there are",
-        ));
+        all.push(("ahead", k.ahead.span, "random reads cannot be read ahead; outstanding sets the number of readers"));
     } else {
-        all.push(("outstanding", k.outstanding.span, "of this test ahead says how many requests are in flight"));
+        all.push(("outstanding", k.outstanding.span, "for this test, ahead sets the requests in flight"));
     }
     all
 }
@@ -258,23 +254,24 @@ pub(super) fn ios(diagnostics: &mut Diagnostics, ios: &[Named<Io>]) {
         let k = &io.keys;
         let at = |span: Option<crate::diagnostic::Span>| span.unwrap_or(io.span);
         match (&k.access, &k.test) {
-            (None, None) => diagnostics.push(
-                Diagnostic::error(io.span, format!("flow {} has neither access nor test", io.name)).hint(
-                    "say what the workers do: access = { size = \"2 MiB\", read = \"100 %\" }, or test = \"read\"",
-                ),
-            ),
+            (None, None) => {
+                diagnostics
+                    .push(Diagnostic::error(io.span, format!("flow {} has neither access nor test", io.name)).hint(
+                    "state what the workers do: access = { size = \"2 MiB\", read = \"100 %\" }, or test = \"read\"",
+                ))
+            }
             (Some(_), Some(t)) => diagnostics.push(
                 Diagnostic::error(at(t.span), format!("flow {} has access and test", io.name))
-                    .hint("one of the two says what the workers do"),
+                    .hint("keep one of the two"),
             ),
             _ => {}
         }
         let lonely = k.arrivals.span.filter(|_| k.rate.is_none());
-        let why = "it spaces the I/Os of a rate: rate = 500 is so many a second";
+        let why = "it spaces the I/Os of a rate, e.g. rate = 500 (I/Os a second)";
         let random = |a: &super::keys::Access| a.0.iter().any(|l| l.random > 0);
         let in_order = k.access.as_ref().is_some_and(|a| !random(&a.typical));
         let zipf = k.zipf.as_ref().and_then(|q| q.span).filter(|_| in_order);
-        let of_random = "it is of random offsets, and all lines are sequential";
+        let of_random = "it applies to random offsets, and all lines are sequential";
         let processor = k.host_processor.span.filter(|_| k.host_software.is_none());
         let of_software = "it scales the times of host_software, which is not said";
         let more = [("arrivals", lonely, why), ("zipf", zipf, of_random), ("host_processor", processor, of_software)];

@@ -36,7 +36,7 @@ pub(super) fn count(diagnostics: &mut Diagnostics, links: &[Named<EthernetLink>]
         let rules = [k.star.is_some(), k.leaf_spine.is_some(), k.fat_tree.is_some(), k.between.is_some()];
         match rules.into_iter().filter(|r| *r).count() {
             0 => diagnostics.push(
-                Diagnostic::error(link.span, "this link joins nothing")
+                Diagnostic::error(link.span, "this link has no ends")
                     .hint("add between = [\"…\", \"…\"], or a rule: star, leaf_spine or fat_tree"),
             ),
             1 => {}
@@ -58,7 +58,7 @@ fn give(diagnostics: &mut Diagnostics, parts: &mut [(String, Table, Span)], tabl
     }
     let names: Vec<String> = parts.iter().map(|p| p.0.clone()).collect();
     let Some((_, part, _)) = parts.iter_mut().find(|p| p.0 == table) else {
-        let d = Diagnostic::error(span, format!("this rule wires parts.{table}, which is not there"));
+        let d = Diagnostic::error(span, format!("this rule uses parts.{table}, which does not exist"));
         diagnostics.push(match nearest(table, names.iter().map(String::as_str)) {
             Some(near) => d.hint(format!("did you mean parts.{near}?")),
             None => d.hint(format!("write [parts.{table}], without a count; or name another table in the rule")),
@@ -74,7 +74,7 @@ fn give(diagnostics: &mut Diagnostics, parts: &mut [(String, Table, Span)], tabl
         Some(Node { value: Value::Integer(Some(own)), .. }) if *own == n as i64 => {}
         Some(node) => diagnostics.push(
             Diagnostic::error(node.span, format!("the rule of a link makes {n} of {table}"))
-                .hint("leave count out: the rule knows it"),
+                .hint("leave count out: the rule sets it"),
         ),
     }
 }

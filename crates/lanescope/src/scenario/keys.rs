@@ -4,7 +4,8 @@
 //! JSON Schema and the reference that `lanescope schema --text` prints. A key that is not here does not exist.
 
 use super::quantity::{
-    Confidence, Count, Every, Names, Origin, Packets, Percent, Problem, Quantity, Shape, Slower, read, unknown, words,
+    Confidence, Count, Every, Names, Origin, Packets, Percent, Problem, Quantity, Reason, Shape, Slower, read, unknown,
+    words,
 };
 use super::tree::{Author, Node, Table, Value};
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
@@ -13,7 +14,7 @@ use crate::units::{Bytes, Frequency, Rate, Time};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::num::NonZeroU32;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// What one key is, for messages, schema and documentation.
 pub struct Key {
@@ -56,7 +57,7 @@ pub struct Setting {
     /// How sure.
     pub confidence: Confidence,
     /// The reason or page.
-    pub source: Arc<str>,
+    pub source: Reason,
     /// Whether it is the key's default.
     pub default: bool,
 }
@@ -65,11 +66,13 @@ impl Setting {
     /// Of one quantity.
     #[inline(never)]
     pub fn of<T: Shape>(key: &'static str, q: &Quantity<T>) -> Setting {
-        let (slow, fast) = (q.slow.show(), q.fast.show());
+        // Most values have no range, and are put into words once.
+        let ranged = q.slow != q.fast;
+        let range = ranged.then(|| (q.slow.show(), q.fast.show())).filter(|(slow, fast)| slow != fast);
         Setting {
             key,
             value: q.typical.show(),
-            range: (slow != fast).then_some((slow, fast)),
+            range,
             origin: q.origin,
             confidence: q.confidence,
             source: q.source.clone(),
@@ -179,7 +182,7 @@ fn once<T: Shape>(
     toml: &str,
     slower: Slower,
     origins: (Origin, Confidence),
-    why: &str,
+    why: &'static str,
 ) -> Quantity<T> {
     if let Some(q) = known.get() {
         return q.clone();
@@ -188,13 +191,13 @@ fn once<T: Shape>(
 }
 
 /// A default is written as the user would write it, and read by the same reader.
-fn default<T: Shape>(toml: &str, slower: Slower, origins: (Origin, Confidence), why: &str) -> Quantity<T> {
+fn default<T: Shape>(toml: &str, slower: Slower, origins: (Origin, Confidence), why: &'static str) -> Quantity<T> {
     let mut d = Diagnostics::default();
     let quantity = written(&mut d, toml).and_then(|n| read::<T>(&mut d, "default", slower, &n));
     match quantity {
         Some(q) => {
             let (origin, confidence) = origins;
-            Quantity { origin, confidence, source: why.into(), default: true, span: None, ..q }
+            Quantity { origin, confidence, source: Reason::Own(why), default: true, span: None, ..q }
         }
         // Every default is read in a test (`defaults_are_readable`).
         None => unreachable!("the default {toml} cannot be read: {d}"),

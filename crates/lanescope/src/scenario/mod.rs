@@ -10,6 +10,7 @@ mod fabric;
 pub mod gpu;
 mod include;
 pub mod keys;
+mod known;
 mod parts;
 mod platform;
 pub mod quantity;
@@ -26,12 +27,13 @@ use keys::{
     BusLink, CoherentLink, EthernetLink, FcLink, Flow, InfinibandLink, Io, Link, Mpi, RunKeys, SasLink, ScsiLink,
     Stream, Transact,
 };
+pub(crate) use known::Known;
 use parts::{AnyKeys, DmaKeys, Joined, groups_between, read_part};
 use quantity::{Problem, Shape, unknown};
 pub use stated::Stated;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use tree::{Author, Node, Set, Table, Value};
+use tree::{Node, Set, Table, Value};
 
 /// No scenario has more parts, links or flows than this, all instances counted.
 pub const MAX_THINGS: usize = 10_000;
@@ -132,17 +134,27 @@ pub fn read(
     sets: &[String],
     resolver: &dyn Resolver,
 ) -> Option<Scenario> {
+    read_with(diagnostics, included, sets, resolver, &mut Known::default())
+}
+
+/// The same with what is known of its texts from an earlier time; and what is read now is known afterwards.
+pub(crate) fn read_with(
+    diagnostics: &mut Diagnostics,
+    included: Included,
+    sets: &[String],
+    resolver: &dyn Resolver,
+    known: &mut Known,
+) -> Option<Scenario> {
     if included.text.trim().is_empty() {
         diagnostics.push(
             Diagnostic::error(None, format!("{} is empty", included.name))
-                .hint("a scenario names parts, links and flows; lanescope new prints one to start from"),
+                .hint("a scenario has parts, links and flows; lanescope new prints one to start from"),
         );
         return None;
     }
     let name = included.name.clone();
-    let source = diagnostics.add_source(included.name, included.text);
+    let (source, mut root) = known.own(diagnostics, included)?;
     let whole = Span { source, start: 0, end: 1 };
-    let mut root = tree::parse(diagnostics, source, included.author)?;
     if let Some(span) = gpu::said(&root) {
         let what = "this is a GPU cluster: it has collectives, and no flows of its own";
         let hint = format!("lanescope collective all_reduce {name} says what nccl-tests should print on it");
@@ -154,13 +166,13 @@ pub fn read(
         let set = tree::parse_set(diagnostics, set)?;
         root.put(&set.keys, set.node);
     }
-    let mut shelf = Shelf { resolver, known: HashMap::new() };
+    let mut shelf = Shelf { resolver, known };
     // A machine may stand on a platform, and a load on the machine.
     let mut above = Vec::new();
     while let Some(platform) = root.take("platform") {
         if above.len() == MOST_PLATFORMS {
             let d = Diagnostic::error(platform.span, format!("more than {MOST_PLATFORMS} platforms below one another"));
-            diagnostics.push(d.hint("does one of them name itself? write its parts and links out"));
+            diagnostics.push(d.hint("does one of them use itself? write out its parts and links"));
             return None;
         }
         above.push(root);
@@ -313,31 +325,16 @@ fn text_of(diagnostics: &mut Diagnostics, root: &Table, key: &str) -> Option<Str
     }
 }
 
-/// The texts that can be included, each read once however often it is named.
+/// The texts that can be included.
 struct Shelf<'a> {
     resolver: &'a dyn Resolver,
-    /// By the reference and the text that it stands in; `None` where it could not be read.
-    known: HashMap<(String, String), Option<Table>>,
+    known: &'a mut Known,
 }
 
 impl Shelf<'_> {
     /// The table of the text that a node names.
     fn include(&mut self, diagnostics: &mut Diagnostics, node: &Node, key: &str) -> Option<Table> {
-        let Value::Text(reference) = &node.value else {
-            let what = format!("{key} is a name of the library or a path to a file, in quotes");
-            diagnostics.push(Diagnostic::error(node.span, what));
-            return None;
-        };
-        // What --set names is named from where the scenario stands.
-        let source = diagnostics.source(node.span.source);
-        let main = diagnostics.source(SourceId(0));
-        let from = if source.name == "--set" { main.name.clone() } else { source.name.clone() };
-        let place = (reference.clone(), from);
-        if !self.known.contains_key(&place) {
-            let table = read_text(diagnostics, node, key, &place, self.resolver);
-            self.known.insert(place.clone(), table);
-        }
-        self.known.get(&place).cloned().flatten()
+        self.known.include(diagnostics, node, key, self.resolver)
     }
 }
 
@@ -393,43 +390,6 @@ fn named(text: &str) -> Vec<&str> {
     if index { lines().take(keys::MOST_TRACES).collect() } else { Vec::new() }
 }
 
-/// Reads and parses an included text.
-fn read_text(
-    diagnostics: &mut Diagnostics,
-    node: &Node,
-    key: &str,
-    (reference, from): &(String, String),
-    resolver: &dyn Resolver,
-) -> Option<Table> {
-    match resolver.resolve(reference, from) {
-        Ok(included) => {
-            let source = diagnostics.add_source(included.name, included.text);
-            if included.author == Author::Library {
-                diagnostics.quiet(source);
-            }
-            let mut table = tree::parse(diagnostics, source, included.author)?;
-            let want = if key == "platform" { "platform" } else { "device" };
-            if let Some(Node { value: Value::Text(kind), .. }) = table.take("kind")
-                && kind != want
-            {
-                diagnostics.push(Diagnostic::error(node.span, format!("{reference} is a {kind}, not a {want}")));
-                return None;
-            }
-            Some(table)
-        }
-        Err(why) => {
-            let names = resolver.names();
-            let near = nearest(reference, names.iter().map(String::as_str));
-            let hint = near.map_or(
-                "lanescope platform list shows what there is; a path to your own file starts with ./".into(),
-                |n| format!("did you mean {n:?}?"),
-            );
-            diagnostics.push(Diagnostic::error(node.span, format!("{key}: {why}")).hint(hint));
-            None
-        }
-    }
-}
-
 /// Lays one `path=value` over the whole; its thing must exist.
 fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
     let Some(Set { mut keys, node }) = tree::parse_set(diagnostics, set) else { return };
@@ -456,7 +416,7 @@ fn lay_set(diagnostics: &mut Diagnostics, root: &mut Table, set: &str) {
         }
         if rest.is_empty() {
             diagnostics.push(
-                Diagnostic::error(node.key, "this path stops at a thing, not at one of its keys")
+                Diagnostic::error(node.key, "this path ends at a table, not at one of its keys")
                     .hint(format!("for example {section}.{name}.<key>=<value>")),
             );
             return;
@@ -479,7 +439,7 @@ fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(Stri
                 match &node.value {
                     // Instances are numbered behind a dot; only parts have one of them changed by name.
                     _ if name != "parts" && key.contains('.') => {
-                        diagnostics.push(Diagnostic::error(node.key, format!("a name of {name} has no dot")))
+                        diagnostics.push(Diagnostic::error(node.key, format!("a name in {name} has no dot")))
                     }
                     Value::Table(table) => things.push((key.clone(), table.clone(), node.key)),
                     _ => diagnostics.push(Diagnostic::error(
@@ -496,7 +456,7 @@ fn section(diagnostics: &mut Diagnostics, root: &Table, name: &str) -> Vec<(Stri
     if things.len() > MAX_THINGS {
         diagnostics.push(
             Diagnostic::error(things[MAX_THINGS].2, format!("more than {MAX_THINGS} {name}"))
-                .hint("write fewer: none of what is answered needs so many"),
+                .hint("use fewer: no answer needs so many"),
         );
         things.truncate(MAX_THINGS);
     }
@@ -545,7 +505,7 @@ fn read_parts(
                 Ok(n) if n as usize + parts.len() > MAX_THINGS => {
                     diagnostics.push(
                         Diagnostic::error(node.span, format!("more than {MAX_THINGS} parts"))
-                            .hint("write fewer: none of what is answered needs so many"),
+                            .hint("use fewer: no answer needs so many"),
                     );
                     continue;
                 }
@@ -582,7 +542,7 @@ fn read_parts(
     for ((name, _, span), used) in overrides.iter().zip(used) {
         if !used && !diagnostics.has_errors() {
             let (base, _) = name.rsplit_once('.').unwrap_or((name, ""));
-            diagnostics.push(Diagnostic::error(*span, format!("{name:?} is no instance of a part")).hint(format!(
+            diagnostics.push(Diagnostic::error(*span, format!("{name:?} is not an instance of a part")).hint(format!(
                 "a name with a dot changes one of several: [parts.{base}] needs a count above its number"
             )));
         }
@@ -595,9 +555,8 @@ fn with_device(diagnostics: &mut Diagnostics, mut table: Table, shelf: &mut Shel
     let Some(node) = table.take("use") else { return Some(table) };
     let mut base = shelf.include(diagnostics, &node, "use")?;
     if let Some(inner) = base.take("use") {
-        diagnostics.push(
-            Diagnostic::error(inner.key, "a device cannot be made of another device").hint("write its values out"),
-        );
+        diagnostics
+            .push(Diagnostic::error(inner.key, "a device cannot use another device").hint("write out its values"));
         return None;
     }
     base.overlay(table, 0);

@@ -73,7 +73,7 @@ pub(super) fn read_part(
     joined: &Joined,
 ) -> Option<AnyKeys> {
     let Some(node) = table.get("is") else {
-        diagnostics.push(Diagnostic::error(span, "this part is of no kind").hint(format!(
+        diagnostics.push(Diagnostic::error(span, "this part has no kind").hint(format!(
             "add use = \"a library device\", or is = {}",
             keys::PART_KINDS.iter().map(|row| format!("{:?}", row.word)).collect::<Vec<_>>().join(", ")
         )));

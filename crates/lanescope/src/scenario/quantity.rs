@@ -49,6 +49,45 @@ pub enum Corner {
     Faster,
 }
 
+/// The sentence or page behind a value. Those of the program's own defaults are the same for every plan of every
+/// thread: they are not counted, since a counter that two threads move is what they would wait for most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Of a default.
+    Own(&'static str),
+    /// Of a text that was read, or made for one plan.
+    Read(Arc<str>),
+}
+
+impl std::ops::Deref for Reason {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Reason::Own(text) => text,
+            Reason::Read(text) => text,
+        }
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(text: &str) -> Reason {
+        if text.is_empty() { Reason::Own("") } else { Reason::Read(text.into()) }
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self)
+    }
+}
+
 /// A value or a range, with its origin. `slow` and `fast` are the ends by effect, not by size: a latency's slow end is
 /// its high one.
 #[derive(Clone, Debug, Serialize)]
@@ -64,7 +103,7 @@ pub struct Quantity<T> {
     /// How sure it is.
     pub confidence: Confidence,
     /// The sentence or page behind it, or the reason of an assumption.
-    pub source: Arc<str>,
+    pub source: Reason,
     /// Whether nobody wrote it down: the key's default.
     pub default: bool,
     /// Where it was written.
@@ -126,7 +165,7 @@ pub enum Slower {
 pub struct Problem(pub String, pub String);
 
 /// A kind of value: how it is written, read, shown, and described to an editor.
-pub trait Shape: Clone + Serialize {
+pub trait Shape: Clone + PartialEq + Serialize {
     /// A number, which a library must give an origin.
     const NUMBER: bool = true;
     /// Reads one value.
@@ -162,7 +201,7 @@ impl<'a> Ends<'a> {
             [Some(v), None, None, None] => Some((Ends::One(v), Some(t))),
             [None, Some(low), Some(typical), Some(high)] => Some((Ends::Range([low, typical, high]), Some(t))),
             _ => {
-                let what = format!("{key}: a quantity is either value, or all of low, typical and high");
+                let what = format!("{key}: a quantity has either value, or all of low, typical and high");
                 let hint = "for example { low = \"64 B\", typical = \"128 B\", high = \"256 B\" }";
                 diagnostics.push(Diagnostic::error(node.span, what).hint(hint));
                 None
@@ -195,7 +234,7 @@ fn is_range(diagnostics: &mut Diagnostics, key: &str, slower: Slower, at: Span, 
         let hint = "write { value = … } or the value alone; --vary runs several";
         diagnostics.push(Diagnostic::error(at, what).hint(hint));
     } else if !rises {
-        let what = format!("{key}: a range must rise from low over typical to high");
+        let what = format!("{key}: a range needs low <= typical <= high");
         diagnostics.push(Diagnostic::error(at, what));
     }
     slower != Slower::One && rises
@@ -209,7 +248,7 @@ fn provenance(
     node: &Node,
     own: Option<&Table>,
     number: bool,
-) -> (Origin, Confidence, Arc<str>) {
+) -> (Origin, Confidence, Reason) {
     for (k, n) in own.iter().flat_map(|t| &t.0) {
         if !RANGE.contains(&k.as_str()) && !PROVENANCE.contains(&k.as_str()) {
             let known = RANGE.iter().chain(&PROVENANCE).copied();
@@ -311,7 +350,7 @@ pub(super) fn with_unit<T>(
             return Err(Problem(
                 format!("{what} needs its unit"),
                 format!(
-                    "write it as a text with one of {units}, e.g. \"{i} {}\"",
+                    "write it as a string with one of {units}, e.g. \"{i} {}\"",
                     example.split(' ').nth(1).unwrap_or("")
                 ),
             ));
@@ -336,7 +375,7 @@ pub(super) fn with_unit<T>(
         UnitError::WrongUnit(u) => {
             let u: String = u.chars().take(20).collect();
             let hint = match (u.as_str(), what) {
-                ("KB", _) => "KB is read both ways: write kB (1000) or KiB (1024)".into(),
+                ("KB", _) => "KB is ambiguous: write kB (1000) or KiB (1024)".into(),
                 ("Kb/s", _) => "write kb/s".into(),
                 ("Gbps", _) | ("Gbit/s", _) | ("Gb", "a rate") => "write Gb/s for bits, GB/s for bytes".into(),
                 ("GBps", _) => "write GB/s".into(),
@@ -345,10 +384,10 @@ pub(super) fn with_unit<T>(
             Problem(format!("{what} has no unit {u:?}"), hint)
         }
         UnitError::TooLarge(most) => {
-            Problem(format!("{shown:?} is too much for {what}: at most {most}"), String::new())
+            Problem(format!("{shown:?} is too large for {what}: at most {most}"), String::new())
         }
         UnitError::TooSmall(least) => {
-            Problem(format!("{shown:?} is too fine for {what}: its step is {least}"), String::new())
+            Problem(format!("{shown:?} is too fine for {what}: it is counted in steps of {least}"), String::new())
         }
         UnitError::Negative => Problem(format!("{what} cannot be negative"), String::new()),
         UnitError::Zero => Problem(format!("{what} of 0 never moves anything"), String::new()),
@@ -457,9 +496,9 @@ impl Shape for Count {
                 Err(Problem("a count is not negative".into(), "0 or more of them".into()))
             }
             Value::Integer(_) => {
-                Err(Problem(format!("a count is at most {MAX_COUNT}"), "no machine has more of one thing".into()))
+                Err(Problem(format!("a count is at most {MAX_COUNT}"), "no machine has so many".into()))
             }
-            Value::Float(_) => Err(Problem("expected a whole number".into(), "there are no halves of it".into())),
+            Value::Float(_) => Err(Problem("expected a whole number".into(), "a fraction makes no sense here".into())),
             _ => Err(Problem(
                 expected("a whole number", node).0,
                 "write it without quotes and without a unit, e.g. 4".into(),
@@ -552,7 +591,7 @@ impl Shape for String {
     fn read(node: &Node) -> Result<Self, Problem> {
         match &node.value {
             Value::Text(s) => Ok(s.clone()),
-            _ => Err(expected("a text in quotes", node)),
+            _ => Err(expected("a string in quotes", node)),
         }
     }
     fn show(&self) -> String {
@@ -564,11 +603,11 @@ impl Shape for String {
 }
 
 /// One name or a list of names, each with its place.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Names(pub Vec<Name>);
 
 /// A name and its place.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Name {
     /// As written.
@@ -637,7 +676,7 @@ impl Shape for Lanes {
             .strip_prefix('x')
             .and_then(|n| n.parse().ok())
             .and_then(Lanes::new)
-            .ok_or_else(|| Problem(format!("there is no link of {text:?}"), widths.into()))
+            .ok_or_else(|| Problem(format!("there is no width {text:?}"), widths.into()))
     }
     fn show(&self) -> String {
         format!("x{}", self.count())

@@ -47,7 +47,7 @@ pub(super) fn flows(diagnostics: &mut Diagnostics, flows: Vec<Thing>) -> Sorted 
         match (kind, told) {
             (Some(FlowKind { name: "dma", .. }), Some((other @ FlowKind { name: "io", .. }, own))) => {
                 let what = format!("do: {own} belongs to a flow of {}, and {word:?} is DMA", other.noun);
-                diagnostics.push(Diagnostic::error(span, what).hint(format!("say do = {:?}", other.does[0])));
+                diagnostics.push(Diagnostic::error(span, what).hint(format!("set do = {:?}", other.does[0])));
             }
             (Some(kind), _) => sorted.add(kind.name, flow),
             (None, told) => {
@@ -90,7 +90,7 @@ pub(super) fn links(diagnostics: &mut Diagnostics, links: Vec<Thing>) -> Sorted 
             None => {
                 let all = LINK_KINDS.map(|k| format!("{} = {:?}{}", k.key, k.example.0, k.example.1));
                 diagnostics.push(
-                    Diagnostic::error(*span, format!("links.{name} does not say what it is"))
+                    Diagnostic::error(*span, format!("links.{name} does not say of which technology it is"))
                         .hint(format!("add {}", listed(&all))),
                 );
             }

@@ -168,14 +168,14 @@ pub fn parse(diagnostics: &mut Diagnostics, source: SourceId, author: Author) ->
         if message.contains("duplicate key") {
             let line = text[..span.start as usize].rsplit('\n').next().unwrap_or_default();
             if line.trim_start().starts_with('[') {
-                d.message = "two things have the same name".into();
+                d.message = "a name is used twice".into();
                 d = d.label("this name is taken above").hint(
                     "names are unique within their section; for many alike \
                     use count = N, and [parts.\"name.1\"] to change one of them",
                 );
             } else {
-                d.message = "this key stands twice in its table".into();
-                d = d.label("it has a value above").hint("keep one of them");
+                d.message = "this key is in its table twice".into();
+                d = d.label("its first value is above").hint("keep one of them");
             }
         }
         diagnostics.push(d);
@@ -371,6 +371,6 @@ mod tests {
     #[test]
     fn a_name_given_twice_is_explained() {
         let (_, d) = read("[parts.a]\nis=\"switch\"\n[parts.a]\nis=\"switch\"\n");
-        assert!(d.to_string().contains("two things have the same name"), "{d}");
+        assert!(d.to_string().contains("a name is used twice"), "{d}");
     }
 }

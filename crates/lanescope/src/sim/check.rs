@@ -23,15 +23,14 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
             fine = false;
             diagnostics.push(
                 Diagnostic::error(link.speed.span, format!("links.{}: FLIT mode cannot be simulated yet", link.name))
-                    .hint("lanescope estimate answers with its rates; Gen1 to Gen5 can be simulated"),
+                    .hint("lanescope estimate gives its rates; Gen1 to Gen5 can be simulated"),
             );
         }
     }
     if plan.limits.length == Some(Time::ZERO) || plan.limits.max_time == Time::ZERO {
         fine = false;
         diagnostics.push(
-            Diagnostic::error(None, "a simulation of no time has no answer")
-                .hint("run.for and run.max_time are above 0 s"),
+            Diagnostic::error(None, "a simulation of 0 s has no answer").hint("run.for and run.max_time are above 0 s"),
         );
     }
     let length = plan.limits.length.unwrap_or(plan.limits.max_time).fs();
@@ -40,14 +39,14 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         fine = false;
         diagnostics.push(
             Diagnostic::error(None, "a simulation of more than 2 h of Ethernet, warm-up included")
-                .hint("write less in run.for, run.warmup or run.max_time: milliseconds are many thousand frames"),
+                .hint("shorten run.for, run.warmup or run.max_time: a millisecond is many thousand frames"),
         );
     }
     if !plan.storage.flows.is_empty() && length.saturating_add(warmup) > LONGEST_STORAGE {
         fine = false;
         diagnostics.push(
             Diagnostic::error(None, "a simulation of more than 5 h of I/Os, warm-up included")
-                .hint("write less in run.for, run.warmup or run.max_time: minutes are many thousand I/Os"),
+                .hint("shorten run.for, run.warmup or run.max_time: a minute is many thousand I/Os"),
         );
     }
     let mut flights = 0u64;
@@ -114,7 +113,7 @@ fn under_way(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         if all.min(plan.limits.max_packets as f64) > MOST_IN_FLIGHT as f64 {
             let longest = if link.delay.typical > latency { link.delay.span } else { span };
             let what = format!("links.{} holds more than {MOST_IN_FLIGHT} packets on their way", link.name);
-            let hint = "latency x rate: write a shorter delay or latency, or less in run.max_packets";
+            let hint = "latency x rate: set a shorter delay or latency, or a smaller run.max_packets";
             diagnostics.push(Diagnostic::error(longest, what).hint(hint));
             return false;
         }

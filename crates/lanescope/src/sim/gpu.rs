@@ -13,13 +13,13 @@ use crate::plan::gpu::collective::{Collective, Move};
 use crate::plan::gpu::schedule::{NONE, Schedule};
 use crate::plan::gpu::{GpuCluster, Leg, Path};
 use crate::protocol::nvlink::FLIT;
-use crate::result::gpu::SimulatedCollective;
+use crate::result::gpu::{CollectiveReport, SimulatedCollective};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// GPUs that are simulated at most.
-pub const MOST_RANKS: u32 = 64;
+pub(crate) const MOST_RANKS: u32 = 64;
 /// Packets on elements at most.
 const MOST_PACKETS: u64 = 1_000_000_000;
 const FS: f64 = 1e15;
@@ -93,6 +93,7 @@ enum Event {
     Ready(u32),
 }
 
+#[derive(Debug)]
 struct Fabric {
     schedule: Schedule,
     protocol: Protocol,
@@ -115,6 +116,7 @@ struct Fabric {
 }
 
 /// A collective that is being simulated.
+#[derive(Debug)]
 pub struct CollectiveRun {
     fabric: Fabric,
     agenda: Agenda,
@@ -212,6 +214,53 @@ impl CollectiveRun {
             busy: payload + headers + answers,
             ledger: [payload, headers, answers, 1.0 - payload - headers - answers],
         }
+    }
+}
+
+/// The rows of a report, simulated one after the other by the algorithm and protocol that the estimate chose.
+#[derive(Debug, Default)]
+pub struct RowsRun {
+    row: usize,
+    run: Option<CollectiveRun>,
+    left: Option<String>,
+}
+
+impl RowsRun {
+    /// Lets so many events happen; whether all rows are done. Each that is puts its result into the report.
+    ///
+    /// # Errors
+    ///
+    /// Messages that wait for one another.
+    pub fn advance(&mut self, c: &GpuCluster, report: &mut CollectiveReport, events: u64) -> Result<bool, String> {
+        let Some(row) = report.rows.get_mut(self.row) else { return Ok(true) };
+        let mut run = match self.run.take() {
+            Some(run) => run,
+            None => match CollectiveRun::new(c, report.collective, row.algorithm, row.protocol, row.bytes) {
+                Ok(run) => run,
+                Err(why) => {
+                    self.left.get_or_insert(format!("{} B and what else is not simulated: {why}", row.bytes));
+                    self.row += 1;
+                    return Ok(self.row == report.rows.len());
+                }
+            },
+        };
+        if run.advance(events)? {
+            row.simulated = Some(run.result());
+            self.row += 1;
+        } else {
+            self.run = Some(run);
+        }
+        Ok(self.row == report.rows.len())
+    }
+
+    /// Share of the rows that are done.
+    pub fn done(&self, rows: usize) -> f64 {
+        (self.row as f64 + self.run.as_ref().map_or(0.0, CollectiveRun::done)) / rows.max(1) as f64
+    }
+
+    /// Why some rows are not simulated.
+    pub fn left(&self) -> Option<&str> {
+        self.left.as_deref()
     }
 }
 

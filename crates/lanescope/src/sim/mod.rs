@@ -25,7 +25,7 @@ mod storage;
 mod trace;
 
 pub use core::source::exponential;
-pub use core::stats::mean as mean_of;
+pub(crate) use core::stats::mean as mean_of;
 pub use not_modelled::NOT_MODELLED;
 pub use report::{Sample, over_seeds};
 pub use run::{Run, Step};

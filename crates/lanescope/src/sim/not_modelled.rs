@@ -11,7 +11,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
     Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets"),
     // One of the two says how long: a stated length is kept, however tight the means are.
-    Gap::always("run", &["until", "max_time"], "length", "run.for says how long, and the run ends then").when(fixed),
+    Gap::always("run", &["until", "max_time"], "length", "run.for sets the length, and the run ends then").when(fixed),
     Gap::always(
         "ethernet-switch",
         &["congestion_control"],
@@ -19,7 +19,7 @@ pub static NOT_MODELLED: &[Gap] = &[
         "segments of TCP are not slowed down: neither by DCQCN nor by a window",
     )
     .when(|plan, s| s.value == "dcqcn" && !plan.storage.pairs.is_empty()),
-    Gap::always("ethernet-switch", &["ecmp"], "flowlets", "each connection of TCP keeps one way")
+    Gap::always("ethernet-switch", &["ecmp"], "flowlets", "each TCP connection keeps one path")
         .when(|plan, s| matches!(s.value.as_str(), "flowlet" | "packet") && !plan.storage.pairs.is_empty()),
     Gap::always(
         "ethernet-switch",

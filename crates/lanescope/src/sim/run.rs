@@ -333,7 +333,7 @@ impl Run {
     }
 
     /// Whether a run is over.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.phase == Phase::Done
     }
 

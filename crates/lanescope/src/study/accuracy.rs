@@ -370,7 +370,7 @@ impl Accuracy {
         {
             text += &format!("\n{when}: {}. ", sentence(p));
             text += &format!(
-                "Ranges of the stated values held the truth: {}; {:.0} % intervals: {}.\n",
+                "Ranges of the stated values contained the published value: {}; {:.0} % intervals: {}.\n",
                 p.stated_ranges.cell(),
                 self.confidence * 100.0,
                 p.intervals.cell()

@@ -28,7 +28,7 @@ impl Study {
 
 /// A metric of a collective: its name, a size, and `busbw` or `time`.
 pub(super) fn metric(text: Included, set: &[String], metric: &str) -> Result<Metric, Error> {
-    let wrong = || format!("{metric} is no collective, size and busbw or time: all_reduce.1G.busbw");
+    let wrong = || format!("{metric} is not a collective, a size, and busbw or time: all_reduce.1G.busbw");
     let (what, rest) = metric.split_once('.').ok_or_else(wrong)?;
     let (bytes, of) = rest.split_once('.').ok_or_else(wrong)?;
     let what = Collective::named(what).ok_or_else(wrong)?;

@@ -46,7 +46,7 @@ pub fn points(diagnostics: &mut Diagnostics, source: SourceId) -> Option<Vec<Poi
     let wrong = match all.as_slice() {
         [] | [_] | [_, _] => Some("a sweep has at least three depths: three numbers are fitted to it"),
         more if more.len() > MOST_POINTS => Some("a sweep has at most 256 depths"),
-        more if more.windows(2).any(|w| w[0].depth == w[1].depth) => Some("a depth stands in it twice"),
+        more if more.windows(2).any(|w| w[0].depth == w[1].depth) => Some("it has a depth twice"),
         _ => None,
     };
     if let Some(what) = wrong {

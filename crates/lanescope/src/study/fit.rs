@@ -159,7 +159,7 @@ pub fn fit(study: &Study, fit: &Fit) -> Result<Fitted, Error> {
     }
     if fit.free.len() > targets.len() {
         return Err(format!(
-            "fit {}: {} free parameters for {} numbers decide nothing",
+            "fit {}: {} free parameters cannot be determined from {} numbers",
             fit.name,
             fit.free.len(),
             targets.len()

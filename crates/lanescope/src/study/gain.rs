@@ -28,7 +28,7 @@ impl Study {
         let here = self.report(scenario, set)?.metric(metric)?;
         let there = self.report(&gain.scenario, &gain.set)?.metric(metric)?;
         if Dimension::of_unit(unit) != Some(Dimension::Share) || here.dimension != there.dimension {
-            return Err(format!("{metric} is no gain in {unit}"));
+            return Err(format!("{metric} is not a valid gain in {unit}"));
         }
         let unit = |share: f64| in_unit(share, unit).unwrap_or(f64::NAN);
         let range = here.range.zip(there.range).map(|(a, b)| (unit(a.0 / b.0 - 1.0), unit(a.1 / b.1 - 1.0)));

@@ -60,7 +60,7 @@ impl Unknown {
                 .or_else(|| Time::parse(text).ok().map(|t| (Kind::Time, t.fs() as f64)))
                 .or_else(|| Rate::parse(text).ok().map(|r| (Kind::Rate, r.bits())))
                 .ok_or_else(|| {
-                    format!("{path}: {text:?} is no whole number, time, size or rate, e.g. 32 or \"200 ns\"")
+                    format!("{path}: {text:?} is not a whole number, time, size or rate, e.g. 32 or \"200 ns\"")
                 })
         };
         let ((kind, low), (other, high)) = (end(low)?, end(high)?);
@@ -163,7 +163,7 @@ pub struct Fitting {
 }
 
 /// Who answers: a scenario with these values laid over it.
-pub type Answers<'a> = dyn Fn(&[String]) -> Result<Report, Error> + 'a;
+pub(crate) type Answers<'a> = dyn Fn(&[String]) -> Result<Report, Error> + 'a;
 
 struct Problem<'a> {
     answers: &'a Answers<'a>,
@@ -255,10 +255,10 @@ pub fn fit(answers: &Answers, unknowns: &[Unknown], observed: &[Observed], simul
         return Err(format!("a fit has 1 to {MOST} free values; these are {k}"));
     }
     if n <= k {
-        return Err(format!("{k} free values for {n} numbers decide nothing: measure more, or free fewer"));
+        return Err(format!("{k} free values for {n} numbers cannot be determined: measure more, or free fewer"));
     }
     if let Some(o) = observed.iter().find(|o| !(o.value > 0.0 && o.value.is_finite())) {
-        return Err(format!("{}: a measured number is above zero", o.name));
+        return Err(format!("{}: a measured number must be above zero", o.name));
     }
     let limit = |u: &Unknown| MPPar {
         limited_low: true,
@@ -344,7 +344,7 @@ fn judged(p: &Problem, at: &[f64]) -> Result<Fitting, Error> {
     rows.sort_by(|a, b| b.off.abs().total_cmp(&a.off.abs()));
     let mut notes: Vec<String> = unseen
         .iter()
-        .map(|u| format!("these numbers do not tell {u}: it may be anything between its two ends"))
+        .map(|u| format!("these numbers do not determine {u}: it may be anything between its two ends"))
         .collect();
     notes.extend(
         together
@@ -352,7 +352,7 @@ fn judged(p: &Problem, at: &[f64]) -> Result<Fitting, Error> {
             .map(|t| format!("these numbers do not tell {} apart: one makes up for another", t.join(" and "))),
     );
     let ends = values.iter().filter(|v| v.at_limit && !unseen.contains(&v.path));
-    notes.extend(ends.map(|v| format!("{} ended at one of its two ends: the truth may lie beyond", v.path)));
+    notes.extend(ends.map(|v| format!("{} ended at a limit of its range: the true value may lie beyond", v.path)));
     Ok(Fitting { values, rows, rms: (squares(&errors) / n as f64).sqrt(), unseen, together, notes })
 }
 

@@ -14,12 +14,13 @@ pub mod measured;
 mod outcome;
 mod series;
 
-pub use accuracy::{Accuracy, Deviation, filled};
-pub use fit::{Fitted, Parameter, fit};
-pub use gain::Gain;
-pub use interval::{CONFIDENCE, Misses, Reach, miss};
-pub use outcome::{Blind, Class, Said};
-pub use series::Lowest;
+pub use accuracy::{Accuracy, filled};
+pub use fit::{Fitted, fit};
+pub(crate) use gain::Gain;
+pub use interval::{CONFIDENCE, Misses, miss};
+pub(crate) use outcome::Blind;
+pub use outcome::{Class, Said};
+pub(crate) use series::Lowest;
 
 use crate::diagnostic::Diagnostics;
 use crate::estimate::estimate;
@@ -301,7 +302,7 @@ pub struct Simulated {
 }
 
 /// Why a study cannot be read or run.
-pub type Error = String;
+pub(crate) type Error = String;
 
 impl Study {
     /// A study by id.
@@ -376,7 +377,7 @@ impl Study {
             None => self.report(scenario, set)?.metric(metric)?,
         };
         if Dimension::of_unit(unit) != Some(m.dimension) {
-            return Err(format!("{metric} is no number of {unit}"));
+            return Err(format!("{metric} is not a valid number of {unit}"));
         }
         let convert = |v: f64| in_unit(v, unit).unwrap_or(f64::NAN);
         m.value = convert(m.value);
@@ -416,7 +417,7 @@ impl Study {
     fn joined(all: &[SimulatedMetric], metric: &str, unit: &str) -> Result<(Simulated, Option<String>), Error> {
         let first = all.first().ok_or("nothing was simulated")?;
         if Dimension::of_unit(unit) != Some(first.dimension) {
-            return Err(format!("{metric} is no number of {unit}"));
+            return Err(format!("{metric} is not a valid number of {unit}"));
         }
         let interval = match all {
             [one] => one.value,
@@ -509,7 +510,7 @@ impl Study {
         let number = |id: &String| {
             let row = rows.iter().find(|r| r.id == *id && r.unit == figure.unit);
             row.and_then(|r| r.published)
-                .ok_or_else(|| format!("{id} is no row with a published number of {}", figure.unit))
+                .ok_or_else(|| format!("{id} is not a row with a published number of {}", figure.unit))
         };
         if line.published.len() != figure.values.len() {
             return Err(format!("{}: {} rows for {} values", line.name, line.published.len(), figure.values.len()));

@@ -36,7 +36,7 @@ impl Class {
         [Class::Alone, Class::Shared, Class::Device, Class::Latency, Class::Gain, Class::Count, Class::Arithmetic];
 
     /// As pages call it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Class::Alone => "throughput of one element",
             Class::Shared => "shared throughput",
@@ -49,7 +49,7 @@ impl Class {
     }
 
     /// Whether it is a throughput, of whatever kind.
-    pub fn is_throughput(self) -> bool {
+    pub(crate) fn is_throughput(self) -> bool {
         matches!(self, Class::Alone | Class::Shared | Class::Device)
     }
 
@@ -70,7 +70,8 @@ impl Class {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Outcomes {
-    /// Where they are from.
+    /// Where they are from: a file must say so, for people who read it.
+    #[expect(dead_code, reason = "required of the file, read by people")]
     pub(super) source: String,
     /// Row, and what was published, in the row's unit.
     pub(super) values: BTreeMap<String, f64>,
@@ -109,14 +110,14 @@ impl Said {
     }
 
     /// From the least to the most of all that was said; `None` where nothing was.
-    pub fn span(&self) -> Option<(f64, f64)> {
+    pub(crate) fn span(&self) -> Option<(f64, f64)> {
         let corners = self.range.map(|(a, b)| [a, b]).into_iter().flatten();
         let all = self.estimate.into_iter().chain(self.simulate).chain(corners);
         all.fold(None, |span, v| Some(span.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v)))))
     }
 
     /// The same without the simulation.
-    pub fn closed(self) -> Said {
+    pub(crate) fn closed(self) -> Said {
         Said { simulate: None, ..self }
     }
 }
@@ -130,7 +131,7 @@ impl Blind {
 
 impl Answer {
     /// What it says now.
-    pub fn said(&self) -> Said {
+    pub(crate) fn said(&self) -> Said {
         Said { estimate: self.estimate, range: self.estimate_range, simulate: self.simulate.map(|s| s.value) }
     }
 
@@ -145,11 +146,6 @@ impl Study {
     /// it.
     pub fn outcome(&self, row: &str) -> Option<f64> {
         self.outcomes.as_ref()?.values.get(row).copied()
-    }
-
-    /// Where its outcomes are from.
-    pub fn outcomes_source(&self) -> Option<&str> {
-        self.outcomes.as_ref().map(|o| o.source.as_str())
     }
 
     /// Every outcome is one of an asked row, and a number.
@@ -186,7 +182,7 @@ fn records(text: &str) -> Result<BTreeMap<String, Blind>, Error> {
     let mut all = BTreeMap::new();
     for line in text.lines().filter(|l| !l.starts_with('#')).skip(1) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [row, _unit, numbers @ ..] = fields.as_slice() else { return Err(format!("{line:?} is no row")) };
+        let [row, _unit, numbers @ ..] = fields.as_slice() else { return Err(format!("{line:?} is not a row")) };
         let number = |field: &&str| match *field {
             "" => Ok(None),
             text => text.parse::<f64>().map(Some).map_err(|e| format!("{row}: {text:?}: {e}")),

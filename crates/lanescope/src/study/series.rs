@@ -90,7 +90,8 @@ impl Study {
 
     /// A line against time, in microseconds.
     pub(super) fn over_time(&self, figure: &Figure, line: &Line, set: &[String]) -> Result<Vec<(f64, f64)>, Error> {
-        let step = Time::parse(&figure.step).map_err(|_| format!("figure {}: step is no time", figure.file))?;
+        let step =
+            Time::parse(&figure.step).map_err(|_| format!("figure {}: step is not a valid time", figure.file))?;
         let (plan, samples) = self.samples(&line.scenario, set, step, figure.points)?;
         let seen = Metric::of(&plan, &line.metric).map_err(|e| format!("figure {}: {e}", figure.file))?;
         let at = |pair: &[Sample]| {
@@ -118,7 +119,7 @@ impl Study {
         let window = report.simulated(&lowest.over)?;
         let step = Time::from_fs((window.value.mean * 1e15 / STEPS as f64) as u64);
         if window.dimension != Dimension::Time || step == Time::ZERO {
-            return Err(format!("{} is no time", lowest.over));
+            return Err(format!("{} is not a valid time", lowest.over));
         }
         let other: Vec<String> = set.iter().chain(&lowest.against).cloned().collect();
         let undisturbed = self.simulated(scenario, &other)?.simulated(metric)?;

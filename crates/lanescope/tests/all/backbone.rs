@@ -237,14 +237,14 @@ fn what_nonsense_is_told() {
     has(&["parts.hub.backbone_clock=0 MHz"], &["never moves anything"]);
     has(&["parts.hub.backbone_clock=10 Hz"], &["too slow to be simulated", "1 kHz"]);
     has(&["parts.hub.backbone_width=0 B"], &["carries nothing"]);
-    has(&["parts.hub.backbone_line=0 B"], &["no multiple of backbone_width = 8 B"]);
-    has(&["parts.hub.backbone_line=60 B"], &["60 B is no multiple of backbone_width = 8 B", "whole clocks"]);
+    has(&["parts.hub.backbone_line=0 B"], &["not a multiple of backbone_width = 8 B"]);
+    has(&["parts.hub.backbone_line=60 B"], &["60 B is not a multiple of backbone_width = 8 B", "whole clocks"]);
     has(&["parts.hub.backbone_line=8 KiB"], &["more than any TLP carries", "4 KiB"]);
     has(&["parts.hub.request_clocks=0"], &["request_clocks"]);
     has(&["parts.hub.arbitration_clocks=5000"], &["more clocks than a transaction can take", "4096"]);
     has(&["parts.hub.completion_clocks=16777216"], &["completion_clocks = 16777216"]);
     has(&["parts.hub.backbone_reads=0"], &["backbone_reads"]);
     has(&["parts.hub.backbone_reads=1000000"], &["more than any port holds"]);
-    has(&["parts.hub.memory_bandwidth=1 GB/s"], &["two answers to one question"]);
-    has(&["parts.hub.reads_in_flight=4"], &["say backbone_reads"]);
+    has(&["parts.hub.memory_bandwidth=1 GB/s"], &["contradicts a backbone"]);
+    has(&["parts.hub.reads_in_flight=4"], &["set backbone_reads"]);
 }

@@ -313,7 +313,7 @@ fn what_goes_wrong_on_purpose() {
     wrong(&["network.spine=false", "collectives.pxn=false"], Alltoall, "has no spine");
     wrong(&["node.nics=3"], AllReduce, "cannot be divided");
     wrong(&["node.xgmi=\"3\""], AllReduce, "not both");
-    wrong(&["node.c2c_rate=1 GB/s"], AllReduce, "no C2C");
+    wrong(&["node.c2c_rate=1 GB/s"], AllReduce, "without C2C");
     wrong(
         &["node.c2c=\"1\"", "down=[\"node1.c2c2\"]", "collectives.algorithm=ring"],
         AllReduce,
@@ -325,7 +325,7 @@ fn what_goes_wrong_on_purpose() {
     wrong(&["nodes=1", "node.gpus=1"], AllReduce, "moves nothing");
     wrong(&["nodes=16777216"], AllReduce, "at most 65536 GPUs");
     wrong(&["collectives.chunk=1 B"], AllReduce, "chunk cannot be 1 B");
-    wrong(&["collectives.algorithm=nvls"], AllReduce, "nvls is of one node");
+    wrong(&["collectives.algorithm=nvls"], AllReduce, "nvls works within one node");
     wrong(&["collectives.algorithm=direct"], AllReduce, "not done by direct");
     for (text, says) in [("", "empty"), ("kind = \"x\"\n", "gpu-cluster"), ("nodes = 2\n", "has no node")] {
         let said = corners(text, &[]).expect_err("an error");

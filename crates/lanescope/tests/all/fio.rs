@@ -229,7 +229,7 @@ fn mistakes_have_their_place() {
     for (text, words) in [
         ("", "no job"),
         ("[global]\nbs=4k\n", "no job"),
-        ("bs=4k\n[a]\n", "t.fio:1:1: error: bs stands in no section"),
+        ("bs=4k\n[a]\n", "t.fio:1:1: error: bs is in no section"),
         ("[a\n", "has no end"),
         ("[a]\niodepht=4\n", "t.fio:2:1: error: fio has no option iodepht (did you mean iodepth?)"),
         ("[a]\nbs=4x\n", "t.fio:2:1: error: bs=4x"),

@@ -470,15 +470,15 @@ fn impossible_hosts_are_said_at_their_place() {
             "",
         )
         .replace("pcie = \"gen3 x16\"", "pcie = \"gen3 x16\"\nacs_request_redirect = true");
-    refused(&rootless, &[], &["redirect", "none above"]);
+    refused(&rootless, &[], &["redirect", "there is none"]);
     let refuses = PAIR
         .replace("peer_latency", "peer_to_peer = \"refuses\"\npeer_latency")
         .replace("[links.slots]", "[links.slots]\nacs_request_redirect = true");
-    refused(&refuses, &[], &["gpu.0", "rc", "passes nothing on"]);
+    refused(&refuses, &[], &["gpu.0", "rc", "forwards nothing"]);
     // Memory on a node that is not there; sockets without a link.
     refused(&SOCKETS.replace("gpu.1\"\ndo", "rc.2.memory\"\ndo"), &[], &["which rc", "rc.0"]);
     let apart = SOCKETS.replace("[links.fabric]\nbetween = [\"rc.0\", \"rc.1\"]\ncoherent = \"4 GB/s\"\n", "");
-    refused(&apart, &[], &["no way", "coherent"]);
+    refused(&apart, &[], &["no path", "coherent"]);
     // A page of 3 KiB, a window below an operation, a peer without memory.
     let translated = SOCKETS.replace("count = 2\n[parts.gpu]", "count = 2\niommu_page = \"3 KiB\"\n[parts.gpu]");
     refused(&translated, &[], &["3 KiB", "4 KiB"]);

@@ -18,13 +18,15 @@ pub(in crate::estimate) struct Cover {
     pub(in crate::estimate) class: u32,
 }
 
-/// Flows that are covered together.
-#[derive(Clone)]
+/// Flows that are covered together: a chain of members.
+#[derive(Clone, Copy)]
 struct Part {
-    members: Vec<usize>,
-    /// The most that they can have, and the fewest units of the resource at hand that a byte of them takes.
-    most: f64,
-    lightest: f64,
+    /// How many, and the first and the last.
+    count: usize,
+    first: usize,
+    last: usize,
+    /// The most that they can have; none of what has become part of a larger one.
+    most: Option<f64>,
 }
 
 /// The most that all can get, each alone no more than this.
@@ -42,17 +44,21 @@ pub(in crate::estimate) fn most(alone: &BTreeMap<usize, f64>, covers: &[Cover]) 
 
 /// The same with covers in an order.
 fn along(alone: &BTreeMap<usize, f64>, order: &[&Cover]) -> f64 {
-    let mut parts: Vec<Option<Part>> =
-        alone.iter().map(|(&m, &most)| Some(Part { members: vec![m], most, lightest: f64::INFINITY })).collect();
     // By the member's number, since there are many covers of many members; a part that does not exist for all others.
     const NONE: usize = usize::MAX;
-    let mut part_of = vec![NONE; alone.last_key_value().map_or(0, |(m, _)| m + 1)];
-    alone.keys().enumerate().for_each(|(i, m)| part_of[*m] = i);
+    let numbers = alone.last_key_value().map_or(0, |(m, _)| m + 1);
+    let (mut part_of, mut next) = (vec![NONE; numbers], vec![NONE; numbers]);
+    let mut parts: Vec<Part> = Vec::with_capacity(alone.len() + order.len());
+    for (&m, &most) in alone {
+        part_of[m] = parts.len();
+        parts.push(Part { count: 1, first: m, last: m, most: Some(most) });
+    }
     let mut within: Vec<(usize, f64)> = Vec::new();
+    let (mut covered, mut inside) = (Vec::new(), Vec::<(usize, f64, f64)>::new());
     for cover in order {
         // How many of each part it covers, and what they take at least.
         within.resize(parts.len(), (0, f64::INFINITY));
-        let mut covered = Vec::new();
+        covered.clear();
         for &(m, weight) in &cover.who {
             let part = part_of.get(m).copied().unwrap_or(NONE);
             if let Some((n, least)) = within.get_mut(part) {
@@ -63,28 +69,38 @@ fn along(alone: &BTreeMap<usize, f64>, order: &[&Cover]) -> f64 {
             }
         }
         covered.sort_unstable();
-        let mut inside: Vec<Part> = Vec::new();
-        for i in covered {
-            let (n, least) = std::mem::replace(&mut within[i], (0, f64::INFINITY));
-            if parts[i].as_ref().is_some_and(|p| p.members.len() == n) {
-                inside.extend(parts[i].take().map(|p| Part { lightest: least, ..p }));
+        inside.clear();
+        for &i in &covered {
+            let (n, lightest) = std::mem::replace(&mut within[i], (0, f64::INFINITY));
+            if parts[i].count == n
+                && let Some(most) = parts[i].most.take()
+            {
+                inside.push((i, most, lightest));
             }
         }
-        if inside.is_empty() {
-            continue;
-        }
         // The lightest first: nobody gets more bytes out of the same units.
-        inside.sort_by(|a, b| a.lightest.total_cmp(&b.lightest));
-        let (mut room, mut most, mut members) = (cover.capacity, 0.0, Vec::new());
-        for part in inside {
-            let got = part.most.min(room / part.lightest);
-            (most, room) = (most + got, (room - got * part.lightest).max(0.0));
-            members.extend(part.members);
+        inside.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let (mut room, mut all) = (cover.capacity, 0.0);
+        let mut joined: Option<Part> = None;
+        for &(i, most, lightest) in &inside {
+            let got = most.min(room / lightest);
+            (all, room) = (all + got, (room - got * lightest).max(0.0));
+            let mut member = parts[i].first;
+            while member != NONE {
+                part_of[member] = parts.len();
+                member = next[member];
+            }
+            joined = Some(match joined {
+                None => parts[i],
+                Some(before) => {
+                    next[before.last] = parts[i].first;
+                    Part { count: before.count + parts[i].count, last: parts[i].last, ..before }
+                }
+            });
         }
-        members.iter().for_each(|m| part_of[*m] = parts.len());
-        parts.push(Some(Part { members, most, lightest: f64::INFINITY }));
+        parts.extend(joined.map(|part| Part { most: Some(all), ..part }));
     }
-    parts.into_iter().flatten().map(|p| p.most).sum()
+    parts.into_iter().filter_map(|p| p.most).sum()
 }
 
 #[cfg(test)]

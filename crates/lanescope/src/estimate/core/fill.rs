@@ -22,13 +22,18 @@
 //! when a flow's rate is fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as
 //! many turns. Rates are then fixed from the least to the greatest.
 
+mod before;
 mod turns;
 
 use crate::estimate::core::meeting::Meeting;
-use turns::{Node, beside, ready, tree, turns};
+pub(crate) use before::Before;
+use before::Made;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use turns::{Room, Tree};
 
 /// What one flow asks of one resource, per payload byte.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Use {
     /// The flow.
     pub(crate) flow: usize,
@@ -82,7 +87,7 @@ pub(crate) struct Queue<Q> {
 }
 
 /// One flow in a queue.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wait {
     /// The flow.
     pub(crate) flow: usize,
@@ -111,11 +116,14 @@ pub(crate) struct Share {
 }
 
 /// The outcome for all.
+#[derive(Clone)]
 pub(crate) struct Filled {
     /// By flow.
     pub(crate) shares: Vec<Share>,
     /// Whether the load of DLLPs settled; if not, shares were scaled down to what everything carries.
     pub(crate) settled: bool,
+    /// What it was made of, for another that is nearly the same.
+    made: Rc<Made>,
 }
 
 /// Passes of the filling, each with the load of DLLPs that the one before gave; they settle in about five.
@@ -129,39 +137,48 @@ const NOISE: f64 = 1e-10;
 
 /// Shares of all flows. `caps` are their own wishes in bytes per second, infinite where they take what there is. `path`
 /// gives the ports that a flow's packets came through after so many hops, nearest first; equal prefixes share a port.
-pub(crate) fn shares<K>(
+pub(crate) fn shares<K: PartialEq>(
     resources: &[Resource<K>],
     caps: &[f64],
     path: impl Fn(usize, usize) -> Vec<u64>,
 ) -> Vec<Share> {
-    fill::<K, ()>(resources, &[], caps, path).shares
+    fill::<K, ()>(resources, &[], caps, path, None).shares
 }
 
-/// The same, with queues, and whether it settled.
-pub(crate) fn fill<K, Q>(
+/// The same, with queues, and whether it settled. Of one that was made `before` it takes what is the same: all of it,
+/// or the trees.
+pub(crate) fn fill<K: PartialEq, Q>(
     resources: &[Resource<K>],
     queues: &[Queue<Q>],
     caps: &[f64],
     path: impl Fn(usize, usize) -> Vec<u64>,
+    before: Option<Before<K, Q>>,
 ) -> Filled {
-    let filling = Filling::new(resources, queues, caps, &path);
+    let filling = Filling::new(resources, queues, caps, &path, before.as_ref());
+    if let Some(before) = before.filter(|b| b.same(&filling, caps)) {
+        return before.filled.clone();
+    }
+    let mut room = Room::default();
     let mut shares: Vec<Share> = filling.alone.iter().map(|&(rate, by)| Share { rate, by, behind: None }).collect();
     let mut dllps = vec![0.0; filling.tight.len()];
     let mut p = filling.start();
-    let settled = filling.groups.iter().filter(|g| !g.settle(&filling, &mut dllps, &mut p, &mut shares)).count() == 0;
+    let settled = filling.groups.iter().filter(|g| !g.settle(&filling, &mut dllps, &mut p, &mut room, &mut shares));
+    let settled = settled.count() == 0;
     let scaled = filling.project(&mut shares);
     // Who gets all that he asks for is held back by nothing, even where the last slot is his.
     for (share, cap) in shares.iter_mut().zip(caps).filter(|(s, c)| c.is_finite() && s.rate >= **c * (1.0 - 1e-9)) {
         *share = Share { rate: share.rate.min(*cap), by: None, behind: None };
     }
-    Filled { shares, settled: settled || scaled >= 1.0 - 1e-9 }
+    let tight = filling.tight.into_iter().map(|t| (t.resource, t.tree)).collect();
+    let made = Rc::new(Made { caps: caps.to_vec(), alone: filling.alone, tight });
+    Filled { shares, settled: settled || scaled >= 1.0 - 1e-9, made }
 }
 
 /// A resource that may hold somebody back.
 struct Tight {
     resource: usize,
     /// Made when it first divides.
-    tree: std::cell::OnceCell<Node>,
+    tree: Rc<OnceCell<Tree>>,
     /// Its first use among all.
     first: usize,
     /// Whether somebody sends nothing but DLLPs.
@@ -179,16 +196,17 @@ struct Group {
 
 impl Group {
     /// Passes until the load of DLLPs is the one that it was done with. Gives whether it came to that.
-    fn settle<K, Q, P: Fn(usize, usize) -> Vec<u64>>(
+    fn settle<K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>>(
         &self,
         filling: &Filling<K, Q, P>,
         dllps: &mut [f64],
         p: &mut Pass,
+        room: &mut Room,
         shares: &mut [Share],
     ) -> bool {
         let mut before = None::<(Vec<f64>, Vec<f64>)>;
         for pass in 0..PASSES {
-            filling.pass(self, dllps, p, shares);
+            filling.pass(self, dllps, p, room, shares);
             let gave: Vec<f64> = self.tight.iter().map(|&t| filling.dllps(t, shares)).collect();
             let settled = self.tight.iter().zip(&gave).all(|(&t, gave)| {
                 let resource = filling.tight[t].resource;
@@ -235,7 +253,7 @@ struct Filling<'a, K, Q, P> {
     /// The entries of each flow: (in `tight`, use).
     of_flow: Vec<Vec<(usize, usize)>>,
     /// Trees of queues, and the queues of each flow: (queue, place in its waits).
-    trees: Vec<Node>,
+    trees: Vec<Tree>,
     in_buffers: Vec<Vec<(usize, usize)>>,
     /// Those of several flows; a flow in none gets what it can have alone.
     groups: Vec<Group>,
@@ -307,8 +325,14 @@ struct Pass {
     among: Vec<usize>,
 }
 
-impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
-    fn new(resources: &'a [Resource<K>], queues: &'a [Queue<Q>], caps: &'a [f64], path: &'a P) -> Self {
+impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
+    fn new(
+        resources: &'a [Resource<K>],
+        queues: &'a [Queue<Q>],
+        caps: &[f64],
+        path: &'a P,
+        before: Option<&Before<K, Q>>,
+    ) -> Self {
         let mut alone: Vec<(f64, Option<usize>)> = caps.iter().map(|c| (*c, None)).collect();
         for (r, resource) in resources.iter().enumerate() {
             for u in resource.uses.iter().filter(|u| u.whole() > 0.0) {
@@ -334,14 +358,15 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                 of_flow[used.flow].push((tight.len(), u));
             }
             let dllps = resource.uses.iter().any(|u| u.weight == 0.0 && u.first > 0.0);
-            tight.push(Tight { resource: r, tree: std::cell::OnceCell::new(), first, dllps });
+            let tree = before.and_then(|b| b.tree(r, resource)).unwrap_or_default();
+            tight.push(Tight { resource: r, tree, first, dllps });
             first += resource.uses.len();
         }
         let (mut trees, mut in_buffers) = (Vec::new(), vec![Vec::new(); caps.len()]);
         for (q, queue) in queues.iter().enumerate() {
             queue.waits.iter().enumerate().for_each(|(w, wait)| in_buffers[wait.flow].push((q, w)));
             let paths: Vec<_> = queue.waits.iter().map(|w| path(w.flow, w.hops)).collect();
-            trees.push(tree(&paths, &(0..paths.len()).collect::<Vec<_>>(), 0));
+            trees.push(Tree::of(&paths));
         }
         let groups = groups(resources, queues, caps.len(), &tight);
         Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers, groups }
@@ -419,7 +444,7 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
     }
 
     /// Rates of a group, with so many units of DLLPs taken off at each resource.
-    fn pass(&self, group: &Group, dllps: &[f64], p: &mut Pass, shares: &mut [Share]) {
+    fn pass(&self, group: &Group, dllps: &[f64], p: &mut Pass, room: &mut Room, shares: &mut [Share]) {
         self.reset(group, p);
         let mut left = group.flows.clone();
         let mut full: Vec<usize> = Vec::new();
@@ -427,7 +452,7 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
         while !left.is_empty() {
             for &t in &group.tight {
                 if std::mem::take(&mut p.stale[t]) && p.open[t] > 0 {
-                    self.divide(t, dllps[t], p, &p.upper, true, &mut given);
+                    self.divide(t, dllps[t], p, (&p.upper, true), room, &mut given);
                     let first = self.tight[t].first;
                     p.gives[first..first + given.len()].copy_from_slice(&given);
                 }
@@ -445,7 +470,7 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                     // so much at least.
                     let mut upper = Vec::new();
                     for &t in group.tight.iter().filter(|&&t| p.open[t] > 0) {
-                        self.divide(t, dllps[t], p, &p.gives, false, &mut given);
+                        self.divide(t, dllps[t], p, (&p.gives, false), room, &mut given);
                         upper.push((t, given.clone()));
                     }
                     self.forget_upper(group, p);
@@ -502,7 +527,7 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                 }
             }
             if !self.queues.is_empty() {
-                self.hold_up(group, &fixed, p);
+                self.hold_up(group, &fixed, p, room);
             }
             let before = left.len();
             left.retain(|&f| p.rate[f].is_none());
@@ -557,7 +582,7 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
 
     /// Rates were fixed by resources: in the queues before those, others get no more turns than the flows that wait
     /// there.
-    fn hold_up(&self, group: &Group, fixed: &[Fixed], p: &mut Pass) {
+    fn hold_up(&self, group: &Group, fixed: &[Fixed], p: &mut Pass, room: &mut Room) {
         let mut filled: Vec<(usize, usize)> = Vec::new();
         for &Fixed { flow, by, behind } in fixed {
             let Some(by) = by else { continue };
@@ -584,10 +609,10 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
                 let waits = &self.queues[b].waits;
                 let asks: Vec<f64> =
                     waits.iter().map(|w| p.rate[w.flow].unwrap_or(p.most[w.flow]) * w.packets).collect();
-                let asked = ready(&self.trees[b], &asks);
+                room.asked.ready(&self.trees[b], &asks);
                 let mut given = vec![0.0; asks.len()];
                 for &(w, by) in &p.waiting[b] {
-                    beside(&asked, w, asks[w], &mut given);
+                    self.trees[b].beside(&room.asked, w, asks[w], &mut given);
                     for (other, turns) in waits.iter().zip(&given).filter(|(o, _)| p.rate[o.flow].is_none()) {
                         less.push((other.flow, turns / other.packets, Some(by), b));
                     }
@@ -609,9 +634,17 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
     }
 
     /// Divides a resource by turns among those that send packets: bytes per second for each use. Nobody asks for more
-    /// than his bounds at other resources let him have; what he would get beyond that is not known, so if it must be
-    /// `sure` he gets no more.
-    fn divide(&self, t: usize, dllps: f64, p: &Pass, bounds: &[f64], sure: bool, gives: &mut Vec<f64>) {
+    /// than his `bounds` at other resources let him have; what he would get beyond that is not known, so if it must be
+    /// sure (the second of them) he gets no more.
+    fn divide(
+        &self,
+        t: usize,
+        dllps: f64,
+        p: &Pass,
+        (bounds, sure): (&[f64], bool),
+        room: &mut Room,
+        gives: &mut Vec<f64>,
+    ) {
         let tight = &self.tight[t];
         let resource = &self.resources[tight.resource];
         let uses = &resource.uses;
@@ -627,34 +660,39 @@ impl<'a, K, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> {
             Some(rate) => rate,
             None => elsewhere(u.flow),
         }));
-        let mut asks: Vec<f64> = uses.iter().zip(gives.iter()).map(|(u, g)| g.min(left / u.whole())).collect();
+        let mut asks = std::mem::take(&mut room.asks);
+        let mut shares = std::mem::take(&mut room.shares);
+        asks.clear();
+        asks.extend(uses.iter().zip(gives.iter()).map(|(u, g)| g.min(left / u.whole())));
         loop {
             let load: f64 = uses.iter().zip(&asks).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.whole() * a).sum();
-            let given = if load <= left * (1.0 + 1e-12) {
-                asks.clone()
-            } else {
-                let tree = tight.tree.get_or_init(|| {
-                    let paths: Vec<_> = uses.iter().map(|u| (self.path)(u.flow, u.hops)).collect();
-                    tree(&paths, &(0..uses.len()).collect::<Vec<_>>(), 0)
-                });
-                turns(uses, tree, left, &asks)
-            };
+            let fits = load <= left * (1.0 + 1e-12);
+            if !fits {
+                let tree = tight
+                    .tree
+                    .get_or_init(|| Tree::of(&uses.iter().map(|u| (self.path)(u.flow, u.hops)).collect::<Vec<_>>()));
+                room.turns(uses, tree, left, &asks, &mut shares);
+            }
             // A rate that was fixed above its turn (offers had grown) stays; it is no longer in the tree.
             let mut above = false;
-            for ((u, given), asks) in uses.iter().zip(&given).zip(&mut asks) {
+            for (i, (u, asks)) in uses.iter().zip(&mut asks).enumerate() {
+                let given = if fits { *asks } else { shares[i] };
                 if let (Some(rate), true) = (p.rate[u.flow], *asks > 0.0 && u.weight > 0.0)
                     && given * (1.0 + 1e-9) < rate
                 {
                     (left, *asks, above) = ((left - u.whole() * rate).max(0.0), 0.0, true);
                 }
             }
-            if !above {
-                for ((u, given), gives) in uses.iter().zip(given).zip(gives.iter_mut()) {
-                    let held = given < *gives * (1.0 - 1e-12) || (sure && given < p.most[u.flow]);
-                    *gives = if u.weight > 0.0 && held { given } else { f64::INFINITY };
-                }
-                return;
+            if above {
+                continue;
             }
+            let given = if fits { &asks } else { &shares };
+            for ((u, given), gives) in uses.iter().zip(given).zip(gives.iter_mut()) {
+                let held = *given < *gives * (1.0 - 1e-12) || (sure && *given < p.most[u.flow]);
+                *gives = if u.weight > 0.0 && held { *given } else { f64::INFINITY };
+            }
+            (room.asks, room.shares) = (asks, shares);
+            return;
         }
     }
 }

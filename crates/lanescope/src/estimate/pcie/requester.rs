@@ -206,8 +206,8 @@ fn walking(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     plan.misses(corner, flow).map_or(0.0, |m| m.walks * walk / flow.size.at(corner).f64())
 }
 
-/// What the requester of a flow and its load allow.
-pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add: &mut Add) {
+/// What the requester of a flow and its load allow; `alone`, if it is the only one that reads there.
+pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, alone: bool, add: &mut Add) {
     let flow = &plan.flows[index];
     let size = flow.size.at(corner).f64();
     let turns = Turns::of(plan, corner, flow);
@@ -215,7 +215,6 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, add
     let walking = walking(plan, corner, flow) * 1e-9;
     let reads = flow.reads().then(|| Reads::of(plan, corner, flow));
     if let Some(reads) = &reads {
-        let alone = plan.flows.iter().filter(|f| f.source == flow.source && f.reads()).count() == 1;
         let (capacity, time) = reads.held(alone);
         let key = match (&plan.part(flow.source).keys, flow.route.first()) {
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),

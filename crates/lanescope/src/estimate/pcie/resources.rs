@@ -6,7 +6,7 @@ use crate::estimate::core::meeting::Meeting;
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
 use crate::plan::pcie::check::{credits, replay_buffer};
-use crate::plan::{Batch, Direction, Flow, Hop, LinkId, PartId, Plan};
+use crate::plan::{Batch, Direction, Flow, Hop, Link, LinkId, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::{Core, Do};
@@ -137,6 +137,21 @@ pub(in crate::estimate) fn of_flow(wires: &Wires, hop: Hop, index: usize) -> Opt
     list.binary_search_by_key(&index, |(i, _)| *i).ok().map(|at| &list[at].1)
 }
 
+/// Whether packets are the same at a corner as typically, and with them what wires carry: sizes, and how often they are
+/// answered.
+pub(in crate::estimate) fn alike(plan: &Plan, corner: Corner) -> bool {
+    let packets = |flow: &Flow, corner: Corner| {
+        let (size, request) = (flow.size.at(corner).0, plan.request_size(corner, flow));
+        let queue = plan.packet_queue(corner, flow);
+        let pieces = [request.min(size), queue.map_or(0, |q| q.fetch.bytes)];
+        let pieces = pieces.map(|bytes| plan.completion_size(corner, flow, bytes));
+        (size, request, plan.write_payload(corner, flow), flow.header.at(corner), queue, pieces)
+    };
+    let answers = |link: &Link, corner: Corner| (link.ack_every.at(corner), link.update_fc_every.at(corner));
+    plan.flows.iter().all(|f| packets(f, corner) == packets(f, Corner::Typical))
+        && plan.links.iter().all(|l| answers(l, corner) == answers(l, Corner::Typical))
+}
+
 /// The slots of all flows.
 pub(crate) fn wires(plan: &Plan, corner: Corner) -> Wires {
     let mut wires = ByHop::new(plan);
@@ -257,6 +272,8 @@ fn turns(plan: &Plan, list: &[(usize, Slots)]) -> Vec<f64> {
 
 /// Everything that has a capacity, and what each flow asks of it.
 pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
+    // Wires come before all others, in the order of the hops.
+    let mut first: Vec<Resource<Key>> = Vec::with_capacity(wires.len());
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
     let mut add = |key: Key, capacity: f64, used: Use| {
         let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
@@ -279,6 +296,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         // A TLP is kept from its first bit to the arrival of the Ack for it, at best.
         let replay =
             replay_buffer(&plan.part(plan.leaves(*hop)).keys).filter(|_| link.ack_every.at(corner).0.is_some());
+        let mut uses = Vec::with_capacity(list.len());
         for (&(index, slots), packets) in list.iter().zip(turns(plan, list)) {
             let used = Use {
                 flow: index,
@@ -294,9 +312,12 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
                 let kept = Use { weight: slots.packets() * kept, first: 0.0, first_least: 0.0, ..used };
                 add(Key::Replay(*hop), buffer.at(corner).f64(), kept);
             }
-            add(Key::Wire(*hop), capacity, used);
+            uses.push(used);
         }
+        first.push(Resource { key: Key::Wire(*hop), capacity, uses });
     }
+    let mut readers = vec![0_u32; plan.parts.len()];
+    plan.flows.iter().filter(|f| f.reads()).for_each(|f| readers[f.source.0 as usize] += 1);
     for (index, flow) in plan.flows.iter().enumerate() {
         // What is taken, and by how many TLPs: ports and flows come in turn TLP by TLP, whatever it is that they take.
         let plain = |weight: f64, packets: f64, hops: usize| Use {
@@ -309,7 +330,8 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         };
         let end = flow.route.len();
         let turns = requester::Turns::of(plan, corner, flow);
-        requester::limits(plan, corner, index, &mut |key, capacity, weight, packets, lucky| {
+        let alone = readers[flow.source.0 as usize] == 1;
+        requester::limits(plan, corner, index, alone, &mut |key, capacity, weight, packets, lucky| {
             add(key, capacity, Use { first_least: -lucky, ..plain(weight, packets, 0) });
         });
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {
@@ -365,7 +387,8 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             add(key, capacity, plain(weight, packets, hops));
         });
     }
-    all.into_values().collect()
+    first.extend(all.into_values());
+    first
 }
 
 /// What a flow asks of the backbone of its target. A grant passes behind the data of the transaction before, if that

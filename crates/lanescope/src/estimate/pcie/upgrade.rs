@@ -4,7 +4,7 @@ use crate::estimate::core::bound::typically_bound;
 use crate::estimate::core::elements::{Ceiling, Key};
 use crate::estimate::infiniband::{Demand, demands, ran};
 use crate::estimate::pcie::report::{ceiling_words, core_key, credit_name, memory_words, walks_key};
-use crate::estimate::{Outcome, binding, outcome};
+use crate::estimate::{Outcome, binding, outcome, outcome_like, wires_of};
 use crate::plan::{PartId, Plan, Program, port_limits};
 use crate::protocol::pcie::{self, Class, CompletionSize, Generation, Lanes, PayloadSize, Speed};
 use crate::result::{Binding, Upgrade};
@@ -32,6 +32,7 @@ fn of_outcome(plan: &Plan, o: &Outcome, members: &[usize]) -> (Vec<f64>, Binding
 /// answered once.
 pub(in crate::estimate) fn upgrades(
     plan: &Plan,
+    typical: &Outcome,
     groups: &[(&[usize], Option<Key>)],
     jobs: &[Demand],
 ) -> Vec<Option<Upgrade>> {
@@ -44,7 +45,8 @@ pub(in crate::estimate) fn upgrades(
     }
     let mut all = vec![None; groups.len()];
     for (change, (better, fits, wanted)) in changes {
-        let o = outcome(&better, Corner::Typical, jobs);
+        let wires = wires_of(&better, Corner::Typical, None);
+        let o = outcome_like(&better, Corner::Typical, jobs, wires, Some(typical));
         for group in wanted {
             let (each, then) = of_outcome(&better, &o, groups[group].0);
             let share = each.iter().sum();

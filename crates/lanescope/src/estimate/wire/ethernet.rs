@@ -146,7 +146,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let data = read(diagnostics, (&q.data, "size", Bytes::UNITS, "1500 B"), Bytes::parse).and_then(|data| {
         let fits = (1..=MOST_DATA).contains(&data.0);
         if !fits {
-            let what = format!("{:?} is no data of a frame", q.data);
+            let what = format!("{:?} is not a valid payload of a frame", q.data);
             let hint = format!("1 B to {MOST_DATA} B, e.g. \"1500 B\" (802.3, 3.2.7; more than that is jumbo)");
             diagnostics.push(Diagnostic::error(None, what).hint(hint));
         }

@@ -210,7 +210,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let rate = LineRate::parse(&q.rate);
     if rate.is_none() {
         let list = LineRate::all().map(|r| r.to_string()).collect::<Vec<_>>().join(", ");
-        let what = format!("{:?} is no speed of Fibre Channel", q.rate);
+        let what = format!("{:?} is not a valid speed of Fibre Channel", q.rate);
         diagnostics.push(Diagnostic::error(None, what).hint(format!("there are {list}, e.g. \"4GFC\" or \"4 Gb/s\"")));
     }
     let mut size = |text: &str, what: &str, example: &str, most: u64, least: u64, hint: &str| {
@@ -218,7 +218,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         let fits = (least..=most).contains(&bytes);
         if !fits {
             let hint = format!("{least} B to {most} B{hint}, e.g. {example:?}");
-            diagnostics.push(Diagnostic::error(None, format!("{text:?} is no {what}")).hint(hint));
+            diagnostics.push(Diagnostic::error(None, format!("{text:?} is not a valid {what}")).hint(hint));
         }
         fits.then_some(bytes)
     };
@@ -232,7 +232,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     };
     let optional = optional.filter(|o| {
         if o % WORD != 0 {
-            let what = format!("{:?} is no optional headers of a frame", q.optional);
+            let what = format!("{:?} is not a valid size of optional headers", q.optional);
             diagnostics.push(Diagnostic::error(None, what).hint("a multiple of 4 B: 16 B, 32 B or 64 B each"));
         }
         o % WORD == 0
@@ -244,7 +244,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         Some(text) => match text.trim().parse() {
             Ok(n) if (1..=MOST_CREDITS).contains(&n) => Some(Some(n)),
             _ => {
-                let what = format!("{text:?} is no number of credits");
+                let what = format!("{text:?} is not a valid number of credits");
                 diagnostics.push(Diagnostic::error(None, what).hint(format!("1 to {MOST_CREDITS}, e.g. \"16\"")));
                 None
             }

@@ -192,7 +192,8 @@ fn word<T: Copy>(diagnostics: &mut Diagnostics, text: &str, what: &str, words: &
         let names = || words.iter().map(|w| w.0);
         let list = names().collect::<Vec<_>>().join(", ");
         let near = nearest(text, names()).map_or(String::new(), |n| format!("did you mean {n}? "));
-        let d = Diagnostic::error(None, format!("{text:?} is no {what}")).hint(format!("{near}there are {list}"));
+        let d =
+            Diagnostic::error(None, format!("{text:?} is not a valid {what}")).hint(format!("{near}there are {list}"));
         diagnostics.push(d);
     }
     found.map(|w| w.1)
@@ -206,7 +207,7 @@ fn message(diagnostics: &mut Diagnostics, q: &Question) -> Option<Message> {
     let mtu = read(diagnostics, (&q.mtu, "size", Bytes::UNITS, "2048 B"), Bytes::parse).and_then(|bytes| {
         let mtu = Mtu::new(bytes);
         if mtu.is_none() {
-            let d = Diagnostic::error(None, format!("{:?} is no MTU", q.mtu));
+            let d = Diagnostic::error(None, format!("{:?} is not a valid MTU", q.mtu));
             diagnostics.push(d.hint("there are 256 B, 512 B, 1024 B, 2048 B and 4096 B (IBA 7.7.8)"));
         }
         mtu
@@ -214,7 +215,7 @@ fn message(diagnostics: &mut Diagnostics, q: &Question) -> Option<Message> {
     let size = read(diagnostics, (&q.size, "size", Bytes::UNITS, "64 KiB"), Bytes::parse).and_then(|size| {
         let fits = size.0 <= MOST_MESSAGE;
         if !fits {
-            let d = Diagnostic::error(None, format!("{:?} is no message", q.size));
+            let d = Diagnostic::error(None, format!("{:?} is not a valid message", q.size));
             diagnostics.push(d.hint("at most 2 GiB (IBA 9.7)"));
         }
         fits.then_some(size.0)
@@ -503,7 +504,7 @@ mod tests {
         assert!(one(datagram.clone()).contains("does not fit"));
         assert_eq!(ask(Question { size: "2 KiB".into(), ..datagram }).map(|a| a.curve.len()), Ok(8));
         let roce = Question { carrier: Carrier::RoceV1, ..question() };
-        assert!(one(roce.clone()).contains("is no rate"));
+        assert!(one(roce.clone()).contains("is not a valid rate"));
         assert!(one(Question { rate: "9 Gb/s".into(), ..roce }).contains("no Ethernet MAC runs"));
     }
 }

@@ -181,7 +181,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let speed = named(&q.bus);
     if speed.is_none() {
         let names: Vec<&str> = BUSES.iter().filter(|b| b.speed().is_some()).map(|b| b.name).collect();
-        let what = format!("{:?} is no bus whose transactions are known", q.bus);
+        let what = format!("{:?} is not a bus whose transactions are known", q.bus);
         let hint = format!("there are {}; or as a scenario says it, \"pci-x 133 64-bit\"", names.join(", "));
         diagnostics.push(Diagnostic::error(None, what).hint(hint));
     }
@@ -189,7 +189,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let burst = burst.and_then(|b| {
         let fits = (1..=crate::protocol::pci::MOST_BYTES).contains(&b.0);
         if !fits {
-            let what = format!("{:?} is no burst", q.burst);
+            let what = format!("{:?} is not a valid burst", q.burst);
             diagnostics.push(Diagnostic::error(None, what).hint("1 B to 4 KiB, what PCI-X's byte count holds"));
         }
         fits.then_some(b.0)
@@ -200,7 +200,8 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         "slow" => Some(Decode::Slow),
         other => {
             let hint = "fast, medium or slow (of PCI-X A, B or C)";
-            diagnostics.push(Diagnostic::error(None, format!("{other:?} is no speed of an answer")).hint(hint));
+            diagnostics
+                .push(Diagnostic::error(None, format!("{other:?} is not a valid speed of an answer")).hint(hint));
             None
         }
     };

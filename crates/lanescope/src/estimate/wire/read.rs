@@ -18,6 +18,6 @@ pub(super) fn read<T>(
         Err(_) => String::new(),
     };
     let hint = format!("a number in {units}, e.g. {example:?}");
-    diagnostics.push(Diagnostic::error(None, format!("{text:?} is no {what}{why}")).hint(hint));
+    diagnostics.push(Diagnostic::error(None, format!("{text:?} is not a valid {what}{why}")).hint(hint));
     None
 }

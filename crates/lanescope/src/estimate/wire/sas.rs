@@ -123,7 +123,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
     let rate = LineRate::parse(&q.rate);
     if rate.is_none() {
         let list = LineRate::all().map(|r| r.to_string()).collect::<Vec<_>>().join(", ");
-        let what = format!("{:?} is no speed of SAS", q.rate);
+        let what = format!("{:?} is not a valid speed of SAS", q.rate);
         diagnostics.push(Diagnostic::error(None, what).hint(format!("there are {list}, e.g. \"3G\" or \"3 Gb/s\"")));
     }
     let mut size = |text: &str, what: &str, example: &str, most: u64, clause: &str| {
@@ -131,7 +131,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         let fits = (1..=most).contains(&bytes);
         if !fits {
             let hint = format!("1 B to {most} B ({clause}), e.g. {example:?}");
-            diagnostics.push(Diagnostic::error(None, format!("{text:?} is no {what}")).hint(hint));
+            diagnostics.push(Diagnostic::error(None, format!("{text:?} is not a valid {what}")).hint(hint));
         }
         fits.then_some(bytes)
     };

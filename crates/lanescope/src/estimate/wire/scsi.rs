@@ -161,7 +161,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         let fits = (1..=MOST).contains(&bytes);
         if !fits {
             let hint = "1 B to 1 GiB, e.g. \"64 KiB\"";
-            diagnostics.push(Diagnostic::error(None, format!("{text:?} is no {what}")).hint(hint));
+            diagnostics.push(Diagnostic::error(None, format!("{text:?} is not a valid {what}")).hint(hint));
         }
         fits.then_some(bytes)
     };
@@ -175,7 +175,7 @@ pub fn wire(diagnostics: &mut Diagnostics, q: &Question) -> Option<Answer> {
         Some(text) => {
             let time = read(diagnostics, (text, "duration", Time::UNITS, example), Time::parse)?;
             if time.fs() > most {
-                let what = format!("{text:?} is no {what}");
+                let what = format!("{text:?} is not a valid {what}");
                 let hint = format!("at most {}, e.g. {example:?}", Time::from_fs(most));
                 diagnostics.push(Diagnostic::error(None, what).hint(hint));
                 return None;

@@ -27,7 +27,7 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
         return unjudged(&why);
     }
     if ranks.is_empty() {
-        return unjudged("its head is missing, which lists the GPUs: give the whole output");
+        return unjudged("its header is missing, which lists the GPUs: give the whole output");
     }
     let gpus: Option<Vec<&Endpoint>> = ranks.iter().map(|r| gpu(topology, r)).collect();
     let Some(gpus) = gpus else { return unjudged("not all of its GPUs are in the dumps") };
@@ -50,7 +50,7 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
         "alltoall" if gpus.len() <= MOST_EXCHANGED => each_to_each(&gpus),
         "gather" => gpus.iter().skip(1).map(|g| (*g, gpus[0])).collect(),
         "scatter" => gpus.iter().skip(1).map(|g| (gpus[0], *g)).collect(),
-        "" => return unjudged("which collective it is does not stand there: give the command line too"),
+        "" => return unjudged("the output does not say which collective it is: give the command line too"),
         _ => return unjudged("what this collective puts on the links has no closed form here"),
     };
     // Each GPU's data go to as many others, one after another or at once; all must have come.
@@ -72,11 +72,11 @@ pub(super) fn expected<'a>(topology: &'a Topology, test: &str, ranks: &[Rank], h
         high: rate(high.as_ref(), high_part.unwrap_or(1.0) * PROTOCOL[2]),
     };
     let Some(bound) = typical.as_ref().or(high.as_ref()).map(|s| s.bound_by.clone()) else {
-        return unjudged("what a link on its way runs at is not known");
+        return unjudged("the speed of a link on its path is not known");
     };
     let bound_by = bound.trim_end_matches(", for each by itself").to_owned();
     let open = forwarded && range.low.is_none();
-    let note = open.then_some("root complexes forward some of it, and how fast no dump says");
+    let note = open.then_some("root complexes forward some of it, and no dump says how fast");
     let above = "above what PCI Express carries between them: direct links, or other GPUs than those of the dumps";
     Located::Load(Load { device, range, bound_by, note, above })
 }

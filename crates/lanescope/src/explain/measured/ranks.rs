@@ -64,7 +64,7 @@ pub(super) fn expected<'a>(topology: &'a Topology, messages: &Messages) -> Locat
     let range = Range { low: at(0, Corner::Low), typical: at(1, Corner::Typical), high: at(2, Corner::High) };
     let device = if sure { adapter.id.clone() } else { format!("{}, taken as the fastest", adapter.id) };
     if range.high.is_none() {
-        return Located::Unjudged(Some(device), "what a link on its way runs at is not known".into());
+        return Located::Unjudged(Some(device), "the speed of a link on its path is not known".into());
     }
     let slot_binds = port.as_ref().is_none_or(|p| slot.high.is_some_and(|s| s < p[2]));
     let bound_by = if slot_binds {

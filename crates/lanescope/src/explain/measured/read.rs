@@ -227,7 +227,7 @@ fn rocm(text: &str) -> Vec<Measurement> {
 }
 
 fn json(text: &str) -> Result<Vec<Measurement>, String> {
-    let value: Value = serde_json::from_str(text).map_err(|e| format!("it is no JSON: {e}"))?;
+    let value: Value = serde_json::from_str(text).map_err(|e| format!("it is not JSON: {e}"))?;
     if let Some(tests) = value.pointer("/nvbandwidth/testcases").and_then(Value::as_array) {
         return Ok(nvbandwidth(tests));
     }

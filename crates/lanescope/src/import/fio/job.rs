@@ -13,7 +13,7 @@ use crate::units::Time;
 use std::collections::BTreeSet;
 
 /// Jobs of a file with their clones, at most.
-pub const MOST_JOBS: u32 = 4096;
+pub(crate) const MOST_JOBS: u32 = 4096;
 /// Bytes of a job file with all that it includes, at most.
 const MOST_TEXT: usize = 1 << 20;
 /// Files that are included, at most.
@@ -149,7 +149,7 @@ fn split(
     let text = diagnostics.source(source).text.clone();
     let Some(rest) = left.1.checked_sub(text.len()) else {
         let what = format!("a job file of more than {MOST_TEXT} B");
-        diagnostics.push(Diagnostic::error(Span { source, start: 0, end: 0 }, what).hint("is it of another format?"));
+        diagnostics.push(Diagnostic::error(Span { source, start: 0, end: 0 }, what).hint("is it in another format?"));
         return false;
     };
     left.1 = rest;
@@ -386,7 +386,7 @@ impl Reader<'_> {
                 }
                 Body::Option(key, _) => {
                     let hint = "a job file is sections, [name], with options, key=value, below";
-                    self.error(line.span, format!("{} stands in no section", shown(key)), hint);
+                    self.error(line.span, format!("{} is in no section", shown(key)), hint);
                     return None;
                 }
             }

@@ -51,14 +51,14 @@ pub struct Entry {
     pub processor: [f64; 2],
     /// I/Os by how many were outstanding, %: from 1, 2, 4, 8, 16, 32, 64.
     pub depths: [f64; 7],
-    /// I/Os by latency, %, between [`EDGES`].
+    /// I/Os by latency, %, between `EDGES`.
     pub spread: [f64; 32],
     /// I/Os that are kept outstanding.
     pub depth: u32,
 }
 
 /// What is in `latency_ns`, `_us` and `_ms`: the longest latency of each, ns; the last has none.
-pub const EDGES: [u64; 31] = [
+pub(crate) const EDGES: [u64; 31] = [
     2,
     4,
     10,
@@ -188,7 +188,11 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Output> {
             None => break,
             Some(Ok(Value::Object(document))) => (last, count) = (Some((document, at)), count + 1),
             Some(Ok(_)) => {
-                reading.warning(beginning(text, at), "something behind the JSON that is no object", "it is left out");
+                reading.warning(
+                    beginning(text, at),
+                    "after the JSON comes something that is not an object",
+                    "it is left out",
+                );
                 break;
             }
             Some(Err(why)) => {
@@ -240,7 +244,11 @@ fn output(document: &Object, reading: &mut Reading, at: At) -> Option<Output> {
             reading.warning(at, what, "3.0 and later say so in the names");
         }
         Some(Ok(_)) => {}
-        _ => reading.warning(at, format!("{:?} is no version of fio", shown(&version)), "it is read as 3.0 or later"),
+        _ => reading.warning(
+            at,
+            format!("{:?} is not a valid version of fio", shown(&version)),
+            "it is read as 3.0 or later",
+        ),
     }
     if jobs.len() > MOST_ENTRIES {
         reading.error(at, format!("more than {MOST_ENTRIES} jobs"), "");
@@ -249,7 +257,7 @@ fn output(document: &Object, reading: &mut Reading, at: At) -> Option<Output> {
     let mut entries = Vec::new();
     for (i, job) in jobs.iter().enumerate() {
         let Some(job) = job.as_object() else {
-            reading.error(at, format!("jobs[{i}] is no object"), hint);
+            reading.error(at, format!("jobs[{i}] is not an object"), hint);
             return None;
         };
         let name = job.get("jobname").and_then(Value::as_str);
@@ -327,11 +335,12 @@ fn entry(name: &str, job: &Object, old: bool) -> Entry {
 }
 
 /// The keys of `latency_ns`, and of `latency_us`.
-pub const SPREAD_NS: [&str; 10] = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000"];
+pub(crate) const SPREAD_NS: [&str; 10] = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000"];
 /// The keys of `latency_ms`.
-pub const SPREAD_MS: [&str; 12] = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
+pub(crate) const SPREAD_MS: [&str; 12] =
+    ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 /// The keys of `iodepth_level`.
-pub const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+pub(crate) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 
 fn side(of: &Object, old: bool) -> Side {
     let kib = if old { 1024 } else { 1 };

@@ -10,7 +10,6 @@ mod options;
 mod run;
 mod value;
 
-pub use job::{Job, JobFile, Skip};
+pub use job::{Job, JobFile};
 pub use json::Output;
-pub use run::{Run, Thread, files, runs};
-pub use value::Amount;
+pub use run::{Run, files, runs};

@@ -326,7 +326,7 @@ fn write_flow(diagnostics: &mut Diagnostics, out: &mut String, job: &Job, clone:
     let mut start = of(job.offset).saturating_add(u64::from(clone).saturating_mul(job.offset_increment));
     if start >= least {
         warn(
-            format!("job {}: offset {} is behind the end of {volume}, which holds {whole}", job.name, Bytes(start)),
+            format!("job {}: offset {} is beyond the end of {volume}, which holds {whole}", job.name, Bytes(start)),
             "it begins at 0",
         );
         start = 0;

@@ -10,7 +10,7 @@ use crate::protocol::pcie::Generation;
 use std::collections::BTreeMap;
 
 /// Configuration space, as far as it was dumped.
-pub struct Space<'a> {
+pub(crate) struct Space<'a> {
     bytes: &'a [u8],
     at: Place,
 }
@@ -27,7 +27,7 @@ fn speed(bits: u32) -> Option<Generation> {
 
 impl<'a> Space<'a> {
     /// The bytes from offset 0 on, and where they stand.
-    pub fn new(bytes: &'a [u8], at: Place) -> Space<'a> {
+    pub(crate) fn new(bytes: &'a [u8], at: Place) -> Space<'a> {
         Space { bytes, at }
     }
 
@@ -48,7 +48,7 @@ impl<'a> Space<'a> {
     }
 
     /// Decodes into a function; what it knew before stays, and is given where the bytes say something else.
-    pub fn decode(&self, into: &mut Function) -> Vec<&'static str> {
+    pub(crate) fn decode(&self, into: &mut Function) -> Vec<&'static str> {
         let mut differs = Vec::new();
         // A function that does not answer reads as all ones.
         let Some(vendor) = self.word(0).filter(|v| *v != 0xffff && *v != 0) else { return differs };
@@ -219,7 +219,7 @@ fn corrected(bits: u32) -> Corrected {
 }
 
 /// Reads one row of a hex dump, `c0: 01 48 …`: its offset and its bytes.
-pub fn row(line: &str) -> Option<(usize, Vec<u8>)> {
+pub(crate) fn row(line: &str) -> Option<(usize, Vec<u8>)> {
     let (offset, rest) = line.trim().split_once(':')?;
     if !(2..=3).contains(&offset.len()) || !rest.starts_with(' ') {
         return None;

@@ -72,7 +72,7 @@ impl Address {
     }
 
     /// Whether nobody's hardware has it: vendors of virtual machines declare bridges at `ffff:ff:…`.
-    pub fn made_up(self) -> bool {
+    pub(crate) fn made_up(self) -> bool {
         self.domain == 0xffff && self.bus == 0xff
     }
 }
@@ -115,7 +115,7 @@ pub enum PortType {
 
 impl PortType {
     /// By its number in the register.
-    pub fn of(bits: u16) -> Option<PortType> {
+    pub(crate) fn of(bits: u16) -> Option<PortType> {
         Some(match bits {
             0 => Self::Endpoint,
             1 => Self::LegacyEndpoint,
@@ -130,13 +130,8 @@ impl PortType {
         })
     }
 
-    /// Whether its link leads away from the root complex.
-    pub fn leads_down(self) -> bool {
-        matches!(self, Self::RootPort | Self::Downstream | Self::FromPci)
-    }
-
     /// Whether it has a link at all.
-    pub fn has_link(self) -> bool {
+    pub(crate) fn has_link(self) -> bool {
         !matches!(self, Self::Integrated | Self::Collector)
     }
 }
@@ -224,7 +219,7 @@ pub struct Corrected {
 }
 
 /// Names of the bits of Correctable Error Status, as lspci writes them.
-pub const CORRECTABLE: [(u32, &str); 6] =
+pub(crate) const CORRECTABLE: [(u32, &str); 6] =
     [(0, "RxErr"), (6, "BadTLP"), (7, "BadDLLP"), (8, "Rollover"), (12, "Timeout"), (13, "AdvNonFatalErr")];
 
 impl Corrected {
@@ -351,7 +346,7 @@ pub struct Function {
 
 /// Class names of lspci (pci.ids, list of known device classes) with their codes; those that a class of device or a
 /// bridge has, and the others that hosts show often, since they tell a header from other lines.
-pub const CLASSES: &[(&str, u16)] = &[
+pub(crate) const CLASSES: &[(&str, u16)] = &[
     ("Non-VGA unclassified device", 0x0000),
     ("VGA compatible unclassified device", 0x0001),
     ("SCSI storage controller", 0x0100),
@@ -468,7 +463,7 @@ impl Function {
     }
 
     /// The Device/Port Type.
-    pub fn port(&self) -> Option<PortType> {
+    pub(crate) fn port(&self) -> Option<PortType> {
         self.express.as_ref().and_then(|e| value(&e.port))
     }
 
@@ -499,6 +494,6 @@ pub fn generation(text: &str) -> Option<Generation> {
 }
 
 /// Transfers on a lane, 10^9 a second.
-pub fn gigatransfers(generation: Generation) -> f64 {
+pub(crate) fn gigatransfers(generation: Generation) -> f64 {
     generation.lane_rate().bits() / 1e9
 }

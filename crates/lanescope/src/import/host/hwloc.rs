@@ -27,7 +27,7 @@ enum Object {
 }
 
 /// Class of a function whose class is not known: no class code has this number (pci.ids ends with 0xff00).
-pub const UNASSIGNED_CLASS: u16 = 0xffff;
+pub(crate) const UNASSIGNED_CLASS: u16 = 0xffff;
 
 /// Elements inside one another, at most.
 const MOST_DEEP: usize = 128;
@@ -48,7 +48,12 @@ fn buses(text: &str) -> Option<(u8, u8)> {
 }
 
 /// Reads the tags of a `topology` element out of `text`; `place` gives the line of a byte.
-pub fn read<'a>(host: &mut Host, text: &'a str, tags: impl Iterator<Item = Tag<'a>>, place: impl Fn(usize) -> Place) {
+pub(crate) fn read<'a>(
+    host: &mut Host,
+    text: &'a str,
+    tags: impl Iterator<Item = Tag<'a>>,
+    place: impl Fn(usize) -> Place,
+) {
     let mut open: Vec<Open> = Vec::new();
     let mut packages = 0;
     let (mut latency, mut indexes, mut values) = (false, Vec::new(), Vec::new());

@@ -41,7 +41,7 @@ enum Capability {
 
 /// The function that lines belong to.
 #[derive(Default)]
-pub struct Reader {
+pub(crate) struct Reader {
     current: Option<Address>,
     field: Field,
     capability: Capability,
@@ -50,7 +50,7 @@ pub struct Reader {
 }
 
 /// A header line.
-pub struct Header<'a> {
+pub(crate) struct Header<'a> {
     /// The address.
     pub address: Address,
     /// Class code.
@@ -76,7 +76,7 @@ fn bracket<T>(text: &str, read: impl Fn(&str) -> Option<T>) -> Option<(&str, T)>
 }
 
 /// Reads a header line; `None` for any other.
-pub fn header(line: &str) -> Option<Header<'_>> {
+pub(crate) fn header(line: &str) -> Option<Header<'_>> {
     let line = line.trim();
     let (address, rest) = line.split_once(' ')?;
     // Domains and buses are short; this is asked of every line of a text.
@@ -115,7 +115,7 @@ pub fn header(line: &str) -> Option<Header<'_>> {
 
 impl Header<'_> {
     /// Whether a function that is known already is another one than this.
-    pub fn is_another(&self, known: &Function) -> bool {
+    pub(crate) fn is_another(&self, known: &Function) -> bool {
         let class = known.class.as_ref().is_some_and(|c| self.class.is_some_and(|s| s != c.value));
         let ids = known.ids.as_ref().is_some_and(|i| self.ids.is_some_and(|s| s != i.value));
         let said = known.class_name.is_some();
@@ -186,12 +186,12 @@ fn port(text: &str) -> Option<PortType> {
 
 impl Reader {
     /// Whether lines may belong to a function.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.current.is_some()
     }
 
     /// Begins a function.
-    pub fn begin(&mut self, host: &mut Host, header: &Header, at: Place) {
+    pub(crate) fn begin(&mut self, host: &mut Host, header: &Header, at: Place) {
         self.end(host);
         host.found(Form::Lspci, at);
         self.current = Some(header.address);
@@ -213,7 +213,7 @@ impl Reader {
     }
 
     /// Ends a function: what hex rows it had are decoded.
-    pub fn end(&mut self, host: &mut Host) {
+    pub(crate) fn end(&mut self, host: &mut Host) {
         let Some(address) = self.current.take() else { return };
         self.field = Field::None;
         self.capability = Capability::None;
@@ -231,7 +231,7 @@ impl Reader {
     }
 
     /// Reads a line below a header; whether it belongs to the function.
-    pub fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
+    pub(crate) fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
         let line = line.trim();
         let Some(address) = self.current else { return false };
         if let Some((offset, bytes)) = config::row(line) {

@@ -9,7 +9,7 @@ const MOST_DEVICES: usize = 128;
 
 /// The columns of the matrix that is being read.
 #[derive(Default)]
-pub struct Reader {
+pub(crate) struct Reader {
     columns: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ fn words(line: &str) -> Vec<&str> {
 
 impl Reader {
     /// Reads a line; whether it belongs to a matrix.
-    pub fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
+    pub(crate) fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
         let line = line.trim();
         if !line.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return false;
@@ -79,13 +79,13 @@ impl Reader {
     }
 
     /// The matrix ends.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.columns.clear();
     }
 }
 
 /// Reads a line of nvidia-smi's table: `|   0  NVIDIA H100 …  On | 00000000:0F:00.0 Off | …`.
-pub fn smi(host: &mut Host, line: &str, at: Place) -> bool {
+pub(crate) fn smi(host: &mut Host, line: &str, at: Place) -> bool {
     let mut cells = line.trim().strip_prefix('|').unwrap_or_default().split('|');
     let (Some(first), Some(second)) = (cells.next(), cells.next()) else { return false };
     let number = first.split_ascii_whitespace().next().and_then(|n| n.parse::<u32>().ok());

@@ -27,16 +27,17 @@ mod text;
 pub mod tree;
 pub mod xml;
 
-pub use function::{Acs, Address, Fact, Function, Kind, Known, Place, PortType, generation, gigatransfers, value};
+pub use function::{Address, Function, Kind, Known, Place, generation, value};
+pub(crate) use function::{Fact, PortType, gigatransfers};
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Display};
 
 /// Most functions of a host; what comes then is another's.
-pub const MOST_FUNCTIONS: usize = 20_000;
+pub(crate) const MOST_FUNCTIONS: usize = 20_000;
 /// Most notes that are kept; further ones are counted.
-pub const MOST_NOTES: usize = 100;
+pub(crate) const MOST_NOTES: usize = 100;
 /// Most hosts of one reading.
 const MOST_HOSTS: usize = 64;
 /// Most characters of a name that is kept.
@@ -193,7 +194,7 @@ pub struct Host {
     pub nccl_system: Option<Vec<(String, String)>>,
     /// Remarks of the readers.
     pub notes: Vec<Note>,
-    /// Remarks beyond [`MOST_NOTES`].
+    /// Remarks beyond `MOST_NOTES`.
     pub more_notes: u64,
     /// Lines of all dumps that belong to no known form.
     pub skipped_lines: u64,

@@ -13,7 +13,7 @@ use super::{Form, Host, Place, Remark, clean};
 const MOST_DEEP: usize = 64;
 
 /// Reads the tags of a `system` element; `place` gives the line of a byte.
-pub fn read<'a>(host: &mut Host, tags: impl Iterator<Item = Tag<'a>>, place: impl Fn(usize) -> Place) {
+pub(crate) fn read<'a>(host: &mut Host, tags: impl Iterator<Item = Tag<'a>>, place: impl Fn(usize) -> Place) {
     let mut open: Vec<Address> = Vec::new();
     let mut node = None;
     let mut in_nic = false;
@@ -111,7 +111,7 @@ fn pci(host: &mut Host, address: Address, above: Option<Address>, node: Option<u
     }
     let Some(function) = host.function(address, at) else { return };
     if function.nccl.as_ref().is_some_and(|n| !n.attributes.is_empty()) {
-        host.note(Remark::Skipped, format!("{address} stands in the file twice; the first is kept"), at);
+        host.note(Remark::Skipped, format!("{address} is in the file twice; the first is kept"), at);
         return;
     }
     let nccl = function.nccl.get_or_insert_default();

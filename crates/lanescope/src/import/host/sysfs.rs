@@ -18,7 +18,7 @@ fn hex(text: &str) -> Option<u32> {
 }
 
 /// Reads the files of a folder. Paths that name no function are looked at for NUMA nodes, or left alone.
-pub fn read(host: &mut Host, dump: u32, files: &BTreeMap<String, Vec<u8>>) {
+pub(crate) fn read(host: &mut Host, dump: u32, files: &BTreeMap<String, Vec<u8>>) {
     let at = Place { dump, line: 0 };
     for (path, bytes) in files {
         if path == "proc/cpuinfo" || path.ends_with("/proc/cpuinfo") {

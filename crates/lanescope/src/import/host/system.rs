@@ -7,7 +7,7 @@ use super::{Form, Host, Place, clean, put};
 
 /// What was read last, as far as the next line depends on it.
 #[derive(Default)]
-pub struct Reader {
+pub(crate) struct Reader {
     /// Columns of numactl's distances.
     columns: Vec<u32>,
     distances: bool,
@@ -34,7 +34,7 @@ fn size(text: &str) -> Option<u64> {
 
 impl Reader {
     /// Reads a line; whether it is of one of these texts.
-    pub fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
+    pub(crate) fn line(&mut self, host: &mut Host, line: &str, at: Place) -> bool {
         let line = line.trim();
         self.numactl(host, line, at)
             || kernel(host, line, at)
@@ -43,7 +43,7 @@ impl Reader {
     }
 
     /// Another text begins.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         *self = Reader::default();
     }
 

@@ -19,7 +19,7 @@ struct Bus {
 
 /// The buses that are open, from the root down.
 #[derive(Default)]
-pub struct Reader {
+pub(crate) struct Reader {
     open: Vec<Bus>,
     domain: u32,
 }
@@ -28,7 +28,7 @@ pub struct Reader {
 const MOST_DEEP: usize = 256;
 
 /// Whether a line looks like one of a tree.
-pub fn looks(line: &str) -> bool {
+pub(crate) fn looks(line: &str) -> bool {
     let drawn = line.trim_start_matches([' ', '|']);
     let branch = ["+-", "\\-", "-+-", "-["].iter().any(|s| drawn.starts_with(s));
     branch && (drawn.contains("-[") || device(drawn.trim_start_matches(['+', '\\', '-'])).is_some())
@@ -59,7 +59,7 @@ fn bus(text: &str) -> Option<(Option<u32>, u8, u8, &str)> {
 
 impl Reader {
     /// Reads a line that [`looks`] like one of a tree.
-    pub fn line(&mut self, host: &mut Host, line: &str, at: Place) {
+    pub(crate) fn line(&mut self, host: &mut Host, line: &str, at: Place) {
         let skipped = line.len() - line.trim_start_matches([' ', '|']).len();
         let mut rest = &line[skipped..];
         // A root bus begins with its bracket; other lines go on with the bus whose branches stand in this column.

@@ -23,7 +23,7 @@ pub struct Tag<'a> {
 
 impl Tag<'_> {
     /// The value of an attribute.
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_str())
     }
 }
@@ -148,7 +148,7 @@ fn expand(text: &str) -> String {
 }
 
 /// Writes a value so that it may stand between double quotes.
-pub fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -12,8 +12,6 @@ use crate::scenario::keys::Line;
 use crate::units::{Bytes, Time};
 use std::fmt::Write;
 
-/// Bytes of a file of results at most.
-pub const MOST_BYTES: usize = 256 << 20;
 /// Rows of a file of results at most; one takes some 1200 bytes of memory.
 const MOST_ROWS: usize = 200_000;
 
@@ -34,7 +32,7 @@ impl Form {
     }
 
     /// The columns behind type, name and access specification.
-    pub fn columns(self) -> impl Iterator<Item = Column> {
+    pub(crate) fn columns(self) -> impl Iterator<Item = Column> {
         Column::ALL.iter().copied().filter(move |c| self == Form::Columns80 || !c.is_new())
     }
 
@@ -49,7 +47,7 @@ impl Form {
     }
 
     /// The version of Iometer that writes so.
-    pub fn version(self) -> &'static str {
+    pub(crate) fn version(self) -> &'static str {
         match self {
             Form::Columns56 => "2008.06.18",
             Form::Columns80 => "1.1.0",
@@ -69,7 +67,7 @@ macro_rules! columns {
 
         impl Column {
             /// All, in their order.
-            pub const ALL: &[Column] = &[$(Column::$variant),+];
+            pub(crate) const ALL: &[Column] = &[$(Column::$variant),+];
 
             /// Its name in 1.1.0.
             pub fn name(self) -> &'static str {
@@ -208,7 +206,7 @@ impl RowKind {
     ];
 
     /// The word in the first column.
-    pub fn token(self) -> &'static str {
+    pub(crate) fn token(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 }
@@ -227,7 +225,7 @@ pub struct Row {
 
 impl Row {
     /// One without any value.
-    pub fn new(kind: RowKind, name: impl Into<String>, spec: impl Into<String>) -> Row {
+    pub(crate) fn new(kind: RowKind, name: impl Into<String>, spec: impl Into<String>) -> Row {
         Row { kind, name: name.into(), spec: spec.into(), values: Box::new([None; VALUES]) }
     }
 
@@ -237,7 +235,7 @@ impl Row {
     }
 
     /// Puts a value in a column, or takes it out.
-    pub fn set(&mut self, column: Column, value: impl Into<Option<f64>>) {
+    pub(crate) fn set(&mut self, column: Column, value: impl Into<Option<f64>>) {
         self.values[column as usize] = value.into();
     }
 }
@@ -389,7 +387,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Results> {
                     reading.error(
                         span,
                         "no test type",
-                        format!("below {TEST_TYPE} stand a number and a text: 6,My test"),
+                        format!("below {TEST_TYPE} are a number and a text: 6,My test"),
                     );
                     return None;
                 };
@@ -438,7 +436,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Results> {
             Expect::Rows if !line.starts_with('\'') && !line.is_empty() => {
                 rows += 1;
                 if rows > MOST_ROWS {
-                    reading.error(span, format!("more than {MOST_ROWS} rows"), "cut the file in pieces");
+                    reading.error(span, format!("more than {MOST_ROWS} rows"), "cut the file into pieces");
                     return None;
                 }
                 let test = test.as_mut()?;
@@ -580,7 +578,7 @@ fn row(line: &str, at: usize, form: Form, reading: &mut Reading) -> Option<Row> 
         }
         let Some(value) = cell.parse::<f64>().ok().filter(|v| v.is_finite()) else {
             let place = if cell.is_ascii() { span(cell) } else { whole };
-            reading.error(place, format!("{} is no number: {}", form.name(column), shown(cell)), "or nothing");
+            reading.error(place, format!("{} is not a number: {}", form.name(column), shown(cell)), "or nothing");
             return None;
         };
         row.set(column, value);
@@ -659,7 +657,7 @@ mod tests {
         let (_, said) = with(&text.replace("1196.489673", "1196.489673,1,1"));
         assert!(said.contains("a row of 82 cells, not 80"), "{said}");
         let (_, said) = with(&text.replace("1196.489673", "inf"));
-        assert!(said.contains("IOps is no number: inf"), "{said}");
+        assert!(said.contains("IOps is not a number: inf"), "{said}");
         let (_, said) = with(&text.replace("DISK", "DISC"));
         assert!(said.contains("there are no rows of DISC"), "{said}");
         assert!(with("IOps\n").1.contains("nothing of a file of results"));

@@ -71,7 +71,7 @@ pub struct IometerTest {
 }
 
 /// The access specification that a worker runs as its so-manieth; none where it idles.
-pub fn spec_of<'a>(setup: &'a Setup, worker: &'a Worker, index: usize, builtin: &'a Spec) -> Option<&'a Spec> {
+pub(crate) fn spec_of<'a>(setup: &'a Setup, worker: &'a Worker, index: usize, builtin: &'a Spec) -> Option<&'a Spec> {
     let named = |name: &str| {
         let own = setup.specs.iter().find(|s| s.name == name);
         own.or((name == builtin.name).then_some(builtin))

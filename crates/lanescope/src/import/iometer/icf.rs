@@ -15,9 +15,6 @@ use super::Setup;
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceId, nearest};
 use std::iter::Peekable;
 
-/// Bytes of a set-up at most: 128 workers with 2048 targets take 40 MB, nobody has more than some 100 KB.
-pub const MOST_BYTES: usize = 64 << 20;
-
 /// Faults after which a text is of another format. A set-up with an empty line between any two has some thousands.
 const MOST_FAULTS: usize = 20_000;
 
@@ -196,7 +193,7 @@ impl<'t> Reader<'_, 't> {
                 _ if empty.is_some() => return empty,
                 _ => {
                     let name = shown(key.text);
-                    self.fault(key, format!("{name} has no value"), "it stands on the line below");
+                    self.fault(key, format!("{name} has no value"), "it is on the line below");
                     return None;
                 }
             }
@@ -289,7 +286,7 @@ impl<'t> Reader<'_, 't> {
             None => {
                 let hint = "the first and the last line of a set-up of Iometer are Version 1.1.0, or a date such as \
                     2008.06.18";
-                self.fault(first, "the first line is no version", hint);
+                self.fault(first, "the first line is not a valid version", hint);
                 setup.version = "1.1.0".to_owned();
             }
         }
@@ -309,11 +306,7 @@ impl<'t> Reader<'_, 't> {
                     self.fault(line, message, "is the file cut short, or made of two?");
                 }
                 if let Some(more) = self.peek() {
-                    self.fault(
-                        more,
-                        "there is more behind the last line",
-                        "a set-up ends with its second line Version",
-                    );
+                    self.fault(more, "there is text after the last line", "a set-up ends with its second line Version");
                 }
                 break;
             }

@@ -9,25 +9,26 @@ pub mod cycle;
 pub mod icf;
 pub mod statistic;
 
-pub use cycle::{Active, IometerTest, Load, tests};
-pub use statistic::{Category, Statistic};
+pub(crate) use cycle::Active;
+pub use cycle::{IometerTest, Load, tests};
+pub use statistic::Statistic;
 
 use crate::diagnostic::Span;
 use crate::scenario::keys::Line;
 use crate::units::{Bytes, Time};
 
 /// Characters of the name of an access specification at most; no commas (User's Guide, 6.2).
-pub const MOST_SPEC_NAME: usize = 128;
+pub(crate) const MOST_SPEC_NAME: usize = 128;
 /// Characters of a target's name at most.
-pub const MOST_TARGET_NAME: usize = 80;
+pub(crate) const MOST_TARGET_NAME: usize = 80;
 /// Workers of a manager at most.
-pub const MOST_WORKERS: usize = 128;
+pub(crate) const MOST_WORKERS: usize = 128;
 /// Targets of a worker at most.
-pub const MOST_TARGETS: usize = 2048;
+pub(crate) const MOST_TARGETS: usize = 2048;
 /// Bar charts of the results display.
 pub const CHARTS: usize = 6;
 /// Bytes of a sector, the unit of starting sectors and disk sizes.
-pub const SECTOR: u64 = 512;
+pub(crate) const SECTOR: u64 = 512;
 
 /// Where in a text something was read. Places are never compared: a set-up is the same wherever its lines stand.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +103,7 @@ impl Default for TestSetup {
 
 impl TestSetup {
     /// Length of a test, s; 0: until somebody stops it.
-    pub fn seconds(&self) -> u64 {
+    pub(crate) fn seconds(&self) -> u64 {
         let [h, m, s] = self.run_time.map(u64::from);
         h * 3600 + m * 60 + s
     }
@@ -130,10 +131,10 @@ pub struct Cycling {
 
 impl Cycling {
     /// One more each time.
-    pub const LINEAR: Cycling = Cycling { start: 1, step: 1, exponential: false };
+    pub(crate) const LINEAR: Cycling = Cycling { start: 1, step: 1, exponential: false };
 
     /// The numbers, without end: a step of 1 is added even where it is called exponential, as in Iometer.
-    pub fn numbers(self) -> impl Iterator<Item = u64> {
+    pub(crate) fn numbers(self) -> impl Iterator<Item = u64> {
         let (step, multiply) = (u64::from(self.step), self.exponential && self.step != 1);
         std::iter::successors(Some(u64::from(self.start)), move |n| {
             Some(if multiply { n.saturating_mul(step) } else { n.saturating_add(step) })
@@ -150,20 +151,21 @@ macro_rules! tokens {
 
         impl $name {
             /// All, in the order of their numbers from 0.
-            pub const ALL: &[$name] = &[$($name::$variant),+];
+            pub(crate) const ALL: &[$name] = &[$($name::$variant),+];
 
             /// The word in an .icf.
-            pub fn token(self) -> &'static str {
+            pub(crate) fn token(self) -> &'static str {
                 match self { $($name::$variant => $token),+ }
             }
 
             /// Its number in results, and in old set-ups.
-            pub fn number(self) -> usize {
+            #[allow(dead_code, reason = "not every one of these enums is written as a number")]
+            pub(crate) fn number(self) -> usize {
                 self as usize
             }
 
             /// From its word in any case, or its number.
-            pub fn parse(text: &str) -> Option<$name> {
+            pub(crate) fn parse(text: &str) -> Option<$name> {
                 let by_name = Self::ALL.iter().find(|t| t.token().eq_ignore_ascii_case(text));
                 by_name.or_else(|| Self::ALL.get(text.parse::<usize>().ok()?)).copied()
             }
@@ -361,7 +363,7 @@ pub enum WorkerKind {
 
 impl WorkerKind {
     /// The word in an .icf.
-    pub fn token(self) -> &'static str {
+    pub(crate) fn token(self) -> &'static str {
         match self {
             WorkerKind::Disk => "DISK",
             WorkerKind::Tcp => "NETWORK,TCP",
@@ -370,7 +372,7 @@ impl WorkerKind {
     }
 
     /// From its word; blanks after the comma do not matter.
-    pub fn parse(text: &str) -> Option<WorkerKind> {
+    pub(crate) fn parse(text: &str) -> Option<WorkerKind> {
         let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         [WorkerKind::Disk, WorkerKind::Tcp, WorkerKind::Vi].into_iter().find(|k| k.token().eq_ignore_ascii_case(&bare))
     }

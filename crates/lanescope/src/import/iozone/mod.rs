@@ -192,7 +192,7 @@ fn parse(text: &str, reading: &mut Reading) -> Option<Output> {
             }
         }
         if rows > MOST_ROWS {
-            reading.error(place, format!("more than {MOST_ROWS} rows"), "cut the text in pieces");
+            reading.error(place, format!("more than {MOST_ROWS} rows"), "cut the text into pieces");
             return None;
         }
     }
@@ -265,8 +265,8 @@ fn row(
         let near = (2..COLUMNS + 2).min_by_key(|c| ends[*c].abs_diff(*end)).unwrap_or(2);
         let column = if full { i } else { near };
         if column <= last || !full && ends[column].abs_diff(*end) > 3 {
-            let what = format!("{} stands below no head of the table", shown(word));
-            reading.warning(place, what, "the row is left out: which test it is of is not to be seen");
+            let what = format!("{} is below no header of the table", shown(word));
+            reading.warning(place, what, "the row is left out: nothing says which test it belongs to");
             return true;
         }
         last = column;

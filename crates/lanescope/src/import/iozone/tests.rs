@@ -30,7 +30,7 @@ fn blank_cells_are_seen_by_their_columns() {
     // Between two columns.
     let (output, said) = with(&format!("{OLD}\n{:>16}{:>8}{:>8}\n{:>16}{:>8}{:>12}\n", 64, 4, 1, 64, 4, 7));
     assert_eq!(output.expect(&said).rows.len(), 1);
-    assert!(said.contains("7 stands below no head"), "{said}");
+    assert!(said.contains("7 is below no header"), "{said}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Edges {
             )
         };
         if let Some(i) = tasks.iter().position(|t| !legal(&t.op)) {
-            return Err(format!("task {i} is no calculation, send or receive"));
+            return Err(format!("task {i} is not a calculation, send or receive"));
         }
         let (done, after_done) = turn(tasks, |t| &t.requires)?;
         let (begun, after_begun) = turn(tasks, |t| &t.irequires)?;

@@ -5,7 +5,7 @@ use crate::mpi::op::Kind;
 
 /// What a processor spent time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spending {
+pub(crate) enum Spending {
     /// The program's own work, and combining.
     Computing,
     /// Copying into and out of buffers of the library.
@@ -16,7 +16,7 @@ pub enum Spending {
 
 /// A message as its ends know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mail {
+pub(crate) struct Mail {
     /// As in [`Post::token`]; messages within a node have one too.
     pub token: u32,
     /// Sending rank.
@@ -33,7 +33,7 @@ pub struct Mail {
 
 /// What a rank called, or the section that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Called {
+pub(crate) enum Called {
     /// A call of the library: its name, other ranks, bytes and tag, as far as it has them.
     Call {
         /// `recv`, `wait`.
@@ -56,7 +56,7 @@ pub enum Called {
 /// One line of the log. Moments are in femtoseconds; lines of a rank come in the order in which their ends became
 /// known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Logged {
+pub(crate) enum Logged {
     /// Time went.
     Spent {
         /// Whose.
@@ -147,7 +147,7 @@ impl Log {
 
 impl Machine {
     /// Takes down what ranks do from now on, or does not any more. Begins before the job does.
-    pub fn log(&mut self, on: bool) {
+    pub(crate) fn log(&mut self, on: bool) {
         let ranks = self.core.ranks.len();
         self.core.log = match on {
             true => Log { lines: Some(Vec::new()), open: vec![false; ranks], paid: vec![(0, 0); ranks] },
@@ -156,7 +156,7 @@ impl Machine {
     }
 
     /// What was taken down since the last time; to be called after each call of the machine, since it grows until then.
-    pub fn take_log(&mut self) -> impl Iterator<Item = Logged> + '_ {
+    pub(crate) fn take_log(&mut self) -> impl Iterator<Item = Logged> + '_ {
         self.core.log.lines.iter_mut().flat_map(|lines| lines.drain(..))
     }
 }

@@ -25,7 +25,7 @@ pub struct Row {
 impl Row {
     /// Mean time of a repetition in femtoseconds, if there were `times` of them: those that were left out took as long
     /// as those after the first.
-    pub fn mean(&self, times: u64) -> f64 {
+    pub(crate) fn mean(&self, times: u64) -> f64 {
         if self.runs == 0 {
             return 0.0;
         }

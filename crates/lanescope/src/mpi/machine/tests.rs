@@ -391,7 +391,7 @@ fn a_graph_waits_for_what_it_requires() {
     let r = run(graph(vec![], vec![task(calc(1), &[1], &[])]));
     assert_eq!(r.fault(), "rank 1: task 0 requires task 1 of 1");
     let r = run(graph(vec![task(Op::WaitAll, &[], &[])], vec![]));
-    assert_eq!(r.fault(), "rank 0: task 0 is no calculation, send or receive");
+    assert_eq!(r.fault(), "rank 0: task 0 is not a calculation, send or receive");
 }
 
 #[test]

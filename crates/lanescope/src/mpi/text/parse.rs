@@ -216,7 +216,7 @@ impl<'t> Parser<'t> {
     /// A block in braces.
     fn braces(&mut self) -> Result<Block> {
         self.deeper()?;
-        self.expect("{", "what belongs to it stands in braces: { … }")?;
+        self.expect("{", "its body is in braces: { … }")?;
         let body = self.block(true)?;
         self.depth -= 1;
         Ok(body)
@@ -449,7 +449,7 @@ impl<'t> Parser<'t> {
         if is_word(name) || VERBS.contains(&name) || ["rank", "ranks"].contains(&name) {
             return problem(
                 &token.at,
-                format!("{name} means something else already"),
+                format!("{name} already has another meaning"),
                 format!("give {of} another name"),
             );
         }
@@ -538,10 +538,10 @@ impl<'t> Parser<'t> {
                             let known: Vec<_> = known.collect();
                             let shown: String = word.chars().take(20).collect();
                             let hint = match word {
-                                "any" => "any stands behind from and tag of a receive only".into(),
+                                "any" => "any is allowed only after from and tag of a receive".into(),
                                 _ => format!("known here: {}", known.join(", ")),
                             };
-                            return problem(&at, format!("{shown:?} is no number"), hint);
+                            return problem(&at, format!("{shown:?} is not a number"), hint);
                         }
                     },
                 };

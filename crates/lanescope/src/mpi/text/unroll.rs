@@ -126,7 +126,7 @@ impl Unroll<'_> {
             Unit::Time => problem(&expr.at, "expected a size, found a time", "for example 8 KiB"),
             Unit::Bytes if number < 0 => problem(&expr.at, format!("a size of {number} B"), "a size is not negative"),
             Unit::Bytes if number > MOST_BYTES => {
-                problem(&expr.at, format!("{number} B is too much for a message"), "at most 1 TiB")
+                problem(&expr.at, format!("{number} B is too large for a message"), "at most 1 TiB")
             }
             Unit::Bytes => Ok(number as u64),
         }
@@ -265,7 +265,7 @@ impl Unroll<'_> {
                     if unit != Unit::None {
                         return problem(
                             &condition.at,
-                            "a condition is no size and no time",
+                            "a condition is neither a size nor a time",
                             "compare it: == != < <= > >=",
                         );
                     }
@@ -306,7 +306,7 @@ impl Unroll<'_> {
                 return problem(
                     at,
                     format!("request {name} is waited for in a loop, but begins before it"),
-                    "the loop waits for it each time it comes round",
+                    "the loop would wait for it in each iteration",
                 );
             }
         }

@@ -105,7 +105,7 @@ pub(super) fn number(text: &str, at: &Range<usize>) -> Result<i128> {
     let part = part.trim_end_matches('0');
     let exponent: usize = exponent.parse().unwrap_or(usize::MAX);
     if part.len() > exponent {
-        return problem(at, format!("{} is no whole number", shown(text)), "");
+        return problem(at, format!("{} is not a whole number", shown(text)), "");
     }
     if exponent > 24 || whole.len() > 40 {
         return too_large(at, text);
@@ -144,14 +144,16 @@ pub(super) fn quantity(written: &str, unit: &str, at: &Range<usize>) -> Result<V
         Ok(bytes) => Ok(Value { number: bytes.0.into(), unit: Unit::Bytes }),
         Err(UnitError::WrongUnit(_)) => {
             let hint = match unit.as_str() {
-                "KB" => "KB is read both ways: write kB (1000) or KiB (1024)".into(),
+                "KB" => "KB is ambiguous: write kB (1000) or KiB (1024)".into(),
                 _ => format!("sizes are in {}, times in {}", Bytes::UNITS, Time::UNITS),
             };
             problem(at, format!("there is no unit {unit:?}"), hint)
         }
-        Err(UnitError::TooLarge(most)) => problem(at, format!("{} is too much: at most {most}", shown(&text)), ""),
-        Err(UnitError::TooSmall(step)) => problem(at, format!("{} is too fine: the step is {step}", shown(&text)), ""),
-        Err(_) => problem(at, format!("{:?} is no quantity", shown(&text)), "for example 8 KiB or 5 us"),
+        Err(UnitError::TooLarge(most)) => problem(at, format!("{} is too large: at most {most}", shown(&text)), ""),
+        Err(UnitError::TooSmall(step)) => {
+            problem(at, format!("{} is too fine: it is counted in steps of {step}", shown(&text)), "")
+        }
+        Err(_) => problem(at, format!("{:?} is not a valid quantity", shown(&text)), "for example 8 KiB or 5 us"),
     }
 }
 
@@ -201,7 +203,7 @@ fn apply(two: Two, a: Value, b: Value, at: &Range<usize>) -> Result<Value> {
     let plain = |number| Ok(Value { number, unit: Unit::None });
     let alike = || match a.unit == b.unit {
         true => Ok(()),
-        false => problem(at, "a size, a time and a number do not go together here", "give both the same kind of unit"),
+        false => problem(at, "sizes, times and plain numbers cannot be mixed here", "give both the same kind of unit"),
     };
     let numbers = || match (a.unit, b.unit) {
         (Unit::None, Unit::None) => Ok(()),
@@ -249,7 +251,7 @@ fn apply(two: Two, a: Value, b: Value, at: &Range<usize>) -> Result<Value> {
         Two::Multiply => {
             let unit = if a.unit == Unit::None { b.unit } else { a.unit };
             if a.unit != Unit::None && b.unit != Unit::None {
-                return problem(at, "a unit times a unit is nothing that is known here", "");
+                return problem(at, "two units cannot be multiplied here", "");
             }
             within(x.checked_mul(y), unit)
         }

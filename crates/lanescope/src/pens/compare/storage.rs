@@ -127,7 +127,7 @@ pub fn text(beside: &Beside, paint: Paint) -> String {
             let mean = digits(rounded(off.mean * 100.0));
             let _ = writeln!(
                 out,
-                "{}{}, {method}: {mean} % off in the mean of {} rows, at worst {}{}",
+                "{}{}, {method}: {mean} % off on average over {} rows, at worst {}{}",
                 paint.faint,
                 part.what,
                 off.rows,
@@ -168,7 +168,7 @@ mod tests {
              \u{20} read IOPS                  10 IOPS        8 IOPS   -20.0 %             -         -\n\
              \u{20} read time                     0 ns           1 s         -             -         -\n\
              \u{20} bound by   links.fc: slots\n\n\
-             read IOPS, estimate: 15 % off in the mean of 2 rows, at worst -20.0 %\n\
+             read IOPS, estimate: 15 % off on average over 2 rows, at worst -20.0 %\n\
              without an answer: job x: it trims\n"
         );
         let json = serde_json::to_value(&beside).expect("JSON");

@@ -1,11 +1,11 @@
 //! The file around the sections: style, policy, and in a live page the engine and what it begins with.
 
-use super::Section;
+use super::{Section, packed};
 use crate::pens::svg::escape;
 use std::fmt::Write;
 
 /// Bytes of a page without an engine at most.
-pub const MOST_STATIC: usize = 300_000;
+pub(crate) const MOST_STATIC: usize = 300_000;
 /// Bytes of the sections of a live page at most: with the engine it stays below 3 MB.
 const MOST_LIVE: usize = 500_000;
 
@@ -15,14 +15,16 @@ pub(in crate::pens) const STYLE: &str = include_str!("page.css");
 /// What makes a page live. All of it is text that stands in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Live<'a> {
-    /// The page's script, a classic one; it holds no `</script`.
-    pub script: &'a str,
-    /// SHA-256 of the script in base64: the only one that the page's policy allows.
-    pub hash: &'a str,
-    /// The script of the worker, likewise.
+    /// The script that unpacks the page's own; it holds no `</script`.
+    pub loader: &'a str,
+    /// The page's script, compressed by gzip.
+    pub page: &'a [u8],
+    /// SHA-256 of both as the page's policy lists them: no other script runs.
+    pub hashes: &'a str,
+    /// The script of the worker.
     pub worker: &'a str,
-    /// The engine: WebAssembly, compressed by gzip, in base64.
-    pub engine: &'a str,
+    /// The engine: WebAssembly, compressed by gzip.
+    pub engine: &'a [u8],
     /// What the page begins with, JSON: scenario, overrides, files.
     pub begin: &'a str,
 }
@@ -48,13 +50,13 @@ impl Document<'_> {
         let most = if self.live.is_some() { MOST_LIVE } else { MOST_STATIC - STYLE.len() - 2_000 };
         let mut out = String::new();
         let title = if self.title.trim().is_empty() { "lanescope" } else { self.title };
-        // Of all sources only the page's own script, by its hash, workers made of its own text, and the marks that the
-        // editor draws from its own style. Nothing may be asked for: no connection, font, frame or form.
+        // Of all sources only the page's own scripts, by their hashes, workers made of its own text, and the marks that
+        // the editor draws from its own style. Nothing may be asked for: no connection, font, frame or form.
         let policy = match &self.live {
             Some(live) => format!(
-                "default-src 'none'; script-src 'sha256-{}' 'wasm-unsafe-eval'; worker-src blob:; \
+                "default-src 'none'; script-src {} 'wasm-unsafe-eval'; worker-src blob:; \
                  style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
-                live.hash
+                live.hashes
             ),
             None => "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'".to_owned(),
         };
@@ -112,13 +114,14 @@ impl Document<'_> {
                 "<noscript><p class=\"soft\">Scripts are off: this is the report as it was written.</p></noscript>\n";
             // Blocks of data: browsers run none of these types. Their text must not end its own element.
             for (id, kind, text) in [
-                ("engine", "text/plain", live.engine.to_owned()),
+                ("engine", "text/plain", packed::text(live.engine)),
+                ("page", "text/plain", packed::text(live.page)),
                 ("worker", "text/plain", closed(live.worker)),
                 ("begin", "application/json", closed(live.begin)),
             ] {
                 let _ = writeln!(out, "<script type=\"{kind}\" id=\"{id}\">{text}</script>");
             }
-            let _ = writeln!(out, "<script>{}</script>", live.script);
+            let _ = writeln!(out, "<script>{}</script>", live.loader);
         }
         out += "</body>\n</html>\n";
         out
@@ -143,7 +146,14 @@ mod tests {
     #[test]
     fn no_text_ends_its_element() {
         let begin = serde_json::json!({ "text": "</script><script>alert(1)</script><!--" }).to_string();
-        let live = Live { script: "let x;", hash: "h", worker: "'</script>'", engine: "AA", begin: &begin };
+        let live = Live {
+            loader: "let x;",
+            page: &[255; 40],
+            hashes: "'sha256-h'",
+            worker: "'</script>'",
+            engine: &[0; 40],
+            begin: &begin,
+        };
         let section = Section { id: "answer".into(), title: "A".into(), html: "<p>x</p>".into() };
         let document = Document {
             title: "<b>&",
@@ -154,7 +164,7 @@ mod tests {
         };
         let html = document.html();
         // An element ends at the first such text, and one that a comment opens in would not end there.
-        assert_eq!(html.matches("</script").count(), 4, "{html}");
+        assert_eq!(html.matches("</script").count(), 5, "{html}");
         assert!(!html.contains("<!--"), "{html}");
         assert!(html.contains("&lt;b&gt;&amp;") && html.contains("&lt;/pre&gt;&lt;script&gt;"));
     }

@@ -8,12 +8,13 @@
 
 pub mod bars;
 mod document;
+mod packed;
 mod parts;
 mod sweep;
 mod time;
 
 pub(in crate::pens) use document::STYLE;
-pub use document::{Document, Live, MOST_STATIC};
+pub use document::{Document, Live};
 pub use sweep::{grid, pictures, printed};
 pub use time::{FRAMES, Film, Shooting};
 
@@ -26,7 +27,7 @@ use parts::{Cell, change, note, rate, table, time as time_cell};
 use std::fmt::Write;
 
 /// Rows of a table at most, in a page; the rest is what the command prints.
-pub const MOST_ROWS: usize = 2_000;
+pub(crate) const MOST_ROWS: usize = 2_000;
 /// Waterfalls that a page without an engine shows.
 const MOST_WATERFALLS: usize = 8;
 /// Characters of the report as text at most.
@@ -52,7 +53,7 @@ pub struct View<'a> {
     pub report: &'a Report,
     /// What came out before something was changed, to stand beside it.
     pub before: Option<&'a Report>,
-    /// The run in time.
+    /// The run over time.
     pub film: Option<&'a Film>,
     /// Whether links are chosen by a click, and their waterfalls asked for one by one.
     pub live: bool,
@@ -70,7 +71,7 @@ pub fn sections(view: &View) -> Vec<Section> {
         section("latency", "Latency", latency(view.report)),
     ];
     if let Some(film) = view.film {
-        all.push(section("time", "The run in time", film.html(view.report)));
+        all.push(section("time", "The run over time", film.html(view.report)));
     }
     all.push(section("words", "The report in words", words(view.report)));
     all.push(section("provenance", "Provenance", provenance(view.report)));
@@ -142,15 +143,15 @@ fn answer(view: &View) -> String {
     for f in report.flows.iter().take(64) {
         let Some(u) = &f.upgrade else { continue };
         let gain = u.share / f.share.typical - 1.0;
-        let what = if u.fits { u.change.clone() } else { format!("{} (other parts)", u.change) };
+        let what = if u.fits { u.change.clone() } else { format!("{} (with other parts)", u.change) };
         let text = match gain > 1e-3 {
             true => format!(
-                "{what} would give {} in all (+{} %); then {} binds.",
+                "{what} would give {} in all (+{} %); then {} would bind.",
                 human_rate(u.share),
                 digits(gain * 100.0),
                 u.then.words()
             ),
-            false => format!("{what} alone would give nothing; {} binds then.", u.then.words()),
+            false => format!("{what} alone would gain nothing; {} would bind.", u.then.words()),
         };
         let (name, text) = (escape(&f.name), escape(&text));
         let _ = match u.fits {
@@ -163,7 +164,7 @@ fn answer(view: &View) -> String {
         };
     }
     if !upgrades.is_empty() {
-        let _ = write!(out, "<h3>What lifting it gives</h3>\n<ul class=\"upgrades\">\n{upgrades}</ul>\n");
+        let _ = write!(out, "<h3>What an upgrade would give</h3>\n<ul class=\"upgrades\">\n{upgrades}</ul>\n");
     }
     out
 }

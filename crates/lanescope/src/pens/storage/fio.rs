@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The version whose form is written; readers look at it.
-pub const FORM: &str = "fio-3.33";
+pub(crate) const FORM: &str = "fio-3.33";
 
 /// What fio reports where a job does not say: `percentile_list`.
 const PERCENTILES: [f64; 17] =
@@ -316,7 +316,7 @@ impl Json {
     }
 }
 
-/// fio's JSON, or with `plus` its json+, in the form and units of [`FORM`] whatever the version that was read.
+/// fio's JSON, or with `plus` its json+, in the form and units of `FORM` whatever the version that was read.
 pub fn json(output: &Output, plus: bool) -> String {
     let options = |of: &[(String, String)]| object(of.iter().map(|(k, v)| (k.clone(), Text(v.clone()))));
     let mut pairs = vec![("fio version", Text(FORM.into()))];

@@ -153,7 +153,7 @@ pub fn full_scale(statistic: Statistic, most: f64) -> f64 {
 
 impl Sums {
     /// Of some of the counts that runs have seen, each with the run it is of. Processors are the mean over workers.
-    pub fn over<'a>(counts: impl Iterator<Item = (&'a IoCounts, &'a IoSeen)>) -> Sums {
+    pub(crate) fn over<'a>(counts: impl Iterator<Item = (&'a IoCounts, &'a IoSeen)>) -> Sums {
         let mut sums = Sums::default();
         let mut busy: BTreeMap<u32, f64> = BTreeMap::new();
         for (c, seen) in counts {
@@ -189,7 +189,7 @@ impl Sums {
     }
 
     /// Times of all I/Os.
-    pub fn ios(&self) -> Times {
+    pub(crate) fn ios(&self) -> Times {
         self.reads.times.plus(&self.writes.times)
     }
 
@@ -466,7 +466,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of distributions together.
-    pub fn of<'a>(all: impl Iterator<Item = &'a Latencies>) -> Spread {
+    pub(crate) fn of<'a>(all: impl Iterator<Item = &'a Latencies>) -> Spread {
         let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
         for &(edge, n) in all.flat_map(|l| &l.0) {
             *bins.entry(edge).or_default() += n;

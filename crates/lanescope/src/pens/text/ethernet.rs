@@ -18,10 +18,10 @@ pub(super) fn frames(out: &mut String, s: &SimulatedFlow, f: &SimulatedFrames, p
         let _ = write!(out, ", {}{} dropped{} ({part} % of those sent)", paint.alarm, f.dropped, paint.off);
     }
     if f.resent > 0 || f.discarded > 0 {
-        let _ = write!(out, ", {} sent again, {} came in vain", f.resent, f.discarded);
+        let _ = write!(out, ", {} sent again, {} discarded by receivers", f.resent, f.discarded);
     }
     if s.latency.mean - f.transit.mean < SAME * s.latency.mean && s.max - f.transit_max < SAME * s.max {
-        out.push_str("\n  transit    as long: nothing waits in the application\n");
+        out.push_str("\n  transit    the same: nothing waits in the application\n");
         return;
     }
     let _ = writeln!(

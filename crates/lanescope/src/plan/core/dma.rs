@@ -45,7 +45,7 @@ pub enum DmaPath {
 
 impl Dma {
     /// Its reads, and its writes.
-    pub fn paths(self) -> [DmaPath; 2] {
+    pub(crate) fn paths(self) -> [DmaPath; 2] {
         match self {
             Dma::Pcie { read, write } => [read, write].map(DmaPath::Pcie),
             Dma::Bus { read, write } => [read, write].map(DmaPath::Bus),
@@ -151,7 +151,7 @@ fn root(diagnostics: &mut Diagnostics, host: &Host, name: &str, span: Span) -> O
     if source == target || !matches!(host.parts[target.0 as usize].keys, PartKeys::RootComplex(_)) {
         // Without any link the plan says so by itself.
         if source != target {
-            diagnostics.push(Diagnostic::error(span, format!("{name} hangs below no root complex")));
+            diagnostics.push(Diagnostic::error(span, format!("{name} is below no root complex")));
         }
         return None;
     }

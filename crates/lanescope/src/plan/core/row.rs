@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// A flow of any technology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowRef {
+pub(crate) struct FlowRef {
     /// Whose it is.
     pub technology: Technology,
     /// Its number there.
@@ -32,7 +32,7 @@ pub struct FlowGroup {
 
 impl FlowGroup {
     /// Where its flows stand in the row of all.
-    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> + '_ {
         self.members.iter().map(|m| self.first + m)
     }
 }
@@ -46,12 +46,12 @@ fn range(of: Technology, count: impl Fn(Technology) -> usize) -> Range<usize> {
 impl Plan {
     /// Where the flows of a technology stand in the row of all: those that tables declare, and of PCIe and buses the
     /// DMA of adapters.
-    pub fn flows_of(&self, technology: Technology) -> Range<usize> {
+    pub(crate) fn flows_of(&self, technology: Technology) -> Range<usize> {
         range(technology, |t| self.side(t).flows())
     }
 
     /// Where the links of a technology stand in the row of all: both directions of each, or a bus once.
-    pub fn links_of(&self, technology: Technology) -> Range<usize> {
+    pub(crate) fn links_of(&self, technology: Technology) -> Range<usize> {
         range(technology, |t| self.side(t).links())
     }
 

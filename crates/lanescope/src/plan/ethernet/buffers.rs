@@ -47,7 +47,7 @@ impl Network {
     }
 
     /// Whether switches may drop frames: without flow control, or where its headroom or memory is less than it needs.
-    pub fn can_drop(&self) -> bool {
+    pub(crate) fn can_drop(&self) -> bool {
         let tight = |b: &Buffering| b.needs > b.memory - b.lossy || b.headroom < b.asked;
         self.flow_control() == FlowControl::None || self.buffering.iter().flatten().any(tight)
     }
@@ -137,7 +137,7 @@ impl Buffering {
                 Bytes(bytes),
                 Origin::Assumed,
                 Confidence::Likely,
-                "worked out of the switch's memory and links",
+                "computed from the switch's memory and links",
             )
         };
         let all = [
@@ -163,7 +163,7 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
     if let (Some((_, node, k)), FlowControl::Pause, true) =
         (first, network.flow_control(), network.switches().count() > 1)
     {
-        let what = format!("{}: switches that pause each other for a whole memory can come to a standstill", node.name);
+        let what = format!("{}: switches that pause each other when a whole memory is full can deadlock", node.name);
         let hint = "each may be full of frames for the other; \"pfc\" pauses by port and priority";
         diagnostics.push(Diagnostic::warning(k.flow_control.span, what).hint(hint));
     }
@@ -177,7 +177,7 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
         let span = k.flow_control.span.or(k.memory.span);
         if control != FlowControl::None && k.buffers.typical != Buffers::Shared {
             let d = Diagnostic::error(span, format!("{}: flow control watches a shared memory", node.name));
-            diagnostics.push(d.hint("say buffers = \"shared\", or flow_control = \"none\""));
+            diagnostics.push(d.hint("set buffers = \"shared\", or flow_control = \"none\""));
             last = &node.group;
             continue;
         }
@@ -190,7 +190,7 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
                     node.name, own.typical
                 );
                 diagnostics.push(Diagnostic::warning(own.span, what).hint(
-                    "three frames, the pause frame, the way there and back, the latency, and the longest response of a \
+                    "three frames, the pause frame, the cable both ways, the latency, and the longest response of a \
                         sender (802.3, 31B.3.7)",
                 ));
                 last = &node.group;
@@ -216,8 +216,8 @@ pub(in crate::plan) fn check(diagnostics: &mut Diagnostics, network: &Network) {
         }
         if control != FlowControl::None && b.needs > b.memory - b.lossy {
             let what = format!(
-                "{}: too little headroom: flow control \"{}\" is loss-free by construction from {} B of memory on, \
-                    here are {}",
+                "{}: too little headroom: flow control \"{}\" needs {} B of memory to be lossless by construction; \
+                    this switch has {}",
                 node.name,
                 crate::scenario::quantity::Shape::show(&control),
                 b.needs,

@@ -5,7 +5,7 @@ use crate::plan::core::address::{self, Directory};
 use crate::plan::ethernet::routes::{MOST_SWITCHES, Routes, Wired};
 use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers, packets};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
-use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad};
+use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad, Transport};
 use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
 use crate::scenario::{MAX_THINGS, Named, NodeKeys, Scenario, Trace};
 use crate::units::{Bytes, Length, Rate, Time};
@@ -48,7 +48,7 @@ pub(in crate::plan) fn build(
         if wires.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
-                    .hint("write fewer: none of what is answered needs so many"),
+                    .hint("use fewer: no answer needs so many"),
             );
             return Network::default();
         }
@@ -65,7 +65,7 @@ pub(in crate::plan) fn build(
     }
     for (node, part) in nodes.iter().zip(&scenario.nodes) {
         if node.ports.is_empty() {
-            let d = Diagnostic::error(part.span, format!("{} is wired to nothing", node.name));
+            let d = Diagnostic::error(part.span, format!("{} is not connected to anything", node.name));
             diagnostics.push(d.hint(format!("add a link: between = [\"…\", \"{}\"]", node.name)));
         }
     }
@@ -88,7 +88,7 @@ pub(in crate::plan) fn build(
         if network.streams.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(stream.span, format!("more than {MAX_THINGS} flows"))
-                    .hint("write fewer: none of what is answered needs so many"),
+                    .hint("use fewer: no answer needs so many"),
             );
             return network;
         }
@@ -202,7 +202,7 @@ fn between(
 ) -> Option<Vec<[Plug; 2]>> {
     let names = link.keys.between.as_ref()?;
     let [a, b] = names.typical.0.as_slice() else {
-        let what = format!("a link has two ends, here are {}", names.typical.0.len());
+        let what = format!("a link has two ends, not {}", names.typical.0.len());
         diagnostics.push(Diagnostic::error(names.span, what).hint("between = [\"a\", \"b\"]"));
         return None;
     };
@@ -329,8 +329,7 @@ fn resolve(diagnostics: &mut Diagnostics, wire: &Wire, ports: [u32; 2]) -> Ether
             Quantity::derived(five, Origin::Assumed, Confidence::Guess, "5 m of cable at 5 ns/m")
         }
         (Some(delay), Some(_)) => {
-            let d =
-                Diagnostic::error(delay.span, format!("links.{}: a delay and a length say the same", wire.from.name));
+            let d = Diagnostic::error(delay.span, format!("links.{}: both a delay and a length", wire.from.name));
             diagnostics.push(d.hint("keep one of them; a metre is 5 ns"));
             delay.clone()
         }
@@ -382,7 +381,7 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
         for (key, span, same) in all {
             if !same {
                 let d = Diagnostic::error(span, format!("{} and {} differ in {key}", first.name, node.name));
-                diagnostics.push(d.hint("stations must know which it is, so all switches say the same"));
+                diagnostics.push(d.hint("stations must know which it is, so all switches need the same value"));
                 return;
             }
         }
@@ -390,9 +389,9 @@ fn alike(diagnostics: &mut Diagnostics, network: &Network) {
     if model.flow_control.typical == FlowControl::Voq && network.switches().count() > 1 {
         let d = Diagnostic::error(
             model.flow_control.span,
-            "flow_control \"voq\" knows one switch: it tells all stations itself",
+            "flow_control \"voq\" works with one switch only: it notifies all stations itself",
         );
-        diagnostics.push(d.hint("for fabrics of several there are pause, pfc and credits"));
+        diagnostics.push(d.hint("for fabrics with several there are pause, pfc and credits"));
     }
 }
 
@@ -456,7 +455,7 @@ fn ahead(diagnostics: &mut Diagnostics, network: &Network) {
         let what = format!("the adapters of all stations hold up to {frames} frames, more than {MOST_AHEAD}");
         diagnostics.push(
             Diagnostic::error(largest.and_then(|q| q.span), what)
-                .hint("nic_buffer and mac_buffer hold some frames ahead; what waits in the application has no bound"),
+                .hint("nic_buffer and mac_buffer hold a few frames ahead; what waits in the application has no bound"),
         );
     }
 }
@@ -488,12 +487,18 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
                 }
             }
         }
-        let own = network.link(network.out(s.source, 0)).mtu.typical;
         let data = payload + s.headers(payload, true);
-        if let Some(link) = network.links.iter().find(|l| l.mtu.typical < own && l.mtu.typical.0 < data) {
+        // Any link between switches may be on its way; of others those of its ends.
+        let of_ends = |node: NodeId| node == s.source || s.targets.contains(&node);
+        let passes = |link: usize| {
+            let ends = [2 * link as u32, 2 * link as u32 + 1].map(|wire| network.leaves(wire));
+            ends.into_iter().all(|node| network.station(node).is_none() || of_ends(node))
+        };
+        let mut links = network.links.iter().enumerate();
+        if let Some((_, link)) = links.find(|(i, l)| l.mtu.typical.0 < data && passes(*i)) {
             let what =
                 format!("links.{} carries at most {}, flow {} sends {data} B", link.name, link.mtu.typical, s.group);
-            wrong(link.mtu.span, what, "Ethernet does not cut frames on the way: make the MTUs alike");
+            wrong(link.mtu.span, what, "Ethernet does not fragment frames: give all links the same MTU");
         }
     }
     let longest = network.longest_frame();
@@ -514,10 +519,10 @@ fn sizes(diagnostics: &mut Diagnostics, network: &Network) {
             last = &node.group;
         }
         if k.buffers.typical == Buffers::Input && network.classes.len() > 1 {
-            let what = format!("{}: one FIFO for what comes in knows no priorities", node.name);
+            let what = format!("{}: a single input FIFO has no priorities", node.name);
             diagnostics.push(
                 Diagnostic::error(k.buffers.span, what)
-                    .hint("give all flows one priority, or say buffers = \"shared\""),
+                    .hint("give all flows one priority, or set buffers = \"shared\""),
             );
             last = &node.group;
         }
@@ -584,7 +589,7 @@ fn expand(
         Pattern::Pairs => {
             let what = format!("{} sources and {} targets do not pair", from.len(), to.len());
             diagnostics.push(
-                Diagnostic::error(to_span, what).hint("or say pattern = \"random\", \"all-to-all\" or \"permutation\""),
+                Diagnostic::error(to_span, what).hint("or set pattern = \"random\", \"all-to-all\" or \"permutation\""),
             );
             return;
         }
@@ -632,12 +637,15 @@ fn expand(
             return;
         }
         if let Some(lost) = targets.iter().find(|t| !network.routes.reach(source, **t)) {
-            let what = format!("there is no way from {} to {}", network.node(source).name, network.node(*lost).name);
+            let what = format!("there is no path from {} to {}", network.node(source).name, network.node(*lost).name);
             diagnostics.push(Diagnostic::error(from_span, what).hint("no chain of links joins their switches"));
             return;
         }
+        let room = |node: &NodeId| network.link(network.out(*node, 0)).mtu.typical.0;
+        let agreed = targets.iter().filter(|_| k.transport.typical == Transport::Roce).map(room);
         let mut made = Stream {
             name,
+            room: agreed.fold(room(&source), u64::min),
             group: stream.name.clone(),
             source,
             targets: targets.into(),
@@ -726,17 +734,17 @@ fn traced(diagnostics: &mut Diagnostics, network: &Network, s: &Stream, trace: &
             None
         };
         let cells: Vec<&str> = text.split(',').map(str::trim).collect();
-        let [time, to, bytes] = cells.as_slice() else { return wrong("this line has not three cells".into()) };
-        let Ok(time) = Time::parse(time) else { return wrong(format!("{time:?} is no time")) };
-        let Ok(bytes) = Bytes::parse(bytes) else { return wrong(format!("{bytes:?} is no size")) };
+        let [time, to, bytes] = cells.as_slice() else { return wrong("this line does not have three cells".into()) };
+        let Ok(time) = Time::parse(time) else { return wrong(format!("{time:?} is not a valid time")) };
+        let Ok(bytes) = Bytes::parse(bytes) else { return wrong(format!("{bytes:?} is not a valid size")) };
         let Some(&target) = targets.get(to) else {
-            return wrong(format!("{to:?} is no destination of this flow"));
+            return wrong(format!("{to:?} is not a valid destination of this flow"));
         };
         if bytes.0 == 0 || bytes.0 > 1 << 40 {
             return wrong("a message has 1 B to 1 TiB".into());
         }
         if list.last().is_some_and(|l| l.at > time.fs()) {
-            return wrong("times must not fall".into());
+            return wrong("times must not decrease".into());
         }
         if before + list.len() == MOST_TRACED {
             return wrong(format!("the traces of all stations together have at most {MOST_TRACED} lines"));

@@ -8,9 +8,9 @@ mod build;
 pub(crate) mod packets;
 mod routes;
 
-pub use buffers::Buffering;
+pub(crate) use buffers::Buffering;
 pub(in crate::plan) use build::build;
-pub use routes::Routes;
+pub(crate) use routes::Routes;
 pub(in crate::plan) use routes::{MOST_SWITCHES, Wired};
 
 use crate::plan::Side;
@@ -115,6 +115,9 @@ pub struct Stream {
     pub transport: Quantity<Transport>,
     /// Queue pairs to each destination.
     pub connections: Quantity<NonZeroU32>,
+    /// Client data of a frame that may leave: what the source's link carries; of RoCE, whose path MTU both ends agree
+    /// on, the links of all its destinations too.
+    pub room: u64,
     /// What was measured.
     pub measured: Option<Rate>,
 }
@@ -142,7 +145,7 @@ pub struct Network {
 
 impl Network {
     /// A node by id.
-    pub fn node(&self, id: NodeId) -> &Node {
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
 
@@ -152,7 +155,7 @@ impl Network {
     }
 
     /// The keys of a station.
-    pub fn station(&self, id: NodeId) -> Option<&Station> {
+    pub(crate) fn station(&self, id: NodeId) -> Option<&Station> {
         match &self.node(id).keys {
             NodeKeys::Station(k) => Some(k),
             NodeKeys::Switch(_) => None,
@@ -184,18 +187,18 @@ impl Network {
         self.first_switch().map_or(CongestionControl::None, |k| k.congestion_control.typical)
     }
 
-    /// With flowlets: a pause after which a flow may take another way; of all switches alike.
-    pub fn flowlet_gap(&self) -> Time {
+    /// With flowlets: a pause after which a flow may take another path; of all switches alike.
+    pub(crate) fn flowlet_gap(&self) -> Time {
         self.first_switch().map_or(Time::ZERO, |k| k.flowlet_gap.typical)
     }
 
     /// How switches choose among ways of equal length: all alike.
-    pub fn ecmp(&self) -> Ecmp {
+    pub(crate) fn ecmp(&self) -> Ecmp {
         self.first_switch().map_or(Ecmp::Hash, |k| k.ecmp.typical)
     }
 
     /// The sending node of a wire (twice the link, plus 1 for the way from its second end).
-    pub fn leaves(&self, wire: u32) -> NodeId {
+    pub(crate) fn leaves(&self, wire: u32) -> NodeId {
         self.links[wire as usize / 2].ends[wire as usize & 1]
     }
 
@@ -216,7 +219,7 @@ impl Network {
     }
 
     /// `links.lan.1 toward sw`.
-    pub fn wire_name(&self, wire: u32) -> String {
+    pub(crate) fn wire_name(&self, wire: u32) -> String {
         format!("links.{} toward {}", self.link(wire).name, self.node(self.arrives(wire)).name)
     }
 
@@ -226,7 +229,7 @@ impl Network {
     }
 
     /// Which classes a switch pauses; a class is an index of [`Network::classes`].
-    pub fn lossless(&self, class: usize) -> bool {
+    pub(crate) fn lossless(&self, class: usize) -> bool {
         let named = self.first_switch().and_then(|k| k.lossless.as_ref()).map(|q| q.typical);
         match self.flow_control() {
             // Stations back to back.
@@ -238,13 +241,13 @@ impl Network {
     }
 
     /// How the ports of a switch choose among classes: the rule, and the weight of each class.
-    pub fn scheduling(&self, k: &EthernetSwitch) -> (Scheduling, Vec<u32>) {
+    pub(crate) fn scheduling(&self, k: &EthernetSwitch) -> (Scheduling, Vec<u32>) {
         let weights = k.weights.as_ref().map_or(Weights::EQUAL, |q| q.typical);
         (k.scheduling.typical, self.classes.iter().map(|p| weights.0[*p as usize]).collect())
     }
 
     /// The class of the frames of a stream to one of its targets.
-    pub fn class(&self, stream: &Stream, target: usize) -> usize {
+    pub(crate) fn class(&self, stream: &Stream, target: usize) -> usize {
         let priority = match stream.priority.typical {
             Priority::Fixed(p) => p,
             Priority::Destination => stream.numbers[target] as u8,
@@ -253,12 +256,12 @@ impl Network {
     }
 
     /// What decides the way of a flow where several are equal: each choice takes a digit of it.
-    pub fn way(&self, stream: usize, target: NodeId) -> u32 {
+    pub(crate) fn way(&self, stream: usize, target: NodeId) -> u32 {
         self.way_of_connection(stream, target, 0)
     }
 
     /// The same of one of its queue pairs to a destination.
-    pub fn way_of_connection(&self, stream: usize, target: NodeId, number: u32) -> u32 {
+    pub(crate) fn way_of_connection(&self, stream: usize, target: NodeId, number: u32) -> u32 {
         let s = &self.streams[stream];
         let several = s.connections.typical.get() > 1;
         self.way_of([s.source, target], &s.group, if several { std::slice::from_ref(&number) } else { &[] })
@@ -267,7 +270,7 @@ impl Network {
     /// The same of a connection between two stations, which all that sends frames asks: with hashing, a hash of what
     /// tells connections apart in the headers (addresses by its ends, ports by whose it is and its own numbers; RFC
     /// 2992) and of the switches' seed. All frames of one connection go one way.
-    pub fn way_of(&self, ends: [NodeId; 2], owner: &str, numbers: &[u32]) -> u32 {
+    pub(crate) fn way_of(&self, ends: [NodeId; 2], owner: &str, numbers: &[u32]) -> u32 {
         match self.ecmp() {
             Ecmp::Destination => self.routes.number(ends[1]),
             Ecmp::Hash | Ecmp::Flowlet | Ecmp::Packet | Ecmp::Adaptive => {
@@ -286,11 +289,11 @@ impl Network {
     }
 
     /// The wires from a stream's source to one of its targets.
-    pub fn path(&self, stream: usize, target: NodeId) -> Vec<u32> {
+    pub(crate) fn path(&self, stream: usize, target: NodeId) -> Vec<u32> {
         self.along([self.streams[stream].source, target], self.way(stream, target))
     }
 
-    /// The wires of a way of [`Network::way_of`].
+    /// The wires of a way of `Network::way_of`.
     pub fn along(&self, ends: [NodeId; 2], mut way: u32) -> Vec<u32> {
         let [source, target] = ends;
         let mut path = vec![self.out(source, 0)];
@@ -304,7 +307,7 @@ impl Network {
     }
 
     /// `host.0 → sw → host.1`, or to the first target and how many more.
-    pub fn route_text(&self, stream: usize) -> String {
+    pub(crate) fn route_text(&self, stream: usize) -> String {
         let s = &self.streams[stream];
         let mut names = vec![self.node(s.source).name.as_str()];
         let Some(&target) = s.targets.first() else { return names.concat() };
@@ -321,7 +324,7 @@ impl Network {
     }
 
     /// Time of flight of a link at a corner.
-    pub fn delay(&self, wire: u32, corner: Corner) -> Time {
+    pub(crate) fn delay(&self, wire: u32, corner: Corner) -> Time {
         self.link(wire).delay.at(corner)
     }
 }

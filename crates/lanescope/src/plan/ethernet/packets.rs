@@ -35,7 +35,7 @@ pub(in crate::plan) fn runs(diagnostics: &mut Diagnostics, network: &Network, fl
     }
     let what = format!("flows.{flow}: RoCE over switches with flow_control = \"{}\"", control.show());
     diagnostics.push(Diagnostic::error(k.flow_control.span, what).hint(format!(
-        "its adapters know no queues and grants per destination: say parts.{}.flow_control = \"pfc\", \"pause\", or \
+        "its adapters have no per-destination queues or grants: set parts.{}.flow_control = \"pfc\", \"pause\", or \
          \"none\", where what is lost is sent again",
         switch.group
     )));
@@ -56,13 +56,15 @@ pub(in crate::plan) fn few(diagnostics: &mut Diagnostics, connections: &Quantity
 pub(super) fn check(diagnostics: &mut Diagnostics, network: &Network, stream: &Stream) -> bool {
     let (roce, several) = (stream.is_roce(), stream.connections.typical.get());
     let problem = if roce && network.path_mtu(stream) == 0 {
-        let link = network.link(network.out(stream.source, 0));
+        let ends = std::iter::once(&stream.source).chain(stream.targets.iter());
+        let narrow = ends.min_by_key(|n| network.link(network.out(**n, 0)).mtu.typical);
+        let link = network.link(network.out(*narrow.unwrap_or(&stream.source), 0));
         let least = client_data(Mtu::ALL[0].bytes(), Position::First);
         let what = format!("links.{}: an MTU of {} holds no packet of RoCE", link.group, link.mtu.typical);
         Some((link.mtu.span, what, format!("at least {least} B")))
     } else if !roce && several > 1 {
         let what = format!("flow {}: plain frames have no connections", stream.group);
-        Some((stream.connections.span, what, "say transport = \"rocev2\", or leave connections out".into()))
+        Some((stream.connections.span, what, "set transport = \"rocev2\", or leave connections out".into()))
     } else {
         None
     };
@@ -124,7 +126,7 @@ impl Stream {
     }
 
     /// Bytes from destination to FCS of a frame with so much payload; `first`: of its message.
-    pub fn frame(&self, payload: u64, first: bool) -> u64 {
+    pub(crate) fn frame(&self, payload: u64, first: bool) -> u64 {
         ethernet::frame(match (self.transport.typical, first) {
             (Transport::Frames, _) => payload,
             (Transport::Roce, true) => client_data(payload, Position::First),
@@ -133,7 +135,7 @@ impl Stream {
     }
 
     /// Bytes between the Ethernet header and the FCS that are no payload, padding up to the smallest frame apart.
-    pub fn headers(&self, payload: u64, first: bool) -> u64 {
+    pub(crate) fn headers(&self, payload: u64, first: bool) -> u64 {
         match (self.transport.typical, first) {
             (Transport::Frames, _) => 0,
             (Transport::Roce, true) => client_data(payload, Position::First) - payload,
@@ -143,7 +145,7 @@ impl Stream {
 }
 
 impl Network {
-    /// Payload of the largest frame of a stream: of RoCE the largest path MTU whose packets fit its source's link,
+    /// Payload of the largest frame of a stream: of RoCE the largest path MTU whose packets fit the links of both ends,
     /// and 0 where none does.
     pub fn payload(&self, stream: &Stream) -> u64 {
         stream.size.typical.0.min(self.path_mtu(stream))
@@ -151,7 +153,7 @@ impl Network {
 
     /// Payload that a frame of a stream may have.
     fn path_mtu(&self, stream: &Stream) -> u64 {
-        let room = self.link(self.out(stream.source, 0)).mtu.typical.0;
+        let room = stream.room;
         match stream.transport.typical {
             Transport::Frames => room,
             Transport::Roce => {
@@ -162,18 +164,18 @@ impl Network {
     }
 
     /// The longest frame of a stream, bytes.
-    pub fn largest_frame(&self, stream: &Stream) -> u64 {
+    pub(crate) fn largest_frame(&self, stream: &Stream) -> u64 {
         stream.frame(self.payload(stream), true)
     }
 
     /// Bytes on the first wire, preamble and gap included, of a message of so much data.
-    pub fn wire_bytes(&self, stream: &Stream, size: u64) -> u64 {
+    pub(crate) fn wire_bytes(&self, stream: &Stream, size: u64) -> u64 {
         self.cut(stream, size).into_iter().map(|(n, _, bytes)| n * ethernet::wire(bytes)).sum()
     }
 
     /// The frames of a message of so much data: how many, payload and bytes of each, in at most three kinds (the first,
     /// full ones, and what is left).
-    pub fn cut(&self, stream: &Stream, size: u64) -> Vec<(u64, u64, u64)> {
+    pub(crate) fn cut(&self, stream: &Stream, size: u64) -> Vec<(u64, u64, u64)> {
         let most = self.path_mtu(stream).max(1);
         let (full, rest) = (size / most, size % most);
         let mut all = Vec::with_capacity(3);
@@ -190,32 +192,32 @@ impl Network {
     }
 
     /// Whether frames of one connection may overtake one another.
-    pub fn reorders(&self) -> bool {
+    pub(crate) fn reorders(&self) -> bool {
         matches!(self.ecmp(), Ecmp::Packet | Ecmp::Adaptive | Ecmp::Flowlet)
     }
 
     /// Whether queue pairs must be ready to send again: frames may be lost, or overtake one another.
-    pub fn resends(&self) -> bool {
+    pub(crate) fn resends(&self) -> bool {
         let switched = self.switches().next().is_some();
         switched && (self.reorders() || self.can_drop() || (0..self.classes.len()).any(|c| !self.lossless(c)))
     }
 
     /// Whether a station with these streams lets connections take turns, a frame each; else its streams do, a message
     /// each.
-    pub fn turns_by_frame(&self, mut streams: impl Iterator<Item = usize>) -> bool {
+    pub(crate) fn turns_by_frame(&self, mut streams: impl Iterator<Item = usize>) -> bool {
         let several = |s: &Stream| s.connections.typical.get() > 1 || s.is_roce() && self.resends();
         let classes = self.flow_control() == FlowControl::Pfc && self.classes.len() > 1;
         classes || self.slows_down() || streams.any(|s| several(&self.streams[s]))
     }
 
     /// Whether queue pairs are told to slow down.
-    pub fn slows_down(&self) -> bool {
+    pub(crate) fn slows_down(&self) -> bool {
         self.congestion_control() == CongestionControl::Dcqcn
     }
 
     /// The wires between two stations with the part of a connection's frames that takes each: one way, or where each
     /// frame has a choice of its own all shortest ones, evenly at each switch.
-    pub fn spread(&self, ends: [NodeId; 2], way: u32) -> Vec<(u32, f64)> {
+    pub(crate) fn spread(&self, ends: [NodeId; 2], way: u32) -> Vec<(u32, f64)> {
         if !self.reorders() {
             return self.along(ends, way).into_iter().map(|wire| (wire, 1.0)).collect();
         }

@@ -98,13 +98,13 @@ impl Routes {
     }
 
     /// The number of a node among the switches; what [`Routes::next`] wants to know.
-    pub fn switch(&self, node: NodeId) -> u32 {
+    pub(crate) fn switch(&self, node: NodeId) -> u32 {
         self.switch[node.0 as usize]
     }
 
     /// The wire on which a switch sends what is bound for a station; takes a digit of `way` where it has a choice.
     #[inline]
-    pub fn next(&self, switch: u32, to: NodeId, way: &mut u32) -> Option<u32> {
+    pub(crate) fn next(&self, switch: u32, to: NodeId, way: &mut u32) -> Option<u32> {
         let (home, wire) = self.attached[to.0 as usize];
         if home == switch {
             return Some(wire);
@@ -124,7 +124,7 @@ impl Routes {
 
     /// The wires among which a switch has the choice for what is bound for a station.
     #[inline]
-    pub fn choices(&self, switch: u32, to: NodeId) -> &[u32] {
+    pub(crate) fn choices(&self, switch: u32, to: NodeId) -> &[u32] {
         let (home, wire) = &self.attached[to.0 as usize];
         if *home == switch {
             return std::slice::from_ref(wire);
@@ -135,7 +135,7 @@ impl Routes {
     }
 
     /// The number of a station among the stations.
-    pub fn number(&self, station: NodeId) -> u32 {
+    pub(crate) fn number(&self, station: NodeId) -> u32 {
         self.numbers[station.0 as usize]
     }
 

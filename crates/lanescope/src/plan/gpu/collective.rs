@@ -56,7 +56,7 @@ impl Collective {
     }
 
     /// Bus bandwidth as a multiple of the algorithm's (nccl-tests, doc/PERFORMANCE.md).
-    pub fn bus_factor(self, n: u32) -> f64 {
+    pub(crate) fn bus_factor(self, n: u32) -> f64 {
         let n = f64::from(n);
         match self {
             Collective::AllReduce => 2.0 * (n - 1.0) / n,
@@ -66,12 +66,12 @@ impl Collective {
     }
 
     /// Whether ranks add up what they receive.
-    pub fn reduces(self) -> bool {
+    pub(crate) fn reduces(self) -> bool {
         matches!(self, Collective::AllReduce | Collective::ReduceScatter)
     }
 
     /// The algorithms that can do it.
-    pub fn algorithms(self) -> &'static [Algorithm] {
+    pub(crate) fn algorithms(self) -> &'static [Algorithm] {
         use Algorithm::*;
         match self {
             Collective::AllReduce => &[Ring, Tree, DoubleTree, RecursiveDoubling, Nvls, NvlsTree],
@@ -95,7 +95,7 @@ fn above(v: u32, n: u32) -> Option<u32> {
 
 /// The parent of each node in the first or the second tree: the second is the first mirrored, or with an odd number of
 /// nodes moved on by one, so that leaves become inner nodes.
-pub fn parents(n: u32, second: bool) -> Vec<Option<u32>> {
+pub(crate) fn parents(n: u32, second: bool) -> Vec<Option<u32>> {
     let map = |v: u32| match (second, n.is_multiple_of(2)) {
         (false, _) => v,
         (true, true) => n - 1 - v,
@@ -114,7 +114,7 @@ pub(super) fn level(parents: &[Option<u32>], of: u32) -> u32 {
 }
 
 /// Levels below the root.
-pub fn depth(parents: &[Option<u32>]) -> u32 {
+pub(crate) fn depth(parents: &[Option<u32>]) -> u32 {
     (0..parents.len() as u32).map(|v| level(parents, v)).max().unwrap_or(0)
 }
 
@@ -132,7 +132,7 @@ pub enum Move {
 impl Move {
     /// Which of a channel's thread blocks does it: a ring has one; up a tree and down it, and in the switch and between
     /// nodes, others work at the same time.
-    pub fn job(self, how: Algorithm, adds: bool) -> u32 {
+    pub(crate) fn job(self, how: Algorithm, adds: bool) -> u32 {
         match (how, self) {
             (Algorithm::Ring | Algorithm::RecursiveDoubling | Algorithm::Direct, _) | (_, Move::Reduce(_)) => 0,
             (Algorithm::NvlsTree, Move::Send(..)) => 2 - u32::from(adds),
@@ -151,11 +151,15 @@ impl GpuCluster {
         }
         let switch = matches!(how, Algorithm::Nvls | Algorithm::NvlsTree);
         match how {
-            Algorithm::Nvls | Algorithm::NvlsTree if !self.nvls => Some("no switch of a node reduces".into()),
-            Algorithm::Nvls if self.nodes > 1 => Some("nvls is of one node; between nodes it is nvls_tree".into()),
-            Algorithm::NvlsTree if self.nodes == 1 => Some("nvls_tree is of several nodes".into()),
+            Algorithm::Nvls | Algorithm::NvlsTree if !self.nvls => Some("no switch of a node can reduce".into()),
+            Algorithm::Nvls if self.nodes > 1 => {
+                Some("nvls works within one node; across nodes there is nvls_tree".into())
+            }
+            Algorithm::NvlsTree if self.nodes == 1 => {
+                Some("nvls_tree works across nodes; within one there is nvls".into())
+            }
             Algorithm::RecursiveDoubling if !self.ranks().is_power_of_two() || !self.gpus.is_power_of_two() => {
-                Some(format!("recursive doubling is of a power of two of ranks, not {}", self.ranks()))
+                Some(format!("recursive doubling needs a power of two of ranks, not {}", self.ranks()))
             }
             _ if (switch || how == Algorithm::Direct) && protocol != Protocol::Simple => {
                 Some(format!("{} has the protocol simple only", how.word()))
@@ -168,7 +172,7 @@ impl GpuCluster {
     }
 
     /// The way of a transfer on a channel.
-    pub fn path(&self, what: Move, channel: u32) -> Result<Path, String> {
+    pub(crate) fn path(&self, what: Move, channel: u32) -> Result<Path, String> {
         match what {
             Move::Send(from, to) => self.way(from, to, channel),
             Move::Reduce(one) => self.in_switch(one, false),
@@ -177,7 +181,7 @@ impl GpuCluster {
     }
 
     /// The GPU of a node that a channel's data leave by, and its neighbours down the node's chain.
-    pub fn chain(&self, node: u32, channel: u32) -> Vec<u32> {
+    pub(crate) fn chain(&self, node: u32, channel: u32) -> Vec<u32> {
         let g = self.gpus;
         let step = self.stride(channel);
         (0..g).map(|i| node * g + (channel + i * step) % g).collect()
@@ -196,7 +200,7 @@ impl GpuCluster {
 
     /// The order of a channel's ring. In a node it comes in at the GPU of the channel's NIC and leaves by the next; in
     /// the next node the other way round, so that it stays on two rails (with an odd number of nodes all but once).
-    pub fn ring(&self, channel: u32) -> Vec<u32> {
+    pub(crate) fn ring(&self, channel: u32) -> Vec<u32> {
         let (g, n) = (self.gpus, self.nodes);
         let step = self.stride(channel);
         let first = channel % g;
@@ -311,8 +315,8 @@ impl GpuCluster {
         }
     }
 
-    /// The one or two hops of a message: to another rail through the GPU of that rail in the own node (PXN).
-    pub fn hops(&self, from: u32, to: u32) -> impl Iterator<Item = (u32, u32)> {
+    /// The one or two hops of a message: to another rail through the GPU of that rail in its own node (PXN).
+    pub(crate) fn hops(&self, from: u32, to: u32) -> impl Iterator<Item = (u32, u32)> {
         let g = self.gpus;
         let other_node = from / g != to / g;
         let via = from / g * g + to % g;
@@ -322,7 +326,7 @@ impl GpuCluster {
     }
 
     /// Distances of recursive doubling, each with the share of the size that a rank sends.
-    pub fn doubling(&self, what: Collective) -> Vec<(u32, f64)> {
+    pub(crate) fn doubling(&self, what: Collective) -> Vec<(u32, f64)> {
         let n = self.ranks();
         let steps = (0..n.ilog2()).map(|k| 1 << k);
         match what {

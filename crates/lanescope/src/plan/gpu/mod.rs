@@ -5,6 +5,7 @@
 //! (all receive).
 
 pub mod collective;
+pub mod ladder;
 pub mod schedule;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -19,13 +20,13 @@ use crate::units::Rate;
 use std::collections::BTreeSet;
 
 /// GPUs of a cluster at most.
-pub const MOST_GPUS: u64 = 65_536;
+pub(crate) const MOST_GPUS: u64 = 65_536;
 /// GPUs of a node at most.
 const MOST_OF_NODE: u32 = 1024;
 
 /// One direction of something that has a capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
+pub(crate) enum Element {
     /// All links of a GPU to its NVSwitches.
     Up(u32),
     /// And from them.
@@ -52,7 +53,7 @@ pub enum Element {
 
 /// One element on a packet's way.
 #[derive(Clone, Copy, Debug)]
-pub struct Leg {
+pub(crate) struct Leg {
     /// Its place in the arena.
     pub element: u32,
     /// The element of the opposite direction, which carries so many flits of answer for each full packet; of NVLink
@@ -64,7 +65,7 @@ pub struct Leg {
 
 /// The way of a message: stages one after the other, each of one element or of several at once.
 #[derive(Clone, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// The stages.
     pub stages: Vec<Vec<Leg>>,
     /// Whether it leaves the node.
@@ -156,7 +157,7 @@ fn generation(l: &nvlink::Generation) -> Vec<Setting> {
 
 impl GpuCluster {
     /// Resolves a cluster at a corner of its ranges; `None` where it cannot be.
-    pub fn build(diagnostics: &mut Diagnostics, c: &Cluster, corner: Corner) -> Option<GpuCluster> {
+    pub(crate) fn build(diagnostics: &mut Diagnostics, c: &Cluster, corner: Corner) -> Option<GpuCluster> {
         let before = diagnostics.count();
         let (node, network, how) = (&c.node, &c.network, &c.collectives);
         let (nodes, gpus, nics) = (c.cluster.nodes.typical.get(), node.gpus.typical.get(), node.nics.typical);
@@ -178,21 +179,21 @@ impl GpuCluster {
             (None, None) => None,
         };
         if gpus > 1 && node.nvlink.is_none() && node.xgmi.is_none() {
-            let hint = "say nvlink = \"4\" or xgmi = \"3\"; GPUs that only PCIe joins are what run and explain answer";
+            let hint = "set nvlink = \"4\" or xgmi = \"3\"; GPUs that only PCIe joins are what run and explain answer";
             wrong(at(node.gpus.span), format!("nothing joins the {gpus} GPUs of a node"), hint);
         }
         let nvls = node.nvls.as_ref().map_or(links.is_some_and(|l| l.reduces), |q| q.typical);
         if let (true, Some(l), Some(q)) = (nvls, links, &node.nvls)
             && !l.switched
         {
-            wrong(at(q.span), format!("{} has no switch that could reduce", l.name), "leave nvls out");
+            wrong(at(q.span), format!("{} has no switch that can reduce", l.name), "leave nvls out");
         }
         if let (Some(q), None) = (&node.c2c_rate, &node.c2c) {
-            wrong(at(q.span), "a c2c_rate, but no C2C".into(), "say c2c = \"1\", or leave c2c_rate out");
+            wrong(at(q.span), "a c2c_rate without C2C".into(), "set c2c = \"1\", or leave c2c_rate out");
         }
         if nodes > 1 && nics == 0 {
             let what = format!("its {nodes} nodes are not connected: a node has no NIC");
-            wrong(at(node.nics.span.or(c.cluster.nodes.span)), what, "say nics = 8 and infiniband = \"ndr 4x\"");
+            wrong(at(node.nics.span.or(c.cluster.nodes.span)), what, "set nics = 8 and infiniband = \"ndr 4x\"");
         }
         let [fewer, more] = [gpus.min(nics), gpus.max(nics)];
         if fewer > 0 && more % fewer != 0 {
@@ -209,7 +210,7 @@ impl GpuCluster {
             (None, None) => None,
         };
         if nics > 0 && nic.is_none() {
-            let hint = "say infiniband = \"ndr 4x\" or roce = \"400 Gb/s\"";
+            let hint = "set infiniband = \"ndr 4x\" or roce = \"400 Gb/s\"";
             wrong(at(node.nics.span), "its NICs have no link".into(), hint);
         }
         for (name, chunk) in [("chunk", &how.chunk), ("nvls_chunk", &how.nvls_chunk)] {
@@ -334,7 +335,7 @@ impl GpuCluster {
     }
 
     /// Nodes below one leaf switch.
-    pub fn nodes_below_a_leaf(&self) -> u32 {
+    pub(crate) fn nodes_below_a_leaf(&self) -> u32 {
         self.nodes_per_leaf
     }
 
@@ -368,7 +369,7 @@ impl GpuCluster {
     }
 
     /// The NIC of a GPU on a channel.
-    pub fn nic(&self, rank: u32, channel: u32) -> u32 {
+    pub(crate) fn nic(&self, rank: u32, channel: u32) -> u32 {
         let (node, gpu) = (rank / self.gpus, rank % self.gpus);
         let own = match self.nics / self.gpus {
             0 => gpu / (self.gpus / self.nics.max(1)),
@@ -378,12 +379,12 @@ impl GpuCluster {
     }
 
     /// Elements in the arena.
-    pub fn elements(&self) -> u32 {
+    pub(crate) fn elements(&self) -> u32 {
         self.place(Element::Pair(self.ranks(), 0))
     }
 
     /// The place of an element.
-    pub fn place(&self, element: Element) -> u32 {
+    pub(crate) fn place(&self, element: Element) -> u32 {
         let (ranks, nics, leaves) = (self.ranks(), self.nodes * self.nics, self.leaves());
         let nic = 2 * ranks;
         let leaf = nic + 4 * nics;
@@ -406,7 +407,7 @@ impl GpuCluster {
     }
 
     /// Whether NVLink-C2C stands between GPUs and NICs.
-    pub fn has_chips(&self) -> bool {
+    pub(crate) fn has_chips(&self) -> bool {
         self.chip.is_some()
     }
 
@@ -416,7 +417,7 @@ impl GpuCluster {
     }
 
     /// The element at a place.
-    pub fn element(&self, place: u32) -> Element {
+    pub(crate) fn element(&self, place: u32) -> Element {
         let (ranks, nics, leaves) = (self.ranks(), self.nodes * self.nics, self.leaves());
         let nic = 2 * ranks;
         let leaf = nic + 4 * nics;
@@ -442,7 +443,7 @@ impl GpuCluster {
     }
 
     /// As a report names it.
-    pub fn name(&self, place: u32) -> String {
+    pub(crate) fn name(&self, place: u32) -> String {
         let links = self.links.map_or("links", |l| l.name);
         let gpu = |g: u32| format!("gpu{} of node{}", g % self.gpus, g / self.gpus);
         let nic = |n: u32| format!("nic{} of node{}", n % self.nics, n / self.nics);
@@ -464,7 +465,7 @@ impl GpuCluster {
     }
 
     /// Bytes per second of the wire of an element.
-    pub fn rate(&self, place: u32) -> f64 {
+    pub(crate) fn rate(&self, place: u32) -> f64 {
         match self.element(place) {
             Element::Up(_) | Element::Down(_) => self.rates[0],
             Element::Pair(..) => self.rates[1],
@@ -476,7 +477,7 @@ impl GpuCluster {
     }
 
     /// Bytes that a packet with so much payload takes of an element.
-    pub fn wire(&self, leg: Leg, payload: u64) -> f64 {
+    pub(crate) fn wire(&self, leg: Leg, payload: u64) -> f64 {
         match self.element(leg.element) {
             Element::Up(_) | Element::Down(_) | Element::Pair(..) => {
                 let bytes = nvlink::packet(payload) as f64;
@@ -501,7 +502,7 @@ impl GpuCluster {
     }
 
     /// From GPU to GPU of a node.
-    pub fn over_links(&self, from: u32, to: u32) -> Path {
+    pub(crate) fn over_links(&self, from: u32, to: u32) -> Path {
         let leg =
             |element, answer| Leg { element: self.place(element), answer: Some((self.place(answer), 1)), nvls: false };
         let stages = match self.links.is_none_or(|l| l.switched) {
@@ -514,7 +515,7 @@ impl GpuCluster {
     }
 
     /// From the memory behind a NIC to that behind another; an error where no way leads there.
-    pub fn over_network(&self, from: u32, to: u32) -> Result<Path, String> {
+    pub(crate) fn over_network(&self, from: u32, to: u32) -> Result<Path, String> {
         let [a, b] = [from, to].map(|n| self.leaf(n));
         let mut way = vec![Element::SlotOut(from), Element::NicOut(from)];
         if a != b {
@@ -533,7 +534,7 @@ impl GpuCluster {
     }
 
     /// From a GPU to another on a channel.
-    pub fn way(&self, from: u32, to: u32, channel: u32) -> Result<Path, String> {
+    pub(crate) fn way(&self, from: u32, to: u32, channel: u32) -> Result<Path, String> {
         let path = if from / self.gpus == to / self.gpus {
             self.over_links(from, to)
         } else {
@@ -553,14 +554,14 @@ impl GpuCluster {
     }
 
     /// The elements of a way in words, one behind the other; an error where none leads there.
-    pub fn way_text(&self, from: u32, to: u32) -> Result<String, String> {
+    pub(crate) fn way_text(&self, from: u32, to: u32) -> Result<String, String> {
         let path = self.way(from, to, 0)?;
         let names: Vec<String> = path.stages.iter().flatten().map(|l| self.name(l.element)).collect();
         Ok(names.join(" → "))
     }
 
     /// The switch of a node adds up what all its GPUs hold, for one of them; or sends one's data to all.
-    pub fn in_switch(&self, one: u32, multicast: bool) -> Result<Path, String> {
+    pub(crate) fn in_switch(&self, one: u32, multicast: bool) -> Result<Path, String> {
         let first = one / self.gpus * self.gpus;
         let all = first..first + self.gpus;
         let leg =
@@ -618,12 +619,12 @@ impl GpuCluster {
     }
 
     /// Seconds of a hop.
-    pub fn latency(&self, network: bool, protocol: CollectiveProtocol) -> f64 {
+    pub(crate) fn latency(&self, network: bool, protocol: CollectiveProtocol) -> f64 {
         if network { self.net[protocol as usize] } else { self.hop[protocol as usize] }
     }
 
     /// Bytes that a protocol puts on the way for so many of data.
-    pub fn carried(protocol: CollectiveProtocol, bytes: u64) -> u64 {
+    pub(crate) fn carried(protocol: CollectiveProtocol, bytes: u64) -> u64 {
         match protocol {
             CollectiveProtocol::Simple => bytes,
             CollectiveProtocol::Ll128 => (bytes as u128 * 128).div_ceil(120) as u64,

@@ -9,11 +9,11 @@ use crate::scenario::keys::CollectiveAlgorithm as Algorithm;
 use crate::units::Bytes;
 
 /// Messages of a schedule at most.
-pub const MOST_MESSAGES: usize = 2_000_000;
+pub(crate) const MOST_MESSAGES: usize = 2_000_000;
 /// Waits for nothing.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// Bytes of the smallest piece that a chunk is cut into.
-pub const LEAST_PIECE: u64 = 2048;
+pub(crate) const LEAST_PIECE: u64 = 2048;
 
 /// One message.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Message {
     pub bytes: u64,
     /// The thread block that sends it.
     pub block: u32,
-    /// What must have been received before; [`NONE`] where a place is empty.
+    /// What must have been received before; `NONE` where a place is empty.
     pub after: [u32; 3],
     /// Whether the receiver adds it up.
     pub adds: bool,
@@ -79,7 +79,7 @@ fn leaves_first(parents: &[Option<u32>]) -> Vec<u32> {
 impl GpuCluster {
     /// Bytes of a piece of a channel's part that goes through so many stages: the chunk, halved until there are as many
     /// pieces as stages.
-    pub fn piece(&self, chunk: u64, of_channel: u64, stages: u32) -> u64 {
+    pub(crate) fn piece(&self, chunk: u64, of_channel: u64, stages: u32) -> u64 {
         let mut piece = chunk;
         while piece > LEAST_PIECE && of_channel.div_ceil(piece) < u64::from(stages) {
             piece = (piece / 2).max(LEAST_PIECE);
@@ -94,7 +94,7 @@ impl GpuCluster {
     }
 
     /// Stages of a pipeline down a tree of nodes and the chains of GPUs in them.
-    pub fn stages(&self, what: Collective, how: Algorithm) -> (u32, u32) {
+    pub(crate) fn stages(&self, what: Collective, how: Algorithm) -> (u32, u32) {
         let deep = (0..2).map(|t| depth(&parents(self.nodes, how != Algorithm::Tree && t == 1))).max().unwrap_or(0);
         let ways = if what == Collective::AllReduce { 2 } else { 1 };
         let inside = if how == Algorithm::NvlsTree { 0 } else { self.gpus - 1 };
@@ -102,7 +102,7 @@ impl GpuCluster {
     }
 
     /// Nodes below one in its tree, at most.
-    pub fn fan(&self) -> u32 {
+    pub(crate) fn fan(&self) -> u32 {
         self.nodes.saturating_sub(1).min(if self.nodes > 3 { 2 } else { 1 })
     }
 
@@ -110,7 +110,7 @@ impl GpuCluster {
     ///
     /// # Errors
     ///
-    /// More than [`MOST_MESSAGES`].
+    /// More than `MOST_MESSAGES`.
     pub fn schedule(&self, what: Collective, how: Algorithm, bytes: u64) -> Result<Schedule, String> {
         let mut all = Schedule::default();
         let channels = self.used(bytes);
@@ -135,7 +135,7 @@ impl GpuCluster {
     }
 
     /// Slices of a step of so many bytes.
-    pub fn slices_of(&self, step: u64) -> u64 {
+    pub(crate) fn slices_of(&self, step: u64) -> u64 {
         u64::from(self.slices).min(step.div_ceil(LEAST_PIECE)).max(1)
     }
 
@@ -328,7 +328,7 @@ impl GpuCluster {
 ///
 /// What is no size.
 pub fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size: write 8, 512K, 64M, 16G (powers of 1024), or \"64 MiB\"");
+    let wrong = || format!("{text:?} is not a valid size: write 8, 512K, 64M, 16G (powers of 1024), or \"64 MiB\"");
     let trimmed = text.trim();
     let digits = trimmed.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &trimmed[digits.len()..] {

@@ -38,7 +38,7 @@ pub(in crate::plan) fn build(
         return cluster;
     }
     let mut nodes = Nodes { directory: Directory::new(&scenario.fabric_parts), ..Nodes::new(scenario) };
-    nodes.directory = nodes.directory.among(scenario, "here stand channel adapters and InfiniBand switches");
+    nodes.directory = nodes.directory.among(scenario, "expected channel adapters and InfiniBand switches");
     for part in &scenario.fabric_parts {
         let (name, group) = (part.name.clone(), part.group.clone());
         match &part.keys {
@@ -89,7 +89,7 @@ pub(in crate::plan) fn build(
         if cluster.links.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
-                    .hint("write fewer: none of what is answered needs so many"),
+                    .hint("use fewer: no answer needs so many"),
             );
             return cluster;
         }
@@ -162,8 +162,7 @@ impl<'a> Nodes<'a> {
                 Place::Switch(s) if address.rest.is_empty() => all.push(Wanted::Switch(s)),
                 Place::Switch(_) => {
                     let what = format!("{} has no {:?}", name.text, address.rest);
-                    diagnostics
-                        .push(Diagnostic::error(name.span, what).hint("ports of a switch are given out in order"));
+                    diagnostics.push(Diagnostic::error(name.span, what).hint("a switch's ports are assigned in order"));
                     return None;
                 }
                 Place::Adapter(a) => {
@@ -186,7 +185,7 @@ impl<'a> Nodes<'a> {
             return;
         }
         let [a, b] = k.between.typical.0.as_slice() else {
-            let what = format!("a link has two ends, here are {}", k.between.typical.0.len());
+            let what = format!("a link has two ends, not {}", k.between.typical.0.len());
             diagnostics.push(Diagnostic::error(span, what).hint("between = [\"a\", \"b\"]"));
             return;
         };
@@ -205,7 +204,7 @@ impl<'a> Nodes<'a> {
             if left.len().saturating_mul(right.len()) > MAX_THINGS {
                 diagnostics.push(
                     Diagnostic::error(span, format!("more than {MAX_THINGS} links"))
-                        .hint("write fewer: none of what is answered needs so many"),
+                        .hint("use fewer: no answer needs so many"),
                 );
                 return;
             }
@@ -252,7 +251,7 @@ impl<'a> Nodes<'a> {
                 *used += 1;
                 if *used > most {
                     let d = Diagnostic::error(span, format!("{} has no free port: it has {most}", switch.name));
-                    diagnostics.push(d.hint(format!("say parts.{}.ports = … where it has more", switch.group)));
+                    diagnostics.push(d.hint(format!("set parts.{}.ports = … where it has more", switch.group)));
                     return None;
                 }
                 Some(cluster.switch_node(s as usize))
@@ -268,7 +267,7 @@ impl<'a> Nodes<'a> {
                     let other = &self.taken[&(adapter.first + ports.start)];
                     let which = port.map_or_else(|| adapter.name.clone(), |p| format!("{}.port.{p}", adapter.name));
                     let d = Diagnostic::error(span, format!("{which} is already plugged into links.{other}"));
-                    diagnostics.push(d.hint(format!("say parts.{}.adapter_ports = 2 where it has two", adapter.group)));
+                    diagnostics.push(d.hint(format!("set parts.{}.adapter_ports = 2 where it has two", adapter.group)));
                     return None;
                 };
                 self.taken.insert(free, link.to_owned());
@@ -296,7 +295,7 @@ fn port_of(diagnostics: &mut Diagnostics, adapter: &Adapter, rest: &str, span: S
         Some(n) if n < most => Some(Some(n)),
         Some(_) => {
             let what = format!("{} has port.0 to port.{}", adapter.name, most - 1);
-            let hint = format!("say parts.{}.adapter_ports where it has more", adapter.group);
+            let hint = format!("set parts.{}.adapter_ports where it has more", adapter.group);
             diagnostics.push(Diagnostic::error(span, what).hint(hint));
             None
         }
@@ -330,7 +329,7 @@ fn check_wiring(
         };
         if loose {
             diagnostics.push(
-                Diagnostic::error(part.span, format!("{} is wired to nothing", part.name))
+                Diagnostic::error(part.span, format!("{} is not connected to anything", part.name))
                     .hint(format!("add a link: between = [\"{}\", \"…\"], infiniband = \"…\"", part.name)),
             );
         } else if both {
@@ -415,7 +414,7 @@ fn place(
             _ => false,
         };
         if !reached {
-            let d = Diagnostic::error(span, format!("there is no way from {} to {}", of(first), of(rank)));
+            let d = Diagnostic::error(span, format!("there is no path from {} to {}", of(first), of(rank)));
             diagnostics.push(d.hint("all ranks of a program are in one fabric"));
             return None;
         }
@@ -427,7 +426,7 @@ fn place(
     };
     if k.lane.typical >= lanes {
         let d = Diagnostic::error(k.lane.span.unwrap_or(flow.span), format!("virtual lane {}", k.lane.typical));
-        let what = if on_ethernet { "it is a priority of Ethernet, here:" } else { "the links have lanes" };
+        let what = if on_ethernet { "on Ethernet it is a priority:" } else { "the links have lanes" };
         diagnostics.push(d.hint(format!("{what} 0 to {}", lanes - 1)));
         return None;
     }

@@ -9,7 +9,7 @@ pub(in crate::plan) mod jobs;
 pub(in crate::plan) mod roce;
 
 pub(in crate::plan) use build::build;
-pub use roce::Pausing;
+pub(crate) use roce::Pausing;
 
 use crate::mpi::{Costs, Job};
 use crate::plan::Side;
@@ -25,7 +25,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Connections whose rates are shown one by one, at most.
-pub const MOST_CONNECTIONS: usize = 64;
+pub(crate) const MOST_CONNECTIONS: usize = 64;
 
 /// Which of so many nodes links join with one of them.
 fn joined(nodes: usize, links: impl Iterator<Item = [NodeId; 2]> + Clone, from: NodeId) -> Vec<bool> {
@@ -148,7 +148,7 @@ pub struct JobFlow {
 
 impl JobFlow {
     /// What library and processor cost, at a corner.
-    pub fn costs(&self, corner: Corner) -> Costs {
+    pub(crate) fn costs(&self, corner: Corner) -> Costs {
         let k = &self.keys;
         let verbs = k.interface.typical == Interface::Verbs;
         Costs {
@@ -167,23 +167,18 @@ impl JobFlow {
 }
 
 impl Cluster {
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.adapters.is_empty() && self.switches.is_empty()
-    }
-
     /// The node of a switch.
-    pub fn switch_node(&self, switch: usize) -> NodeId {
+    pub(crate) fn switch_node(&self, switch: usize) -> NodeId {
         NodeId((self.endpoints.len() + switch) as u32)
     }
 
     /// The switch that a node is.
-    pub fn switch_of(&self, node: NodeId) -> Option<usize> {
+    pub(crate) fn switch_of(&self, node: NodeId) -> Option<usize> {
         (node.0 as usize).checked_sub(self.endpoints.len())
     }
 
     /// The name of a node: `hca.0`, `hca.0.port.1`, `leaf.2`.
-    pub fn node_name(&self, node: NodeId) -> String {
+    pub(crate) fn node_name(&self, node: NodeId) -> String {
         if let Some(switch) = self.switch_of(node) {
             return self.switches[switch].name.clone();
         }
@@ -196,37 +191,37 @@ impl Cluster {
     }
 
     /// The adapter of an endpoint.
-    pub fn adapter_of(&self, endpoint: u32) -> &Adapter {
+    pub(crate) fn adapter_of(&self, endpoint: u32) -> &Adapter {
         &self.adapters[self.endpoints[endpoint as usize].adapter as usize]
     }
 
     /// The link of a wire (twice the link, plus 1 for the way from its second end).
-    pub fn link(&self, wire: u32) -> &Link {
+    pub(crate) fn link(&self, wire: u32) -> &Link {
         &self.links[wire as usize / 2]
     }
 
     /// The sending node of a wire.
-    pub fn leaves(&self, wire: u32) -> NodeId {
+    pub(crate) fn leaves(&self, wire: u32) -> NodeId {
         self.link(wire).ends[wire as usize & 1]
     }
 
     /// The receiving node of a wire.
-    pub fn arrives(&self, wire: u32) -> NodeId {
+    pub(crate) fn arrives(&self, wire: u32) -> NodeId {
         self.leaves(wire ^ 1)
     }
 
     /// `links.cable.1 toward leaf`.
-    pub fn wire_name(&self, wire: u32) -> String {
+    pub(crate) fn wire_name(&self, wire: u32) -> String {
         format!("links.{} toward {}", self.link(wire).name, self.node_name(self.arrives(wire)))
     }
 
     /// What decides among ways of equal length: the destination's number, as subnet managers spread them.
-    pub fn way(&self, to: u32) -> u32 {
+    pub(crate) fn way(&self, to: u32) -> u32 {
         to
     }
 
     /// The same of packets from one rank of a program to another by one of their queue pairs, connections on Ethernet
-    /// ([`Network::way_of`]).
+    /// (`Network::way_of`).
     pub fn way_of(&self, network: &Network, job: &JobFlow, ranks: [u32; 2], connection: u32) -> u32 {
         let ends = ranks.map(|r| job.ranks[r as usize]);
         match ends.map(|e| self.endpoints[e as usize].station) {
@@ -241,7 +236,7 @@ impl Cluster {
 
     /// Pairs of ranks that send to one another through their adapters, at most so many, and whether there are more:
     /// ranks of one node exchange through memory.
-    pub fn pairs_of(&self, job: &JobFlow, most: usize) -> (Vec<[u32; 2]>, bool) {
+    pub(crate) fn pairs_of(&self, job: &JobFlow, most: usize) -> (Vec<[u32; 2]>, bool) {
         let (mut pairs, more) = job.job.connections(most);
         let node = |rank: u32| self.endpoints[job.ranks[rank as usize] as usize].adapter;
         pairs.retain(|p| node(p[0]) != node(p[1]));
@@ -250,7 +245,7 @@ impl Cluster {
 
     /// The queue pairs of a program on Ethernet: the two ranks, and the number; none where there are more than
     /// [`MOST_CONNECTIONS`].
-    pub fn queue_pairs(&self, job: &JobFlow) -> Vec<([u32; 2], u32)> {
+    pub(crate) fn queue_pairs(&self, job: &JobFlow) -> Vec<([u32; 2], u32)> {
         let on_ethernet = job.ranks.iter().any(|e| self.endpoints[*e as usize].station.is_some());
         let (pairs, more) = if on_ethernet { self.pairs_of(job, MOST_CONNECTIONS) } else { Default::default() };
         let each = job.keys.connections.typical.get();
@@ -288,7 +283,7 @@ impl Cluster {
     }
 
     /// The wires from one endpoint to another; empty over Ethernet, or where there is no way.
-    pub fn path(&self, from: u32, to: u32) -> Vec<u32> {
+    pub(crate) fn path(&self, from: u32, to: u32) -> Vec<u32> {
         let Some(first) = self.endpoints[from as usize].out else { return Vec::new() };
         let (mut path, mut way) = (vec![first], self.way(to));
         let mut at = self.arrives(first);
@@ -301,7 +296,7 @@ impl Cluster {
     }
 
     /// Time of flight of a wire at a corner.
-    pub fn delay(&self, wire: u32, corner: Corner) -> Time {
+    pub(crate) fn delay(&self, wire: u32, corner: Corner) -> Time {
         self.link(wire).delay.at(corner)
     }
 }
@@ -350,7 +345,7 @@ impl Side for Cluster {
 }
 
 /// Blocks of credit that the longest packet with so much payload takes.
-pub fn blocks(payload: u64) -> u64 {
+pub(crate) fn blocks(payload: u64) -> u64 {
     let (operation, service, position) = (Operation::WriteImmediate, Service::Rc, Position::Only);
     Packet { operation, service, position, payload }.blocks(INFINIBAND)
 }

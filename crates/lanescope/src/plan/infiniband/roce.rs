@@ -77,7 +77,7 @@ pub(in crate::plan) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Clus
         let needs = least.saturating_add(longest);
         let stated = &mut adapter.keys.receive_buffer;
         if stated.default && stated.typical.0 < headroom.saturating_add(longest) {
-            let why = "worked out of the link: what comes in until the neighbour has stopped, twice";
+            let why = "computed from the link: twice what arrives until the neighbour has stopped";
             let bytes = Bytes(2 * headroom + longest);
             *stated = Quantity::derived(bytes, Origin::Assumed, Confidence::Guess, why);
         }

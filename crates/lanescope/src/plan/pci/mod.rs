@@ -84,7 +84,7 @@ impl BusFlow {
     }
 
     /// Whether it is what another side asks for; such flows stand behind all others, and in no table.
-    pub fn is_externally_driven(&self) -> bool {
+    pub(crate) fn is_externally_driven(&self) -> bool {
         matches!(self.program, Program::ExternallyDriven)
     }
 }
@@ -135,17 +135,17 @@ pub struct TransactionTiming {
 
 impl TransactionTiming {
     /// A write.
-    pub fn write(&self, bytes: u64) -> Phases {
+    pub(crate) fn write(&self, bytes: u64) -> Phases {
         self.speed.write(bytes, self.claims[1], self.waits, self.dual)
     }
 
     /// A write of the host's processor to the device, by the bridge.
-    pub fn programmed(&self, bytes: u64) -> Phases {
+    pub(crate) fn programmed(&self, bytes: u64) -> Phases {
         self.speed.write(bytes, self.claims[0], 0, false)
     }
 
     /// What asks for data that are not at hand: a split request, or a read of PCI that is sent away.
-    pub fn request(&self) -> Phases {
+    pub(crate) fn request(&self) -> Phases {
         if self.speed.is_x() {
             self.speed.split_request(self.claims[1], self.dual)
         } else {
@@ -154,7 +154,7 @@ impl TransactionTiming {
     }
 
     /// What brings data: a split completion, or a read of PCI.
-    pub fn data(&self, bytes: u64) -> Phases {
+    pub(crate) fn data(&self, bytes: u64) -> Phases {
         if self.speed.is_x() {
             self.speed.completion(bytes, self.claims[0])
         } else {
@@ -163,25 +163,25 @@ impl TransactionTiming {
     }
 
     /// Clocks from the last data phase of a transaction that the bridge ended to the next of the same device, at least.
-    pub fn again(&self) -> u64 {
+    pub(crate) fn again(&self) -> u64 {
         (self.speed.pause_after_retry() + self.speed.arbitration()).max(self.turnaround)
     }
 }
 
 impl Buses {
     /// Whether there is any.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.buses.is_empty()
     }
 
     /// The bus of a flow, and its bridge.
-    pub fn of(&self, flow: &BusFlow) -> (&Bus, &Bridge) {
+    pub(crate) fn of(&self, flow: &BusFlow) -> (&Bus, &Bridge) {
         let bus = &self.buses[self.devices[flow.device as usize].bus as usize];
         (bus, &self.bridges[bus.bridge as usize])
     }
 
     /// A device by its name: for adapters whose other side asks for DMA.
-    pub fn device(&self, name: &str) -> Option<u32> {
+    pub(crate) fn device(&self, name: &str) -> Option<u32> {
         self.devices.iter().position(|d| d.name == name).map(|i| i as u32)
     }
 
@@ -220,7 +220,7 @@ impl Buses {
     }
 
     /// `bridge, nic.0 and nic.1`, or the first of many.
-    pub fn ends_text(&self, bus: &Bus) -> String {
+    pub(crate) fn ends_text(&self, bus: &Bus) -> String {
         let bridge = &self.bridges[bus.bridge as usize].name;
         let names: Vec<&str> = bus.devices.iter().map(|d| self.devices[*d as usize].name.as_str()).collect();
         match names.as_slice() {
@@ -234,12 +234,12 @@ impl Buses {
     }
 
     /// `nic.0 → bridge`.
-    pub fn route_text(&self, flow: &BusFlow) -> String {
+    pub(crate) fn route_text(&self, flow: &BusFlow) -> String {
         format!("{} → {}", self.devices[flow.device as usize].name, self.of(flow).1.name)
     }
 
     /// Indices of the flows of each table, in order; without what other sides ask for.
-    pub fn groups(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn groups(&self) -> Vec<Vec<usize>> {
         crate::plan::core::groups::groups(
             self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()),
         )
@@ -292,7 +292,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     if scenario.bus_parts.is_empty() && scenario.buses.is_empty() {
         return all;
     }
-    let hint = "here stand a host-bridge, and behind it pci-device or host-adapter";
+    let hint = "expected a host-bridge, and behind it pci-device or host-adapter";
     let directory = Directory::new(&scenario.bus_parts).among(scenario, hint);
     // Where each part went: a bridge or a device by its index, once it is on a bus.
     let mut bridges: Vec<Option<u32>> = vec![None; scenario.bus_parts.len()];
@@ -315,7 +315,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         if all.flows.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"))
-                    .hint("write fewer: none of what is answered needs so many"),
+                    .hint("use fewer: no answer needs so many"),
             );
             break;
         }
@@ -450,7 +450,7 @@ fn disconnect(diagnostics: &mut Diagnostics, keys: &HostBridge, speed: Speed, pl
     if let Some(q) = keys.disconnect.as_ref().filter(|_| speed.is_x())
         && [q.slow, q.typical, q.fast].iter().any(|b| !b.get().0.is_multiple_of(ADB))
     {
-        let what = format!("disconnect = {} is no multiple of {ADB} B", q.typical.get());
+        let what = format!("disconnect = {} is not a multiple of {ADB} B", q.typical.get());
         let hint = "PCI-X disconnects at boundaries of 128 B only (1.0b, 2.7.2.1)";
         diagnostics.push(Diagnostic::error(q.span.unwrap_or(place), what).hint(hint));
     }
@@ -478,7 +478,7 @@ fn expand(
     let Some(bridge) = bridges[target].filter(|_| to.parts.len() == 1 && to.rest == "memory") else {
         let hint = "flows of a bus end in its bridge's memory: to = \"bridge.memory\"";
         diagnostics
-            .push(Diagnostic::error(to_span, format!("{:?} is no memory of a host bridge", k.to.typical)).hint(hint));
+            .push(Diagnostic::error(to_span, format!("{:?} is not memory of a host bridge", k.to.typical)).hint(hint));
         return;
     };
     if !k.header.default {
@@ -535,7 +535,7 @@ fn expand(
         if let Program::Open { rate, .. } = program
             && rate.bits() <= 0.0
         {
-            let what = format!("flow {} asks for nothing", flow.name);
+            let what = format!("flow {} has a rate of 0", flow.name);
             let d = Diagnostic::error(k.load.span.unwrap_or(flow.span), what);
             diagnostics.push(d.hint("a rate is above 0 b/s"));
             return;

@@ -82,7 +82,7 @@ impl Backbone {
     }
 
     /// Transactions of some bytes.
-    pub fn lines(&self, bytes: u64) -> u64 {
+    pub(crate) fn lines(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.line)
     }
 
@@ -93,38 +93,38 @@ impl Backbone {
     }
 
     /// The most clocks of a grant that can pass behind the data of another port's transaction.
-    pub fn hidden(&self) -> u64 {
+    pub(crate) fn hidden(&self) -> u64 {
         self.arbitration.min(self.line / self.width)
     }
 
     /// A write TLP on the request bus.
-    pub fn write(&self, payload: u64) -> Taken {
+    pub(crate) fn write(&self, payload: u64) -> Taken {
         let n = self.lines(payload);
         Taken { transactions: n, with_data: n, clocks: n * self.request + self.data(payload) }
     }
 
     /// A read request on the request bus.
-    pub fn request(&self, asks: u64) -> Taken {
+    pub(crate) fn request(&self, asks: u64) -> Taken {
         let n = self.lines(asks);
         Taken { transactions: n, with_data: 0, clocks: n * self.request }
     }
 
     /// What a read request asks for on the completion bus.
-    pub fn answer(&self, asks: u64) -> Taken {
+    pub(crate) fn answer(&self, asks: u64) -> Taken {
         let n = self.lines(asks);
         Taken { transactions: n, with_data: n, clocks: n * self.completion + self.data(asks) }
     }
 
     /// From a write TLP's last byte at the port to the last of its data across the backbone, unloaded, ns. Beside other
     /// ports it never takes less: what hides a grant is waited for.
-    pub fn write_time(&self, payload: u64) -> f64 {
+    pub(crate) fn write_time(&self, payload: u64) -> f64 {
         let taken = self.write(payload);
         self.latency + (taken.clocks + taken.transactions * self.arbitration) as f64 * self.clock.period_ns()
     }
 
     /// From a read request's last byte at the port to the last of the first `bytes` of it at the port's transmitter,
     /// without what memory takes, unloaded, ns.
-    pub fn read_time(&self, bytes: u64) -> f64 {
+    pub(crate) fn read_time(&self, bytes: u64) -> f64 {
         let n = self.lines(bytes).max(1);
         let ask = self.arbitration + self.request;
         let last = match pcie::split(bytes, self.line).1 {
@@ -156,7 +156,7 @@ impl Plan {
     }
 
     /// What an operation of a flow takes of a backbone.
-    pub fn crossing(&self, corner: Corner, flow: &Flow, backbone: &Backbone) -> Crossing {
+    pub(crate) fn crossing(&self, corner: Corner, flow: &Flow, backbone: &Backbone) -> Crossing {
         let size = flow.size.at(corner).0;
         let cut = |piece: u64, of: &dyn Fn(u64) -> Taken| {
             let (full, rest) = pcie::split(size, piece);

@@ -25,7 +25,7 @@ pub(in crate::plan) struct Tree {
 pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Tree> {
     let directory = Directory::new(&scenario.parts).among(
         scenario,
-        "here stand root complexes, switches, endpoints and host adapters; disks hang on an adapter, over fc or scsi",
+        "expected root complexes, switches, endpoints and host adapters; disks go to an adapter, by fc, sas or scsi",
     );
     let mut wires = Vec::new();
     for link in &scenario.links {
@@ -33,7 +33,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         if wires.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(link.span, format!("more than {MAX_THINGS} links"))
-                    .hint("write fewer: none of what is answered needs so many"),
+                    .hint("use fewer: no answer needs so many"),
             );
             return None;
         }
@@ -86,7 +86,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
     for (i, part) in parts.iter().enumerate() {
         if part.ports.is_empty() && part.function_of.is_none() {
             diagnostics.push(
-                Diagnostic::error(scenario.parts[i].span, format!("{} is wired to nothing", part.name))
+                Diagnostic::error(scenario.parts[i].span, format!("{} is not connected to anything", part.name))
                     .hint(format!("add a link: between = [\"…\", \"{}\"]", part.name)),
             );
         }
@@ -97,7 +97,7 @@ pub(in crate::plan) fn build(diagnostics: &mut Diagnostics, scenario: &Scenario)
         if flows.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"))
-                    .hint("write fewer: none of what is answered needs so many"),
+                    .hint("use fewer: no answer needs so many"),
             );
             return None;
         }
@@ -134,7 +134,7 @@ fn wire<'a>(
 ) {
     let between = &link.keys.between.typical.0;
     let [a, b] = between.as_slice() else {
-        let d = Diagnostic::error(link.keys.between.span, format!("a link has two ends, here are {}", between.len()));
+        let d = Diagnostic::error(link.keys.between.span, format!("a link has two ends, not {}", between.len()));
         diagnostics.push(d.hint("between = [\"a\", \"b\"]"));
         return;
     };
@@ -198,7 +198,7 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     let port = if name.is_empty() { part.name.clone() } else { format!("{}.{name}", part.name) };
                     diagnostics.push(
                         Diagnostic::error(span, format!("{port} is already plugged into links.{other}")).hint(
-                            "a second way up closes a loop; a link beside the tree joins two downstream ports \
+                            "a second upstream path closes a loop; a link beside the tree joins two downstream ports \
                                 and needs crosslink = true",
                         ),
                     );
@@ -208,7 +208,7 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                 let used = part.ports.iter().filter(|p| !coherently(p)).count();
                 if used as u32 >= limit && !coherent {
                     let d = Diagnostic::error(span, format!("{} has no free port: it has {limit}", part.name));
-                    diagnostics.push(d.hint("take this link away, or say ports = … where the part has more"));
+                    diagnostics.push(d.hint("take this link away, or set ports = … where the part has more"));
                     continue;
                 }
                 part.ports.push(Port { name: name.clone(), link: LinkId(i as u32) });
@@ -250,7 +250,7 @@ fn plug(diagnostics: &mut Diagnostics, directory: &Directory, parts: &mut [Part]
                     .hint(if up {
                         "a device or a switch's up port plugs into a root complex or a switch's down port"
                     } else {
-                        "it would close a loop in the tree; if it is a crosslink, say crosslink = true and carries = \
+                        "it would close a loop in the tree; if it is a crosslink, set crosslink = true and carries = \
                             [\"part\", …]"
                     }),
                 );
@@ -485,9 +485,11 @@ fn expand_flow(
         (rest, true) => {
             let name = &k.to.typical;
             let name = name.strip_suffix(rest).unwrap_or(name).trim_end_matches('.');
-            diagnostics.push(Diagnostic::error(to_span, "a root complex has memory, cache and remote").hint(format!(
-                "write \"{name}.memory\" (its own), \"{name}.cache\", or \"{name}.remote\" (another socket's)"
-            )));
+            diagnostics.push(
+                Diagnostic::error(to_span, "a root complex has the places memory, cache and remote").hint(format!(
+                    "write \"{name}.memory\" (its own), \"{name}.cache\", or \"{name}.remote\" (another socket's)"
+                )),
+            );
             return;
         }
         (rest, false) => {
@@ -511,7 +513,7 @@ fn expand_flow(
         }
         if map.device(source) == map.device(target) {
             let d = Diagnostic::error(to_span, format!("{from_name} and {to_name} are functions of one device"));
-            diagnostics.push(d.hint("what goes between them crosses no link"));
+            diagnostics.push(d.hint("traffic between them crosses no link"));
             continue;
         }
         if matches!(parts[source.0 as usize].keys, PartKeys::Switch(_))
@@ -535,9 +537,9 @@ fn expand_flow(
         ));
         let Some((route, back)) = ways else {
             diagnostics.push(
-                Diagnostic::error(from_span, format!("there is no way from {from_name} to {to_name}")).hint(
-                    "they hang below different root complexes: join these by a link with coherent = \"64 GB/s\", or \
-                        wire them otherwise",
+                Diagnostic::error(from_span, format!("there is no path from {from_name} to {to_name}")).hint(
+                    "they are below different root complexes: join these by a link with coherent = \"64 GB/s\", or \
+                        connect them otherwise",
                 ),
             );
             return;
@@ -546,7 +548,7 @@ fn expand_flow(
         let packets = matches!(k.r#do.typical, keys::Do::Receive | keys::Do::Transmit);
         let endpoint = |p: PartId| matches!(parts[p.0 as usize].keys, PartKeys::Endpoint(_));
         if packets && (!endpoint(source) || endpoint(target)) {
-            let what = format!("flow {name}: packets are of a NIC, in the memory of its host");
+            let what = format!("flow {name}: receive and transmit go between a NIC and the memory of its host");
             let d = Diagnostic::error(k.r#do.span.unwrap_or(flow.span), what);
             diagnostics.push(d.hint("from = \"nic\", to = \"host.memory\""));
             return;
@@ -554,7 +556,7 @@ fn expand_flow(
         if let Some(headers) = k.headers.as_ref().filter(|h| !packets || h.slow.max(h.typical) >= k.size.typical) {
             let what = match packets {
                 true => format!("flow {name}: headers of {} leave nothing of {}", headers.typical, k.size.typical),
-                false => format!("flow {name}: headers are of packets"),
+                false => format!("flow {name}: only packets have headers"),
             };
             let d = Diagnostic::error(headers.span.unwrap_or(flow.span), what);
             diagnostics.push(d.hint("do = \"receive\", size = \"1514 B\", headers = \"66 B\": Ethernet, IP and TCP"));
@@ -569,7 +571,7 @@ fn expand_flow(
             .or_else(|| inner(&back).filter(|_| !matches!(k.r#do.typical, keys::Do::Write | keys::Do::Receive)))
         {
             let root = &parts[root.0 as usize].name;
-            let what = format!("the way from {from_name} to {to_name} turns in {root}, which passes nothing on");
+            let what = format!("the path from {from_name} to {to_name} turns around in {root}, which forwards nothing");
             diagnostics.push(Diagnostic::error(to_span, what).hint(
                 "peer_to_peer = \"refuses\" says so: put both below one switch without ACS redirects, or go through \
                     memory in two flows",
@@ -630,14 +632,14 @@ fn pairs(
     let same = sources == targets && sources.len() > 1;
     let pattern = keys.pattern.typical;
     if pattern != Peers::Pairs && !same && pattern != Peers::AllToAll {
-        let d = Diagnostic::error(keys.pattern.span.unwrap_or(to_span), "a pattern goes round one list of parts");
+        let d = Diagnostic::error(keys.pattern.span.unwrap_or(to_span), "a pattern works on one list of parts");
         diagnostics.push(d.hint(format!("write the same in to as in from: to = {:?}", keys.from.typical)));
         return None;
     }
     let pairs: Vec<(PartId, PartId)> = match pattern {
         Peers::Ring => around(1),
         Peers::Shift(by) if (by as usize).is_multiple_of(sources.len()) => {
-            let what = format!("a shift by {by} of {} parts leads each to itself", sources.len());
+            let what = format!("a shift by {by} among {} parts sends each to itself", sources.len());
             diagnostics
                 .push(Diagnostic::error(keys.pattern.span.unwrap_or(to_span), what).hint("a shift by 1 or more"));
             return None;
@@ -665,7 +667,7 @@ fn pairs(
         }
     };
     if pairs.is_empty() {
-        let what = format!("{} has nobody in {}", keys.from.typical, keys.to.typical);
+        let what = format!("{} has no partner in {}", keys.from.typical, keys.to.typical);
         diagnostics.push(Diagnostic::error(from_span, what));
         return None;
     }

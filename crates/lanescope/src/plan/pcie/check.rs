@@ -139,7 +139,7 @@ pub(in crate::plan) fn tags(diagnostics: &mut Diagnostics, plan: &Plan) {
                 diagnostics.push(
                     Diagnostic::error(
                         k.tags.span,
-                        format!("{}: an engine has at most {MOST_TAGS} tags, here are {tags}", part.name),
+                        format!("{}: an engine has at most {MOST_TAGS} tags, not {tags}", part.name),
                     )
                     .hint("8 bits, or 10 from 4.0 on, or 14 from 6.0 on; more engines have more tags (engines = …)"),
                 );
@@ -177,13 +177,13 @@ pub(in crate::plan) fn hosts(diagnostics: &mut Diagnostics, plan: &Plan, map: &M
         let Some(redirect) = acs.into_iter().find(|q| q.typical) else { continue };
         let at = redirect.span.unwrap_or(*span);
         if !matches!(plan.part(link.ends[0].part).keys, PartKeys::Switch(_)) {
-            let what = format!("links.{}: ACS redirects are of a switch's ports", link.name);
+            let what = format!("links.{}: only a switch's ports have ACS redirects", link.name);
             let hint = "what peers send through a root port goes through the root complex as it is";
             diagnostics.push(Diagnostic::warning(at, what).hint(hint));
             continue;
         }
         if !matches!(plan.part(map.root(link.ends[0].part)).keys, PartKeys::RootComplex(_)) {
-            let what = format!("links.{}: a redirect leads up to a root complex, and there is none above", link.name);
+            let what = format!("links.{}: a redirect needs a root complex above, and there is none", link.name);
             diagnostics.push(Diagnostic::error(at, what).hint("wire the switch's up port to a root complex"));
         }
     }
@@ -246,7 +246,7 @@ pub(in crate::plan) fn flows(diagnostics: &mut Diagnostics, scenario: &Scenario,
 fn rate(diagnostics: &mut Diagnostics, flow: &Flow, place: Option<Span>) {
     let Program::Open { rate, .. } = &flow.program else { return };
     if rate.bits() <= 0.0 {
-        let d = Diagnostic::error(flow.load.span.or(place), format!("flow {} asks for nothing", flow.group));
+        let d = Diagnostic::error(flow.load.span.or(place), format!("flow {} has a rate of 0", flow.group));
         diagnostics.push(d.hint("a rate is above 0 b/s"));
     }
 }
@@ -271,7 +271,7 @@ fn packets(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Optio
     });
     let wrong = pieces.into_iter().find(|(_, _, bytes, most, _)| bytes > most || *bytes == 0);
     if let Some((key, span, bytes, most, hint)) = wrong {
-        let what = format!("{}: {bytes} B of {key} go by one TLP of 1 to {most} B", part.name);
+        let what = format!("{}: {key} = {bytes} B does not fit into one TLP of 1 to {most} B", part.name);
         diagnostics.push(Diagnostic::error(span.or(place), what).hint(hint));
     }
 }
@@ -292,7 +292,7 @@ fn payload(diagnostics: &mut Diagnostics, plan: &Plan, flow: &Flow, place: Optio
                     flow.group, first.mps.typical, narrow.name
                 ),
             )
-            .hint("a TLP keeps its payload all the way, so the least MPS of a route holds for all of it"),
+            .hint("a TLP is not split on its route, so the smallest MPS of the route holds for all of it"),
         );
     }
 }

@@ -78,18 +78,18 @@ impl Plan {
     }
 
     /// The device on whose port a part is: itself, but for a further function of another.
-    pub fn device(&self, part: PartId) -> PartId {
+    pub(crate) fn device(&self, part: PartId) -> PartId {
         self.part(part).function_of.unwrap_or(part)
     }
 
     /// Which of the functions of its device a part is: 0 is the device itself.
-    pub fn function(&self, part: PartId) -> usize {
+    pub(crate) fn function(&self, part: PartId) -> usize {
         let of = &self.part(self.device(part)).functions;
         of.iter().position(|f| *f == part).map_or(0, |i| i + 1)
     }
 
     /// Whether the TLPs between a flow's ends carry the ECRC digest.
-    pub fn ecrc(&self, flow: &Flow) -> bool {
+    pub(crate) fn ecrc(&self, flow: &Flow) -> bool {
         let digests = |id| matches!(&self.part(id).keys, PartKeys::Endpoint(k) if k.ecrc.typical);
         digests(flow.source) || digests(flow.target)
     }
@@ -113,7 +113,7 @@ impl Plan {
     }
 
     /// What the port of a flow's source loses after each TLP, ns.
-    pub fn tlp_gap(&self, corner: Corner, flow: &Flow) -> f64 {
+    pub(crate) fn tlp_gap(&self, corner: Corner, flow: &Flow) -> f64 {
         match &self.part(flow.source).keys {
             PartKeys::Endpoint(k) => k.tlp_gap.at(corner).ns(),
             _ => 0.0,
@@ -121,7 +121,7 @@ impl Plan {
     }
 
     /// Of the keys that say what a port loses between TLPs, the one that says the most.
-    pub fn longest_gap(&self, part: PartId) -> &'static str {
+    pub(crate) fn longest_gap(&self, part: PartId) -> &'static str {
         let PartKeys::Endpoint(k) = &self.part(part).keys else { return "tlp_gap" };
         let gaps =
             [(&k.tlp_gap, "tlp_gap"), (&k.transfer_gap, "transfer_gap"), (&k.direction_change, "direction_change")];
@@ -146,7 +146,7 @@ impl Plan {
     }
 
     /// Payload of the completions that a flow's target returns for a read of `size`.
-    pub fn completion_size(&self, corner: Corner, flow: &Flow, size: u64) -> u64 {
+    pub(crate) fn completion_size(&self, corner: Corner, flow: &Flow, size: u64) -> u64 {
         let payload = flow.payload.at(corner).bytes();
         let wanted = match &self.part(flow.target).keys {
             PartKeys::RootComplex(k) => match (&k.large_read, &k.large_completion_size) {
@@ -160,7 +160,7 @@ impl Plan {
 
     /// From the last byte of a read request at the target to the first byte of its completion, ns. Of a backbone with
     /// what it takes of the buses.
-    pub fn completer_latency(&self, corner: Corner, flow: &Flow) -> f64 {
+    pub(crate) fn completer_latency(&self, corner: Corner, flow: &Flow) -> f64 {
         match &self.part(flow.target).keys {
             PartKeys::RootComplex(k) => {
                 let asks = self.request_size(corner, flow).min(flow.size.at(corner).0);
@@ -174,7 +174,7 @@ impl Plan {
     }
 
     /// The same of a root complex, by the place of the data, ns.
-    pub fn read_latency(&self, corner: Corner, k: &RootComplex, place: Place) -> f64 {
+    pub(crate) fn read_latency(&self, corner: Corner, k: &RootComplex, place: Place) -> f64 {
         let period = k.core_clock.as_ref().map_or(0.0, |c| c.at(corner).period_ns());
         let mut ns =
             k.read_latency.at(corner).ns() + k.hub_latency.at(corner).ns() + k.core_cycles.at(corner) as f64 * period;
@@ -191,7 +191,7 @@ impl Plan {
     /// carries while a credit goes round (two flights, the switch's latency, and the TLPs that one UpdateFC waits for):
     /// a designer would not give it less, and more is of no use. Endpoints and root complexes take in all completions
     /// that they asked for (2.0, table 2-33).
-    pub fn buffer(&self, hop: Hop, class: Class) -> Buffer {
+    pub(crate) fn buffer(&self, hop: Hop, class: Class) -> Buffer {
         let part = self.part(self.arrives(hop));
         let latency = match &part.keys {
             PartKeys::Switch(k) => k.latency.typical.seconds(),
@@ -230,7 +230,7 @@ impl Plan {
     /// What an instance of a flow asks for by itself, bits per second, each way where it alternates: an open load's
     /// rate; of a source that always has more, what its engine would read or write. A closed load asks for what its
     /// operations in flight allow, and no more.
-    pub fn wanted(&self, flow: &Flow) -> Option<f64> {
+    pub(crate) fn wanted(&self, flow: &Flow) -> Option<f64> {
         let PartKeys::Endpoint(k) = &self.part(flow.source).keys else {
             return if let Program::Open { rate, .. } = flow.program { Some(rate.bits()) } else { None };
         };
@@ -249,14 +249,14 @@ impl Plan {
 
     /// Indices of the flows of each table, in order; the members of one stand in a row. An adapter's DMA is part of its
     /// I/Os, and in no table.
-    pub fn groups(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn groups(&self) -> Vec<Vec<usize>> {
         crate::plan::core::groups::groups(
             self.flows.iter().take_while(|f| !f.is_externally_driven()).map(|f| f.group.as_str()),
         )
     }
 
     /// Indices of the flows of one table.
-    pub fn members(&self, group: &str) -> Vec<usize> {
+    pub(crate) fn members(&self, group: &str) -> Vec<usize> {
         (0..self.flows.len()).filter(|&i| self.flows[i].group == group).collect()
     }
 

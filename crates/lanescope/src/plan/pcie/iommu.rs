@@ -16,7 +16,7 @@ pub(in crate::plan) const PAGES: [u64; 7] = [4 << 10, 16 << 10, 64 << 10, 2 << 2
 
 /// What translates, at one corner of its ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Translation {
+pub(crate) struct Translation {
     /// Bytes of a page.
     pub page: u64,
     /// Translations that the IOTLB holds.
@@ -40,7 +40,7 @@ pub struct Misses {
 
 impl Plan {
     /// The IOMMU of a root complex that translates; `None` where it does not.
-    pub fn iommu(&self, corner: Corner, part: PartId) -> Option<Translation> {
+    pub(crate) fn iommu(&self, corner: Corner, part: PartId) -> Option<Translation> {
         let PartKeys::RootComplex(k) = &self.part(part).keys else { return None };
         let (walks, walk) = (k.iommu_walks.at(corner).get(), k.iommu_walk.at(corner).ns());
         let least = walk / f64::from(walks);
@@ -54,7 +54,7 @@ impl Plan {
     }
 
     /// Translations that a flow's own device holds, if it has any.
-    pub fn device_translations(&self, corner: Corner, flow: &Flow) -> Option<u64> {
+    pub(crate) fn device_translations(&self, corner: Corner, flow: &Flow) -> Option<u64> {
         match &self.part(flow.source).keys {
             PartKeys::Endpoint(k) => k.atc_entries.as_ref().map(|n| n.at(corner).get().into()),
             _ => None,
@@ -62,7 +62,7 @@ impl Plan {
     }
 
     /// How often the operations of a flow to a root complex miss; `None` where they never do.
-    pub fn misses(&self, corner: Corner, flow: &Flow) -> Option<Misses> {
+    pub(crate) fn misses(&self, corner: Corner, flow: &Flow) -> Option<Misses> {
         let iommu = self.iommu(corner, flow.target)?;
         flow.window.as_ref()?;
         let own = self.device_translations(corner, flow);

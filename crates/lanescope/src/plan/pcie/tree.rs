@@ -111,7 +111,7 @@ pub enum Direction {
 
 impl Direction {
     /// The other way.
-    pub fn reversed(self) -> Direction {
+    pub(crate) fn reversed(self) -> Direction {
         match self {
             Direction::Down => Direction::Up,
             Direction::Up => Direction::Down,
@@ -119,12 +119,12 @@ impl Direction {
     }
 
     /// Index of the end that sends.
-    pub fn from(self) -> usize {
+    pub(crate) fn from(self) -> usize {
         (self == Direction::Up) as usize
     }
 
     /// Index of the end that receives.
-    pub fn to(self) -> usize {
+    pub(crate) fn to(self) -> usize {
         1 - self.from()
     }
 }
@@ -256,7 +256,7 @@ impl Plan {
     }
 
     /// The names of the parts that a flow goes by, its source first.
-    pub fn way(&self, flow: &Flow) -> Vec<&str> {
+    pub(crate) fn way(&self, flow: &Flow) -> Vec<&str> {
         self.names(flow.source, &flow.route, flow.target)
     }
 
@@ -269,13 +269,13 @@ impl Plan {
     }
 
     /// The route of a flow as text: `nic.0 → sw → host`.
-    pub fn route_text(&self, flow: &Flow) -> String {
+    pub(crate) fn route_text(&self, flow: &Flow) -> String {
         self.way(flow).join(" → ")
     }
 
     /// The same, with the way back of completions where that is another, and the ports whose access control services
     /// send it up to the root complex: `gpu.0 → sw → rc → sw → gpu.1, sent up by ACS of links.slots.0`.
-    pub fn ways_text(&self, flow: &Flow) -> String {
+    pub(crate) fn ways_text(&self, flow: &Flow) -> String {
         let mut text = self.route_text(flow);
         let same = flow.back.iter().rev().map(|h| h.reversed()).eq(flow.route.iter().copied());
         let back = flow.back.as_slice();
@@ -339,7 +339,7 @@ impl<T> Quantity<T> {
 
 impl Acs {
     /// What is on, in the words of lspci: `ReqRedir CmpltRedir DirectTrans`.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let all = [
             ("ReqRedir", &self.request_redirect),
             ("CmpltRedir", &self.completion_redirect),
@@ -351,7 +351,7 @@ impl Acs {
 
 impl Link {
     /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
+    pub(crate) fn settings(&self) -> Vec<Setting> {
         if self.speed.typical.is_coherent() {
             return vec![Setting::of("coherent", &self.speed), Setting::of("delay", &self.delay)];
         }
@@ -376,12 +376,12 @@ impl Link {
     }
 
     /// The share of the slots left for TLPs and DLLPs at a corner.
-    pub fn usable(&self, corner: Corner) -> f64 {
+    pub(crate) fn usable(&self, corner: Corner) -> f64 {
         self.speed.typical.usable(self.skp(corner))
     }
 
     /// SKP ordered sets at a corner: one each so many slots, and the slots of one; `None` where there are none.
-    pub fn ordered_sets(&self, corner: Corner) -> Option<(u64, u64)> {
+    pub(crate) fn ordered_sets(&self, corner: Corner) -> Option<(u64, u64)> {
         let speed = self.speed.at(corner);
         ordered_set_slots(speed.generation, speed.lanes, self.skp(corner))
     }
@@ -394,7 +394,7 @@ impl Link {
 
 impl Flow {
     /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
+    pub(crate) fn settings(&self) -> Vec<Setting> {
         vec![
             match self.packets {
                 true => Setting::of("do", &self.op.with(if self.reads() { Do::Transmit } else { Do::Receive })),
@@ -418,7 +418,7 @@ impl Flow {
     }
 
     /// Whether it is an adapter's DMA; such flows stand behind all others.
-    pub fn is_externally_driven(&self) -> bool {
+    pub(crate) fn is_externally_driven(&self) -> bool {
         matches!(self.program, Program::ExternallyDriven)
     }
 

@@ -24,7 +24,7 @@ const MOST_IN_FLIGHT: u64 = 1 << 20;
 const MOST_STRIPS: u64 = 1 << 12;
 
 /// What stands in `between`.
-const ENDS: &str = "the adapter comes first, then what hangs on it: disks, SSDs and RAM disks";
+const ENDS: &str = "the adapter comes first, then what is attached to it: disks, SSDs and RAM disks";
 
 impl Host<'_> {
     /// Whether a name is that of a part on the host's side, and of none of storage.
@@ -99,7 +99,7 @@ pub(in crate::plan) fn build(
         let loose = places.target.get(&PartId(i as u32)).map(|t| storage.targets[*t as usize].transport == u32::MAX);
         if loose == Some(true) && !diagnostics.has_errors() {
             diagnostics.push(
-                Diagnostic::error(part.span, format!("{} is wired to nothing", part.name))
+                Diagnostic::error(part.span, format!("{} is not connected to anything", part.name))
                     .hint(format!("add a link with fc, sas or scsi: between = [\"an adapter\", \"{}\"]", part.name)),
             );
         }
@@ -201,7 +201,7 @@ fn plug(diagnostics: &mut Diagnostics, storage: &mut Storage, target: u32, trans
         t.transport = transport;
     } else if let Medium::Inside = storage.transports[t.transport as usize].medium {
         let what = format!("{} is an NVMe drive", t.name);
-        diagnostics.push(Diagnostic::error(span, what).hint("it hangs on a link of PCIe: pcie = \"gen4 x4\""));
+        diagnostics.push(Diagnostic::error(span, what).hint("it is attached by a PCIe link: pcie = \"gen4 x4\""));
     } else {
         let (name, other) = (&t.name, &storage.transports[t.transport as usize].name);
         diagnostics.push(
@@ -288,7 +288,7 @@ fn parallel(
     let flash = targets.iter().map(|t| &storage.targets[*t as usize]).find(|t| matches!(t.device, Device::Ssd(_)));
     if let Some(flash) = flash {
         let what = format!("{} is an SSD, and links.{} a parallel SCSI bus", flash.name, link.name);
-        diagnostics.push(Diagnostic::error(span, what).hint("an SSD hangs on a link with sas or fc"));
+        diagnostics.push(Diagnostic::error(span, what).hint("an SSD is attached by a link with sas or fc"));
         return;
     }
     let transport = storage.transports.len() as u32;
@@ -312,7 +312,7 @@ fn array(
         for part in found.parts {
             let Some(&target) = places.target.get(&part) else {
                 diagnostics.push(
-                    Diagnostic::error(name.span, format!("{} is no disk", name.text))
+                    Diagnostic::error(name.span, format!("{} is not a disk", name.text))
                         .hint("an array is made of disks, SSDs or RAM disks"),
                 );
                 return None;
@@ -320,7 +320,7 @@ fn array(
             let shown = &storage.targets[target as usize].name;
             let other = storage.arrays.iter().find(|a| a.disks.contains(&target));
             let wrong = match other {
-                Some(other) => Some(format!("{shown} is in {} already", other.name)),
+                Some(other) => Some(format!("{shown} already belongs to {}", other.name)),
                 None => disks.contains(&target).then(|| format!("{shown} is in the array twice")),
             };
             if let Some(what) = wrong {
@@ -376,8 +376,10 @@ fn array(
     }
     if let Some(other) = disks.iter().find(|d| runs(**d) != Some(adapter)) {
         let name = &storage.targets[*other as usize].name;
-        diagnostics
-            .push(Diagnostic::error(at, format!("{name} hangs on another adapter")).hint("an array is its adapter's"));
+        diagnostics.push(
+            Diagnostic::error(at, format!("{name} is attached to another adapter"))
+                .hint("an array and its disks belong to one adapter"),
+        );
         return None;
     }
     let own = storage.adapters[adapter as usize].host_adapter()?;
@@ -385,7 +387,7 @@ fn array(
         let name = &storage.adapters[adapter as usize].name;
         diagnostics.push(
             Diagnostic::error(at, format!("{name} has no cache to run an array in"))
-                .hint(format!("say parts.{name}.cache, for example \"128 MiB\"")),
+                .hint(format!("set parts.{name}.cache, for example \"128 MiB\"")),
         );
         return None;
     }
@@ -437,7 +439,7 @@ fn host_array(
     let host = host_of(disks[0]);
     if let Some(other) = disks.iter().find(|d| host_of(**d) != host) {
         let what = format!(
-            "{} hangs below {}, and others below {host}",
+            "{} is below {}, and others are below {host}",
             storage.targets[*other as usize].name,
             host_of(*other)
         );
@@ -511,7 +513,7 @@ fn volumes(
     }
     let (mut all, mut known, mut many) = (Vec::new(), HashSet::new(), names.len() > 1);
     for Name { text, span } in names {
-        let nothing = || Diagnostic::error(*span, format!("{text} is nothing to read from or write to")).hint(TARGETS);
+        let nothing = || Diagnostic::error(*span, format!("{text} cannot be read or written")).hint(TARGETS);
         if host.knows(directory, text) {
             diagnostics.push(nothing());
             return None;
@@ -570,8 +572,9 @@ fn expand(
     };
     if let (Some(_), Some(other)) = (&k.zipf, &k.distribution) {
         let what = format!("flow {} has both zipf and a distribution", io.name);
-        diagnostics
-            .push(Diagnostic::error(other.span.unwrap_or(io.span), what).hint("one law of places: leave one out"));
+        diagnostics.push(
+            Diagnostic::error(other.span.unwrap_or(io.span), what).hint("a flow has one distribution: leave one out"),
+        );
         return;
     }
     let zipf = k.zipf.as_ref().map(|q| keys::Places::Zipf(q.typical.0));
@@ -606,10 +609,11 @@ fn expand(
                 };
                 let Some(own) = all.first().map(|a| &storage.adapters[*a as usize]) else { continue };
                 if own.host != name {
-                    let what = format!("{} hangs on {}, which is not {name}'s", storage.volume_name(volume), own.name);
+                    let what =
+                        format!("{} is attached to {}, which is not {name}'s", storage.volume_name(volume), own.name);
                     let hint = match storage.with_ports(&own.host).map(|a| &storage.adapters[a as usize].name) {
-                        Some(raid) => format!("{raid} shows its host arrays: make one of it"),
-                        None => "workers reach what hangs below their own host".into(),
+                        Some(raid) => format!("{raid} presents arrays to its host: make an array of it"),
+                        None => "workers reach what is below their own host".into(),
                     };
                     diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
                     return;
@@ -690,13 +694,15 @@ fn takes_no_trims(storage: &Storage, volume: Volume, lines: &[Line]) -> Option<(
         Volume::Target(t) => match storage.adapters[storage.adapter_of(t) as usize].controller() {
             Some(own) if own.keys.trim_time.is_some() => None,
             Some(_) => {
-                let hint = format!("say parts.{name}.trim_time, the time of its controller for one: \"20 us\"");
+                let hint = format!("set parts.{name}.trim_time, the time of its controller for one: \"20 us\"");
                 Some((format!("{name} takes no trims"), hint))
             }
-            None => Some((format!("trims of {name}, which is no NVMe drive"), "trims are NVMe's here".into())),
+            None => {
+                Some((format!("trims of {name}, which is not an NVMe drive"), "only NVMe drives take trims".into()))
+            }
         },
         Volume::Array(_) | Volume::Station(_) => {
-            Some((format!("trims of {name}, which is no drive"), "name the drives themselves, with *".into()))
+            Some((format!("trims of {name}, which is not a drive"), "name the drives themselves, with *".into()))
         }
     }
 }
@@ -750,7 +756,7 @@ impl Room<'_> {
                     (None, _) if start.0 > 0 => {
                         format!("smaller I/Os, or an earlier start: {name} holds {}", roughly(capacity))
                     }
-                    (None, _) => format!("smaller I/Os: {name} holds no more"),
+                    (None, _) => format!("use smaller I/Os: {name} holds no more"),
                     (_, Some(t)) if t.random() => "a larger file, or a smaller record".into(),
                     (_, Some(_)) => "a larger file, or a smaller request".into(),
                     (_, None) => "a larger file, or smaller I/Os".into(),
@@ -773,7 +779,7 @@ fn hosts(diagnostics: &mut Diagnostics, host: &Host, buses: &Buses, text: &str, 
     if found.is_empty() {
         let near = crate::diagnostic::nearest(text, all.iter().copied());
         let hint = near.map_or_else(|| format!("hosts are: {}", all.join(", ")), |n| format!("did you mean {n}?"));
-        let what = format!("{text:?} is no host: I/Os come from a root complex, or from the bridge of a bus");
+        let what = format!("{text:?} is not a host: I/Os come from a root complex, or from the bridge of a bus");
         diagnostics.push(Diagnostic::error(span, what).hint(hint));
         return None;
     }

@@ -14,9 +14,12 @@ mod spread;
 mod transact;
 
 pub(super) use build::build;
-pub use nvme::{Controller, HostQueues};
-pub use serial::{Exchange, Serial, SerialKeys, Unit};
-pub use spread::{Piece, Spread};
+pub use nvme::Controller;
+pub(crate) use nvme::HostQueues;
+pub(crate) use serial::SerialKeys;
+pub use serial::{Serial, Unit};
+pub(crate) use spread::Piece;
+pub use spread::Spread;
 pub(super) use transact::{build as transactions, carried};
 
 use crate::import;
@@ -88,7 +91,7 @@ impl Adapter {
     }
 
     /// Its queues, where it is an NVMe controller.
-    pub fn controller(&self) -> Option<&Controller> {
+    pub(crate) fn controller(&self) -> Option<&Controller> {
         match &self.kind {
             AdapterKind::Host(_) => None,
             AdapterKind::Nvme(controller) => Some(controller),
@@ -134,7 +137,7 @@ impl Device {
     }
 
     /// What a user writes for it.
-    pub fn kind(&self) -> PartKind {
+    pub(crate) fn kind(&self) -> PartKind {
         match self {
             Device::Ram(_) => PartKind::RamDisk,
             Device::Disk(_) => PartKind::Disk,
@@ -143,7 +146,7 @@ impl Device {
     }
 
     /// Everything that is set.
-    pub fn settings(&self) -> Vec<Setting> {
+    pub(crate) fn settings(&self) -> Vec<Setting> {
         match self {
             Device::Ram(k) => k.settings(),
             Device::Disk(k) => k.settings(),
@@ -152,7 +155,7 @@ impl Device {
     }
 
     /// Bytes that it stores.
-    pub fn capacity(&self) -> Bytes {
+    pub(crate) fn capacity(&self) -> Bytes {
         match self {
             Device::Ram(k) => k.capacity.typical,
             Device::Disk(k) => k.capacity.typical,
@@ -161,7 +164,7 @@ impl Device {
     }
 
     /// Bytes of frames that its port takes in before they are in their place.
-    pub fn port_buffer(&self) -> Bytes {
+    pub(crate) fn port_buffer(&self) -> Bytes {
         match self {
             Device::Ram(k) => k.port_buffer.typical,
             Device::Disk(k) => k.cache.typical,
@@ -369,7 +372,7 @@ pub struct IoFlow {
 
 impl Storage {
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.adapters.is_empty() && self.flows.is_empty()
     }
 
@@ -379,13 +382,13 @@ impl Storage {
     }
 
     /// All adapters that the I/Os of a flow go to.
-    pub fn adapters<'a>(&'a self, flow: &'a IoFlow) -> impl Iterator<Item = u32> + 'a {
+    pub(crate) fn adapters<'a>(&'a self, flow: &'a IoFlow) -> impl Iterator<Item = u32> + 'a {
         let many = if flow.adapter.is_none() { &flow.queues[..] } else { &[] };
         flow.adapter.into_iter().chain(many.iter().map(|q| q.adapter))
     }
 
     /// The controllers of the NVMe drives behind the adapter that runs a flow's array.
-    pub fn behind(&self, flow: &IoFlow) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn behind(&self, flow: &IoFlow) -> impl Iterator<Item = u32> + '_ {
         let queues = match flow.volume {
             Volume::Array(a) => &self.arrays[a as usize].queues[..],
             Volume::Target(_) | Volume::Station(_) => &[],
@@ -394,13 +397,13 @@ impl Storage {
     }
 
     /// The adapter whose NVMe drives hang below a root complex of this name, its own.
-    pub fn with_ports(&self, root: &str) -> Option<u32> {
+    pub(crate) fn with_ports(&self, root: &str) -> Option<u32> {
         let ports = |a: &Adapter| a.host_adapter().and_then(|k| k.drive_ports.as_ref()).map(|q| q.typical.clone());
         self.adapters.iter().position(|a| ports(a).as_deref() == Some(root)).map(|a| a as u32)
     }
 
     /// The array of a flow, where its host runs that.
-    pub fn host_array(&self, flow: &IoFlow) -> Option<(&Array, &HostArray)> {
+    pub(crate) fn host_array(&self, flow: &IoFlow) -> Option<(&Array, &HostArray)> {
         let Volume::Array(a) = flow.volume else { return None };
         let array = &self.arrays[a as usize];
         Some((array, array.host()?))
@@ -415,17 +418,17 @@ impl Storage {
     }
 
     /// The adapter that a target hangs on.
-    pub fn adapter_of_target(&self, target: &Target) -> u32 {
+    pub(crate) fn adapter_of_target(&self, target: &Target) -> u32 {
         self.transports[target.transport as usize].adapter
     }
 
     /// The adapter of a target.
-    pub fn adapter_of(&self, target: u32) -> u32 {
+    pub(crate) fn adapter_of(&self, target: u32) -> u32 {
         self.transports[self.targets[target as usize].transport as usize].adapter
     }
 
     /// The name of what a flow works on.
-    pub fn volume_name(&self, volume: Volume) -> &str {
+    pub(crate) fn volume_name(&self, volume: Volume) -> &str {
         match volume {
             Volume::Target(t) => &self.targets[t as usize].name,
             Volume::Array(a) => &self.arrays[a as usize].name,
@@ -434,7 +437,7 @@ impl Storage {
     }
 
     /// Bytes of a volume.
-    pub fn capacity(&self, volume: Volume) -> u64 {
+    pub(crate) fn capacity(&self, volume: Volume) -> u64 {
         match volume {
             Volume::Target(t) => self.targets[t as usize].capacity(),
             Volume::Array(a) => {
@@ -450,7 +453,7 @@ impl Storage {
     }
 
     /// The targets behind a volume.
-    pub fn targets_of(&self, volume: Volume) -> Vec<u32> {
+    pub(crate) fn targets_of(&self, volume: Volume) -> Vec<u32> {
         match volume {
             Volume::Target(t) => vec![t],
             Volume::Array(a) => self.arrays[a as usize].disks.clone(),
@@ -464,7 +467,7 @@ impl Storage {
     }
 
     /// `host → hba.0 → lun.0`.
-    pub fn route_text(&self, flow: &IoFlow) -> String {
+    pub(crate) fn route_text(&self, flow: &IoFlow) -> String {
         let (host, volume) = (&self.workers[flow.worker as usize], self.volume_name(flow.volume));
         match self.adapter(flow) {
             Some(adapter) if adapter.controller().is_some() => format!("{host} → {volume}"),
@@ -490,7 +493,7 @@ impl Storage {
     }
 
     /// The hosts that have volumes, and those: targets that are in no array, then arrays.
-    pub fn hosts(&self) -> Vec<import::Host> {
+    pub(crate) fn hosts(&self) -> Vec<import::Host> {
         let mut hosts: Vec<import::Host> = Vec::new();
         let alone = |t: &u32| self.arrays.iter().all(|a| !a.disks.contains(t));
         let targets = (0..self.targets.len() as u32).filter(alone).map(|t| (Volume::Target(t), self.adapter_of(t)));
@@ -513,7 +516,7 @@ impl Storage {
     }
 
     /// For each worker its core; and how many others run there, where it is the first.
-    pub fn cores(&self) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn cores(&self) -> (Vec<u32>, Vec<u32>) {
         let mut cores: Vec<u32> = (0..self.workers.len() as u32).collect();
         let mut others = vec![0; self.workers.len()];
         for f in &self.flows {
@@ -530,7 +533,7 @@ impl Storage {
     }
 
     /// What works in a run, one name each: workers, adapters (processor, memory, parity), targets.
-    pub fn workers_and_parts(&self) -> Vec<String> {
+    pub(crate) fn workers_and_parts(&self) -> Vec<String> {
         let (_, others) = self.cores();
         let workers = self.workers.iter().zip(others).enumerate();
         let workers = workers.map(|(i, (host, others))| format!("parts.{host}: {}", core_name(i as u32, others)));
@@ -544,7 +547,7 @@ impl Storage {
     }
 
     /// Which of [`Storage::workers_and_parts`] take part in the I/Os of some flows.
-    pub fn taking_part(&self, flows: &[usize]) -> Vec<bool> {
+    pub(crate) fn taking_part(&self, flows: &[usize]) -> Vec<bool> {
         let (workers, adapters) = (self.workers.len(), self.adapters.len());
         let mut first = workers + 3 * adapters;
         let places: Vec<_> = (self.targets.iter())
@@ -643,7 +646,7 @@ impl Side for Storage {
 
 impl Pair {
     /// The wires from the end that sends, of a worker's read or of its write.
-    pub fn path(&self, network: &Network, read: bool) -> Vec<u32> {
+    pub(crate) fn path(&self, network: &Network, read: bool) -> Vec<u32> {
         let [own, other] = self.ends;
         let ends = if read { [other, own] } else { [own, other] };
         network.along(ends, self.ways[usize::from(read)])
@@ -652,19 +655,19 @@ impl Pair {
 
 impl Target {
     /// Bytes that it holds.
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.device.capacity().0
     }
 
     /// What in it works, one thing at a time or several of a kind.
-    pub fn servers(&self) -> &'static [&'static str] {
+    pub(crate) fn servers(&self) -> &'static [&'static str] {
         self.device.servers()
     }
 }
 
 impl Array {
     /// The adapter that runs it, if it is one.
-    pub fn adapter(&self) -> Option<u32> {
+    pub(crate) fn adapter(&self) -> Option<u32> {
         match &self.runs {
             Runs::Adapter(adapter) => Some(*adapter),
             Runs::Host(_) => None,
@@ -672,7 +675,7 @@ impl Array {
     }
 
     /// How its host runs it, if that does.
-    pub fn host(&self) -> Option<&HostArray> {
+    pub(crate) fn host(&self) -> Option<&HostArray> {
         match &self.runs {
             Runs::Adapter(_) => None,
             Runs::Host(host) => Some(host),
@@ -701,7 +704,7 @@ impl Array {
 
 impl Transport {
     /// Bytes per second that its data could have at most, one way; shared by both on a bus.
-    pub fn rate(&self) -> Rate {
+    pub(crate) fn rate(&self) -> Rate {
         match &self.medium {
             Medium::Serial { keys, .. } => keys.typical().rate,
             Medium::Scsi { keys, .. } => keys.scsi.typical.0.peak(),
@@ -710,7 +713,7 @@ impl Transport {
     }
 
     /// `4GFC`, `3G SAS` or `ultra320 SCSI`.
-    pub fn speed(&self) -> String {
+    pub(crate) fn speed(&self) -> String {
         match &self.medium {
             Medium::Serial { keys, .. } => keys.speed(),
             Medium::Scsi { keys, .. } => format!("{} SCSI", keys.scsi.typical.0.name),
@@ -729,7 +732,7 @@ fn core_name(worker: u32, others: u32) -> String {
 
 /// Time of the heads to cross a part of a disk: by the square root of the distance up to a third, from the track seek
 /// to the average one; straight from there to the full one.
-pub fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
+pub(crate) fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
     let third = 1.0 / 3.0;
     if part <= third {
         track + (average - track) * libm::sqrt(part / third)
@@ -739,13 +742,13 @@ pub fn seek(part: f64, [track, average, full]: [f64; 3]) -> f64 {
 }
 
 /// Zones of a disk that are told apart: at most 1024, more than any has.
-pub fn zones(disk: &Disk) -> u32 {
+pub(crate) fn zones(disk: &Disk) -> u32 {
     disk.zones.typical.get().min(1024)
 }
 
 /// What the I/Os of a flow are on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Mix {
+pub(crate) struct Mix {
     /// Bytes of one, replies included.
     pub bytes: f64,
     /// Bytes of it that are read.
@@ -760,12 +763,12 @@ pub struct Mix {
 
 impl IoFlow {
     /// What it asks for at its stated rate, bits per second.
-    pub fn wanted(&self) -> Option<f64> {
+    pub(crate) fn wanted(&self) -> Option<f64> {
         self.rate.as_ref().map(|ios| f64::from(ios.typical.get()) * self.mix().bytes * 8.0)
     }
 
     /// The averages of its lines.
-    pub fn mix(&self) -> Mix {
+    pub(crate) fn mix(&self) -> Mix {
         let (mut mix, mut burst) = (Mix::default(), 0.0);
         for line in self.lines.iter() {
             let share = line.share as f64 / WHOLE as f64;

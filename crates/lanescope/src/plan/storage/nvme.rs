@@ -52,7 +52,7 @@ pub struct HostQueues {
 
 impl HostQueues {
     /// Whether it looks at the queue all the time.
-    pub fn polls(&self) -> bool {
+    pub(crate) fn polls(&self) -> bool {
         self.completions.typical == Completions::Polling
     }
 
@@ -67,12 +67,12 @@ impl HostQueues {
 
 impl Controller {
     /// Commands that a queue pair holds: one entry stays free (Base 2.0, 3.3.1.5).
-    pub fn room(&self, corner: Corner) -> u32 {
+    pub(crate) fn room(&self, corner: Corner) -> u32 {
         self.keys.queue_entries.at(corner).get() - 1
     }
 
     /// Which of its queue pairs a worker has, each once.
-    pub fn pairs(&self, queues: &HostQueues) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn pairs(&self, queues: &HostQueues) -> impl Iterator<Item = u32> + use<> {
         let all = self.keys.queue_pairs.typical.get();
         let first = queues.first;
         (0..queues.count.typical.get().min(all)).map(move |i| (first + i) % all)
@@ -87,7 +87,7 @@ impl Controller {
     }
 
     /// Bytes of lists that it reads for a command with so much data.
-    pub fn lists(&self, corner: Corner, bytes: u64) -> u64 {
+    pub(crate) fn lists(&self, corner: Corner, bytes: u64) -> u64 {
         match self.keys.data_pointers.typical {
             DataPointers::Sgl => 0,
             DataPointers::Prp => nvme::prp_lists(bytes, self.keys.memory_page.at(corner).0),
@@ -95,13 +95,13 @@ impl Controller {
     }
 
     /// Entries that an interrupt stands for at most, and for how long it is held back.
-    pub fn coalescing(&self, corner: Corner) -> (u32, Time) {
+    pub(crate) fn coalescing(&self, corner: Corner) -> (u32, Time) {
         let time = self.keys.coalesce_time.at(corner);
         (if time > Time::ZERO { self.keys.coalesced.at(corner).get() } else { 1 }, time)
     }
 
     /// Bytes of a doorbell on the wire; none where it is written to memory.
-    pub fn doorbell(&self) -> u64 {
+    pub(crate) fn doorbell(&self) -> u64 {
         match self.keys.doorbells.typical {
             Doorbells::Registers => nvme::DOORBELL,
             Doorbells::Shadow => 0,
@@ -274,16 +274,17 @@ pub(super) fn drive_ports(diagnostics: &mut Diagnostics, scenario: &Scenario, ho
         let own = |a: &Adapter| a.name == part.name;
         let above = storage.adapters.iter().find(|a| own(a)).map(|a| a.host.as_str());
         let wrong = match found.map(|p| &p.keys) {
-            Some(PartKeys::RootComplex(_)) if above == Some(root) => {
-                Some((format!("{} hangs below {root} itself", part.name), "another root complex: its own memory"))
-            }
+            Some(PartKeys::RootComplex(_)) if above == Some(root) => Some((
+                format!("{} is below {root} itself", part.name),
+                "name another root complex, for the controller's own memory",
+            )),
             Some(PartKeys::RootComplex(_)) => {
                 let first = storage.with_ports(root).map(|a| &storage.adapters[a as usize]);
                 let first = first.filter(|a| !own(a));
                 first.map(|a| (format!("{root} is {}'s already", a.name), "each controller has one of its own"))
             }
             _ => Some((
-                format!("{root:?} is no root complex"),
+                format!("{root:?} is not a root complex"),
                 "add [parts.NAME] with is = \"root-complex\" for the controller's memory, and links from it to drives",
             )),
         };
@@ -323,7 +324,7 @@ pub(super) fn queues(
             ("commands_a_doorbell", k.commands_a_doorbell.as_ref().and_then(|q| q.span)),
         ];
         for (key, span) in of_nvme.into_iter().filter_map(|(key, span)| Some((key, span?))) {
-            let what = format!("flow {}: {key} is not used, since {} is no NVMe drive", io.name, own.name);
+            let what = format!("flow {}: {key} is not used, since {} is not an NVMe drive", io.name, own.name);
             diagnostics.push(Diagnostic::warning(span, what).hint("host adapters have queues of their own"));
         }
         return None;

@@ -32,7 +32,7 @@ pub enum Unit {
 /// What one command puts on each direction of a link, bytes of a busy wire: frames, what stands around and between
 /// them, connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// From the adapter to the target.
     pub to_target: u64,
     /// Back.
@@ -57,7 +57,7 @@ pub struct Serial {
 
 impl SerialKeys {
     /// The link at a corner of its values.
-    pub fn at(&self, corner: Corner) -> Serial {
+    pub(crate) fn at(&self, corner: Corner) -> Serial {
         match self {
             SerialKeys::Fc(k) => Serial {
                 sas: false,
@@ -87,7 +87,7 @@ impl SerialKeys {
     }
 
     /// `4GFC`, `3G SAS`.
-    pub fn speed(&self) -> String {
+    pub(crate) fn speed(&self) -> String {
         match self {
             SerialKeys::Fc(k) => k.fc.typical.to_string(),
             SerialKeys::Sas(k) => format!("{} SAS", k.sas.typical),
@@ -113,7 +113,7 @@ impl SerialKeys {
 
 impl Serial {
     /// What is sent, in the words of the medium: command, leave, data, status, and what answers frames.
-    pub fn steps(&self) -> [&'static str; 5] {
+    pub(crate) fn steps(&self) -> [&'static str; 5] {
         if self.sas {
             ["COMMAND", "XFER_RDY", "DATA", "RESPONSE", "ACK, RRDY"]
         } else {
@@ -122,7 +122,7 @@ impl Serial {
     }
 
     /// Bytes that a frame carries.
-    pub fn field(&self, unit: Unit) -> u64 {
+    pub(crate) fn field(&self, unit: Unit) -> u64 {
         let [command, ready, response] = match self.sas {
             true => [sas::COMMAND, sas::XFER_RDY, sas::RESPONSE],
             false => [fc::CMND, fc::XFER_RDY, fc::RSP],
@@ -136,7 +136,7 @@ impl Serial {
     }
 
     /// Bytes of a frame, from its start to its end.
-    pub fn bytes(&self, unit: Unit) -> u64 {
+    pub(crate) fn bytes(&self, unit: Unit) -> u64 {
         let field = self.field(unit);
         if self.sas { sas::frame(field) } else { fc::frame(field) }
     }
@@ -148,7 +148,7 @@ impl Serial {
 
     /// Slots behind a frame: those that answer so many frames of the other direction, and so many connections of it, go
     /// there.
-    pub fn gap(&self, frames: u64, connections: u64) -> u64 {
+    pub(crate) fn gap(&self, frames: u64, connections: u64) -> u64 {
         if self.sas { self.answers(frames, connections) } else { fc::gap(frames) }
     }
 
@@ -158,7 +158,7 @@ impl Serial {
     }
 
     /// A read of so many bytes.
-    pub fn read(&self, bytes: u64) -> Exchange {
+    pub(crate) fn read(&self, bytes: u64) -> Exchange {
         if self.sas {
             self.with_quiet(sas::read(bytes, self.frame))
         } else {
@@ -168,7 +168,7 @@ impl Serial {
     }
 
     /// A write of so many bytes, all asked for at once.
-    pub fn write(&self, bytes: u64) -> Exchange {
+    pub(crate) fn write(&self, bytes: u64) -> Exchange {
         if self.sas {
             self.with_quiet(sas::write(bytes, self.frame))
         } else {

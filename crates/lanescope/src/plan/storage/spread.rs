@@ -62,12 +62,12 @@ impl Joined {
 
 impl Array {
     /// Data of a stripe.
-    pub fn width(&self) -> u64 {
+    pub(crate) fn width(&self) -> u64 {
         self.keys.strip.typical.0.saturating_mul(self.data_disks())
     }
 
     /// Whether each write goes to two drives.
-    pub fn mirrors(&self) -> bool {
+    pub(crate) fn mirrors(&self) -> bool {
         matches!(self.keys.level.typical, Level::Raid1 | Level::Raid10)
     }
 
@@ -87,7 +87,7 @@ impl Array {
     }
 
     /// What becomes of an I/O of an array that its host runs.
-    pub fn spread(&self, read: bool, offset: u64, size: u64) -> Spread {
+    pub(crate) fn spread(&self, read: bool, offset: u64, size: u64) -> Spread {
         let (strip, width) = (self.keys.strip.typical.0.max(1), self.width().max(1));
         let parity = self.keys.level.typical == Level::Raid5 && !read;
         let [mut before, mut pieces] = [(); 2].map(|()| Joined::new(self.disks.len()));

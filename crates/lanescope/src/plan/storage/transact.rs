@@ -41,7 +41,7 @@ pub(in crate::plan) fn build(
         expand(diagnostics, &directory, network, flow, storage);
         if storage.flows.len() > MAX_THINGS {
             let d = Diagnostic::error(flow.span, format!("more than {MAX_THINGS} flows"))
-                .hint("write fewer: none of what is answered needs so many");
+                .hint("use fewer: no answer needs so many");
             diagnostics.push(d.hint("stations x workers x other ends, of all flows together"));
             return;
         }
@@ -102,7 +102,7 @@ fn expand(
         let what = format!("flow {}: transactions over switches with flow_control = {:?}", flow.name, control.show());
         let d = Diagnostic::error(flow.span, what);
         diagnostics
-            .push(d.hint("their frames know no grants or stops of destinations: \"none\", \"pause\" or \"pfc\""));
+            .push(d.hint("their frames do not use grants or per-destination stops: \"none\", \"pause\" or \"pfc\""));
         return;
     }
     if k.access.typical.0.iter().any(|l| l.trim > 0) {
@@ -189,7 +189,7 @@ fn pair(
     let mut made = Pair { ends, names, segment: 0, connections, class: 0, ways };
     let path = made.path(network, false);
     if path.last().map(|w| network.arrives(*w)) != Some(ends[1]) {
-        let what = format!("there is no way from {} to {}", made.names[0], made.names[1]);
+        let what = format!("there is no path from {} to {}", made.names[0], made.names[1]);
         diagnostics.push(Diagnostic::error(span, what).hint("wire both to one network"));
         return None;
     }

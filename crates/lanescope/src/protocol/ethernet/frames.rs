@@ -13,7 +13,7 @@ pub fn address(part: u32) -> [u8; 6] {
 }
 
 /// A frame of type [`EXPERIMENTAL`], padded to the smallest size (3.2.8).
-pub fn data_frame(to: [u8; 6], from: [u8; 6], data: &[u8]) -> Vec<u8> {
+pub(crate) fn data_frame(to: [u8; 6], from: [u8; 6], data: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity((HEADER as usize + data.len()).max(LEAST));
     frame.extend(to);
     frame.extend(from);
@@ -36,13 +36,13 @@ fn control(from: [u8; 6], opcode: u16, operands: &[u16]) -> [u8; LEAST] {
 }
 
 /// A PAUSE for so many quanta; 0 takes an earlier one back (annex 31B.1).
-pub fn pause_frame(from: [u8; 6], quanta: u16) -> [u8; LEAST] {
+pub(crate) fn pause_frame(from: [u8; 6], quanta: u16) -> [u8; LEAST] {
     control(from, PAUSE_OPCODE, &[quanta])
 }
 
 /// A PFC frame: quanta for each priority that it speaks of (annex 31D; 802.1Qbb). Bit n of the class-enable vector is
 /// priority n, and the times stand in the order of the priorities.
-pub fn pfc_frame(from: [u8; 6], quanta: [Option<u16>; 8]) -> [u8; LEAST] {
+pub(crate) fn pfc_frame(from: [u8; 6], quanta: [Option<u16>; 8]) -> [u8; LEAST] {
     let mut operands = [0; 9];
     for (priority, time) in quanta.into_iter().enumerate() {
         if let Some(time) = time {

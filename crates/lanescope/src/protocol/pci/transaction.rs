@@ -8,20 +8,18 @@ use crate::units::{Time, UnitError};
 use std::fmt;
 
 /// Allowable disconnect boundary of PCI-X, bytes: a burst is only interrupted there (1.0b, 2.7.2.1).
-pub const ADB: u64 = 128;
+pub(crate) const ADB: u64 = 128;
 /// Most bytes of one sequence of PCI-X: its byte count has 12 bits (1.0b, 2.5).
 pub const MOST_BYTES: u64 = 4096;
 /// Maximum Memory Read Byte Count after reset, the least of the four values (PCI-X 1.0b, 7.2.3).
-pub const LEAST_READ: u64 = 512;
+pub(crate) const LEAST_READ: u64 = 512;
 /// Most split transactions that a device may have outstanding (PCI-X 1.0b, 7.2.3).
-pub const MOST_SPLITS: u32 = 32;
-/// Latency timer of PCI-X after reset, clocks (1.0b, 7.1).
-pub const LATENCY_TIMER: u32 = 64;
+pub(crate) const MOST_SPLITS: u32 = 32;
 /// A target moves its first data within so many clocks from FRAME#, or sends the initiator away: a retry (PCI 2.3,
 /// 3.5.1.1), or a split response (PCI-X 1.0b, 2.9.1).
-pub const INITIAL_LATENCY: u64 = 16;
+pub(crate) const INITIAL_LATENCY: u64 = 16;
 /// Clocks of the attribute phase (PCI-X 1.0b, 2.5).
-pub const ATTRIBUTE: u64 = 1;
+pub(crate) const ATTRIBUTE: u64 = 1;
 /// Idle clocks behind every transaction, in which the lines change hands (PCI 2.3, 3.3.4 and 3.4.2; PCI-X 1.0b, 2.7.3:
 /// no fast back-to-back).
 const TURNAROUND: u64 = 1;
@@ -46,7 +44,7 @@ impl Decode {
 
 /// Clocks of one transaction, by phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Phases {
+pub(crate) struct Phases {
     /// The address; two clocks with a dual address cycle.
     pub address: u64,
     /// The attributes of PCI-X.
@@ -65,17 +63,17 @@ pub struct Phases {
 
 impl Phases {
     /// All clocks.
-    pub fn total(self) -> u64 {
+    pub(crate) fn total(self) -> u64 {
         self.before_data() + self.data + self.end + self.turnaround
     }
 
     /// From the beginning of the address phase to the beginning of the first data phase.
-    pub fn before_data(self) -> u64 {
+    pub(crate) fn before_data(self) -> u64 {
         self.address + self.attribute + self.response + self.waits
     }
 
     /// What is neither data, nor a wait state, nor the turn-around.
-    pub fn overhead(self) -> u64 {
+    pub(crate) fn overhead(self) -> u64 {
         self.address + self.attribute + self.response + self.end
     }
 }
@@ -91,12 +89,12 @@ pub enum Wait {
 
 impl Wait {
     /// No delay is longer, clocks.
-    pub const MOST: u32 = 1 << 24;
+    pub(crate) const MOST: u32 = 1 << 24;
     /// How it is written.
-    pub const UNITS: &str = "clocks, ns, us or ms";
+    pub(crate) const UNITS: &str = "clocks, ns, us or ms";
 
     /// Reads `60 clocks` or `450 ns`.
-    pub fn parse(text: &str) -> Result<Wait, UnitError> {
+    pub(crate) fn parse(text: &str) -> Result<Wait, UnitError> {
         let clocks = text.trim().strip_suffix("clocks").or_else(|| text.trim().strip_suffix("clock"));
         let Some(number) = clocks else { return Time::parse(text).map(Wait::Time) };
         match number.trim().parse::<i64>() {
@@ -108,7 +106,7 @@ impl Wait {
     }
 
     /// In whole clocks of a bus, rounded up: what is ready between two clocks waits for the next.
-    pub fn clocks(self, speed: Speed) -> u64 {
+    pub(crate) fn clocks(self, speed: Speed) -> u64 {
         match self {
             Wait::Clocks(n) => n as u64,
             Wait::Time(time) => {
@@ -140,7 +138,7 @@ impl PartialOrd for Wait {
 
 impl Speed {
     /// Clocks of data phases for so many bytes that begin where a data phase begins.
-    pub fn data(self, bytes: u64) -> u64 {
+    pub(crate) fn data(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.per_clock())
     }
 
@@ -177,31 +175,31 @@ impl Speed {
     }
 
     /// A burst write.
-    pub fn write(self, bytes: u64, decode: Decode, waits: u64, dual: bool) -> Phases {
+    pub(crate) fn write(self, bytes: u64, decode: Decode, waits: u64, dual: bool) -> Phases {
         Phases { waits: self.waits(waits), data: self.data(bytes), ..self.claimed(false, decode, dual) }
     }
 
     /// A read of conventional PCI whose target has its data at hand, after so many wait states.
-    pub fn read(self, bytes: u64, decode: Decode, waits: u64, dual: bool) -> Phases {
+    pub(crate) fn read(self, bytes: u64, decode: Decode, waits: u64, dual: bool) -> Phases {
         Phases { waits, data: self.data(bytes), ..self.claimed(true, decode, dual) }
     }
 
     /// The request of a split transaction: the target answers with a split response in the first data phase, which the
     /// initiator, its inputs registered, sees a clock later (PCI-X 1.0b, 2.11.2 and 2.10.2).
-    pub fn split_request(self, decode: Decode, dual: bool) -> Phases {
+    pub(crate) fn split_request(self, decode: Decode, dual: bool) -> Phases {
         Phases { end: 2, ..self.claimed(true, decode, dual) }
     }
 
     /// A split completion, a transaction of the completer's own: it pushes data as a write does, to an address of one
     /// clock (PCI-X 1.0b, 2.10.3).
-    pub fn completion(self, bytes: u64, decode: Decode) -> Phases {
+    pub(crate) fn completion(self, bytes: u64, decode: Decode) -> Phases {
         self.write(bytes, decode, 0, false)
     }
 
     /// A transaction that the target ends before any data: STOP# in the first data phase, and a clock until FRAME# has
     /// gone (PCI 2.3, 3.3.3.2.1; PCI-X 1.0b,
     /// 2.11.2.2).
-    pub fn retry(self, read: bool, decode: Decode, dual: bool) -> Phases {
+    pub(crate) fn retry(self, read: bool, decode: Decode, dual: bool) -> Phases {
         // Nothing is driven back, so no line turns around: a target that is fast enough stops at once.
         let claimed = self.claimed(read && self.is_x(), decode, dual);
         Phases { end: 2, ..claimed }
@@ -210,13 +208,13 @@ impl Speed {
     /// Clocks that a target's disconnecting adds at the end of a transaction: STOP# comes with the last data, and
     /// FRAME# goes a clock later (PCI 2.3, 3.3.3.2.1). Of PCI-X it is said ahead, at least four data phases before the
     /// boundary, and costs nothing (1.0b, 2.11.2.1).
-    pub fn disconnect(self) -> u64 {
+    pub(crate) fn disconnect(self) -> u64 {
         u64::from(self.standard() == Standard::Pci)
     }
 
     /// From REQ# to the address phase on an idle bus. PCI: the arbiter sees REQ# and gives GNT#, the master sees that
     /// (2.3, 3.4.1). PCI-X: inputs and outputs of both are registered, which makes it twice two (1.0b, 4.1).
-    pub fn arbitration(self) -> u64 {
+    pub(crate) fn arbitration(self) -> u64 {
         match self.standard() {
             Standard::Isa => 0,
             Standard::Pci => 2,
@@ -226,19 +224,19 @@ impl Speed {
 
     /// How long a master that was sent away keeps its REQ# deasserted, clocks from the end of the transaction, its idle
     /// clock included (PCI 2.3, 3.4.1: two clocks).
-    pub fn pause_after_retry(self) -> u64 {
+    pub(crate) fn pause_after_retry(self) -> u64 {
         2
     }
 
     /// Bytes between two places where a burst may be interrupted: any data phase of PCI, the disconnect boundaries of
     /// PCI-X.
-    pub fn boundary(self) -> u64 {
+    pub(crate) fn boundary(self) -> u64 {
         if self.is_x() { ADB } else { self.per_clock() }
     }
 
     /// What a burst of `bytes` has moved when it must end as soon as it may after `clocks` from its address phase: at
     /// least one boundary, at most all.
-    pub fn cut(self, phases: Phases, bytes: u64, clocks: u64) -> u64 {
+    pub(crate) fn cut(self, phases: Phases, bytes: u64, clocks: u64) -> u64 {
         let moved = clocks.saturating_sub(phases.before_data()) * self.per_clock();
         // The data phase that goes on is finished, and one more is the last.
         let last = (moved + 1).next_multiple_of(self.boundary());

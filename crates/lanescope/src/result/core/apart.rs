@@ -81,14 +81,19 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
         let minor = mechanism == "head-of-line-blocking"
             && longer > -0.5 * off
             && starved(&s.bound_by.element, simulation) < off.abs() / 4.0;
+        let dllps = if alone { before_packets(simulation) } else { 0.0 };
         let (mechanism, why) = if explains && (alone || mechanism == "bunching") || minor {
             let [loaded, unloaded] = [loaded, unloaded].map(human_time);
-            let why = match alone {
-                true => "its operations wait for each other and for DLLPs and ordered sets",
-                false => "its operations wait behind packets of others",
-            };
-            let why = format!("{why}: each takes {loaded}, {unloaded} unloaded");
-            ("latency-under-load", why)
+            let takes = format!("each takes {loaded}, {unloaded} unloaded");
+            match alone {
+                true if dllps >= -off => {
+                    let part = dllps * 100.0;
+                    let why = format!("its packets wait for DLLPs and ordered sets ({part:.1} % of the time): {takes}");
+                    ("dllps", why)
+                }
+                true => ("latency-under-load", format!("its operations wait for each other: {takes}")),
+                false => ("latency-under-load", format!("its operations wait behind packets of others: {takes}")),
+            }
         } else {
             (mechanism, why.to_owned())
         };
@@ -120,6 +125,16 @@ fn farther<'a>(report: &'a Report, simulation: &Simulation, f: &FlowReport) -> O
     let pairs = report.flows.iter().zip(&simulation.flows);
     let less = pairs.filter(|(g, s)| s.rate.mean < g.share.typical && g.latency.typical > 1.02 * f.latency.typical);
     less.map(|(g, _)| g).max_by(|a, b| a.latency.typical.total_cmp(&b.latency.typical))
+}
+
+/// For what part of the time links sent what goes before packets, all directions added: DLLPs and ordered sets. Packets
+/// that wait for one another cannot lose more to them.
+fn before_packets(simulation: &Simulation) -> f64 {
+    let of = |l: &SimulatedLink| {
+        let s = &l.slots;
+        (s.acks + s.update_fc + s.ordered_sets) as f64 / s.total().max(1) as f64
+    };
+    simulation.links.iter().map(of).sum()
 }
 
 /// For what part of its time a link was idle for want of credit.

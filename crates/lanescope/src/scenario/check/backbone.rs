@@ -51,7 +51,7 @@ pub(super) fn keys(diagnostics: &mut Diagnostics, part: &Part, k: &RootComplex) 
         }
         if line.typical.0 == 0 || line.typical.0 % width_at != 0 {
             let what =
-                format!("backbone_line = {} is no multiple of backbone_width = {}", line.typical, Bytes(width_at));
+                format!("backbone_line = {} is not a multiple of backbone_width = {}", line.typical, Bytes(width_at));
             wrong(line.span, what, "a transaction is so many whole clocks of data");
             return;
         }
@@ -67,20 +67,20 @@ pub(super) fn keys(diagnostics: &mut Diagnostics, part: &Part, k: &RootComplex) 
         ("completion_clocks", most(&k.completion_clocks), k.completion_clocks.span),
     ] {
         if clocks > MOST_CLOCKS {
-            wrong(span, format!("{name} = {clocks} are more clocks than a transaction can take"), "at most 4096");
+            wrong(span, format!("{name} = {clocks} is more clocks than a transaction can take"), "at most 4096");
         }
     }
     if let Some(q) = &k.backbone_reads
         && q.slow.max(q.typical).max(q.fast).get() > 1 << 16
     {
-        wrong(q.span, format!("backbone_reads = {} are more than any port holds", q.typical), "at most 65536");
+        wrong(q.span, format!("backbone_reads = {} is more than any port holds", q.typical), "at most 65536");
     }
     if let Some(q) = k.memory_bandwidth.as_ref().or(k.read_bandwidth.as_ref()).or(k.write_bandwidth.as_ref()) {
-        let hint = "the backbone is the way to memory: its clock and width say what it carries";
-        wrong(q.span, "a memory's bandwidth and a backbone are two answers to one question".into(), hint);
+        let hint = "the backbone is the path to memory: its clock and width set what it carries";
+        wrong(q.span, "a memory bandwidth contradicts a backbone".into(), hint);
     }
     if let Some(q) = &k.reads_in_flight {
-        let hint = "say backbone_reads: what each port works on at once";
-        wrong(q.span, "reads_in_flight is not known to a backbone".into(), hint);
+        let hint = "set backbone_reads: what each port works on at once";
+        wrong(q.span, "reads_in_flight has no meaning with a backbone".into(), hint);
     }
 }

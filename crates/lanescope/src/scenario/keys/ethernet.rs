@@ -112,12 +112,12 @@ impl Shape for Weights {
         let mut all = Weights::EQUAL;
         for (key, node) in &t.0 {
             let Some(slot) = key.parse::<usize>().ok().and_then(|p| all.0.get_mut(p)) else {
-                return Err(Problem(format!("{key} is no priority"), hint()));
+                return Err(Problem(format!("{key} is not a valid priority"), hint()));
             };
             *slot = u32::read(node)?;
             if *slot > Weights::MOST {
                 let what = format!("priority {key} has a weight of {slot}, more than {}", Weights::MOST);
-                return Err(Problem(what, "weights are shares of one another: divide all by the same".into()));
+                return Err(Problem(what, "only their ratios matter: divide all of them by the same number".into()));
             }
         }
         if all.0.iter().enumerate().all(|(p, w)| *w == 0 || t.get(&p.to_string()).is_none()) {
@@ -279,7 +279,7 @@ impl Shape for StreamLoad {
             if key == "outstanding" || key == "think" {
                 return Err(Problem(
                     "Ethernet has no answers that a closed load could wait for".into(),
-                    format!("a load of frames is {hint}"),
+                    format!("a load of frames is one of {hint}"),
                 ));
             }
             if !STREAM_LOAD_KEYS.contains(&key.as_str()) {
@@ -291,9 +291,10 @@ impl Shape for StreamLoad {
         if let Some(trace) = t.get("trace") {
             return match (&trace.value, t.0.len()) {
                 (Value::Text(name), 1) => Ok(StreamLoad::Trace(name.clone())),
-                (Value::Text(_), _) => {
-                    Err(Problem("a trace says all by itself".into(), "leave the other keys out".into()))
-                }
+                (Value::Text(_), _) => Err(Problem(
+                    "a trace has destinations, times and sizes of its own".into(),
+                    "leave the other keys out".into(),
+                )),
                 _ => Err(expected("the name of a file", trace)),
             };
         }
@@ -468,9 +469,9 @@ table! {
     /// A station: an end of an Ethernet link, with the programs behind it.
     Station, STATION, "a station" {
         /// Frames that the adapter takes from the application ahead of its MAC: bytes of whole frames.
-        nic_buffer: default Bytes, Low = "\"16 KiB\"" Assumed Guess "some frames ahead";
+        nic_buffer: default Bytes, Low = "\"16 KiB\"" Assumed Guess "a few frames ahead";
         /// Frames that the MAC holds, the one in sending included: bytes of whole frames.
-        mac_buffer: default Bytes, Low = "\"16 KiB\"" Assumed Guess "some frames ahead";
+        mac_buffer: default Bytes, Low = "\"16 KiB\"" Assumed Guess "a few frames ahead";
         /// What waits in the application at most; what comes then is dropped there. Without it, all.
         queue: opt Bytes, Low;
         /// From the last bit of a pause frame to the moment from which no new frame is begun.
@@ -490,7 +491,7 @@ table! {
         rate_timer: default Time, One = "\"55 us\"" Stated Likely "Zhu et al.: T = 55 us";
         /// With DCQCN: bytes between two raises of the rate.
         byte_counter: default Bytes, One = "\"10 MB\"" Stated Likely "Zhu et al.: B = 10 MB";
-        /// With DCQCN: raises that halve the way back before the target itself rises.
+        /// With DCQCN: increases that halve the distance to the target before the target itself rises.
         fast_recovery: default Count, One = "5" Stated Likely "Zhu et al.: F = 5";
         /// With DCQCN: a raise of the target rate.
         additive_increase: default Rate, One = "\"40 Mb/s\"" Stated Likely "Zhu et al.: R_AI = 40 Mb/s";
@@ -505,7 +506,7 @@ table! {
         retransmission_timeout: default Time, One = "\"1 ms\"" Assumed Guess
             "adapters that adapt it begin about there; verbs' timeout = 14 is 67 ms";
         /// Of RoCE with selective retransmission: packets that may come before another until it counts as lost.
-        reordering: default Count, One = "0" Assumed Likely "one way keeps the order of packets";
+        reordering: default Count, One = "0" Assumed Likely "one path keeps the order of packets";
         /// Of RoCE with selective retransmission: packets of a queue pair that may be under way.
         window: default NonZeroU32, One = "1024" Assumed Guess "receivers remember that many";
     }
@@ -533,13 +534,13 @@ table! {
         /// With scheduling = "weighted": bytes of each priority for those of others, by priority; 1 of each that is not
         /// named.
         weights: opt Weights, One;
-        /// How it chooses among ways of equal length.
+        /// How it chooses among equal-cost paths.
         ecmp: default Ecmp, One = "\"hash\"" Assumed Likely "what switches do, so that a flow keeps its order";
         /// With ecmp = "hash": what the hash begins with. Another number deals the connections anew.
         ecmp_seed: default Count, One = "0" Assumed Likely
             "any is as good; all switches have one, and each choice takes other bits of the hash";
-        /// With ecmp = "flowlet": a pause after which a flow may take another way.
-        flowlet_gap: default Time, One = "\"50 us\"" Assumed Guess "longer than what one way is longer than another";
+        /// With ecmp = "flowlet": a pause after which a flow may take another path.
+        flowlet_gap: default Time, One = "\"50 us\"" Assumed Guess "longer than paths differ in latency";
         /// How it keeps its memory from overflowing.
         flow_control: default FlowControl, One = "\"none\"" Assumed Likely "the default of most switches";
         /// It stops senders when more than this is in use: of the memory (pause), by one port's frames of one priority

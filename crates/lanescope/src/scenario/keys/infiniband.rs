@@ -43,7 +43,9 @@ impl Shape for FlopRate {
         let Value::Text(s) = &node.value else {
             return Err(Problem(expected("a speed of computing", node).0, hint()));
         };
-        let bad = || Problem(format!("{:?} is no speed of computing", s.chars().take(40).collect::<String>()), hint());
+        let bad = || {
+            Problem(format!("{:?} is not a valid speed of computing", s.chars().take(40).collect::<String>()), hint())
+        };
         let (number, unit) = s.trim().split_once(' ').ok_or_else(bad)?;
         let factor = FLOPS.iter().find(|(u, _)| *u == unit.trim()).ok_or_else(bad)?.1;
         let value = number.parse::<f64>().map_err(|_| bad())? * factor;

@@ -36,7 +36,7 @@ impl Shape for pci::Speed {
         let shown: String = text.chars().take(40).collect();
         pci::Speed::parse(text).map_err(|e| match e {
             SpeedError::Form => Problem(
-                format!("{shown:?} is no bus"),
+                format!("{shown:?} is not a valid bus"),
                 "standard, clock and width: \"pci 33 32-bit\", \"pci 66 64-bit\", \"pci-x 133 64-bit\"".into(),
             ),
             SpeedError::Clock(standard, clock) => {

@@ -228,7 +228,7 @@ table! {
         /// Time between the ends of page walks that wait for one another, where that is not iommu_walk / iommu_walks:
         /// what the memory behind the walkers allows.
         iommu_walk_interval: opt Time, High;
-        /// What memory or the way to it carries, reads and writes added.
+        /// What memory or the path to it carries, reads and writes added.
         memory_bandwidth: opt Rate, Low;
         /// In place of memory_bandwidth: what it carries of reads, whatever is written.
         read_bandwidth: opt Rate, Low;

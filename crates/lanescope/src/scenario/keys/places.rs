@@ -114,7 +114,7 @@ impl Shape for Places {
         let Value::Text(text) = &node.value else {
             return Err(expected("a distribution: \"pareto:0.2\", \"normal:20\", \"zoned:50/5:50/95\"", node));
         };
-        Places::parse(text).map_err(|hint| Problem(format!("{text:?} is no distribution of places"), hint))
+        Places::parse(text).map_err(|hint| Problem(format!("{text:?} is not a valid distribution of places"), hint))
     }
     fn show(&self) -> String {
         let part = |n: u32| f64::from(n) / 100.0;

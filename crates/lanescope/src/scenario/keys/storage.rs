@@ -180,7 +180,7 @@ impl Line {
         let (read, trim) = (percent("read", WHOLE)?, percent("trim", 0)?);
         if trim > 0 && (read == WHOLE || reply.0 > 0) {
             let (what, hint) = match reply.0 {
-                0 => ("trim of I/Os that all read", "trim is the part of those that do not read: say read = \"0 %\""),
+                0 => ("trim of I/Os that all read", "trim is the part of those that do not read: set read = \"0 %\""),
                 _ => ("trim of I/Os with a reply", "a trim has no data, and none that answers"),
             };
             return Err((Problem(what.into(), hint.into()), at("trim")));
@@ -344,7 +344,7 @@ impl Shape for Amplification {
         match (1.0..=100.0).contains(&value) {
             true => Ok(Amplification(value)),
             false => Err(Problem(
-                format!("{value} is no write amplification"),
+                format!("{value} is not a valid write amplification"),
                 "from 1 (nothing is moved) to 100; 2 to 5 under random writes".into(),
             )),
         }
@@ -374,7 +374,7 @@ impl Shape for Exponent {
         match value > 0.0 && value <= 5.0 {
             true => Ok(Exponent(value)),
             false => Err(Problem(
-                format!("{value} is no exponent of Zipf's law"),
+                format!("{value} is not a valid exponent of Zipf's law"),
                 "above 0 and up to 5; fio's is 1.1".into(),
             )),
         }

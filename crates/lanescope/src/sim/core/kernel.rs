@@ -148,7 +148,7 @@ impl Agenda {
 
     /// When a slot's moment is.
     #[inline]
-    pub fn get(&self, slot: u32) -> u64 {
+    pub(crate) fn get(&self, slot: u32) -> u64 {
         if slot == self.acting { self.again } else { self.slots[slot as usize] }
     }
 
@@ -164,7 +164,7 @@ impl Agenda {
 
     /// Moves it only to an earlier moment.
     #[inline]
-    pub fn by(&mut self, slot: u32, at: u64) {
+    pub(crate) fn by(&mut self, slot: u32, at: u64) {
         if at < self.get(slot) {
             self.set(slot, at);
         }
@@ -258,7 +258,7 @@ impl Agenda {
     }
 
     /// The latest moment that had an event.
-    pub fn past(&self) -> u64 {
+    pub(crate) fn past(&self) -> u64 {
         if self.last == NEVER { 0 } else { self.last }
     }
 

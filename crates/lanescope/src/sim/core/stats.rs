@@ -49,7 +49,7 @@ pub(in crate::sim) fn ratio(tops: &[f64], bottoms: &[f64]) -> Interval {
 }
 
 /// The mean of independent values, with its interval.
-pub fn mean(values: &[f64]) -> Interval {
+pub(crate) fn mean(values: &[f64]) -> Interval {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     Interval { mean, half: Some(half_width(mean, values, &vec![1.0; values.len()])).filter(|h| h.is_finite()) }
 }

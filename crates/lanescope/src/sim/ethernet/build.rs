@@ -169,6 +169,7 @@ fn wire(network: &Network, on: u32, classes: usize) -> Wire {
         local: List::EMPTY,
         urgent: List::EMPTY,
         queues: vec![List::EMPTY; classes],
+        queued_of: vec![0; if classes > 1 { classes } else { 0 }],
         waiting: 0,
         queued: 0,
         turn: 0,

@@ -129,6 +129,8 @@ struct Wire {
     local: List,
     /// Frames that wait, by class.
     queues: Vec<List>,
+    /// Bytes of each; empty where there is one class.
+    queued_of: Vec<u64>,
     pauses: Box<[Pausing; 8]>,
 }
 

@@ -283,7 +283,9 @@ impl Switch {
         }
         (frame.account, frame.pool) = (account, pool);
         if self.congestion == CongestionControl::Dcqcn {
-            frame.marked |= self.marks(net.wires[out as usize].queued);
+            // Each class has a queue of its own, and its frames are marked by what waits in that.
+            let w = &net.wires[out as usize];
+            frame.marked |= self.marks(w.queued_of.get(frame.class as usize).copied().unwrap_or(w.queued));
         }
         if self.buffers == Buffers::Input {
             if std::mem::replace(&mut self.heads[port_in as usize], true) {
@@ -335,6 +337,9 @@ impl Switch {
         w.queues[class].push(id, &mut net.frames);
         w.waiting += 1;
         w.queued += bytes;
+        if let Some(queue) = w.queued_of.get_mut(class) {
+            *queue += bytes;
+        }
         if let Some(trace) = &mut agenda.trace {
             trace.waits(w.tx, now, w.queued);
         }
@@ -429,7 +434,11 @@ impl Switch {
         w.turn = if self.scheduling == Scheduling::Weighted { class } else { class + 1 } as u8;
         let Some(id) = w.queues[class].pop(&net.frames) else { return };
         w.waiting -= 1;
-        w.queued -= net.frames[id].bytes as u64;
+        let bytes = net.frames[id].bytes as u64;
+        w.queued -= bytes;
+        if let Some(queue) = w.queued_of.get_mut(class) {
+            *queue -= bytes;
+        }
         if let Some(trace) = &mut agenda.trace {
             trace.waits(w.tx, now, w.queued);
         }

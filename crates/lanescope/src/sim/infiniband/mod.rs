@@ -305,7 +305,7 @@ impl Fabric {
         if to_switch != NONE {
             let mut way = p.way;
             let Some(out) = self.plan.routes.next(to_switch, NodeId(p.to), &mut way) else {
-                unreachable!("the plan has found a way for every packet")
+                unreachable!("the plan has found a path for every packet")
             };
             let onward = self.wires[out as usize].span(p.bytes as u64);
             let w = &self.wires[on as usize];

@@ -231,7 +231,7 @@ impl World for Fabric {
             }
             Signal::Timer(part, which) => match &mut self.parts[part as usize] {
                 Part::Terminal(t) => t.tick(which, now, net, agenda),
-                Part::Switch(s) => s.tick(now, net, agenda),
+                Part::Switch(s) => s.tick(which, now, net, agenda),
             },
         }
     }
@@ -316,7 +316,7 @@ impl Fabric {
                 }
                 Part::Switch(s) => {
                     s.wired(timer);
-                    1
+                    s.timers()
                 }
             };
             fabric.signals.extend((0..timers).map(|which| Signal::Timer(i as u32, which)));

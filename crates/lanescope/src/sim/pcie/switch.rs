@@ -3,10 +3,17 @@
 //!
 //! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants
 //! (`queues = "fifo"` forbids it); the heads are candidates there. A crossbar reads one packet of an ingress port at a
-//! time, at the faster rate of the two links, into the replay buffer of the egress port. An egress port that has waited
-//! for an ingress port while that was read twice for all others has it next, also before the packet that it sends now
-//! has gone, by one packet. A shared bus with a bandwidth carries one packet of the whole switch at a time, and a head
-//! that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
+//! time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet of the whole switch at a
+//! time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
+//!
+//! A crossbar whose ingress ports sort has a buffer at each crosspoint, of one packet a class, which is part of the
+//! ingress port's. An ingress port reads for its crosspoints with room in turn, an egress port takes from its
+//! crosspoints in turn, and neither waits for the other: so no two ports whose packets end at different moments can
+//! starve a third, and packets of any size keep all ports busy (M. Katevenis, G. Passas, D. Simos, I.
+//! Papaefstathiou, N. Chrysos, "Variable packet size buffered crossbar (CICQ) switches", ICC 2004; R. Rojas-Cessa,
+//! E. Oki, H. J. Chao, "On the combined input-crosspoint buffered switch with round-robin arbitration", IEEE Trans.
+//! Commun. 53(11), 2005: one packet and turns are enough). Real switches have such memories behind their crossbars
+//! too (IDT 89HPES64H16G2 User Manual, 2013, chapter 3: egress frame buffers).
 
 use crate::protocol::pcie::Class;
 use crate::result::Idle;
@@ -14,7 +21,7 @@ use crate::scenario::keys::{Arbitration, Core, Queues};
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::pcie::Net;
-use crate::sim::pcie::wire::{Tlp, Wire};
+use crate::sim::pcie::wire::Tlp;
 use std::collections::VecDeque;
 
 /// No egress port.
@@ -38,15 +45,12 @@ struct Ingress {
     heads: [u16; 3],
     /// Whether packets are sorted by the port that they want: where all leave by one, there is nothing to sort.
     sorted: bool,
-    /// What waits, by egress port and class.
+    /// What waits, by egress port and class. The first of each is at its crosspoint once it was read.
     stored: Vec<VecDeque<Tlp>>,
-    /// Packets that were read out.
-    read: u64,
-    /// Of each egress port that would have taken a packet from here and found another being read out: how many had been
-    /// read before that.
-    since: Vec<u64>,
-    /// No later than the first of those.
-    oldest: u64,
+    /// Whose first may be read: the crosspoint has room. Four bits for each egress port, one a class.
+    unread: Vec<u64>,
+    /// The egress port that it was read for last.
+    turn: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -58,8 +62,40 @@ struct Egress {
     turn: usize,
     /// Of a hosted one: whether the port's own was the last to go.
     own_last: bool,
-    /// When the packet that it took last begins on the wire: until then it takes no other ahead.
-    begins: u64,
+    /// How many ingress ports and classes have a packet for it that may be read.
+    unread: u32,
+}
+
+/// Sets or clears the bit of a port and class, of four for each port.
+fn mark(words: &mut [u64], port: usize, class: Class, yes: bool) {
+    let bit = 4 * port + class as usize;
+    let word = &mut words[bit / 64];
+    if yes {
+        *word |= 1 << (bit % 64);
+    } else {
+        *word &= !(1 << (bit % 64));
+    }
+}
+
+/// Ports with a bit and their four bits, from the one after `turn` around.
+fn in_turn(words: &[u64], turn: usize) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let first = turn + 1;
+    // From the turn on to the last port, then from the first port to the turn: the word of the turn comes twice, each
+    // time in part.
+    let (at, below) = (first / 16, (1 << (4 * (first % 16))) - 1);
+    let part = move |word: usize, mask: u64| (word, words[word] & if word == at { mask } else { u64::MAX });
+    let upper = (at..words.len()).map(move |w| part(w, !below));
+    let lower = (0..words.len().min(at + 1)).map(move |w| part(w, below));
+    upper.chain(lower).flat_map(|(word, mut bits)| {
+        std::iter::from_fn(move || {
+            (bits != 0).then(|| {
+                let shift = bits.trailing_zeros() & !3;
+                let mine = (bits >> shift) & 0xf;
+                bits &= !(0xf << shift);
+                (word * 16 + shift as usize / 4, mine)
+            })
+        })
+    })
 }
 
 /// What a root complex passes on next by one of its ports.
@@ -83,7 +119,10 @@ pub(in crate::sim) struct Switch {
     core_free: u64,
     /// The ingress port that the shared core served last.
     core_turn: usize,
+    /// Slots of the agenda: the shared core's, then one for each ingress port, if there are crosspoints.
     timer: u32,
+    /// Whether there is a buffer at each crosspoint.
+    crosspoints: bool,
     /// It is part of a root complex, whose ports send what these themselves have to say, too: they are asked when
     /// something may go, and take what is chosen here.
     hosted: bool,
@@ -101,6 +140,7 @@ impl Switch {
         queues: Queues,
     ) -> Switch {
         let n = ports.len();
+        let words = (4 * n).div_ceil(64);
         let sorts = |fork: bool| core == Core::SharedMemory || (pace.is_none() && queues == Queues::PerOutput && fork);
         Switch {
             ins: ports
@@ -113,20 +153,13 @@ impl Switch {
                     heads: [NONE; 3],
                     sorted: sorts(fork),
                     stored: vec![VecDeque::new(); if sorts(fork) { 3 * n } else { 0 }],
-                    read: 0,
-                    since: vec![NEVER; n],
-                    oldest: NEVER,
+                    unread: vec![0; if sorts(fork) { words } else { 0 }],
+                    turn: 0,
                 })
                 .collect(),
             outs: ports
                 .iter()
-                .map(|p| Egress {
-                    wire: p.1,
-                    waiting: vec![0; (4 * n).div_ceil(64)],
-                    turn: 0,
-                    own_last: false,
-                    begins: 0,
-                })
+                .map(|p| Egress { wire: p.1, waiting: vec![0; words], turn: 0, own_last: false, unread: 0 })
                 .collect(),
             arbitration,
             core,
@@ -134,6 +167,7 @@ impl Switch {
             core_free: 0,
             core_turn: 0,
             timer: 0,
+            crosspoints: core != Core::SharedMemory && forks.iter().any(|f| sorts(*f)),
             hosted: false,
             transit: Transit::default(),
         }
@@ -150,14 +184,8 @@ impl Switch {
 
     /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round
     /// of the others.
-    pub(in crate::sim) fn next(
-        &mut self,
-        out: usize,
-        now: u64,
-        net: &mut Net,
-        agenda: &mut Agenda,
-    ) -> Result<Passing, (Idle, u64)> {
-        let (port, class) = self.choose(out, now, net, agenda)?;
+    pub(in crate::sim) fn next(&self, out: usize, now: u64, net: &mut Net) -> Result<Passing, (Idle, u64)> {
+        let (port, class) = self.choose(out, now, net)?;
         let yields = port <= self.outs[out].turn && !self.outs[out].own_last;
         Ok(Passing { port, class, yields })
     }
@@ -175,6 +203,11 @@ impl Switch {
 
     pub(in crate::sim) fn wired(&mut self, timer: u32) {
         self.timer = timer;
+    }
+
+    /// Slots of the agenda that it wants.
+    pub(in crate::sim) fn timers(&self) -> u32 {
+        if self.crosspoints { 1 + self.ins.len() as u32 } else { 1 }
     }
 
     /// The head of a class has come in and is routed.
@@ -199,7 +232,6 @@ impl Switch {
         } else if self.ins[port].sorted {
             if !self.pass(port, class, out, now, net, agenda) {
                 self.store(port, class, out, now, net, agenda);
-                self.transmit(out, now, net, agenda);
             }
         } else {
             self.offer(port, class, out, true);
@@ -207,10 +239,13 @@ impl Switch {
         }
     }
 
-    /// The shared core is free again.
-    pub(in crate::sim) fn tick(&mut self, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        agenda.set(self.timer, NEVER);
-        self.serve_core(now, net, agenda);
+    /// A timer: 0 is that of the shared core, which is free again; the others those of the ingress ports.
+    pub(in crate::sim) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        agenda.set(self.timer + which, NEVER);
+        match which.checked_sub(1) {
+            None => self.serve_core(now, net, agenda),
+            Some(port) => self.read(port as usize, now, net, agenda),
+        }
     }
 
     /// The transmitter of an egress wire may act.
@@ -226,13 +261,47 @@ impl Switch {
     }
 
     fn offer(&mut self, port: usize, class: Class, out: usize, yes: bool) {
-        let bit = 4 * port + class as usize;
-        let word = &mut self.outs[out].waiting[bit / 64];
-        if yes {
-            *word |= 1 << (bit % 64);
-        } else {
-            *word &= !(1 << (bit % 64));
+        mark(&mut self.outs[out].waiting, port, class, yes);
+    }
+
+    /// The first packet for an egress port may be read: its crosspoint has room.
+    fn ask(&mut self, port: usize, class: Class, out: usize) {
+        mark(&mut self.ins[port].unread, out, class, true);
+        self.outs[out].unread += 1;
+    }
+
+    /// Reads a packet of an ingress port, if that is free and has one, for the crosspoint whose turn it is.
+    fn read(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let ingress = &self.ins[port];
+        let slot = self.timer + 1 + port as u32;
+        if ingress.reading > now {
+            agenda.by(slot, ingress.reading);
+            return;
         }
+        let mut next: Option<(u64, usize, Class, u16)> = None;
+        for (out, bits) in in_turn(&ingress.unread, ingress.turn) {
+            for class in Class::ALL.into_iter().filter(|c| bits & (1 << *c as u64) != 0) {
+                let Some(tlp) = ingress.stored[3 * out + class as usize].front() else { continue };
+                if next.is_none_or(|n| tlp.ready < n.0) {
+                    next = Some((tlp.ready, out, class, tlp.body));
+                }
+            }
+            if self.arbitration == Arbitration::RoundRobin {
+                break;
+            }
+        }
+        let Some((_, out, class, body)) = next else { return };
+        let span = self.span(port, out, body, net);
+        let ingress = &mut self.ins[port];
+        mark(&mut ingress.unread, out, class, false);
+        (ingress.turn, ingress.reading) = (out, now + span);
+        self.outs[out].unread -= 1;
+        self.offer(port, class, out, true);
+        let ingress = &self.ins[port];
+        if ingress.unread.iter().any(|w| *w != 0) {
+            agenda.by(slot, ingress.reading);
+        }
+        self.transmit(out, now, net, agenda);
     }
 
     /// Takes a head out of the queue of its class, where packets are sorted: the one behind it is the next head at
@@ -253,7 +322,13 @@ impl Switch {
         if let Some(tlp) = self.take(port, class, now, net, agenda) {
             self.ins[port].stored[3 * out + class as usize].push_back(tlp);
         }
-        self.offer(port, class, out, true);
+        if !self.crosspoints {
+            self.offer(port, class, out, true);
+        } else if self.ins[port].stored[3 * out + class as usize].len() == 1 {
+            self.ask(port, class, out);
+            self.read(port, now, net, agenda);
+        }
+        self.transmit(out, now, net, agenda);
     }
 
     /// Sends a head on at once, if nobody is before it; says whether it did.
@@ -263,7 +338,7 @@ impl Switch {
         if self.hosted
             || net.wires[egress.wire as usize].next_at > now
             || self.ins[port].reading > now
-            || self.ins[port].oldest != NEVER
+            || self.ins[port].unread.iter().any(|w| *w != 0)
             || egress.waiting.iter().any(|w| *w != 0)
         {
             return false;
@@ -277,34 +352,6 @@ impl Switch {
             self.leave(port, tlp, out, now, net, agenda);
         }
         true
-    }
-
-    /// Has a free ingress port read for the egress port that has waited longest for it, if that is not `out` and twice
-    /// as many packets as the switch has ports went by since: by turns it would have had two of them. Two egress ports
-    /// whose packets never end at one moment would starve each other otherwise.
-    #[inline]
-    fn give(&mut self, port: usize, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        let round = 2 * self.outs.len() as u64;
-        while self.ins[port].read >= self.ins[port].oldest.saturating_add(round) {
-            let ingress = &mut self.ins[port];
-            let free = |o: &usize| *o == out || self.outs[*o].begins <= now;
-            let longest = (0..ingress.since.len()).filter(free).min_by_key(|o| ingress.since[*o]);
-            ingress.oldest = ingress.since.iter().copied().min().unwrap_or(NEVER);
-            let Some(o) = longest.filter(|o| *o != out && ingress.read >= ingress.since[*o].saturating_add(round))
-            else {
-                return;
-            };
-            ingress.since[o] = NEVER;
-            let bits = self.outs[o].waiting[port / 16] >> (4 * (port % 16)) & 0xf;
-            // Without credits it has had its turn.
-            if let Ok((class, _)) = self.candidate(port, o, bits, now, net) {
-                self.outs[o].own_last = false;
-                self.forward(port, class, o, now, net, agenda);
-                let wire = &net.wires[self.outs[o].wire as usize];
-                agenda.by(wire.tx, wire.next_at);
-                return;
-            }
-        }
     }
 
     /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if
@@ -334,49 +381,28 @@ impl Switch {
     }
 
     /// Whom the egress port serves next: (ingress port, class); or why nobody, and until when to wait.
-    fn choose(
-        &mut self,
-        out: usize,
-        now: u64,
-        net: &mut Net,
-        agenda: &mut Agenda,
-    ) -> Result<(usize, Class), (Idle, u64)> {
+    fn choose(&self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class), (Idle, u64)> {
+        let egress = &self.outs[out];
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        if egress.unread > 0 {
+            idle = Idle::Arbitration;
+        }
         let mut oldest: Option<(u64, usize, Class)> = None;
-        let words = self.outs[out].waiting.len();
-        let first = self.outs[out].turn + 1;
-        // From the turn on to the last port, then from the first port to the turn: the word of the turn comes twice,
-        // each time in part.
-        let (turn, below) = (first / 16, (1 << (4 * (first % 16))) - 1);
-        let part = |word: usize, mask: u64| (word, if word == turn { mask } else { u64::MAX });
-        let (upper, lower) = (turn..words, 0..words.min(turn + 1));
-        for (word, mask) in upper.map(|w| part(w, !below)).chain(lower.map(|w| part(w, below))) {
-            let mut bits = self.outs[out].waiting[word] & mask;
-            while bits != 0 {
-                let port = word * 16 + bits.trailing_zeros() as usize / 4;
-                let shift = 4 * (port % 16);
-                let mine = (bits >> shift) & 0xf;
-                bits &= !(0xf << shift);
-                if self.ins[port].reading <= now {
-                    self.give(port, out, now, net, agenda);
-                }
-                if self.ins[port].reading > now {
-                    let ingress = &mut self.ins[port];
-                    ingress.since[out] = ingress.since[out].min(ingress.read);
-                    ingress.oldest = ingress.oldest.min(ingress.read);
-                    wake = wake.min(self.ins[port].reading);
-                    idle = idle.max(Idle::Arbitration);
-                    continue;
-                }
-                match self.candidate(port, out, mine, now, net) {
-                    Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class)),
-                    Ok((class, ready)) => {
-                        if oldest.is_none_or(|o| ready < o.0) {
-                            oldest = Some((ready, port, class));
-                        }
+        for (port, bits) in in_turn(&egress.waiting, egress.turn) {
+            let ingress = &self.ins[port];
+            if !ingress.sorted && ingress.reading > now {
+                wake = wake.min(ingress.reading);
+                idle = idle.max(Idle::Arbitration);
+                continue;
+            }
+            match self.candidate(port, out, bits, now, net) {
+                Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class)),
+                Ok((class, ready)) => {
+                    if oldest.is_none_or(|o| ready < o.0) {
+                        oldest = Some((ready, port, class));
                     }
-                    Err(lack) => idle = idle.max(lack),
                 }
+                Err(lack) => idle = idle.max(lack),
             }
         }
         oldest.map(|(_, port, class)| (port, class)).ok_or((idle, wake))
@@ -395,7 +421,7 @@ impl Switch {
             agenda.by(slot, now);
             return;
         }
-        match self.choose(out, now, net, agenda) {
+        match self.choose(out, now, net) {
             Ok((port, class)) => {
                 self.forward(port, class, out, now, net, agenda);
                 if self.outs[out].waiting.iter().any(|w| *w != 0) {
@@ -419,9 +445,17 @@ impl Switch {
             let stored = &mut self.ins[port].stored[3 * out + class as usize];
             let tlp = stored.pop_front();
             let more = !stored.is_empty();
-            self.offer(port, class, out, more);
-            if let Some(tlp) = tlp {
+            self.offer(port, class, out, more && !self.crosspoints);
+            let Some(tlp) = tlp else { return };
+            if !self.crosspoints {
                 self.leave(port, tlp, out, now, net, agenda);
+                return;
+            }
+            let read = now + self.span(port, out, tlp.body, net);
+            self.send(port, tlp, out, read, now, net, agenda);
+            if more {
+                self.ask(port, class, out);
+                self.read(port, now, net, agenda);
             }
             return;
         }
@@ -438,23 +472,34 @@ impl Switch {
         }
     }
 
+    /// How long a packet is read for, at the faster of the two links' rates: what is in whole is not held up by the
+    /// link that it came by. A shared memory has it already.
+    fn span(&self, port: usize, out: usize, body: u16, net: &Net) -> u64 {
+        if self.core == Core::SharedMemory {
+            return 0;
+        }
+        let span = |wire: u32| {
+            let w = &net.wires[wire as usize];
+            w.clock.span_below(w.bytes(body) as u64)
+        };
+        span(self.ins[port].wire).min(span(self.outs[out].wire))
+    }
+
     /// Reads a packet out of its buffer, and puts it on the wire.
     #[inline]
     fn leave(&mut self, port: usize, tlp: Tlp, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let read = now + self.span(port, out, tlp.body, net);
+        self.ins[port].reading = read;
+        self.send(port, tlp, out, read, now, net, agenda);
+    }
+
+    /// Puts a packet on the wire; its buffer is free when it has been read.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn send(&mut self, port: usize, tlp: Tlp, out: usize, read: u64, now: u64, net: &mut Net, agenda: &mut Agenda) {
         self.outs[out].turn = port;
-        let ingress = &mut self.ins[port];
-        let (inward, outward) = (&net.wires[ingress.wire as usize], &net.wires[self.outs[out].wire as usize]);
-        if self.core != Core::SharedMemory {
-            // At the faster of the two links' rates: what is in whole is not held up by the link that it came by.
-            let span = |w: &Wire| w.clock.span_below(w.bytes(tlp.body) as u64);
-            ingress.reading = now + span(inward).min(span(outward));
-        }
-        ingress.read += 1;
-        ingress.since[out] = NEVER;
-        let read = tlp.tail.max(now).max(ingress.reading);
-        net.wires[ingress.wire as usize].free(tlp.class, tlp.payload, read, agenda);
+        net.wires[self.ins[port].wire as usize].free(tlp.class, tlp.payload, tlp.tail.max(read), agenda);
         let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
-        self.outs[out].begins = begin;
         // Unless somebody is found waiting when it falls free again.
         net.wires[self.outs[out].wire as usize].idle = Idle::NothingToSend;
         let through = begin - tlp.head;
@@ -509,7 +554,6 @@ impl Switch {
                 agenda.by(net.wires[id].tx, net.wires[id].next_at);
             } else {
                 self.store(port, class, out as usize, now, net, agenda);
-                self.transmit(out as usize, now, net, agenda);
             }
             i = 0;
         }

@@ -103,7 +103,7 @@ impl Terminal {
 
     /// Slots of the agenda that it wants.
     pub(in crate::sim) fn timers(&self) -> u32 {
-        1 + self.requesters() + u32::from(self.peers.is_some())
+        1 + self.requesters() + self.peers.as_ref().map_or(0, |p| p.timers())
     }
 
     fn requesters(&self) -> u32 {
@@ -219,7 +219,7 @@ impl Terminal {
     pub(in crate::sim) fn tick(&mut self, which: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let requesters = self.requesters();
         if let Some(peers) = self.peers.as_mut().filter(|_| which > requesters) {
-            peers.tick(now, net, agenda);
+            peers.tick(which - requesters - 1, now, net, agenda);
             return;
         }
         if let Some(at) = which.checked_sub(1) {
@@ -269,7 +269,7 @@ impl Terminal {
             return;
         }
         let passing = match &mut self.peers {
-            Some(peers) => peers.next(port, now, net, agenda),
+            Some(peers) => peers.next(port, now, net),
             None => Err((Idle::NothingToSend, NEVER)),
         };
         // What passes goes before the port's own, after it where it yields and there is something, or not at all.

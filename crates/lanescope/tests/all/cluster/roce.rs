@@ -194,7 +194,7 @@ fn what_cannot_work_is_said() {
     let text = star(2, "", "ethernet = \"10 Gb/s\"", &one("64 B"));
     for control in ["voq", "credits"] {
         let said = wrong(&text, &[&format!("parts.sw.flow_control={control}")]);
-        assert!(said.contains("know no queues and grants"), "{said}");
+        assert!(said.contains("no per-destination queues or grants"), "{said}");
     }
     let said = wrong(&text, &["parts.node.receive_buffer=2 KiB"]);
     assert!(said.contains("cannot pause in time"), "{said}");

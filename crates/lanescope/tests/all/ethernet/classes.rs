@@ -118,7 +118,7 @@ fn what_makes_no_sense_is_refused() {
     for (set, says) in [
         ("parts.switch.weights={ 0 = 0, 1 = 0 }", "add up to nothing"),
         ("parts.switch.weights={ 0 = 0, 1 = 3 }", "would never be served"),
-        ("parts.switch.weights={ 9 = 1 }", "is no priority"),
+        ("parts.switch.weights={ 9 = 1 }", "is not a valid priority"),
         ("parts.switch.weights={ 0 = 100000 }", "more than 1000"),
         ("parts.switch.weights=[1, 2]", "are a table"),
         ("parts.switch.lossless=[8]", "priorities 0 to 7"),

@@ -78,3 +78,23 @@ fn nobody_who_is_held_back_gets_all_that_it_asks_for() {
         }
     }
 }
+
+/// Each class is marked by its own queue: one that never waits behind its own frames is not marked, however long the
+/// queues of others at the same port.
+#[test]
+fn marks_are_of_the_class_that_queues() {
+    for (rule, flow_control) in [("turns", "pfc"), ("weighted", "pfc"), ("strict", "pfc"), ("turns", "none")] {
+        let text = format!(
+            "[parts.host]\nis = \"station\"\ncount = 4\n[parts.switch]\nis = \"ethernet-switch\"\n\
+             flow_control = \"{flow_control}\"\ncongestion_control = \"dcqcn\"\nscheduling = \"{rule}\"\n\
+             [links.net]\nbetween = [\"host.*\", \"switch\"]\nethernet = \"100 Gb/s\"\n\
+             [flows.heavy]\nfrom = \"host.1-2\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\n\
+             [flows.light]\nfrom = \"host.3\"\nto = \"host.0\"\ndo = \"send\"\nsize = \"1500 B\"\npriority = 5\n\
+             load = {{ share = \"5 %\" }}\n[run]\nfor = \"2 ms\"\nwarmup = \"0 s\"\n"
+        );
+        let seen = simulate(&text, &[]);
+        let of = |name: &str| frames(seen.flows.iter().find(|f| f.name == name).expect("a flow"));
+        assert!(of("heavy").marked > 0, "{rule}: {:?}", of("heavy"));
+        assert_eq!(of("light").marked, 0, "{rule}: {:?}", of("light"));
+    }
+}

@@ -244,6 +244,39 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
+/// The path MTU is the largest whose packets the links of both ends carry, as connections agree on it.
+#[test]
+fn both_ends_agree_on_a_path_mtu() {
+    let text = |near: u64, far: u64, more: &str| {
+        format!(
+            "[parts.host]\nis = \"station\"\ncount = 2\n[parts.far]\nis = \"station\"\n[parts.switch]\n\
+             is = \"ethernet-switch\"\n[links.near]\nbetween = [\"host.*\", \"switch\"]\n\
+             ethernet = \"100 Gb/s\"\nmtu = \"{near} B\"\n[links.far]\nbetween = [\"far\", \"switch\"]\n\
+             ethernet = \"100 Gb/s\"\nmtu = \"{far} B\"\n[flows.f]\nfrom = \"host.0\"\ndo = \"send\"\n\
+             size = \"64 KiB\"\n{more}\n[run]\nfor = \"200 us\"\nwarmup = \"0 s\"\n"
+        )
+    };
+    for near in [400, 1500, 2200, 4200, 9000] {
+        for far in [400, 1500, 2200, 4200, 9000] {
+            let text = text(near, far, "to = \"far\"\ntransport = \"rocev2\"");
+            let (made, d) = plan(&text, &[]);
+            let made = made.unwrap_or_else(|| panic!("{d}"));
+            let (network, stream) = (&made.network, &made.network.streams[0]);
+            let (payload, room) = (network.payload(stream), near.min(far));
+            // IPv4, UDP, BTH, RETH and the ICRC: 60 B.
+            let most = [256, 512, 1024, 2048, 4096].into_iter().filter(|m| m + 60 <= room).max();
+            assert_eq!(Some(payload), most, "{near} {far}");
+            let seen = simulate_by(&made, 1, u64::MAX);
+            assert!(frames(&seen.flows[0]).delivered > 0 && frames(&seen.flows[0]).dropped == 0, "{near} {far}");
+        }
+    }
+    // Plain frames are as long as their source sends them; a link that is not on their way is nobody's concern.
+    let (made, d) = plan(&text(4200, 1500, "to = \"far\""), &[]);
+    assert!(made.is_none() && d.to_string().contains("links.far carries at most 1500 B"), "{d}");
+    let (made, d) = plan(&text(4200, 1500, "to = \"host.1\""), &[]);
+    assert!(made.is_some(), "{d}");
+}
+
 #[test]
 fn a_capture_knows_its_sender() {
     let text = incast("go-back-n", "load = { rate = \"1 Gb/s\" }");

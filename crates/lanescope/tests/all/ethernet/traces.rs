@@ -113,12 +113,12 @@ fn silence_after_a_pause_is_no_stall() {
 fn what_is_wrong_in_a_trace_is_shown_in_its_line() {
     let cases = [
         ("0 ns, host.1, 100 B\n1 ns, host.1\n", "1 ns, host.1", "three cells"),
-        ("0 ns, host.1, 100 B\r\nsoon, host.1, 1 B\r\n", "soon, host.1, 1 B", "no time"),
-        ("time,to,size\r\n\r\n0 ns, host.7, 100 B\r\n", "0 ns, host.7, 100 B", "no destination"),
-        ("0 ns, host.0, 100 B\n", "0 ns, host.0, 100 B", "no destination"),
-        ("5 ns, host.1, 100 B\n4 ns, host.1, 1 B", "4 ns, host.1, 1 B", "must not fall"),
+        ("0 ns, host.1, 100 B\r\nsoon, host.1, 1 B\r\n", "soon, host.1, 1 B", "not a valid time"),
+        ("time,to,size\r\n\r\n0 ns, host.7, 100 B\r\n", "0 ns, host.7, 100 B", "not a valid destination"),
+        ("0 ns, host.0, 100 B\n", "0 ns, host.0, 100 B", "not a valid destination"),
+        ("5 ns, host.1, 100 B\n4 ns, host.1, 1 B", "4 ns, host.1, 1 B", "must not decrease"),
         ("5 ns, host.1, 0 B\n", "5 ns, host.1, 0 B", "1 B to 1 TiB"),
-        ("5 ns, host.1, many\n", "5 ns, host.1, many", "no size"),
+        ("5 ns, host.1, many\n", "5 ns, host.1, many", "not a valid size"),
     ];
     for (trace, line, word) in cases {
         let (plan, d) = plan(trace, &[]);

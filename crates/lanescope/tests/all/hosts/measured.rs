@@ -200,7 +200,7 @@ fn what_cannot_be_expected_of_a_collective_is_said() {
     assert!(why(&collective("hypercube", &[("a", 3), ("a", 4)], 20.0)).contains("no closed form"));
     let whole = collective("all_reduce", &[("a", 3), ("a", 4)], 20.0);
     let head = whole.find("#   size").expect("the head of the table");
-    assert!(why(&whole[head..]).contains("head is missing"));
+    assert!(why(&whole[head..]).contains("header is missing"));
     assert!(why(&whole[whole.find('#').unwrap_or(0)..]).contains("command line"));
     // NVLink is faster than PCI Express, and no dump says how fast.
     let joined =

@@ -270,11 +270,11 @@ fn the_laws_hold_on_random_arrays() {
 fn what_goes_wrong_on_purpose() {
     let text = text("raid5", 3, "{ size = \"4 KiB\" }", "");
     let says = |sets: &[&str], parts: &[&str]| has(&wrong(&text, sets), parts);
-    says(&["parts.hba.drive_ports=\"rock\""], &["drive_ports", "\"rock\" is no root complex", "[parts.NAME]"]);
-    says(&["parts.hba.drive_ports=\"d.0\""], &["\"d.0\" is no root complex"]);
-    says(&["parts.hba.drive_ports=\"host\""], &["hba hangs below host itself", "another root complex"]);
-    says(&["flows.io.to=\"d.0\""], &["d.0 hangs on d.0, which is not host's", "hba shows its host arrays"]);
-    says(&["flows.io.from=\"roc\""], &["a hangs on hba, which is not roc's"]);
+    says(&["parts.hba.drive_ports=\"rock\""], &["drive_ports", "\"rock\" is not a root complex", "[parts.NAME]"]);
+    says(&["parts.hba.drive_ports=\"d.0\""], &["\"d.0\" is not a root complex"]);
+    says(&["parts.hba.drive_ports=\"host\""], &["hba is below host itself", "another root complex"]);
+    says(&["flows.io.to=\"d.0\""], &["d.0 is attached to d.0, which is not host's", "hba presents arrays to its host"]);
+    says(&["flows.io.from=\"roc\""], &["a is attached to hba, which is not roc's"]);
     let without = text.replace("cache = \"64 MiB\"\n", "");
     has(&wrong(&without, &[]), &["hba has no cache to run an array in"]);
     let two = text.replace(

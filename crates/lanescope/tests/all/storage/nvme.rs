@@ -173,7 +173,7 @@ fn trims_hold_up_reads() {
 fn trims_go_where_a_drive_models_them() {
     let trims = "{ size = \"4 KiB\", read = \"0 %\", trim = \"100 %\" }";
     let text = text(trims, "1 ms", "");
-    has(&wrong(&text, &[]), &["drive takes no trims", "say parts.drive.trim_time"]);
+    has(&wrong(&text, &[]), &["drive takes no trims", "set parts.drive.trim_time"]);
     let set = "parts.drive.trim_time=\"20 us\"";
     let says = |sets: &[&str], parts: &[&str]| has(&wrong(&text, &[&[set], sets].concat()), parts);
     says(&["flows.io.access={ size = \"4 KiB\", trim = \"50 %\" }"], &["trim of I/Os that all read", "read = \"0 %\""]);
@@ -184,7 +184,7 @@ fn trims_go_where_a_drive_models_them() {
     says(&["flows.io.access={ size = \"4 KiB\", read = \"0 %\", trim = \"half\" }"], &["trim is a percentage"]);
     let array = "[parts.a]\nis = \"array\"\nlevel = \"raid0\"\ndisks = [\"drive\"]\n";
     let text = format!("{array}{}", text.replace("to = \"drive\"", "to = \"a\""));
-    has(&wrong(&text, &[set]), &["trims of a, which is no drive", "name the drives"]);
+    has(&wrong(&text, &[set]), &["trims of a, which is not a drive", "name the drives"]);
 }
 
 /// An I/O of three commands has three of everything, and is done with the last of them.
@@ -335,7 +335,7 @@ fn what_goes_wrong_on_purpose() {
     says(&["parts.drive.memory_page=\"5 KiB\""], &["memory pages of 5 KiB", "power of two"]);
     says(&["parts.drive.max_transfer=\"1 KiB\""], &["transfers of 1 KiB", "MDTS"]);
     says(&["parts.drive.planes=65"], &["65 planes", "at most 64"]);
-    says(&["parts.drive.write_amplification=0.5"], &["0.5 is no write amplification", "from 1"]);
+    says(&["parts.drive.write_amplification=0.5"], &["0.5 is not a valid write amplification", "from 1"]);
     // A namespace that is smaller than the job.
     says(&["flows.io.file=\"4 TB\""], &["on drive, which holds 186.3 GiB", "a file of"]);
     says(&["flows.io.host_software=\"libaoi\""], &["\"libaoi\" is none of", "did you mean \"libaio\"?"]);
@@ -343,7 +343,7 @@ fn what_goes_wrong_on_purpose() {
     let beside = "[parts.hba]\nis = \"host-adapter\"\n[links.slot2]\nbetween = [\"host\", \"hba\"]\n\
         pcie = \"gen1 x4\"\n\
         [links.sas]\nbetween = [\"hba\", \"drive\"]\nsas = \"12G\"\n";
-    has(&wrong(&format!("{beside}{text}"), &[]), &["drive is an NVMe drive", "a link of PCIe"]);
+    has(&wrong(&format!("{beside}{text}"), &[]), &["drive is an NVMe drive", "a PCIe link"]);
     // What works all the same is warned of.
     let warned = |sets: &[&str], part: &str| {
         let (planned, d) = plan(&text, sets);

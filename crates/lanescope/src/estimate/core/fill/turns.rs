@@ -3,115 +3,199 @@
 //! Ports form a tree with flows as its leaves. A node that asks for less than its turns leaves the rest to those beside
 //! it. Capacities are in units (slots, tags, clocks), turns in packets; the number of turns that fills a capacity is
 //! found by false position, since units rise with turns in straight pieces.
+//!
+//! A tree is made once and divided many times, so it lies flat, what is behind a port in a row, and a division takes
+//! its room from [`Room`].
 
 use crate::estimate::core::fill::Use;
+use std::ops::Range;
 
-/// A node of an arbitration tree: a port, or at the leaves a flow (an index into the resource's uses).
-pub(in crate::estimate) enum Node {
-    Port(Vec<Node>),
+/// A node of an arbitration tree.
+#[derive(Clone, Debug)]
+enum Node {
+    /// A port: what is behind it, places in [`Tree::below`].
+    Port(Range<usize>),
+    /// A flow: an index into the resource's uses.
     Leaf(usize),
 }
 
-/// The tree of some members, by the ports that their packets came through from such a depth on.
-pub(in crate::estimate) fn tree(paths: &[Vec<u64>], members: &[usize], depth: usize) -> Node {
-    // A port with a single thing behind it is that thing: nothing is divided before ways part.
-    let (&first, rest) = match members {
-        [one] => return Node::Leaf(*one),
-        [] => return Node::Port(Vec::new()),
-        [first, rest @ ..] => (first, rest),
-    };
-    let together = |depth: usize| {
-        let port = paths[first].get(depth);
-        port.is_some() && rest.iter().all(|m| paths[*m].get(depth) == port)
-    };
-    let depth = (depth..).find(|d| !together(*d)).unwrap_or(depth);
-    let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
-    let mut nodes = Vec::new();
-    for &m in members {
-        match paths[m].get(depth) {
-            None => nodes.push(Node::Leaf(m)),
-            Some(port) => match ports.iter_mut().find(|(p, _)| p == port) {
-                Some((_, list)) => list.push(m),
-                None => ports.push((*port, vec![m])),
-            },
+/// An arbitration tree. What is behind a node comes before it; its root comes last.
+#[derive(Debug, Default)]
+pub(in crate::estimate) struct Tree {
+    nodes: Vec<Node>,
+    below: Vec<usize>,
+}
+
+impl Tree {
+    /// The tree of some members, by the ports that their packets came through, nearest first.
+    pub(in crate::estimate) fn of(paths: &[Vec<u64>]) -> Tree {
+        let mut tree = Tree::default();
+        tree.add(paths, &(0..paths.len()).collect::<Vec<_>>(), 0);
+        tree
+    }
+
+    /// Adds the node of some members, whose ports are alike up to such a depth. Gives its place.
+    fn add(&mut self, paths: &[Vec<u64>], members: &[usize], depth: usize) -> usize {
+        // A port with a single thing behind it is that thing: nothing is divided before ways part.
+        let (&first, rest) = match members {
+            [one] => return self.push(Node::Leaf(*one)),
+            [] => return self.push(Node::Port(0..0)),
+            [first, rest @ ..] => (first, rest),
+        };
+        let together = |depth: usize| {
+            let port = paths[first].get(depth);
+            port.is_some() && rest.iter().all(|m| paths[*m].get(depth) == port)
+        };
+        let depth = (depth..).find(|d| !together(*d)).unwrap_or(depth);
+        let mut ports: Vec<(u64, Vec<usize>)> = Vec::new();
+        let mut behind = Vec::new();
+        for &m in members {
+            match paths[m].get(depth) {
+                None => behind.push(self.push(Node::Leaf(m))),
+                Some(port) => match ports.iter_mut().find(|(p, _)| p == port) {
+                    Some((_, list)) => list.push(m),
+                    None => ports.push((*port, vec![m])),
+                },
+            }
+        }
+        for (_, list) in ports {
+            behind.push(self.add(paths, &list, depth + 1));
+        }
+        // A port with a single thing behind it is that thing.
+        if let [one] = behind[..] {
+            return one;
+        }
+        let begin = self.below.len();
+        self.below.extend(behind);
+        self.push(Node::Port(begin..self.below.len()))
+    }
+
+    fn push(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn root(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// Gives `amount` packets to a node, in turns.
+    fn give(&self, asked: &Asked, node: usize, amount: f64, given: &mut [f64]) {
+        match &self.nodes[node] {
+            Node::Leaf(m) => given[*m] = amount.min(asked.packets[node]),
+            Node::Port(below) => {
+                let (mut left, mut n) = (amount, below.len());
+                for &next in &asked.order[below.clone()] {
+                    let turn = (left / n as f64).min(asked.packets[next]);
+                    self.give(asked, next, turn, given);
+                    left -= turn;
+                    n -= 1;
+                }
+            }
         }
     }
-    nodes.extend(ports.into_iter().map(|(_, list)| tree(paths, &list, depth + 1)));
-    // A port with a single thing behind it is that thing.
-    if nodes.len() == 1 { nodes.remove(0) } else { Node::Port(nodes) }
+
+    /// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node
+    /// beside the way to it gets as much as the node on that way.
+    pub(in crate::estimate) fn beside(&self, asked: &Asked, leaf: usize, mine: f64, given: &mut [f64]) {
+        self.beside_at(asked, self.root(), leaf, mine, given);
+    }
+
+    /// The same below a node. Gives what the node gets, if the leaf is below it.
+    fn beside_at(&self, asked: &Asked, node: usize, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
+        let below = match &self.nodes[node] {
+            Node::Leaf(m) if *m == leaf => {
+                given[leaf] = mine;
+                return Some(mine);
+            }
+            Node::Leaf(_) => return None,
+            Node::Port(below) => &asked.order[below.clone()],
+        };
+        let found = |&next: &usize| Some((next, self.beside_at(asked, next, leaf, mine, given)?));
+        let (on_the_way, turn) = below.iter().find_map(found)?;
+        let mut all = turn;
+        for &other in below.iter().filter(|n| **n != on_the_way) {
+            self.give(asked, other, turn, given);
+            all += turn.min(asked.packets[other]);
+        }
+        Some(all)
+    }
 }
 
 /// A tree made ready for one division: what is asked for below each node, the modest first.
+#[derive(Default)]
 pub(in crate::estimate) struct Asked {
-    packets: f64,
-    leaf: Option<usize>,
-    below: Vec<Asked>,
+    /// By node.
+    packets: Vec<f64>,
+    /// [`Tree::below`], what is behind each port in its order.
+    order: Vec<usize>,
 }
 
-/// A tree made ready, where each leaf asks for so many packets.
-pub(in crate::estimate) fn ready(node: &Node, packets: &[f64]) -> Asked {
-    let (leaf, mut below) = match node {
-        Node::Leaf(m) => (Some(*m), Vec::new()),
-        Node::Port(nodes) => (None, nodes.iter().map(|n| ready(n, packets)).collect()),
-    };
-    below.sort_by(|a: &Asked, b: &Asked| a.packets.total_cmp(&b.packets));
-    let sum = leaf.map_or_else(|| below.iter().map(|n| n.packets).sum(), |m| packets[m]);
-    Asked { packets: sum, leaf, below }
-}
-
-/// Gives `amount` packets to a node, in turns.
-fn give(node: &Asked, amount: f64, given: &mut [f64]) {
-    if let Some(m) = node.leaf {
-        given[m] = amount.min(node.packets);
-        return;
-    }
-    let (mut left, mut n) = (amount, node.below.len());
-    for below in &node.below {
-        let turn = (left / n as f64).min(below.packets);
-        give(below, turn, given);
-        left -= turn;
-        n -= 1;
-    }
-}
-
-/// What each leaf may have by turns while one of them, with nothing that it asks for, gets `mine`: every node beside
-/// the way to it gets as much as the node on that way. Gives what the node gets, if the leaf is below it.
-pub(in crate::estimate) fn beside(node: &Asked, leaf: usize, mine: f64, given: &mut [f64]) -> Option<f64> {
-    if node.leaf == Some(leaf) {
-        given[leaf] = mine;
-        return Some(mine);
-    }
-    let (at, turn) = node.below.iter().enumerate().find_map(|(i, n)| Some((i, beside(n, leaf, mine, given)?)))?;
-    let mut all = turn;
-    for (_, other) in node.below.iter().enumerate().filter(|(i, _)| *i != at) {
-        give(other, turn, given);
-        all += turn.min(other.packets);
-    }
-    Some(all)
-}
-
-/// Divides `left` units by turns; bytes per second for each use.
-pub(in crate::estimate) fn turns(uses: &[Use], tree: &Node, left: f64, asked: &[f64]) -> Vec<f64> {
-    let packets: Vec<f64> =
-        uses.iter().zip(asked).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }).collect();
-    let mut given = vec![0.0; uses.len()];
-    let units = |given: &[f64]| {
-        uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.whole()).sum::<f64>()
-    };
-    // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the number
-    // that fills the capacity by false position, halving where that does not halve.
-    let asked = ready(tree, &packets);
-    let (mut low, mut high) = (0.0, asked.packets);
-    let (mut at_low, mut at_high) = (-left, units(&packets) - left);
-    for i in 0..80 {
-        let straight = low - at_low * (high - low) / (at_high - at_low);
-        let guess = if i % 4 == 3 || !straight.is_finite() { 0.5 * (low + high) } else { straight };
-        give(&asked, guess, &mut given);
-        let over = units(&given) - left;
-        if over.abs() <= left * 1e-13 || high - low <= high * 1e-15 {
-            break;
+impl Asked {
+    /// Makes a tree ready, where each leaf asks for so many packets.
+    pub(in crate::estimate) fn ready(&mut self, tree: &Tree, packets: &[f64]) {
+        self.packets.clear();
+        self.order.clone_from(&tree.below);
+        for node in &tree.nodes {
+            let sum = match node {
+                Node::Leaf(m) => packets[*m],
+                Node::Port(below) => {
+                    let order = &mut self.order[below.clone()];
+                    order.sort_by(|a, b| self.packets[*a].total_cmp(&self.packets[*b]));
+                    order.iter().map(|n| self.packets[*n]).sum()
+                }
+            };
+            self.packets.push(sum);
         }
-        if over > 0.0 { (high, at_high) = (guess, over) } else { (low, at_low) = (guess, over) }
     }
-    uses.iter().zip(given).map(|(u, g)| if u.weight > 0.0 { g / u.packets } else { f64::INFINITY }).collect()
+}
+
+/// Room for divisions, one after the other.
+#[derive(Default)]
+pub(in crate::estimate) struct Room {
+    pub(in crate::estimate) asked: Asked,
+    /// What each use of a resource asks for, and what it gets.
+    pub(in crate::estimate) asks: Vec<f64>,
+    pub(in crate::estimate) shares: Vec<f64>,
+    packets: Vec<f64>,
+    given: Vec<f64>,
+}
+
+impl Room {
+    /// Divides `left` units by turns; bytes per second for each use, in `shares`.
+    pub(in crate::estimate) fn turns(
+        &mut self,
+        uses: &[Use],
+        tree: &Tree,
+        left: f64,
+        asks: &[f64],
+        shares: &mut Vec<f64>,
+    ) {
+        let Room { asked, packets, given, .. } = self;
+        packets.clear();
+        packets.extend(uses.iter().zip(asks).map(|(u, a)| if u.weight > 0.0 { a * u.packets } else { 0.0 }));
+        given.clear();
+        given.resize(uses.len(), 0.0);
+        let units = |given: &[f64]| {
+            uses.iter().zip(given).filter(|(u, _)| u.weight > 0.0).map(|(u, g)| g / u.packets * u.whole()).sum::<f64>()
+        };
+        // Units rise with the number of turns, in straight pieces (one piece where all packets are alike): find the
+        // number that fills the capacity by false position, halving where that does not halve.
+        asked.ready(tree, packets);
+        let (mut low, mut high) = (0.0, asked.packets[tree.root()]);
+        let (mut at_low, mut at_high) = (-left, units(packets) - left);
+        for i in 0..80 {
+            let straight = low - at_low * (high - low) / (at_high - at_low);
+            let guess = if i % 4 == 3 || !straight.is_finite() { 0.5 * (low + high) } else { straight };
+            tree.give(asked, tree.root(), guess, given);
+            let over = units(given) - left;
+            if over.abs() <= left * 1e-13 || high - low <= high * 1e-15 {
+                break;
+            }
+            if over > 0.0 { (high, at_high) = (guess, over) } else { (low, at_low) = (guess, over) }
+        }
+        shares.clear();
+        shares
+            .extend(uses.iter().zip(&*given).map(|(u, g)| if u.weight > 0.0 { g / u.packets } else { f64::INFINITY }));
+    }
 }

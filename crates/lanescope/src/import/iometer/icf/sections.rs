@@ -107,7 +107,7 @@ impl<'t> Reader<'_, 't> {
     /// One of the words of a list.
     fn token<T>(&mut self, line: Line<'t>, what: &str, found: Option<T>, all: &str) -> Option<T> {
         if found.is_none() {
-            self.fault(line, format!("{what} is no word for it: {}", shown(line.text)), format!("there are {all}"));
+            self.fault(line, format!("{what} cannot be {}", shown(line.text)), format!("there are {all}"));
         }
         found
     }
@@ -150,7 +150,7 @@ impl<'t> Reader<'_, 't> {
     /// Notes a key that comes twice.
     fn twice(&mut self, line: Line<'t>, seen: &mut HashSet<&'static str>, key: &'static str) {
         if !seen.insert(key) {
-            self.fault(line, format!("{key} comes twice"), "the last one counts");
+            self.fault(line, format!("{key} is given twice"), "the last one counts");
         }
     }
 
@@ -172,11 +172,7 @@ impl<'t> Reader<'_, 't> {
                     return true;
                 }
                 if line.is("'Target Cycling") {
-                    me.fault(
-                        line,
-                        "'Target Cycling is none of Iometer's keys",
-                        format!("what is meant is {DISK_CYCLING}"),
-                    );
+                    me.fault(line, "'Target Cycling is none of Iometer's keys", format!("{DISK_CYCLING} is meant"));
                     test.targets = me.cycling(line).unwrap_or(test.targets);
                     return true;
                 }
@@ -666,7 +662,7 @@ impl<'t> Reader<'_, 't> {
                 continue;
             }
             let near = crate::diagnostic::nearest(name, names.iter().copied());
-            let hint = near.map_or("it stands under 'ACCESS SPECIFICATIONS".into(), |n| format!("did you mean {n}?"));
+            let hint = near.map_or("it is under 'ACCESS SPECIFICATIONS".into(), |n| format!("did you mean {n}?"));
             self.fault(self.at(*place), format!("there is no access specification {}", shown(name)), hint);
         }
     }

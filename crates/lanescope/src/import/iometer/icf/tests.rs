@@ -86,9 +86,9 @@ fn what_scripts_write_is_read_with_a_warning() {
     assert_eq!(found.and_then(|s| s.test).map(|t| t.disk_workers), Some(Spawn::Number(2)), "{said}");
     assert!(said.contains("warning: TEST SETUP has no 'Rum Time"), "{said}");
     // No version, no end.
-    warned(SPECS, "the first line is no version");
+    warned(SPECS, "the first line is not a valid version");
     warned(&format!("Version 1.1.0\n{SPECS}"), "ends without its version line");
-    warned(&format!("{}x\n", whole(SPECS)), "more behind the last line");
+    warned(&format!("{}x\n", whole(SPECS)), "text after the last line");
     warned(&whole(&SPECS.replace("'END access specifications\n", "")), "ACCESS SPECIFICATIONS has no end");
     warned(&whole(&format!("'Worker\n\tW\n{SPECS}")), "no section begins here");
     assert!(with(&"x".repeat(100_000), true).1.contains("a line of 100000 bytes"));
