@@ -65,7 +65,7 @@ fn watch() {
     let mut out = std::io::stdout().lock();
     match answered() {
         Some(last) => {
-            say!("stopped: what follows was finished");
+            say!("stopped: what follows is what was finished");
             last();
         }
         None => say!("stopped"),

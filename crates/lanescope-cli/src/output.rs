@@ -3,7 +3,6 @@
 use crate::interrupt;
 pub(crate) use crate::say::say;
 use annotate_snippets::Renderer;
-use comfy_table::{ContentArrangement, Table};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::pens::{Grid, Paint};
 use lanescope_front::draw;
@@ -50,20 +49,7 @@ pub(crate) fn csv(grid: &Grid) {
 
 /// Prints a grid as a table for people.
 pub(crate) fn table(grid: &Grid) {
-    print(&table_text(grid));
-}
-
-/// A grid as a table for people.
-pub(crate) fn table_text(grid: &Grid) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(&grid.head);
-    for row in &grid.rows {
-        table.add_row(row);
-    }
-    let text = table.to_string();
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.join("\n") + "\n"
+    print(&draw::table(grid));
 }
 
 /// One error that points nowhere.

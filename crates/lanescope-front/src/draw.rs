@@ -1,7 +1,10 @@
-//! Diagnostics as the command prints them: each drawn at its place in the user's text, as rustc draws its own.
+//! Diagnostics as the command prints them: each drawn at its place in the user's text, as rustc draws its own; and
+//! tables for people.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use comfy_table::{ContentArrangement, Table};
 use lanescope::diagnostic::{Diagnostic, Diagnostics, Severity};
+use lanescope::pens::Grid;
 
 /// Diagnostics that are drawn at most; how many more there are is said.
 const MOST: usize = 50;
@@ -54,4 +57,17 @@ fn floor(text: &str, at: usize) -> usize {
         at -= 1;
     }
     at
+}
+
+/// A grid as a table for people.
+pub fn table(grid: &Grid) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(&grid.head);
+    for row in &grid.rows {
+        table.add_row(row);
+    }
+    let text = table.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
 }

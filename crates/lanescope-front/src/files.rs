@@ -63,7 +63,7 @@ pub fn lossy(file: &str, most: usize, what: &str) -> Result<String, String> {
     };
     let bytes = bytes.map_err(|e| format!("{name}: {}", reason(&e)))?;
     if bytes.len() > most {
-        return Err(format!("{name} is longer than {}, and so is no file of {what}", Bytes(most as u64)));
+        return Err(format!("{name} is longer than {}: too long for a file of {what}", Bytes(most as u64)));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -81,7 +81,7 @@ fn limited(from: impl Read, name: &str, most: usize, what: &str) -> Result<Strin
     let mut bytes = Vec::new();
     from.take(most as u64 + 1).read_to_end(&mut bytes).map_err(|e| format!("{name}: {}", reason(&e)))?;
     if bytes.len() > most {
-        return Err(format!("{name} is longer than {}, and so is no file of {what}", Bytes(most as u64)));
+        return Err(format!("{name} is longer than {}: too long for a file of {what}", Bytes(most as u64)));
     }
     String::from_utf8(bytes)
         .map_err(|e| format!("{name} is not text: byte {} is not UTF-8", e.utf8_error().valid_up_to()))

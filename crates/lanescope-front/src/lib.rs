@@ -4,6 +4,7 @@
 //! [`sweep`] is the largest: a grid of runs that may be killed, divided and gone on with. Nothing here works out a
 //! rate: all answers are the library's.
 
+pub mod collective;
 pub mod draw;
 pub mod files;
 pub mod gather;
@@ -13,10 +14,12 @@ pub mod sweep;
 pub mod vary;
 
 use lanescope::pens;
+use lanescope::pens::page::{Document, Section};
 pub use lanescope::pens::planned;
 use lanescope::pens::svg::Method;
 use lanescope::plan::Plan;
 use lanescope::result::Report;
+use lanescope::scenario::Included;
 
 /// The topology, and the waterfall of every direction that binds or is the busiest, by each of some methods: names and
 /// SVG. Names of the estimate's end in its name where it is not alone.
@@ -43,4 +46,10 @@ pub fn pictures(plan: &Plan, report: &Report, methods: &[Method]) -> Vec<(String
         }
     }
     all
+}
+
+/// A page of sections that no engine answers again, about the text that they are of.
+pub fn page(title: &str, text: &Included, sections: Vec<Section>) -> String {
+    let about = format!("lanescope {}, {}", env!("CARGO_PKG_VERSION"), text.name);
+    Document { title, about: &about, sections, scenario: &text.text, live: None }.html()
 }

@@ -81,7 +81,7 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Observed>, String> {
         if let Some(unit) = unit
             && in_unit(1.0, unit).is_none()
         {
-            return Err(format!("{name}: {head}: {unit} is no unit; e.g. Gb/s, MB/s, us, KiB, %"));
+            return Err(format!("{name}: {head}: {unit} is not a valid unit; e.g. Gb/s, MB/s, us, KiB, %"));
         }
     }
     if !heads.iter().any(|(h, _)| is_metric(h)) {
@@ -105,7 +105,7 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Observed>, String> {
         for ((metric, unit), cell) in cells().filter(|((h, _), _)| is_metric(h)) {
             let value = number(cell, unit.as_deref()).ok_or_else(|| {
                 format!(
-                    "{name}:{line}: {metric}: {cell:?} is no number, e.g. 13.9 under \"{metric} (Gb/s)\", or 13.9 Gb/s"
+                    "{name}:{line}: {metric}: {cell:?} is not a number: 13.9 under \"{metric} (Gb/s)\", or 13.9 Gb/s"
                 )
             })?;
             all.push(Observed {
@@ -187,8 +187,8 @@ mod tests {
     fn mistakes_are_named() {
         for (text, word) in [
             ("flows.rx.size\n64 B\n", "no column is of a metric"),
-            ("flows.rx.share (furlongs)\n1\n", "is no unit"),
-            ("flows.rx.share\nfast\n", "is no number"),
+            ("flows.rx.share (furlongs)\n1\n", "is not a valid unit"),
+            ("flows.rx.share\nfast\n", "is not a number"),
             ("flows.rx.share,a\n1\n", "t.csv"),
         ] {
             let said = read("t.csv", text).expect_err(text);

@@ -122,7 +122,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         None => {
             let (step, write_by) = steps(by).ok_or_else(|| wrong(by))?;
             if step == 0 || write_by(1) != write(1) {
-                return Err(format!("--vary: {by} is no step from {low} to {high}"));
+                return Err(format!("--vary: {by} is not a valid step from {low} to {high}"));
             }
             Box::new(move |n| n.checked_add(step))
         }

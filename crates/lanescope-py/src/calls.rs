@@ -52,7 +52,7 @@ pub(crate) fn dimension(unit: &str) -> Option<String> {
 /// A value in SI steps as a person writes it.
 #[pyfunction]
 pub(crate) fn human(py: Python, value: f64, dimension: &str) -> PyResult<String> {
-    let known = dimension_of(dimension).ok_or_else(|| plain(py, &format!("{dimension:?} is no dimension")))?;
+    let known = dimension_of(dimension).ok_or_else(|| plain(py, &format!("{dimension:?} is not a valid dimension")))?;
     Ok(written(value, known))
 }
 
@@ -64,16 +64,21 @@ pub(crate) fn quantity(py: Python, text: &str) -> PyResult<(f64, &'static str)> 
         .or_else(|| Time::parse(text).ok().map(|t| (t.seconds(), "time")))
         .or_else(|| Bytes::parse(text).ok().map(|b| (b.f64(), "bytes")))
         .or_else(|| Frequency::parse(text).ok().map(|f| (1e9 / f.period_ns(), "per-second")));
-    found.ok_or_else(|| plain(py, &format!("{text:?} is no quantity, e.g. \"25 Gb/s\", \"200 ns\", \"4 KiB\"")))
+    found
+        .ok_or_else(|| plain(py, &format!("{text:?} is not a valid quantity, e.g. \"25 Gb/s\", \"200 ns\", \"4 KiB\"")))
 }
 
-/// The JSON Schema of reports (`report`), explained hosts (`explained`) or answers of `wire pcie`.
+/// The JSON Schema of reports (`report`), explained hosts (`explained`) or collectives (`collective`).
 #[pyfunction]
 pub(crate) fn schema<'py>(py: Python<'py>, which: &str) -> PyResult<Bound<'py, PyAny>> {
     let schema = match which {
         "report" => lanescope::result::json_schema(),
         "explained" => explained::json_schema(),
-        _ => return Err(plain(py, &format!("there is no schema of {which:?}; there are report and explained"))),
+        "collective" => lanescope::result::gpu::json_schema(),
+        _ => {
+            let there = "there are report, explained and collective";
+            return Err(plain(py, &format!("there is no schema of {which:?}; {there}")));
+        }
     };
     object(py, &schema)
 }
@@ -207,7 +212,7 @@ pub(crate) fn explain_emit(
             "infragraph" => explained::infragraph::emit(host),
             _ => {
                 return Err(format!(
-                    "{form:?} is no form; there are scenario, nccl-xml, thresholds, hwloc, ucx and infragraph"
+                    "{form:?} is not a valid form; there are scenario, nccl-xml, thresholds, hwloc, ucx and infragraph"
                 ));
             }
         };

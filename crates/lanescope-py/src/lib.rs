@@ -6,6 +6,7 @@
 
 mod calls;
 mod convert;
+mod gpus;
 mod model;
 mod sweep;
 mod table;
@@ -19,6 +20,8 @@ mod _lanescope {
         dimension, explain, explain_emit, fit, human, in_unit, metrics, platforms, quantity, schema, slurm, starter,
         studies, study_run, vary, version, wire_pcie,
     };
+    #[pymodule_export]
+    use crate::gpus::{Collective, collective, collective_size};
     #[pymodule_export]
     use crate::model::{Model, Report};
     #[pymodule_export]

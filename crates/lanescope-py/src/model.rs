@@ -15,10 +15,11 @@ use lanescope_front::files::Files;
 use lanescope_front::{files, pictures, planned};
 use pyo3::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What takes longer to read is answered where Ctrl-C can leave it; what is read at once is answered as fast, and saves
-/// the cost of a thread.
+/// An estimate that was seen to take no longer is repeated where it is asked for, and saves the cost of a thread; all
+/// others are worked out where Ctrl-C can leave them.
 const AT_ONCE: Duration = Duration::from_millis(10);
 /// Events between two looks at the clock: some milliseconds.
 const PIECE: u64 = 1 << 14;
@@ -30,31 +31,39 @@ pub(crate) struct Model {
     text: String,
     sets: Vec<String>,
     plan: Arc<Plan>,
-    diagnostics: Diagnostics,
-    large: bool,
+    diagnostics: Arc<Diagnostics>,
+    /// Whether an estimate of it was there at once.
+    quick: AtomicBool,
 }
 
 impl Model {
     fn read(py: Python, name: String, text: String, sets: Vec<String>) -> PyResult<Model> {
         let included = Included { name: name.clone(), text: text.clone(), author: Author::User };
         let over = sets.clone();
-        let (plan, diagnostics, lasted) = alone(py, move |_| {
-            let (began, mut diagnostics) = (Instant::now(), Diagnostics::default());
-            (lanescope::plan(&mut diagnostics, included, &over, &Files), diagnostics, began.elapsed())
+        let (plan, diagnostics) = alone(py, move |_| {
+            let mut diagnostics = Diagnostics::default();
+            (lanescope::plan(&mut diagnostics, included, &over, &Files), diagnostics)
         })?;
-        let large = lasted > AT_ONCE;
         match plan {
-            Some(plan) => Ok(Model { name, text, sets, plan: Arc::new(plan), diagnostics, large }),
+            Some(plan) => {
+                let (plan, diagnostics) = (Arc::new(plan), Arc::new(diagnostics));
+                Ok(Model { name, text, sets, plan, diagnostics, quick: AtomicBool::new(false) })
+            }
             None => Err(wrong(py, &diagnostics)),
         }
     }
 
     fn estimated(&self, py: Python) -> PyResult<lanescope::result::Report> {
-        if !self.large {
+        if self.quick.load(Ordering::Relaxed) {
             return Ok(py.detach(|| estimate(&self.plan, &self.diagnostics)));
         }
         let (plan, diagnostics) = (self.plan.clone(), self.diagnostics.clone());
-        alone(py, move |_| estimate(&plan, &diagnostics))
+        let (report, lasted) = alone(py, move |_| {
+            let began = Instant::now();
+            (estimate(&plan, &diagnostics), began.elapsed())
+        })?;
+        self.quick.store(lasted <= AT_ONCE, Ordering::Relaxed);
+        Ok(report)
     }
 }
 
@@ -134,7 +143,7 @@ impl Model {
     fn simulate(&self, py: Python, must: bool, progress: Option<Py<PyAny>>) -> PyResult<(Report, bool)> {
         let mut ticks = Ticks::new(progress);
         let seed = u64::from(self.plan.limits.seed);
-        let mut diagnostics = self.diagnostics.clone();
+        let mut diagnostics = Diagnostics::clone(&self.diagnostics);
         let report = self.estimated(py)?;
         let run = py.detach(|| {
             let run = (!report.flows.is_empty()).then(|| Run::new(&self.plan, seed, &mut diagnostics)).flatten();
@@ -210,7 +219,7 @@ impl Report {
             ("slots", Some(simulation)) => pens::slots_grid(simulation),
             ("slots", None) => return Err(plain(py, "slots are counted by a simulation: this report has none")),
             ("rows", _) => pens::rows_grid(&self.report),
-            _ => return Err(plain(py, &format!("{which:?} is no table; there are flows, links, slots and rows"))),
+            _ => return Err(plain(py, &format!("{which:?} is not a table; there are flows, links, slots and rows"))),
         };
         Table::of(py, &grid)
     }

@@ -39,7 +39,7 @@ pub(crate) struct Sweep {
 /// Why a second user is sent away at once: the first may wait for the interpreter that the second holds, and a process
 /// that was forked while a sweep was running has nobody who would ever finish it.
 const BUSY: &str = "another thread is running this sweep, or was when this process was forked: \
-                    wait for it, or make a sweep of your own";
+                    wait for it, or start a sweep of your own";
 
 impl Sweep {
     fn store(&self) -> Result<MutexGuard<'_, Store>, String> {
@@ -79,9 +79,9 @@ impl Sweep {
             let shard = shard.as_deref().map_or(Ok(Shard::ALL), Shard::parse)?;
             let store = match out {
                 Some(dir) => Store::Disk(Box::new(Folder::open(Path::new(&dir), &question, shard)?)),
-                None if shard != Shard::ALL => return Err("a shard is of a folder: say out=".into()),
+                None if shard != Shard::ALL => return Err("a shard is of a folder: give out=".into()),
                 None if rows > HELD => {
-                    return Err(format!("{rows} rows are more than are kept in memory ({HELD}): say out=, a folder"));
+                    return Err(format!("{rows} rows are more than are kept in memory ({HELD}): give out=, a folder"));
                 }
                 None => Store::Memory { rows: Vec::new(), done: Done::none(question.size()?) },
             };
@@ -172,9 +172,11 @@ impl Sweep {
         let mut ticks = Ticks::new(None);
         let worked = py.detach(|| -> Result<Vec<u8>, String> {
             if question.identity() != identity {
-                return Err("this worker reads another scenario, or has another version of lanescope, than who asks: \
-                            files that the scenario names and the package must be the same on both"
-                    .into());
+                return Err(
+                    "this worker reads another scenario, or has another version of lanescope, than the process that \
+                            asks: the files that the scenario names, and the package, must be the same on both"
+                        .into(),
+                );
             }
             let mut rows = Vec::new();
             engine::run(

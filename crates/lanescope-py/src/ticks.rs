@@ -81,7 +81,7 @@ pub(crate) fn alone<T: Send + 'static>(
                 Ok(done) => return Ok(done),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(PyRuntimeError::new_err("the program failed, which is a bug of its own"));
+                    return Err(PyRuntimeError::new_err("the program failed: this is a bug of lanescope"));
                 }
             }
             if let Err(e) = Python::attach(|py| py.check_signals()) {

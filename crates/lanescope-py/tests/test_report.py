@@ -61,7 +61,7 @@ def test_quantities_hold_their_unit():
     assert type(rate + rate) is Rate and type(rate / 2) is Rate
     assert str(rate) == "25 Gb/s" and rate.to("MB/s") == 3125
     for wrong in ("ns", "furlong"):
-        with pytest.raises(lanescope.LanescopeError, match="is no unit of a rate"):
+        with pytest.raises(lanescope.LanescopeError, match="is not a valid unit of a rate"):
             rate.to(wrong)
     with pytest.raises(TypeError, match="do not add up"):
         rate + Time.parse("1 ns")
@@ -83,7 +83,7 @@ def every_node(node, seen):
 def test_every_attribute_of_every_technology_is_there():
     seen = set()
     starters = ROOT / "crates" / "lanescope-cli" / "src"
-    # A cluster of GPUs has no flows of its own: a command answers it.
+    # A cluster of GPUs has no flows: test_collective asks it.
     for path in sorted(p for p in starters.glob("starter*.toml") if p.name != "starter-gpus.toml"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -151,7 +151,7 @@ def test_frames_take_tables_without_copies(scenario):
     assert duckdb.from_arrow(pyarrow.table(links)).count("*").fetchall() == [(len(links),)]
     # Twice, and after its owner is gone.
     assert pyarrow.table(links).equals(pyarrow.table(links))
-    with pytest.raises(lanescope.LanescopeError, match="is no table"):
+    with pytest.raises(lanescope.LanescopeError, match="is not a table"):
         report.to_arrow("flaws")
 
 

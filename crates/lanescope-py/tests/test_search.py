@@ -169,7 +169,7 @@ def test_frames_and_the_command_fit_alike(tmp_path):
         ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tags": (9, 1)}, "lower end comes first"),
         ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tags": ("1", "9 ns")}, "not of one kind"),
         ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tagz": (1, 9)}, "tagz"),
-        ([{"flows.rx.share (ns)": "x"}] * 3, {"parts.nic.tags": (1, 9)}, "is no number"),
+        ([{"flows.rx.share (ns)": "x"}] * 3, {"parts.nic.tags": (1, 9)}, "is not a number"),
         ([{"flows.rx.share": -1}] * 3, {"parts.nic.tags": (1, 9)}, "above zero"),
         ([{"flows.tx.share": 1e9}] * 3, {"parts.nic.tags": (1, 9)}, "there is no flow"),
         ([{"flows.rx.share": 1e9}] * 3, {}, "1 to 16 free values"),
@@ -202,7 +202,7 @@ def test_the_cheapest_point_that_reaches_a_rate():
     assert dear.point["parts.nic.tags"] == "64"
     never = lanescope.optimize(scenario, over, ("flows.rx.share", "4 Tb/s"))
     assert not never.reached and never.value == max(every.column("share_bps"))
-    with pytest.raises(lanescope.LanescopeError, match="is no goal"):
+    with pytest.raises(lanescope.LanescopeError, match="is not a valid goal"):
         lanescope.optimize(scenario, over, "fast please")
 
 

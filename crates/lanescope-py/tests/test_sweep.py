@@ -109,7 +109,7 @@ def test_files_are_what_others_read(scenario, tmp_path):
 
 def test_more_rows_than_memory_takes_go_to_a_folder(scenario, tmp_path):
     many = {"flows.rx.size": [f"{n} B" for n in range(1, 1002)], "run.seed": range(1000)}
-    with pytest.raises(lanescope.SweepError, match="more than are kept in memory .* say out="):
+    with pytest.raises(lanescope.SweepError, match="more than are kept in memory .* give out="):
         lanescope.sweep(scenario, many)
     # The largest begins at once, and Ctrl-C leaves what there is.
     most = {"flows.rx.size": [f"{n} B" for n in range(1, 10_001)], "run.seed": range(10_000)}
@@ -139,7 +139,7 @@ def test_a_point_that_fails_is_a_named_error(scenario):
         ({"parts.nic.tagz": [1, 2]}, "did you mean tags"),
         ({"flows.rx.size": []}, "there is no point"),
         ({"flows.rx.size": "64 B..4 KiB"}, "a range needs its step"),
-        ({"flows.rx.size": 7}, "is no list of values"),
+        ({"flows.rx.size": 7}, "is not a list of values"),
         ({}, "nothing varies"),
         ([{"run.seed": 1}, {"flows.rx.size": "64 B"}], "the same paths"),
         ({f"a{i}": range(1000) for i in range(9)}, "at most"),
@@ -158,8 +158,8 @@ def test_a_question_that_makes_no_sense_is_refused_at_once(scenario, over, words
         ({"threads": 0}, "at least one works"),
         ({"on": 3}, "on=3: it is a concurrent.futures.Executor"),
         ({"out": __file__}, "it is a file, and rows go to a folder"),
-        ({"methods": "simulated"}, "is no method"),
-        ({"shard": "1/2"}, "say out="),
+        ({"methods": "simulated"}, "is not a valid method"),
+        ({"shard": "1/2"}, "give out="),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(scenario, options, words):

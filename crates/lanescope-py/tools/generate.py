@@ -1,6 +1,6 @@
 """Writes the typed classes of answers from the program's own JSON Schema.
 
-    python tools/generate.py            writes python/lanescope/types.py and hosts.py
+    python tools/generate.py            writes python/lanescope/types.py, hosts.py and collectives.py
     python tools/generate.py --check    says whether they are what it would write
 
 Every number of a report is of a kind: a rate, a time, a share. The schema has numbers only, so the kinds stand in the
@@ -54,8 +54,16 @@ ALL = {
     "OverSeeds": "Time",
     "SimulatedLink": "Rate",
     "LinkReport": "Rate",
+    "CollectiveRow": "BytesPerSecond",
+    "Parts": "Time",
+    "SimulatedCollective": "float",
 }
 ONE = {
+    "CollectiveRow.time": "Time",
+    "SimulatedCollective.time": "Time",
+    "SimulatedCollective.busbw": "BytesPerSecond",
+    "SimulatedCollective.busy": "Share",
+    "SimulatedCollective.ledger": "Share",
     "FlowReport.latency": "Time",
     "FlowReport.latency_first": "Time",
     "FlowReport.round_trip": "Time",
@@ -141,9 +149,15 @@ class Writer:
             return f"{kind} | None", made if made == raw else f"None if {raw} is None else {made}"
         if t == "number":
             kind = self.kind(owner, field)
+            if kind == "BytesPerSecond":
+                # A rate of this package counts bits.
+                return "Rate", f"Rate(8 * {raw})"
             return kind, raw if kind == "float" else f"{kind}({raw})"
         if t == "array":
             if "prefixItems" in s:
+                if all(x.get("type") == "number" for x in s["prefixItems"]):
+                    parts = [self.read(owner, field, x, f"{raw}[{i}]") for i, x in enumerate(s["prefixItems"])]
+                    return f"tuple[{', '.join(p[0] for p in parts)}]", f"({', '.join(p[1] for p in parts)})"
                 parts = [self.read(owner, field, x, "x") for x in s["prefixItems"]] if not self.numbers(s) else None
                 inner = ", ".join(p[0] for p in parts) if parts else "str, float"
                 return f"tuple[{inner}]", f"tuple({raw})"
@@ -248,10 +262,13 @@ def files() -> dict[str, str]:
             known[n] = None
     more = 'from .types import ReportValue as Report\n\n__all__ = ["ExplainedValue"]\n\n_ = (Any, Literal)\n\n\n'
     explained_text = Writer(explained, "ExplainedValue", True, known).write()
+    units_of_collectives = "from .units import Rate, Share, Time\n\n__all__ = [\"CollectiveValue\"]\n\n_ = (Any, Named, named)\n\n\n"
+    collective_text = Writer(native.schema("collective"), "CollectiveValue", False, {}).write()
     return {
         "types.py": heads("The classes of a report: every value with its kind and its meaning.", units) + report_text,
         "hosts.py": heads("The classes of an explained host. Rates are GB/s, as their names and docs say.", more)
         + explained_text,
+        "collectives.py": heads("The classes of a collective of GPUs.", units_of_collectives) + collective_text,
     }
 
 

@@ -5,6 +5,7 @@ use super::simulate;
 use crate::input::{self, Files, load};
 use crate::{ANSWERED, Answer, NO_VALUE, Scenario, Simulate, WRONG, interrupt, output};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lanescope::Base;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::pens::chart::{Chart, Series};
@@ -13,7 +14,6 @@ use lanescope::pens::{self, Grid};
 use lanescope::plan::Plan;
 use lanescope::plan::gpu::GpuCluster;
 use lanescope::result::{Ending, FlowReport, ProgramReport, Report, SimulatedFlow, Verdict};
-use lanescope::scenario::Included;
 use lanescope::scenario::gpu;
 use lanescope::scenario::quantity::{Confidence, Origin};
 use lanescope::units::{digits, human_rate, human_time};
@@ -85,32 +85,30 @@ pub(crate) fn check(a: &Scenario) -> u8 {
     match load(a) {
         Ok((plan, diagnostics)) => {
             let n = diagnostics.warnings().len();
-            let warnings =
-                if n == 0 { String::new() } else { format!(", {n} warning{}", if n == 1 { "" } else { "s" }) };
+            let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            let warnings = if n == 0 { String::new() } else { format!(", {}", count(n, "warning")) };
             let (network, cluster) = (&plan.network, &plan.cluster);
             let switches = network.switches().count();
             let kinds = match network.is_empty() {
                 true => String::new(),
                 false => format!(" ({} stations, {switches} Ethernet switches)", network.nodes.len() - switches),
             };
-            output::print(&format!(
-                "{}: {} parts{kinds}, {} links, {} flows{warnings}\n",
-                a.file,
-                plan.parts.len()
-                    + network.nodes.len()
-                    + plan.buses.bridges.len()
-                    + plan.buses.devices.len()
-                    + plan.storage.targets.len()
-                    + plan.storage.arrays.len()
-                    + alone(&plan)
-                    + cluster.switches.len(),
-                plan.links.len()
-                    + network.links.len()
-                    + plan.buses.buses.len()
-                    + plan.storage.transports.len()
-                    + cluster.links.len(),
-                plan.flow_groups().iter().map(|g| g.members.len()).sum::<usize>()
-            ));
+            let parts = plan.parts.len()
+                + network.nodes.len()
+                + plan.buses.bridges.len()
+                + plan.buses.devices.len()
+                + plan.storage.targets.len()
+                + plan.storage.arrays.len()
+                + alone(&plan)
+                + cluster.switches.len();
+            let links = plan.links.len()
+                + network.links.len()
+                + plan.buses.buses.len()
+                + plan.storage.transports.len()
+                + cluster.links.len();
+            let flows = plan.flow_groups().iter().map(|g| g.members.len()).sum::<usize>();
+            let (parts, links, flows) = (count(parts, "part"), count(links, "link"), count(flows, "flow"));
+            output::print(&format!("{}: {parts}{kinds}, {links}, {flows}{warnings}\n", a.file));
             ANSWERED
         }
         Err(code) => code,
@@ -323,12 +321,11 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
     }
     let asked = Arc::new((axes, points));
     let (all, own) = (asked.clone(), sets.to_vec());
-    let one = move |point: &Vec<String>| -> Result<Report, Diagnostics> {
+    let one = move |base: &mut Base, point: &Vec<String>| -> Result<Report, Diagnostics> {
         let mut sets = own.clone();
         sets.extend(all.0.iter().zip(point).map(|(axis, value)| format!("{}={value}", axis.path)));
         let mut diagnostics = Diagnostics::default();
-        let copy = Included { name: included.name.clone(), text: included.text.clone(), author: included.author };
-        let plan = lanescope::plan(&mut diagnostics, copy, &sets, &Files);
+        let plan = base.plan(&mut diagnostics, &sets, &Files);
         let report = plan.map(|p| {
             let report = estimate(&p, &diagnostics);
             // A point that cannot be simulated has its estimate.
@@ -339,10 +336,13 @@ fn grid(a: &Answer, sets: &[String], simulated: bool) -> u8 {
         report.ok_or(diagnostics)
     };
     let all = asked.clone();
-    let work = move |send| {
-        all.1.par_iter().enumerate().for_each_with(send, |send: &mut Sender<_>, (i, point)| {
+    // Estimates take less than handing them out one by one.
+    let least = if simulated { 1 } else { 16 };
+    let work = move |send: Sender<_>| {
+        let begin = || (send.clone(), Base::new(included.clone()));
+        all.1.par_iter().enumerate().with_min_len(least).for_each_init(begin, |(send, base), (i, point)| {
             if !interrupt::stopped() {
-                let _ = send.send((i, one(point)));
+                let _ = send.send((i, one(base, point)));
             }
         });
     };

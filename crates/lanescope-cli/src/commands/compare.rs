@@ -104,7 +104,8 @@ impl Kind {
 fn nobodys(file: &str, text: &str) -> Option<String> {
     let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or_default();
     let first: String = first.chars().map(|c| if c.is_control() { '?' } else { c }).take(60).collect();
-    let none = "is no table of IMB, PMB, OSU or nccl-tests, no JSON of fio, no output of IOzone and no CSV of Iometer";
+    let none =
+        "is none of these: a table of IMB, PMB, OSU or nccl-tests, JSON of fio, output of IOzone, CSV of Iometer";
     Some(match first.is_empty() {
         true => format!("{file} {none}: it is empty"),
         false => format!("{file} {none}: it begins with {first:?}"),

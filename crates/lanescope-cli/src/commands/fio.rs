@@ -183,5 +183,5 @@ fn normal(a: &Fio, file: &JobFile, runs: &[Run], done: &[(usize, Answered)]) -> 
             }
         }
     }
-    out + &output::table_text(&grid)
+    out + &lanescope_front::draw::table(&grid)
 }

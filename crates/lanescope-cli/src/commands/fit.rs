@@ -67,7 +67,7 @@ fn run(a: &Fit) -> Result<Fitting, String> {
 fn free(text: &str) -> Result<Unknown, String> {
     let parts = text.split_once('=').and_then(|(path, ends)| Some((path, ends.split_once("..")?)));
     let (path, (low, high)) =
-        parts.ok_or_else(|| format!("--free {text:?}: it is path=low..high, e.g. parts.nic.tags=8..256"))?;
+        parts.ok_or_else(|| format!("--free {text:?}: write path=low..high, e.g. parts.nic.tags=8..256"))?;
     Unknown::parse(path, low, high)
 }
 
@@ -83,11 +83,11 @@ fn rows(f: &Fitting, most: usize, machine: bool) -> Grid {
 fn text(f: &Fitting) {
     let head = ["value", "fitted", "95 % interval"].map(String::from).to_vec();
     let values = f.values.iter().map(|v| {
-        let interval = v.interval_text.clone().unwrap_or_else(|| "not told by these numbers".into());
+        let interval = v.interval_text.clone().unwrap_or_else(|| "not determined by these numbers".into());
         vec![v.path.clone(), v.value.clone(), interval]
     });
     output::table(&Grid { head, rows: values.collect() });
-    output::print(&format!("\n{} % off in the mean of squares; the worst rows\n", digits(f.rms * 100.0)));
+    output::print(&format!("\n{} % root-mean-square error; the worst rows\n", digits(f.rms * 100.0)));
     output::table(&rows(f, SHOWN, false));
     if !f.notes.is_empty() {
         output::print(&format!("\n{}\n", f.notes.join("\n")));

@@ -54,7 +54,7 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     // A device's name may have a sign of equality, a volume's has none.
     let (name, volume) = text.rsplit_once('=').map(|(n, v)| (n.trim(), v.trim())).unwrap_or_default();
     match name.is_empty() || volume.is_empty() {
-        true => Err("it is a name, = and a volume: \"Pliant LS300S P10\"=ssd.0".into()),
+        true => Err("write a name, = and a volume: \"Pliant LS300S P10\"=ssd.0".into()),
         false => Ok((name.to_owned(), volume.to_owned())),
     }
 }

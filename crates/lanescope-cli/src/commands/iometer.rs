@@ -653,7 +653,7 @@ fn specified(a: &Iometer, plan: &Plan) -> Reported<Vec<(String, Plan)>> {
     let one = |text: &String| {
         let (name, lines) = text
             .split_once('=')
-            .ok_or_else(|| format!("--access {text}: it is a name, = and lines: small='{{ size = \"4 KiB\" }}'"))?;
+            .ok_or_else(|| format!("--access {text}: write a name, = and lines: small='{{ size = \"4 KiB\" }}'"))?;
         let more: Vec<String> = groups.iter().map(|g| format!("flows.{g}.access={lines}")).collect();
         Ok((name.trim().to_owned(), planned(a, &a.setup, &more)?))
     };

@@ -180,7 +180,7 @@ fn answer(a: &Iozone) -> Result<u8, u8> {
     if let Some(n) =
         wanted.iter().find(|n| !HEADS.iter().enumerate().any(|(c, h)| h.3 == **n && iozone::column(c).is_some()))
     {
-        let why = "reading backward, writing one record again and again, mixed and vector I/O have no counterpart";
+        let why = "reading backward, rewriting one record, mixed and vector I/O have no counterpart here";
         crate::output::say!("note: test {n} is left blank: {why}");
     }
     if wanted.is_empty() {

@@ -212,7 +212,9 @@ impl Live {
     /// Takes the terminal over.
     pub(crate) fn begin(view: View) -> Result<Live, String> {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-            return Err("--live draws on a terminal and reads its keys: standard input and output are none".into());
+            return Err(
+                "--live draws on a terminal and reads its keys: standard input and output are not terminals".into()
+            );
         }
         let terminal = ratatui::try_init().map_err(|e| format!("--live: {e}"))?;
         Ok(Live { terminal, view })

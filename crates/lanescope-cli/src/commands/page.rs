@@ -10,6 +10,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::library;
 use lanescope::pens::page::{self, Document, Film, Live, Section, View};
 use lanescope::plan::Plan;
+use lanescope::plan::gpu::ladder::Ladder;
 use lanescope::result::Report;
 use lanescope::scenario::tree::Author;
 use lanescope::scenario::{Included, Resolver};
@@ -18,8 +19,9 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 const ENGINE: &[u8] = include_bytes!("../../page/engine.wasm.gz");
-const SCRIPT: &str = include_str!("../../page/page.js");
-const SCRIPT_HASH: &str = include_str!("../../page/page.js.sha256");
+const LOADER: &str = include_str!("../../page/loader.js");
+const PAGE: &[u8] = include_bytes!("../../page/page.js.gz");
+const HASHES: &str = include_str!("../../page/scripts.sha256");
 const WORKER: &str = include_str!("../../page/worker.js");
 
 /// Bytes of a report that stands in its page as JSON, too, at most: the engine works it out again where it is larger.
@@ -55,6 +57,8 @@ pub(crate) struct Begin {
     pub(crate) full: bool,
     /// Whether the editor is open at first.
     pub(crate) open: bool,
+    /// What is asked of a cluster of GPUs, where the scenario is one.
+    pub(crate) collective: Option<Ladder>,
 }
 
 /// Finds texts as the command does, and keeps those of files for the page.
@@ -107,7 +111,7 @@ impl Begin {
     ///
     /// A file that cannot be read.
     pub(crate) fn of(file: &str, sets: &[String], full: bool) -> Result<Begin, String> {
-        Ok(Begin { included: Some(input::scenario(file)?), sets: sets.to_vec(), full, open: false })
+        Ok(Begin { included: Some(input::scenario(file)?), sets: sets.to_vec(), full, ..Begin::default() })
     }
 
     fn json(&self, report: Option<&Report>) -> String {
@@ -115,11 +119,14 @@ impl Begin {
             return json!({ "name": "scenario.toml", "text": "", "open": self.open }).to_string();
         };
         let gathering = Gathering::default();
-        let _ = lanescope::plan(&mut Diagnostics::default(), included.clone(), &self.sets, &gathering);
+        if self.collective.is_none() {
+            let _ = lanescope::plan(&mut Diagnostics::default(), included.clone(), &self.sets, &gathering);
+        }
         let report = report.and_then(|r| serde_json::to_value(r).ok()).filter(|r| r.to_string().len() <= MOST_REPORT);
         json!({
             "name": included.name, "text": included.text, "sets": self.sets, "files": gathering.0.into_inner(),
             "full": self.full, "open": self.open, "report": report, "library": included.author == Author::Library,
+            "collective": self.collective,
         })
         .to_string()
     }
@@ -148,17 +155,6 @@ pub(crate) fn write(
     to(file, &text)
 }
 
-/// Writes a page of sections that no engine answers again, where one is asked for.
-///
-/// # Errors
-///
-/// A file that cannot be written.
-pub(super) fn write_fixed(a: &Html, title: &str, text: &Included, sections: Vec<Section>) -> Result<(), String> {
-    let Some(file) = &a.html else { return Ok(()) };
-    let about = format!("lanescope {}, {}", env!("CARGO_PKG_VERSION"), text.name);
-    to(file, &Document { title, about: &about, sections, scenario: &text.text, live: None }.html())
-}
-
 pub(super) fn to(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     crate::output::say!("wrote {}", file.display());
@@ -167,8 +163,7 @@ pub(super) fn to(file: &Path, text: &str) -> Result<(), String> {
 
 fn html(fixed: bool, title: &str, sections: Vec<Section>, begin: &Begin, report: Option<&Report>) -> String {
     let json = begin.json(report);
-    let engine = base64(ENGINE);
-    let live = Live { script: SCRIPT, hash: SCRIPT_HASH.trim(), worker: WORKER, engine: &engine, begin: &json };
+    let live = Live { loader: LOADER, page: PAGE, hashes: HASHES, worker: WORKER, engine: ENGINE, begin: &json };
     let about = match &begin.included {
         Some(i) => format!("lanescope {}, {}", env!("CARGO_PKG_VERSION"), i.name),
         None => format!("lanescope {}", env!("CARGO_PKG_VERSION")),
@@ -197,30 +192,4 @@ pub(crate) fn main(a: &Lab) -> u8 {
         }
     }
     ANSWERED
-}
-
-/// Bytes as base64 (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |i: usize| u32::from(three.get(i).copied().unwrap_or(0));
-        let all = at(0) << 16 | at(1) << 8 | at(2);
-        for i in 0..4 {
-            let letter = LETTERS[(all >> (18 - 6 * i)) as usize & 63] as char;
-            out.push(if i <= three.len() { letter } else { '=' });
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_is_that_of_the_standard() {
-        let all = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|t| base64(t.as_bytes()));
-        assert_eq!(all, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
-    }
 }

@@ -88,7 +88,7 @@ pub(crate) fn simulate(
         bar.set_message(format!("{} million packets, {} us", run.packets() / 1_000_000, digits(run.time() * 1e6)));
         if interrupt::stopped() {
             run.stop();
-            crate::output::say!("stopped: what follows was seen so far");
+            crate::output::say!("stopped: what follows covers the run so far");
         }
     }
     bar.finish_and_clear();

@@ -162,7 +162,7 @@ fn sweep(a: &Sweep) -> Result<u8, String> {
         output::print(&text);
     }
     if interrupt::stopped() {
-        crate::output::say!("stopped: the same command goes on here");
+        crate::output::say!("stopped: the same command continues from here");
     }
     Ok(if new < wanted || all.failed > 0 { NO_VALUE } else { ANSWERED })
 }

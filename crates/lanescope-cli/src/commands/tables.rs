@@ -80,7 +80,7 @@ pub(crate) fn tables(plan: &Plan, report: &Report, layout: Layout) -> Result<Str
         }
         let table = instrument::table(program, layout.version(program.title.starts_with("pmb "))).ok_or_else(|| {
             format!(
-                "--table: flow {} ({}) is no benchmark of IMB or OSU, which have such tables",
+                "--table: flow {} ({}) is not a benchmark of IMB or OSU, which have such tables",
                 program.flow, program.title
             )
         })?;

@@ -123,7 +123,7 @@ fn a_difference_is_one_of_times() {
 #[test]
 fn check_and_plan_know_clusters() {
     let (_dir, file) = folder(PAIR);
-    assert!(out(&["check", &file], 0).0.contains("3 parts, 2 links, 1 flows\n"));
+    assert!(out(&["check", &file], 0).0.contains("3 parts, 2 links, 1 flow\n"));
     let (plan, _) = out(&["plan", &file], 0);
     assert!(plan.contains("flows.pp  imb PingPong, 2 ranks: on node.0, node.1"), "{plan}");
 }

@@ -10,7 +10,7 @@ fn a_ladder_of_sizes_in_every_form() {
     let (dir, file) = folder(TWO);
     let (text, _) = out(&["collective", "all_reduce", &file, "--min", "8", "--max", "16G"], 0);
     assert_eq!(text.lines().filter(|l| l.trim_start().starts_with(char::is_numeric)).count(), 32, "{text}");
-    assert!(text.contains("nvls_tree") && text.contains("# not by nvls:"), "{text}");
+    assert!(text.contains("nvls_tree") && text.contains("# nvls is not available:"), "{text}");
     let (json, _) = out(&["collective", "all_reduce", &file, "--min", "1M", "--max", "1M", "--json", "--simulate"], 0);
     let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let row = &report["rows"][0];
@@ -55,7 +55,7 @@ fn mistakes_are_told() {
     let (_dir, file) = folder(TWO);
     for (args, says) in [
         (vec!["all_reduc"], "did you mean all_reduce?"),
-        (vec!["all_reduce", "--min", "8 apples"], "is no size"),
+        (vec!["all_reduce", "--min", "8 apples"], "is not a valid size"),
         (vec!["all_reduce", "--min", "2G", "--max", "1G"], "is above --max"),
         (vec!["all_reduce", "--algorithm", "rings"], "did you mean \"ring\"?"),
         (vec!["all_reduce", "--set", "node.nics=0"], "not connected"),

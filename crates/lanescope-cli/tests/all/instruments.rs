@@ -256,10 +256,7 @@ fn a_result_of_nobody_is_named_by_its_first_line() {
     let (dir, machine) = folder(MACHINE);
     let file = dir.path().join("notes.txt");
     std::fs::write(&file, "\n# Notes on disks\nthey turn\n").expect("written");
-    wrong(
-        &["compare", &file.to_string_lossy(), &machine],
-        &["no JSON of fio", "no CSV of Iometer", "# Notes on disks"],
-    );
+    wrong(&["compare", &file.to_string_lossy(), &machine], &["JSON of fio", "CSV of Iometer", "# Notes on disks"]);
 }
 
 /// A real result of each instrument, against a machine that is another.

@@ -50,7 +50,7 @@ fn what_is_embedded_is_built_of_these_sources() {
         (name, format!("{:08x}", crc(essence(&text).as_bytes())))
     };
     let mut now: BTreeMap<String, String> = sources.iter().map(|p| sum(p)).collect();
-    for name in ["engine.wasm.gz", "page.js", "page.js.sha256", "worker.js"] {
+    for name in ["engine.wasm.gz", "loader.js", "page.js.gz", "scripts.sha256", "worker.js"] {
         let bytes = std::fs::read(here.join("page").join(name)).expect("a built file");
         now.insert(format!("built/{name}"), format!("{:08x}", crc(&bytes)));
     }

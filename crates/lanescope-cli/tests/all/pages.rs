@@ -1,6 +1,9 @@
 //! The pages are tests: each block with `file=NAME` becomes a file, each `$ lanescope …` of a `console` block is run
 //! beside it, and its output must be what the page shows. README.md and every page of `book/` are read.
 //! `LANESCOPE_PAGES=write cargo test pages::` writes the outputs into the pages.
+//!
+//! This holds pages to the program, not the program to the truth: what is true of the same outputs is tested by the
+//! rows of studies, by packets worked out by hand and by laws (ARCHITECTURE.md lists them).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -42,7 +42,7 @@ impl Shard {
         let numbers = text.split_once('/').and_then(|(i, n)| Some((i.trim().parse().ok()?, n.trim().parse().ok()?)));
         match numbers {
             Some((index, of)) if index >= 1 && index <= of => Ok(Shard { index, of }),
-            _ => Err(format!("{text:?} is no shard: 3/16 is the third of sixteen")),
+            _ => Err(format!("{text:?} is not a valid shard: 3/16 is the third of sixteen")),
         }
     }
 
@@ -284,7 +284,7 @@ impl Folder {
         if let Err(e) = stored {
             let _ = fs::remove_file(&half);
             return Err(format!(
-                "{}: {} points cannot be stored: {e}; what was stored before stays, and the sweep goes on there when \
+                "{}: {} points cannot be stored: {e}; what was stored before stays, and the sweep continues there when \
                  it is run again",
                 self.dir.display(),
                 points.len()
@@ -378,7 +378,7 @@ fn claim(dir: &Path, manifest: &Manifest) -> Result<(), String> {
     if !path.exists() {
         if let Some(stray) = files(dir)?.first() {
             return Err(format!(
-                "{}: it has files of Parquet ({}) but no {MANIFEST}: it is no folder of a sweep; give an empty one",
+                "{}: it has files of Parquet ({}) but no {MANIFEST}: it is not a folder of a sweep; give an empty one",
                 dir.display(),
                 stray.file_name().unwrap_or_default().to_string_lossy()
             ));
@@ -399,11 +399,11 @@ fn claim(dir: &Path, manifest: &Manifest) -> Result<(), String> {
     let mut text = String::new();
     File::open(&path).and_then(|mut f| f.read_to_string(&mut text)).map_err(|e| at(&path, &e))?;
     let found: Manifest =
-        serde_json::from_str(&text).map_err(|e| format!("{}: it is no manifest of a sweep: {e}", path.display()))?;
+        serde_json::from_str(&text).map_err(|e| format!("{}: it is not a manifest of a sweep: {e}", path.display()))?;
     if found.identity == manifest.identity {
         return Ok(());
     }
-    Err(format!("{} is of another sweep: {}; give another folder", dir.display(), differ(&found, manifest)))
+    Err(format!("{} belongs to another sweep: {}; give another folder", dir.display(), differ(&found, manifest)))
 }
 
 /// In what two sweeps differ.
@@ -416,12 +416,12 @@ fn differ(a: &Manifest, b: &Manifest) -> String {
         }
     };
     say(a.program != b.program, &format!("written by {}, this is {}", a.program, b.program));
-    say(qa.text != qb.text, "its scenario has another text");
-    say(qa.sets != qb.sets, "it lays other values over the scenario");
+    say(qa.text != qb.text, "the scenario's text differs");
+    say(qa.sets != qb.sets, "its --set values differ");
     say(qa.paths != qb.paths, &format!("it varies {}", qa.paths.join(", ")));
-    say(qa.paths == qb.paths && qa.points != qb.points, "its paths have other values");
+    say(qa.paths == qb.paths && qa.points != qb.points, "its varied values differ");
     say(qa.simulate != qb.simulate, if qa.simulate { "it simulates" } else { "it only estimates" });
-    say(qa.seeds != qb.seeds, "it has other seeds");
-    say(qa.metrics != qb.metrics, "it has other metrics");
+    say(qa.seeds != qb.seeds, "its seeds differ");
+    say(qa.metrics != qb.metrics, "its metrics differ");
     if what.is_empty() { "a file that the scenario names has changed".into() } else { what.join("; ") }
 }

@@ -23,6 +23,7 @@ pub use table::{from_parquet, points_of, rows_of_bytes, to_parquet};
 
 use crate::draw;
 use crate::files::Files;
+use lanescope::Base;
 use lanescope::diagnostic::{Diagnostics, Severity};
 use lanescope::plan::Plan;
 use lanescope::result::Report;
@@ -42,6 +43,8 @@ use std::time::Duration;
 pub const MOST: u64 = 100_000_000;
 /// Events between two looks at whether a run is to go on: some milliseconds.
 const PIECE: u64 = 1 << 16;
+/// How long a thread gathers rows before it hands them over.
+const TOGETHER: Duration = Duration::from_millis(5);
 /// How often the caller is asked whether to go on.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -89,7 +92,7 @@ impl Question {
             return Err(format!("{} is varied twice", twice.1));
         }
         if !self.seeds.is_empty() && !self.simulate {
-            return Err("seeds are of simulations: an estimate draws no random numbers; simulate too".into());
+            return Err("seeds are for simulations: an estimate draws no random numbers; simulate too".into());
         }
         let lists = match &self.points {
             Points::Grid(lists) | Points::List(lists) => lists,
@@ -166,9 +169,13 @@ impl Question {
         self.sets.iter().cloned().chain(own).chain(seed.map(|s| format!("run.seed={s}"))).collect()
     }
 
+    /// The scenario, to be planned at many points.
+    fn base(&self) -> Base {
+        Base::new(Included { name: self.name.clone(), text: self.text.clone(), author: Author::User })
+    }
+
     fn plan(&self, sets: &[String], diagnostics: &mut Diagnostics) -> Option<Plan> {
-        let included = Included { name: self.name.clone(), text: self.text.clone(), author: Author::User };
-        lanescope::plan(diagnostics, included, sets, &Files)
+        self.base().plan(diagnostics, sets, &Files)
     }
 
     /// Whether the scenario itself and the first point can be answered, and the metrics are there: what is wrong
@@ -244,21 +251,30 @@ impl Question {
     /// The rows of a point: one for each flow, or one that says why there is none. `None` when it was told to stop
     /// before the point was done; half a simulation is no row.
     pub fn answer(&self, number: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Option<Vec<Row>> {
-        let one = AssertUnwindSafe(|| self.rows(number, stopped));
+        self.answer_on(&mut self.base(), number, stopped)
+    }
+
+    fn answer_on(&self, base: &mut Base, number: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Option<Vec<Row>> {
+        let one = AssertUnwindSafe(|| self.rows(base, number, stopped));
         match catch_unwind(one) {
             Ok(rows) => rows,
             // A bug of this program is named at its point and does not end the others.
             Err(panic) => {
+                *base = self.base();
                 let said = panic.downcast_ref::<String>().map(String::as_str);
                 let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-                Some(vec![row::failed(self, number, &format!("the program failed, which is a bug of its own: {said}"))])
+                Some(vec![row::failed(
+                    self,
+                    number,
+                    &format!("the program failed: this is a bug of lanescope: {said}"),
+                )])
             }
         }
     }
 
-    fn rows(&self, number: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Option<Vec<Row>> {
+    fn rows(&self, base: &mut Base, number: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Option<Vec<Row>> {
         let mut diagnostics = Diagnostics::default();
-        let Some(plan) = self.plan(&self.laid(number), &mut diagnostics) else {
+        let Some(plan) = base.plan(&mut diagnostics, &self.laid(number), &Files) else {
             return Some(vec![row::failed(self, number, &first_error(&diagnostics))]);
         };
         let mut report = lanescope::estimate::estimate(&plan, &diagnostics);
@@ -326,33 +342,44 @@ pub fn run(
     let mut done = 0;
     let mut failed = None;
     std::thread::scope(|scope| {
-        let (send, receive) = sync_channel::<Vec<Row>>(1024);
+        let (send, receive) = sync_channel::<Vec<Vec<Row>>>(1024);
         for _ in 0..threads.clamp(1, 1024).min(all.max(1)) {
             let send = send.clone();
             let (stopped, points) = (&stopped, &points);
             scope.spawn(move || {
+                let (mut base, mut ready) = (question.base(), Vec::new());
+                let mut last = std::time::Instant::now();
                 while !stopped() {
                     // A statement of its own: the lock is free again before the point is worked out.
                     let next = points.lock().ok().and_then(|mut p| p.next());
                     let Some(point) = next else { break };
-                    let Some(rows) = question.answer(point, stopped) else { break };
-                    if send.send(rows).is_err() {
-                        break;
+                    let Some(rows) = question.answer_on(&mut base, point, stopped) else { break };
+                    ready.push(rows);
+                    // Whoever takes them is woken for many: it would cost as much as an estimate each time.
+                    if last.elapsed() >= TOGETHER {
+                        last = std::time::Instant::now();
+                        if send.send(std::mem::take(&mut ready)).is_err() {
+                            return;
+                        }
                     }
                 }
+                // That nobody takes them is no news to whoever has gone.
+                let _ = send.send(ready);
             });
         }
         drop(send);
         let mut last = std::time::Instant::now();
         loop {
             match receive.recv_timeout(TICK) {
-                Ok(rows) => {
-                    done += 1;
-                    if failed.is_none()
-                        && let Err(e) = take(rows)
-                    {
-                        failed = Some(e);
-                        stop.store(true, Ordering::Relaxed);
+                Ok(ready) => {
+                    for rows in ready {
+                        done += 1;
+                        if failed.is_none()
+                            && let Err(e) = take(rows)
+                        {
+                            failed = Some(e);
+                            stop.store(true, Ordering::Relaxed);
+                        }
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}

@@ -68,8 +68,8 @@ pub const COLUMNS: &[Column] = &[
     column("simulated_unstable", Kind::Text, "yes where a backlog grows without end, else no"),
     column("ending", Kind::Text, "why the simulation ended"),
     column("plan", Kind::Text, "fingerprint of the plan"),
-    column("warnings", Kind::Text, "what of the scenario is likely not meant"),
-    column("not_modelled", Kind::Text, "keys that a method takes no account of"),
+    column("warnings", Kind::Text, "what in the scenario is probably unintended"),
+    column("not_modelled", Kind::Text, "keys that a method ignores"),
     column("not_simulated", Kind::Text, "why there is no simulation, where one was asked for"),
     column("error", Kind::Text, "why there is no answer at this point"),
 ];

@@ -20,7 +20,7 @@ pub fn script(program: &str, arguments: &[String], tasks: u32) -> String {
          #SBATCH --job-name=lanescope\n\
          #SBATCH --array=1-{tasks}\n\
          #SBATCH --cpus-per-task=1\n\
-         # Submitted again after a failure, every task goes on where it was.\n\
+         # Submitted again after a failure, every task continues where it stopped.\n\
          set -euo pipefail\n\
          exec {} --threads \"${{SLURM_CPUS_PER_TASK:-1}}\" --shard \"${{SLURM_ARRAY_TASK_ID}}/{tasks}\"\n",
         command.join(" ")

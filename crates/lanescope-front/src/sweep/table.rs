@@ -94,7 +94,7 @@ pub fn to_parquet(question: &Question, identity: &str, rows: &[Row], to: impl Wr
 }
 
 fn broken(e: &dyn std::fmt::Display) -> String {
-    format!("it is no whole file of Parquet ({e})")
+    format!("it is not a whole file of Parquet ({e})")
 }
 
 /// Opens a file that [`to_parquet`] wrote.

@@ -25,11 +25,12 @@ the bottleneck, and where every other bit of the link went.
 Rates are one way unless "both ways" is said; GB/s are decimal, GiB/s binary, Gb/s bits.
 """
 
-from . import errors, hosts, study, types, units, wire
+from . import collectives, errors, hosts, study, types, units, wire
 from ._lanescope import metrics, platforms, starter, version
 from .errors import Diagnostic, LanescopeError, ScenarioError, StoppedWarning, SweepError
 from .explaining import Explained, explain
 from .fitting import Fit, fit
+from .gpus import Collective, collective
 from .optimizing import Optimum, Sensitivity, optimize, sensitivity
 from .picture import Picture
 from .report import Report
@@ -41,6 +42,7 @@ __version__ = version()
 
 __all__ = [
     "Bytes",
+    "Collective",
     "Diagnostic",
     "Explained",
     "Fit",
@@ -60,6 +62,8 @@ __all__ = [
     "Sweep",
     "SweepError",
     "Time",
+    "collective",
+    "collectives",
     "errors",
     "explain",
     "fit",

@@ -7,10 +7,40 @@ from typing_extensions import CapsuleType
 from typing import Any, SupportsFloat, SupportsIndex, final
 
 __all__ = [
-    "Model", "Report", "Rows", "Sweep", "Table", "curves", "dimension", "explain", "explain_emit", "fit", "human",
-    "in_unit", "metrics", "platforms", "quantity", "schema", "slurm", "starter", "studies", "study_run", "vary",
-    "version", "wire_pcie"
+    "Collective", "Model", "Report", "Rows", "Sweep", "Table", "collective", "collective_size", "curves",
+    "dimension", "explain", "explain_emit", "fit", "human", "in_unit", "metrics", "platforms", "quantity",
+    "schema", "slurm", "starter", "studies", "study_run", "vary", "version", "wire_pcie"
 ]
+
+@final
+class Collective:
+    """
+    What a collective takes, with the cluster's text.
+    """
+    def chart(self, /) -> str:
+        """
+        Bus bandwidth against the size, as SVG.
+        """
+    def nccl_tests(self, /) -> str:
+        """
+        The lines of nccl-tests.
+        """
+    def page(self, /) -> str:
+        """
+        The page of `--html`.
+        """
+    def table(self, /) -> Table:
+        """
+        A row for each size, for frames.
+        """
+    def text(self, /) -> str:
+        """
+        As the command prints it.
+        """
+    def value(self, /) -> Any:
+        """
+        All of it, as `--json` prints it.
+        """
 
 @final
 class Model:
@@ -222,6 +252,22 @@ class Table:
         Heads of the columns.
         """
 
+def collective(
+    what: str, cluster: tuple[str, str | None], sets: SupportsGetItem[int, str], sizes: SupportsGetItem[int, str],
+    ladder: tuple[str, str, SupportsIndex], how: tuple[str | None, str | None, SupportsIndex | None], simulate:
+    bool, progress: Any | None
+) -> tuple[Collective, bool, str | None]:
+    """
+    `lanescope collective`: the answer; whether Ctrl-C ended the simulations; and why some are missing, if any.
+    `cluster` is a name with its text, or without one a file; `sizes` are sizes, `ladder` the two ends and the factor
+    of what is asked for where there are none.
+    """
+
+def collective_size(text: str) -> int:
+    """
+    A size in bytes, as nccl-tests take it.
+    """
+
 def curves(
     title: str, x: str, y: str, log_x: bool, bytes: bool, series: SupportsGetItem[int, tuple[str,
     SupportsGetItem[int, tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex]]]]
@@ -284,7 +330,7 @@ def quantity(text: str) -> tuple[float, str]:
 
 def schema(which: str) -> Any:
     """
-    The JSON Schema of reports (`report`), explained hosts (`explained`) or answers of `wire pcie`.
+    The JSON Schema of reports (`report`), explained hosts (`explained`) or collectives (`collective`).
     """
 
 def slurm(program: str, arguments: SupportsGetItem[int, str], tasks: SupportsIndex) -> str:

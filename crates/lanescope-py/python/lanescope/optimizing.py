@@ -82,7 +82,7 @@ def _goal(goal: str | tuple[str, object]) -> tuple[str, float, bool]:
     else:
         match = re.fullmatch(r"\s*(\S+)\s*(>=|<=)\s*(.+?)\s*", goal)
         if match is None:
-            raise LanescopeError(f'{goal!r} is no goal; e.g. "flows.rx.share >= 40 Gb/s"')
+            raise LanescopeError(f'{goal!r} is not a valid goal; e.g. "flows.rx.share >= 40 Gb/s"')
         metric, text, least = match[1], match[3], match[2] == ">="
     try:
         return metric, float(text), least

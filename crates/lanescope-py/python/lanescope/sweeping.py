@@ -151,7 +151,7 @@ def values(path: str, of: object) -> list[str]:
     try:
         return [written(v) for v in of]  # type: ignore[attr-defined]
     except TypeError:
-        raise SweepError(f"{path}: {of!r} is no list of values; a single one goes into Scenario.set") from None
+        raise SweepError(f"{path}: {of!r} is not a list of values; a single one goes into Scenario.set") from None
 
 
 def _block(question: str, identity: str, points: list[int]) -> bytes:
@@ -203,7 +203,7 @@ def sweep(
     asked = [methods] if isinstance(methods, str) else list(methods)
     for method in asked:
         if method not in ("estimate", "simulate", "run"):
-            raise SweepError(f"{method!r} is no method; there are estimate and simulate")
+            raise SweepError(f"{method!r} is not a valid method; there are estimate and simulate")
     simulate = "simulate" in asked or "run" in asked
     if isinstance(over, Mapping):
         paths = list(over)

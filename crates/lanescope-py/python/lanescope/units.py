@@ -45,7 +45,7 @@ class Quantity(float):
         """
         value = _native.in_unit(float(self), unit)
         if value is None or _native.dimension(unit) != self.dimension:
-            raise LanescopeError(f"{unit!r} is no unit of a {self.dimension}")
+            raise LanescopeError(f"{unit!r} is not a valid unit of a {self.dimension}")
         return value
 
     def __str__(self) -> str:

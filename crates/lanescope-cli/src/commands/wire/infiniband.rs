@@ -125,8 +125,8 @@ fn text(w: &Answer) {
     line("raw", format!("{} one way, {}", both(raw), w.coding));
     line("after line coding", format!("{} one way", both(w.coded)));
     line("message", format!("{} of {}, {}, MTU {} B", w.operation, Bytes(w.size), w.service, w.mtu));
-    line("with the data", way(&w.with_data));
-    line("against them", if w.against.packets == 0 { "nothing".into() } else { way(&w.against) });
+    line("data direction", way(&w.with_data));
+    line("other direction", if w.against.packets == 0 { "nothing".into() } else { way(&w.against) });
     if let Some(every) = w.flow_control_every {
         line(
             "flow control",
@@ -136,7 +136,7 @@ fn text(w: &Answer) {
     let rates = |bits, per_second| format!("{}, {} messages/s", both(bits), digits(per_second));
     line("payload, one way", rates(w.payload, w.messages_per_second));
     line("payload, both ways", format!("{} each", rates(w.payload_both_ways, w.messages_per_second_both_ways)));
-    line("efficiency", format!("{} of the bytes with the data are payload", percent(w.efficiency)));
+    line("efficiency", format!("{} of the bytes in the data direction are payload", percent(w.efficiency)));
     out += "\n  packets of a message\n";
     let longest = w.packets.iter().map(|k| label(k).chars().count()).max().unwrap_or(0);
     for k in &w.packets {
@@ -192,7 +192,7 @@ fn pictures(w: &Answer) -> Vec<(String, String)> {
     let efficiency: [Line; 1] = [("packets", |p| p.efficiency * 100.0)];
     let rate: [Line; 2] = [("one way", |p| p.payload / 8e6), ("both ways, each", |p| p.payload_both_ways / 8e6)];
     vec![
-        ("efficiency".into(), chart("payload of the bytes with the data", "%", &efficiency)),
+        ("efficiency".into(), chart("payload of the bytes in the data direction", "%", &efficiency)),
         ("payload-rate".into(), chart("payload", "MB/s", &rate)),
     ]
 }

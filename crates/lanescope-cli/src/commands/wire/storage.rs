@@ -429,9 +429,10 @@ fn scsi_text(w: &scsi::Answer) {
             if w.quick { ", quick arbitration" } else { "" }
         ),
     );
-    let times = if w.held.connections == 1 { "once".into() } else { format!("{} times", w.held.connections) };
-    let first = w.command.map_or(String::new(), |c| format!(", first for {}", human_time(c)));
-    line("holds the bus", format!("{}, won {times}{first}", human_time(w.held.total)));
+    let times =
+        if w.held.connections == 1 { "1 connection".into() } else { format!("{} connections", w.held.connections) };
+    let first = w.command.map_or(String::new(), |c| format!(", the first {}", human_time(c)));
+    line("holds the bus", format!("{} in {times}{first}", human_time(w.held.total)));
     line("at most", format!("{} commands/s, {}", digits(w.per_second), both(w.payload)));
     out += "\n  of the time\n";
     for (name, seconds) in w.held.entries() {
