@@ -1,4 +1,4 @@
-// Builds what the command embeds, into crates/lanescope-cli/page: the bundled scripts, the engine compressed, and
+// Builds what the command embeds, into crates/lanescope-cli/page: the bundled scripts, page and engine compressed, and
 // built.txt, which says of which sources. A test of the command holds that list against the sources.
 //
 // The engine is built before, by `make page`. `node build.mjs FILE.wasm`.
@@ -61,14 +61,19 @@ async function bundle(entry) {
 const engine = process.argv[2];
 if (!engine) throw new Error("node build.mjs FILE.wasm");
 mkdirSync(out, { recursive: true });
-const page = await bundle("main.js");
-const worker = await bundle("worker.js");
 // The level is fixed, and no time is written: the same engine gives the same file.
-const packed = gzipSync(readFileSync(engine), { level: 9 });
-writeFileSync(join(out, "page.js"), page);
-writeFileSync(join(out, "page.js.sha256"), createHash("sha256").update(page).digest("base64"));
-writeFileSync(join(out, "worker.js"), worker);
-writeFileSync(join(out, "engine.wasm.gz"), packed);
+const packed = (bytes) => gzipSync(bytes, { level: 9 });
+const scripts = { loader: await bundle("loader.js"), page: await bundle("main.js") };
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const built = {
+  "loader.js": scripts.loader,
+  "page.js.gz": packed(scripts.page),
+  // As the page's policy has them: the scripts that may run.
+  "scripts.sha256": Object.values(scripts).map(hash).join(" "),
+  "worker.js": await bundle("worker.js"),
+  "engine.wasm.gz": packed(readFileSync(engine)),
+};
+for (const [name, content] of Object.entries(built)) writeFileSync(join(out, name), content);
 
 const sources = [
   ...files(join(root, "crates/lanescope/src"), [".rs", ".toml"]),
@@ -79,8 +84,10 @@ const sources = [
 ].map((p) => [relative(root, p), p]);
 sources.sort(([a], [b]) => (a < b ? -1 : 1));
 const lines = sources.map(([name, path]) => `${crc(essence(path))} ${name}`);
-for (const name of ["engine.wasm.gz", "page.js", "page.js.sha256", "worker.js"]) {
-  lines.push(`${crc(readFileSync(join(out, name)))} built/${name}`);
-}
+for (const name of Object.keys(built).sort()) lines.push(`${crc(readFileSync(join(out, name)))} built/${name}`);
 writeFileSync(join(out, "built.txt"), lines.join("\n") + "\n");
-console.log(`page.js ${page.length} B, worker.js ${worker.length} B, engine.wasm.gz ${packed.length} B`);
+console.log(
+  Object.entries(built)
+    .map(([name, content]) => `${name} ${content.length} B`)
+    .join(", "),
+);

@@ -1,24 +1,13 @@
 // The engine: a module of WebAssembly that takes JSON and gives JSON. It imports nothing, so it can ask for nothing.
 
-/** Bytes of a text in base64. */
-export function fromBase64(text) {
-  const plain = atob(text.trim());
-  const bytes = new Uint8Array(plain.length);
-  for (let i = 0; i < plain.length; i++) bytes[i] = plain.charCodeAt(i);
-  return bytes;
-}
-
-/** What gzip has compressed. */
-async function unpacked(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
-}
+import { bytesOf, unpacked } from "./packed.js";
 
 export class Engine {
-  /** Opens the engine that stands in a page: gzip in base64. */
-  static async open(base64) {
+  /** Opens the engine that stands in a page as text, or its compressed bytes. */
+  static async open(packed) {
     const engine = new Engine();
-    engine.module = await WebAssembly.compile(await unpacked(fromBase64(base64)));
+    const bytes = typeof packed === "string" ? bytesOf(packed) : packed;
+    engine.module = await WebAssembly.compile(await unpacked(bytes).arrayBuffer());
     await engine.restart();
     return engine;
   }

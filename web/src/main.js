@@ -18,6 +18,8 @@ const state = {
   files: begin.files ?? [],
   full: begin.full ?? false,
   library: begin.library ?? false,
+  // Of a cluster of GPUs: which collective, and the ladder of sizes.
+  collective: begin.collective ?? null,
 };
 let client = null;
 let language = null;
@@ -37,7 +39,10 @@ function say(text, alarm = false) {
 
 // ---- What the report's own parts do ----
 
-const REPORT = ["answer", "remarks", "topology", "waterfall", "links", "latency", "time", "words", "provenance"];
+const REPORT = [
+  ...["answer", "remarks", "topology", "waterfall", "links", "latency", "time", "words", "provenance"],
+  ...["curve", "rows", "refused", "not-modelled"],
+];
 
 /** Puts new sections in place of the old; what did not change is left alone. */
 function show(sections) {
@@ -259,9 +264,10 @@ async function simulate() {
   if ($("six").open) six.end();
   if (answer.superseded) return say("The scenario changed: the simulation was given up.");
   if (answer.error) return say(answer.error, true);
-  simulated = true;
-  say(answer.stopped ? "Stopped: what is shown was seen so far." : "Simulated.");
-  filmReady(true);
+  simulated = !state.collective;
+  if (answer.left) say(`Not all: ${answer.left}`, true);
+  else say(answer.stopped ? "Stopped: what is shown was seen so far." : "Simulated.");
+  filmReady(simulated);
   show(answer.sections);
 }
 
@@ -322,7 +328,9 @@ async function reset() {
     sets: begin.sets ?? [],
     files: begin.files ?? [],
     library: begin.library ?? false,
+    collective: begin.collective ?? null,
   });
+  arrange();
   await fold();
   edit?.set(state.text);
   await estimate({ report: begin.report ?? null });
@@ -350,6 +358,38 @@ function fileName(ending) {
     .replace(/\.toml$/, "")
     .replace(/[^\w.-]/g, "-");
   return `${base || "scenario"}.${ending}`;
+}
+
+/** What is asked of a cluster of GPUs: a collective, and from where to where by which factor. */
+function ladder() {
+  const names = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv"];
+  const ask = (key, read) => (event) => {
+    state.collective = { ...state.collective, [key]: read(event.target.value) };
+    estimate();
+  };
+  const name = el("select", { id: "collective", onchange: ask("collective", String) });
+  name.append(...names.map((n) => el("option", { value: n, selected: n === state.collective.collective }, n)));
+  const size = (key, label, read = String) => {
+    const input = el("input", { id: `size-${key}`, type: "text", size: "6", onchange: ask(key, read) });
+    input.value = state.collective[key];
+    return el("label", {}, ` ${label} `, input);
+  };
+  return el(
+    "div",
+    { class: "controls", id: "ladder" },
+    el("label", {}, "collective ", name),
+    size("min", "from"),
+    size("max", "to"),
+    size("factor", "times", (text) => Math.max(2, Math.floor(Number(text)) || 2)),
+    el("span", { class: "soft" }, "sizes as nccl-tests take them: 8, 512K, 64M, 16G"),
+  );
+}
+
+/** A ladder has its own controls, and no film: that is of a run of one scenario. */
+function arrange() {
+  $("ladder")?.remove();
+  if (state.collective) $("lab").prepend(ladder());
+  $("film").hidden = Boolean(state.collective);
 }
 
 function build() {
@@ -395,17 +435,15 @@ function build() {
   const results = el("details", { id: "six", hidden: true }, el("summary", {}, "Iometer's bars"), display);
   results.addEventListener("toggle", () => results.open && six.look());
   $("lab").append(whatIf, live, results);
+  arrange();
   document.addEventListener("click", picked);
   document.addEventListener("keydown", picked);
 }
 
 async function start() {
   document.querySelectorAll("#report > section").forEach(enliven);
-  if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
-    return say(
-      "This browser has no WebAssembly, or is too old to unpack the engine: this is the report as it was written.",
-      true,
-    );
+  if (typeof WebAssembly === "undefined") {
+    return say("This browser has no WebAssembly: this is the report as it was written.", true);
   }
   if (begin.text === "") {
     // The report is of something that is no scenario.
@@ -431,7 +469,8 @@ async function start() {
   const known = await client.ask({ ask: "estimate", ...state, keep: true, report: begin.report ?? null });
   // The page shows already what was written into it; only what differs is drawn again.
   if (shared) {
-    Object.assign(state, { sets: [], files: [], full: false, library: false }, shared);
+    Object.assign(state, { sets: [], files: [], full: false, library: false, collective: null }, shared);
+    arrange();
     await fold();
     await estimate();
     say("This scenario came with the link.");

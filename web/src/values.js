@@ -21,13 +21,13 @@ export function values(parent, change) {
       shown += rows.length;
       const body = el("tbody");
       for (const v of rows) body.append(row(thing.path, v));
-      const head = el("th", { colspan: "3", scope: "colgroup" }, thing.path);
+      const head = el("th", { colspan: "3", scope: "colgroup" }, thing.path || thing.name);
       list.append(el("table", {}, el("thead", {}, el("tr", {}, head)), body));
     }
     if (open) list.querySelector(`[data-path="${CSS.escape(open)}"]`)?.focus();
   };
   const row = (thing, v) => {
-    const path = `${thing}.${v.key}`;
+    const path = thing ? `${thing}.${v.key}` : v.key;
     const about = [v.doc, `${v.origin}, ${v.confidence}`, v.default ? "default" : "", v.source]
       .filter(Boolean)
       .join("; ");

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Engine } from "../src/engine.js";
 
-const engine = await Engine.open(readFileSync(process.argv[2]).toString("base64"));
+const engine = await Engine.open(readFileSync(process.argv[2]));
 let [rows, simulated, events, seconds, native] = [0, 0, 0, 0, 0];
 for await (const line of createInterface({ input: process.stdin })) {
   const { row, question, report, seconds: took } = JSON.parse(line);

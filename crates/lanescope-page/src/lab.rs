@@ -10,9 +10,10 @@ use lanescope::pens::page::bars::{self, Bar};
 use lanescope::pens::page::{self, Film, View};
 use lanescope::pens::planned::planned;
 use lanescope::plan::Plan;
+use lanescope::plan::gpu::ladder::Ladder;
 use lanescope::result::{Report, SCHEMA};
 use lanescope::scenario::edit::with_value;
-use lanescope::scenario::keys::TABLES;
+use lanescope::scenario::keys::{Key, Setting, TABLES};
 use lanescope::scenario::tree::Author;
 use lanescope::scenario::{Included, Resolver, schema};
 use lanescope::sim::{Run, Step};
@@ -21,9 +22,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+mod gpu;
+
 /// Things of a scenario (parts, links and flows, all instances counted) that a page answers for; beyond it answers take
 /// seconds and the tables of the page do not help.
 const MOST_THINGS: usize = 4_000;
+/// Events of one piece of a run at most.
+const MOST_EVENTS: u64 = 1 << 24;
 /// Diagnostics that are handed to the page.
 const MOST_SAID: usize = 50;
 /// Tables of values that are handed to the page.
@@ -61,6 +66,8 @@ struct Asked {
     full: bool,
     /// Whether the text is the library's own.
     library: bool,
+    /// What is asked of a cluster of GPUs, where the text is one.
+    collective: Option<Ladder>,
 }
 
 /// A question.
@@ -130,6 +137,8 @@ pub struct Lab {
     run: Option<Run>,
     shooting: Option<page::Shooting>,
     film: Option<Film>,
+    /// The cluster of GPUs that was asked about last, in place of a plan.
+    gpus: Option<gpu::Cluster>,
 }
 
 /// Finds texts in the page, then in the library.
@@ -166,6 +175,17 @@ impl Lab {
     }
 
     fn answer(&mut self, question: Question) -> Value {
+        if let Some(gpus) = &mut self.gpus {
+            match question {
+                Question::Begin => return gpus.begin(),
+                Question::Advance { events } => return gpus.advance(events.clamp(1, MOST_EVENTS)),
+                Question::End { .. } => return gpus.end(),
+                Question::Keep { off } => return gpus.keep(off),
+                Question::Report => return gpus.report(),
+                Question::Values => return gpus.values(),
+                _ => {}
+            }
+        }
         match question {
             Question::Estimate { asked, keep, report } => self.estimate(asked, keep, report),
             Question::Begin => self.begin(),
@@ -202,6 +222,11 @@ impl Lab {
 
     fn estimate(&mut self, asked: Asked, keep: bool, written: Option<Box<Report>>) -> Value {
         (self.run, self.shooting, self.film) = (None, None, None);
+        if let Some(ladder) = &asked.collective {
+            (self.plan, self.report) = (None, None);
+            return gpu::Cluster::estimate(&mut self.gpus, &asked, ladder, keep);
+        }
+        self.gpus = None;
         let mut diagnostics = Diagnostics::default();
         let Some(mut plan) = plan(&mut diagnostics, &asked) else {
             self.diagnostics = diagnostics;
@@ -263,7 +288,7 @@ impl Lab {
 
     fn advance(&mut self, events: u64) -> Value {
         let Some(run) = &mut self.run else { return error("no simulation has begun") };
-        let done = run.advance(events.clamp(1, 1 << 24)) == Step::Done;
+        let done = run.advance(events.clamp(1, MOST_EVENTS)) == Step::Done;
         json!({
             "done": done, "progress": run.progress(), "packets": run.packets(),
             "said": format!("{} million packets, {} simulated", run.packets() / 1_000_000, human_time(run.time())),
@@ -333,7 +358,9 @@ impl Lab {
                         (false, Some((section, thing))) => format!("{section}.{:?}", thing),
                         (false, None) => name,
                     };
-                    let rows: Vec<Value> = settings.iter().map(|s| row(&path, s)).collect();
+                    let section = path.split('.').next().unwrap_or("");
+                    let of = || TABLES.iter().filter(|t| t.section == section).flat_map(|t| t.keys);
+                    let rows = settings.iter().map(|s| row(of().find(|k| k.name == s.key), s)).collect::<Vec<_>>();
                     if at < MOST_VALUES {
                         tables.insert(at, (path, rows.len(), Value::Array(rows)));
                     }
@@ -348,14 +375,12 @@ impl Lab {
 }
 
 /// One value, for a form.
-fn row(path: &str, s: &lanescope::scenario::keys::Setting) -> Value {
-    let section = path.split('.').next().unwrap_or("");
-    let key = TABLES.iter().filter(|t| t.section == section).flat_map(|t| t.keys).find(|k| k.name == s.key);
+fn row(key: Option<&Key>, s: &Setting) -> Value {
     let schema = key.map(|k| (k.schema)());
     let words = schema.as_ref().and_then(|s| s.get("enum")).cloned();
     json!({
         "key": s.key, "value": s.value, "range": s.range, "origin": s.origin, "confidence": s.confidence,
-        "default": s.default, "source": s.source.as_ref(), "words": words, "doc": key.map(|k| k.doc.trim()),
+        "default": s.default, "source": s.source, "words": words, "doc": key.map(|k| k.doc.trim()),
         "known": key.is_some(),
     })
 }
@@ -418,6 +443,9 @@ fn said(all: &Diagnostics, name: &str) -> Vec<Value> {
 
 /// The text with its overrides in it, as far as they can be written there without changing the plan.
 fn fold(asked: Asked) -> Value {
+    if asked.collective.is_some() {
+        return gpu::fold(&asked);
+    }
     let wanted = plan(&mut Diagnostics::default(), &asked).map(|p| p.fingerprint);
     let mut text = asked.text.clone();
     for set in &asked.sets {
