@@ -63,7 +63,7 @@ impl Base {
         Base { text, known: Known::default() }
     }
 
-    /// What [`plan`] gives.
+    /// What [`plan()`] gives.
     pub fn plan(&mut self, diagnostics: &mut Diagnostics, sets: &[String], resolver: &dyn Resolver) -> Option<Plan> {
         let scenario = scenario::read_with(diagnostics, self.text.clone(), sets, resolver, &mut self.known)?;
         plan::build(diagnostics, &scenario)
