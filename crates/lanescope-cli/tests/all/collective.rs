@@ -21,7 +21,7 @@ fn a_ladder_of_sizes_in_every_form() {
     assert_eq!(csv.lines().count(), 5, "{csv}");
     let page = dir.path().join("page.html");
     let name = page.to_string_lossy().into_owned();
-    out(&["collective", "all_gather", &file, "--html", &name], 0);
+    out(&["collective", "all_gather", &file, "--html", &name, "--static"], 0);
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("<svg") && page.contains("Not modelled") && !page.contains("<script"), "{}", page.len());
 }
