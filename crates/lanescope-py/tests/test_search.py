@@ -165,7 +165,7 @@ def test_frames_and_the_command_fit_alike(tmp_path):
     ("rows", "free", "words"),
     [
         ([{"flows.rx.size": "64 B"}], {"parts.nic.tags": (1, 9)}, "no column is of a metric"),
-        ([{"flows.rx.share": 1e9}], {"parts.nic.tags": (1, 9)}, "decide nothing"),
+        ([{"flows.rx.share": 1e9}], {"parts.nic.tags": (1, 9)}, "cannot be determined"),
         ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tags": (9, 1)}, "lower end comes first"),
         ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tags": ("1", "9 ns")}, "not of one kind"),
         ([{"flows.rx.share": 1e9}] * 3, {"parts.nic.tagz": (1, 9)}, "tagz"),

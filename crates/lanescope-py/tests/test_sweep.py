@@ -74,7 +74,7 @@ def test_simulated_points_have_seeds_and_metrics(scenario):
     assert all(0.5 < u <= 1.0 for u in found.column("links.uplink.up.utilisation"))
     one = scenario.set("flows.rx.size", "1 KiB").simulate(for_="20 us", seed=2)
     assert found.column("simulated_bps")[3] == float(one.simulation.flows["rx"].rate)
-    with pytest.raises(lanescope.SweepError, match="seeds are of simulations"):
+    with pytest.raises(lanescope.SweepError, match="seeds are for simulations"):
         lanescope.sweep(scenario, {"flows.rx.size": ["256 B"]}, seeds=2)
 
 
@@ -175,9 +175,9 @@ def test_a_metric_that_is_none_is_refused(scenario):
 def test_a_folder_of_another_sweep(scenario, tmp_path):
     lanescope.sweep(scenario, GRID, out=tmp_path / "a")
     for other, words in (
-        ((scenario.set("title", '"x"'), GRID), "other values over"),
+        ((scenario.set("title", '"x"'), GRID), "its --set values differ"),
         ((scenario, {"run.seed": [1, 2]}), "it varies links.uplink.pcie"),
-        ((scenario, {**GRID, "flows.rx.size": ["64 B"]}), "other values"),
+        ((scenario, {**GRID, "flows.rx.size": ["64 B"]}), "its varied values differ"),
     ):
         with pytest.raises(lanescope.SweepError, match=words):
             lanescope.sweep(*other, out=tmp_path / "a")
@@ -287,7 +287,7 @@ def test_two_sweeps_into_one_folder(scenario, file, slow, tmp_path):
     s = lanescope.Scenario.from_file(file).set("run.for", slow)
     with pytest.raises(lanescope.SweepError, match="another process is working on this sweep"):
         lanescope.sweep(s, {"run.seed": range(60)}, methods="simulate", out=out)
-    with pytest.raises(lanescope.SweepError, match="of another sweep"):
+    with pytest.raises(lanescope.SweepError, match="belongs to another sweep"):
         lanescope.sweep(s, {"run.seed": range(61)}, methods="simulate", out=out)
     process.kill()
     process.wait()
@@ -308,7 +308,7 @@ def test_a_full_disk(file, tmp_path):
     assert resource.RLIMIT_FSIZE
     out = tmp_path / "out"
     told = subprocess.run([sys.executable, "-c", FULL, file, out], capture_output=True, text=True, timeout=120)
-    assert "cannot be stored" in told.stdout and "goes on there when it is run again" in told.stdout, told.stderr
+    assert "cannot be stored" in told.stdout and "continues there when it is run again" in told.stdout, told.stderr
     assert not list(out.glob("*.parquet")) and not list(out.glob(".unfinished*"))
     s = lanescope.Scenario.from_file(file)
     found = lanescope.sweep(s, {"flows.rx.size": [f"{n} B" for n in range(64, 3064)]}, out=out)
@@ -400,7 +400,7 @@ def test_a_worker_that_reads_another_scenario(scenario, tmp_path):
     device.write_text('is = "endpoint"\nwrite_rate = "25 Gb/s"\n')
     lanescope.sweep(named, {"run.seed": [1]}, out=tmp_path / "rows")
     device.write_text('is = "endpoint"\nwrite_rate = "10 Gb/s"\n')
-    with pytest.raises(lanescope.SweepError, match="of another sweep"):
+    with pytest.raises(lanescope.SweepError, match="belongs to another sweep"):
         lanescope.sweep(lanescope.Scenario.from_text(text, name=named.name), {"run.seed": [1]}, out=tmp_path / "rows")
 
 

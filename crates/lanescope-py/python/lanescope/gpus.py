@@ -126,7 +126,8 @@ def collective(
     Raises :class:`~lanescope.ScenarioError` for a cluster that cannot be answered, :class:`~lanescope.LanescopeError`
     for a collective, size or algorithm that there is not.
     """
-    if not isinstance(factor, int) or factor < 2:
+    # Not every caller has a type checker.
+    if not isinstance(factor, int) or factor < 2:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LanescopeError(f"factor={factor!r}: from a size to the next it is a whole number of at least 2")
     if sizes is not None and not sizes:
         raise LanescopeError("sizes is empty: leave it out for the ladder from min to max")
