@@ -84,7 +84,7 @@ def test_frames_and_notebooks_take_it():
     [
         ("all_reduse", {}, "did you mean all_reduce"),
         ("all_reduce", {"min": "2G", "max": "1G"}, "min 2G is above max 1G"),
-        ("all_reduce", {"sizes": ["many"]}, "is no size"),
+        ("all_reduce", {"sizes": ["many"]}, "is not a valid size"),
         ("all_reduce", {"sizes": []}, "sizes is empty"),
         ("all_reduce", {"factor": 1}, "at least 2"),
         ("all_reduce", {"algorithm": "rings"}, "ring"),

@@ -190,7 +190,7 @@ def test_a_folder_of_another_sweep(scenario, tmp_path):
     (tmp_path / "a" / "stray.parquet").unlink()
     (tmp_path / "c").mkdir()
     shutil.copy(part, tmp_path / "c" / "mine.parquet")
-    with pytest.raises(lanescope.SweepError, match="no folder of a sweep"):
+    with pytest.raises(lanescope.SweepError, match="not a folder of a sweep"):
         lanescope.sweep(scenario, GRID, out=tmp_path / "c")
     whole = next((tmp_path / "a").glob("*.parquet"))
     whole.write_bytes(whole.read_bytes()[:-20])
