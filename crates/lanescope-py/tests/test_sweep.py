@@ -194,7 +194,7 @@ def test_a_folder_of_another_sweep(scenario, tmp_path):
         lanescope.sweep(scenario, GRID, out=tmp_path / "c")
     whole = next((tmp_path / "a").glob("*.parquet"))
     whole.write_bytes(whole.read_bytes()[:-20])
-    with pytest.raises(lanescope.SweepError, match="no whole file of Parquet"):
+    with pytest.raises(lanescope.SweepError, match="not a whole file of Parquet"):
         lanescope.sweep(scenario, GRID, out=tmp_path / "a")
 
 
