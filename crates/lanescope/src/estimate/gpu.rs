@@ -198,19 +198,28 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
             p.filling += waiting - p.hops;
         }
         Algorithm::RecursiveDoubling => {
+            // Channels, and GPUs of one NIC, take turns at it packet by packet, so that they end a step a packet apart,
+            // and begin the next as far apart: each step but the last has ended for the first while others still send.
+            let (mut ahead, mut longest, mut last) = (0.0, 0.0_f64, 0.0);
             for (distance, share) in c.doubling(what) {
                 let network = distance >= c.gpus;
-                p.hops += pause(network);
-                let own = if network {
-                    f64::from(c.gpus) / f64::from(c.nics.min(c.gpus).max(1)) * l.hop[1]
+                last = pause(network);
+                p.hops += last;
+                let (gpus, wire, unit) = if network {
+                    (f64::from(c.gpus) / f64::from(c.nics.min(c.gpus).max(1)), l.hop[1], c.mtu as f64)
                 } else {
                     // Both ways at once: answers take their part.
-                    l.hop[0] * (1.0 + FLIT as f64 / packet(DATA) as f64)
+                    (1.0, l.hop[0] * (1.0 + FLIT as f64 / packet(DATA) as f64), DATA as f64)
                 };
-                let at_once = (own * inflation).max(1.0 / (c.channel_rate * all)) + adding;
+                let at_once = (gpus * wire * inflation).max(1.0 / (c.channel_rate * all)) + adding;
                 p.filling += share * size * at_once;
+                let apart = (share * size * inflation / all).min(unit) * wire * (gpus * all - 1.0);
+                ahead += apart;
+                longest = longest.max(apart);
             }
-            p.filling = (p.filling - busy).max(0.0);
+            let path = (p.hops + p.filling - (ahead - longest)).max(busy + last);
+            p.hops = p.hops.min(path - busy);
+            p.filling = path - p.hops - busy;
         }
         Algorithm::Direct => {
             let far = c.nodes > 1;
@@ -220,10 +229,12 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
                 let pieces = part.div_ceil(u64::from(n)).div_ceil(c.chunk);
                 let turns = |peers: u32| (u64::from(peers) * pieces).div_ceil(u64::from(c.slots)) as f64;
                 let (others, remote) = (n - 1, (c.nodes - 1) * c.gpus);
-                let second = if c.pxn && c.nics > 1 { remote - (c.nodes - 1) } else { 0 };
+                // Those that are not on a rail of its own.
+                let own = (c.nodes - 1) * (c.gpus / c.nics.max(1)).max(1);
+                let second = if c.pxn && c.nics > 1 { remote.saturating_sub(own) } else { 0 };
                 let waiting = match (far, second) {
                     (false, _) => turns(others) * pause(false),
-                    (true, 0) => turns(remote) * pause(true) + (turns(others - remote) - 1.0).max(0.0) * pause(false),
+                    (true, 0) => turns(remote) * pause(true) + (turns(others) - turns(remote)) * pause(false),
                     (true, _) => turns(second) * pause(true) + turns(others).min(2.0) * pause(false),
                 };
                 let least = pause(far) + if second > 0 { pause(false) } else { 0.0 };

@@ -204,6 +204,9 @@ pub fn around(r: &CollectiveReport) -> (String, String) {
     for (name, why) in &r.refused {
         let _ = writeln!(tail, "# {name} is not available: {why}");
     }
+    for text in r.rows.iter().filter_map(|row| row.apart()) {
+        let _ = writeln!(tail, "# note: {text}");
+    }
     for what in &r.not_modelled {
         let _ = writeln!(tail, "# not modelled: {what}");
     }

@@ -48,10 +48,34 @@ const fn nvlink(
 
 /// All of them.
 pub(crate) const GENERATIONS: [Generation; 5] = [
-    nvlink("NVLink 2", (6, 8, 25), "NRZ", 900_000_000_000, "V100 white paper: 6 links of 25 GB/s a direction"),
-    nvlink("NVLink 3", (12, 4, 50), "NRZ", 2_039_000_000_000, "A100 white paper: 12 links of 25 GB/s a direction"),
-    nvlink("NVLink 4", (18, 2, 100), "PAM4", 3_350_000_000_000, "H100 white paper: 18 links of 25 GB/s a direction"),
-    nvlink("NVLink 5", (18, 2, 200), "PAM4", 8_000_000_000_000, "Blackwell brief: 18 links of 50 GB/s a direction"),
+    nvlink(
+        "NVLink 2",
+        (6, 8, 25),
+        "NRZ",
+        900_000_000_000,
+        "V100 white paper: 6 links of 25 GB/s a direction; HBM2 of 900 GB/s",
+    ),
+    nvlink(
+        "NVLink 3",
+        (12, 4, 50),
+        "NRZ",
+        2_039_000_000_000,
+        "A100 white paper: 12 links of 25 GB/s a direction; data sheet of the 80 GB SXM: HBM2e of 2039 GB/s",
+    ),
+    nvlink(
+        "NVLink 4",
+        (18, 2, 100),
+        "PAM4",
+        3_350_000_000_000,
+        "H100 white paper: 18 links of 25 GB/s a direction; data sheet of the SXM: HBM3 of 3.35 TB/s",
+    ),
+    nvlink(
+        "NVLink 5",
+        (18, 2, 200),
+        "PAM4",
+        8_000_000_000_000,
+        "Blackwell brief: 18 links of 50 GB/s a direction; HBM3e of 8 TB/s",
+    ),
     Generation {
         name: "xGMI 3",
         links: 7,
@@ -61,7 +85,7 @@ pub(crate) const GENERATIONS: [Generation; 5] = [
         switched: false,
         reduces: false,
         memory: 5_300_000_000_000,
-        source: "CDNA 3 white paper: 7 links of 64 GB/s a direction",
+        source: "CDNA 3 white paper: 7 links of 64 GB/s a direction; HBM3 of 5.3 TB/s",
     },
 ];
 

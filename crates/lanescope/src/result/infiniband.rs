@@ -193,12 +193,17 @@ impl ProgramReport {
 }
 
 /// Where simulated programs take a time that is not the estimated one: a note for each, with what the simulation shows
-/// to be at work.
-pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> {
+/// to be at work; `said` is what the simulation itself remarked.
+pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation, said: &[Note]) -> Vec<Note> {
     /// Nearer than this nothing is to be explained.
     const NEAR: f64 = 0.05;
     const CAUSES: [(Idle, &str); 3] =
         [(Idle::LaneCredits, "credits"), (Idle::Paused, "pause"), (Idle::Host, "host-memory")];
+    /// What queue pairs of RoCE do that the estimate does not, the costlier first.
+    const QUEUE_PAIRS: [(&str, &str); 2] = [
+        ("retransmission", "packets were lost, and what follows a lost one waits until it has been sent again"),
+        ("congestion-control", "DCQCN holds its queue pairs below their line rate"),
+    ];
     let mut notes = Vec::new();
     for (flow, seen) in flows.iter().zip(&simulation.flows) {
         let (Some(closed), Some(program)) = (flow.programs.first(), &seen.program) else { continue };
@@ -214,12 +219,17 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> 
         // What takes less than a quarter of the time in question explains none of it.
         let enough = (off / (1.0 + off)).abs() / 4.0;
         let most = held.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|held| held.0 >= enough);
-        let (mechanism, why) = match most {
-            Some((part, link, cause, word)) => {
+        let element = format!("flows.{}", flow.name);
+        let slowed = QUEUE_PAIRS.iter().find(|(mechanism, _)| {
+            off > 0.0 && said.iter().any(|n| (n.element.as_str(), n.mechanism.as_str()) == (&element, mechanism))
+        });
+        let (mechanism, why) = match (most, slowed) {
+            (Some((part, link, cause, word)), _) => {
                 let name = super::way(&link.name, &link.to);
                 (word, format!("{name} was idle for {} % of its time: {}", digits(100.0 * part), cause.words()))
             }
-            None => {
+            (None, Some((mechanism, why))) => (*mechanism, (*why).to_string()),
+            (None, None) => {
                 let [simulated, closed] = [seen.latency.mean, flow.latency.typical].map(human_time);
                 let meet = "packets of concurrent messages wait for one another, short ones also behind what an \
                     adapter has read ahead; the estimate serves whole messages round robin";
@@ -227,7 +237,7 @@ pub(super) fn apart(flows: &[FlowReport], simulation: &Simulation) -> Vec<Note> 
             }
         };
         let text = format!("simulated {:+.1} % against the estimate: {why}", 100.0 * off);
-        notes.push(Note { element: format!("flows.{}", flow.name), mechanism: mechanism.into(), text });
+        notes.push(Note { element, mechanism: mechanism.into(), text });
     }
     notes
 }

@@ -73,7 +73,7 @@ impl Report {
             }
         }
         self.notes.append(&mut simulation.notes);
-        self.notes.extend(infiniband::apart(&self.flows, &simulation));
+        self.notes.extend(infiniband::apart(&self.flows, &simulation, &self.notes));
         let apart = core::apart::notes(&self, &simulation);
         self.notes.extend(apart);
         self.simulation = Some(simulation);

@@ -121,7 +121,7 @@ pub struct GpuCluster {
     spine: bool,
     pods: u32,
     nodes_per_leaf: u32,
-    mtu: u64,
+    pub(crate) mtu: u64,
     roce: bool,
     slot: Speed,
     mps: u64,

@@ -43,6 +43,8 @@ pub(super) struct Sending {
     /// Times that it had to, in a row without progress, and the most so far.
     fruitless: u32,
     pub(super) most_fruitless: u32,
+    /// Time-outs since time 0.
+    pub(super) timeouts: u64,
 }
 
 impl Sending {
@@ -58,6 +60,7 @@ impl Sending {
             deadline: NEVER,
             fruitless: 0,
             most_fruitless: 0,
+            timeouts: 0,
         }
     }
 
@@ -136,6 +139,7 @@ impl Sending {
     pub(super) fn expire(&mut self, now: u64) {
         if now >= self.deadline {
             self.deadline = now + self.rule.timeout;
+            self.timeouts += 1;
             self.in_vain();
             self.lost(self.base);
             self.missing.extend(&self.named);

@@ -8,12 +8,14 @@ use crate::protocol::ethernet::frame;
 use crate::result::Note;
 use crate::scenario::keys::Retransmission;
 use crate::sim::core::kernel::{Agenda, NEVER};
+use crate::sim::core::tally::SECOND;
 use crate::sim::ethernet::client::{Load, StationEvent};
 use crate::sim::ethernet::lane::Lane;
 use crate::sim::ethernet::queue_pair::{Answer, Pair, RETRIES, Sending};
 use crate::sim::ethernet::rates::Limit;
 use crate::sim::ethernet::station::{Lanes, Station};
 use crate::sim::ethernet::{Fabric, Frame, Kind, NONE, Net};
+use crate::units::human_time;
 use std::collections::BTreeMap;
 
 impl Net {
@@ -194,7 +196,19 @@ pub(super) fn notes(plan: &Plan, fabric: &Fabric) -> Vec<Note> {
             notes.push(Note { element: element.clone(), mechanism: "congestion-control".into(), text });
         }
         if dropped > 0 || resent > 0 {
-            let text = format!("{dropped} of its packets were dropped, {resent} were sent again");
+            let lanes = fabric.stations.iter().flat_map(|s| &s.lanes);
+            let of_run = lanes.filter(|l| net.pairs.get(l.global as usize).is_some_and(|p| usize::from(p.run) == run));
+            let (mut timeouts, mut longest) = (0, 0);
+            for sending in of_run.filter_map(|l| l.sending.as_ref()) {
+                timeouts += sending.timeouts;
+                longest = longest.max(sending.rule.timeout);
+            }
+            let waited = match timeouts {
+                0 => String::new(),
+                1 => format!(", after a time-out of {}", human_time(longest as f64 / SECOND)),
+                n => format!(", after {n} time-outs of {}", human_time(longest as f64 / SECOND)),
+            };
+            let text = format!("{dropped} of its packets were dropped, {resent} were sent again{waited}");
             notes.push(Note { element, mechanism: "retransmission".into(), text });
         }
     }

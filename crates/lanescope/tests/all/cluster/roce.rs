@@ -217,6 +217,7 @@ fn in_pieces(plan: &Plan, events: u64) -> Simulation {
 fn what_a_switch_drops_is_sent_again() {
     // Two senders; a switch that has said it needs no headroom, and one that pauses nobody.
     let tight = &["parts.sw.high_threshold=20 KiB", "parts.sw.headroom=0 B"][..];
+    let mut explained = 0;
     for (control, sets) in [("pfc", tight), ("none", &["parts.sw.memory=40 KiB"][..])] {
         for rule in ["go-back-n", "selective"] {
             let rule = format!("parts.node.retransmission={rule}");
@@ -231,8 +232,13 @@ fn what_a_switch_drops_is_sent_again() {
             assert!(said.iter().any(|n| n.text.contains("sent again")), "{control} {rule}: {:?}", whole.notes);
             // The same however the run is cut into pieces.
             assert_eq!(in_pieces(&plan, 1000).fingerprint, whole.fingerprint);
+            // What takes far longer than the estimate does so for what was lost, not for queues.
+            let report = lanescope::estimate::estimate(&plan, &Diagnostics::default()).with(whole);
+            let why = report.notes.iter().filter(|n| n.text.contains("against the estimate"));
+            explained += why.inspect(|n| assert_eq!(n.mechanism, "retransmission", "{control} {rule}: {n:?}")).count();
         }
     }
+    assert!(explained > 0, "none takes longer");
 }
 
 /// The incast with a stream of plain frames from a sender to another station, of another priority or the same.
