@@ -8,7 +8,7 @@
 //! What changed over the years is a matter of [`Version`]. Not modelled: IMB's cut of repetitions after 10 s, buffers
 //! out of cache, limits of memory.
 
-use super::op::{Body, Collective, Job, Kind, Op, Section, Step};
+use super::op::{Algorithm, Body, Collective, Job, Kind, Op, Section, Step};
 use crate::diagnostic::{Diagnostic, nearest};
 use std::sync::Arc;
 
@@ -86,6 +86,8 @@ pub(crate) struct Options {
     pub warm_up: Option<u64>,
     /// Which IMB; none: that of the name (`pmb PingPong`), else 2019.
     pub version: Option<Version>,
+    /// How its collective is taken apart; none: as MPICH chooses.
+    pub algorithm: Option<Algorithm>,
 }
 
 /// What ranks do in one repetition.
@@ -156,6 +158,7 @@ struct Instrument {
     pair: bool,
     version: Version,
     ranks: u32,
+    algorithm: Option<Algorithm>,
 }
 
 /// One row of the table.
@@ -218,8 +221,21 @@ fn find(name: &str, ranks: u32, options: &Options) -> Result<Instrument, Diagnos
         };
         return Err(Diagnostic::error(None, format!("there is no instrument `{}`", shown(name))).hint(hint));
     };
-    let instrument =
-        Instrument { suite, name, pattern, pair, version: options.version.or(version).unwrap_or_default(), ranks };
+    let (version, algorithm) = (options.version.or(version).unwrap_or_default(), options.algorithm);
+    let instrument = Instrument { suite, name, pattern, pair, version, ranks, algorithm };
+    let known = match pattern {
+        // A barrier has but one.
+        Pattern::All(kind) if kind != Kind::Barrier => kind.algorithms(),
+        _ => &[],
+    };
+    if let Some(stated) = algorithm.filter(|a| !known.contains(a)) {
+        let known: Vec<&str> = known.iter().map(|a| a.name()).collect();
+        let hint = match known[..] {
+            [] => "leave algorithm out".to_owned(),
+            _ => format!("it is done by {}", known.join(", ")),
+        };
+        return Err(Diagnostic::error(None, format!("{name} is not done by {}", stated.name())).hint(hint));
+    }
     if !(2..=MOST_RANKS).contains(&ranks) {
         return Err(Diagnostic::error(None, format!("{name} on {ranks} ranks"))
             .hint(format!("it takes from 2 to {MOST_RANKS}")));
@@ -243,11 +259,11 @@ fn shown(name: &str) -> String {
 }
 
 fn barrier() -> Step {
-    collective(Kind::Barrier, 0, 0)
+    collective(Kind::Barrier, 0, 0, None)
 }
 
-fn collective(kind: Kind, bytes: u64, root: u32) -> Step {
-    Step::Do(Op::Collective(Collective { kind, bytes, root, algorithm: None, each: None, work: 0.0 }))
+fn collective(kind: Kind, bytes: u64, root: u32, algorithm: Option<Algorithm>) -> Step {
+    Step::Do(Op::Collective(Collective { kind, bytes, root, algorithm, each: None, work: 0.0 }))
 }
 
 impl Instrument {
@@ -470,7 +486,8 @@ impl Instrument {
                 // A vector that is shared out, but in IMB since 2019.
                 let whole = self.suite == Suite::Osu || self.version < Version::Imb2019;
                 let bytes = if kind == Kind::ReduceScatter && whole { bytes.div_ceil(u64::from(ranks)) } else { bytes };
-                let mut steps: Vec<Step> = (0..self.roots(row)).map(|root| collective(kind, bytes, root)).collect();
+                let one = |root| collective(kind, bytes, root, self.algorithm);
+                let mut steps: Vec<Step> = (0..self.roots(row)).map(one).collect();
                 if self.synchronised() {
                     steps.push(Step::Untimed(vec![barrier()]));
                 }
@@ -582,7 +599,7 @@ mod tests {
         let (times, body) = timed(&bcast, 0, 23);
         // 10 repetitions of 4 MiB: two rounds of four roots.
         assert_eq!((times, body.len(), bcast.sections[23].halves, bcast.sections[23].repetitions), (2, 4, 4, 10));
-        assert_eq!(body[3], collective(Kind::Bcast, 4 << 20, 3));
+        assert_eq!(body[3], collective(Kind::Bcast, 4 << 20, 3, None));
         let (times, body) = timed(&ok("imb bcast", 4), 0, 23);
         assert_eq!((times, body.len()), (10, 2));
         assert_eq!(body[1], Step::Untimed(vec![barrier()]));
@@ -591,8 +608,8 @@ mod tests {
         // Reductions begin with a float; a vector is shared out until 2018.
         let of = |v| job("imb reduce-scatter", 4, &Options { version: Some(v), ..Options::default() }).expect("a job");
         assert_eq!(of(Version::Imb4).sections[1].size, Some(4));
-        assert_eq!(timed(&of(Version::Imb4), 0, 3).1[0], collective(Kind::ReduceScatter, 4, 0));
-        assert_eq!(timed(&of(Version::Imb2019), 0, 3).1[0], collective(Kind::ReduceScatter, 16, 0));
+        assert_eq!(timed(&of(Version::Imb4), 0, 3).1[0], collective(Kind::ReduceScatter, 4, 0, None));
+        assert_eq!(timed(&of(Version::Imb2019), 0, 3).1[0], collective(Kind::ReduceScatter, 16, 0, None));
     }
 
     #[test]

@@ -73,7 +73,8 @@ impl CollectiveRow {
         };
         (off.abs() > APART).then(|| {
             let (bytes, how, off) = (self.bytes, self.algorithm.word(), 100.0 * off);
-            format!("{bytes} B, {how}: estimated {off:+.1} % against the simulation: {why}; the closed form does not model it")
+            let text = format!("{bytes} B, {how}: estimated {off:+.1} % against the simulation");
+            format!("{text}: {why}; the closed form does not model it")
         })
     }
 }

@@ -1,8 +1,8 @@
 //! From what a flow of ranks says it runs to the [`Job`]: text, an instrument, a skeleton, or a trace.
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, nearest};
 use crate::import::{goal, ti};
-use crate::mpi::{Job, benchmark, npb};
+use crate::mpi::{Algorithm, Job, benchmark, npb};
 use crate::scenario::keys::{self, Sizes};
 use crate::scenario::{Named, Scenario};
 
@@ -14,6 +14,11 @@ pub(in crate::plan) fn job(
     ranks: u32,
 ) -> Option<Job> {
     let k = &flow.keys;
+    if let Some(q) = k.algorithm.as_ref().filter(|_| k.benchmark.is_none()) {
+        let d = Diagnostic::error(q.span.unwrap_or(flow.span), "algorithm is of an instrument's collective");
+        diagnostics.push(d.hint("in a program it stands behind the collective: allreduce 8 B ring"));
+        return None;
+    }
     let said = [k.program.is_some(), k.benchmark.is_some(), k.trace.is_some()].into_iter().filter(|s| *s).count();
     if said != 1 {
         let d = Diagnostic::error(flow.span, format!("flows.{} runs {said} things", flow.name));
@@ -62,7 +67,24 @@ fn trace(
 fn instrument(diagnostics: &mut Diagnostics, flow: &Named<keys::Mpi>, ranks: u32) -> Option<Job> {
     let k = &flow.keys;
     let span = k.benchmark.as_ref().and_then(|q| q.span).unwrap_or(flow.span);
+    let algorithm = match &k.algorithm {
+        None => None,
+        Some(q) => match Algorithm::ALL.into_iter().find(|a| a.name() == q.typical) {
+            Some(known) => Some(known),
+            None => {
+                let names = Algorithm::ALL.map(Algorithm::name);
+                let hint = match nearest(&q.typical, names) {
+                    Some(near) => format!("did you mean {near}?"),
+                    None => format!("there are {}", names.join(", ")),
+                };
+                let d = Diagnostic::error(q.span.unwrap_or(flow.span), "there is no such algorithm of a collective");
+                diagnostics.push(d.hint(hint));
+                return None;
+            }
+        },
+    };
     let options = benchmark::Options {
+        algorithm,
         sizes: match k.sizes.as_ref().map(|q| &q.typical) {
             None => benchmark::Sizes::Ladder,
             Some(Sizes::List(all)) => benchmark::Sizes::List(all.iter().map(|b| b.0).collect()),
@@ -72,7 +94,13 @@ fn instrument(diagnostics: &mut Diagnostics, flow: &Named<keys::Mpi>, ranks: u32
         ..benchmark::Options::default()
     };
     let name = &k.benchmark.as_ref()?.typical;
-    let made = if name.trim_start().to_lowercase().starts_with("npb") {
+    let skeleton = name.trim_start().to_lowercase().starts_with("npb");
+    if let Some(q) = k.algorithm.as_ref().filter(|_| skeleton) {
+        let d = Diagnostic::error(q.span.unwrap_or(flow.span), "a skeleton calls several collectives");
+        diagnostics.push(d.hint("leave algorithm out: it is of instruments, such as \"osu_allreduce\""));
+        return None;
+    }
+    let made = if skeleton {
         npb::named(name).and_then(|(bench, class)| npb::job(bench, class, ranks, None, options.repetitions))
     } else {
         benchmark::job(name, ranks, &options)

@@ -158,6 +158,10 @@ table! {
         sizes: opt Sizes, One;
         /// Repetitions in place of the instrument's own; of a skeleton, iterations.
         repetitions: opt Count, One;
+        /// How the collective of an instrument is taken apart: "binomial", "recursive_doubling", "ring", …. Without it,
+        /// by size and ranks as MPICH chooses (Thakur et al., IJHPCA 19(1), 2005). A program names it behind a
+        /// collective: allreduce 8 B ring.
+        algorithm: opt String, One;
         /// Whether repetitions may end when their time is steady within run.until.
         steady: default bool, One = "true" Assumed Likely "a simulated repetition is like the one before";
         /// Queue pairs between two ranks; messages take them in turn.

@@ -206,6 +206,31 @@ fn what_cannot_work_is_said() {
     assert!(said.contains("0 to 7"), "{said}");
 }
 
+/// The algorithm of an instrument's collective can be stated, is named in the answer, and changes it.
+#[test]
+fn an_instrument_states_its_algorithm() {
+    let text =
+        star(8, "", "ethernet = \"100 Gb/s\"", "do = \"mpi\"\nbenchmark = \"imb Allreduce\"\nsizes = [\"1 MiB\"]\n");
+    let times = ["recursive_doubling", "scatter_allgather", "ring"].map(|name| {
+        let plan = planned(&text, &[&format!("flows.job.algorithm={name}")]);
+        let report = lanescope::estimate::estimate(&plan, &Diagnostics::default());
+        report.flows[0].programs[0].rows[0].t_max
+    });
+    // log n steps of the whole vector are slower than both that move it twice.
+    assert!(times[0] > 1.2 * times[1].max(times[2]) && times[1] != times[2], "{times:?}");
+    for (sets, says) in [
+        (&["flows.job.algorithm=rings"][..], "did you mean ring?"),
+        (&["flows.job.algorithm=bruck"], "it is done by recursive_doubling"),
+        (&["flows.job.algorithm=ring", "flows.job.benchmark=imb PingPong"], "leave algorithm out"),
+        (&["flows.job.algorithm=ring", "flows.job.benchmark=npb is.S"], "leave algorithm out"),
+    ] {
+        let said = wrong(&text, sets);
+        assert!(said.contains(says), "{said}");
+    }
+    let program = text.replace("benchmark = \"imb Allreduce\"", "program = \"allreduce 8 B\"").replace("sizes", "#");
+    assert!(wrong(&program, &["flows.job.algorithm=ring"]).contains("stands behind the collective"));
+}
+
 /// A run whose wires carry some packets twice.
 fn in_pieces(plan: &Plan, events: u64) -> Simulation {
     let mut run = Run::new(plan, 1, &mut Diagnostics::default()).expect("a run");
