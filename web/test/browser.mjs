@@ -34,6 +34,9 @@ writeFileSync(at("lan.toml"), run("new", "--ethernet"));
 writeFileSync(at("disks.toml"), run("new", "--storage"));
 writeFileSync(at("ranks.toml"), run("new", "--cluster"));
 writeFileSync(at("bus.toml"), run("new", "--pci"));
+writeFileSync(at("gpus.toml"), run("new", "--gpus"));
+const ladder = ["gpus.toml", "--min", "8", "--max", "1G", "--factor", "16"];
+writeFileSync(at("nccl.txt"), `$ ./all_reduce_perf\n${run("collective", "all_reduce", ...ladder, "--table")}`);
 const evil = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>';
 writeFileSync(at("evil.toml"), run("new").replace(/title = .*/, `title = ${JSON.stringify(evil)}`));
 // Fifty devices below ten switches.
@@ -105,6 +108,8 @@ try {
     ["study", ["study", "run", "t5440", "--quick"]],
     ["explained", ["explain", join(fixtures, "hosts/hwloc/hwloc-nvidiaDGX2.xml")]],
     ["compared", ["compare", join(fixtures, "fio/seqread.json+"), "disks.toml", "--estimate"]],
+    ["ladder", ["collective", "all_reduce", ...ladder]],
+    ["beside", ["compare", "nccl.txt", "gpus.toml"]],
     ["wide", ["estimate", "wide.toml"]],
     ["large", ["estimate", "large.toml"]],
   ];
@@ -205,6 +210,27 @@ try {
   assert.equal(seen.simulation.fingerprint, simulated.simulation.fingerprint);
   assert.deepEqual(seen.simulation, simulated.simulation);
   ok(`simulated in the page: fingerprint ${seen.simulation.fingerprint}, all numbers as the command's`);
+
+  // ---- A collective of a cluster of GPUs: another cluster, other sizes, packet by packet ----
+  const gpus = await open("ladder.html");
+  await gpus.click("#what-if summary");
+  const nodes = gpus.locator('[data-path="nodes"]');
+  await nodes.fill("4");
+  await nodes.press("Tab");
+  await gpus.waitForFunction(() => document.querySelector("#rows")?.textContent.includes("before"));
+  const rows = async () => (await gpus.evaluate(() => window.lanescope.ask({ ask: "report" }))).report.rows;
+  assert.deepEqual(await rows(), json("collective", "all_reduce", ...ladder, "--set", "nodes=4").rows);
+  await gpus.selectOption("#collective", "all_gather");
+  const most = gpus.locator("#size-max");
+  await most.fill("32K");
+  await most.press("Tab");
+  await gpus.waitForFunction(() => !document.querySelector("#simulate").disabled);
+  const few = ["gpus.toml", "--min", "8", "--max", "32K", "--factor", "16", "--set", "nodes=4"];
+  await gpus.waitForFunction((n) => window.lanescope.state.collective.max === n, "32K");
+  await gpus.click("#simulate");
+  await until(gpus, "Simulated.");
+  assert.deepEqual(await rows(), json("collective", "all_gather", ...few, "--simulate").rows);
+  ok("a collective of another cluster and other sizes is the command's, in closed form and simulated");
 
   // ---- The waterfall of a link, by keyboard ----
   const link = page.locator('#topology g[data-id="links.slots.0"]').first();
