@@ -4,6 +4,7 @@
 //! show the lines.
 
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Which of the texts of a [`Diagnostics`] a span points into.
@@ -97,6 +98,17 @@ impl Diagnostic {
 pub struct Diagnostics {
     sources: Vec<Source>,
     list: Vec<Diagnostic>,
+    /// Warnings that others may be like, but for the number of a copy: which of the list, its own message, and
+    /// those of the others.
+    alike: Vec<(usize, String, BTreeSet<String>)>,
+}
+
+/// A message without the numbers of copies: of `nic.3 … links.slot.3` what is the same of all slots.
+fn of_any_copy(message: &str) -> impl Iterator<Item = &str> {
+    message.split([' ', ',', ':']).flat_map(|word| {
+        let named = word.starts_with(|c: char| c.is_ascii_alphabetic());
+        word.split('.').filter(move |part| !named || part.parse::<u32>().is_err())
+    })
 }
 
 impl Diagnostics {
@@ -121,15 +133,39 @@ impl Diagnostics {
         &self.sources[id.0 as usize]
     }
 
-    /// Notes one more; the same message at the same place is kept once (a device used eight times is wrong once).
+    /// Notes one more; the same message at the same place is kept once (a device used eight times is wrong once), and
+    /// warnings that differ only in the number of a copy are counted.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         let known = diagnostic.severity == Severity::Warning
             && diagnostic.span.is_some_and(|s| self.sources.get(s.source.0 as usize).is_some_and(|s| s.quiet));
         // Nobody reads more than so many of a kind; looking for equals would take longer than reading did.
         let alike = self.list.iter().filter(|d| d.severity == diagnostic.severity).count();
-        if !known && alike < 200 && !self.list.contains(&diagnostic) {
-            self.list.push(diagnostic);
+        if known || self.list.contains(&diagnostic) || self.folded(&diagnostic) || alike >= 200 {
+            return;
         }
+        if diagnostic.severity == Severity::Warning && diagnostic.span.is_some() {
+            self.alike.push((self.list.len(), diagnostic.message.clone(), BTreeSet::new()));
+        }
+        self.list.push(diagnostic);
+    }
+
+    /// Counts a warning with one that is like it, if there is one.
+    fn folded(&mut self, d: &Diagnostic) -> bool {
+        if d.severity != Severity::Warning || d.span.is_none() {
+            return false;
+        }
+        let like = self.alike.iter_mut().find(|(at, message, _)| {
+            let other = &self.list[*at];
+            (other.span, &other.label, &other.hint) == (d.span, &d.label, &d.hint)
+                && of_any_copy(message).eq(of_any_copy(&d.message))
+        });
+        let Some((at, message, others)) = like else { return false };
+        // The same one again is no other copy.
+        if *message != d.message && others.insert(d.message.clone()) {
+            let more = if others.len() == 1 { "one more is".to_owned() } else { format!("{} more are", others.len()) };
+            self.list[*at].message = format!("{message}; {more} like it");
+        }
+        true
     }
 
     /// How many were noted.
@@ -209,6 +245,30 @@ mod tests {
     fn a_typo_finds_its_key() {
         assert_eq!(nearest("betwen", ["between", "pcie", "mps"]), Some("between"));
         assert_eq!(nearest("colour", ["between", "pcie", "mps"]), None);
+    }
+
+    #[test]
+    fn copies_are_warned_of_once() {
+        let mut d = Diagnostics::default();
+        let source = d.add_source("a.toml", "pcie = \"gen3 x4\"\n");
+        let span = Span { source, start: 0, end: 4 };
+        let mut warn = |message: &str| d.push(Diagnostic::warning(span, message));
+        // Twice, as by two who read the same plan; and one of another width.
+        for _ in 0..2 {
+            (0..3).for_each(|n| warn(&format!("nic.{n} could use x8 and runs at x4 on links.slot.{n}")));
+        }
+        warn("nic.3 could use x16 and runs at x4 on links.slot.3");
+        warn("the rate 2.5 Gb/s is odd");
+        warn("the rate 2.6 Gb/s is odd");
+        assert_eq!(
+            d.warnings(),
+            [
+                "nic.0 could use x8 and runs at x4 on links.slot.0; 2 more are like it",
+                "nic.3 could use x16 and runs at x4 on links.slot.3",
+                "the rate 2.5 Gb/s is odd",
+                "the rate 2.6 Gb/s is odd",
+            ]
+        );
     }
 
     #[test]

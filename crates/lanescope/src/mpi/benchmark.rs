@@ -632,6 +632,7 @@ mod tests {
             repetitions: Some(7),
             warm_up: Some(0),
             version: Some(Version::Imb2021),
+            algorithm: None,
         };
         let of = job("imb uniband", 2, &options).expect("a job");
         let rows: Vec<_> = of.sections.iter().map(|s| (s.size, s.repetitions)).collect();
