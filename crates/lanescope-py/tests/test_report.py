@@ -217,6 +217,34 @@ def test_ctrl_c_leaves_what_there_is(file):
     assert time.monotonic() - began < 5
 
 
+# A thousand ranks, all to all: many seconds of closed form.
+ESTIMATE = """
+import sys, lanescope
+s = lanescope.Scenario.from_text('''
+parts.hca = { is = "channel-adapter", count = 1024 }
+parts.sw = { is = "infiniband-switch", ports = 1024 }
+links.cable = { between = ["hca.*", "sw"], infiniband = "edr 4x" }
+flows.a = { do = "mpi", ranks = ["hca.*"], program = "repeat 9 { alltoall 64 KiB }" }
+''')
+print("ready", flush=True)
+try:
+    s.estimate()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_an_estimate():
+    process = subprocess.Popen([sys.executable, "-c", ESTIMATE], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    told, _ = process.communicate(timeout=30)
+    assert told == "interrupted\n"
+    assert time.monotonic() - began < 5
+
+
 def test_the_interpreter_goes_on_while_a_run_goes_on(scenario):
     counted, done = [0], threading.Event()
 
