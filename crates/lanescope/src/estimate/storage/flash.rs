@@ -106,53 +106,104 @@ pub(in crate::estimate) fn per_byte(link: &Serial, bytes: f64) -> f64 {
     (full * one(frame) + one(rest) + gaps) as f64 / bytes as f64 / link.rate.bytes()
 }
 
-/// When the status of a write by itself may go: of its data the first are on the link at `begun`, a page of them has
-/// come at `first` and all have at `all`, seconds.
-pub(in crate::estimate) fn written(k: &Ssd, corner: Corner, kind: Kind, begun: f64, first: f64, all: f64) -> f64 {
-    let own = begun + k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
+/// When so many bytes of a write are through the drive's own rate, which takes one piece of them after the other, as
+/// they come: a tandem. As much as has come when the piece is whole in which the last of them is.
+fn through(k: &Ssd, corner: Corner, (piece, size): (u64, u64), bytes: u64, come: &dyn Fn(u64) -> f64) -> f64 {
+    let piece = piece.max(1);
+    let bytes = bytes.div_ceil(piece).saturating_mul(piece).clamp(1, size.max(1));
+    let Some(rate) = &k.rate else { return come(bytes) };
+    let takes = |n: u64| n as f64 / rate.at(corner).bytes();
+    // Pieces come evenly: what waits longest is the first, the last or, where that is shorter, the one before it.
+    let last = (bytes - 1) % piece + 1;
+    let ends = (come(piece.min(bytes)) + takes(bytes)).max(come(bytes) + takes(last));
+    if bytes == last { ends } else { ends.max(come(bytes - last) + takes(piece + last)) }
+}
+
+/// When the status of a write by itself may go: of its data the first are on the link at `begun`, and so many have come
+/// at `come`, seconds, in pieces of so many bytes.
+pub(in crate::estimate) fn written(
+    k: &Ssd,
+    corner: Corner,
+    kind: Kind,
+    begun: f64,
+    piece: u64,
+    come: &dyn Fn(u64) -> f64,
+) -> f64 {
+    let size = (kind.bytes.round() as u64).max(1);
+    let there = |bytes: u64| through(k, corner, (piece, size), bytes, come);
+    let all = there(size);
     if k.write_cache.typical {
-        return all.max(own);
+        return all;
     }
     let (intake, stripes) = (k.stripe_rate.at(corner).bytes(), k.stripes.at(corner).get() as f64);
     let page = k.page.typical.f64();
     let last = kind.bytes - (pages(k, kind.bytes) - 1.0) * page;
+    let first = there(k.page.typical.0.clamp(1, size));
     let taken = (all + last / intake).max(first + kind.bytes.min(page) / intake);
     let program = k.program_time.at(corner).seconds();
-    (taken.max(begun + kind.bytes / intake / stripes) + program).max(own)
+    taken.max(begun + kind.bytes / intake / stripes) + program
+}
+
+/// Pages of a read (bytes, when it is over its channel, when it is through) go through the drive's own rate, which takes
+/// so long for a byte, as they come: a last one that is not whole is there before the others. At least, each waits for
+/// those before it in the command alone, since any other may as well come behind it.
+fn pass(parts: &mut [[f64; 3]], own: f64, least: bool) {
+    fn go<'a>(parts: impl Iterator<Item = &'a mut [f64; 3]>, own: f64) -> f64 {
+        parts.fold(0.0, |free: f64, p| {
+            p[2] = free.max(p[1]) + p[0] * own;
+            p[2]
+        })
+    }
+    let Some((last, others)) = parts.split_last_mut() else { return };
+    // It is before all that take longer.
+    let before = others.partition_point(|p| p[1] <= last[1]);
+    let (early, late) = others.split_at_mut(before);
+    let all = go(early.iter_mut().chain([&mut *last]).chain(late), own);
+    if least {
+        go(others.iter_mut(), own);
+        last[2] = all;
+    }
 }
 
 /// Seconds of one read by itself from its arrival until its last data are on their way, which takes so long for a byte:
-/// on a link, or over what is slower behind it. The mean over where it may begin in a page, or the least.
-pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, wire: f64, kind: Kind, least: bool) -> f64 {
-    let own = k.rate.as_ref().map_or(0.0, |r| kind.bytes / r.at(corner).bytes());
+/// on a link that opens for so long before them, or over what is slower behind it. The mean over where it may begin in a
+/// page, or the least.
+pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, (opens, wire): (f64, f64), kind: Kind, least: bool) -> f64 {
+    // What the drive itself takes for a byte, one page after the other, behind the channels.
+    let own = k.rate.as_ref().map_or(0.0, |r| 1.0 / r.at(corner).bytes());
     let page = k.page.typical.f64();
     let waits = if least { 0.0 } else { house(k, corner).1 };
     let (sense, channel) = (sense(k, corner, least) + waits, k.channel_rate.at(corner).bytes());
     let channels = k.channels.at(corner).get() as f64;
     let all = kind.bytes / channel / channels;
     if kind.bytes > page * PLACES as f64 {
-        return (sense + all.max(kind.bytes * wire)).max(own);
+        return sense + all.max(opens + kind.bytes * wire).max(kind.bytes * own);
     }
     // Where commands begin in a page: multiples of what their step and the page have in common.
     let (size, whole) = (kind.bytes.round() as u64, k.page.typical.0.max(1));
     let common = gcd(kind.step.max(1), whole);
     let n = (whole / common).clamp(1, PLACES);
     let place = |i: u64| (whole / common * i / n) * common;
+    let mut parts: Vec<[f64; 3]> = Vec::new();
     let mut each = (0..n).map(|i| {
         let (mut at, end) = (place(i), place(i) + size);
-        let (mut sent, mut most, mut moved) = (0.0_f64, 0.0_f64, 0.0);
+        parts.clear();
         while at < end {
-            let part = (end.min(at / whole * whole + whole) - at) as f64;
-            most = most.max(part);
+            let part = end.min(at / whole * whole + whole) - at;
+            parts.push([part as f64, sense + part as f64 / channel, 0.0]);
+            at += part;
+        }
+        pass(&mut parts, own, least);
+        let (mut sent, mut there, mut moved) = (0.0_f64, 0.0_f64, 0.0);
+        for [part, _, through] in &parts {
             moved += part;
-            let there = sense + (most / channel).max(moved / channel / channels);
-            sent = sent.max(there) + part * wire;
-            at += part as u64;
+            there = there.max(*through).max(sense + moved / channel / channels);
+            let opens = if sent > 0.0 { 0.0 } else { opens };
+            sent = sent.max(there) + opens + part * wire;
         }
         sent
     });
-    let time = if least { each.fold(f64::INFINITY, f64::min) } else { each.by_ref().sum::<f64>() / n as f64 };
-    time.max(own)
+    if least { each.fold(f64::INFINITY, f64::min) } else { each.by_ref().sum::<f64>() / n as f64 }
 }
 
 /// What a command passes: servers that share its visits, and the time of one. A server may deal with several visits at

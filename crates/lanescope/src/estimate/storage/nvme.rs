@@ -179,15 +179,13 @@ impl One<'_> {
         } else if k.read {
             let last = size.min(flash.page.at(c).0);
             let through = self.write_of(write, last) - last as f64 * own_pace;
-            let sent = flash::read(flash, c, own_pace, kind, self.ends == Ends::Least);
+            let sent = flash::read(flash, c, (0.0, own_pace), kind, self.ends == Ends::Least);
             let first = lists + each * own_pace;
             (dealt + sent).max(first) + through.max(0.0) + self.behind(controller.entries, nvme::COMPLETION)
         } else {
             let begun = dealt.max(lists);
-            let page = flash.page.at(c).0.min(size);
             let come = |bytes: u64| begun + self.read_of(read, bytes);
-            flash::written(flash, c, kind, begun, come(page), come(size))
-                + self.write_of(controller.entries, nvme::COMPLETION)
+            flash::written(flash, c, kind, begun, PIECE, &come) + self.write_of(controller.entries, nvme::COMPLETION)
         };
         let (together, time) = controller.coalescing(c);
         let waits = self.ends == Ends::Usual && self.flow.outstanding.at(c).get() < together;
@@ -195,12 +193,14 @@ impl One<'_> {
             true => 0.0,
             false => self.behind(controller.interrupts, nvme::INTERRUPT) + if waits { time.seconds() } else { 0.0 },
         };
-        // What several commands bring comes one behind the other, however early each began.
-        let rest = if k.trim { 0.0 } else { (k.bytes - each) * own_pace };
+        // What several commands bring comes one behind the other, however early each began: on the link and through the
+        // drive.
+        let pace = flash.rate.as_ref().map_or(own_pace, |r| own_pace.max(1.0 / r.at(c).bytes()));
+        let rest = if k.trim { 0.0 } else { (k.bytes - each) * pace };
         let one = before + done + told;
         match self.ends {
             Ends::Least if k.trim => one,
-            Ends::Least => one.max(k.bytes * own_pace),
+            Ends::Least => one.max(k.bytes * pace),
             Ends::Usual => one + rest + (n - 1.0) * keys.command_time.at(c).seconds(),
         }
     }

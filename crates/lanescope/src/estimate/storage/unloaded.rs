@@ -277,7 +277,7 @@ impl One<'_> {
                 let kind = Kind { bytes, ..k };
                 let by = |pace: f64| {
                     let wire = flash::per_byte(link, kind.bytes).max(pace);
-                    begin + opening + flash::read(d, self.corner, wire, kind, self.least()) + hop
+                    begin + flash::read(d, self.corner, (opening, wire), kind, self.least()) + hop
                 };
                 (by(0.0), by(next / last_frame as f64) - (next - wire(last_frame).0).max(0.0) + through)
             } else {
@@ -304,8 +304,7 @@ impl One<'_> {
         let done = match device {
             Device::Ssd(d) => {
                 let begun = ready + fetch(link.frame.min(size)).1 + opening + hop;
-                let first = d.page.typical.0.clamp(1, size);
-                flash::written(d, self.corner, Kind { bytes, ..k }, begun, sent(first), sent(size))
+                flash::written(d, self.corner, Kind { bytes, ..k }, begun, link.frame, &sent)
             }
             _ if early => sent(size),
             _ => sent(size).max(command + taken),

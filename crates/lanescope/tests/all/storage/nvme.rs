@@ -517,3 +517,87 @@ fn a_worker_gets_its_share() {
         }
     }
 }
+
+/// One I/O at a drive with a `rate` of its own: what it is read or written through in pages and pieces, behind the
+/// channels and before the buffer. Nothing queues, so the unloaded time is that of a run, or a note names the DLLPs and
+/// ordered sets that make the difference; and nothing is sooner than the bound says.
+#[test]
+fn a_lone_io_passes_the_drives_own_rate() {
+    let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
+    let (worst, noted, wrong) = (Cell::new(0.0_f64), Cell::new(0), RefCell::new(Vec::new()));
+    let result = runner.run(&vec(any::<u8>(), 40..80), |bytes| {
+        let mut c = Choices(bytes.iter());
+        let (nvme, read) = (c.below(3) > 0, c.below(2) == 0);
+        let size = [512, 4096, 16_384, 65_536, 131_072, c.about(512, 200_000)][c.below(if nvme { 6 } else { 5 })];
+        // Of several pages one may wait at a die or channel for another, and those behind it for their turn on the link,
+        // of which the time of one by itself knows nothing: few pages, many channels.
+        let page = (4096 << c.below(5)).max(if read { (size / 2).next_power_of_two() } else { 0 });
+        let speed = c.of(&["gen1 x1", "gen2 x4", "gen3 x4", "gen4 x4"]);
+        let mut text = "[parts.host]\nis = \"root-complex\"\n".to_owned();
+        text += match nvme {
+            true => "[parts.d]\nis = \"nvme\"\nmax_transfer = \"1 MiB\"\nport_buffer = \"1 MiB\"\n",
+            false => "[parts.hba]\nis = \"host-adapter\"\n[parts.d]\nis = \"ssd\"\n",
+        };
+        text += &format!("rate = \"{} MB/s\"\npage = \"{page} B\"\ncommand_time = \"1 us\"\n", c.about(10, 4000));
+        text += "channels = 256\ndies = 1\nstripes = 64\nbuffer = \"64 MiB\"\n";
+        let cache = c.below(2) == 0;
+        if size <= page && read {
+            text += &format!("read_time = \"{} ns\"\n", c.about(1, 100_000));
+            text += &format!("channel_rate = \"{} MB/s\"\n", c.about(10, 2000));
+        } else {
+            text += "read_time = \"1 ns\"\nchannel_rate = \"1000 GB/s\"\n";
+        }
+        if cache || size > 64 * page {
+            text += &format!("write_cache = {cache}\nprogram_time = \"1 ns\"\nstripe_rate = \"1000 GB/s\"\n");
+        } else {
+            text += &format!("program_time = \"{} ns\"\nstripe_rate = \"1000 GB/s\"\n", c.about(1, 2_000_000));
+        }
+        text += &match nvme {
+            true => format!("[links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"{speed}\"\n"),
+            false => format!(
+                "[links.slot]\nbetween = [\"host\", \"hba\"]\npcie = \"{speed}\"\n[links.wire]\n\
+                 between = [\"hba\", \"d\"]\nsas = \"{}\"\n",
+                c.of(&["3G", "6G", "12G"])
+            ),
+        };
+        text += &format!(
+            "[flows.f]\nfrom = \"host\"\nto = \"d\"\ndo = \"io\"\noutstanding = 1\n\
+             access = {{ size = \"{size} B\", read = \"{} %\" }}\nsubmit_time = \"1 us\"\ncomplete_time = \"1 us\"\n\
+             [run]\nfor = \"100 ms\"\nwarmup = \"10 ms\"\n",
+            if read { 100 } else { 0 },
+        );
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+        let s = simulate_by(&plan, 1, u64::MAX);
+        let report = lanescope::estimate::estimate(&plan, &d);
+        let (flow, ran) = (&report.flows[0], &s.flows[0]);
+        let off = ran.latency.mean / flow.latency.typical - 1.0;
+        worst.set(worst.get().max(off.abs()));
+        let edge = 1.0 / (ran.operations as f64 + 1.0);
+        let above = ran.rate.mean / flow.bound.typical - 1.0;
+        let noise: f64 = (s.links.iter())
+            .map(|l| (l.slots.acks + l.slots.update_fc + l.slots.ordered_sets) as f64 / l.slots.total() as f64)
+            .sum();
+        let said = || {
+            let notes = report.clone().with(s.clone()).notes;
+            notes.iter().any(|n| n.element == "flows.f" && n.mechanism == "dllps")
+        };
+        let far = off.abs() > 0.02;
+        noted.set(noted.get() + u32::from(far));
+        // A note is about rates, of which the window may cut off one I/O.
+        let known = || off > 0.0 && off / (1.0 + off) <= noise && (off <= 0.02 + edge || said());
+        if (far && !known()) || above > edge + 1e-9 {
+            let (estimated, simulated) = (flow.latency.typical, ran.latency.mean);
+            wrong.borrow_mut().push(format!(
+                "{estimated} and {simulated}: {off} with {noise} of DLLPs, {above} above its bound\n{text}"
+            ));
+        }
+        Ok(())
+    });
+    println!("at most {:.4} apart, {} with a note", worst.get(), noted.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let wrong = wrong.into_inner();
+    assert!(wrong.is_empty(), "{} apart:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+}
