@@ -1,12 +1,13 @@
-//! `drive`: an NVMe drive's parameters out of a sweep of queue depths.
+//! `drive`: an NVMe drive's parameters out of a sweep of queue depths, or out of its data sheet.
 
 use crate::{ANSWERED, WRONG, input, output};
 use clap::{Args, Subcommand};
 use lanescope::diagnostic::Diagnostics;
-use lanescope::library::Library;
+use lanescope::library::{Library, platform_text};
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::study::drive::{self, Drive as Fitted};
+use lanescope::study::sheet::{self, Kind};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -33,17 +34,19 @@ host_software = "io_uring"
 /// Drives.
 #[derive(Subcommand)]
 pub(crate) enum Drive {
-    /// Fit units, their time and the controller's cap to I/Os a second at several depths
+    /// Fit units, their time and the controller's cap to I/Os a second at several depths; or a drive to its data sheet
     ///
-    /// By least squares of relative errors of the estimate. What the sweep cannot tell apart is said.
+    /// By least squares of relative errors of the estimate. What the sweep or the sheet cannot tell apart is said.
     Fit(Fit),
 }
 
-/// A sweep and the machine that it was measured on.
+/// A sweep and the machine that it was measured on, or a drive.
 #[derive(Args)]
 pub(crate) struct Fit {
     /// The sweep: lines of a depth and I/Os a second, or the JSON of fio with a job for each depth; - for standard
-    /// input
+    /// input. Or a drive that states numbers of its data sheet (sheet_random_read, …): its name in the library
+    /// (nvme/samsung-pm9a3), or the file of a device, which ends in .toml
+    #[arg(value_name = "SWEEP|DRIVE")]
     sweep: String,
     /// The machine: a scenario with an NVMe drive and a flow of I/Os to it. Without it, 4 KiB random reads by io_uring
     /// of a drive on Gen4 x4
@@ -63,6 +66,12 @@ fn fit(a: &Fit) -> Result<u8, u8> {
         output::error(&e);
         WRONG
     };
+    if let Some(text) = platform_text(&a.sweep) {
+        return of_sheet(a, text);
+    }
+    if a.sweep.ends_with(".toml") {
+        return of_sheet(a, &input::path(Path::new(&a.sweep)).map_err(failed)?);
+    }
     let mut diagnostics = Diagnostics::default();
     let text = match a.sweep.as_str() {
         "-" => input::lossy("-", MOST, "sweeps"),
@@ -93,6 +102,53 @@ fn fit(a: &Fit) -> Result<u8, u8> {
         output::print(&text_of(&fitted));
     }
     Ok(ANSWERED)
+}
+
+/// A drive's data sheet, fitted to.
+fn of_sheet(a: &Fit, text: &str) -> Result<u8, u8> {
+    let failed = |e: String| {
+        output::error(&e);
+        WRONG
+    };
+    if a.machine.is_some() {
+        return Err(failed("a data sheet needs no machine: its numbers are of the drive".into()));
+    }
+    let fitted = sheet::fit(&a.sweep, text).map_err(failed)?;
+    if a.json {
+        output::json(&fitted);
+    } else {
+        output::print(&sheet_text(&a.sweep, &fitted));
+    }
+    Ok(ANSWERED)
+}
+
+/// The keys that were fitted, as they stand in a device's file, how well, and what the sheet does not tell.
+fn sheet_text(name: &str, d: &sheet::Fitted) -> String {
+    let mut out = String::new();
+    for v in &d.values {
+        let source = format!("lanescope drive fit {name}");
+        let _ = writeln!(
+            out,
+            "{} = {{ value = {:?}, origin = \"fitted\", confidence = \"likely\", source = {source:?} }}",
+            v.key, v.value
+        );
+    }
+    out.push('\n');
+    let _ = writeln!(out, "# {:<24}{:>14}{:>14}{:>10}", "data sheet", "stated", "estimate", "off");
+    for c in &d.compared {
+        let shown = |x: f64| match c.kind {
+            Kind::Ios => format!("{x:.0} IOPS"),
+            Kind::Rate => format!("{:.0} MB/s", x * 1e-6),
+            Kind::Time => format!("{:.2} us", x * 1e6),
+        };
+        let off = 100.0 * (c.fitted / c.sheet - 1.0);
+        let _ = writeln!(out, "# {:<24}{:>14}{:>14}{:>+8.1} %", c.key, shown(c.sheet), shown(c.fitted), off);
+    }
+    out.push('\n');
+    for what in &d.unknown {
+        let _ = writeln!(out, "# {what}");
+    }
+    out
 }
 
 /// A device's file, how well it does, and what the sweep does not tell.

@@ -13,6 +13,7 @@ mod interval;
 pub mod measured;
 mod outcome;
 mod series;
+pub mod sheet;
 
 pub use accuracy::{Accuracy, filled};
 pub use fit::{Fitted, fit};

@@ -537,6 +537,19 @@ table! {
         rate: opt Rate, Low;
         /// Data that its port holds, each way: what comes in decides its credit.
         port_buffer: default Bytes, Low = "\"64 KiB\"" Assumed Guess "some frames";
+        /// What its data sheet states: random reads of 4 KiB in a second. To it and those that follow `drive fit` fits
+        /// an NVMe drive.
+        sheet_random_read: tell NonZeroU32, One;
+        /// Random writes of 4 KiB in a second.
+        sheet_random_write: tell NonZeroU32, One;
+        /// What it reads in order, in I/Os of 128 KiB.
+        sheet_sequential_read: tell Rate, One;
+        /// What it writes in order, in I/Os of 128 KiB.
+        sheet_sequential_write: tell Rate, One;
+        /// Time of a random read of 4 KiB alone.
+        sheet_read_latency: tell Time, One;
+        /// Time of a random write of 4 KiB alone.
+        sheet_write_latency: tell Time, One;
     }
 }
 

@@ -130,12 +130,13 @@ pub(super) struct Ssd {
     cache: bool,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
-    /// Whether the buffer has been full; what has been written to it, and was in it when it had been written over so
-    /// many times; whether no more was the time after.
-    full: bool,
+    /// What has been written to the buffer; the most and the least that was in it since it had been written over so many
+    /// times, and the time before; whether both were no less. Programs that end together empty a part of it at once, so
+    /// neither that it has no room at a moment nor what is in it then says that it does not fill any more.
     taken: u64,
     rounds: u64,
-    before: u64,
+    range: [u64; 2],
+    before: [u64; 2],
     steady: bool,
 }
 
@@ -199,10 +200,10 @@ impl Ssd {
             buffer: k.buffer.typical.0,
             cache: k.write_cache.typical,
             waiting: VecDeque::new(),
-            full: false,
             taken: 0,
             rounds: 0,
-            before: 0,
+            range: [0; 2],
+            before: [0; 2],
             steady: false,
         }
     }
@@ -217,24 +218,25 @@ impl Ssd {
         [self.controller.worked(now), mean(&self.channels), mean(&self.dies), mean(&self.programs)]
     }
 
-    /// Whether its cache has been full once, or holds no more than when it had been written over the time before.
+    /// Whether its cache holds no more than when it had been written over the time before.
     pub(super) fn settled(&self) -> bool {
-        !self.cache || self.full || self.steady || self.taken == 0
+        !self.cache || self.steady || self.taken == 0
     }
 
     /// Takes a write's data on, if there is room; what is larger than the buffer, when that is empty.
     fn admit(&mut self, size: u64) -> bool {
         if self.held > 0 && self.held.saturating_add(size) > self.buffer {
-            self.full = true;
             return false;
         }
         self.held += size;
         self.taken += size;
+        self.range[1] = self.range[1].max(self.held);
         let rounds = self.taken / self.buffer.max(1);
         if rounds > self.rounds {
             self.rounds = rounds;
-            self.steady |= rounds > 1 && self.held <= self.before + self.buffer / 100;
-            self.before = self.held;
+            let no_more = |(now, before): (&u64, &u64)| *now <= before + self.buffer / 100;
+            self.steady |= rounds > 1 && self.range.iter().zip(&self.before).all(no_more);
+            (self.before, self.range) = (self.range, [self.held; 2]);
         }
         true
     }
@@ -443,7 +445,6 @@ impl Fabric {
                 if flash.waiting.is_empty() && flash.admit(t.size) {
                     self.wants_data(link, task, now);
                 } else {
-                    flash.full = true;
                     flash.waiting.push_back(task);
                 }
             }
@@ -589,6 +590,7 @@ impl Fabric {
         s.collects = false;
         let mut done = std::mem::take(&mut flash.stripes[stripe].inside);
         flash.held -= done.iter().map(|p| p.bytes).sum::<u64>();
+        flash.range[0] = flash.range[0].min(flash.held);
         let next = flash.begin(stripe, now);
         let mut ready = Vec::new();
         while let Some(&task) = flash.waiting.front() {
