@@ -195,6 +195,25 @@ fn a_real_distribution_stands_beside_a_simulated_one() {
     assert!(text.contains("read clat 50 %") && text.contains("100 us"), "{text}");
 }
 
+/// A drive out of its data sheet: one of the library, and one of the user's own.
+#[test]
+fn a_drive_is_fitted_to_its_data_sheet() {
+    let (text, _) = out(&["drive", "fit", "nvme/kioxia-cd6"], 0);
+    assert!(text.starts_with("command_time = { value = ") && text.contains("# sheet_random_read"), "{text}");
+    let (dir, machine) = folder("[parts.host]\nis = \"root-complex\"\n");
+    let own = dir.path().join("own.toml");
+    let device = "kind = \"device\"\nabout = \"x\"\nis = \"nvme\"\ndies = 16\nsheet_random_read = 400000\n";
+    std::fs::write(&own, device).expect("written");
+    let own = own.to_string_lossy().into_owned();
+    let (text, _) = out(&["drive", "fit", &own, "--json"], 0);
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["values"][0]["key"], "command_time", "{text}");
+    assert!(json["compared"][0]["fitted"].as_f64().is_some_and(|f| (f / 4e5 - 1.0).abs() < 0.01), "{text}");
+    wrong(&["drive", "fit", "nvme/kioxia-cd6", &machine], &["needs no machine"]);
+    std::fs::write(&own, device.replace("sheet_random_read = 400000\n", "")).expect("written");
+    wrong(&["drive", "fit", &own], &["states no number of a data sheet", "sheet_random_read"]);
+}
+
 #[test]
 fn ladders_run_and_are_read_again() {
     let (dir, machine) = folder(MACHINE);

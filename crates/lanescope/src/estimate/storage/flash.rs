@@ -144,9 +144,9 @@ pub(in crate::estimate) fn written(
     taken.max(begun + kind.bytes / intake / stripes) + program
 }
 
-/// Pages of a read (bytes, when it is over its channel, when it is through) go through the drive's own rate, which takes
-/// so long for a byte, as they come: a last one that is not whole is there before the others. At least, each waits for
-/// those before it in the command alone, since any other may as well come behind it.
+/// Pages of a read (bytes, when it is over its channel, when it is through) go through the drive's own rate, which
+/// takes so long for a byte, as they come: a last one that is not whole is there before the others. At least, each
+/// waits for those before it in the command alone, since any other may as well come behind it.
 fn pass(parts: &mut [[f64; 3]], own: f64, least: bool) {
     fn go<'a>(parts: impl Iterator<Item = &'a mut [f64; 3]>, own: f64) -> f64 {
         parts.fold(0.0, |free: f64, p| {

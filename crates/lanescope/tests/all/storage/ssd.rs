@@ -164,20 +164,20 @@ fn a_run_that_ends_by_itself_does_not_count_the_filling() {
     let worst = Cell::new(0.0_f64);
     let result = runner.run(&vec(any::<u8>(), 20..40), |bytes| {
         let mut c = Choices(bytes.iter());
-        let (stripes, pages, page) = (c.about(1, 30), c.about(1, 9), 16_384 << c.below(3));
-        let size = [16_384, 65_536, 131_072][c.below(3)];
+        let (stripes, pages, page) = (c.about(1, 12), c.about(1, 8), 4096 << c.below(2));
+        let size = [4096, 16_384][c.below(2)];
         // Full programs fit into what is outstanding and into the buffer.
         let programs = stripes * pages * page;
-        let outstanding = (2 * programs / size).clamp(8, 1024);
-        let buffer = (2 * programs).max(1 << 20) * (1 + c.below(4));
-        // Slower than the link, by little or by much.
-        let rate = c.about(500, 6500);
+        let outstanding = (2 * programs / size).clamp(4, 256);
+        let buffer = (2 * programs).max(64 << 10) * (1 + c.below(4) as u64);
+        // Slower than the link, by little or by much, MB/s.
+        let rate = c.about(20, 180);
         let program = programs as f64 / rate as f64;
         let text = format!(
             "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\nmax_transfer = \"1 MiB\"\nwrite_cache = true\n\
              page = \"{page} B\"\nstripes = {stripes}\nstripe_pages = {pages}\nstripe_rate = \"100 GB/s\"\n\
              program_time = \"{program:.3} us\"\nbuffer = \"{buffer} B\"\ncommand_time = \"100 ns\"\n\
-             [links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"gen4 x4\"\n[flows.f]\nfrom = \"host\"\nto = \"d\"\n\
+             [links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"gen1 x1\"\n[flows.f]\nfrom = \"host\"\nto = \"d\"\n\
              do = \"io\"\naccess = {{ size = \"{size} B\", read = \"0 %\" }}\noutstanding = {outstanding}\n\
              host_software = \"spdk\"\n[run]\nuntil = \"±1 %\"\nmax_time = \"1 s\"\n"
         );
