@@ -166,8 +166,8 @@ fn pass(parts: &mut [[f64; 3]], own: f64, least: bool) {
 }
 
 /// Seconds of one read by itself from its arrival until its last data are on their way, which takes so long for a byte:
-/// on a link that opens for so long before them, or over what is slower behind it. The mean over where it may begin in a
-/// page, or the least.
+/// on a link that opens for so long before them, or over what is slower behind it. The mean over where it may begin in
+/// a page, or the least.
 pub(in crate::estimate) fn read(k: &Ssd, corner: Corner, (opens, wire): (f64, f64), kind: Kind, least: bool) -> f64 {
     // What the drive itself takes for a byte, one page after the other, behind the channels.
     let own = k.rate.as_ref().map_or(0.0, |r| 1.0 / r.at(corner).bytes());

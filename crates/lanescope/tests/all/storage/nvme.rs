@@ -529,8 +529,8 @@ fn a_lone_io_passes_the_drives_own_rate() {
         let mut c = Choices(bytes.iter());
         let (nvme, read) = (c.below(3) > 0, c.below(2) == 0);
         let size = [512, 4096, 16_384, 65_536, 131_072, c.about(512, 200_000)][c.below(if nvme { 6 } else { 5 })];
-        // Of several pages one may wait at a die or channel for another, and those behind it for their turn on the link,
-        // of which the time of one by itself knows nothing: few pages, many channels.
+        // Of several pages one may wait at a die or channel for another, and those behind it for their turn on the
+        // link, of which the time of one by itself knows nothing: few pages, many channels.
         let page = (4096 << c.below(5)).max(if read { (size / 2).next_power_of_two() } else { 0 });
         let speed = c.of(&["gen1 x1", "gen2 x4", "gen3 x4", "gen4 x4"]);
         let mut text = "[parts.host]\nis = \"root-complex\"\n".to_owned();

@@ -174,8 +174,9 @@ fn a_run_that_ends_by_itself_does_not_count_the_filling() {
         let rate = c.about(20, 180);
         let program = programs as f64 / rate as f64;
         let text = format!(
-            "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\nmax_transfer = \"1 MiB\"\nwrite_cache = true\n\
-             page = \"{page} B\"\nstripes = {stripes}\nstripe_pages = {pages}\nstripe_rate = \"100 GB/s\"\n\
+            "[parts.host]\nis = \"root-complex\"\n[parts.d]\nis = \"nvme\"\nmax_transfer = \"1 MiB\"\n\
+             write_cache = true\npage = \"{page} B\"\nstripes = {stripes}\nstripe_pages = {pages}\n\
+             stripe_rate = \"100 GB/s\"\n\
              program_time = \"{program:.3} us\"\nbuffer = \"{buffer} B\"\ncommand_time = \"100 ns\"\n\
              [links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"gen1 x1\"\n[flows.f]\nfrom = \"host\"\nto = \"d\"\n\
              do = \"io\"\naccess = {{ size = \"{size} B\", read = \"0 %\" }}\noutstanding = {outstanding}\n\
