@@ -202,7 +202,8 @@ fn a_drive_is_fitted_to_its_data_sheet() {
     assert!(text.starts_with("command_time = { value = ") && text.contains("# sheet_random_read"), "{text}");
     let (dir, machine) = folder("[parts.host]\nis = \"root-complex\"\n");
     let own = dir.path().join("own.toml");
-    let device = "kind = \"device\"\nabout = \"x\"\nis = \"nvme\"\ndies = 16\nsheet_random_read = 400000\n";
+    let device = "kind = \"device\"\nabout = \"x\"\nis = \"nvme\"\nchannel_rate = \"1 GB/s\"\n\
+                  sheet_random_read = 400000\n";
     std::fs::write(&own, device).expect("written");
     let own = own.to_string_lossy().into_owned();
     let (text, _) = out(&["drive", "fit", &own, "--json"], 0);
