@@ -269,7 +269,8 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     }
     storage::transact::on_links(plan, &typical, &mut ethernet.links);
     let bus = pci::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
-    let cluster = infiniband::answer(plan, &ran, progress);
+    let mut cluster = infiniband::answer(plan, &ran, progress);
+    storage::fabrics::on_links(plan, &typical, &mut cluster.links);
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {
@@ -386,7 +387,7 @@ fn class(key: Key) -> u32 {
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
     let wire = |key: Key| {
-        matches!(key, Key::Wire(_) | Key::Storage(Part::Transport(..) | Part::Clocks(_) | Part::Ethernet(_)))
+        matches!(key, Key::Wire(_) | Key::Storage(Part::Transport(..) | Part::Clocks(_) | Part::Ethernet(_) | Part::Fabric(ClusterElement::Wire(_))))
     };
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(

@@ -28,7 +28,9 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
     let mut buses = pci::build(diagnostics, scenario);
     let mut storage = storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
     storage::transactions(diagnostics, scenario, &network, &mut storage);
-    let cluster = infiniband::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
+    let mut cluster = infiniband::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
+    let own = (&mut flows, &mut buses);
+    storage::fabrics::connect(diagnostics, scenario, &host, &network, own, &mut cluster, &mut storage);
     if let (Some(until), Some(_)) = (&scenario.run.until, &scenario.run.r#for) {
         let d = Diagnostic::warning(until.span, "run.until has no effect beside run.for, which sets the length");
         diagnostics.push(d.hint("leave run.for out for a run that ends when its means are tight"));

@@ -11,6 +11,14 @@
 //! 5.27.1.7 against an index of the features of 2.0. Sizes of ranges and their number are those of Linux
 //! (`struct nvme_dsm_range`, `NVME_DSM_MAX_RANGES`). From memory, and not checked: 3.3.1 for the identifiers of queues,
 //! 5.8 for shadow doorbells, 5.17.2.1 for MDTS, and PCIe 3.0, 6.8.2.
+//!
+//! NVMe over Fabrics 1.1 and the RDMA Transport Specification 1.0 carry the same commands in messages. A submission and
+//! a completion queue are one RDMA queue pair; a capsule is one SEND; data are moved by the controller alone, by RDMA
+//! READ and RDMA WRITE, and the response follows all WRITEs of its command on the same queue pair; data of a write may
+//! come in its capsule, which has then no list. That is as a summary of revision 1.0a of the RDMA transport has it
+//! (its chapters on queues, data transfers and capsules), with the sizes of Linux (`struct nvme_command`, `struct
+//! nvme_completion`, drivers/nvme/target/rdma.c); from memory, and not checked: the numbers of the clauses of
+//! Fabrics 1.1.
 
 /// A command in a submission queue, B (Base 2.0, 3.3.3.1; CC.IOSQES is 6 for the NVM command set).
 pub(crate) const COMMAND: u64 = 64;
@@ -20,6 +28,11 @@ pub const COMPLETION: u64 = 16;
 pub(crate) const DOORBELL: u64 = 4;
 /// An interrupt: a write of an MSI-X message, B (PCIe 3.0, 6.8.2).
 pub const INTERRUPT: u64 = 4;
+/// A command capsule without data, B: its submission queue entry (Fabrics 1.1, 2.1 and 2.3; IOCCSZ is 4 or more units
+/// of 16 B, Base 2.0, 5.17.2.1).
+pub(crate) const COMMAND_CAPSULE: u64 = COMMAND;
+/// A response capsule, B: a completion queue entry; on RDMA no data come in it (Fabrics 1.1, 2.1; IORCSZ is 1).
+pub(crate) const RESPONSE_CAPSULE: u64 = COMPLETION;
 /// A PRP entry, B (Base 2.0, 4.1.1).
 pub(crate) const PRP: u64 = 8;
 /// One range of a Dataset Management command, B: what it deallocates is in a list of up to 256 of them (NVM Command

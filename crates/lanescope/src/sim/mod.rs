@@ -85,7 +85,7 @@ impl System {
         } else {
             self.storage.on(now);
             self.ask(agenda);
-            if !self.storage.commands().is_empty() {
+            if !self.storage.commands().is_empty() || !self.storage.verbs().is_empty() {
                 self.exchange(now, agenda);
             }
         }
@@ -125,13 +125,33 @@ impl System {
     /// their hosts' buses.
     #[inline]
     fn exchange(&mut self, now: u64, agenda: &mut Agenda) {
-        while !self.infiniband.commands().is_empty()
-            || !self.storage.commands().is_empty()
-            || self.ethernet.has_events()
-        {
-            self.pass_on(now, agenda);
+        loop {
+            let of_stations = !self.infiniband.commands().is_empty()
+                || !self.storage.commands().is_empty()
+                || self.ethernet.has_events();
+            if of_stations {
+                self.pass_on(now, agenda);
+            } else if !self.infiniband.told().is_empty() || !self.storage.verbs().is_empty() {
+                self.pass_messages(now, agenda);
+            } else {
+                break;
+            }
         }
         feed(self.infiniband.asked(), &mut self.pcie, &mut self.pci, agenda);
+    }
+
+    /// One round between targets or workers and their channel adapters: what has come, and what is to be done.
+    #[inline(never)]
+    fn pass_messages(&mut self, now: u64, agenda: &mut Agenda) {
+        let mut told = std::mem::take(self.infiniband.told());
+        told.drain(..).for_each(|token| self.storage.came(token, now));
+        *self.infiniband.told() = told;
+        let mut verbs = std::mem::take(self.storage.verbs());
+        self.infiniband.hand_over(&mut verbs, now, agenda);
+        // Whoever is told may want others done at once.
+        verbs.append(self.storage.verbs());
+        *self.storage.verbs() = verbs;
+        self.ask(agenda);
     }
 
     /// One round between adapters and stations, in order.

@@ -117,6 +117,12 @@ pub(in crate::estimate) enum Part {
     Rate(u32),
     /// Slots of an Ethernet's wire, for transactions.
     Ethernet(u32),
+    /// What carries the messages of NVMe over Fabrics.
+    Fabric(ClusterElement),
+    /// The processor of a target, as far as it works for a flow of another host.
+    Remote(u32),
+    /// Commands that the queue pairs of such a flow hold.
+    RemoteEntries(u32),
 }
 
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.

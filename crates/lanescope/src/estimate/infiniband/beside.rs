@@ -83,11 +83,12 @@ pub(in crate::estimate) fn charge(
         r.uses.retain(|u| !behind.contains_key(&u.flow));
         r.uses.extend(mine.into_values());
     }
-    // Transactions and I/Os have resources for the wires and the clocks that they use.
+    // Transactions and I/Os have resources for the wires, engines and clocks that they use.
     for r in resources.iter_mut() {
         let (capacity, part) = match r.key {
             Key::Storage(Part::Ethernet(wire)) => (r.capacity, ClusterElement::Frame(wire)),
             Key::Storage(Part::Clocks(bus)) => (0.0, ClusterElement::Bus(bus)),
+            Key::Storage(Part::Fabric(named)) => (r.capacity, named),
             _ => continue,
         };
         for (job, demand) in jobs.iter().enumerate() {

@@ -168,7 +168,10 @@ impl One<'_> {
         let all = drives(&self.plan.storage, flow);
         let at_drives = match self.plan.storage.host_array(flow) {
             Some((a, _)) => self.spread(a, &unlike(self, &all), k, wake),
-            None => all.first().map_or(0.0, |drive| self.of_queue(drive, k)),
+            None => all.first().map_or(0.0, |drive| match &flow.remote {
+                Some(remote) => self.of_fabric(remote, drive, k),
+                None => self.of_queue(drive, k),
+            }),
         };
         host + wake + at_drives
     }

@@ -12,6 +12,7 @@
 
 mod array;
 mod ends;
+pub(in crate::estimate) mod fabrics;
 mod flash;
 mod host_array;
 mod nvme;
@@ -168,7 +169,7 @@ pub(in crate::estimate) fn kinds(lines: &[Line]) -> Vec<Kind> {
 }
 
 /// What the commands of a flow ask for, per payload byte.
-fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]) -> Demand {
+fn demand(plan: &Plan, corner: Corner, ends: Ends, (flow, at): (&IoFlow, u32), kinds: &[Kind]) -> Demand {
     let storage = &*plan.storage;
     let own = storage.adapter(flow);
     let bytes: f64 = kinds.iter().map(|k| k.count * k.bytes).sum();
@@ -201,6 +202,9 @@ fn demand(plan: &Plan, corner: Corner, ends: Ends, flow: &IoFlow, kinds: &[Kind]
                     }
                     queue_pairs(&drive, corner, *k, &mut add);
                 }
+                let mut moves = BTreeMap::new();
+                fabrics::demand(plan, corner, (flow, at), *k, &mut add, &mut moves);
+                moves.into_iter().for_each(|(flow, moved)| *around.entry(flow).or_default() += moved / bytes);
             }
         }
         if !k.trim {
@@ -378,9 +382,13 @@ pub(in crate::estimate) fn charge(
         return Vec::new();
     }
     let first = row::ios(plan).start;
-    let mixed: Vec<[Demand; 2]> = (storage.flows.iter())
-        .map(|f| [Ends::Least, Ends::Usual].map(|ends| demand(plan, corner, ends, f, &kinds(&f.lines))))
+    let mixed: Vec<[Demand; 2]> = (storage.flows.iter().zip(0u32..))
+        .map(|f| [Ends::Least, Ends::Usual].map(|ends| demand(plan, corner, ends, f, &kinds(&f.0.lines))))
         .collect();
+    let of_programs: Vec<usize> = match plan.cluster.jobs.is_empty() {
+        true => Vec::new(),
+        false => plan.cluster.data_flows().collect(),
+    };
     // By flow of PCIe: the flows of I/Os behind it, what each moves there at least, and usually.
     let mut dma: BTreeMap<usize, Vec<(usize, f64, f64)>> = BTreeMap::new();
     for (i, (f, [least, usual])) in storage.flows.iter().zip(&mixed).enumerate() {
@@ -402,6 +410,10 @@ pub(in crate::estimate) fn charge(
                 uses.push(u);
                 continue;
             };
+            // Nor what it moves for programs, beside I/Os.
+            if of_programs.contains(&u.flow) {
+                uses.push(u.clone());
+            }
             for &(flow, part, usually) in behind {
                 let mine = Use {
                     flow,
@@ -465,6 +477,14 @@ pub(in crate::estimate) fn charge(
                 let (least, usual) = (time(&fast), time(&slow));
                 parts.push((Part::Entries(drive.queues.adapter, pair), room, least, (usual - least).max(0.0)));
             });
+        }
+        if let Some((room, drive)) = drives(storage, f).first().and_then(|d| Some((fabrics::full_queue(f, d, corner)?, *d))) {
+            let time = |one: &One| {
+                let of = |k: Kind, remote| nvme::commands(drive.controller, corner, k) * one.of_fabric(remote, &drive, k);
+                f.remote.as_ref().map_or(0.0, |remote| mean(&|k| of(k, remote))) / mix.bytes
+            };
+            let (least, usual) = (time(&fast), time(&slow));
+            parts.push((Part::RemoteEntries(i as u32), room, least, (usual - least).max(0.0)));
         }
         if let (Volume::Target(t), Some((own, keys))) =
             (f.volume, storage.adapter(f).and_then(|a| Some((a, a.host_adapter()?))))
@@ -664,6 +684,7 @@ fn queued_at_drives(
             flash::Station::of(drives, commands, dealt),
             flash::Station::of(drives, count, pace),
         ];
+        let stations = [&stations[..], &slow.on_the_way(drive, one, workers)].concat();
         time += flash::among(flash, corner, one, (part, alone, held), &stations, drives) - alone;
     }
     time

@@ -42,7 +42,7 @@ pub(in crate::estimate) fn drives<'a>(storage: &'a Storage, flow: &'a IoFlow) ->
         let Device::Ssd(flash) = &storage.targets[target(i)? as usize].device else { return None };
         Some(Drive { own, controller: own.controller()?, flash, queues })
     };
-    flow.queues.iter().enumerate().filter_map(one).collect()
+    flow.queues_at_drives().enumerate().filter_map(one).collect()
 }
 
 /// The NVMe drives of an array that a RAID controller runs, with its queues there; none of other arrays.
@@ -107,14 +107,14 @@ impl Drive<'_> {
 }
 
 impl One<'_> {
-    fn write_of(&self, flow: FlowId, bytes: u64) -> f64 {
+    pub(super) fn write_of(&self, flow: FlowId, bytes: u64) -> f64 {
         if bytes == 0 {
             return 0.0;
         }
         latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e-9
     }
 
-    fn read_of(&self, flow: FlowId, bytes: u64) -> f64 {
+    pub(super) fn read_of(&self, flow: FlowId, bytes: u64) -> f64 {
         if bytes == 0 {
             return 0.0;
         }
@@ -124,7 +124,7 @@ impl One<'_> {
     }
 
     /// Seconds that so many bytes of a flow keep the others behind them.
-    fn behind(&self, flow: FlowId, bytes: u64) -> f64 {
+    pub(super) fn behind(&self, flow: FlowId, bytes: u64) -> f64 {
         self.of_flows[flow.0 as usize] * bytes as f64
     }
 

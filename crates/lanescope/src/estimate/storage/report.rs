@@ -81,6 +81,19 @@ pub(in crate::estimate) fn words(plan: &Plan, part: Part, capacity: f64) -> (Str
             (format!("flows.{}", s.flows[i as usize].group), "delay".into(), "its pauses, one after the other".into())
         }
         Part::Ethernet(wire) => (plan.network.wire_name(wire), "slots".into(), "100 % of its slots taken".into()),
+        Part::Fabric(named) => {
+            let (element, what) = crate::estimate::infiniband::words(plan, named);
+            (element, what.into(), "100 % of its time taken".into())
+        }
+        Part::Remote(i) => {
+            let flow = &s.flows[i as usize];
+            let host = s.adapter(flow).map_or("", |a| a.host.as_str());
+            (format!("parts.{host}"), format!("cores for flows.{}", flow.group), "target_time".into())
+        }
+        Part::RemoteEntries(i) => {
+            let what = format!("{capacity} of its fabric_entries / the time of each");
+            (format!("flows.{}", s.flows[i as usize].group), "entries of its queue pairs".into(), what)
+        }
         Part::Rate(i) => {
             let what = format!("its own rate: {capacity} I/Os a second at each target");
             (format!("flows.{}", s.flows[i as usize].group), "rate".into(), what)

@@ -56,7 +56,7 @@ pub(in crate::plan) fn build(
                     // An empty doorbell still rings with a byte.
                     let engine = Engine { piece: keys.doorbell_bytes.typical.max(Bytes(1)), ..engine };
                     let doorbell = dma::doorbell(host, &engine, flows, buses)?;
-                    Some(HostSide { dma, doorbell, name: host_name })
+                    Some(HostSide { dma, doorbell, name: host_name, queues: None })
                 });
                 let (first, adapter) = (cluster.endpoints.len() as u32, cluster.adapters.len() as u32);
                 let station = network.nodes.iter().position(|n| n.name == name).map(|n| NodeId(n as u32));
@@ -117,7 +117,9 @@ pub(in crate::plan) fn build(
             cluster.jobs.push(job);
         }
     }
-    buffers(diagnostics, &cluster);
+    let on_wires = |j: &&JobFlow| j.ranks.iter().any(|e| cluster.endpoints[*e as usize].out.is_some());
+    let largest = cluster.jobs.iter().filter(on_wires).map(|j| j.mtu).max();
+    buffers(diagnostics, &cluster, largest.unwrap_or(0));
     if !diagnostics.has_errors() {
         roce::pausing(diagnostics, &mut cluster, network);
     }
@@ -341,10 +343,11 @@ fn check_wiring(
     }
 }
 
-/// Every buffer of InfiniBand holds a packet.
-fn buffers(diagnostics: &mut Diagnostics, cluster: &Cluster) {
-    let on_wires = |j: &&JobFlow| j.ranks.iter().any(|e| cluster.endpoints[*e as usize].out.is_some());
-    let Some(mtu) = cluster.jobs.iter().filter(on_wires).map(|j| j.mtu).max() else { return };
+/// Every buffer of InfiniBand holds a packet with so much payload, if there are packets.
+pub(in crate::plan) fn buffers(diagnostics: &mut Diagnostics, cluster: &Cluster, mtu: u64) {
+    if mtu == 0 {
+        return;
+    }
     let least = blocks(mtu) * BLOCK;
     let mut last = "";
     for wire in 0..2 * cluster.links.len() as u32 {
@@ -436,7 +439,7 @@ fn place(
     if !packets::few(diagnostics, &k.connections, &flow.name) {
         return None;
     }
-    let mtu = mtu(diagnostics, cluster, network, first, span)?;
+    let mtu = packet_payload(diagnostics, cluster, network, first, span)?;
     let job = crate::plan::infiniband::jobs::job(diagnostics, scenario, flow, ranks.len() as u32)?;
     Some(JobFlow { name: flow.name.clone(), keys: k.clone(), job: Arc::new(job), ranks, mtu })
 }
@@ -449,7 +452,13 @@ fn fabric(cluster: &Cluster, endpoint: u32) -> impl Iterator<Item = &Link> {
 }
 
 /// Payload of a packet: what all links of a fabric carry.
-fn mtu(diagnostics: &mut Diagnostics, cluster: &Cluster, network: &Network, first: u32, span: Span) -> Option<u64> {
+pub(in crate::plan) fn packet_payload(
+    diagnostics: &mut Diagnostics,
+    cluster: &Cluster,
+    network: &Network,
+    first: u32,
+    span: Span,
+) -> Option<u64> {
     let Some(station) = cluster.endpoints[first as usize].station else {
         return fabric(cluster, first).map(|l| l.mtu.typical.bytes()).min();
     };

@@ -8,13 +8,13 @@ mod build;
 pub(in crate::plan) mod jobs;
 pub(in crate::plan) mod roce;
 
-pub(in crate::plan) use build::build;
+pub(in crate::plan) use build::{buffers, build, packet_payload};
 pub(crate) use roce::Pausing;
 
 use crate::mpi::{Costs, Job};
 use crate::plan::Side;
 use crate::plan::ethernet::{Network, NodeId, Routes};
-use crate::plan::{Dma, DmaPath};
+use crate::plan::{Dma, DmaPath, FlowId};
 use crate::protocol::infiniband::{INFINIBAND, LineRate, Mtu, Operation, Packet, Position, Service};
 use crate::scenario::keys::{self, ChannelAdapter, InfinibandSwitch, Interface, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
@@ -58,6 +58,8 @@ pub struct Cluster {
     pub routes: Routes,
     /// What ranks run.
     pub jobs: Vec<JobFlow>,
+    /// Payload of the largest packet of queue pairs of NVMe over Fabrics; 0 without any.
+    pub queue_mtu: u64,
 }
 
 /// A channel adapter.
@@ -84,6 +86,19 @@ pub struct HostSide {
     pub doorbell: DmaPath,
     /// The host.
     pub name: String,
+    /// What it moves beside data for queue pairs of NVMe over Fabrics, where it has some.
+    pub queues: Option<QueueFlows>,
+}
+
+/// Flows of PCIe by which an adapter moves what is no data, for queue pairs of NVMe over Fabrics.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueFlows {
+    /// Reads of work requests, and of capsules without data.
+    pub work: FlowId,
+    /// Writes of completions, and of capsules without data.
+    pub entries: FlowId,
+    /// The processor's writes of doorbells.
+    pub bells: FlowId,
 }
 
 /// A port of an adapter.
@@ -167,6 +182,21 @@ impl JobFlow {
 }
 
 impl Cluster {
+    /// Payload of the largest packet of all that use it.
+    pub(crate) fn largest_payload(&self) -> Option<u64> {
+        let queues = (self.queue_mtu > 0).then_some(self.queue_mtu);
+        self.jobs.iter().map(|j| j.mtu).chain(queues).max()
+    }
+
+    /// The flows of PCIe by which its adapters move data.
+    pub(crate) fn data_flows(&self) -> impl Iterator<Item = usize> + '_ {
+        let of = |a: &Adapter| match a.host.as_ref().map(|h| h.dma) {
+            Some(Dma::Pcie { read, write }) => [read, write].map(|f| f.0 as usize).to_vec(),
+            Some(Dma::Bus { .. }) | None => Vec::new(),
+        };
+        self.adapters.iter().flat_map(of)
+    }
+
     /// The node of a switch.
     pub(crate) fn switch_node(&self, switch: usize) -> NodeId {
         NodeId((self.endpoints.len() + switch) as u32)

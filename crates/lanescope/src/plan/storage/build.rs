@@ -4,9 +4,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::{self, Address, Directory};
 use crate::plan::core::dma::{self, Engine, Host};
 use crate::plan::pci::Buses;
+use crate::plan::storage::room::Room;
 use crate::plan::storage::{
     Adapter, AdapterKind, Array, Device, HostArray, IoFlow, Medium, Runs, SerialKeys, Storage, Target, Transport,
-    Volume, nvme,
+    Volume, fabrics, nvme,
 };
 use crate::plan::{Flow, PartId};
 use crate::protocol::scsi;
@@ -118,7 +119,7 @@ pub(in crate::plan) fn build(
         return storage;
     }
     for io in &scenario.ios {
-        expand(diagnostics, &directory, &places, host, buses, io, &mut storage);
+        expand(diagnostics, scenario, &directory, &places, host, buses, io, &mut storage);
         if storage.flows.len() > MAX_THINGS {
             diagnostics.push(
                 Diagnostic::error(io.span, format!("more than {MAX_THINGS} flows"))
@@ -470,14 +471,6 @@ fn host_array(
     Some(Array { name: String::new(), group: String::new(), keys: keys.clone(), disks, runs, queues: Vec::new() })
 }
 
-/// Bytes for a person, who does not want the last of them.
-fn roughly(bytes: u64) -> String {
-    match bytes {
-        b if b >= 10 << 30 => format!("{:.1} GiB", b as f64 / (1u64 << 30) as f64),
-        b => Bytes(b).to_string(),
-    }
-}
-
 /// The lines of a file test: what the file system makes of it.
 fn test_lines(k: &keys::Io, test: FileTest) -> Line {
     // Sequential records are gathered into requests; random ones go by themselves.
@@ -539,8 +532,10 @@ fn volumes(
     Some((all, many))
 }
 
+#[allow(clippy::too_many_arguments, reason = "what a scenario's flows are resolved against")]
 fn expand(
     diagnostics: &mut Diagnostics,
+    scenario: &Scenario,
     directory: &Directory<StoreKeys>,
     places: &Places,
     host: &Host,
@@ -608,7 +603,9 @@ fn expand(
                     Volume::Station(_) => continue,
                 };
                 let Some(own) = all.first().map(|a| &storage.adapters[*a as usize]) else { continue };
-                if own.host != name {
+                // A drive of another host is reached over a fabric, if there is one.
+                let remote = own.host != name && fabrics::reaches(scenario, own, volume);
+                if own.host != name && !remote {
                     let what =
                         format!("{} is attached to {}, which is not {name}'s", storage.volume_name(volume), own.name);
                     let hint = match storage.with_ports(&own.host).map(|a| &storage.adapters[a as usize].name) {
@@ -618,7 +615,9 @@ fn expand(
                     diagnostics.push(Diagnostic::error(to_span, what).hint(hint));
                     return;
                 }
-                if let Some((why, hint)) = takes_no_trims(storage, volume, &lines) {
+                let trims = takes_no_trims(storage, volume, &lines);
+                let trims = trims.or_else(|| remote.then(|| fabrics::takes_no_trims(&lines)).flatten());
+                if let Some((why, hint)) = trims {
                     let at = k.access.as_ref().and_then(|a| a.span).unwrap_or(io.span);
                     diagnostics.push(Diagnostic::error(at, format!("flow {}: {why}", io.name)).hint(hint));
                     return;
@@ -637,7 +636,7 @@ fn expand(
                 let mut queues = Vec::new();
                 for (i, drive) in all.into_iter().enumerate() {
                     let mut said = Diagnostics::default();
-                    queues.extend(nvme::queues(&mut said, storage, drive, io, &cost));
+                    queues.extend(nvme::queues(&mut said, storage, drive, io, &cost, remote));
                     // What the drives of an array are warned of is said once.
                     said.sorted()
                         .into_iter()
@@ -656,6 +655,10 @@ fn expand(
                     ));
                     return;
                 }
+                let (queues, remote) = match (remote, queues.pop()) {
+                    (true, Some(queues)) => (Vec::new(), Some(fabrics::Remote::new(k, queues))),
+                    (_, last) => (queues.into_iter().chain(last).collect(), None),
+                };
                 storage.flows.push(IoFlow {
                     name: if many { format!("{}.{n}", io.name) } else { io.name.clone() },
                     group: io.name.clone(),
@@ -674,6 +677,7 @@ fn expand(
                     complete: cost.complete.clone(),
                     wake: cost.wake.clone(),
                     queues,
+                    remote,
                     measured: k.measured.as_ref().map(|q| q.typical),
                     about: about.clone(),
                     test,
@@ -704,67 +708,6 @@ fn takes_no_trims(storage: &Storage, volume: Volume, lines: &[Line]) -> Option<(
         Volume::Array(_) | Volume::Station(_) => {
             Some((format!("trims of {name}, which is not a drive"), "name the drives themselves, with *".into()))
         }
-    }
-}
-
-/// A volume and the flow that wants a part of it.
-struct Room<'a> {
-    flow: &'a Named<keys::Io>,
-    name: &'a str,
-    capacity: u64,
-}
-
-impl Room<'_> {
-    /// The bytes that the flow uses from its start, if they are there and hold its largest I/O.
-    fn range(&self, diagnostics: &mut Diagnostics, largest: u64) -> Option<Bytes> {
-        let Room { flow, name, capacity } = *self;
-        let k = &flow.keys;
-        let start = k.start.typical;
-        if start.0 >= capacity {
-            let what = format!("a start of {start} on {name}, which holds {}", roughly(capacity));
-            let d = Diagnostic::error(k.start.span.unwrap_or(flow.span), what);
-            diagnostics.push(d.hint(format!("below {}: the first byte that is used", Bytes(capacity))));
-            return None;
-        }
-        let behind = capacity - start.0;
-        let range = k.file.as_ref().map_or(behind, |f| f.typical.0);
-        if range <= behind && largest <= range {
-            return Some(Bytes(range));
-        }
-        let test = k.test.as_ref().map(|t| t.typical);
-        let (what, span, hint) = match &k.file {
-            Some(f) if range > behind => (
-                match start.0 {
-                    0 => format!("a file of {} on {name}, which holds {}", f.typical, roughly(capacity)),
-                    _ => format!(
-                        "a file of {} behind the first {start} of {name}, which holds {}",
-                        f.typical,
-                        roughly(capacity)
-                    ),
-                },
-                f.span,
-                format!("at most {}; without file, I/Os use all of it", Bytes(behind)),
-            ),
-            file => (
-                format!("an I/O of {} in a range of {}", Bytes(largest), Bytes(range)),
-                match test {
-                    None => k.access.as_ref().and_then(|a| a.span),
-                    Some(t) if t.random() => k.record.span,
-                    Some(_) => k.request.span,
-                },
-                match (file, test) {
-                    (None, _) if start.0 > 0 => {
-                        format!("smaller I/Os, or an earlier start: {name} holds {}", roughly(capacity))
-                    }
-                    (None, _) => format!("use smaller I/Os: {name} holds no more"),
-                    (_, Some(t)) if t.random() => "a larger file, or a smaller record".into(),
-                    (_, Some(_)) => "a larger file, or a smaller request".into(),
-                    (_, None) => "a larger file, or smaller I/Os".into(),
-                },
-            ),
-        };
-        diagnostics.push(Diagnostic::error(span.unwrap_or(flow.span), what).hint(hint));
-        None
     }
 }
 

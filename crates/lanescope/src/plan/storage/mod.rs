@@ -8,12 +8,15 @@
 //! stations that exchange messages.
 
 mod build;
+pub(in crate::plan) mod fabrics;
 pub mod nvme;
+mod room;
 mod serial;
 mod spread;
 mod transact;
 
 pub(super) use build::build;
+pub use fabrics::Remote;
 pub use nvme::Controller;
 pub(crate) use nvme::HostQueues;
 pub(crate) use serial::SerialKeys;
@@ -362,6 +365,8 @@ pub struct IoFlow {
     pub wake: Quantity<Time>,
     /// The queues of this worker at NVMe drives: at one, or at each of an array, in its order.
     pub queues: Vec<HostQueues>,
+    /// How the worker reaches a drive of another host.
+    pub remote: Option<Remote>,
     /// What was measured.
     pub measured: Option<Rate>,
     /// As written.
@@ -470,6 +475,7 @@ impl Storage {
     pub(crate) fn route_text(&self, flow: &IoFlow) -> String {
         let (host, volume) = (&self.workers[flow.worker as usize], self.volume_name(flow.volume));
         match self.adapter(flow) {
+            Some(adapter) if flow.remote.is_some() => format!("{host} → {} → {volume}", adapter.host),
             Some(adapter) if adapter.controller().is_some() => format!("{host} → {volume}"),
             Some(adapter) => format!("{host} → {} → {volume}", adapter.name),
             None if self.pair(flow).is_none() => format!("{host} → {volume}"),
@@ -532,7 +538,14 @@ impl Storage {
         core_name(worker, self.cores().1[worker as usize])
     }
 
-    /// What works in a run, one name each: workers, adapters (processor, memory, parity), targets.
+    /// Flows to drives of other hosts, each with the name of the target.
+    pub(crate) fn remote(&self) -> impl Iterator<Item = (usize, &IoFlow, &str)> {
+        let remote = self.flows.iter().enumerate().filter(|(_, f)| f.remote.is_some());
+        remote.filter_map(|(i, f)| Some((i, f, self.adapter(f)?.host.as_str())))
+    }
+
+    /// What works in a run, one name each: workers, adapters (processor, memory, parity), targets, hosts that work for
+    /// flows of others.
     pub(crate) fn workers_and_parts(&self) -> Vec<String> {
         let (_, others) = self.cores();
         let workers = self.workers.iter().zip(others).enumerate();
@@ -543,7 +556,8 @@ impl Storage {
         });
         let targets =
             self.targets.iter().flat_map(|t| t.servers().iter().map(|what| format!("parts.{}: {what}", t.name)));
-        workers.chain(adapters).chain(targets).collect()
+        let hosts = self.remote().map(|(_, f, host)| format!("parts.{host}: cores for flows.{}", f.name));
+        workers.chain(adapters).chain(targets).chain(hosts).collect()
     }
 
     /// Which of [`Storage::workers_and_parts`] take part in the I/Os of some flows.
@@ -558,6 +572,7 @@ impl Storage {
             })
             .collect();
         let mut all = vec![false; first];
+        all.extend(self.remote().map(|(i, ..)| flows.contains(&i)));
         for flow in flows.iter().map(|&f| &self.flows[f]) {
             all[flow.core as usize] = true;
             for adapter in self.adapters(flow).chain(self.behind(flow)) {
@@ -594,6 +609,7 @@ impl Side for Storage {
             all.extend((!f.wake.default).then(|| Setting::of("wake_time", &f.wake)));
             // Those of an array's drives are alike.
             all.extend(f.queues.first().iter().flat_map(|q| q.settings()));
+            all.extend(f.remote.iter().flat_map(|r| r.settings()));
             (format!("flows.{}", f.name), all)
         });
         parts.chain(targets).chain(arrays).chain(links).chain(flows).collect()
@@ -618,7 +634,10 @@ impl Side for Storage {
                 Some(keys::Places::Zipf(exponent)) => hash.write(format!("zipf {exponent}").as_bytes()),
                 Some(places) => hash.write(format!("places {places:?}").as_bytes()),
             }
-            for q in &flow.queues {
+            if let Some(remote) = &flow.remote {
+                hash.write(format!("ends {:?} {}", remote.ends, remote.mtu).as_bytes());
+            }
+            for q in flow.queues_at_drives() {
                 hash.write(format!("queues {} {}", q.first, q.count.typical).as_bytes());
             }
             if let Some(rate) = &flow.rate {
@@ -762,6 +781,11 @@ pub(crate) struct Mix {
 }
 
 impl IoFlow {
+    /// Queues at NVMe drives that its I/Os go through: the worker's, or those of the target that it asks.
+    pub(crate) fn queues_at_drives(&self) -> impl Iterator<Item = &HostQueues> {
+        self.queues.iter().chain(self.remote.iter().map(|r| &r.queues))
+    }
+
     /// What it asks for at its stated rate, bits per second.
     pub(crate) fn wanted(&self) -> Option<f64> {
         self.rate.as_ref().map(|ios| f64::from(ios.typical.get()) * self.mix().bytes * 8.0)

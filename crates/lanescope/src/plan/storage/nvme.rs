@@ -315,6 +315,7 @@ pub(super) fn queues(
     adapter: u32,
     io: &Named<keys::Io>,
     cost: &Cost,
+    remote: bool,
 ) -> Option<HostQueues> {
     let (own, k) = (&storage.adapters[adapter as usize], &io.keys);
     let Some(controller) = own.controller() else {
@@ -329,10 +330,14 @@ pub(super) fn queues(
         }
         return None;
     };
-    let there = || storage.flows.iter().flat_map(|f| &f.queues).filter(|q| q.adapter == adapter);
+    let there = || storage.flows.iter().flat_map(|f| f.queues_at_drives()).filter(|q| q.adapter == adapter);
     let taken: u64 = there().map(|q| u64::from(q.count.typical.get())).sum();
     let (all, wants) = (controller.keys.queue_pairs.typical.get(), k.queue_pairs.typical.get());
     let completions = match &k.completions {
+        // The queues are the target's, which looks at them all the time and rings for each command.
+        _ if remote => {
+            Quantity::derived(Completions::Polling, Origin::Assumed, Confidence::Likely, "the target polls its drive")
+        }
         Some(written) => written.clone(),
         None => Quantity::derived(cost.completions, Origin::Assumed, Confidence::Likely, "what its host_software does"),
     };
@@ -341,7 +346,7 @@ pub(super) fn queues(
         first: (taken % u64::from(all)) as u32,
         count: k.queue_pairs.clone(),
         completions,
-        batch: k.commands_a_doorbell.clone().unwrap_or_else(|| {
+        batch: k.commands_a_doorbell.clone().filter(|_| !remote).unwrap_or_else(|| {
             Quantity::derived(NonZeroU32::MIN, Origin::Assumed, Confidence::Guess, "rings for each")
         }),
     };

@@ -160,6 +160,7 @@ fn expand(
                     complete: k.complete_time.clone(),
                     wake: super::nvme::no_wake(),
                     queues: Vec::new(),
+                    remote: None,
                     measured: k.measured.as_ref().map(|q| q.typical),
                     about: match k.connections.as_ref().map(|c| c.typical) {
                         None => k.access.typical.show(),

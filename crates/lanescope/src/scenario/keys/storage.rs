@@ -678,6 +678,19 @@ table! {
         /// Time from an interrupt until a worker that sleeps goes on: leaving an idle state, the scheduler. One that
         /// has something to do finds what is done by itself.
         wake_time: opt Time, High;
+        /// Of drives of another host, NVMe over Fabrics: the channel adapters that the I/Os may go through, with * for
+        /// all, of which each host has one. Without it, all that there are.
+        fabric: opt Names, One;
+        /// Of NVMe over Fabrics: data of a write that come in its command capsule, at most; larger writes are read by
+        /// the target (RDMA READ).
+        in_capsule_data: default Bytes, Low = "\"4 KiB\"" Assumed Likely
+            "one page: Linux's target (NVMET_RDMA_DEFAULT_INLINE_DATA_SIZE); IOCCSZ of a controller says more or less";
+        /// Of NVMe over Fabrics: entries of each queue pair, of which one stays free; more commands wait in the host.
+        fabric_entries: default NonZeroU32, Low = "128" Assumed Likely "Linux's host (NVMF_DEF_QUEUE_SIZE)";
+        /// Of NVMe over Fabrics: time of the target's processor for a command, one after the other for each queue pair;
+        /// half of it when the capsule has come, half when the drive is done.
+        target_time: default Time, High = "{ low = \"500 ns\", typical = \"2 us\", high = \"10 us\" }" Assumed Guess
+            "a core of a target that polls does 1 to 2 million commands a second, one by interrupts 100,000 to 300,000";
         /// Time of the worker's processor to issue an I/O.
         submit_time: default Time, High = "{ low = \"2 us\", typical = \"5 us\", high = \"20 us\" }" Assumed Guess
             "system call, driver";

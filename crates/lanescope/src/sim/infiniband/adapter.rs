@@ -8,7 +8,7 @@
 use crate::mpi::{Post, What};
 use crate::plan::DmaPath;
 use crate::plan::ethernet::NodeId;
-use crate::protocol::infiniband::{BLOCK, END, START};
+use crate::protocol::infiniband::{BLOCK, END, Operation, START};
 use crate::protocol::roce;
 use crate::sim::core::kernel::Agenda;
 use crate::sim::core::source::Transfer;
@@ -73,6 +73,8 @@ pub(in crate::sim) struct Ways {
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Adapter {
     pub(in crate::sim) host: Option<Ways>,
+    /// The same of what is no data, for queue pairs of NVMe over Fabrics.
+    pub(in crate::sim) queues: Option<Ways>,
     pub(in crate::sim) work: u64,
     pub(in crate::sim) send: u64,
     pub(in crate::sim) receive: u64,
@@ -141,6 +143,48 @@ impl Port {
     }
 }
 
+/// What a message is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sim) enum Kind {
+    /// SEND.
+    Send,
+    /// RDMA WRITE with immediate data: its receiver hears of it.
+    WriteImmediate,
+    /// RDMA WRITE.
+    Write,
+    /// RDMA READ: its request, one packet, asks for the message's bytes.
+    Read,
+    /// What answers it.
+    Response,
+}
+
+/// The operation of each kind.
+pub(in crate::sim) const OPERATIONS: [Operation; 5] =
+    [Operation::Send, Operation::WriteImmediate, Operation::Write, Operation::Read, Operation::ReadResponse];
+
+/// A work request of NVMe over Fabrics.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Verb {
+    pub(in crate::sim) kind: Kind,
+    /// The port that is told of it, and the other.
+    pub(in crate::sim) ends: [u32; 2],
+    pub(in crate::sim) bytes: u64,
+    /// Whether its bytes are no data.
+    pub(in crate::sim) capsule: bool,
+    /// Its queue pair, and what its owner knows it by.
+    pub(in crate::sim) queue: u32,
+    pub(in crate::sim) token: u32,
+    /// Payload of a packet.
+    pub(in crate::sim) mtu: u32,
+}
+
+/// The run of messages that belong to none.
+const QUEUES: u16 = u16::MAX;
+
+/// Queue pairs of NVMe over Fabrics have numbers from here on; those that answer READs on them from there on.
+const FIRST_QUEUE: u32 = 1 << 28;
+const ANSWERS: u32 = 1 << 29;
+
 /// A message between two adapters.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sim) struct Message {
@@ -148,8 +192,11 @@ pub(in crate::sim) struct Message {
     pub(in crate::sim) run: u16,
     /// What has come to its end: sending, receiving.
     pub(in crate::sim) ends: u8,
-    /// An RDMA write, with immediate data.
-    write: bool,
+    kind: Kind,
+    /// Its bytes are no data.
+    capsule: bool,
+    mtu: u32,
+    lane: u8,
     /// Its descriptor is there.
     fetched: bool,
     /// It came with its doorbell.
@@ -174,7 +221,39 @@ pub(in crate::sim) struct Message {
 
 impl Message {
     pub(in crate::sim) fn is_write(&self) -> bool {
-        self.write
+        matches!(self.kind, Kind::WriteImmediate | Kind::Write)
+    }
+
+    /// Whether it is of NVMe over Fabrics.
+    pub(in crate::sim) fn is_of_queue(&self) -> bool {
+        self.run == QUEUES
+    }
+
+    /// One of NVMe over Fabrics.
+    fn of(verb: &Verb, ways: [u32; 2], now: u64) -> Message {
+        Message {
+            token: verb.token,
+            run: QUEUES,
+            ends: 0,
+            kind: verb.kind,
+            capsule: verb.capsule,
+            mtu: verb.mtu,
+            lane: 0,
+            fetched: false,
+            inline: false,
+            begun: false,
+            from: verb.ends[0],
+            to: verb.ends[1],
+            ways,
+            connection: FIRST_QUEUE + verb.queue,
+            pair: NONE,
+            next: NONE,
+            bytes: verb.bytes,
+            born: now,
+            left: verb.bytes,
+            out: verb.bytes,
+            unplaced: verb.bytes,
+        }
     }
 
     pub(in crate::sim) fn new(
@@ -183,12 +262,16 @@ impl Message {
         [from, to]: [u32; 2],
         ways: [u32; 2],
         (connection, pair): (u32, u32),
+        (mtu, lane): (u32, u8),
     ) -> Message {
         Message {
             token: post.token,
             run,
             ends: 0,
-            write: post.what == What::Data,
+            kind: if post.what == What::Data { Kind::WriteImmediate } else { Kind::Send },
+            capsule: false,
+            mtu,
+            lane,
             fetched: false,
             inline: false,
             begun: false,
@@ -207,8 +290,8 @@ impl Message {
     }
 }
 
-/// Bytes of a packet around its data, by whether it is of a write, and the first and the last of its message.
-pub(in crate::sim) type Overheads = [[[u32; 2]; 2]; 2];
+/// Bytes of a packet around its data, by the kind of its message, and whether it is the first and the last of that.
+pub(in crate::sim) type Overheads = [[[u32; 2]; 2]; OPERATIONS.len()];
 
 impl Fabric {
     fn ask(&mut self, way: DmaPath, bytes: u64, job: Job, now: u64) {
@@ -216,15 +299,42 @@ impl Fabric {
         self.asked.push((way, Transfer { bytes, token, born: now, control: false }));
     }
 
+    /// Work requests of NVMe over Fabrics, handed over now.
+    pub(in crate::sim) fn hand_over(&mut self, verbs: &mut Vec<Verb>, now: u64, agenda: &mut Agenda) {
+        for verb in verbs.drain(..) {
+            let [from, to] = verb.ends;
+            let ways = [self.plan.way(to), self.plan.way(from)];
+            let message = self.messages.add(Message::of(&verb, ways, now));
+            self.posted(message, now);
+        }
+        self.arm(agenda);
+    }
+
+    /// By which way an adapter moves what is no data of a message.
+    fn beside(&self, adapter: u32, message: u32) -> Option<Ways> {
+        let a = &self.adapters[adapter as usize];
+        a.queues.filter(|_| self.messages.all[message as usize].is_of_queue()).or(a.host)
+    }
+
+    /// The same of its bytes.
+    fn data(&self, adapter: u32, message: u32) -> Option<Ways> {
+        match self.messages.all[message as usize].capsule {
+            true => self.beside(adapter, message),
+            false => self.adapters[adapter as usize].host,
+        }
+    }
+
     /// The processor has handed a message to the adapter.
     pub(in crate::sim) fn posted(&mut self, message: u32, now: u64) {
-        let m = &mut self.messages.all[message as usize];
+        let m = &self.messages.all[message as usize];
         let port = &mut self.ports[m.from as usize];
-        let a = &self.adapters[port.adapter as usize];
+        let adapter = port.adapter;
         port.opening += 1;
-        match a.host {
+        let ways = self.beside(adapter, message);
+        let (a, m) = (&self.adapters[adapter as usize], &mut self.messages.all[message as usize]);
+        match ways {
             Some(ways) => {
-                m.inline = a.inline.is_some_and(|most| m.bytes <= most);
+                m.inline = m.kind != Kind::Read && a.inline.is_some_and(|most| m.bytes <= most);
                 let bytes = if m.inline { a.descriptor + m.bytes } else { a.bell };
                 self.ask(ways.bell, bytes.max(1), Job::Bell(message), now);
             }
@@ -245,23 +355,30 @@ impl Fabric {
     pub(in crate::sim) fn worked(&mut self, message: u32, now: u64, agenda: &mut Agenda) {
         self.seen(Act::Worked(message), now, agenda);
         let m = &self.messages.all[message as usize];
-        let (from, to, number, inline) = (m.from, m.to, m.connection, m.inline);
-        let port = &mut self.ports[from as usize];
+        let (from, inline) = (m.from, m.inline);
+        self.enlist(message);
+        let adapter = self.ports[from as usize].adapter;
+        let (bytes, ways) = (self.adapters[adapter as usize].descriptor, self.beside(adapter, message));
+        match ways {
+            Some(ways) if !inline && bytes > 0 => {
+                self.ask(ways.read, bytes, Job::Descriptor(message), now);
+                self.waits(from, now);
+            }
+            _ => self.fetched(message, now, agenda),
+        }
+    }
+
+    /// A message stands behind those of its connection.
+    fn enlist(&mut self, message: u32) {
+        let m = &self.messages.all[message as usize];
+        let (to, number) = (m.to, m.connection);
+        let port = &mut self.ports[m.from as usize];
         match port.connections.iter_mut().find(|c| c.to == to && c.number == number) {
             Some(c) => {
                 let last = std::mem::replace(&mut c.last, message);
                 self.messages.all[last as usize].next = message;
             }
             None => port.connections.push(Connection { to, number, first: message, last: message }),
-        }
-        let a = &self.adapters[port.adapter as usize];
-        match a.host {
-            Some(ways) if !inline && a.descriptor > 0 => {
-                let bytes = a.descriptor;
-                self.ask(ways.read, bytes, Job::Descriptor(message), now);
-                self.waits(from, now);
-            }
-            _ => self.fetched(message, now, agenda),
         }
     }
 
@@ -318,17 +435,18 @@ impl Fabric {
             let Some(turn) = p.ready(&self.messages.all) else { break };
             let message = p.connections[turn].first;
             let m = self.messages.all[message as usize];
-            let run = &self.runs[m.run as usize];
-            let payload = m.left.min(run.mtu as u64);
+            // A READ's request brings nothing.
+            let asks = m.kind == Kind::Read;
+            let payload = if asks { 0 } else { m.left.min(m.mtu as u64) };
             let a = &self.adapters[p.adapter as usize];
             if p.asked > 0 && p.asked + payload > a.ahead || p.pending.len() > MOST_PENDING {
                 break;
             }
-            let last = payload == m.left;
+            let last = asks || payload == m.left;
             let roce = p.wire == NONE;
-            let overhead = self.overheads[roce as usize][m.write as usize][!m.begun as usize][last as usize];
+            let overhead = self.overheads[roce as usize][m.kind as usize][!m.begun as usize][last as usize];
             let bytes = (payload as u32).next_multiple_of(4) + overhead;
-            let host = a.host.filter(|_| payload > 0 && !m.inline);
+            let host = self.data(p.adapter, message).filter(|_| payload > 0 && !m.inline);
             let packet = Packet {
                 at: 0,
                 next: NONE,
@@ -340,10 +458,10 @@ impl Fabric {
                 payload: payload as u32,
                 held: NONE,
                 blocks: blocks(bytes),
-                lane: run.lane,
+                lane: m.lane,
                 ack: false,
                 ready: host.is_none(),
-                opcode: roce::opcode(m.write, m.write, !m.begun, last),
+                opcode: roce::opcode(m.is_write(), m.is_write(), !m.begun, last),
             };
             let id = self.packets.put(packet);
             self.seen(Act::Made(id), now, agenda);
@@ -430,7 +548,10 @@ impl Fabric {
         if ack {
             let p = *p;
             self.packets.drop(id);
-            let completes = a.host.filter(|_| a.completion > 0).map(|ways| (ways.write, a.completion));
+            let (adapter, completion) = (self.ports[to as usize].adapter, a.completion);
+            // A WRITE of NVMe over Fabrics is not signalled: the response behind it is.
+            let quiet = completion == 0 || self.messages.all[p.message as usize].kind == Kind::Write;
+            let completes = self.beside(adapter, p.message).filter(|_| !quiet).map(|ways| (ways.write, completion));
             self.frees(&p, now, agenda);
             match completes {
                 Some((way, bytes)) => self.ask(way, bytes, Job::Sent(p.message), now),
@@ -455,25 +576,56 @@ impl Fabric {
         self.seen(Act::Accepted(id), now, agenda);
         let p = self.packets.all[id as usize];
         let m = &mut self.messages.all[p.message as usize];
+        if m.kind == Kind::Read {
+            self.answer(id, now, agenda);
+            return;
+        }
         m.out -= p.payload as u64;
-        let (last, from, back) = (m.out == 0, m.from, m.ways[1]);
-        if last {
+        let (last, from, back, kind) = (m.out == 0, m.from, m.ways[1], m.kind);
+        // The answer to a READ is not acknowledged.
+        if last && kind != Kind::Response {
             self.acknowledge(&p, from, back, now, agenda);
         }
-        let a = &self.adapters[self.ports[p.to as usize].adapter as usize];
-        match a.host {
+        let adapter = self.ports[p.to as usize].adapter;
+        let completion = self.adapters[adapter as usize].completion;
+        let beside = self.beside(adapter, p.message);
+        match self.data(adapter, p.message) {
             Some(ways) => {
-                let completion = a.completion;
                 match p.payload {
                     0 => self.placed(id, now, agenda),
                     payload => self.ask(ways.write, payload as u64, Job::Placed(id), now),
                 }
-                if last && completion > 0 {
-                    self.ask(ways.write, completion, Job::Arrived(p.message), now);
+                // Nobody there hears of a WRITE by itself.
+                if let Some(beside) = beside.filter(|_| last && completion > 0 && kind != Kind::Write) {
+                    self.ask(beside.write, completion, Job::Arrived(p.message), now);
                 }
             }
             None => self.placed(id, now, agenda),
         }
+    }
+
+    /// Answers the request of a READ: its adapter reads what is asked for, without its host.
+    fn answer(&mut self, id: u32, now: u64, agenda: &mut Agenda) {
+        let p = self.packets.all[id as usize];
+        self.packets.drop(id);
+        self.frees(&p, now, agenda);
+        let m = self.messages.remove(p.message);
+        let [there, back] = m.ways;
+        let answer = self.messages.add(Message {
+            kind: Kind::Response,
+            // Nothing else comes to an end with it.
+            ends: 1,
+            fetched: true,
+            begun: false,
+            from: m.to,
+            to: m.from,
+            ways: [back, there],
+            connection: ANSWERS | m.connection,
+            next: NONE,
+            ..m
+        });
+        self.enlist(answer);
+        self.pump(m.to, now, agenda);
     }
 
     /// Answers the last packet of a message.
@@ -508,7 +660,7 @@ impl Fabric {
         let m = &mut self.messages.all[p.message as usize];
         m.unplaced -= p.payload as u64;
         let a = &self.adapters[self.ports[p.to as usize].adapter as usize];
-        if m.unplaced == 0 && m.out == 0 && (a.host.is_none() || a.completion == 0) {
+        if m.unplaced == 0 && m.out == 0 && (a.host.is_none() || a.completion == 0 || m.kind == Kind::Write) {
             self.tell(p.message, now, true);
         }
     }

@@ -1,7 +1,7 @@
 //! From a plan's clusters to adapters, wires and machines.
 
 use crate::mpi::{Machine, Placement};
-use crate::plan::Plan;
+use crate::plan::{DmaPath, Plan};
 use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::{self, Cluster};
 use crate::protocol::infiniband::{INFINIBAND, Operation, Packet, Position, ROCE, Service};
@@ -9,7 +9,7 @@ use crate::scenario::quantity::Corner;
 use crate::sim::core::clock::Clock;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::tally::{self, Tally};
-use crate::sim::infiniband::adapter::{Adapter, Overheads, Port, Ways};
+use crate::sim::infiniband::adapter::{Adapter, OPERATIONS, Overheads, Port, Ways};
 use crate::sim::infiniband::wire::{Arena, NONE, Wire};
 use crate::sim::infiniband::{Fabric, Run, Signal};
 use crate::tools::Slab;
@@ -44,6 +44,7 @@ impl Fabric {
             planned: 0,
             asked: Vec::new(),
             commands: Vec::new(),
+            told: Vec::new(),
             posts: Vec::new(),
             pairs: HashMap::new(),
             next_pair: 0,
@@ -65,8 +66,7 @@ impl Fabric {
 
 /// Bytes of a packet around its data.
 fn overheads(of: fn(Packet) -> u64) -> Overheads {
-    let around = |write: bool, first: bool, last: bool| {
-        let operation = if write { Operation::WriteImmediate } else { Operation::Send };
+    let around = |operation: Operation, first: bool, last: bool| {
         let position = match (first, last) {
             (true, true) => Position::Only,
             (true, false) => Position::First,
@@ -75,7 +75,7 @@ fn overheads(of: fn(Packet) -> u64) -> Overheads {
         };
         of(Packet { operation, service: Service::Rc, position, payload: 0 }) as u32
     };
-    [false, true].map(|write| [false, true].map(|first| [false, true].map(|last| around(write, first, last))))
+    OPERATIONS.map(|o| [false, true].map(|first| [false, true].map(|last| around(o, first, last))))
 }
 
 fn wire(plan: &Cluster, on: u32) -> Wire {
@@ -90,7 +90,7 @@ fn wire(plan: &Cluster, on: u32) -> Wire {
     };
     let clock = Clock::new(link.rate.typical.data_rate());
     let delay = plan.delay(on, Corner::Typical).fs();
-    let most = plan.jobs.iter().map(|j| infiniband::blocks(j.mtu)).max().unwrap_or(1);
+    let most = plan.largest_payload().map_or(1, infiniband::blocks);
     let mut wire = Wire::new(clock, delay, latency, link.lanes.typical.get(), buffer, most);
     let node = |n: NodeId| n.0;
     (wire.from, wire.to, wire.to_switch) = (node(from), node(to), to_switch);
@@ -103,8 +103,13 @@ fn adapter(plan: &infiniband::Adapter) -> Adapter {
         let [read, write] = side.dma.paths();
         Ways { read, write, bell: side.doorbell }
     });
+    let queues = plan.host.as_ref().and_then(|side| side.queues).map(|q| {
+        let [read, write, bell] = [q.work, q.entries, q.bells].map(DmaPath::Pcie);
+        Ways { read, write, bell }
+    });
     Adapter {
         host,
+        queues,
         work: k.work_time.typical.fs(),
         send: k.send_latency.typical.fs(),
         receive: k.receive_latency.typical.fs(),

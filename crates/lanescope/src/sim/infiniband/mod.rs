@@ -27,6 +27,7 @@ use crate::sim::ethernet::{StationCommand, StationEvent};
 use crate::tools::Slab;
 use adapter::Act;
 use adapter::{Adapter, Job, Message, Overheads, Port};
+pub(in crate::sim) use adapter::{Kind, Verb};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -98,6 +99,8 @@ pub(in crate::sim) struct Fabric {
     asked: Vec<(DmaPath, Transfer)>,
     /// What ports tell their stations.
     commands: Vec<(NodeId, StationCommand)>,
+    /// Messages of NVMe over Fabrics that have come, by what their owners know them by.
+    told: Vec<u32>,
     posts: Vec<Post>,
     /// Queue pairs, by program and ranks: the number of the first, and whose turn it is, of data that were arranged and
     /// of all else. Those of InfiniBand, where one alone needs no number, are missing.
@@ -191,7 +194,10 @@ impl Fabric {
             let (connection, pair) = self.queue_pair(run, from, &post);
             let way = |ranks| self.plan.way_of(&self.network, &self.plan.jobs[run], ranks, connection);
             let ways = [way([post.from, post.to]), way([post.to, post.from])];
-            let message = self.messages.add(Message::new(&post, run as u16, [from, to], ways, (connection, pair)));
+            let r = &self.runs[run];
+            let of_run = (r.mtu, r.lane);
+            let message = Message::new(&post, run as u16, [from, to], ways, (connection, pair), of_run);
+            let message = self.messages.add(message);
             if post.at > now {
                 self.plan_at(post.at, Event::Posted(message));
             } else {
@@ -232,8 +238,13 @@ impl Fabric {
         let m = &mut self.messages.all[message as usize];
         m.ends += 1;
         let (run, token, born, bytes, over) = (m.run as usize, m.token, m.born, m.bytes, m.ends == 2);
+        let of_queue = m.is_of_queue();
         if over {
             self.messages.remove(message);
+        }
+        if of_queue {
+            self.told.extend(arrived.then_some(token));
+            return;
         }
         let mut posts = std::mem::take(&mut self.posts);
         let r = &mut self.runs[run];
@@ -340,6 +351,11 @@ impl Fabric {
     #[inline]
     pub(in crate::sim) fn commands(&mut self) -> &mut Vec<(NodeId, StationCommand)> {
         &mut self.commands
+    }
+
+    /// Messages of NVMe over Fabrics that have come.
+    pub(in crate::sim) fn told(&mut self) -> &mut Vec<u32> {
+        &mut self.told
     }
 
     /// A station tells something.

@@ -64,6 +64,18 @@ impl Fabric {
             Act::Over(Job::Placed(_)) => return,
         };
         let m = self.messages.all[message as usize];
+        if m.is_of_queue() {
+            // Its steps are those of I/Os; here is what its packets take of the wires.
+            if let Act::Carried(on, id) = act {
+                let (p, wire) = (self.packets.all[id as usize], &self.wires[on as usize]);
+                let (begin, end) = wire.last(p.bytes as u64);
+                let name = w.wire[if p.ack { 2 } else { m.is_write() as usize }];
+                trace.waits(wire.tx, now, wire.waiting as u64);
+                trace.uses(wire.tx, p.lane as usize, p.blocks as u32, begin);
+                trace.carried(wire.tx, name, begin, end, &[(trace.args.bytes, p.payload as u64)]);
+            }
+            return;
+        }
         let (run, token) = (m.run as usize, m.token);
         let [sender, receiver] = [m.from, m.to].map(|e| self.ports[e as usize].adapter as usize);
         let thread = *trace.cluster.thread(run, token);

@@ -53,7 +53,7 @@ impl Adapter {
             },
             AdapterKind::Nvme(k) => {
                 let of_arrays = storage.arrays.iter().flat_map(|a| &a.queues);
-                let queues = storage.flows.iter().flat_map(|f| &f.queues).chain(of_arrays).filter(|q| q.adapter == at);
+                let queues = storage.flows.iter().flat_map(|f| f.queues_at_drives()).chain(of_arrays).filter(|q| q.adapter == at);
                 let pairs = queues.flat_map(|q| k.pairs(q)).max().map_or(0, |p| p + 1);
                 let target = storage.targets.iter().find(|t| storage.transports[t.transport as usize].adapter == at);
                 let buffer = target.map_or(0, |t| t.device.port_buffer().0);
@@ -154,6 +154,7 @@ impl Fabric {
         match f.volume {
             Volume::Station(talk) => self.speak(talk, io, now),
             Volume::Target(_) if !f.uses.is_empty() => self.enqueue(io, now),
+            Volume::Target(_) if f.remote.is_some() => self.send_out(io, now),
             Volume::Array(array) if !f.uses.is_empty() => {
                 let flow = *flow;
                 self.spread_out(array, io, now);
@@ -219,7 +220,7 @@ impl Fabric {
         let adapter = match self.tasks.all[task as usize].owner {
             Owner::Part(io) => self.flows[self.ios.all[io as usize].flow as usize].adapter,
             Owner::Stripe(array, _) => self.arrays[array as usize].adapter,
-            Owner::Io(_) | Owner::Beside(_) => return self.give(task, now),
+            Owner::Io(_) | Owner::Beside(_) | Owner::Remote(_) => return self.give(task, now),
         };
         let a = &mut self.adapters[adapter as usize];
         if a.drive_command == 0 {
@@ -288,7 +289,7 @@ impl Fabric {
             (1, Unit::Data(bytes)) => {
                 self.first_data(task, now);
                 match self.tasks.all[task as usize].owner {
-                    Owner::Io(_) | Owner::Beside(_) => self.dma(Job::Frame { task, bytes }, now),
+                    Owner::Io(_) | Owner::Beside(_) | Owner::Remote(_) => self.dma(Job::Frame { task, bytes }, now),
                     Owner::Part(_) => self.through_cache(task, bytes as u64, now),
                     Owner::Stripe(..) => {
                         self.room(link, 1, now);
@@ -366,6 +367,7 @@ impl Fabric {
                 self.io_over(io, now);
             }
             Owner::Stripe(array, work) => self.stripe_over(array, work, now),
+            Owner::Remote(command) => self.drive_done(command, now),
         }
     }
 

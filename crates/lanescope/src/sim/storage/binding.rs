@@ -36,6 +36,12 @@ pub(in crate::sim) fn io(view: &Window, flows: &[usize], times: &SimulatedIos) -
         let link = &wires[wire as usize];
         candidate(link.utilisation(), way(&link.name, &link.to), "slots");
     }
+    let ends: Vec<[u32; 2]> = mine.iter().filter_map(|f| Some(f.remote.as_ref()?.ends)).collect();
+    let wires = view.links_of(Technology::Infiniband);
+    for wire in ends.iter().flat_map(|[a, b]| [plan.cluster.path(*a, *b), plan.cluster.path(*b, *a)].concat()) {
+        let link = &wires[wire as usize];
+        candidate(link.utilisation(), way(&link.name, &link.to), "slots");
+    }
     for (name, share) in &times.busy {
         let (element, what) = name.split_once(": ").unwrap_or((name, ""));
         candidate(*share, element.to_owned(), what);
@@ -56,8 +62,10 @@ pub(in crate::sim) fn io(view: &Window, flows: &[usize], times: &SimulatedIos) -
     let mut adapters: Vec<u32> = mine.iter().flat_map(|f| storage.adapters(f).chain(storage.behind(f))).collect();
     adapters.sort_unstable();
     adapters.dedup();
-    for adapter in adapters {
-        let by = match storage.adapters[adapter as usize].dma {
+    let of_storage = adapters.into_iter().map(|a| storage.adapters[a as usize].dma);
+    let of_fabric = ends.iter().flatten().filter_map(|e| plan.cluster.adapter_of(*e).host.as_ref().map(|h| h.dma));
+    for dma in of_storage.chain(of_fabric) {
+        let by = match dma {
             Dma::Pcie { read, write } => [read, write].map(|dma| pcie::binding::flow(view, dma)),
             Dma::Bus { read, write } => [read, write].map(|dma| pci::binding::bus(view, dma as usize)),
         };

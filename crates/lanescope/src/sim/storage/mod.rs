@@ -11,6 +11,7 @@ mod array;
 mod binding;
 mod count;
 mod device;
+mod fabrics;
 mod host_array;
 mod nvme;
 mod report;
@@ -30,6 +31,7 @@ use crate::sim::core::recorder::Carried;
 use crate::sim::core::source::Transfer;
 use crate::sim::core::tally;
 use crate::sim::ethernet::StationCommand;
+use crate::sim::infiniband::Verb;
 use crate::tools::Slab;
 use adapter::Adapter;
 use array::Array;
@@ -71,6 +73,8 @@ enum Event {
     Credit(u32, u8, u32),
     /// A target's port has room for one more frame of a link.
     Room(u32),
+    /// A target's processor is through with a command of NVMe over Fabrics.
+    Remote(u32),
     /// A command's turn in its NVMe queue pair is over.
     Queued(u32),
     /// Completion entries of a controller's queue pair have waited for others.
@@ -113,6 +117,8 @@ enum Owner {
     Io(u32),
     /// An I/O of an array that the host runs, of whose data it moves none: a mirror's copy, old data, parity.
     Beside(u32),
+    /// A command that came over a fabric.
+    Remote(u32),
     /// A part of an array's read.
     Part(u32),
     /// A stripe of an array that goes to the disks: the array, and the number of the work.
@@ -283,6 +289,9 @@ pub(super) struct Fabric {
     /// Pairs of stations, and what those are to be told.
     talks: Vec<Talk>,
     commands: Vec<(NodeId, StationCommand)>,
+    /// Commands to drives of other hosts, and what channel adapters are to be told.
+    commands_out: Slab<fabrics::Command>,
+    verbs: Vec<Verb>,
     /// By flow group, from the call of the worker: of reads, writes, and trims.
     latencies: Vec<[tally::Cells; 3]>,
     /// By flow group, from the moment at which the program wanted them.
@@ -381,6 +390,8 @@ impl Fabric {
             host_arrays: host_array::all(storage),
             talks: Vec::new(),
             commands: Vec::new(),
+            commands_out: Slab::new(),
+            verbs: Vec::new(),
             latencies: groups.iter().map(|_| [(); 3].map(|()| tally::Cells::default())).collect(),
             whole: groups.iter().map(|_| tally::Cells::default()).collect(),
             counting: 0,
@@ -394,6 +405,12 @@ impl Fabric {
             (storage.flows.iter().enumerate())
                 .filter_map(|(i, f)| storage.pair(f).map(|pair| Talk::new(i as u32, pair))),
         );
+        let mut first = 0;
+        for (flow, state) in storage.flows.iter().zip(&mut fabric.flows) {
+            if let Volume::Target(target) = flow.volume {
+                state.remote = fabrics::Remote::of(storage, flow, target, &mut first);
+            }
+        }
         let phases = talk::phases(plan, seed);
         for (i, flow) in storage.flows.iter().enumerate() {
             for _ in 0..flow.outstanding.typical.get() {
@@ -430,6 +447,7 @@ impl Fabric {
                 Event::Frame(link, way, unit, task) => self.frame(link, way, unit, task, now),
                 Event::Credit(link, way, n) => self.credited(link, way as usize, n, now),
                 Event::Room(link) => self.room(link, 0, now),
+                Event::Remote(command) => self.dealt_with(command, now),
                 Event::Queued(task) => self.queued(task, now),
                 Event::Coalesced(adapter, pair) => self.coalesced(adapter, pair, now),
                 Event::Flash(target, step) => self.flash(target, step, now),

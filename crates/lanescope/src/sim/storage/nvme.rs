@@ -309,18 +309,19 @@ impl Fabric {
         self.adapters[adapter as usize].controller.as_ref().map_or(u64::MAX, |c| c.largest)
     }
 
-    /// A command of a RAID controller's array goes into the queue that it has at the drive, and it rings for it.
+    /// A command of a RAID controller's array, or of a target's host, goes into the queue that it has at the drive, and
+    /// it rings for it.
     pub(super) fn put_one(&mut self, task: u32, now: u64) {
-        let adapter = self.controller_of(task);
+        let (adapter, pair) = (self.controller_of(task), self.tasks.all[task as usize].pair);
         let Some(c) = self.controller(adapter) else { return };
-        let (room, p) = (c.room, &mut c.pairs[0]);
+        let (room, p) = (c.room, &mut c.pairs[pair as usize]);
         if p.held >= room {
             p.waiting.push_back(task);
             return;
         }
         p.held += 1;
         p.unrung.push(task);
-        self.ring(adapter, 0, 1, now);
+        self.ring(adapter, pair, 1, now);
     }
 
     /// A worker has put an I/O's commands in: with nothing more to put in it rings for all.
@@ -508,7 +509,7 @@ impl Fabric {
     fn command_done(&mut self, adapter: u32, task: u32, now: u64) {
         let t = self.tasks.all[task as usize];
         let (Owner::Io(io) | Owner::Beside(io)) = t.owner else {
-            self.command_of_array_done(adapter, task, now);
+            self.command_of_others_done(adapter, task, now);
             return;
         };
         self.tasks.remove(task);
@@ -538,18 +539,25 @@ impl Fabric {
         }
     }
 
-    /// The same of a RAID controller's own command: it takes the entry out and rings for the head.
-    fn command_of_array_done(&mut self, adapter: u32, task: u32, now: u64) {
+    /// The same of a RAID controller's own command, or a target's: who gave it takes the entry out and rings for the
+    /// head.
+    fn command_of_others_done(&mut self, adapter: u32, task: u32, now: u64) {
+        let (pair, owner) = (self.tasks.all[task as usize].pair, self.tasks.all[task as usize].owner);
         let Some(c) = self.controller(adapter) else { return };
-        let (way, bytes, p) = (c.doorbells, c.doorbell, &mut c.pairs[0]);
+        let (way, bytes, p) = (c.doorbells, c.doorbell, &mut c.pairs[pair as usize]);
         p.held -= 1;
         if let Some(next) = p.waiting.pop_front() {
             p.held += 1;
             p.unrung.push(next);
-            self.ring(adapter, 0, 1, now);
+            self.ring(adapter, pair, 1, now);
         }
         self.asks(way, bytes, Move::Taken, now);
-        self.task_answered(task, now);
+        if let Owner::Remote(command) = owner {
+            self.tasks.remove(task);
+            self.drive_done(command, now);
+        } else {
+            self.task_answered(task, now);
+        }
     }
 
     /// A worker is done with an I/O: when it has nothing more to take out, or enough, it rings for the heads.

@@ -153,8 +153,11 @@ impl Subsystem for Fabric {
         let size = f.mix().bytes;
         Traffic {
             group: &f.group,
-            // Messages between stations are counted as a whole.
-            cut: size.min(if plan.storage.pair(f).is_none() { LARGEST_PIECE } else { f64::INFINITY }),
+            // Messages between stations are counted as a whole, and so is what comes over a fabric.
+            cut: match plan.storage.pair(f).is_none() && f.remote.is_none() {
+                true => size.min(LARGEST_PIECE),
+                false => size,
+            },
             alternates: false,
             whole: false,
             offered: f.wanted().map(|rate| Offered { rate, size, together: 1.0, open: true }),
@@ -177,7 +180,8 @@ impl Fabric {
         self.workers.iter().map(move |w| w.worked(now))
     }
 
-    /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets.
+    /// Time that each thing has worked, fs: workers, adapters (processor, memory, parity), targets, hosts that work for
+    /// flows of others.
     fn worked(&self, now: u64) -> Vec<u64> {
         let workers = self.workers_worked(now);
         let adapters = self.adapters.iter().flat_map(|a| a.worked(now));
@@ -185,7 +189,8 @@ impl Fabric {
             Some(flash) => flash.worked(now).to_vec(),
             None => vec![t.device.worked(now)],
         });
-        workers.chain(adapters).chain(targets).collect()
+        let hosts = self.flows.iter().filter_map(|f| Some(f.remote.as_ref()?.worked(now)));
+        workers.chain(adapters).chain(targets).chain(hosts).collect()
     }
 
     /// Where the time of a table's I/Os went, and what worked.

@@ -8,6 +8,7 @@ use crate::sim::core::source::Arrivals;
 use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::random;
 use crate::sim::storage::count::Counts;
+use crate::sim::storage::fabrics::Remote;
 use crate::sim::storage::nvme::Uses;
 use crate::sim::storage::{Event, Fabric, Io, zipf};
 use crate::units::Rate;
@@ -60,6 +61,8 @@ pub(super) struct FlowState {
     wake: u64,
     /// Of NVMe: its queue pairs at each drive; I/Os that its worker is to put in, and to take out.
     pub(super) uses: Vec<Uses>,
+    /// Its queue pairs to a drive of another host.
+    pub(super) remote: Option<Box<Remote>>,
     pub(super) submitting: u32,
     pub(super) completing: u32,
     random: Xoshiro256PlusPlus,
@@ -104,6 +107,7 @@ impl FlowState {
             complete: flow.complete.typical.fs(),
             wake: flow.wake.typical.fs(),
             uses: Uses::of(storage, flow),
+            remote: None,
             submitting: 0,
             completing: 0,
             random: random(seed, &flow.name),

@@ -1,0 +1,432 @@
+//! The closed form of NVMe over Fabrics: what a command's messages put on the wires between two hosts and on the PCIe of
+//! both, and how long one takes by itself.
+//!
+//! A command is a row of messages: its capsule; of a large write a READ and its answer; of a read a WRITE; the response.
+//! Between them the target's processor works, and its drive, as for a host of its own. A message is a train of packets
+//! through stages: reads of the sender's memory, its engine, the wires, the receiver's engine, writes to the receiver's
+//! memory; each takes one packet after the other, and the completion goes right behind the last.
+//!
+//! Not in it: queueing between messages, but for those of one command.
+
+use crate::estimate::core::elements::{ClusterElement, Part};
+use crate::estimate::core::row;
+use crate::estimate::storage::ends::Ends;
+use crate::estimate::storage::flash::Station;
+use crate::estimate::storage::nvme::{self, Drive};
+use crate::estimate::storage::unloaded::One;
+use crate::estimate::storage::{Kind, kinds};
+use crate::estimate::Outcome;
+use crate::plan::infiniband::{Adapter, QueueFlows, blocks};
+use crate::plan::storage::{IoFlow, Remote};
+use crate::plan::{Dma, FlowId, Plan};
+use crate::protocol::infiniband::{
+    BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, Position, START, Service, blocks_told,
+};
+use crate::protocol::nvme::{COMMAND_CAPSULE, RESPONSE_CAPSULE};
+use crate::result::LinkReport;
+use crate::scenario::quantity::Corner;
+use std::collections::BTreeMap;
+
+/// Packets of a message that are followed one by one; behind them each stage goes on as fast as the slowest up to it.
+const FOLLOWED: u64 = 64;
+
+/// One of a command's messages.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    operation: Operation,
+    /// Who sends it: the worker's adapter, or the target's.
+    from: usize,
+    bytes: u64,
+    /// Its bytes are no data.
+    capsule: bool,
+}
+
+/// The messages of a command with so much data, in order.
+fn messages(remote: &Remote, corner: Corner, read: bool, bytes: u64) -> Vec<Message> {
+    let own = |operation, bytes, capsule| Message { operation, from: 0, bytes, capsule };
+    let target = |operation, bytes, capsule| Message { operation, from: 1, bytes, capsule };
+    let response = target(Operation::Send, RESPONSE_CAPSULE, true);
+    let command = own(Operation::Send, COMMAND_CAPSULE, true);
+    if read {
+        vec![command, target(Operation::Write, bytes, false), response]
+    } else if remote.is_in_capsule(corner, bytes) {
+        vec![own(Operation::Send, COMMAND_CAPSULE + bytes, false), response]
+    } else {
+        vec![command, target(Operation::Read, 0, true), own(Operation::ReadResponse, bytes, false), response]
+    }
+}
+
+impl Message {
+    /// Its packets: how many of each position, with their payload.
+    fn packets(&self, mtu: u64) -> Vec<(Position, u64, u64)> {
+        let n = self.bytes.div_ceil(mtu).max(1);
+        let last = self.bytes - (n - 1) * mtu;
+        match n {
+            1 => vec![(Position::Only, 1, last)],
+            _ => [(Position::First, 1, mtu), (Position::Middle, n - 2, mtu), (Position::Last, 1, last)]
+                .into_iter()
+                .filter(|p| p.1 > 0)
+                .collect(),
+        }
+    }
+
+    fn wire(&self, position: Position, payload: u64) -> f64 {
+        Packet { operation: self.operation, service: Service::Rc, position, payload }.wire(INFINIBAND) as f64
+    }
+
+    /// Bytes on the wire, packets, bytes of payload.
+    fn all(&self, mtu: u64) -> [f64; 3] {
+        let packets = self.packets(mtu);
+        let wire = packets.iter().map(|(position, n, payload)| *n as f64 * self.wire(*position, *payload)).sum();
+        [wire, packets.iter().map(|p| p.1 as f64).sum(), self.bytes as f64]
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        matches!(self.operation, Operation::Send | Operation::Write)
+    }
+}
+
+/// An adapter, and the flows of PCIe by which it moves data and all else.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    adapter: &'a Adapter,
+    number: u32,
+    read: FlowId,
+    write: FlowId,
+    queues: QueueFlows,
+}
+
+impl Side<'_> {
+    fn inline(&self, corner: Corner, m: &Message) -> bool {
+        let most = self.adapter.keys.inline.as_ref();
+        m.operation != Operation::Read && most.is_some_and(|q| m.bytes <= q.at(corner).0)
+    }
+
+    /// Bytes of the doorbell, and of the descriptor that is fetched, of a work request.
+    fn asked(&self, corner: Corner, m: &Message) -> (u64, u64) {
+        let k = &self.adapter.keys;
+        let descriptor = k.descriptor_bytes.at(corner).0;
+        match self.inline(corner, m) {
+            true => ((descriptor + m.bytes).max(1), 0),
+            false => (k.doorbell_bytes.at(corner).0.max(1), descriptor),
+        }
+    }
+}
+
+/// The adapters of a flow: the worker's, and the target's.
+fn sides<'a>(plan: &'a Plan, remote: &Remote) -> Option<[Side<'a>; 2]> {
+    let one = |end: u32| {
+        let number = plan.cluster.endpoints[end as usize].adapter;
+        let adapter = plan.cluster.adapter_of(end);
+        let host = adapter.host.as_ref()?;
+        let Dma::Pcie { read, write } = host.dma else { return None };
+        Some(Side { adapter, number, read, write, queues: host.queues? })
+    };
+    let [own, target] = remote.ends;
+    Some([one(own)?, one(target)?])
+}
+
+/// Commands that an I/O becomes, and the bytes of each.
+fn cut(drive: &Drive, corner: Corner, k: Kind) -> (f64, u64) {
+    let n = nvme::commands(drive.controller, corner, k);
+    (n, (k.bytes / n).round().max(1.0) as u64)
+}
+
+/// What the commands of an I/O ask of adapters, wires and the target's processor, and which bytes they move over PCIe.
+pub(in crate::estimate) fn demand(
+    plan: &Plan,
+    corner: Corner,
+    (flow, number): (&IoFlow, u32),
+    k: Kind,
+    add: &mut dyn FnMut(Part, f64, f64),
+    dma: &mut BTreeMap<usize, f64>,
+) {
+    let Some(remote) = &flow.remote else { return };
+    let (Some(sides), Some(drive)) = (sides(plan, remote), nvme::drives(&plan.storage, flow).into_iter().next()) else {
+        return;
+    };
+    let (n, bytes) = cut(&drive, corner, k);
+    let n = n * k.count;
+    let mut moves = |flow: FlowId, bytes: u64| *dma.entry(flow.0 as usize).or_default() += n * bytes as f64;
+    let mut asked = [0.0; 2];
+    let mut packets = [[0.0; 2]; 2];
+    for m in messages(remote, corner, k.read, bytes) {
+        let (from, to) = (&sides[m.from], &sides[1 - m.from]);
+        let completion = |side: &Side| side.adapter.keys.completion_bytes.at(corner).0;
+        if m.operation != Operation::ReadResponse {
+            let (bell, descriptor) = from.asked(corner, &m);
+            moves(from.queues.bells, bell);
+            moves(from.queues.work, descriptor);
+            asked[m.from] += 1.0;
+        }
+        if !from.inline(corner, &m) {
+            moves(if m.capsule { from.queues.work } else { from.read }, m.bytes);
+        }
+        moves(if m.capsule { to.queues.entries } else { to.write }, m.bytes);
+        match m.operation {
+            Operation::Send => {
+                moves(to.queues.entries, completion(to));
+                moves(from.queues.entries, completion(from));
+            }
+            Operation::ReadResponse => moves(to.queues.entries, completion(to)),
+            _ => {}
+        }
+        let all = m.all(remote.mtu)[1];
+        packets[m.from][0] += all;
+        packets[1 - m.from][1] += all;
+    }
+    for (side, (asked, packets)) in sides.iter().zip(asked.iter().zip(packets)) {
+        let (work, each) = (side.adapter.keys.work_time.at(corner), side.adapter.keys.packet_time.at(corner));
+        if work.fs() > 0 {
+            add(Part::Fabric(ClusterElement::Work(side.number)), 1.0, n * asked * work.seconds());
+        }
+        if each.fs() > 0 {
+            // Its engines out and in are two; the one that has more to do counts.
+            let most = f64::max(packets[0], packets[1]);
+            add(Part::Fabric(ClusterElement::Packets(side.number)), 1.0, n * most * each.seconds());
+        }
+    }
+    for (wire, [bytes, ..]) in wires(plan, corner, remote, k.read, bytes) {
+        let rate = plan.cluster.link(wire).rate.at(corner).data_rate().bytes();
+        add(Part::Fabric(ClusterElement::Wire(wire)), rate, n * bytes);
+    }
+    let time = remote.target_time.at(corner).seconds();
+    if time > 0.0 {
+        let cores = drive.controller.pairs(drive.queues).count() as f64;
+        add(Part::Remote(number), cores.max(1.0), n * time);
+    }
+}
+
+/// What a command puts on each wire: bytes, packets, payload.
+fn wires(plan: &Plan, corner: Corner, remote: &Remote, read: bool, bytes: u64) -> Vec<(u32, [f64; 3])> {
+    let mut ways = [[0.0; 3]; 2];
+    for m in messages(remote, corner, read, bytes) {
+        m.all(remote.mtu).into_iter().zip(&mut ways[m.from]).for_each(|(one, sum)| *sum += one);
+        if m.is_acknowledged() {
+            let back = &mut ways[1 - m.from];
+            back[0] += Packet::ack(Service::Rc).wire(INFINIBAND) as f64;
+            back[1] += 1.0;
+        }
+    }
+    let [own, target] = remote.ends;
+    let paths = [plan.cluster.path(own, target), plan.cluster.path(target, own)];
+    let all = paths.into_iter().zip(ways);
+    all.flat_map(|(path, way)| path.into_iter().map(move |wire| (wire, way))).collect()
+}
+
+/// A stage with a packet: for how long it takes no other, and when the packet is through.
+type Stage = (f64, f64);
+
+/// Stages that packets of messages go through in order.
+struct Train {
+    free: Vec<f64>,
+    out: f64,
+}
+
+impl Train {
+    /// A packet that may begin at a moment.
+    fn packet(&mut self, ready: f64, stages: &[Stage]) {
+        let mut at = ready;
+        self.free.resize(stages.len(), 0.0);
+        for (free, (takes, through)) in self.free.iter_mut().zip(stages) {
+            let begins = at.max(*free);
+            *free = begins + takes;
+            at = begins + through;
+        }
+        self.out = at;
+    }
+
+    /// So many packets like the one before.
+    fn skip(&mut self, packets: u64, stages: &[Stage]) {
+        let mut slowest = 0.0_f64;
+        for (free, (takes, _)) in self.free.iter_mut().zip(stages) {
+            slowest = slowest.max(*takes);
+            *free += packets as f64 * slowest;
+        }
+    }
+}
+
+impl One<'_> {
+    /// An adapter's work request, from the processor's write until it may send, seconds.
+    fn requested(&self, side: &Side, m: &Message) -> f64 {
+        let (bell, descriptor) = side.asked(self.corner, m);
+        let k = &side.adapter.keys;
+        self.write_of(side.queues.bells, bell)
+            + k.work_time.at(self.corner).seconds()
+            + k.send_latency.at(self.corner).seconds()
+            + self.read_of(side.queues.work, descriptor)
+    }
+
+    /// The stages of a packet of a message.
+    fn stages(&self, remote: &Remote, sides: &[Side; 2], m: &Message, (position, payload): (Position, u64)) -> Vec<Stage> {
+        let (c, cluster) = (self.corner, &self.plan.cluster);
+        let (from, to) = (&sides[m.from], &sides[1 - m.from]);
+        let mut all = Vec::with_capacity(8);
+        all.push(match payload > 0 && !from.inline(c, m) {
+            true => {
+                let flow = if m.capsule { from.queues.work } else { from.read };
+                let alone = self.read_of(flow, payload);
+                // What is read ahead covers the way there and back, or does not.
+                let ahead = alone * payload as f64 / from.adapter.keys.read_ahead.at(c).f64().max(payload as f64);
+                (self.behind(flow, payload).max(if self.ends == Ends::Least { 0.0 } else { ahead }), alone)
+            }
+            false => (0.0, 0.0),
+        });
+        let engine = |side: &Side| side.adapter.keys.packet_time.at(c).seconds();
+        all.push((engine(from), engine(from)));
+        let land = engine(to) + to.adapter.keys.receive_latency.at(c).seconds();
+        let flow = if m.capsule { to.queues.entries } else { to.write };
+        let placed = if payload > 0 { (self.behind(flow, payload), self.write_of(flow, payload)) } else { (0.0, 0.0) };
+        let path = cluster.path(remote.ends[m.from], remote.ends[1 - m.from]);
+        let byte = |wire: u32| 1.0 / cluster.link(wire).rate.at(c).data_rate().bytes();
+        let bytes = m.wire(position, payload);
+        for (i, &wire) in path.iter().enumerate() {
+            let (size, delay) = (bytes * byte(wire), cluster.delay(wire, c).seconds());
+            let switch = cluster.switch_of(cluster.arrives(wire)).map(|s| &cluster.switches[s].keys);
+            let next = path.get(i + 1).map(|next| byte(*next) / byte(wire));
+            // A faster wire behind a switch waits, so that it never runs dry.
+            let head = (START + LRH) as f64 * byte(wire);
+            let lead = next.map_or(0.0, |next| (size - head).min(size * next.min(1.0)).max(0.0));
+            let latency = switch.map_or(0.0, |k| k.latency.at(c).seconds());
+            let through = size - lead + delay + latency;
+            // The credit of the buffer at its end is a window: a place is free when its packet has left it.
+            let buffer = switch.map_or(to.adapter.keys.receive_buffer.at(c).0, |k| k.buffer.at(c).0);
+            let left = match next {
+                Some(next) => through + size * next,
+                None => size + delay + land + placed.1,
+            };
+            let (whole, mine) = ((buffer / BLOCK).clamp(1, MOST_BLOCKS), blocks(payload).max(1));
+            let kept = (blocks_told(whole, blocks(remote.mtu)) - 1).min(whole.saturating_sub(mine));
+            let window = ((whole - kept) / mine).max(1) as f64;
+            let paced = (left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay) / window;
+            all.push((size.max(if self.ends == Ends::Least { 0.0 } else { paced }), through));
+        }
+        all.push((engine(to), land));
+        all.push(placed);
+        all
+    }
+
+    /// Messages behind one another from one side, each from a moment on: when the bytes of the last are in the other's
+    /// memory.
+    fn carried(&self, remote: &Remote, sides: &[Side; 2], all: &[(f64, Message)]) -> f64 {
+        let mut train = Train { free: Vec::new(), out: 0.0 };
+        for (ready, m) in all {
+            for (position, n, payload) in m.packets(remote.mtu) {
+                let stages = self.stages(remote, sides, m, (position, payload));
+                let near = n.min(FOLLOWED);
+                (0..near).for_each(|_| train.packet(*ready, &stages));
+                train.skip(n - near, &stages);
+            }
+        }
+        train.out
+    }
+
+    /// The same, and the completion behind them.
+    fn told(&self, remote: &Remote, sides: &[Side; 2], all: &[(f64, Message)]) -> f64 {
+        let to = all.last().map_or(0, |m| 1 - m.1.from);
+        let completion = sides[to].adapter.keys.completion_bytes.at(self.corner).0;
+        self.carried(remote, sides, all) + self.behind(sides[to].queues.entries, completion)
+    }
+
+    /// The commands of an I/O to a drive of another host: from the worker's processor until the last response is in its
+    /// memory, seconds.
+    pub(in crate::estimate) fn of_fabric(&self, remote: &Remote, drive: &Drive, k: Kind) -> f64 {
+        let Some(sides) = sides(self.plan, remote) else { return 0.0 };
+        let (n, bytes) = cut(drive, self.corner, k);
+        let all = messages(remote, self.corner, k.read, bytes);
+        let mut time = remote.target_time.at(self.corner).seconds();
+        let asked = |m: &Message| self.requested(&sides[m.from], m);
+        time += self.told(remote, &sides, &[(asked(&all[0]), all[0])]);
+        if let [_, request, answer, _] = all[..] {
+            // The other's adapter answers by itself, as soon as it has the request.
+            let come = self.carried(remote, &sides, &[(asked(&request), request)]);
+            time += self.told(remote, &sides, &[(come, answer)]);
+        }
+        time += self.of_queue(drive, Kind { bytes: bytes as f64, ..k });
+        time += match all[..] {
+            [_, write, response] => {
+                let begun = asked(&write);
+                let (bell, _) = sides[1].asked(self.corner, &response);
+                let apart = self.behind(sides[1].queues.bells, bell);
+                let apart = apart.max(sides[1].adapter.keys.work_time.at(self.corner).seconds());
+                let second = (begun + apart).max(asked(&response));
+                self.told(remote, &sides, &[(begun, write), (second, response)])
+            }
+            _ => all.last().map_or(0.0, |response| self.told(remote, &sides, &[(asked(response), *response)])),
+        };
+        // Several commands of one I/O follow one another through whatever takes longest for each.
+        let slowest = self.stations(drive, k).iter().map(|s| s.1).fold(0.0, f64::max);
+        match self.ends {
+            Ends::Least => time,
+            Ends::Usual => time + (n - 1.0) * slowest,
+        }
+    }
+
+    /// What commands of an I/O meet on the way to a drive of another host, one after the other: how many of each there
+    /// are for a worker, and seconds for a command.
+    fn stations(&self, drive: &Drive, k: Kind) -> Vec<(f64, f64)> {
+        let c = self.corner;
+        let Some(remote) = &self.flow.remote else { return Vec::new() };
+        let Some(sides) = sides(self.plan, remote) else { return Vec::new() };
+        let (_, bytes) = cut(drive, c, k);
+        let cores = drive.controller.pairs(drive.queues).count().max(1) as f64;
+        let mut all = vec![
+            (cores, remote.target_time.at(c).seconds()),
+            (cores, drive.controller.keys.queue_time.at(c).seconds()),
+            (1.0, drive.controller.keys.command_time.at(c).seconds()),
+        ];
+        for (wire, [bytes, ..]) in wires(self.plan, c, remote, k.read, bytes) {
+            all.push((1.0, bytes / self.plan.cluster.link(wire).rate.at(c).data_rate().bytes()));
+        }
+        let [source, sink] = if k.read { [&sides[1], &sides[0]] } else { [&sides[0], &sides[1]] };
+        all.push((1.0, self.behind(source.read, bytes)));
+        all.push((1.0, self.behind(sink.write, bytes)));
+        all.push((1.0, self.paces_of(drive)[usize::from(k.read)] * bytes as f64));
+        all
+    }
+
+    /// The same for a queueing network, beside those of the drive.
+    pub(in crate::estimate) fn on_the_way(&self, drive: &Drive, k: Kind, workers: u32) -> Vec<Station> {
+        let (n, _) = cut(drive, self.corner, k);
+        // Those of the drive's controller and its link are there already.
+        let mine = self.stations(drive, k).into_iter().enumerate().filter(|(i, _)| !matches!(i, 1 | 2));
+        let all: Vec<_> = mine.map(|(i, (many, time))| (if i == 0 { many * f64::from(workers) } else { many }, time)).collect();
+        let but_link = all.len().saturating_sub(1);
+        all.into_iter().take(but_link).map(|(many, time)| Station::of(many, n, time)).collect()
+    }
+}
+
+/// Commands that a flow's queue pairs to the other host hold, where more may be outstanding.
+pub(in crate::estimate) fn full_queue(flow: &IoFlow, drive: &Drive, corner: Corner) -> Option<f64> {
+    let remote = flow.remote.as_ref()?;
+    let most = kinds(&flow.lines).into_iter().map(|k| nvme::commands(drive.controller, corner, k)).fold(1.0, f64::max);
+    let room = f64::from(remote.room(corner)) * drive.controller.pairs(drive.queues).count().max(1) as f64;
+    (f64::from(flow.outstanding.at(corner).get()) * most > room).then_some(room)
+}
+
+/// Adds what I/Os put on the wires of clusters to what programs do; `links` are those of the clusters, in order.
+pub(in crate::estimate) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut [LinkReport]) {
+    let first = row::ios(plan).start;
+    for (i, flow) in plan.storage.flows.iter().enumerate() {
+        let Some(remote) = &flow.remote else { continue };
+        let Some(drive) = nvme::drives(&plan.storage, flow).into_iter().next() else { continue };
+        let ios = outcome.shares[first + i].rate / flow.mix().bytes.max(1.0);
+        for k in kinds(&flow.lines) {
+            let (n, bytes) = cut(&drive, Corner::Typical, k);
+            for (wire, [all, packets, payload]) in wires(plan, Corner::Typical, remote, k.read, bytes) {
+                let each = ios * k.count * n;
+                let Some(link) = links.get_mut(wire as usize) else { continue };
+                let (before, framing) = (link.ledger.idle, each * (all - payload) * 8.0);
+                link.ledger.payload += each * payload * 8.0;
+                link.ledger.framing += framing;
+                link.ledger.idle = (before - each * all * 8.0).max(0.0);
+                let paid = &mut link.payload;
+                for rate in [&mut paid.slower, &mut paid.typical, &mut paid.faster] {
+                    *rate += each * payload * 8.0;
+                }
+                link.tlps += each * packets;
+                link.tlp_overhead = (link.tlps > 0.0).then(|| link.ledger.framing / 8.0 / link.tlps);
+            }
+        }
+    }
+}
