@@ -387,7 +387,13 @@ fn class(key: Key) -> u32 {
 
 fn bound_of_framing(plan: &Plan, resources: &[Resource<Key>], members: &[usize]) -> f64 {
     let wire = |key: Key| {
-        matches!(key, Key::Wire(_) | Key::Storage(Part::Transport(..) | Part::Clocks(_) | Part::Ethernet(_) | Part::Fabric(ClusterElement::Wire(_))))
+        matches!(
+            key,
+            Key::Wire(_)
+                | Key::Storage(
+                    Part::Transport(..) | Part::Clocks(_) | Part::Ethernet(_) | Part::Fabric(ClusterElement::Wire(_))
+                )
+        )
     };
     let wires: Vec<Resource<Key>> = resources.iter().filter(|r| wire(r.key)).cloned().collect();
     bound(

@@ -9,6 +9,13 @@ use crate::scenario::Stated;
 pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("root-complex", &["iommu"], "translation", "peer-to-peer transactions are not translated")
         .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
+    Gap::always(
+        "io",
+        &["completions", "commands_a_doorbell"],
+        "nvme-over-fabrics",
+        "over a fabric the worker's adapter completes and is rung for each message",
+    )
+    .when(by_fabric),
     Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets"),
     // One of the two says how long: a stated length is kept, however tight the means are.
     Gap::always("run", &["until", "max_time"], "length", "run.for sets the length, and the run ends then").when(fixed),
@@ -33,6 +40,11 @@ pub static NOT_MODELLED: &[Gap] = &[
 fn fixed(plan: &Plan, _: &Stated) -> bool {
     // With ranks it says when repetitions are steady.
     plan.limits.length.is_some() && plan.cluster.jobs.is_empty()
+}
+
+/// Of I/Os to drives of other hosts.
+fn by_fabric(plan: &Plan, s: &Stated) -> bool {
+    plan.storage.remote().any(|(_, f, _)| s.path == format!("flows.{}.{}", f.group, s.key))
 }
 
 /// Of what the scenario of a plan states.

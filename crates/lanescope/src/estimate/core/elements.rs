@@ -101,6 +101,12 @@ pub(in crate::estimate) enum Part {
     Entries(u32, u32),
     /// A worker's processor.
     Worker(u32),
+    /// What carries the messages of NVMe over Fabrics.
+    Fabric(ClusterElement),
+    /// The processor of a target, as far as it works for a flow of another host.
+    Remote(u32),
+    /// Commands that the queue pairs of such a flow hold.
+    RemoteEntries(u32),
     /// Clocks of a shared bus.
     Clocks(u32),
     /// A device's reads outstanding on a shared bus.
@@ -117,12 +123,6 @@ pub(in crate::estimate) enum Part {
     Rate(u32),
     /// Slots of an Ethernet's wire, for transactions.
     Ethernet(u32),
-    /// What carries the messages of NVMe over Fabrics.
-    Fabric(ClusterElement),
-    /// The processor of a target, as far as it works for a flow of another host.
-    Remote(u32),
-    /// Commands that the queue pairs of such a flow hold.
-    RemoteEntries(u32),
 }
 
 /// The hops of a use of storage's own: there flows take turns by themselves, whatever ports of PCIe they share.

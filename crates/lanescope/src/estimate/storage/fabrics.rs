@@ -8,6 +8,7 @@
 //!
 //! Not in it: queueing between messages, but for those of one command.
 
+use crate::estimate::Outcome;
 use crate::estimate::core::elements::{ClusterElement, Part};
 use crate::estimate::core::row;
 use crate::estimate::storage::ends::Ends;
@@ -15,7 +16,6 @@ use crate::estimate::storage::flash::Station;
 use crate::estimate::storage::nvme::{self, Drive};
 use crate::estimate::storage::unloaded::One;
 use crate::estimate::storage::{Kind, kinds};
-use crate::estimate::Outcome;
 use crate::plan::infiniband::{Adapter, QueueFlows, blocks};
 use crate::plan::storage::{IoFlow, Remote};
 use crate::plan::{Dma, FlowId, Plan};
@@ -97,6 +97,23 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
+    /// By which flow it reads the bytes of a message that it sends, and writes those of one that comes.
+    fn reads(&self, m: &Message) -> FlowId {
+        match (m.capsule, m.bytes) {
+            (false, _) => self.read,
+            (true, RESPONSE_CAPSULE) => self.queues.responses[0],
+            (true, _) => self.queues.work,
+        }
+    }
+
+    fn writes(&self, m: &Message) -> FlowId {
+        match (m.capsule, m.bytes) {
+            (false, _) => self.write,
+            (true, RESPONSE_CAPSULE) => self.queues.responses[1],
+            (true, _) => self.queues.entries,
+        }
+    }
+
     fn inline(&self, corner: Corner, m: &Message) -> bool {
         let most = self.adapter.keys.inline.as_ref();
         m.operation != Operation::Read && most.is_some_and(|q| m.bytes <= q.at(corner).0)
@@ -160,9 +177,9 @@ pub(in crate::estimate) fn demand(
             asked[m.from] += 1.0;
         }
         if !from.inline(corner, &m) {
-            moves(if m.capsule { from.queues.work } else { from.read }, m.bytes);
+            moves(from.reads(&m), m.bytes);
         }
-        moves(if m.capsule { to.queues.entries } else { to.write }, m.bytes);
+        moves(to.writes(&m), m.bytes);
         match m.operation {
             Operation::Send => {
                 moves(to.queues.entries, completion(to));
@@ -258,16 +275,24 @@ impl One<'_> {
     }
 
     /// The stages of a packet of a message.
-    fn stages(&self, remote: &Remote, sides: &[Side; 2], m: &Message, (position, payload): (Position, u64)) -> Vec<Stage> {
+    fn stages(
+        &self,
+        remote: &Remote,
+        sides: &[Side; 2],
+        m: &Message,
+        (position, payload): (Position, u64),
+    ) -> Vec<Stage> {
         let (c, cluster) = (self.corner, &self.plan.cluster);
         let (from, to) = (&sides[m.from], &sides[1 - m.from]);
         let mut all = Vec::with_capacity(8);
         all.push(match payload > 0 && !from.inline(c, m) {
             true => {
-                let flow = if m.capsule { from.queues.work } else { from.read };
+                let flow = from.reads(m);
                 let alone = self.read_of(flow, payload);
-                // What is read ahead covers the way there and back, or does not.
-                let ahead = alone * payload as f64 / from.adapter.keys.read_ahead.at(c).f64().max(payload as f64);
+                // As many packets as are read ahead, at least one, cover the way there and back, or do not.
+                let window = (from.adapter.keys.read_ahead.at(c).0 / payload).max(1);
+                let engine = from.adapter.keys.packet_time.at(c).seconds();
+                let ahead = (alone + engine) / window as f64;
                 (self.behind(flow, payload).max(if self.ends == Ends::Least { 0.0 } else { ahead }), alone)
             }
             false => (0.0, 0.0),
@@ -275,7 +300,7 @@ impl One<'_> {
         let engine = |side: &Side| side.adapter.keys.packet_time.at(c).seconds();
         all.push((engine(from), engine(from)));
         let land = engine(to) + to.adapter.keys.receive_latency.at(c).seconds();
-        let flow = if m.capsule { to.queues.entries } else { to.write };
+        let flow = to.writes(m);
         let placed = if payload > 0 { (self.behind(flow, payload), self.write_of(flow, payload)) } else { (0.0, 0.0) };
         let path = cluster.path(remote.ends[m.from], remote.ends[1 - m.from]);
         let byte = |wire: u32| 1.0 / cluster.link(wire).rate.at(c).data_rate().bytes();
@@ -390,7 +415,8 @@ impl One<'_> {
         let (n, _) = cut(drive, self.corner, k);
         // Those of the drive's controller and its link are there already.
         let mine = self.stations(drive, k).into_iter().enumerate().filter(|(i, _)| !matches!(i, 1 | 2));
-        let all: Vec<_> = mine.map(|(i, (many, time))| (if i == 0 { many * f64::from(workers) } else { many }, time)).collect();
+        let all: Vec<_> =
+            mine.map(|(i, (many, time))| (if i == 0 { many * f64::from(workers) } else { many }, time)).collect();
         let but_link = all.len().saturating_sub(1);
         all.into_iter().take(but_link).map(|(many, time)| Station::of(many, n, time)).collect()
     }

@@ -478,9 +478,12 @@ pub(in crate::estimate) fn charge(
                 parts.push((Part::Entries(drive.queues.adapter, pair), room, least, (usual - least).max(0.0)));
             });
         }
-        if let Some((room, drive)) = drives(storage, f).first().and_then(|d| Some((fabrics::full_queue(f, d, corner)?, *d))) {
+        if let Some((room, drive)) =
+            drives(storage, f).first().and_then(|d| Some((fabrics::full_queue(f, d, corner)?, *d)))
+        {
             let time = |one: &One| {
-                let of = |k: Kind, remote| nvme::commands(drive.controller, corner, k) * one.of_fabric(remote, &drive, k);
+                let of =
+                    |k: Kind, remote| nvme::commands(drive.controller, corner, k) * one.of_fabric(remote, &drive, k);
                 f.remote.as_ref().map_or(0.0, |remote| mean(&|k| of(k, remote))) / mix.bytes
             };
             let (least, usual) = (time(&fast), time(&slow));

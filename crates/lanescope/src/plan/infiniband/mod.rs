@@ -93,10 +93,12 @@ pub struct HostSide {
 /// Flows of PCIe by which an adapter moves what is no data, for queue pairs of NVMe over Fabrics.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueFlows {
-    /// Reads of work requests, and of capsules without data.
+    /// Reads of work requests, and of command capsules without data.
     pub work: FlowId,
-    /// Writes of completions, and of capsules without data.
+    /// Writes of completions, and of command capsules without data.
     pub entries: FlowId,
+    /// Reads, and writes, of response capsules, whose TLPs are shorter. In a run they go with the others.
+    pub responses: [FlowId; 2],
     /// The processor's writes of doorbells.
     pub bells: FlowId,
 }

@@ -2,7 +2,7 @@
 //!
 //! A queue pair of NVMe is one of RDMA. The worker's adapter sends a command capsule; the target, the host that has the
 //! drive below it, gives the command to the drive through a queue of its own there, and its adapter moves the data
-//! between the target's memory and the worker's by RDMA READ and RDMA WRITE (NVMe over Fabrics 1.1; RDMA Transport 1.0).
+//! between the memories of both hosts by RDMA READ and RDMA WRITE (NVMe over Fabrics 1.1; RDMA Transport 1.0).
 //! Which adapters these are is known once the clusters are wired, so flows are resolved in two steps: [`Remote::new`]
 //! when they are read, [`connect`] behind that.
 
@@ -14,6 +14,7 @@ use crate::plan::infiniband::{self, Cluster, QueueFlows};
 use crate::plan::pci::Buses;
 use crate::plan::storage::{Adapter, HostQueues, Storage, Volume};
 use crate::plan::{Dma, DmaPath, Flow};
+use crate::protocol::nvme;
 use crate::scenario::keys::{self, Line, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
 use crate::scenario::{FabricKeys, Named, Scenario};
@@ -95,20 +96,28 @@ pub(in crate::plan) fn connect(
     cluster: &mut Cluster,
     storage: &mut Storage,
 ) {
-    if diagnostics.has_errors() || storage.flows.iter().all(|f| f.remote.is_none()) {
+    if diagnostics.has_errors() {
         return;
     }
     let directory = Directory::new(&scenario.fabric_parts);
     let directory = directory.among(scenario, "fabric names channel adapters");
     let mut largest = 0;
     for io in &scenario.ios {
-        let mut wanted = storage.flows.iter().filter(|f| f.group == io.name).filter_map(|f| Some((f, f.remote.as_ref()?)));
+        let mut wanted =
+            storage.flows.iter().filter(|f| f.group == io.name).filter_map(|f| Some((f, f.remote.as_ref()?)));
         if wanted.next().is_none() {
             if let Some(q) = io.keys.fabric.as_ref() {
                 let what = format!("flow {}: fabric is not used, since its targets are below its own host", io.name);
                 diagnostics.push(Diagnostic::warning(q.span, what).hint("leave it out"));
             }
             continue;
+        }
+        let entries = &io.keys.fabric_entries;
+        let few = entries.slow.get().min(entries.typical.get());
+        if few < 2 || entries.typical.get() > nvme::MOST_ENTRIES {
+            let d = Diagnostic::error(entries.span.unwrap_or(io.span), format!("queue pairs of {few} entries"));
+            diagnostics.push(d.hint("2 to 65536: one of them stays free (Fabrics 1.1, 2.4; SQSIZE has 16 bits)"));
+            return;
         }
         let Some(allowed) = allowed(diagnostics, &directory, cluster, io) else { return };
         let all = (0..storage.flows.len()).filter(|f| storage.flows[*f].group == io.name);
@@ -127,6 +136,9 @@ pub(in crate::plan) fn connect(
                 (remote.ends, remote.mtu) = (ends, mtu);
             }
         }
+    }
+    if largest == 0 {
+        return;
     }
     infiniband::buffers(diagnostics, cluster, largest);
     cluster.queue_mtu = largest;
@@ -147,13 +159,17 @@ pub(in crate::plan) fn connect(
         let work = dma::beside(host, &work, ("fetches work requests", keys::Do::Read), Some(read), flows);
         let entries = engine(k.completion_bytes.typical);
         let entries = dma::beside(host, &entries, ("writes completions", keys::Do::Write), Some(write), flows);
+        let response = engine(Bytes(nvme::RESPONSE_CAPSULE));
+        let out = dma::beside(host, &response, ("fetches responses", keys::Do::Read), Some(read), flows);
+        let come = dma::beside(host, &response, ("writes responses", keys::Do::Write), Some(write), flows);
         let bells = dma::doorbell(host, &engine(k.doorbell_bytes.typical), flows, buses);
-        if let (Some(work), Some(entries), Some(DmaPath::Pcie(bells))) = (work, entries, bells) {
+        let all = (work, entries, out, come, bells);
+        if let (Some(work), Some(entries), Some(out), Some(come), Some(DmaPath::Pcie(bells))) = all {
             let flow = &mut flows[bells.0 as usize];
             flow.control = true;
             flow.name = format!("{} for queues", flow.name);
             flow.group.clone_from(&flow.name);
-            side.queues = Some(QueueFlows { work, entries, bells });
+            side.queues = Some(QueueFlows { work, entries, responses: [out, come], bells });
         }
     }
 }

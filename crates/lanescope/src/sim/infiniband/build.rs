@@ -1,9 +1,9 @@
 //! From a plan's clusters to adapters, wires and machines.
 
 use crate::mpi::{Machine, Placement};
-use crate::plan::{DmaPath, Plan};
 use crate::plan::ethernet::{Network, NodeId};
 use crate::plan::infiniband::{self, Cluster};
+use crate::plan::{DmaPath, Plan};
 use crate::protocol::infiniband::{INFINIBAND, Operation, Packet, Position, ROCE, Service};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::clock::Clock;

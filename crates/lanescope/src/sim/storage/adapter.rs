@@ -53,7 +53,12 @@ impl Adapter {
             },
             AdapterKind::Nvme(k) => {
                 let of_arrays = storage.arrays.iter().flat_map(|a| &a.queues);
-                let queues = storage.flows.iter().flat_map(|f| f.queues_at_drives()).chain(of_arrays).filter(|q| q.adapter == at);
+                let queues = storage
+                    .flows
+                    .iter()
+                    .flat_map(|f| f.queues_at_drives())
+                    .chain(of_arrays)
+                    .filter(|q| q.adapter == at);
                 let pairs = queues.flat_map(|q| k.pairs(q)).max().map_or(0, |p| p + 1);
                 let target = storage.targets.iter().find(|t| storage.transports[t.transport as usize].adapter == at);
                 let buffer = target.map_or(0, |t| t.device.port_buffer().0);

@@ -166,7 +166,9 @@ impl Fabric {
                 }
                 if read {
                     match owner {
-                        Owner::Io(_) | Owner::Beside(_) | Owner::Remote(_) => self.dma(Job::Frame { task, bytes: bytes as u32 }, now),
+                        Owner::Io(_) | Owner::Beside(_) | Owner::Remote(_) => {
+                            self.dma(Job::Frame { task, bytes: bytes as u32 }, now)
+                        }
                         Owner::Part(_) => self.through_cache(task, bytes, now),
                         Owner::Stripe(..) => self.landed(task, bytes, now),
                     }

@@ -203,7 +203,7 @@ fn hold(scenarios: &[&str]) {
 /// The scenarios of the tests below: together they are all.
 const PCIE: [&str; 5] = ["pcie", "cross", "free", "functions", "sockets"];
 const ETHERNET: [&str; 4] = ["ethernet", "leaves", "pair", "tree"];
-const STORAGE: [&str; 7] = ["bus", "storage", "disk", "transact", "nvme", "nvme-array", "nvme-raid"];
+const STORAGE: [&str; 8] = ["bus", "storage", "disk", "transact", "nvme", "nvme-array", "nvme-fabrics", "nvme-raid"];
 const CLUSTER: [&str; 4] = ["cluster", "lanes", "program", "trace"];
 
 #[test]

@@ -6,6 +6,7 @@ mod controller;
 mod cores;
 mod counts;
 mod drives;
+mod fabrics;
 mod iometer;
 mod laws;
 mod nvme;

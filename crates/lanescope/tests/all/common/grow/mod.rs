@@ -3,6 +3,7 @@
 pub(crate) mod bus;
 pub(crate) mod cluster;
 pub(crate) mod ethernet;
+pub(crate) mod fabrics;
 pub(crate) mod mixture;
 pub(crate) mod nvme;
 pub(crate) mod sockets;
