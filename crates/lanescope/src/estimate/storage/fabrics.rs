@@ -1,7 +1,7 @@
-//! The closed form of NVMe over Fabrics: what a command's messages put on the wires between two hosts and on the PCIe of
-//! both, and how long one takes by itself.
+//! The closed form of NVMe over Fabrics: what the messages of a command put on the wires between two hosts and on
+//! the PCIe of both, and how long one takes by itself.
 //!
-//! A command is a row of messages: its capsule; of a large write a READ and its answer; of a read a WRITE; the response.
+//! A command is a row of messages: its capsule; of a large write a READ and its answer; of a read a WRITE; a response.
 //! Between them the target's processor works, and its drive, as for a host of its own. A message is a train of packets
 //! through stages: reads of the sender's memory, its engine, the wires, the receiver's engine, writes to the receiver's
 //! memory; each takes one packet after the other, and the completion goes right behind the last.

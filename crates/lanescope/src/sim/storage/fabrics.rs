@@ -168,7 +168,7 @@ impl Fabric {
         let c = self.commands_out.all[command as usize];
         match came {
             Came::Capsule => self.at_target(command, now),
-            Came::Read => self.to_drive(command, now),
+            Came::Read => self.hand_on(command, now),
             Came::Written => self.delivered(c.io, c.size, now),
             Came::Response => self.responded(command, now),
         }
@@ -193,12 +193,12 @@ impl Fabric {
         match (c.done, c.read) {
             (false, true) => {
                 self.ios.all[c.io as usize].marks[2] = now;
-                self.to_drive(command, now);
+                self.hand_on(command, now);
             }
             (false, false) => {
                 self.ios.all[c.io as usize].marks[2] = now;
                 if self.is_in_capsule(&c) {
-                    self.to_drive(command, now);
+                    self.hand_on(command, now);
                 } else {
                     self.first(c.io, now);
                     self.verb(command, Kind::Read, Came::Read, c.size, false);
@@ -214,7 +214,7 @@ impl Fabric {
     }
 
     /// The target gives a command to its drive, and rings for it.
-    fn to_drive(&mut self, command: u32, now: u64) {
+    fn hand_on(&mut self, command: u32, now: u64) {
         let c = self.commands_out.all[command as usize];
         let Some(remote) = self.remote(c.flow) else { return };
         let (target, pair) = (remote.target, remote.pairs[c.pair as usize].at_drive);

@@ -15,7 +15,7 @@ use proptest::prelude::any;
 use proptest::test_runner::{Config, TestCaseError};
 use std::cell::{Cell, RefCell};
 
-/// Two hosts, each with an adapter, the second with a drive, all at the end of links of 1 B/ns without DLLPs and ordered
+/// Two hosts, each with an adapter, the second with a drive, all at the end of links of 1 B/ns without DLLPs or ordered
 /// sets; a byte of the cable takes 1 ns too.
 const HOSTS: &str = r#"
 [parts.own]
@@ -165,7 +165,7 @@ fn one_read() {
     let told = landed + 36 * NS + TOLD;
     let s = once("{ size = \"4 KiB\" }", told + 10 * US);
     assert_eq!(moments(&s, "io"), [5 * US, given, done, landed, told, told + 10 * US]);
-    // On the worker's link: a doorbell, two things fetched; 4 KiB of data, the response, completions for the capsule and
+    // On the worker's link: a doorbell, two things fetched; 4 KiB of data, the response, completions of capsule and
     // for the response.
     let at = |link: &str, to: &str| toward(&s, link, to).slots;
     let (down, up) = (at("own", "hca.0"), at("own", "own"));
@@ -180,7 +180,7 @@ fn one_read() {
     // The drive's link has what it has for a host of its own.
     let (down, up) = (at("slot", "drive"), at("slot", "target"));
     assert_eq!((down.control, up.payload, up.control), (2 * 24 + 84, 4096, 36), "{down:?} {up:?}");
-    // On the cable: the capsule, and acknowledgements of WRITE and response; WRITE and response, and one of the capsule.
+    // On the cable: the capsule, acknowledgements of WRITE and response; WRITE and response, that of the capsule.
     let (there, back) = (at("cable", "hca.1"), at("cable", "hca.0"));
     assert_eq!((there.payload, there.framing, there.acks), (64, 28, 2 * 32), "{there:?}");
     assert_eq!((back.payload, back.framing, back.acks), (4096 + 16, 3 * 28 + 16, 32), "{back:?}");
