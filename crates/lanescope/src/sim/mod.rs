@@ -7,7 +7,7 @@
 //! until it has seen enough, `report` says what came out.
 //!
 //! Flows and wires stand in one row each, by technology, as [`Plan::flow_groups`] has them. Storage and channel
-//! adapters ask PCIe and buses for DMA, and hear when it is done.
+//! adapters ask PCIe and buses for DMA, and hear when it is done; of NVMe over Fabrics, storage asks channel adapters.
 
 mod check;
 // For benches, which run the kernel by itself; no part of what others build on.

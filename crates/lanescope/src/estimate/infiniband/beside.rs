@@ -88,7 +88,9 @@ pub(in crate::estimate) fn charge(
         let (capacity, part) = match r.key {
             Key::Storage(Part::Ethernet(wire)) => (r.capacity, ClusterElement::Frame(wire)),
             Key::Storage(Part::Clocks(bus)) => (0.0, ClusterElement::Bus(bus)),
-            Key::Storage(Part::Fabric(named)) => (r.capacity, named),
+            Key::Storage(Part::Fabric(named @ (ClusterElement::Wire(_) | ClusterElement::Work(_)))) => {
+                (r.capacity, named)
+            }
             _ => continue,
         };
         for (job, demand) in jobs.iter().enumerate() {

@@ -604,7 +604,7 @@ fn expand(
                 };
                 let Some(own) = all.first().map(|a| &storage.adapters[*a as usize]) else { continue };
                 // A drive of another host is reached over a fabric, if there is one.
-                let remote = own.host != name && fabrics::reaches(scenario, own, volume);
+                let remote = own.host != name && fabrics::reaches(scenario, storage, own, volume);
                 if own.host != name && !remote {
                     let what =
                         format!("{} is attached to {}, which is not {name}'s", storage.volume_name(volume), own.name);

@@ -72,7 +72,11 @@ impl Remote {
 }
 
 /// Whether a volume of an adapter could be reached over a fabric: a drive by itself, where there are channel adapters.
-pub(super) fn reaches(scenario: &Scenario, own: &Adapter, volume: Volume) -> bool {
+/// A drive behind a RAID controller is that one's.
+pub(super) fn reaches(scenario: &Scenario, storage: &Storage, own: &Adapter, volume: Volume) -> bool {
+    if storage.with_ports(&own.host).is_some() {
+        return false;
+    }
     let fabric = scenario.fabric_parts.iter().any(|p| matches!(p.keys, FabricKeys::Adapter(_)));
     fabric && own.controller().is_some() && matches!(volume, Volume::Target(_))
 }
