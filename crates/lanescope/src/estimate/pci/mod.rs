@@ -215,6 +215,50 @@ fn read(m: &TransactionTiming, size: u64, cut: bool, least: bool) -> Cost {
     cost
 }
 
+/// Clocks that a transfer saves at most where other masters may cut its bursts, beside those that the device or the
+/// bridge ends: a cut falls between whole data phases, and the bridge has not begun to end the burst. `overhead` is
+/// what each burst takes beside its data, `ended` what the bridge's end of one adds.
+///
+/// Of `n` bursts `j` are of `most` bytes, the last of what is left, and all others of `whole`, the most that a cut
+/// burst moves: `(n - 1 - j) whole + (j + 1) most >= size`. More bursts make for fewer that waste, in proportion; so
+/// the fewest clocks are those of as few bursts as there can be, or of as many as it takes to waste nothing.
+fn saved(m: &TransactionTiming, size: u64, most: u64, overhead: f64, ended: f64) -> f64 {
+    let whole = (most - 1) / m.speed.boundary() * m.speed.boundary();
+    if whole == 0 || size <= most {
+        return 0.0;
+    }
+    let wasted = m.speed.data(most) as f64 - most as f64 / m.speed.per_clock() as f64 + ended;
+    let (few, many) = (size.div_ceil(most), 1 + (size - most).div_ceil(whole));
+    let of_most = (size - most).saturating_sub((few - 1) * whole).div_ceil(most - whole);
+    let fewest = f64::min(few as f64 * overhead + of_most as f64 * wasted, many as f64 * overhead);
+    // The last data phase may be in part empty, with cuts or without; of bursts in whole data phases, by as much.
+    let last = |size: u64| m.speed.data(size) as f64 - size as f64 / m.speed.per_clock() as f64;
+    let least = if most.is_multiple_of(m.speed.per_clock()) { last(size) } else { 0.0 };
+    let uncut = few as f64 * overhead + (few - 1) as f64 * wasted + last(size - (few - 1) * most);
+    (uncut - fewest - least).max(0.0)
+}
+
+/// The fewest clocks of one that others may cut; of its bus, of its device, and of what it holds.
+fn cut_by_others(mut cost: Cost, m: &TransactionTiming, size: u64, read: bool) -> Cost {
+    let (end, again) = (m.speed.disconnect() as f64, (m.again() - m.turnaround) as f64);
+    if read && m.speed.is_x() {
+        for (bytes, count) in pieces(size, m.read.0).into_iter().filter(|p| p.1 > 0.0) {
+            let most = m.completion.min(bytes);
+            let p = m.data(most);
+            let fewer = saved(m, bytes, most, (p.total() - p.data) as f64, 0.0) * count;
+            (cost.data, cost.held) = (cost.data - fewer, cost.held - fewer);
+        }
+        return cost;
+    }
+    let (most, sent_away) = if read { m.read } else { m.write };
+    let p = if read { m.data(most) } else { m.write(most) };
+    let [ended, pause] = if sent_away { [end, end + again] } else { [0.0; 2] };
+    cost.data -= saved(m, size, most, (p.total() - p.data) as f64, ended);
+    let fewer = saved(m, size, most, busy(p) - p.data as f64 + m.turnaround as f64, pause);
+    (cost.device, cost.held) = (cost.device - fewer, cost.held - if read { fewer } else { 0.0 });
+    cost
+}
+
 /// What a flow asks for, per operation; reads and writes of an alternating flow added.
 #[derive(Clone)]
 struct Asked {
@@ -239,13 +283,16 @@ fn asked(buses: &Buses, flow: &BusFlow, corner: Corner) -> Asked {
     let writes = on_it().filter(other).any(|f| f.writes());
     let costs = |share: bool| {
         let mut cost = Cost::default();
+        // Completions of PCI-X are cut by requests, too, also by those of the same device.
+        let may_cut = |read: bool| !share && (devices || bridge || read && m.speed.is_x());
+        let fewest = |cost: Cost, read: bool| if may_cut(read) { cut_by_others(cost, &m, size, read) } else { cost };
         if flow.writes() {
-            cost = cost.plus(write(&m, size, share && (devices || bridge)));
+            cost = cost.plus(fewest(write(&m, size, share && (devices || bridge)), false));
         }
         if flow.reads() {
             // Requests of PCI-X are short and wait for one completion: only writes cut them as a rule.
             let cut = share && if m.speed.is_x() { writes } else { devices };
-            cost = cost.plus(read(&m, size, cut, !share || devices));
+            cost = cost.plus(fewest(read(&m, size, cut, !share || devices), true));
         }
         cost
     };
@@ -477,8 +524,9 @@ fn notes(buses: &Buses, typical: &Outcome) -> Vec<Note> {
         }
         if timetable::covers(buses, i as u32) {
             if typical.drifting.contains(&(i as u32)) {
-                let text = "the order of its transactions has no short period: who waits for whom drifts on over many \
-                    operations, and rates with it; the share is a mean over some of them";
+                let text = "the order of its transactions has no short period: devices that ask at the same time stand \
+                    in each other's way until they have moved apart, over many operations, and a run that ends before \
+                    shows other rates; the share is the mean of the last operations that were followed";
                 let (element, mechanism) = (format!("links.{}", bus.name), "no-period".into());
                 notes.push(Note { element, mechanism, text: text.into() });
             }

@@ -4,8 +4,10 @@
 //! and devices of PCI that ask in vain take clocks from those that are served. But masters take turns, every
 //! transaction is a whole number of clocks, and what always asks, asks in the same order. So the bus is a finite
 //! machine: followed from its beginning, it comes back to a state in which it was, and from there on all is repeated.
-//! Rates are those of that period; where none is found within [`MOST`] transactions, those of the operations in the
-//! last half, and a note says so.
+//! Rates are those of that period. Where none is found within [`MOST`] transactions, it is followed until its rates are
+//! steady: devices that alternate between what waits for the bus and what waits for themselves stand in each other's
+//! way for dozens of operations before they have moved apart. Then rates are those of the last half, and a note says
+//! so.
 //!
 //! The rules are those of `protocol/pci` and `plan::pci::TransactionTiming`; masters take turns as ARCHITECTURE.md
 //! says. Only flows that saturate or keep operations outstanding have a timetable, and only where no other side's DMA
@@ -22,6 +24,10 @@ use std::collections::VecDeque;
 const MOST: u64 = 24_000;
 /// Operations of the first flow that are followed at least, where no period is found (within ten times [`MOST`]).
 const FEWEST: u64 = 32;
+/// Two means, the second of twice as many operations, are alike if they differ by no more. What is lost until those
+/// that began in one moment have moved apart is lost once, and weighs half as much in each next mean: what is still to
+/// come of it is no more than what was seen, 1/2 + 1/4 + ..., and both are the 2 % to which shares hold.
+const STEADY: f64 = 0.01;
 /// Parts of a clock that rates of devices are kept in.
 const PARTS: f64 = 4096.0;
 /// No clock.
@@ -177,6 +183,16 @@ pub(in crate::estimate) fn rows(buses: &Buses, bus: u32, corner: Corner) -> (Vec
     (table.flows.iter().zip(from.flows.iter().zip(&to.flows)).map(row).collect(), comes_round)
 }
 
+/// Whether all flows together had the same rate between the last two marks as between the two before, to [`STEADY`].
+fn steady(marks: &[Mark]) -> bool {
+    let [.., a, b, c] = marks else { return false };
+    let rate = |from: &Mark, to: &Mark| {
+        let bytes: u64 = from.flows.iter().zip(&to.flows).map(|(f, t)| t.0 - f.0).sum();
+        bytes as f64 / (to.clock - from.clock).max(1) as f64
+    };
+    (rate(b, c) / rate(a, b) - 1.0).abs() <= STEADY
+}
+
 impl Table {
     fn new(buses: &Buses, bus: u32, corner: Corner) -> Table {
         let planned = &buses.buses[bus as usize];
@@ -245,7 +261,11 @@ impl Table {
         // Brent's way to find a period: the state at a power of two of looks, and those behind it.
         let (mut saved, mut looks) = (self.state(), 0u64);
         let mut marks = vec![self.mark()];
-        while self.transactions < MOST || looks < FEWEST && self.transactions < 10 * MOST {
+        let mut settled = false;
+        while self.transactions < MOST
+            || looks < FEWEST && self.transactions < 10 * MOST
+            || !settled && self.transactions < 20 * MOST
+        {
             let before = self.flows[0].bytes / each;
             if !self.step() {
                 break;
@@ -262,9 +282,10 @@ impl Table {
             if looks.is_power_of_two() {
                 saved = state;
                 marks.push(self.mark());
+                settled = looks >= FEWEST && steady(&marks);
             }
         }
-        // What two devices that began in one moment cost each other lies in the first half.
+        // What those that began in one moment cost each other until they have moved apart lies in the first half.
         let half = marks.iter().rposition(|m| 2 * m.clock <= self.clock).unwrap_or(0);
         ([marks.swap_remove(half), self.mark()], false)
     }
@@ -280,9 +301,12 @@ impl Table {
             let op =
                 f.current.map_or([u64::MAX; 4], |o| [o.left, u64::from(o.read), ahead(o.born), u64::from(o.begun)]);
             s.extend(op);
-            s.push(u64::from(f.was_read) << 32 | f.closed.map_or(0, |c| u64::from(c.0)));
-            s.push(f.again.len() as u64);
-            s.extend(f.again.iter().map(|a| ahead(*a)));
+            s.push(u64::from(f.was_read));
+            // Operations that wait for the device are alike: from the beginning on, or done before and wanted again.
+            let waits = f.again.iter().take_while(|a| ahead(**a) == 0).count();
+            s.push(f.closed.map_or(0, |c| u64::from(c.0)) + waits as u64);
+            s.push((f.again.len() - waits) as u64);
+            s.extend(f.again.iter().skip(waits).map(|a| ahead(*a)));
             s.push(f.coming.len() as u64);
             s.extend(&f.coming);
         }

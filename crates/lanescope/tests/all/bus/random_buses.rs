@@ -114,6 +114,45 @@ fn what_broke_a_law_keeps_it() {
     // The timetable took a bus that had just been asked for to be one that had been asked for long ago.
     let (off, edge) = apart(include_str!("../../cases/bus-alternate-with-pauses.toml"));
     assert!(off.abs() < 0.002 + edge, "{off}");
+    // Operations that waited from the beginning were told from those that came to wait, so that no period was found.
+    let many = include_str!("../../cases/bus-many-outstanding.toml");
+    let (off, edge) = apart(many);
+    assert!(off.abs() < 0.002 + edge, "{off}");
+    let says = |text: &str| crate::common::run(text, &[]).notes.iter().any(|n| n.mechanism == "no-period");
+    assert!(!says(many));
+    // Four that begin in one moment stand in each other's way for some fifty operations each; the share was their mean.
+    let apart_late = include_str!("../../cases/bus-alternate-saturated.toml");
+    let (off, edge) = apart(apart_late);
+    assert!(off.abs() < 0.02 + edge && says(apart_late), "{off}");
+}
+
+/// Bursts that the latency timer cuts between whole data phases, or before the bridge ends them, take fewer clocks a
+/// byte than those that it does not cut; a bound allows for that.
+#[test]
+fn a_cut_burst_may_be_the_better_one() {
+    let text = include_str!("../../cases/bus-burst-in-part-of-a-phase.toml");
+    let above = |sets: &[&str]| {
+        let (plan, d) = plan(text, sets);
+        let plan = plan.unwrap_or_else(|| panic!("{d}"));
+        let (s, report) = (simulate_by(&plan, u64::MAX), estimate(&plan, &d));
+        bounded(&plan, &s, &report);
+        s.flows[0].rate.mean / report.flows[0].bound.typical
+    };
+    let best = |sets: &[&str]| {
+        let timed = (8..64).map(|timer| above(&[sets, &[&format!("parts.d0.latency_timer={timer}")]].concat()));
+        timed.fold(0.0, f64::max)
+    };
+    // 296 B in 39 clocks, where 300 B took 40: the bound is reached, but for the last burst of an operation.
+    assert!(above(&[]) > 0.98 && best(&[]) > 0.99, "{} {}", above(&[]), best(&[]));
+    // A bridge that ends writes after 128 B, by a clock of its own: 124 B in 33 clocks, where 128 B took 35.
+    let narrow = ["links.slots.pci=pci 33 32-bit", "parts.d0.burst=4 KiB", "parts.bridge.disconnect=128 B"];
+    assert!(best(&narrow) > 0.99, "{}", best(&narrow));
+    for kind in ["read", "alternate"] {
+        for timer in 8..48 {
+            let sets = [&format!("flows.f00.do={kind}"), &format!("parts.d0.latency_timer={timer}")];
+            above(&[&narrow[..], &sets.map(String::as_str)].concat());
+        }
+    }
 }
 
 /// Flows of a bus, and an adapter's I/Os on it: the estimate divides its clocks among both, and no more than there are.
