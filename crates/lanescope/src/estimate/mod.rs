@@ -303,7 +303,13 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
         not_modelled: not_modelled::of(plan),
-        notes: (unsettled(&typical).into_iter()).chain(storage::notes(plan, &typical)).chain(bus.notes).collect(),
+        notes: (unsettled(&typical).into_iter())
+            .chain(pcie::queues::notes(plan, (&typical.resources, &typical.queues), &typical.divided, |f| {
+                element(plan, &typical, f)
+            }))
+            .chain(storage::notes(plan, &typical))
+            .chain(bus.notes)
+            .collect(),
         simulation: None,
     }
 }

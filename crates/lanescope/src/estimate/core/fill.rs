@@ -20,14 +20,17 @@
 //! **Queues.** Packets that wait for a full resource stand in the buffers before it. Flows that share such a buffer get
 //! no more turns than those that fill it: the buffer takes a packet in when one has left, and its ports take turns. So
 //! when a flow's rate is fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as
-//! many turns. Rates are then fixed from the least to the greatest.
+//! many turns. Rates are then fixed from the least to the greatest. Whoever has more than his turns then is told so
+//! (`behind`).
 
 mod before;
+mod behind;
 mod turns;
 
 use crate::estimate::core::meeting::Meeting;
 pub(crate) use before::Before;
 use before::Made;
+pub(crate) use behind::behind;
 use std::cell::OnceCell;
 use std::rc::Rc;
 use turns::{Room, Tree};

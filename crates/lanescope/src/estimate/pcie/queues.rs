@@ -9,13 +9,15 @@
 //! A load that waits for what it has sent fills a buffer only if it has more outstanding than that holds.
 
 use crate::estimate::core::elements::Key;
-use crate::estimate::core::fill::{Queue, Resource, Wait};
+use crate::estimate::core::fill::{Queue, Resource, Share, Wait, behind};
 use crate::estimate::pcie::resources::{self, Wires};
 use crate::plan::{Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{Class, DATA_CREDIT};
+use crate::result::Note;
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Do;
 use crate::scenario::quantity::Corner;
+use crate::units::human_rate;
 use std::collections::BTreeMap;
 
 /// What a queue is.
@@ -26,6 +28,9 @@ pub(crate) enum Line {
     /// The tags of an endpoint.
     Tags(PartId),
 }
+
+/// The mechanism of [`notes`].
+const MORE_THAN_ITS_TURNS: &str = "more-than-its-turns";
 
 /// How far along a read its completions begin, behind the ports of any way that its requests go.
 const COMPLETIONS: usize = 1 << 16;
@@ -140,4 +145,41 @@ pub(in crate::estimate) fn words(line: Line) -> &'static str {
         Line::Port(..) => "posted credits",
         Line::Tags(_) => "read requests in flight",
     }
+}
+
+/// Shares should be no further above what turns in a queue leave than above what a simulation shows.
+const MUCH: f64 = 0.05;
+
+/// What to say of flows that have more than their turns in a queue, each table of flows once. `element` names what a
+/// flow waits for.
+pub(in crate::estimate) fn notes(
+    plan: &Plan,
+    (resources, queues): (&[Resource<Key>], &[Queue<Line>]),
+    shares: &[Share],
+    element: impl Fn(usize) -> String,
+) -> Vec<Note> {
+    let path = |flow: usize, hops: usize| resources::path(&plan.flows[flow], hops);
+    let mut notes: Vec<Note> = Vec::new();
+    for b in behind(resources, queues, shares, path).iter().filter(|b| shares[b.flow].rate > b.most * (1.0 + MUCH)) {
+        let of = format!("flows.{}", plan.flows[b.flow].group);
+        if notes.iter().any(|n| n.element == of) {
+            continue;
+        }
+        let line = queues[b.queue].key;
+        let place = match line {
+            Line::Port(hop, _) => plan.direction_name(hop),
+            Line::Tags(part) => format!("parts.{}", plan.part(part).name),
+        };
+        let text = format!(
+            "its share of {} is more than its turns: it stands behind flows.{}, which waits for {}, in one queue \
+             ({place}, {}), whose ports take turns, and these would leave it {}; as the lesser rate it was fixed first",
+            human_rate(shares[b.flow].rate * 8.0),
+            plan.flows[b.other].name,
+            element(b.other),
+            words(line),
+            human_rate(b.most * 8.0),
+        );
+        notes.push(Note { element: of, mechanism: MORE_THAN_ITS_TURNS.into(), text });
+    }
+    notes
 }

@@ -1,0 +1,91 @@
+//! Shares that queues would not leave.
+//!
+//! Rates are fixed from the least to the greatest; but a queue counts turns of its ports, not flows. Two flows of one
+//! port, each with less than the flow of another port that waits there for something full, may have more turns together
+//! than that one has: they are fixed before it, and nothing holds them to its turns. Of 600 random patterns 16 have
+//! such flows, and of 62 of them 61 get at least 5 % less than their share in a simulation. To hold them to their turns
+//! afterwards, and to fix all rates anew, is no cure: what they leave goes to those that hold them back, which then are
+//! held back elsewhere, and of 29 random patterns 13 came farther from their simulation.
+
+use super::turns::{Asked, Tree};
+use super::{Queue, Resource, Share};
+
+/// A flow with more than its turns in a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Behind {
+    /// The flow.
+    pub(crate) flow: usize,
+    /// What its turns would leave it, payload bytes per second.
+    pub(crate) most: f64,
+    /// The queue (an index).
+    pub(crate) queue: usize,
+    /// The flow behind whose packets it stands there.
+    pub(crate) other: usize,
+}
+
+/// Flows with more than their turns in a queue beside those that wait there for what binds them; of each flow where it
+/// has the fewest.
+pub(crate) fn behind<K, Q>(
+    resources: &[Resource<K>],
+    queues: &[Queue<Q>],
+    shares: &[Share],
+    path: impl Fn(usize, usize) -> Vec<u64>,
+) -> Vec<Behind> {
+    let mut all: Vec<Behind> = Vec::new();
+    let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - 1e-6)).collect();
+    for (queue, q) in queues.iter().enumerate() {
+        let waits = |w: usize| {
+            let share = &shares[q.waits[w].flow];
+            share.by.is_some_and(|by| share.behind.is_none() && q.waits[w].beyond.contains(&by))
+        };
+        let stuck: Vec<usize> = (0..q.waits.len()).filter(|w| waits(*w)).collect();
+        if stuck.is_empty() || stuck.iter().map(|w| q.waits[*w].most).sum::<f64>() < q.room {
+            continue;
+        }
+        let turns: Vec<f64> = q.waits.iter().map(|w| shares[w.flow].rate * w.packets).collect();
+        let tree = Tree::of(&q.waits.iter().map(|w| path(w.flow, w.hops)).collect::<Vec<_>>());
+        let mut asked = Asked::default();
+        asked.ready(&tree, &turns);
+        let mut given = vec![0.0; turns.len()];
+        for &w in &stuck {
+            tree.beside(&asked, w, turns[w], &mut given);
+            // Who waits here himself has what is left where he waits. Of several full things one is said to bind.
+            let waits = |o: usize| q.waits[o].beyond.iter().any(|r| full[*r]);
+            for o in (0..given.len()).filter(|o| given[*o] < turns[*o] * (1.0 - 1e-6) && !waits(*o)) {
+                let flow = q.waits[o].flow;
+                let found = Behind { flow, most: given[o] / q.waits[o].packets, queue, other: q.waits[w].flow };
+                match all.iter_mut().find(|b| b.flow == flow) {
+                    Some(b) if b.most <= found.most => {}
+                    Some(b) => *b = found,
+                    None => all.push(found),
+                }
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::core::fill::{Use, Wait};
+
+    /// Flow 2 waits with 5 for the one resource, which is full, behind a port of its own; flows 0 and 1 come by another
+    /// port.
+    #[test]
+    fn two_flows_of_a_port_have_the_turns_of_one() {
+        let used = Use { flow: 2, weight: 1.0, packets: 1.0, first: 0.0, first_least: 0.0, hops: 0 };
+        let resources = [Resource { key: (), capacity: 5.0, uses: vec![used] }];
+        let share = |rate: f64, by| Share { rate, by, behind: None };
+        let wait = |flow, beyond: &[usize]| {
+            let beyond = beyond.to_vec();
+            Wait { flow, packets: 1.0, hops: flow, most: f64::INFINITY, place: 1, beyond }
+        };
+        let queues = [Queue { key: (), room: 8.0, waits: vec![wait(0, &[]), wait(1, &[]), wait(2, &[0])] }];
+        let path = |flow: usize, _: usize| if flow < 2 { vec![1, flow as u64] } else { vec![2] };
+        let of = |rate| behind(&resources, &queues, &[share(rate, None), share(rate, None), share(5.0, Some(0))], path);
+        let found = of(4.0);
+        assert_eq!(found.iter().map(|b| (b.flow, b.most, b.other)).collect::<Vec<_>>(), [(0, 2.5, 2), (1, 2.5, 2)]);
+        assert_eq!(of(2.5), []);
+    }
+}
