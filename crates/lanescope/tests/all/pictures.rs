@@ -266,6 +266,14 @@ fn pictures_of_ethernet_show_what_was_found() {
     law(grow::ethernet::grow, 300);
 }
 
+/// Slots that are all idle are not taken, though their rates differ from all by the noise of a float.
+#[test]
+fn an_idle_link_is_idle() {
+    let (plan, diagnostics) = common::plan(include_str!("../cases/picture-of-an-idle-link.toml"), &[]);
+    let plan = plan.unwrap_or_else(|| panic!("{diagnostics}"));
+    hold(&plan, &answered(&plan, &diagnostics));
+}
+
 #[test]
 fn pictures_of_buses_show_what_was_found() {
     law(grow::bus::grow, 300);

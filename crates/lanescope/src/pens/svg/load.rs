@@ -247,7 +247,9 @@ fn known(share: f64) -> f64 {
 }
 
 fn estimated_load(link: &LinkReport) -> Load {
-    Load { used: known(link.ledger.utilisation()), ..Load::default() }
+    // A difference of large numbers: what is below a float's noise is nothing.
+    let used = known(link.ledger.utilisation());
+    Load { used: if used > 1e-12 { used } else { 0.0 }, ..Load::default() }
 }
 
 fn simulated_load(link: &SimulatedLink) -> Load {
