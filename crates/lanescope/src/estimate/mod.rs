@@ -26,6 +26,7 @@ use crate::scenario::PartKeys;
 use crate::scenario::keys::{Do, Technology};
 use crate::scenario::quantity::Corner;
 use core::bound::{bound, typically_bound};
+use core::cover::MAY_BE_FREE;
 use core::elements::{ClusterElement, Key, Part};
 use core::fill::{self, Before, Filled, Queue, Resource, Share, fill};
 use core::row;
@@ -382,11 +383,13 @@ fn bounds(members: &[usize], [slower, typical, faster]: [&Outcome; 3]) -> Ranged
     Ranged { typical: at(typical), slower: at(slower), faster: at(faster) }
 }
 
-/// Links one way lie side by side, and what is not a link.
+/// Links one way lie side by side, and what is not a link; what takes a time of each I/O may take none.
 fn class(key: Key) -> u32 {
     match key {
         Key::Wire(hop) if hop.direction == Direction::Up => 0,
         Key::Wire(_) => 1,
+        Key::Storage(Part::Worker(_)) => MAY_BE_FREE,
+        Key::Storage(Part::Processor(_)) => MAY_BE_FREE + 1,
         _ => 2,
     }
 }

@@ -4,7 +4,8 @@
 //! best cover depends on the values, and a bound that goes from one cover to another may fall where something gets
 //! better. Here covers depend on the structure alone (who uses what): small sets first, and a larger one over those of
 //! them that lie within it, once with the resources of each class in front; the least of these is the bound. Each is
-//! made of sums and minima of what resources carry, so it never falls where one carries more.
+//! made of sums and minima of what resources carry, so it never falls where one carries more. Where a use may cost
+//! nothing, its resource is no part of the structure then: so covers without such resources count in any case.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,9 @@ pub(in crate::estimate) struct Cover {
     /// Resources that are likely to cover the flows side by side, e.g. all links one way.
     pub(in crate::estimate) class: u32,
 }
+
+/// Classes from here on are of resources whose uses may cost nothing; there are few of them.
+pub(in crate::estimate) const MAY_BE_FREE: u32 = 8;
 
 /// Flows that are covered together: a chain of members.
 #[derive(Clone, Copy)]
@@ -34,12 +38,21 @@ pub(in crate::estimate) fn most(alone: &BTreeMap<usize, f64>, covers: &[Cover]) 
     let mut classes: Vec<u32> = covers.iter().map(|c| c.class).collect();
     classes.sort_unstable();
     classes.dedup();
-    let one = |first: u32| {
-        let mut order: Vec<&Cover> = covers.iter().collect();
+    let free: Vec<u32> = classes.iter().copied().filter(|c| *c >= MAY_BE_FREE).collect();
+    let one = |first: u32, without: &[u32]| {
+        let mut order: Vec<&Cover> = covers.iter().filter(|c| !without.contains(&c.class)).collect();
         order.sort_by_key(|c| (c.who.len(), c.class != first, c.class));
         along(alone, &order)
     };
-    classes.into_iter().map(one).fold(alone.values().sum(), f64::min)
+    let mut least: f64 = alone.values().sum();
+    // Any of them may cost nothing, whatever the others do.
+    for some in 0..1u32 << free.len() {
+        let without: Vec<u32> = (0..free.len()).filter(|i| (some >> i) & 1 == 1).map(|i| free[i]).collect();
+        for first in classes.iter().filter(|c| !without.contains(c)) {
+            least = least.min(one(*first, &without));
+        }
+    }
+    least
 }
 
 /// The same with covers in an order.
@@ -128,6 +141,16 @@ mod tests {
         };
         let covers: Vec<Cover> = (0..4).flat_map(|s| [link(s, true), link(s, false)]).collect();
         assert_eq!(most(&alone, &covers), 12.0);
+    }
+
+    #[test]
+    fn what_comes_to_cost_nothing_lowers_no_bound() {
+        // Two workers, each with a flow to each of two disks, which carry 3; the workers could carry far more.
+        let alone = (0..4).map(|f| (f, 3.0)).collect();
+        let disk = |d: usize| Cover { capacity: 3.0, who: vec![(d, 1.0), (d + 2, 1.0)], class: 2 };
+        let worker = |w: usize| Cover { capacity: 1e3, who: vec![(2 * w, 1.0), (2 * w + 1, 1.0)], class: MAY_BE_FREE };
+        assert_eq!(most(&alone, &[worker(0), worker(1), disk(0), disk(1)]), 6.0);
+        assert_eq!(most(&alone, &[disk(0), disk(1)]), 6.0);
     }
 
     proptest! {

@@ -409,6 +409,15 @@ fn random_writes_of_raid_5() {
     }
 }
 
+/// Where the time of workers is nothing they cover no flows together; what they hid covers them in any case.
+#[test]
+fn a_time_that_vanishes_lowers_no_bound() {
+    let text = include_str!("../../cases/time-of-workers-vanishes.toml");
+    let bound = |sets: &[&str]| crate::common::run(text, sets).flows[0].bound.typical;
+    let (before, after) = (bound(&[]), bound(&["flows.f0.complete_time=0 s"]));
+    assert!(after >= before * (1.0 - 1e-9), "{before} becomes {after}");
+}
+
 /// What is better never lowers a bound, nor a share by more than 1 %.
 #[test]
 fn better_is_never_less() {
