@@ -120,6 +120,8 @@ try {
     assert.ok(live < 3_000_000 && fixed < 300_000, `${name}: ${live} B live, ${fixed} B static`);
     const page = await open(`${name}.html`);
     assert.ok((await page.$$("#report section")).length > 0, name);
+    // Pictures are drawn for a light page, and turned dark with it.
+    assert.deepEqual(await page.$$eval("figure:not(.picture) svg", (all) => all.map((s) => s.textContent)), [], name);
     await page.close();
     const plain = await open(`${name}-static.html`, { ready: false, javaScriptEnabled: false });
     assert.ok((await plain.$$("h2")).length > 0, name);

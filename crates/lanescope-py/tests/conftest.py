@@ -3,7 +3,10 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,21 @@ def command(
     done = subprocess.run([program, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300)
     assert done.returncode in ok, done.stderr
     return done
+
+
+def interrupted(code: str, *arguments: object, after: float = 0.7) -> tuple[str, str]:
+    """What a program says, on both outputs, that gets SIGINT some time after it has said that it is ready."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    told = process.communicate(timeout=60)
+    assert time.monotonic() - began < 5
+    return told
 
 
 SKIPPED = []

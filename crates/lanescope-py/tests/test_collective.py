@@ -1,13 +1,9 @@
 """Collectives of GPUs: the command's own answers, with names and units."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
-from conftest import ROOT, command
+from conftest import ROOT, command, interrupted
 
 import lanescope
 from lanescope import Rate, Time
@@ -125,11 +121,5 @@ print([row.simulated is not None for row in r.rows], [w.category.__name__ for w 
 
 
 def test_ctrl_c_leaves_what_was_finished():
-    process = subprocess.Popen([sys.executable, "-c", LONG, CLUSTER], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(2.5)
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    told, _ = process.communicate(timeout=60)
-    assert told == "[True, False] ['StoppedWarning']\n"
-    assert time.monotonic() - began < 5
+    told, errors = interrupted(LONG, CLUSTER, after=2.5)
+    assert told == "[True, False] ['StoppedWarning']\n", errors

@@ -3,7 +3,6 @@
 import json
 import pickle
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -11,7 +10,7 @@ import time
 import warnings
 
 import pytest
-from conftest import ROOT, command
+from conftest import ROOT, command, interrupted
 
 import lanescope
 from lanescope import Bytes, Rate, Share, Time
@@ -207,14 +206,8 @@ print(r.simulation.ending.ending, [w.category.__name__ for w in told])
 
 
 def test_ctrl_c_leaves_what_there_is(file):
-    process = subprocess.Popen([sys.executable, "-c", LONG, str(file)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.7)
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    told, _ = process.communicate(timeout=30)
-    assert told == "stopped ['StoppedWarning']\n"
-    assert time.monotonic() - began < 5
+    told, errors = interrupted(LONG, file)
+    assert told == "stopped ['StoppedWarning']\n", errors
 
 
 # A thousand ranks, all to all: many seconds of closed form.
@@ -235,14 +228,8 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_an_estimate():
-    process = subprocess.Popen([sys.executable, "-c", ESTIMATE], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.7)
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    told, _ = process.communicate(timeout=30)
-    assert told == "interrupted\n"
-    assert time.monotonic() - began < 5
+    told, errors = interrupted(ESTIMATE)
+    assert told == "interrupted\n", errors
 
 
 def test_the_interpreter_goes_on_while_a_run_goes_on(scenario):

@@ -2,13 +2,9 @@
 
 import json
 import random
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
-from conftest import command
+from conftest import command, interrupted
 
 import lanescope
 
@@ -89,15 +85,7 @@ lanescope.fit(s, [{"flows.rx.share": 1e9}] * 3, {"parts.host.read_latency": ("20
 
 
 def test_ctrl_c_ends_a_fit():
-    process = subprocess.Popen(
-        [sys.executable, "-c", FIT, READS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.7)
-    process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    told = process.communicate(timeout=30)[1]
-    assert told.strip().endswith("KeyboardInterrupt") and time.monotonic() - began < 5
+    assert interrupted(FIT, READS)[1].strip().endswith("KeyboardInterrupt")
 
 
 def test_intervals_hold_what_they_say():

@@ -2,7 +2,7 @@
 //! what is missing here.
 
 use crate::plan::Plan;
-use crate::result::{Gap, NotModelled, not_modelled};
+use crate::result::{Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
 
 /// Declared by kind of table and key, with what is assumed in its place.
@@ -116,15 +116,8 @@ pub static NOT_MODELLED: &[Gap] = &[
         "random offsets are spread evenly, whatever the distribution",
     ),
     Gap::always("io", &["access.align"], "placement", "random offsets are spread evenly, whatever their alignment"),
-    Gap::always(
-        "io",
-        &["completions", "commands_a_doorbell"],
-        "nvme-over-fabrics",
-        "over a fabric the worker's adapter completes and is rung for each message",
-    )
-    .when(by_fabric),
-    // Transactions: messages have no places on a disk.
-    Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets"),
+    OVER_A_FABRIC,
+    NO_OFFSETS,
     // Clusters: messages are trains of packets that take turns, and have the credit of one message by itself.
     Gap::always(
         "infiniband",
@@ -160,11 +153,6 @@ pub static NOT_MODELLED: &[Gap] = &[
 /// Where a switch marks: else these keys have no meaning, and nothing is left out.
 fn by_dcqcn(plan: &Plan, _: &Stated) -> bool {
     plan.stated.iter().any(|s| s.key == "congestion_control" && s.value != "none")
-}
-
-/// Of I/Os to drives of other hosts.
-fn by_fabric(plan: &Plan, s: &Stated) -> bool {
-    plan.storage.remote().any(|(_, f, _)| s.path == format!("flows.{}.{}", f.group, s.key))
 }
 
 /// Of what the scenario of a plan states.

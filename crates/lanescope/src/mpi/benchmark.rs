@@ -223,17 +223,9 @@ fn find(name: &str, ranks: u32, options: &Options) -> Result<Instrument, Diagnos
     };
     let (version, algorithm) = (options.version.or(version).unwrap_or_default(), options.algorithm);
     let instrument = Instrument { suite, name, pattern, pair, version, ranks, algorithm };
-    let known = match pattern {
-        // A barrier has but one.
-        Pattern::All(kind) if kind != Kind::Barrier => kind.algorithms(),
-        _ => &[],
-    };
-    if let Some(stated) = algorithm.filter(|a| !known.contains(a)) {
-        let known: Vec<&str> = known.iter().map(|a| a.name()).collect();
-        let hint = match known[..] {
-            [] => "leave algorithm out".to_owned(),
-            _ => format!("it is done by {}", known.join(", ")),
-        };
+    let choices = if let Pattern::All(kind) = pattern { kind.choices() } else { &[] };
+    if let Some(stated) = algorithm.filter(|a| !choices.contains(a)) {
+        let hint = Algorithm::one_of(choices).unwrap_or_else(|| "leave algorithm out".to_owned());
         return Err(Diagnostic::error(None, format!("{name} is not done by {}", stated.name())).hint(hint));
     }
     if !(2..=MOST_RANKS).contains(&ranks) {

@@ -140,6 +140,11 @@ impl Kind {
             Kind::Alltoallv => &[Spread, Pairwise],
         }
     }
+
+    /// Those of them that may be stated: of a barrier's only one there is nothing to state.
+    pub(crate) fn choices(self) -> &'static [Algorithm] {
+        if self == Kind::Barrier { &[] } else { self.algorithms() }
+    }
 }
 
 impl Algorithm {
@@ -153,6 +158,17 @@ impl Algorithm {
         Algorithm::Pairwise,
         Algorithm::Spread,
     ];
+
+    /// The one of a name.
+    pub(crate) fn named(name: &str) -> Option<Algorithm> {
+        Algorithm::ALL.into_iter().find(|a| a.name() == name)
+    }
+
+    /// What to do where another was stated than one of these.
+    pub(crate) fn one_of(choices: &[Algorithm]) -> Option<String> {
+        let names: Vec<&str> = choices.iter().map(|a| a.name()).collect();
+        (!names.is_empty()).then(|| format!("it is done by {}", names.join(", ")))
+    }
 
     /// In small letters, for texts.
     pub(crate) fn name(self) -> &'static str {

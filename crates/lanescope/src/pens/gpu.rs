@@ -204,7 +204,7 @@ pub fn around(r: &CollectiveReport) -> (String, String) {
     for (name, why) in &r.refused {
         let _ = writeln!(tail, "# {name} is not available: {why}");
     }
-    for text in r.rows.iter().filter_map(|row| row.apart()) {
+    for text in r.rows.iter().filter_map(CollectiveRow::apart) {
         let _ = writeln!(tail, "# note: {text}");
     }
     for what in &r.not_modelled {
@@ -272,18 +272,20 @@ pub fn sections(r: &CollectiveReport, before: Option<&CollectiveReport>) -> Vec<
     }
     let list = |all: &mut dyn Iterator<Item = String>| {
         let items: String = all.map(|t| format!("<li>{}</li>\n", escape(&t))).collect();
-        format!("<ul>\n{items}</ul>\n")
+        if items.is_empty() { items } else { format!("<ul>\n{items}</ul>\n") }
     };
-    let (refused, missing) = (
-        list(&mut r.refused.iter().map(|(name, why)| format!("{name} is not available: {why}"))),
-        list(&mut r.not_modelled.iter().cloned()),
-    );
+    let refused = list(&mut r.refused.iter().map(|(name, why)| format!("{name} is not available: {why}")));
+    let apart = list(&mut r.rows.iter().filter_map(CollectiveRow::apart));
+    let missing = list(&mut r.not_modelled.iter().cloned());
     let section = |id: &str, title: &str, html: String| Section { id: id.into(), title: title.into(), html };
     let chosen = format!("<p>{}. Chosen: {}.</p>\n", escape(&about(r)), escape(&r.rule));
-    vec![
-        section("curve", "Bus bandwidth", format!("{chosen}<figure>{}</figure>\n", chart(r, before))),
+    let mut all = vec![
+        section("curve", "Bus bandwidth", format!("{chosen}<figure class=\"picture\">{}</figure>\n", chart(r, before))),
         page::grid("rows", "Sizes", &grid),
         section("refused", "Algorithms that are not available here", refused),
+        section("apart", "Notes", apart),
         section("not-modelled", "Not modelled", missing),
-    ]
+    ];
+    all.retain(|s| !s.html.is_empty());
+    all
 }

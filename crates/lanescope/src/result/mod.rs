@@ -12,6 +12,7 @@ mod simulation;
 mod storage;
 
 pub use core::gap::{Gap, not_modelled};
+pub(crate) use core::gap::{NO_OFFSETS, OVER_A_FABRIC};
 pub use core::timeline;
 pub use ethernet::{Crossed, Crossing};
 pub use infiniband::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};

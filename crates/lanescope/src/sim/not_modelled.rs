@@ -2,21 +2,15 @@
 //! what is missing here.
 
 use crate::plan::Plan;
-use crate::result::{Gap, NotModelled, not_modelled};
+use crate::result::{Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("root-complex", &["iommu"], "translation", "peer-to-peer transactions are not translated")
         .when(|plan, s| s.value == "on" && plan.parts.iter().any(|p| p.forwards)),
-    Gap::always(
-        "io",
-        &["completions", "commands_a_doorbell"],
-        "nvme-over-fabrics",
-        "over a fabric the worker's adapter completes and is rung for each message",
-    )
-    .when(by_fabric),
-    Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets"),
+    OVER_A_FABRIC,
+    NO_OFFSETS,
     // One of the two says how long: a stated length is kept, however tight the means are.
     Gap::always("run", &["until", "max_time"], "length", "run.for sets the length, and the run ends then").when(fixed),
     Gap::always(
@@ -40,11 +34,6 @@ pub static NOT_MODELLED: &[Gap] = &[
 fn fixed(plan: &Plan, _: &Stated) -> bool {
     // With ranks it says when repetitions are steady.
     plan.limits.length.is_some() && plan.cluster.jobs.is_empty()
-}
-
-/// Of I/Os to drives of other hosts.
-fn by_fabric(plan: &Plan, s: &Stated) -> bool {
-    plan.storage.remote().any(|(_, f, _)| s.path == format!("flows.{}.{}", f.group, s.key))
 }
 
 /// Of what the scenario of a plan states.

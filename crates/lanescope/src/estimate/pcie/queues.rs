@@ -147,7 +147,8 @@ pub(in crate::estimate) fn words(line: Line) -> &'static str {
     }
 }
 
-/// Shares should be no further above what turns in a queue leave than above what a simulation shows.
+/// How much more than its turns a share may be without a note: what shares may be off a simulation, too, where queues
+/// form (5 %).
 const MUCH: f64 = 0.05;
 
 /// What to say of flows that have more than their turns in a queue, each table of flows once. `element` names what a

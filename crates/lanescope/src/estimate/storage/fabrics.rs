@@ -20,7 +20,7 @@ use crate::plan::infiniband::{Adapter, QueueFlows, blocks};
 use crate::plan::storage::{IoFlow, Remote};
 use crate::plan::{Dma, FlowId, Plan};
 use crate::protocol::infiniband::{
-    BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, Position, START, Service, blocks_told,
+    self, BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, START, Service, blocks_told,
 };
 use crate::protocol::nvme::{COMMAND_CAPSULE, RESPONSE_CAPSULE};
 use crate::result::LinkReport;
@@ -33,56 +33,44 @@ const FOLLOWED: u64 = 64;
 /// One of a command's messages.
 #[derive(Clone, Copy, Debug)]
 struct Message {
-    operation: Operation,
+    sent: infiniband::Message,
     /// Who sends it: the worker's adapter, or the target's.
     from: usize,
-    bytes: u64,
     /// Its bytes are no data.
     capsule: bool,
 }
 
 /// The messages of a command with so much data, in order.
 fn messages(remote: &Remote, corner: Corner, read: bool, bytes: u64) -> Vec<Message> {
-    let own = |operation, bytes, capsule| Message { operation, from: 0, bytes, capsule };
-    let target = |operation, bytes, capsule| Message { operation, from: 1, bytes, capsule };
-    let response = target(Operation::Send, RESPONSE_CAPSULE, true);
-    let command = own(Operation::Send, COMMAND_CAPSULE, true);
+    let one = |from, operation, bytes, capsule| {
+        let sent = infiniband::Message { operation, service: Service::Rc, bytes, mtu: remote.mtu };
+        Message { sent, from, capsule }
+    };
+    let response = one(1, Operation::Send, RESPONSE_CAPSULE, true);
+    let command = one(0, Operation::Send, COMMAND_CAPSULE, true);
     if read {
-        vec![command, target(Operation::Write, bytes, false), response]
+        vec![command, one(1, Operation::Write, bytes, false), response]
     } else if remote.is_in_capsule(corner, bytes) {
-        vec![own(Operation::Send, COMMAND_CAPSULE + bytes, false), response]
+        vec![one(0, Operation::Send, COMMAND_CAPSULE + bytes, false), response]
     } else {
-        vec![command, target(Operation::Read, 0, true), own(Operation::ReadResponse, bytes, false), response]
+        let data = one(0, Operation::ReadResponse, bytes, false);
+        vec![command, one(1, Operation::Read, bytes, true), data, response]
     }
 }
 
 impl Message {
-    /// Its packets: how many of each position, with their payload.
-    fn packets(&self, mtu: u64) -> Vec<(Position, u64, u64)> {
-        let n = self.bytes.div_ceil(mtu).max(1);
-        let last = self.bytes - (n - 1) * mtu;
-        match n {
-            1 => vec![(Position::Only, 1, last)],
-            _ => [(Position::First, 1, mtu), (Position::Middle, n - 2, mtu), (Position::Last, 1, last)]
-                .into_iter()
-                .filter(|p| p.1 > 0)
-                .collect(),
-        }
-    }
-
-    fn wire(&self, position: Position, payload: u64) -> f64 {
-        Packet { operation: self.operation, service: Service::Rc, position, payload }.wire(INFINIBAND) as f64
+    /// Bytes that it moves: a READ asks for some, and brings none.
+    fn bytes(&self) -> u64 {
+        if self.sent.operation.carries() { self.sent.bytes } else { 0 }
     }
 
     /// Bytes on the wire, packets, bytes of payload.
-    fn all(&self, mtu: u64) -> [f64; 3] {
-        let packets = self.packets(mtu);
-        let wire = packets.iter().map(|(position, n, payload)| *n as f64 * self.wire(*position, *payload)).sum();
-        [wire, packets.iter().map(|p| p.1 as f64).sum(), self.bytes as f64]
+    fn all(&self) -> [f64; 3] {
+        [self.sent.wire(INFINIBAND), self.sent.packets(), self.bytes()].map(|n| n as f64)
     }
 
     fn is_acknowledged(&self) -> bool {
-        matches!(self.operation, Operation::Send | Operation::Write)
+        self.sent.answer().is_some_and(|answer| answer.operation == Operation::Ack)
     }
 }
 
@@ -99,7 +87,7 @@ struct Side<'a> {
 impl Side<'_> {
     /// By which flow it reads the bytes of a message that it sends, and writes those of one that comes.
     fn reads(&self, m: &Message) -> FlowId {
-        match (m.capsule, m.bytes) {
+        match (m.capsule, m.bytes()) {
             (false, _) => self.read,
             (true, RESPONSE_CAPSULE) => self.queues.responses[0],
             (true, _) => self.queues.work,
@@ -107,7 +95,7 @@ impl Side<'_> {
     }
 
     fn writes(&self, m: &Message) -> FlowId {
-        match (m.capsule, m.bytes) {
+        match (m.capsule, m.bytes()) {
             (false, _) => self.write,
             (true, RESPONSE_CAPSULE) => self.queues.responses[1],
             (true, _) => self.queues.entries,
@@ -116,7 +104,7 @@ impl Side<'_> {
 
     fn inline(&self, corner: Corner, m: &Message) -> bool {
         let most = self.adapter.keys.inline.as_ref();
-        m.operation != Operation::Read && most.is_some_and(|q| m.bytes <= q.at(corner).0)
+        m.sent.operation != Operation::Read && most.is_some_and(|q| m.bytes() <= q.at(corner).0)
     }
 
     /// Bytes of the doorbell, and of the descriptor that is fetched, of a work request.
@@ -124,7 +112,7 @@ impl Side<'_> {
         let k = &self.adapter.keys;
         let descriptor = k.descriptor_bytes.at(corner).0;
         match self.inline(corner, m) {
-            true => ((descriptor + m.bytes).max(1), 0),
+            true => ((descriptor + m.bytes()).max(1), 0),
             false => (k.doorbell_bytes.at(corner).0.max(1), descriptor),
         }
     }
@@ -170,17 +158,17 @@ pub(in crate::estimate) fn demand(
     for m in messages(remote, corner, k.read, bytes) {
         let (from, to) = (&sides[m.from], &sides[1 - m.from]);
         let completion = |side: &Side| side.adapter.keys.completion_bytes.at(corner).0;
-        if m.operation != Operation::ReadResponse {
+        if m.sent.operation != Operation::ReadResponse {
             let (bell, descriptor) = from.asked(corner, &m);
             moves(from.queues.bells, bell);
             moves(from.queues.work, descriptor);
             asked[m.from] += 1.0;
         }
         if !from.inline(corner, &m) {
-            moves(from.reads(&m), m.bytes);
+            moves(from.reads(&m), m.bytes());
         }
-        moves(to.writes(&m), m.bytes);
-        match m.operation {
+        moves(to.writes(&m), m.bytes());
+        match m.sent.operation {
             Operation::Send => {
                 moves(to.queues.entries, completion(to));
                 moves(from.queues.entries, completion(from));
@@ -188,7 +176,7 @@ pub(in crate::estimate) fn demand(
             Operation::ReadResponse => moves(to.queues.entries, completion(to)),
             _ => {}
         }
-        let all = m.all(remote.mtu)[1];
+        let all = m.all()[1];
         packets[m.from][0] += all;
         packets[1 - m.from][1] += all;
     }
@@ -218,7 +206,7 @@ pub(in crate::estimate) fn demand(
 fn wires(plan: &Plan, corner: Corner, remote: &Remote, read: bool, bytes: u64) -> Vec<(u32, [f64; 3])> {
     let mut ways = [[0.0; 3]; 2];
     for m in messages(remote, corner, read, bytes) {
-        m.all(remote.mtu).into_iter().zip(&mut ways[m.from]).for_each(|(one, sum)| *sum += one);
+        m.all().into_iter().zip(&mut ways[m.from]).for_each(|(one, sum)| *sum += one);
         if m.is_acknowledged() {
             let back = &mut ways[1 - m.from];
             back[0] += Packet::ack(Service::Rc).wire(INFINIBAND) as f64;
@@ -275,13 +263,8 @@ impl One<'_> {
     }
 
     /// The stages of a packet of a message.
-    fn stages(
-        &self,
-        remote: &Remote,
-        sides: &[Side; 2],
-        m: &Message,
-        (position, payload): (Position, u64),
-    ) -> Vec<Stage> {
+    fn stages(&self, remote: &Remote, sides: &[Side; 2], m: &Message, packet: Packet) -> Vec<Stage> {
+        let payload = packet.payload;
         let (c, cluster) = (self.corner, &self.plan.cluster);
         let (from, to) = (&sides[m.from], &sides[1 - m.from]);
         let mut all = Vec::with_capacity(8);
@@ -304,7 +287,7 @@ impl One<'_> {
         let placed = if payload > 0 { (self.behind(flow, payload), self.write_of(flow, payload)) } else { (0.0, 0.0) };
         let path = cluster.path(remote.ends[m.from], remote.ends[1 - m.from]);
         let byte = |wire: u32| 1.0 / cluster.link(wire).rate.at(c).data_rate().bytes();
-        let bytes = m.wire(position, payload);
+        let bytes = packet.wire(INFINIBAND) as f64;
         for (i, &wire) in path.iter().enumerate() {
             let (size, delay) = (bytes * byte(wire), cluster.delay(wire, c).seconds());
             let switch = cluster.switch_of(cluster.arrives(wire)).map(|s| &cluster.switches[s].keys);
@@ -321,7 +304,7 @@ impl One<'_> {
                 None => size + delay + land + placed.1,
             };
             let (whole, mine) = ((buffer / BLOCK).clamp(1, MOST_BLOCKS), blocks(payload).max(1));
-            let kept = (blocks_told(whole, blocks(remote.mtu)) - 1).min(whole.saturating_sub(mine));
+            let kept = (blocks_told(whole, blocks(remote.mtu.bytes())) - 1).min(whole.saturating_sub(mine));
             let window = ((whole - kept) / mine).max(1) as f64;
             let paced = (left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay) / window;
             all.push((size.max(if self.ends == Ends::Least { 0.0 } else { paced }), through));
@@ -336,8 +319,8 @@ impl One<'_> {
     fn carried(&self, remote: &Remote, sides: &[Side; 2], all: &[(f64, Message)]) -> f64 {
         let mut train = Train { free: Vec::new(), out: 0.0 };
         for (ready, m) in all {
-            for (position, n, payload) in m.packets(remote.mtu) {
-                let stages = self.stages(remote, sides, m, (position, payload));
+            for (n, packet) in m.sent.kinds() {
+                let stages = self.stages(remote, sides, m, packet);
                 let near = n.min(FOLLOWED);
                 (0..near).for_each(|_| train.packet(*ready, &stages));
                 train.skip(n - near, &stages);

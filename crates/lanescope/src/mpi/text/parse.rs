@@ -390,15 +390,9 @@ impl<'t> Parser<'t> {
                 }
                 self.next += 1;
                 root = Some(self.expr()?);
-            } else if let Some(named) = Algorithm::ALL.into_iter().find(|a| a.name() == word) {
-                let known = kind.algorithms();
-                if !known.contains(&named) || kind == Kind::Barrier {
-                    let known: Vec<_> = known.iter().map(|a| a.name()).collect();
-                    let hint = if kind == Kind::Barrier {
-                        String::new()
-                    } else {
-                        format!("it is done by {}", known.join(", "))
-                    };
+            } else if let Some(named) = Algorithm::named(word) {
+                if !kind.choices().contains(&named) {
+                    let hint = Algorithm::one_of(kind.choices()).unwrap_or_default();
                     return problem(&at, format!("{} is not done by {word}", kind.name()), hint);
                 }
                 self.next += 1;

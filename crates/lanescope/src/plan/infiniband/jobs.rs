@@ -67,22 +67,17 @@ fn trace(
 fn instrument(diagnostics: &mut Diagnostics, flow: &Named<keys::Mpi>, ranks: u32) -> Option<Job> {
     let k = &flow.keys;
     let span = k.benchmark.as_ref().and_then(|q| q.span).unwrap_or(flow.span);
-    let algorithm = match &k.algorithm {
-        None => None,
-        Some(q) => match Algorithm::ALL.into_iter().find(|a| a.name() == q.typical) {
-            Some(known) => Some(known),
-            None => {
-                let names = Algorithm::ALL.map(Algorithm::name);
-                let hint = match nearest(&q.typical, names) {
-                    Some(near) => format!("did you mean {near}?"),
-                    None => format!("there are {}", names.join(", ")),
-                };
-                let d = Diagnostic::error(q.span.unwrap_or(flow.span), "there is no such algorithm of a collective");
-                diagnostics.push(d.hint(hint));
-                return None;
-            }
-        },
-    };
+    let algorithm = k.algorithm.as_ref().and_then(|q| Algorithm::named(&q.typical));
+    if let Some(q) = k.algorithm.as_ref().filter(|_| algorithm.is_none()) {
+        let names = Algorithm::ALL.map(Algorithm::name);
+        let hint = match nearest(&q.typical, names) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        let d = Diagnostic::error(q.span.unwrap_or(flow.span), "there is no such algorithm of a collective");
+        diagnostics.push(d.hint(hint));
+        return None;
+    }
     let options = benchmark::Options {
         algorithm,
         sizes: match k.sizes.as_ref().map(|q| &q.typical) {

@@ -14,6 +14,7 @@ use crate::plan::infiniband::{self, Cluster, QueueFlows};
 use crate::plan::pci::Buses;
 use crate::plan::storage::{Adapter, HostQueues, Storage, Volume};
 use crate::plan::{Dma, DmaPath, Flow};
+use crate::protocol::infiniband::Mtu;
 use crate::protocol::nvme;
 use crate::scenario::keys::{self, Line, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
@@ -27,7 +28,7 @@ pub struct Remote {
     /// Ports of channel adapters: of the worker's host, and of the target.
     pub ends: [u32; 2],
     /// Payload of a packet between them.
-    pub mtu: u64,
+    pub mtu: Mtu,
     /// The target's queue pairs at the drive: one for each of the worker's.
     pub queues: HostQueues,
     /// Data of a write that come in its capsule, at most.
@@ -43,7 +44,7 @@ impl Remote {
     pub(super) fn new(k: &keys::Io, queues: HostQueues) -> Remote {
         Remote {
             ends: [u32::MAX; 2],
-            mtu: 0,
+            mtu: Mtu::ALL[0],
             queues,
             in_capsule: k.in_capsule_data.clone(),
             entries: k.fabric_entries.clone(),
@@ -134,8 +135,9 @@ pub(in crate::plan) fn connect(
             let hosts = [storage.workers[flow.worker as usize].as_str(), drive.host.as_str()];
             let span = io.keys.fabric.as_ref().and_then(|q| q.span).or(io.keys.to.span).unwrap_or(io.span);
             let Some(ends) = ends(diagnostics, cluster, &allowed, (hosts, &drive.name), span) else { return };
-            let Some(mtu) = infiniband::packet_payload(diagnostics, cluster, network, ends[0], span) else { return };
-            largest = mtu.max(largest);
+            let payload = infiniband::packet_payload(diagnostics, cluster, network, ends[0], span);
+            let Some(mtu) = payload.and_then(|bytes| Mtu::new(Bytes(bytes))) else { return };
+            largest = mtu.bytes().max(largest);
             if let Some(remote) = &mut storage.flows[at].remote {
                 (remote.ends, remote.mtu) = (ends, mtu);
             }

@@ -636,7 +636,7 @@ impl Side for Storage {
                 Some(places) => hash.write(format!("places {places:?}").as_bytes()),
             }
             if let Some(remote) = &flow.remote {
-                hash.write(format!("ends {:?} {}", remote.ends, remote.mtu).as_bytes());
+                hash.write(format!("ends {:?} {}", remote.ends, remote.mtu.bytes()).as_bytes());
             }
             for q in flow.queues_at_drives() {
                 hash.write(format!("queues {} {}", q.first, q.count.typical).as_bytes());

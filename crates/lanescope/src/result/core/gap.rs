@@ -35,6 +35,19 @@ impl Gap {
     }
 }
 
+/// What neither method models of I/Os to drives of other hosts.
+pub(crate) const OVER_A_FABRIC: Gap = Gap::always(
+    "io",
+    &["completions", "commands_a_doorbell"],
+    "nvme-over-fabrics",
+    "over a fabric the worker's adapter completes and is rung for each message",
+)
+.when(|plan, s| plan.storage.remote().any(|(_, f, _)| s.path == format!("flows.{}.{}", f.group, s.key)));
+
+/// What neither models of transactions: messages have no places on a disk.
+pub(crate) const NO_OFFSETS: Gap =
+    Gap::always("transact", &["access.random", "access.align"], "placement", "messages have no offsets");
+
 /// What `method` leaves out of what the scenario of a plan states.
 pub fn not_modelled(plan: &Plan, method: &str, gaps: &[Gap]) -> Vec<NotModelled> {
     let one = |s: &Stated| {

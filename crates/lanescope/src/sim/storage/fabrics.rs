@@ -82,7 +82,7 @@ impl Remote {
         let time = remote.target_time.typical.fs();
         Some(Box::new(Remote {
             ends: remote.ends,
-            mtu: remote.mtu as u32,
+            mtu: remote.mtu.bytes() as u32,
             adapter: remote.queues.adapter,
             target,
             pairs: pairs.collect(),

@@ -131,7 +131,7 @@ pub(super) struct Ssd {
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
     /// What has been written to the buffer; the least and the most that was in it since it had been written over so
-    /// many times, and the time before; whether both were no less. Programs that end together empty a part of it at
+    /// many times, and the time before; whether both were no more. Programs that end together empty a part of it at
     /// once, so neither that it has no room at a moment nor what is in it then says that it does not fill any more.
     taken: u64,
     rounds: u64,

@@ -1,8 +1,16 @@
 //! Random texts: what a property test draws, taken byte by byte, so that a failing case shrinks with its bytes.
 
+use crate::common::plan;
+use lanescope::diagnostic::Diagnostics;
+use lanescope::plan::Plan;
+use lanescope::result::Simulation;
+use proptest::collection::vec;
+use proptest::prelude::any;
 use proptest::strategy::Strategy;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestRng, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestCaseResult, TestRng, TestRunner};
+use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 
 /// Fixed cases of a law. LANESCOPE_CASES sets another number, as CI does.
 const CASES: u64 = 50;
@@ -17,6 +25,46 @@ pub(crate) fn cases() -> (u64, u64, u64) {
         Some(alone) => (0, alone, seed),
         None => (number("LANESCOPE_CASES").unwrap_or(CASES), number("LANESCOPE_FRESH").unwrap_or(0), seed),
     }
+}
+
+/// Holds a law to scenarios that grow out of random bytes. It gives the simulation, and whether its throughput was held
+/// to a bound. Most scenarios are to be simulated, and some held to one.
+pub(crate) fn on_random(
+    lengths: Range<usize>,
+    grow: impl Fn(&[u8]) -> String,
+    law: impl Fn(&Plan, &Diagnostics) -> (Simulation, bool),
+) {
+    let (refused, simulated, held, ios) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
+    let result = runner.run(&vec(any::<u8>(), lengths), |bytes| {
+        let text = grow(&bytes);
+        let (plan, d) = plan(&text, &[]);
+        let Some(plan) = plan else {
+            refused.set(refused.get() + 1);
+            return Ok(());
+        };
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| law(&plan, &d)));
+        let (s, was_held) = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
+        simulated.set(simulated.get() + 1);
+        held.set(held.get() + u32::from(was_held));
+        ios.set(ios.get() + s.flows.iter().filter(|f| f.ios.is_some()).map(|f| f.operations).sum::<u64>());
+        Ok(())
+    });
+    let (refused, simulated, held) = (refused.get(), simulated.get(), held.get());
+    println!("{simulated} simulated, {refused} refused, {held} held to a bound, {} I/Os", ios.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    assert!(simulated > 2 * refused, "most should be simulated: {simulated} of {}", simulated + refused);
+    assert!(held > simulated / 8, "{held} of {simulated} held to a bound");
+}
+
+/// A law was held to all, and nothing was found that is apart; else the first few of that.
+pub(crate) fn none_apart(ran: Result<(), String>, apart: &[String]) {
+    if let Err(e) = ran {
+        panic!("{e}");
+    }
+    assert!(apart.is_empty(), "{} apart:\n{}", apart.len(), apart[..apart.len().min(12)].join("\n"));
 }
 
 /// A law's cases, fixed and fresh.

@@ -4,14 +4,10 @@
 use super::by_hand::{NS, PROCESSED, US, moments, read, stored};
 use super::laws::laws;
 use super::{HOST, IO, simulate};
-use crate::common::choices::runner;
+use crate::common::choices::on_random;
 use crate::common::grow::nvme::grow;
-use crate::common::{has, plan, run as answer, simulated, within, wrong};
+use crate::common::{has, run as answer, simulated, within, wrong};
 use lanescope::result::Simulation;
-use proptest::collection::vec;
-use proptest::prelude::any;
-use proptest::test_runner::{Config, TestCaseError};
-use std::cell::Cell;
 
 /// Drives behind the controller, each at the end of a link of 1 B/ns like the controller's own.
 fn text(level: &str, drives: u32, access: &str, more: &str) -> String {
@@ -237,33 +233,12 @@ fn behind(bytes: &[u8]) -> String {
 
 #[test]
 fn the_laws_hold_on_random_arrays() {
-    let (refused, ran, held) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
-    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
-        let text = behind(&bytes);
-        let (plan, d) = plan(&text, &[]);
-        let Some(plan) = plan else {
-            refused.set(refused.get() + 1);
-            return Ok(());
-        };
-        let caught = std::panic::catch_unwind(|| {
-            let (s, held) = laws(&plan, &d);
-            // What is read comes from the drives, and of writes that wait for them all is there.
-            let flows = s.flows.iter().filter(|f| f.ios.is_some());
-            assert!(flows.clone().count() > 0);
-            held
-        });
-        let was_held = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
-        ran.set(ran.get() + 1);
-        held.set(held.get() + u32::from(was_held));
-        Ok(())
+    on_random(60..160, behind, |plan, d| {
+        let (s, held) = laws(plan, d);
+        // What is read comes from the drives, and of writes that wait for them all is there.
+        assert!(s.flows.iter().any(|f| f.ios.is_some()));
+        (s, held)
     });
-    println!("{} simulated, {} refused, {} held to a bound", ran.get(), refused.get(), held.get());
-    if let Err(e) = result {
-        panic!("{e}");
-    }
-    assert!(ran.get() > 2 * refused.get(), "{} of {}", ran.get(), ran.get() + refused.get());
-    assert!(held.get() > ran.get() / 8, "{} of {} held to a bound", held.get(), ran.get());
 }
 
 #[test]

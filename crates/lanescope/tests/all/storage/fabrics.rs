@@ -4,7 +4,7 @@
 use super::by_hand::{NS, US, moments, read, stored};
 use super::laws::laws;
 use super::{check, ios, simulate};
-use crate::common::choices::runner;
+use crate::common::choices::{none_apart, on_random, runner};
 use crate::common::grow::fabrics::{alone, grow};
 use crate::common::{has, plan, planned, run as answer, simulate_by, simulated, toward, within, wrong};
 use lanescope::estimate::estimate;
@@ -12,7 +12,7 @@ use lanescope::protocol::nvme;
 use lanescope::result::Simulation;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, TestCaseError};
+use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
 /// Two hosts, each with an adapter, the second with a drive, all at the end of links of 1 B/ns without DLLPs or ordered
@@ -325,27 +325,7 @@ fn both_methods_fill_the_same_ledger() {
 
 #[test]
 fn the_laws_hold_on_random_fabrics() {
-    let (refused, simulated, held) = (Cell::new(0), Cell::new(0), Cell::new(0));
-    let mut runner = runner(Config { max_shrink_iters: 100, ..Config::default() });
-    let result = runner.run(&vec(any::<u8>(), 80..200), |bytes| {
-        let text = grow(&bytes);
-        let (plan, d) = plan(&text, &[]);
-        let Some(plan) = plan else {
-            refused.set(refused.get() + 1);
-            return Ok(());
-        };
-        let caught = std::panic::catch_unwind(|| laws(&plan, &d).1);
-        let was_held = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
-        simulated.set(simulated.get() + 1);
-        held.set(held.get() + u32::from(was_held));
-        Ok(())
-    });
-    println!("{} simulated, {} refused, {} held to a bound", simulated.get(), refused.get(), held.get());
-    if let Err(e) = result {
-        panic!("{e}");
-    }
-    assert!(simulated.get() > 2 * refused.get(), "{} of {}", simulated.get(), simulated.get() + refused.get());
-    assert!(held.get() > simulated.get() / 8, "{} of {} held to a bound", held.get(), simulated.get());
+    on_random(80..200, grow, laws);
 }
 
 /// One I/O outstanding, and nothing else there: share and simulation are the same within 2 %.
@@ -369,11 +349,7 @@ fn share_and_simulation_agree_where_nothing_queues() {
         Ok(())
     });
     println!("at most {:.4} apart", worst.get());
-    if let Err(e) = result {
-        panic!("{e}");
-    }
-    let wrong = wrong.into_inner();
-    assert!(wrong.is_empty(), "{} apart:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+    none_apart(result, &wrong.into_inner());
 }
 
 /// Workers of several hosts and several drives, beside those of the target's own.

@@ -1,7 +1,7 @@
 //! Random small storage: what must hold on every one of them.
 
 use super::{check, wires};
-use crate::common::choices::{Choices, runner};
+use crate::common::choices::{Choices, none_apart, on_random, runner};
 use crate::common::grow::storage::grow;
 use crate::common::{plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
@@ -14,7 +14,7 @@ use lanescope::sim::{Run, Step};
 use lanescope::units::Time;
 use proptest::collection::vec;
 use proptest::prelude::any;
-use proptest::test_runner::{Config, TestCaseError};
+use proptest::test_runner::Config;
 use std::cell::{Cell, RefCell};
 
 /// How unlikely it is that what is drawn goes beyond its slack: e to the minus this, 1e-9.
@@ -220,29 +220,7 @@ pub(super) fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool)
 
 #[test]
 fn the_laws_hold_on_random_storage() {
-    let (refused, simulated, held, ios) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
-    let mut runner = runner(Config { max_shrink_iters: 200, ..Config::default() });
-    let result = runner.run(&vec(any::<u8>(), 60..160), |bytes| {
-        let text = grow(&bytes);
-        let (plan, d) = plan(&text, &[]);
-        let Some(plan) = plan else {
-            refused.set(refused.get() + 1);
-            return Ok(());
-        };
-        let caught = std::panic::catch_unwind(|| laws(&plan, &d));
-        let (s, was_held) = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
-        simulated.set(simulated.get() + 1);
-        held.set(held.get() + u32::from(was_held));
-        ios.set(ios.get() + s.flows.iter().filter(|f| f.ios.is_some()).map(|f| f.operations).sum::<u64>());
-        Ok(())
-    });
-    let (refused, simulated, held) = (refused.get(), simulated.get(), held.get());
-    println!("{simulated} simulated, {refused} refused, {held} held to a bound, {} I/Os", ios.get());
-    if let Err(e) = result {
-        panic!("{e}");
-    }
-    assert!(simulated > 2 * refused, "most should be simulated: {simulated} of {}", simulated + refused);
-    assert!(held > simulated / 8, "{held} of {simulated} held to a bound");
+    on_random(60..160, grow, laws);
 }
 
 /// Scenarios whose simulation went beyond the bound, or whose I/Os were nobody's while they waited for the processor:
@@ -376,11 +354,7 @@ fn share_and_simulation_agree_where_nothing_queues() {
         Ok(())
     });
     println!("at most {:.4} apart, {} with a note", worst.get(), noted.get());
-    if let Err(e) = result {
-        panic!("{e}");
-    }
-    let wrong = wrong.into_inner();
-    assert!(wrong.is_empty(), "{} apart:\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
+    none_apart(result, &wrong.into_inner());
 }
 
 /// Random writes of RAID 5: old data and parity are read, new ones written, each where the heads have to go.
