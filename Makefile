@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench rust
+.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench bench-peers rust
 
 # A command that is built already, with the release's examples; CI has built them with its tests.
 LANESCOPE ?=
@@ -115,6 +115,17 @@ studies: rust ## every row of every study, and its pictures in target/studies
 
 bench: rust ## speed
 	$(CARGO) bench --workspace
+
+# From where MQSim is cloned: the one peer that Debian does not have.
+MQSIM_SOURCE ?= https://github.com/CMU-SAFARI/MQSim
+
+bench-peers: rust ## speed beside ns-3, SMPI and MQSim, in turn on one core; installs them (Debian) or builds them in target/peers
+	apt-get install -qy --no-install-recommends libns3-dev simgrid libsimgrid-dev g++ make pkg-config
+	test -d target/peers/MQSim || git clone --quiet $(MQSIM_SOURCE) target/peers/MQSim
+	$(MAKE) --silent -C target/peers/MQSim
+	$(CARGO) bench -p lanescope --bench simulate -- ns-3
+	$(CARGO) bench -p lanescope --bench smpi
+	MQSIM=$(CURDIR)/target/peers/MQSim $(CARGO) bench -p lanescope --bench nvme
 
 rust:
 	@test -n "$(CARGO)" || { echo "lanescope needs Rust: install it from https://rustup.rs or with your system's package manager (rustup, or cargo 1.89 and newer)"; exit 1; }

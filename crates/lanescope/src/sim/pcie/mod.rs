@@ -8,6 +8,7 @@ pub(in crate::sim) mod iommu;
 mod report;
 pub(in crate::sim) mod requester;
 pub(in crate::sim) mod switch;
+mod tags;
 pub(in crate::sim) mod terminal;
 pub(in crate::sim) mod wire;
 
@@ -25,8 +26,9 @@ use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::backbone::Backbone;
 use crate::sim::pcie::completer::{Answer, Bandwidth, Completer};
 use crate::sim::pcie::iommu::Iommu;
-use crate::sim::pcie::requester::{Doorbell, Engine, Gate, Interval, Packets, Requester, Shape, Stream, Tags};
+use crate::sim::pcie::requester::{Doorbell, Gate, Interval, Packets, Requester, Shape, Stream};
 use crate::sim::pcie::switch::Switch;
+use crate::sim::pcie::tags::{Engine, Tags};
 use crate::sim::pcie::terminal::Terminal;
 use crate::sim::pcie::wire::{Account, Credits, Policy, Tlp, Wire, WireSpec};
 use crate::units::Rate;

@@ -11,6 +11,7 @@ use crate::result::Idle;
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::source::{Next, Source};
+use crate::sim::pcie::tags::Tags;
 use crate::sim::pcie::wire::Tlp;
 use crate::sim::pcie::{FlowState, Net};
 use crate::tools::Slab;
@@ -130,6 +131,15 @@ enum Control {
 }
 
 impl Stream {
+    /// Whether another side drives it and has asked for nothing more: it is passed over at once, since a controller has
+    /// many streams, of which few have something at a time.
+    #[inline]
+    fn quiet(&self) -> bool {
+        self.current.is_none()
+            && self.packets.is_none()
+            && matches!(&self.source, Source::ExternallyDriven(asked) if asked.is_empty())
+    }
+
     /// Whether what it sends next is of a read.
     fn reads_next(&self) -> bool {
         match (self.current, self.control_due()) {
@@ -200,91 +210,6 @@ impl Gate {
 pub(in crate::sim) struct Interval {
     pub(in crate::sim) every: u64,
     pub(in crate::sim) at: u64,
-}
-
-/// Read requests that may be outstanding, and when a used one may be used again.
-#[derive(Clone, Debug)]
-pub(in crate::sim) enum Tags {
-    /// Until the first flow says how many.
-    None,
-    /// Each by itself: how many are free, and when those in turn-around will be.
-    Single { free: u64, resting: VecDeque<u64>, turnaround: u64 },
-    /// Engine by engine: all tags of one, then its turn-around.
-    Batch { engines: Vec<Engine>, tags: u32, turn: usize, turnaround: u64 },
-}
-
-/// An engine that issues its tags as a batch.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::sim) struct Engine {
-    issued: u32,
-    outstanding: u32,
-    open_at: u64,
-}
-
-impl Tags {
-    /// Whether a request may go now: the engine that sends it, or when to ask again.
-    fn ready(&mut self, now: u64) -> Result<u16, (Idle, u64)> {
-        match self {
-            Tags::None => Err((Idle::Tags, NEVER)),
-            Tags::Single { free, resting, .. } => {
-                while resting.front().is_some_and(|at| *at <= now) {
-                    resting.pop_front();
-                    *free += 1;
-                }
-                match (*free, resting.front()) {
-                    (0, Some(&at)) => Err((Idle::TurnAround, at)),
-                    (0, None) => Err((Idle::Tags, NEVER)),
-                    _ => Ok(0),
-                }
-            }
-            Tags::Batch { engines, tags, turn, .. } => {
-                let n = engines.len();
-                let (mut idle, mut wake) = (Idle::Tags, NEVER);
-                for k in 0..n {
-                    let i = (*turn + k) % n;
-                    let e = &engines[i];
-                    if e.open_at > now {
-                        (idle, wake) = (Idle::TurnAround, wake.min(e.open_at));
-                    } else if e.issued < *tags {
-                        *turn = i;
-                        return Ok(i as u16);
-                    }
-                }
-                Err((idle, wake))
-            }
-        }
-    }
-
-    fn take(&mut self, engine: u16) {
-        match self {
-            Tags::None => {}
-            Tags::Single { free, .. } => *free -= 1,
-            Tags::Batch { engines, tags, turn, .. } => {
-                let e = &mut engines[engine as usize];
-                e.issued += 1;
-                e.outstanding += 1;
-                if e.issued == *tags {
-                    *turn = (engine as usize + 1) % engines.len();
-                }
-            }
-        }
-    }
-
-    /// A request is done.
-    fn release(&mut self, engine: u16, now: u64) {
-        match self {
-            Tags::None => {}
-            Tags::Single { free, turnaround: 0, .. } => *free += 1,
-            Tags::Single { resting, turnaround, .. } => resting.push_back(now.saturating_add(*turnaround)),
-            Tags::Batch { engines, turnaround, .. } => {
-                let e = &mut engines[engine as usize];
-                e.outstanding -= 1;
-                if e.outstanding == 0 {
-                    (e.issued, e.open_at) = (0, now.saturating_add(*turnaround));
-                }
-            }
-        }
-    }
 }
 
 /// An outstanding read request.
@@ -482,7 +407,7 @@ impl Requester {
             if !std::mem::replace(&mut tried[usize::from(kind)], true) {
                 let mut j = self.turns[usize::from(kind)];
                 for _ in 0..n {
-                    if self.streams[j].reads_next() == kind {
+                    if !self.streams[j].quiet() && self.streams[j].reads_next() == kind {
                         match self.offer(j, wire, now, net) {
                             Ok(tlp) => {
                                 self.turns[usize::from(kind)] = next(j);
@@ -493,6 +418,9 @@ impl Requester {
                         }
                     }
                     j = next(j);
+                }
+                if tried[usize::from(!kind)] {
+                    break;
                 }
             }
             i = next(i);
