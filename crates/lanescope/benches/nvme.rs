@@ -2,8 +2,8 @@
 //! behind two switches. The goals: 300,000 I/Os a CPU second, of 24 drives an estimate in 5 ms and a simulation to ±1 %
 //! in 30 s.
 //!
-//! `cargo bench --bench nvme` measures them. With `MQSIM=FOLDER`, where MQSim (github.com/CMU-SAFARI/MQSim) was built by
-//! its `make`, that simulator of SSDs runs the same load in turn: 4 KiB random reads of a preconditioned drive, 32
+//! `cargo bench --bench nvme` measures them. With `MQSIM=FOLDER`, where MQSim (github.com/CMU-SAFARI/MQSim) was built
+//! by its `make`, that simulator of SSDs runs the same load in turn: 4 KiB random reads of a preconditioned drive, 32
 //! outstanding, its write cache off, its mapping table whole in memory. It sends a message for each transfer over PCIe,
 //! no TLPs.
 

@@ -105,7 +105,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     }
     let block = top(&blocks) / c.channel_rate;
     if block > most.0 {
-        most = (block, format!("thread blocks of {channels} channels"));
+        most = (block, format!("thread blocks of {channels} channel{}", if channels == 1 { "" } else { "s" }));
     }
     Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop })
 }
