@@ -7,6 +7,10 @@ const SPEEDS = [1, 2, 5, 10, 20, 40, 60];
 /** A player in `parent`; `topology()` gives the picture whose links change colour. */
 export function player(parent, film, topology) {
   const frames = film.times.length;
+  if (frames === 0) {
+    parent.replaceChildren(el("p", { class: "alarm" }, `No frame: the run is shorter than a step of ${film.step}.`));
+    return { stop() {} };
+  }
   const kinds = [...new Map(film.columns.map((c) => [c.kind, c.what])).entries()];
   let [frame, speed, timer] = [0, 10, null];
   const play = el("button", { type: "button", class: "main" }, "Play");

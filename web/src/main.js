@@ -5,7 +5,7 @@ import { el, copy, save } from "./dom.js";
 import { editor } from "./editor.js";
 import { player } from "./film.js";
 import { fragment, held } from "./share.js";
-import { tables } from "./tables.js";
+import { sort, sorted, tables } from "./tables.js";
 import { values } from "./values.js";
 import { zoom } from "./zoom.js";
 
@@ -29,6 +29,7 @@ let chosen = null;
 let six = null;
 let simulated = false;
 let refused = false;
+let said = [];
 
 /** Says something below the heading; `alarm` for what went wrong. */
 function say(text, alarm = false) {
@@ -72,11 +73,18 @@ function show(sections) {
     section.made = s.html;
     const body = section.querySelector(".body");
     const open = [...body.querySelectorAll("details")].map((d) => d.open);
+    const orders = [...body.querySelectorAll("table[data-live]")].map((t) => [t.dataset.table, sorted(t)]);
     // The engine's own markup, in which every text of a scenario is escaped; this page's policy runs no script in it.
     body.innerHTML = s.html;
     [...body.querySelectorAll("details")].forEach((d, i) => (d.open = open[i] ?? d.open));
     enliven(section);
+    for (const [id, order] of orders) {
+      const table = order && [...body.querySelectorAll("table[data-live]")].find((t) => t.dataset.table === id);
+      if (table) sort(table, ...order);
+    }
+    if (!old && id === "answer" && document.body.dataset.ready) section.scrollIntoView({ block: "start" });
   }
+  if ($("text")) $("text").textContent = state.text;
   if (chosen !== null) pick(chosen, false);
 }
 
@@ -164,8 +172,8 @@ async function estimate(first = {}) {
 }
 
 function took(answer) {
-  const list = answer.diagnostics ?? [];
-  diagnose(list);
+  said = answer.diagnostics ?? [];
+  diagnose(said);
   refused = Boolean(answer.refused || answer.error);
   $("report").classList.toggle("stale", refused);
   $("simulate").disabled = refused;
@@ -203,8 +211,15 @@ function diagnose(list) {
   );
 }
 
-/** Changes one value; gives null, or what is wrong with it. */
-async function change(path, value) {
+let last = Promise.resolve(null);
+
+/** Changes one value, after those that were changed before; gives null, or what is wrong with it. */
+function change(path, value) {
+  last = last.then(() => changed(path, value));
+  return last;
+}
+
+async function changed(path, value) {
   const had = state.text;
   const answer = await client.ask({ ask: "set", text: state.text, path, value });
   if (answer.error) {
@@ -249,7 +264,9 @@ async function openLab() {
   );
   form = values($("values"), change);
   client.ask({ ask: "language" }).then((l) => (language = l));
-  await estimate();
+  // The engine has answered this text already, and may have simulated it.
+  diagnose(said);
+  await refreshValues();
 }
 
 async function simulate() {
@@ -440,6 +457,26 @@ function build() {
   document.addEventListener("keydown", picked);
 }
 
+/** Shows a scenario that came with a link. */
+async function take(shared) {
+  Object.assign(state, { sets: [], files: [], full: false, library: false, collective: null }, shared);
+  arrange();
+  await fold();
+  edit?.set(state.text);
+  await estimate();
+  say("This scenario came with the link.");
+}
+
+/** A link was put into the address of a page that is open already. */
+async function follow() {
+  try {
+    const shared = await held(location.hash);
+    if (shared && shared.text !== state.text) await take(shared);
+  } catch (e) {
+    say(e.message, true);
+  }
+}
+
 async function start() {
   document.querySelectorAll("#report > section").forEach(enliven);
   if (typeof WebAssembly === "undefined") {
@@ -467,13 +504,10 @@ async function start() {
   }
   await fold();
   const known = await client.ask({ ask: "estimate", ...state, keep: true, report: begin.report ?? null });
+  said = known.diagnostics ?? [];
   // The page shows already what was written into it; only what differs is drawn again.
   if (shared) {
-    Object.assign(state, { sets: [], files: [], full: false, library: false, collective: null }, shared);
-    arrange();
-    await fold();
-    await estimate();
-    say("This scenario came with the link.");
+    await take(shared);
   } else {
     simulated = Boolean(known.simulated);
     $("six").hidden = !known.ios;
@@ -481,6 +515,7 @@ async function start() {
     $("simulate").disabled = Boolean(known.error || known.refused);
     filmReady(simulated);
   }
+  addEventListener("hashchange", follow);
   if (begin.open) $("what-if").open = true;
   if (cut) say(cut, true);
   document.body.dataset.ready = "yes";

@@ -3,14 +3,22 @@ import { copy, el } from "./dom.js";
 
 const value = (cell) => cell.dataset.v ?? cell.textContent;
 
-/** A table as CSV: numbers with all digits. */
+/** A table as CSV: numbers with all digits, their unit in the heading. */
 export function csv(table) {
   const quoted = (t) => (/[",\n]/.test(t) ? `"${t.replaceAll('"', '""')}"` : t);
-  const lines = [...table.rows].map((row) => [...row.cells].map((c) => quoted(value(c))).join(","));
+  const cell = (c) => quoted(c.dataset.unit ? `${value(c)}, ${c.dataset.unit}` : value(c));
+  const lines = [...table.rows].map((row) => [...row.cells].map(cell).join(","));
   return lines.join("\n") + "\n";
 }
 
-function sort(table, column, down) {
+/** How a table is sorted: column and direction, or null. */
+export function sorted(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  const column = heads.findIndex((th) => th.hasAttribute("aria-sort"));
+  return column < 0 ? null : [column, heads[column].getAttribute("aria-sort") === "descending"];
+}
+
+export function sort(table, column, down) {
   const body = table.tBodies[0];
   const key = (row) => {
     const cell = row.cells[column];

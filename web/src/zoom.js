@@ -20,7 +20,10 @@ export function zoom(figure) {
     draw();
   };
   const home = () => {
-    [x, y, k] = [0, 0, 1];
+    // The whole picture, also where it is wider than the page.
+    const width = svg.width?.baseVal?.value || figure.clientWidth;
+    const shown = svg.clientWidth || width;
+    [x, y, k] = [0, 0, Math.min(1, figure.clientWidth / Math.max(shown, 1))];
     draw();
   };
   const button = (text, label, does) => el("button", { type: "button", "aria-label": label, onclick: does }, text);

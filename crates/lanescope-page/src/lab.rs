@@ -12,7 +12,7 @@ use lanescope::pens::planned::planned;
 use lanescope::plan::Plan;
 use lanescope::plan::gpu::ladder::Ladder;
 use lanescope::result::{Report, SCHEMA};
-use lanescope::scenario::edit::with_value;
+use lanescope::scenario::edit::{values_of, with_value};
 use lanescope::scenario::keys::{Key, Setting, TABLES};
 use lanescope::scenario::tree::Author;
 use lanescope::scenario::{Included, Resolver, schema};
@@ -337,7 +337,7 @@ impl Lab {
     /// Every table with its values, each with the menu or the kind of text that its key takes.
     fn values(&self) -> Value {
         let Some(plan) = &self.plan else { return json!({ "things": [] }) };
-        let mut tables: BTreeMap<usize, (String, usize, Value)> = BTreeMap::new();
+        let mut tables: BTreeMap<usize, (String, Vec<Value>)> = BTreeMap::new();
         let all = planned(plan).settings;
         // Instances of a table that are set alike are one thing, called as the text calls it.
         let mut order: Vec<(String, Vec<_>)> = Vec::new();
@@ -354,33 +354,76 @@ impl Lab {
                     order.push((if alone { table.clone() } else { name.clone() }, shown));
                     let at = order.len() - 1;
                     let path = match (alone, name.split_once('.')) {
-                        (true, _) => table,
-                        (false, Some((section, thing))) => format!("{section}.{:?}", thing),
+                        (true, Some((section, _))) => written(section, &table[section.len() + 1..]),
+                        (true, None) => table,
+                        (false, Some((section, thing))) => format!("{section}.{thing:?}"),
                         (false, None) => name,
                     };
                     let section = path.split('.').next().unwrap_or("");
                     let of = || TABLES.iter().filter(|t| t.section == section).flat_map(|t| t.keys);
                     let rows = settings.iter().map(|s| row(of().find(|k| k.name == s.key), s)).collect::<Vec<_>>();
                     if at < MOST_VALUES {
-                        tables.insert(at, (path, rows.len(), Value::Array(rows)));
+                        tables.insert(at, (path, rows));
                     }
                 }
             }
         }
         let left = order.len().saturating_sub(MOST_VALUES);
+        let mut things: Vec<(String, Vec<Value>)> = tables.into_values().collect();
+        for (path, key, value) in stated(&self.asked.text).into_iter().rev() {
+            let had = |rows: &[Value]| rows.iter().any(|r| r["key"] == key.as_str());
+            let section = path.split('.').next().unwrap_or("");
+            let known = TABLES.iter().filter(|t| t.section == section).flat_map(|t| t.keys).find(|k| k.name == key);
+            let row = json!({
+                "key": key, "value": value, "range": null, "origin": "stated", "confidence": null, "default": false,
+                "source": null, "words": words(known), "doc": known.map(|k| k.doc.trim()), "known": true,
+            });
+            match things.iter_mut().find(|(p, _)| *p == path) {
+                Some((_, rows)) if had(rows) => {}
+                Some((_, rows)) => rows.insert(0, row),
+                None if path.is_empty() => things.insert(0, (path, vec![row])),
+                None => things.push((path, vec![row])),
+            }
+        }
         let things: Vec<Value> =
-            tables.into_values().map(|(path, _, rows)| json!({ "path": path, "values": rows })).collect();
+            things.into_iter().map(|(path, values)| json!({ "path": path, "values": values })).collect();
         json!({ "things": things, "left": left })
     }
 }
 
+/// The path of a thing, its name quoted where it must be.
+fn written(section: &str, thing: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
+    if thing.chars().all(bare) { format!("{section}.{thing}") } else { format!("{section}.{thing:?}") }
+}
+
+/// What the text says itself, table by table: the thing's path, the key and the value as it is written there.
+fn stated(text: &str) -> Vec<(String, String, String)> {
+    let mut all = Vec::new();
+    for (key, value) in values_of(text) {
+        let (path, key) = match key.as_slice() {
+            [key] => (String::new(), key.clone()),
+            [table, key] => (table.clone(), key.clone()),
+            [section, thing, key] => (written(section, thing), key.clone()),
+            _ => continue,
+        };
+        all.push((path, key, value));
+    }
+    all
+}
+
+/// The menu of a key that takes one of some words.
+fn words(key: Option<&Key>) -> Option<Value> {
+    let schema = (key?.schema)();
+    let yes_or_no = || (schema.get("type")? == "boolean").then(|| json!(["false", "true"]));
+    schema.get("enum").cloned().or_else(yes_or_no)
+}
+
 /// One value, for a form.
 fn row(key: Option<&Key>, s: &Setting) -> Value {
-    let schema = key.map(|k| (k.schema)());
-    let words = schema.as_ref().and_then(|s| s.get("enum")).cloned();
     json!({
         "key": s.key, "value": s.value, "range": s.range, "origin": s.origin, "confidence": s.confidence,
-        "default": s.default, "source": s.source, "words": words, "doc": key.map(|k| k.doc.trim()),
+        "default": s.default, "source": s.source, "words": words(key), "doc": key.map(|k| k.doc.trim()),
         "known": key.is_some(),
     })
 }

@@ -259,6 +259,13 @@ pub fn chart(r: &CollectiveReport, before: Option<&CollectiveReport>) -> String 
 /// Sections of a page: the curve, the table, what is left out; with the answer before a change beside it.
 pub fn sections(r: &CollectiveReport, before: Option<&CollectiveReport>) -> Vec<Section> {
     let mut grid = grid(r);
+    for name in &mut grid.head {
+        match name.as_str() {
+            "time" | "simulated" => *name += ", us",
+            "algbw" | "busbw" | "bound" => *name += ", GB/s",
+            _ => {}
+        }
+    }
     for (line, row) in grid.rows.iter_mut().zip(&r.rows) {
         line[0] = Bytes(row.bytes).to_string();
     }

@@ -1,13 +1,13 @@
-//! A run in time, row by row: throughput of flows, I/Os a second, queues, credits in use, utilisation of links,
-//! memories of Ethernet switches, and the rates that DCQCN allows connections. The command writes the rows as CSV, the
-//! page draws them.
+//! A run in time, row by row: throughput of flows, I/Os a second, queues, credits in use, utilisation of links, what
+//! part of the time they were paused, memories of Ethernet switches, and the rates that DCQCN allows connections. The
+//! command writes the rows as CSV, the page draws them.
 
 use crate::plan::Plan;
 use crate::plan::infiniband::MOST_CONNECTIONS;
 use crate::plan::storage::Medium;
 use crate::protocol::pcie::Class;
 use crate::result::Report;
-use crate::scenario::keys::Technology;
+use crate::scenario::keys::{FlowControl, Technology};
 use crate::sim::Sample;
 use std::ops::Range;
 
@@ -20,6 +20,8 @@ pub struct Series {
     counted: [Range<usize>; 2],
     /// The directions that some flow uses, with their slots per second and header credits in all.
     wires: Vec<(usize, f64, [Option<u32>; 3])>,
+    /// The directions of Ethernet links that may be paused.
+    paused: Vec<usize>,
     /// Which of a sample's rate limits have columns.
     limits: Range<usize>,
     before: Sample,
@@ -91,6 +93,7 @@ impl Series {
             }
             wires.push((i, link.speed.typical.coded().bytes(), all));
         }
+        let mut paused = Vec::new();
         let ethernet = plan.links_of(Technology::Ethernet);
         let used = estimate.links[ethernet.clone()].iter().zip(0..).filter(|(l, _)| l.tlps > 0.0);
         for (_, wire) in used {
@@ -98,6 +101,9 @@ impl Series {
             head.extend(["utilisation", "queued_frames", "queued_bytes"].map(|c| format!("{path}.{c}")));
             let rate = plan.network.link(wire).rate.typical.rate().bytes();
             wires.push((ethernet.start + wire as usize, rate, [None; 3]));
+            if plan.network.flow_control() != FlowControl::None {
+                paused.push(wire as usize);
+            }
         }
         for (i, wire) in plan.links_of(Technology::Storage).zip(plan.storage.wires()) {
             let path = match wire.transport.medium {
@@ -122,12 +128,14 @@ impl Series {
             wires.push((i, rate, [None; 3]));
         }
         head.extend(plan.network.switches().map(|(_, node, _)| format!("switches.{}.memory_bytes", node.name)));
+        head.extend(paused.iter().map(|w| format!("{}.paused", plan.network.wire_name(*w as u32))));
         let (limits, names) = limits(plan);
         head.extend(names.iter().map(|name| format!("flows.{name}.rate_limit_bps")));
         Series {
             head,
             counted: [Technology::Storage, Technology::Infiniband].map(|t| plan.flows_of(t)),
             wires,
+            paused,
             limits,
             before: now,
         }
@@ -156,6 +164,9 @@ impl Series {
             }
         }
         cells.extend(now.memory.iter().map(u64::to_string));
+        let fs = |at: usize, sample: &Sample| sample.paused.get(at).map_or(0.0, |fs| *fs as f64 * 1e-15);
+        let share = |at: &usize| ((fs(*at, &now) - fs(*at, &self.before)) / step).min(1.0);
+        cells.extend(self.paused.iter().map(|w| format!("{:.4}", share(w))));
         // One that has not sent yet has no limit.
         let limit = |at: usize| now.limits.get(at).map_or(f64::NAN, |rate| rate * 8.0);
         let text = |rate: f64| if rate.is_nan() { String::new() } else { rate.round().to_string() };

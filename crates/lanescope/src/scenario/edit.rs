@@ -36,6 +36,36 @@ pub fn with_value(text: &str, path: &str, value: &str) -> Result<String, String>
     if same(&wanted, &again) { Ok(edited) } else { Err(format!("{path} cannot be set in this text; write it by hand")) }
 }
 
+/// Each value that stands in the text: its path, key by key, and itself as [`with_value`] takes it. One that is written
+/// over several lines is left out, and of a text that is no TOML there are none.
+pub fn values_of(text: &str) -> Vec<(Vec<String>, String)> {
+    let mut diagnostics = Diagnostics::default();
+    let source = diagnostics.add_source("scenario", text);
+    let mut all = Vec::new();
+    if let Some(tree) = parse(&mut diagnostics, source, Author::User) {
+        gather(text, &tree, &mut Vec::new(), &mut all);
+    }
+    all
+}
+
+fn gather(text: &str, table: &Table, path: &mut Vec<String>, all: &mut Vec<(Vec<String>, String)>) {
+    for (key, node) in &table.0 {
+        path.push(key.clone());
+        let raw = text.get(node.span.start as usize..node.span.end as usize).unwrap_or_default();
+        match &node.value {
+            Value::Table(inner) if !raw.starts_with('{') => gather(text, inner, path, all),
+            _ if raw.contains('\n') => {}
+            _ => {
+                // Bare words are easier to read and to change, where they are written back as what they were.
+                let bare = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"'));
+                let bare = bare.filter(|b| written(b) == raw);
+                all.push((path.clone(), bare.unwrap_or(raw).to_owned()));
+            }
+        }
+        path.pop();
+    }
+}
+
 /// The value as TOML: itself where it is some, else a string.
 fn written(value: &str) -> String {
     let value = value.trim();
@@ -184,6 +214,25 @@ mod tests {
         assert!(set("parts.\"nic.1\".tags", "4").ends_with("\n[parts.\"nic.1\"]\ntags = 4\n"));
         assert!(set("run.seed", "4").ends_with("\n[run]\nseed = 4\n"));
         assert!(set("about", "x").starts_with("about = \"x\"\ntitle"));
+    }
+
+    #[test]
+    fn values_are_found_as_they_are_set() {
+        let text = format!("{TEXT}[run]\nseed = \"7\"\nlist = [\n1]\n[flows.a]\nfrom = [\"x\", \"y\"]\n");
+        let all: Vec<_> = values_of(&text).into_iter().map(|(path, value)| (dotted(&path), value)).collect();
+        let wanted = [
+            ("title", "t"),
+            ("parts.nic.use", "x"),
+            ("parts.nic.tags", "8"),
+            ("links.up.range", "{ low = 1 }"),
+            ("run.seed", "\"7\""),
+            ("flows.a.from", "[\"x\", \"y\"]"),
+        ];
+        assert_eq!(all, wanted.map(|(path, value)| (path.to_owned(), value.to_owned())));
+        for (path, value) in all {
+            assert_eq!(with_value(&text, &path, &value).as_deref(), Ok(text.as_str()), "{path}");
+        }
+        assert_eq!(values_of("x = "), []);
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct Sample {
     pub credits: Vec<[Option<u32>; 3]>,
     /// Of each Ethernet switch: bytes of its memory in use.
     pub memory: Vec<u64>,
+    /// Of each direction of each Ethernet link: how long PAUSE or PFC has held its transmitter since time 0, fs.
+    pub paused: Vec<u64>,
     /// Bytes per second that DCQCN allows: of each connection of each stream of frames, then the slowest of each
     /// program, then its queue pairs (`Cluster::queue_pairs`).
     pub limits: Vec<f64>,
@@ -306,6 +308,7 @@ impl Run {
             credits,
             limits: self.limits(),
             memory: self.system.ethernet.stored(self.now).iter().map(|s| s.now).collect(),
+            paused: self.system.ethernet.paused(self.now),
         }
     }
 }

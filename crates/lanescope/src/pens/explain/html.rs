@@ -94,7 +94,7 @@ impl Page {
         rows: impl Iterator<Item = [(&'static str, String); N]>,
         budget: usize,
     ) {
-        self.out += "<div class=\"scroll\"><table>\n<thead><tr>";
+        self.out += "<div class=\"scroll\"><table data-table=\"explained\">\n<thead><tr>";
         for cell in head {
             let _ = write!(self.out, "<th>{}</th>", escape(cell));
         }
@@ -278,7 +278,11 @@ impl Page {
             true => {
                 // An SVG of its own may begin with a declaration, which has no place inside a page.
                 let from = picture.find("<svg").unwrap_or(0);
-                let _ = writeln!(self.out, "<div class=\"picture\">{}</div>", picture[from..].trim());
+                let _ = writeln!(
+                    self.out,
+                    "<figure class=\"picture\" data-method=\"estimate\">{}</figure>",
+                    picture[from..].trim()
+                );
             }
             false => self.paragraph("soft", "the picture is too large for this page: lanescope explain --svg DIR"),
         }

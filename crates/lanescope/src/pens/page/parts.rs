@@ -15,6 +15,8 @@ pub(super) struct Cell {
     pub(super) class: &'static str,
     /// The link that it stands for, by its place in the report.
     pub(super) link: Option<usize>,
+    /// The unit of its number, for CSV.
+    pub(super) unit: &'static str,
 }
 
 impl Cell {
@@ -30,18 +32,18 @@ impl Cell {
 
     /// A number, as a person reads it.
     pub(super) fn number(number: f64, text: String) -> Cell {
-        Cell { text, number: Some(number), class: "n", link: None }
+        Cell { text, number: Some(number), class: "n", link: None, unit: "" }
     }
 }
 
 /// Bits a second.
 pub(super) fn rate(bits: f64) -> Cell {
-    Cell::number(bits, human_rate(bits))
+    Cell { unit: "b/s", ..Cell::number(bits, human_rate(bits)) }
 }
 
 /// Seconds.
 pub(super) fn time(seconds: f64) -> Cell {
-    Cell::number(seconds, human_time(seconds))
+    Cell { unit: "s", ..Cell::number(seconds, human_time(seconds)) }
 }
 
 /// How far a value moved.
@@ -70,12 +72,15 @@ pub(super) fn note(out: &mut String, class: &str, text: &str) {
 /// is its head.
 pub(super) fn table(id: &str, head: &[&str], rows: impl Iterator<Item = Vec<Cell>>, most: usize) -> String {
     let mut out = format!("<div class=\"scroll\"><table data-table=\"{}\">\n<thead><tr>", escape(id));
-    for cell in head {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(cell));
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    for (nth, cell) in head.iter().enumerate() {
+        let unit = rows.iter().filter_map(|r| r.get(nth)).map(|c| c.unit).find(|u| !u.is_empty());
+        let unit = unit.map_or(String::new(), |u| format!(" data-unit=\"{u}\""));
+        let _ = write!(out, "<th scope=\"col\"{unit}>{}</th>", escape(cell));
     }
     out += "</tr></thead>\n<tbody>\n";
     let mut left = 0;
-    for (i, row) in rows.enumerate() {
+    for (i, row) in rows.into_iter().enumerate() {
         if i >= most {
             left += 1;
             continue;

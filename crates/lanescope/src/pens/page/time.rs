@@ -82,7 +82,7 @@ impl Film {
             let (of, what) = name.rsplit_once('.').unwrap_or((name, ""));
             let peak = values.iter().copied().fold(0.0, f64::max);
             // A share is shown against all there is, all else against the most that there was.
-            let scale = if what == "utilisation" { 1.0 } else { peak };
+            let scale = if matches!(what, "utilisation" | "paused") { 1.0 } else { peak };
             let share = |v: &f64| if scale > 0.0 { (v / scale * 1000.0).round().clamp(0.0, 1000.0) as u32 } else { 0 };
             json!({
                 "name": name, "of": of, "what": words(what), "kind": what, "peak": peak,
@@ -120,7 +120,7 @@ impl Film {
                 human_time(self.step)
             ),
         );
-        let charts: [(&str, &str, &[&str], f64); 8] = [
+        let charts: [(&str, &str, &[&str], f64); 9] = [
             ("throughput of flows", "Gb/s of payload", &[".bps"], 1e-9),
             ("utilisation of links", "share of slots", &[".utilisation"], 1.0),
             (
@@ -134,6 +134,7 @@ impl Film {
             ("operations that wait at their source", "operations", &[".backlog"], 1.0),
             ("I/Os and messages", "a second", &[".ios_per_s", ".messages_per_s"], 1.0),
             ("memory of switches", "KiB", &[".memory_bytes"], 1.0 / 1024.0),
+            ("links paused by their receiver (PAUSE, PFC)", "share of the time", &[".paused"], 1.0),
         ];
         for (title, y, ends, scale) in charts {
             let list = self.most(ends);
@@ -171,6 +172,7 @@ fn words(what: &str) -> String {
         "backlog" => "operations waiting at the source".into(),
         "queued_bytes" => "payload queued".into(),
         "memory_bytes" => "memory in use".into(),
+        "paused" => "paused by the receiver".into(),
         _ => what.replace('_', " ").replace("tlps", "TLPs"),
     }
 }
@@ -179,7 +181,7 @@ fn words(what: &str) -> String {
 fn read(what: &str, value: f64) -> String {
     match what {
         "bps" => human_rate(value),
-        "utilisation" => format!("{} %", digits(value * 100.0)),
+        "utilisation" | "paused" => format!("{} %", digits(value * 100.0)),
         "queued_bytes" | "memory_bytes" => format!("{} KiB", digits(value / 1024.0)),
         _ => digits(value),
     }

@@ -167,6 +167,12 @@ impl Wire {
         }
     }
 
+    /// How long it has waited because its receiver paused it, fs.
+    pub(super) fn paused_for(&self, now: u64) -> u64 {
+        let open = if self.why == Why::Paused { now.saturating_sub(self.idle_from) } else { 0 };
+        self.idle[Why::Paused as usize] + open
+    }
+
     /// Writes idle time down up to a moment.
     #[inline]
     fn rested(&mut self, now: u64) {
@@ -672,6 +678,11 @@ impl Fabric {
     /// What each switch holds and has done; in the order of nodes.
     pub(super) fn stored(&self, now: u64) -> Vec<Stored> {
         self.switches.iter().map(|s| s.stored(now)).collect()
+    }
+
+    /// How long each wire was paused, fs.
+    pub(super) fn paused(&self, now: u64) -> Vec<u64> {
+        self.net.wires.iter().map(|w| w.paused_for(now)).collect()
     }
 
     /// Whether there are more frames and messages than a run may hold.
