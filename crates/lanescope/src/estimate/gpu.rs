@@ -11,9 +11,12 @@
 //!
 //! Algorithm and protocol are the fastest of those that the cluster can do: NCCL chooses by a model of its own, too.
 
+mod turns;
+
+use self::turns::Doubling;
 use crate::plan::gpu::collective::{Collective, Move};
 use crate::plan::gpu::{Element, GpuCluster};
-use crate::protocol::nvlink::{DATA, FLIT, packet};
+use crate::protocol::nvlink::FLIT;
 use crate::result::gpu::{CollectiveReport, CollectiveRow, Parts};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 
@@ -28,6 +31,8 @@ struct Load {
     network: f64,
     /// Seconds that the first piece needs for a hop of each kind, per byte of it.
     hop: [f64; 2],
+    /// Of recursive doubling, who meets whom.
+    doubling: Option<Doubling>,
 }
 
 /// Works out what an algorithm puts on each element; an error where a transfer has no way.
@@ -107,7 +112,8 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     if block > most.0 {
         most = (block, format!("thread blocks of {channels} channel{}", if channels == 1 { "" } else { "s" }));
     }
-    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop })
+    let doubling = (how == Algorithm::RecursiveDoubling).then(|| Doubling::new(c, what)).transpose()?;
+    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling })
 }
 
 /// Of an all-to-all only the first node's sending was added up. As all nodes are alike, each sends what it sends and
@@ -166,7 +172,16 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
     match l.how {
         Algorithm::Ring if what != Collective::Broadcast => {
             let steps = if what == Collective::AllReduce { 2 * (n - 1) } else { n - 1 };
-            let crossing = if c.nodes > 1 { f64::from(c.nodes) / f64::from(n) } else { 0.0 };
+            // The block that ends last is the one that goes over the network most often: each turn around the ring
+            // leaves out one hop, and that is a link where nodes have some (two in a row where they have two in a row).
+            let turns = steps / (n - 1).max(1);
+            let over = match c.gpus {
+                _ if c.nodes == 1 => 0,
+                1 => steps,
+                2 => turns * c.nodes - (turns - 1),
+                _ => turns * c.nodes,
+            };
+            let crossing = f64::from(over) / f64::from(steps);
             let times = size * f64::from(steps) / f64::from(n);
             let each = |seconds: f64| if times > 0.0 { seconds * size / times * inflation } else { 0.0 };
             let step = part.div_ceil(u64::from(n));
@@ -198,27 +213,9 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
             p.filling += waiting - p.hops;
         }
         Algorithm::RecursiveDoubling => {
-            // Channels, and GPUs of one NIC, take turns at it packet by packet, so that they end a step a packet apart,
-            // and begin the next as far apart: each step but the last has ended for the first while others still send.
-            let (mut ahead, mut longest, mut last) = (0.0, 0.0_f64, 0.0);
-            for (distance, share) in c.doubling(what) {
-                let network = distance >= c.gpus;
-                last = pause(network);
-                p.hops += last;
-                let (gpus, wire, unit) = if network {
-                    (f64::from(c.gpus) / f64::from(c.nics.min(c.gpus).max(1)), l.hop[1], c.mtu as f64)
-                } else {
-                    // Both ways at once: answers take their part.
-                    (1.0, l.hop[0] * (1.0 + FLIT as f64 / packet(DATA) as f64), DATA as f64)
-                };
-                let at_once = (gpus * wire * inflation).max(1.0 / (c.channel_rate * all)) + adding;
-                p.filling += share * size * at_once;
-                let apart = (share * size * inflation / all).min(unit) * wire * (gpus * all - 1.0);
-                ahead += apart;
-                longest = longest.max(apart);
-            }
-            let path = (p.hops + p.filling - (ahead - longest)).max(busy + last);
-            p.hops = p.hops.min(path - busy);
+            let (path, hops) = l.doubling.as_ref().map_or((0.0, 0.0), |d| d.time(c, what, protocol, part));
+            let path = path.max(busy);
+            p.hops = hops.min(path - busy);
             p.filling = path - p.hops - busy;
         }
         Algorithm::Direct => {

@@ -501,6 +501,22 @@ impl GpuCluster {
         }
     }
 
+    /// Seconds of so many flits of answer on an element.
+    pub(crate) fn answer(&self, place: u32, flits: u64) -> f64 {
+        (flits * nvlink::FLIT) as f64 / self.rate(place)
+    }
+
+    /// Nodes whose transfers to a node so far away (by exclusive or) meet at an element with those of one: at a leaf's
+    /// links to the spine all that leave it, elsewhere none but its own.
+    pub(crate) fn nodes_that_cross(&self, place: u32, distance: u32) -> f64 {
+        if !matches!(self.element(place), Element::LeafUp(_) | Element::LeafDown(_)) {
+            return 1.0;
+        }
+        let leaf = |node: u32| node / self.nodes_per_leaf;
+        let below = 0..self.nodes_per_leaf.min(self.nodes);
+        f64::from(below.filter(|v| leaf(*v) != leaf(v ^ distance)).count().max(1) as u32)
+    }
+
     /// From GPU to GPU of a node.
     pub(crate) fn over_links(&self, from: u32, to: u32) -> Path {
         let leg =

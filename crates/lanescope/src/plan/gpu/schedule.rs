@@ -232,9 +232,9 @@ impl GpuCluster {
             let mut now = before.clone();
             for r in 0..n {
                 let (after, block) = (three([before[r as usize]]), self.block(r, c, 0));
-                let what = Move::Send(r, r ^ distance);
+                let (send, adds) = (Move::Send(r, r ^ distance), what.reduces());
                 now[(r ^ distance) as usize] =
-                    all.push(Message { what, channel: c, bytes, block, after, adds: distance > 0 })?;
+                    all.push(Message { what: send, channel: c, bytes, block, after, adds })?;
             }
             before = now;
         }

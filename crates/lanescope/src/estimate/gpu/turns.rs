@@ -1,0 +1,215 @@
+//! Messages that meet at an element: they take turns at it, packet by packet.
+//!
+//! Equal messages that come together leave together, a packet apart. Those that come apart leave further apart, since
+//! the first has had more of the element before the others came: from step to step channels drift apart, until each is
+//! alone. So a step of many is followed round by round, as a fluid that is shared evenly (processor sharing), with the
+//! departures at least a packet apart.
+
+use crate::plan::gpu::GpuCluster;
+use crate::plan::gpu::collective::{Collective, Move};
+use crate::scenario::keys::CollectiveProtocol as Protocol;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Messages of a step that are followed one by one; where there are more, channels are taken together.
+const MOST_JOBS: u32 = 4096;
+
+/// What a message of a step takes at the element, alone; what its last packet takes there; and what it takes at least,
+/// with all that comes behind: seconds.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    work: f64,
+    packet: f64,
+    moved: f64,
+    behind: f64,
+}
+
+/// Seconds as a key that can be sorted; they are never negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct At(f64);
+
+impl Eq for At {}
+
+impl PartialOrd for At {
+    fn partial_cmp(&self, other: &At) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for At {
+    fn cmp(&self, other: &At) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Those that come at an element visit it so many times, each visit a message, behind which they come again. What is
+/// there at a time is served evenly.
+fn visits(come: &mut [f64], visits: &[Visit]) {
+    let mut coming: BinaryHeap<Reverse<(At, usize, usize)>> =
+        come.iter().enumerate().map(|(who, at)| Reverse((At(*at), 0, who))).collect();
+    // What each that is there has been served: a message ends when that is `work` more than where it began.
+    let mut there: BinaryHeap<Reverse<(At, usize, usize)>> = BinaryHeap::new();
+    let (mut now, mut served) = (0.0_f64, 0.0_f64);
+    let mut begun = vec![0.0; come.len()];
+    let mut batch: Vec<(f64, usize, usize)> = Vec::new();
+    loop {
+        let next = coming.peek().map(|c| c.0);
+        let first = there.peek().map(|t| t.0);
+        let ends = first.map_or(f64::INFINITY, |f| now + (f.0.0 - served).max(0.0) * there.len() as f64);
+        match (next, first) {
+            (Some((at, visit, who)), _) if at.0 <= ends => {
+                coming.pop();
+                if !there.is_empty() {
+                    served += (at.0 - now).max(0.0) / there.len() as f64;
+                }
+                now = now.max(at.0);
+                begun[who] = now;
+                there.push(Reverse((At(served + visits[visit].work), visit, who)));
+            }
+            (_, Some(_)) => {
+                // Those that end together end a packet apart, the last when all have been served.
+                batch.clear();
+                while let Some(Reverse((until, visit, who))) = there.peek().copied() {
+                    let at = now + (until.0 - served).max(0.0) * there.len() as f64;
+                    if batch.last().is_some_and(|b| at - b.0 > visits[visit].packet) {
+                        break;
+                    }
+                    (now, served) = (at, served.max(until.0));
+                    there.pop();
+                    batch.push((at, visit, who));
+                }
+                for i in (1..batch.len()).rev() {
+                    let (after, visit) = (batch[i].0, batch[i].1);
+                    batch[i - 1].0 = batch[i - 1].0.min(after - visits[visit].packet.min(visits[visit].work));
+                }
+                for (at, visit, who) in batch.drain(..) {
+                    let v = visits[visit];
+                    let back = at.max(begun[who] + v.moved) + v.behind;
+                    match visit + 1 < visits.len() {
+                        true => coming.push(Reverse((At(back), visit + 1, who))),
+                        false => come[who] = back,
+                    }
+                }
+            }
+            _ => return,
+        }
+    }
+}
+
+/// One step of recursive doubling: all nodes do the same.
+#[derive(Clone, Debug)]
+struct Step {
+    network: bool,
+    share: f64,
+    /// Who meets at each of the elements with the most work, and how many of other nodes there are for each. A GPU's
+    /// partners are as far as it is, so a message's follower meets the same others.
+    elements: Vec<u32>,
+    groups: Vec<Vec<u32>>,
+    times: f64,
+    /// Seconds of a full packet there, and of one at all the other elements of the way.
+    packet: f64,
+    others: f64,
+    unit: u64,
+}
+
+/// Recursive doubling: what the GPUs of one node do on each channel.
+#[derive(Clone, Debug)]
+pub(super) struct Doubling {
+    steps: Vec<Step>,
+    gpus: u32,
+    /// Channels that are followed, each for so many.
+    channels: u32,
+    together: f64,
+}
+
+impl Doubling {
+    /// Who meets where; an error where a transfer has no way.
+    pub(super) fn new(c: &GpuCluster, what: Collective) -> Result<Doubling, String> {
+        let mut channels = c.channels;
+        while channels > 1 && c.gpus * channels > MOST_JOBS {
+            channels = channels.div_ceil(2);
+        }
+        let together = f64::from(c.channels) / f64::from(channels);
+        let mut steps = Vec::new();
+        for (distance, share) in c.doubling(what) {
+            let network = distance >= c.gpus;
+            // Jobs at each element, with seconds of a packet.
+            let mut met: Vec<(u32, f64, f64, Vec<u32>)> = Vec::new();
+            let mut all = 0.0;
+            let mut unit = 1;
+            for g in 0..c.gpus {
+                for channel in 0..channels {
+                    let path = c.path(Move::Send(g, g ^ distance), channel)?;
+                    unit = path.unit;
+                    all = 0.0;
+                    for leg in path.stages.iter().flatten() {
+                        // Both ways at once: answers take their part.
+                        let answer = leg.answer.map_or(0.0, |(back, flits)| c.answer(back, flits));
+                        let packet = c.wire(*leg, path.unit) / c.rate(leg.element) + answer;
+                        all += packet;
+                        let job = g * channels + channel;
+                        match met.iter_mut().find(|m| m.0 == leg.element) {
+                            Some(m) => m.3.push(job),
+                            None => {
+                                let of_nodes = c.nodes_that_cross(leg.element, distance / c.gpus);
+                                met.push((leg.element, packet, of_nodes, vec![job]));
+                            }
+                        }
+                    }
+                }
+            }
+            let work = |m: &(u32, f64, f64, Vec<u32>)| m.1 * m.2 * m.3.len() as f64;
+            let Some(most) = met.iter().max_by(|a, b| work(a).total_cmp(&work(b))) else { continue };
+            let (packet, times) = (most.1, most.2);
+            // Of each message the first element of this kind.
+            let mut seen = vec![false; (c.gpus * channels) as usize];
+            let (mut elements, mut groups) = (Vec::new(), Vec::new());
+            for m in met.iter().filter(|m| m.1 == packet && m.2 == times) {
+                let group: Vec<u32> =
+                    m.3.iter().copied().filter(|j| !std::mem::replace(&mut seen[*j as usize], true)).collect();
+                if !group.is_empty() {
+                    elements.push(m.0);
+                    groups.push(group);
+                }
+            }
+            let others = (all - packet).max(0.0);
+            steps.push(Step { network, share, elements, groups, times, packet, others, unit });
+        }
+        Ok(Doubling { steps, gpus: c.gpus, channels, together })
+    }
+
+    /// Seconds of all steps behind the launch, and of these the pauses.
+    pub(super) fn time(&self, c: &GpuCluster, what: Collective, protocol: Protocol, part: u64) -> (f64, f64) {
+        let mut come = vec![0.0_f64; (self.gpus * self.channels) as usize];
+        let (mut own, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        let pauses = self.steps.iter().map(|s| c.latency(s.network, protocol)).sum();
+        // Steps one behind the other that meet at the same elements are visits to these.
+        for steps in self.steps.chunk_by(|a, b| a.elements == b.elements) {
+            let of = |s: &Step| {
+                let bytes = (part as f64 * s.share).ceil();
+                let carried = GpuCluster::carried(protocol, bytes as u64) as f64;
+                let packets = carried / s.unit as f64;
+                let packet = s.packet * s.times * self.together;
+                let adding = if what.reduces() { bytes / c.channel_rate } else { 0.0 };
+                let behind = s.others * packets.min(1.0) + c.latency(s.network, protocol) + adding;
+                // The last packet, which may be shorter.
+                let last = packet * (packets - (packets.ceil() - 1.0).max(0.0));
+                Visit { work: packets * packet, packet: last, moved: carried / c.channel_rate, behind }
+            };
+            let all: Vec<Visit> = steps.iter().map(of).collect();
+            before.clear();
+            for group in &steps[0].groups {
+                own.clear();
+                own.extend(group.iter().map(|j| come[*j as usize]));
+                // Groups are mostly alike.
+                if own != before {
+                    before.clone_from(&own);
+                    after.clone_from(&own);
+                    visits(&mut after, &all);
+                }
+                group.iter().zip(&after).for_each(|(j, at)| come[*j as usize] = *at);
+            }
+        }
+        (come.iter().copied().fold(0.0, f64::max), pauses)
+    }
+}
