@@ -13,7 +13,7 @@
 
 mod turns;
 
-use self::turns::Doubling;
+use self::turns::{Doubling, window};
 use crate::plan::gpu::collective::{Collective, Move};
 use crate::plan::gpu::{Element, GpuCluster};
 use crate::protocol::nvlink::FLIT;
@@ -222,24 +222,22 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
             let far = c.nodes > 1;
             p.hops = pause(far);
             if what == Collective::Alltoall {
-                // Thread blocks have so many messages under way at most; those to other rails go by two of them.
                 let pieces = part.div_ceil(u64::from(n)).div_ceil(c.chunk);
-                let turns = |peers: u32| (u64::from(peers) * pieces).div_ceil(u64::from(c.slots)) as f64;
-                let (others, remote) = (n - 1, (c.nodes - 1) * c.gpus);
+                let waiting = window(c, pieces, channels);
+                let (others, own) = ((c.nodes - 1) * c.gpus, (c.nodes - 1) * (c.gpus / c.nics.max(1)).max(1));
                 // Those that are not on a rail of its own.
-                let own = (c.nodes - 1) * (c.gpus / c.nics.max(1)).max(1);
-                let second = if c.pxn && c.nics > 1 { remote.saturating_sub(own) } else { 0 };
-                let waiting = match (far, second) {
-                    (false, _) => turns(others) * pause(false),
-                    (true, 0) => turns(remote) * pause(true) + (turns(others) - turns(remote)) * pause(false),
-                    (true, _) => turns(second) * pause(true) + turns(others).min(2.0) * pause(false),
-                };
-                let least = pause(far) + if second > 0 { pause(false) } else { 0.0 };
-                // Between the two asymptotes of a closed network the corner is round.
-                let window = (waiting - least).max(0.0);
-                p.hops = least + (window.powi(3) + busy.powi(3)).cbrt() - busy;
-                // What goes on by the network has come over the links first: on average half of it is waited for.
-                p.filling = if second > 0 { l.links.min(l.network) * size / 2.0 } else { 0.0 };
+                let second = if c.pxn && c.nics > 1 { others.saturating_sub(own) } else { 0 };
+                // What goes on by the network has come over the links first: on average half of it is waited for, but
+                // for what the NIC has to send on its own rail meanwhile.
+                let first = pause(false) + l.links.min(l.network) * size / 2.0;
+                let meanwhile = l.network * size * f64::from(own) / f64::from(others.max(1));
+                let first = if second > 0 { (first - meanwhile).max(0.0) } else { 0.0 };
+                let least = pause(far) + first;
+                // Either the busiest element is never idle once it has begun, or messages wait for a free slot turn
+                // after turn, and each turn begins as its messages pass the element one behind the other.
+                let turn = (f64::from(c.slots) / (f64::from(n - 1) * pieces as f64)).min(1.0);
+                let alone = pause(far) + if second > 0 { pause(false) } else { 0.0 };
+                p.hops = least + (waiting - alone - busy * (1.0 - turn)).max(0.0);
             }
         }
         _ => {

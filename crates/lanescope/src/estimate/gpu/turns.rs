@@ -213,3 +213,50 @@ impl Doubling {
         (come.iter().copied().fold(0.0, f64::max), pauses)
     }
 }
+
+/// Nodes of an all-to-all that are followed; what each more takes is what the last half of them took.
+const NODES: u32 = 16;
+/// Pieces of each pair that are followed; more take as much as many times these.
+const PIECES: u64 = 4;
+
+/// Channels that are followed.
+const CHANNELS: u32 = 16;
+
+/// Seconds that an all-to-all takes where bytes take none: thread blocks begin their messages in order, and have so
+/// many under way at most. All nodes are alike, so those of one are followed, on channels that begin with another peer.
+pub(super) fn window(c: &GpuCluster, pieces: u64, channels: u32) -> f64 {
+    if c.nodes > NODES {
+        let [half, whole] = [NODES / 2, NODES].map(|nodes| window(&c.with_nodes(nodes), pieces, channels));
+        return whole + (whole - half) / f64::from(NODES - NODES / 2) * f64::from(c.nodes - NODES);
+    }
+    if pieces > PIECES {
+        return window(c, PIECES, channels) * pieces as f64 / PIECES as f64;
+    }
+    (0..channels.min(CHANNELS)).map(|channel| of_channel(c, pieces, channel)).fold(0.0, f64::max)
+}
+
+fn of_channel(c: &GpuCluster, pieces: u64, channel: u32) -> f64 {
+    let n = c.ranks();
+    // Of each thread block, when it began its latest message, and when those under way will have been received.
+    let mut blocks: Vec<(f64, BinaryHeap<Reverse<At>>)> = vec![(0.0, BinaryHeap::new()); 2 * c.gpus as usize];
+    let mut end = 0.0_f64;
+    for i in 1..n {
+        for _ in 0..pieces {
+            for r in 0..c.gpus {
+                let mut come = 0.0_f64;
+                for (job, (from, to)) in c.hops(r, (r + c.turn_of(i, channel)) % n).enumerate() {
+                    let (latest, under_way) = &mut blocks[job * c.gpus as usize + from as usize];
+                    let mut at = come.max(*latest);
+                    if under_way.len() >= c.slots as usize {
+                        at = at.max(under_way.pop().map_or(0.0, |first| first.0.0));
+                    }
+                    *latest = at;
+                    come = at + c.latency(from / c.gpus != to / c.gpus, Protocol::Simple);
+                    under_way.push(Reverse(At(come)));
+                    end = end.max(come);
+                }
+            }
+        }
+    }
+    end
+}

@@ -334,6 +334,11 @@ impl GpuCluster {
         GpuCluster { channels, ..self.clone() }
     }
 
+    /// The same with so many nodes.
+    pub(crate) fn with_nodes(&self, nodes: u32) -> GpuCluster {
+        GpuCluster { nodes, ..self.clone() }
+    }
+
     /// Nodes below one leaf switch.
     pub(crate) fn nodes_below_a_leaf(&self) -> u32 {
         self.nodes_per_leaf

@@ -298,10 +298,17 @@ impl GpuCluster {
         Ok(())
     }
 
+    /// How far the i-th peer of a rank is on a channel. Channels begin with different ones, so that all links of a GPU
+    /// and all NICs of a node have something to do (NCCL: the channels of point-to-point messages differ by peer).
+    pub(crate) fn turn_of(&self, i: u32, channel: u32) -> u32 {
+        1 + (i - 1 + channel) % (self.ranks() - 1)
+    }
+
     fn each_to_each(&self, all: &mut Schedule, what: Collective, c: u32, part: u64) -> Result<(), String> {
         let n = self.ranks();
         let peers = if what == Collective::Sendrecv { 1 } else { n };
-        for distance in 1..n.min(if peers == 1 { 2 } else { n }) {
+        for i in 1..n.min(if peers == 1 { 2 } else { n }) {
+            let distance = if peers == 1 { 1 } else { self.turn_of(i, c) };
             for bytes in pieces(part.div_ceil(u64::from(peers)), self.chunk) {
                 for r in 0..n {
                     let to = (r + distance) % n;
