@@ -13,7 +13,7 @@
 
 mod turns;
 
-use self::turns::{Doubling, window};
+use self::turns::{Chains, Doubling, window};
 use crate::plan::gpu::collective::{Collective, Move};
 use crate::plan::gpu::{Element, GpuCluster};
 use crate::protocol::nvlink::FLIT;
@@ -33,6 +33,8 @@ struct Load {
     hop: [f64; 2],
     /// Of recursive doubling, who meets whom.
     doubling: Option<Doubling>,
+    /// Of the ring of a broadcast.
+    chains: Option<Chains>,
 }
 
 /// Works out what an algorithm puts on each element; an error where a transfer has no way.
@@ -113,7 +115,8 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
         most = (block, format!("thread blocks of {channels} channel{}", if channels == 1 { "" } else { "s" }));
     }
     let doubling = (how == Algorithm::RecursiveDoubling).then(|| Doubling::new(c, what)).transpose()?;
-    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling })
+    let chains = (how == Algorithm::Ring && what == Collective::Broadcast).then(|| Chains::new(c, &busy)).transpose()?;
+    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling, chains })
 }
 
 /// Of an all-to-all only the first node's sending was added up. As all nodes are alike, each sends what it sends and
@@ -240,12 +243,17 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
                 p.hops = least + (waiting - alone - busy * (1.0 - turn)).max(0.0);
             }
         }
+        Algorithm::Ring => {
+            let piece = c.piece(c.chunk, part, n);
+            let path = l.chains.as_ref().map_or(0.0, |chains| chains.time(c, protocol, piece, part, size)).max(busy);
+            // The rings of all channels but the first begin inside the root's node and end there.
+            let between = if c.nodes > 1 && c.gpus.min(channels) > 1 { c.nodes } else { c.nodes - 1 };
+            p.hops = f64::from(n - 1 - between) * pause(false) + f64::from(between) * pause(true);
+            p.hops = p.hops.min(path - busy);
+            p.filling = path - p.hops - busy;
+        }
         _ => {
             let (inside, between) = match l.how {
-                Algorithm::Ring => {
-                    let between = c.nodes - 1;
-                    (n - 1 - between, between)
-                }
                 Algorithm::Nvls => (0, 0),
                 how => c.stages(what, how),
             };

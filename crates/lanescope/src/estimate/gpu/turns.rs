@@ -9,7 +9,7 @@ use crate::plan::gpu::GpuCluster;
 use crate::plan::gpu::collective::{Collective, Move};
 use crate::scenario::keys::CollectiveProtocol as Protocol;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 /// Messages of a step that are followed one by one; where there are more, channels are taken together.
 const MOST_JOBS: u32 = 4096;
@@ -211,6 +211,127 @@ impl Doubling {
             }
         }
         (come.iter().copied().fold(0.0, f64::max), pauses)
+    }
+}
+
+/// Messages of channels that meet at one element as the first piece of each goes down the ring of a broadcast.
+#[derive(Clone, Debug)]
+struct Meeting {
+    element: u32,
+    /// Seconds of all that passes that element, per byte of the size.
+    total: f64,
+    network: bool,
+    channels: Vec<u32>,
+    packet: f64,
+    others: f64,
+    unit: u64,
+}
+
+/// The first pieces of a broadcast, hop by hop down the rings of all channels.
+#[derive(Clone, Debug)]
+pub(super) struct Chains {
+    hops: Vec<Vec<Meeting>>,
+    channels: u32,
+    together: f64,
+    /// Hops of one node more, and how many nodes more than are followed.
+    period: usize,
+    more: u32,
+}
+
+impl Chains {
+    /// Who meets where; an error where a transfer has no way.
+    pub(super) fn new(whole: &GpuCluster, busy: &[f64]) -> Result<Chains, String> {
+        let c = &whole.with_nodes(whole.nodes.min(NODES));
+        let channels = c.channels.min(MOST_JOBS / 16);
+        let together = f64::from(c.channels) / f64::from(channels);
+        let orders: Vec<Vec<u32>> = (0..channels)
+            .map(|channel| {
+                let mut order = c.ring(channel);
+                let at = order.iter().position(|r| *r == 0).unwrap_or(0);
+                order.rotate_left(at);
+                order
+            })
+            .collect();
+        let mut hops = Vec::new();
+        for i in 1..c.ranks() as usize {
+            let mut met: Vec<(u32, Meeting)> = Vec::new();
+            for (channel, order) in (0..channels).zip(&orders) {
+                let path = whole.path(Move::Send(order[i - 1], order[i]), channel)?;
+                let times = path.stages.iter().flatten().map(|leg| {
+                    let work = whole.wire(*leg, path.unit) / whole.rate(leg.element);
+                    (leg.element, work)
+                });
+                let (element, packet, all) =
+                    times.fold((0, 0.0, 0.0), |m, t| if t.1 > m.1 { (t.0, t.1, m.2 + t.1) } else { (m.0, m.1, m.2 + t.1) });
+                match met.iter_mut().find(|m| m.0 == element) {
+                    Some(m) => m.1.channels.push(channel),
+                    None => {
+                        let (others, unit, network) = (all - packet, path.unit, path.network);
+                        let (total, channels) = (busy[element as usize], vec![channel]);
+                        met.push((element, Meeting { element, total, network, channels, packet, others, unit }));
+                    }
+                }
+            }
+            hops.push(met.into_iter().map(|m| m.1).collect());
+        }
+        Ok(Chains { hops, channels, together, period: c.gpus as usize, more: whole.nodes - c.nodes })
+    }
+
+    /// Seconds of a broadcast behind the launch. An element has all of its work before it when the first piece comes to
+    /// it, what is left of it when the second comes, and so on; and what has passed it goes on to the end.
+    pub(super) fn time(&self, c: &GpuCluster, protocol: Protocol, piece: u64, part: u64, size: f64) -> f64 {
+        let carried = GpuCluster::carried(protocol, piece) as f64;
+        let inflation = carried / piece as f64;
+        let mut come = vec![0.0_f64; self.channels as usize];
+        let mut own = Vec::new();
+        let mut firsts = Vec::new();
+        // Of each element its work, when those of each hop begin with it, and who they are and when they have passed it.
+        let mut there: Vec<(f64, Vec<(f64, Vec<(u32, f64)>)>)> = Vec::new();
+        let mut place: HashMap<u32, usize> = HashMap::new();
+        for met in &self.hops {
+            firsts.push(come.iter().copied().fold(f64::INFINITY, f64::min));
+            for m in met {
+                own.clear();
+                own.extend(m.channels.iter().map(|j| come[*j as usize]));
+                let packets = carried / m.unit as f64;
+                let packet = m.packet * self.together;
+                let last = packet * (packets - (packets.ceil() - 1.0).max(0.0));
+                let behind = m.others * packets.min(1.0) + c.latency(m.network, protocol);
+                let visit = Visit { work: packets * packet, packet: last, moved: carried / c.channel_rate, behind };
+                let i = *place.entry(m.element).or_insert_with(|| {
+                    there.push((m.total * size * inflation, Vec::new()));
+                    there.len() - 1
+                });
+                let mut came = own.clone();
+                came.sort_by(f64::total_cmp);
+                // Until the second piece of the first can be there.
+                let soon = came[0] + visit.work * came.len() as f64;
+                let late = came.iter().enumerate().filter(|(_, at)| **at <= soon);
+                let begun = late.map(|(k, at)| at - k as f64 * visit.work).fold(0.0, f64::max);
+                visits(&mut own, &[visit]);
+                for (j, at) in m.channels.iter().zip(&own) {
+                    come[*j as usize] = *at;
+                }
+                let left = m.channels.iter().zip(&own).map(|(j, at)| (*j, at - behind)).collect();
+                there[i].1.push((begun, left));
+            }
+        }
+        let end = come.iter().copied().fold(0.0, f64::max);
+        // Each thread block moves all pieces of its channel.
+        let mut path = end + (GpuCluster::carried(protocol, part) as f64 - carried).max(0.0) / c.channel_rate;
+        for (total, hops) in there {
+            // Who begins last ends last.
+            let begun = hops.iter().map(|h| h.0).fold(f64::INFINITY, f64::min);
+            let Some((_, left)) = hops.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+            let tail = left.iter().map(|(j, at)| come[*j as usize] - at).fold(0.0, f64::max);
+            path = path.max(begun + total + tail);
+        }
+        // A thread block has so many pieces under way at most.
+        let turns = part.div_ceil(piece.max(1)).div_ceil(u64::from(c.slots)) - 1;
+        let path = path.max(end + turns as f64 * c.latency(c.nodes > 1, protocol));
+        let last = firsts.last().copied().unwrap_or(0.0);
+        let before = firsts.len().checked_sub(1 + 2 * self.period).map_or(last, |i| firsts[i]);
+        path + (last - before) / 2.0 * f64::from(self.more)
     }
 }
 
