@@ -115,7 +115,8 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
         most = (block, format!("thread blocks of {channels} channel{}", if channels == 1 { "" } else { "s" }));
     }
     let doubling = (how == Algorithm::RecursiveDoubling).then(|| Doubling::new(c, what)).transpose()?;
-    let chains = (how == Algorithm::Ring && what == Collective::Broadcast).then(|| Chains::new(c, &busy)).transpose()?;
+    let chains =
+        (how == Algorithm::Ring && what == Collective::Broadcast).then(|| Chains::new(c, &busy)).transpose()?;
     Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling, chains })
 }
 
@@ -268,12 +269,28 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
                 f64::from(inside) * pause(false) + f64::from(between) * pause(true) + f64::from(switch) * c.hop_nvls;
             let network =
                 if l.how == Algorithm::NvlsTree { l.hop[1] / f64::from(c.gpus.min(c.nics).max(1)) } else { through(1) };
-            let first = f64::from(inside) * through(0) + f64::from(between) * network + f64::from(switch) * l.hop[0];
+            // A thread block with two below sends to one after the other: on the longest way a piece is the second at
+            // each node but the root, which has one below.
+            let ways = if what == Collective::AllReduce { 2 } else { 1 };
+            let second = match l.how {
+                Algorithm::Tree | Algorithm::DoubleTree => between.saturating_sub(ways) * (c.fan().max(1) - 1),
+                _ => 0,
+            };
+            let first = f64::from(inside) * through(0)
+                + f64::from(between) * network
+                + f64::from(second) * inflation * least
+                + f64::from(switch) * l.hop[0];
             // Up and down are two visits of each piece: when the first has come back, half of the work of the others
             // may have been done. Between nodes of a tree it is not: thread blocks and NICs of a chain's head are both
             // nearly full, and wait for one another. And the busiest element, halfway down, begins when the first piece
             // has come to it and ends before the last has gone on.
-            let twice = what == Collective::AllReduce && (l.how == Algorithm::NvlsTree || c.nodes == 1);
+            // A NIC that carries channels of both trees has what goes up the one to do while the other's comes down.
+            // Channels of odd and even numbers are of different trees and leave by GPUs of odd and even numbers, so it
+            // does where several GPUs share it, or their number is odd.
+            let both = l.how == Algorithm::DoubleTree
+                && channels > 1
+                && (c.nics < c.gpus || c.nics == c.gpus && c.gpus % 2 == 1);
+            let twice = what == Collective::AllReduce && (l.how == Algorithm::NvlsTree || c.nodes == 1 || both);
             let visits = if twice && l.how != Algorithm::Nvls { 2.0 } else { 1.0 };
             let others = (busy - piece.min(size) * l.most * inflation).max(0.0);
             // A thread block sends each piece to all below it, and has so many messages under way at most.

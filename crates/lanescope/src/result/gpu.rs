@@ -66,9 +66,14 @@ impl CollectiveRow {
     /// Where the simulated time is more than a tenth off: by how much, and which mechanism the closed form leaves out.
     pub fn apart(&self) -> Option<String> {
         let off = self.time / self.simulated.as_ref()?.time - 1.0;
+        let tree = matches!(
+            self.algorithm,
+            CollectiveAlgorithm::Tree | CollectiveAlgorithm::DoubleTree | CollectiveAlgorithm::NvlsTree
+        );
         // A simulation that is quicker has overlapped what the closed form adds up.
         let why = match off > 0.0 {
-            true => "channels that share an element drift apart from step to step, and one sends while another waits",
+            true if tree => "while pieces wait on one way of a tree, pieces on another keep the same element busy",
+            true => "messages of one turn hide behind those of another at an element that they share",
             false => "messages meet at elements that they share, and thread blocks wait for a free slot",
         };
         (off.abs() > APART).then(|| {

@@ -261,8 +261,8 @@ impl Chains {
                     let work = whole.wire(*leg, path.unit) / whole.rate(leg.element);
                     (leg.element, work)
                 });
-                let (element, packet, all) =
-                    times.fold((0, 0.0, 0.0), |m, t| if t.1 > m.1 { (t.0, t.1, m.2 + t.1) } else { (m.0, m.1, m.2 + t.1) });
+                let (element, packet, all) = times
+                    .fold((0, 0.0, 0.0), |m, t| if t.1 > m.1 { (t.0, t.1, m.2 + t.1) } else { (m.0, m.1, m.2 + t.1) });
                 match met.iter_mut().find(|m| m.0 == element) {
                     Some(m) => m.1.channels.push(channel),
                     None => {
