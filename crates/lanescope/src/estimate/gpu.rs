@@ -7,7 +7,8 @@
 //! - Around a ring each rank sends a step when it has the one before it. With slices a step takes as long as its bytes
 //!   at the busiest element, or as a slice and a hop, on average around the ring (the two circuits of the recurrence).
 //! - Down a tree pieces follow one another: the first pays for every stage, the rest for the busiest element.
-//! - Recursive doubling pays for every step in full.
+//! - Recursive doubling, a broadcast down a ring and the windows of an all-to-all are followed (`turns`): messages of
+//!   channels that share an element drift apart, and overlap from step to step.
 //!
 //! Algorithm and protocol are the fastest of those that the cluster can do: NCCL chooses by a model of its own, too.
 
@@ -169,7 +170,12 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
         _ if c.nodes > 1 => 2.0,
         _ => 1.0,
     };
-    let spread = [apart, f64::from(channels.min(c.nics).max(1))];
+    // A NIC that carries channels of both trees has what goes up the one to do while the other's comes down. Channels
+    // of odd and even numbers are of different trees and leave by GPUs of odd and even numbers, so it does where
+    // several GPUs share it, or their number is odd.
+    let odd = c.nics == c.gpus && c.gpus % 2 == 1;
+    let both = l.how == Algorithm::DoubleTree && c.nodes > 1 && channels > 1 && (c.nics < c.gpus || odd);
+    let spread = [apart, f64::from(channels.min(c.nics).max(1)) * if both { 2.0 } else { 1.0 }];
     let least = 1.0 / (c.channel_rate * all);
     let through = |kind: usize| inflation * (l.hop[kind] / spread[kind]).max(least) + adding * adds;
     let mut p = Parts { launch: c.launch, busy, ..Parts::default() };
@@ -284,13 +290,10 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
             // may have been done. Between nodes of a tree it is not: thread blocks and NICs of a chain's head are both
             // nearly full, and wait for one another. And the busiest element, halfway down, begins when the first piece
             // has come to it and ends before the last has gone on.
-            // A NIC that carries channels of both trees has what goes up the one to do while the other's comes down.
-            // Channels of odd and even numbers are of different trees and leave by GPUs of odd and even numbers, so it
-            // does where several GPUs share it, or their number is odd.
-            let both = l.how == Algorithm::DoubleTree
-                && channels > 1
-                && (c.nics < c.gpus || c.nics == c.gpus && c.gpus % 2 == 1);
-            let twice = what == Collective::AllReduce && (l.how == Algorithm::NvlsTree || c.nodes == 1 || both);
+            // In a chain of three nodes pieces pass the middle's NIC on their way up and on their way down.
+            let chain = matches!(l.how, Algorithm::Tree | Algorithm::DoubleTree) && c.nodes == 3;
+            let twice =
+                what == Collective::AllReduce && (l.how == Algorithm::NvlsTree || c.nodes == 1 || both || chain);
             let visits = if twice && l.how != Algorithm::Nvls { 2.0 } else { 1.0 };
             let others = (busy - piece.min(size) * l.most * inflation).max(0.0);
             // A thread block sends each piece to all below it, and has so many messages under way at most.

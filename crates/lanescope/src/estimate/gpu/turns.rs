@@ -285,7 +285,7 @@ impl Chains {
         let mut come = vec![0.0_f64; self.channels as usize];
         let mut own = Vec::new();
         let mut firsts = Vec::new();
-        // Of each element its work, when those of each hop begin with it, and who they are and when they have passed it.
+        // Of each element its work, when those of each hop begin with it, who they are, and when they have passed it.
         let mut there: Vec<(f64, Vec<(f64, Vec<(u32, f64)>)>)> = Vec::new();
         let mut place: HashMap<u32, usize> = HashMap::new();
         for met in &self.hops {
