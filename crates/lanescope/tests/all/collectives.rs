@@ -207,8 +207,8 @@ fn shared() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Protoc
 }
 
 /// Whoever shares whatever: both methods agree within a tenth where all ranks do the same in each step. A closed form
-/// that does not follow how channels drift apart is up to four times off. Where turns of thread blocks, slices around a ring
-/// or pieces of several channels overlap, it may be up to 16 % off, and says so.
+/// that does not follow how channels drift apart is up to four times off. Where turns of thread blocks, slices around
+/// a ring or pieces of several channels overlap, it may be up to 16 % off, and says so.
 #[test]
 fn share_and_simulation_agree_where_elements_are_shared() {
     runner(Config::default())
