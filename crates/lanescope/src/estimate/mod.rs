@@ -271,7 +271,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     storage::transact::on_links(plan, &typical, &mut ethernet.links);
     let bus = pci::answer(plan, [&slower, &typical, &faster].map(|o| &o.on_buses[..]));
     let mut cluster = infiniband::answer(plan, &ran, progress);
-    storage::fabrics::on_links(plan, &typical, &mut cluster.links);
+    storage::fabrics::on_links(plan, &typical, (&mut cluster.links, &mut ethernet.links));
     cluster.on_links(&mut ethernet.links);
     let (streams, flows_on_buses) = (plan.network.streams.len(), plan.buses.flows.len());
     Report {

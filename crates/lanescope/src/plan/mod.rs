@@ -29,6 +29,7 @@ pub use pcie::tree::{End, Flow, Hop, Link, Part, PartId, Place, Port, Program};
 pub use resolve::build;
 pub use storage::Storage;
 
+use crate::protocol::infiniband::ROCE;
 use crate::scenario::Stated;
 use crate::scenario::keys::{Setting, Technology};
 use crate::scenario::quantity::Percent;
@@ -142,8 +143,15 @@ impl Plan {
 
     /// Whether queue pairs may have to send packets again.
     pub(crate) fn resends(&self) -> bool {
-        let roce = self.programs_on_ethernet() || self.network.streams.iter().any(|s| s.is_roce());
+        let roce = self.programs_on_ethernet()
+            || self.storage.flows.iter().any(|f| self.over_roce(f))
+            || self.network.streams.iter().any(|s| s.is_roce());
         roce && self.network.resends()
+    }
+
+    /// Whether a flow of I/Os goes to a drive of another host, over Ethernet.
+    pub(crate) fn over_roce(&self, flow: &storage::IoFlow) -> bool {
+        flow.remote.as_ref().is_some_and(|r| r.carrier(&self.cluster) == ROCE)
     }
 
     /// Whether ranks exchange messages over Ethernet.

@@ -19,14 +19,16 @@ const MOST_OF_PROGRAMS: u64 = 500_000_000;
 pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan> {
     let Tree { mut parts, links, mut flows, map, spans } = pcie::build::build(diagnostics, scenario)?;
     let host = Host { parts: &parts, links: &links, map: &map };
+    let mut buses = pci::build(diagnostics, scenario);
+    let mut storage = storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
     let network = ethernet::build(diagnostics, scenario, |network| {
         let (data, mut priorities) = infiniband::roce::carried(scenario, network);
         let (data, best_effort) = storage::carried(scenario, network, data);
         priorities.extend(best_effort);
+        let (data, capsules) = storage::fabrics::carried(scenario, network, &storage, data);
+        priorities.extend(capsules);
         (data, priorities)
     });
-    let mut buses = pci::build(diagnostics, scenario);
-    let mut storage = storage::build(diagnostics, scenario, &host, &mut flows, &mut buses);
     storage::transactions(diagnostics, scenario, &network, &mut storage);
     let mut cluster = infiniband::build(diagnostics, scenario, &host, &network, &mut flows, &mut buses);
     let own = (&mut flows, &mut buses);

@@ -17,8 +17,8 @@
 //! READ and RDMA WRITE, and the response follows all WRITEs of its command on the same queue pair; data of a write may
 //! come in its capsule, which has then no list. That is as a summary of revision 1.0a of the RDMA transport has it
 //! (its chapters on queues, data transfers and capsules), with the sizes of Linux (`struct nvme_command`, `struct
-//! nvme_completion`, drivers/nvme/target/rdma.c); from memory, and not checked: the numbers of the clauses of
-//! Fabrics 1.1.
+//! nvme_completion`, drivers/nvme/target/rdma.c). Clauses of Fabrics 1.1 are named by their titles: their numbers
+//! could not be confirmed.
 
 /// A command in a submission queue, B (Base 2.0, 3.3.3.1; CC.IOSQES is 6 for the NVM command set).
 pub(crate) const COMMAND: u64 = 64;
@@ -28,10 +28,10 @@ pub const COMPLETION: u64 = 16;
 pub(crate) const DOORBELL: u64 = 4;
 /// An interrupt: a write of an MSI-X message, B (PCIe 3.0, 6.8.2).
 pub const INTERRUPT: u64 = 4;
-/// A command capsule without data, B: its submission queue entry (Fabrics 1.1, 2.1 and 2.3; IOCCSZ is 4 or more units
-/// of 16 B, Base 2.0, 5.17.2.1).
+/// A command capsule without data, B: its submission queue entry (Fabrics 1.1, Capsules; IOCCSZ is 4 or more units of
+/// 16 B, Base 2.0, 5.17.2.1).
 pub(crate) const COMMAND_CAPSULE: u64 = COMMAND;
-/// A response capsule, B: a completion queue entry; on RDMA no data come in it (Fabrics 1.1, 2.1; IORCSZ is 1).
+/// A response capsule, B: a completion queue entry; on RDMA no data come in it (Fabrics 1.1, Capsules; IORCSZ is 1).
 pub(crate) const RESPONSE_CAPSULE: u64 = COMPLETION;
 /// A PRP entry, B (Base 2.0, 4.1.1).
 pub(crate) const PRP: u64 = 8;

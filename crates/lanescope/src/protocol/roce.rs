@@ -4,7 +4,7 @@
 //! What a model does not know is made up: addresses of parts, queue pair numbers, keys; payload is zeros.
 
 use crate::protocol::ethernet::{FCS, MIN_FRAME, PRIORITIES, address};
-use crate::protocol::infiniband::{AETH, BTH, ICRC, IMM_DT, IPV4, RETH, UDP, WORD};
+use crate::protocol::infiniband::{AETH, BTH, ICRC, IMM_DT, IPV4, Operation, RETH, UDP, WORD};
 
 /// UDP's destination port (annex A17).
 pub(crate) const PORT: u16 = 4791;
@@ -23,18 +23,27 @@ const ETHER_IPV4: u16 = 0x0800;
 /// Bytes of a CNP behind its BTH (annex A17.9.3).
 const CNP_RESERVED: u64 = 16;
 
-/// The opcode of an RC packet of a SEND, or of an RDMA WRITE, whose last packet may carry immediate data (9.2.1, table
-/// 38).
-pub(crate) const fn opcode(write: bool, immediate: bool, first: bool, last: bool) -> u8 {
-    match (write, first, last) {
-        (false, true, false) => 0x00,
-        (false, false, false) => 0x01,
-        (false, false, true) => 0x02 + immediate as u8,
-        (false, true, true) => 0x04 + immediate as u8,
-        (true, true, false) => 0x06,
-        (true, false, false) => 0x07,
-        (true, false, true) => 0x08 + immediate as u8,
-        (true, true, true) => 0x0A + immediate as u8,
+/// The opcode of an RC packet of an operation, by whether it is the message's first and last (9.2.1, table 38).
+pub(crate) const fn opcode(operation: Operation, first: bool, last: bool) -> u8 {
+    let immediate = matches!(operation, Operation::SendImmediate | Operation::WriteImmediate) as u8;
+    match (operation, first, last) {
+        (Operation::Send | Operation::SendImmediate, true, false) => 0x00,
+        (Operation::Send | Operation::SendImmediate, false, false) => 0x01,
+        (Operation::Send | Operation::SendImmediate, false, true) => 0x02 + immediate,
+        (Operation::Send | Operation::SendImmediate, true, true) => 0x04 + immediate,
+        (Operation::Write | Operation::WriteImmediate, true, false) => 0x06,
+        (Operation::Write | Operation::WriteImmediate, false, false) => 0x07,
+        (Operation::Write | Operation::WriteImmediate, false, true) => 0x08 + immediate,
+        (Operation::Write | Operation::WriteImmediate, true, true) => 0x0A + immediate,
+        (Operation::Read, ..) => 0x0C,
+        (Operation::ReadResponse, true, false) => 0x0D,
+        (Operation::ReadResponse, false, false) => 0x0E,
+        (Operation::ReadResponse, false, true) => 0x0F,
+        (Operation::ReadResponse, true, true) => 0x10,
+        (Operation::Ack, ..) => ACKNOWLEDGE,
+        (Operation::AtomicAck, ..) => 0x12,
+        // CmpSwap: nothing here sends any.
+        (Operation::Atomic, ..) => 0x13,
     }
 }
 
@@ -61,10 +70,10 @@ impl Packet {
     /// Bytes of extended headers behind the BTH.
     fn extended(&self) -> u64 {
         match self.opcode {
-            0x06 | 0x0A => RETH,
+            0x06 | 0x0A | 0x0C => RETH,
             0x0B => RETH + IMM_DT,
             0x03 | 0x05 | 0x09 => IMM_DT,
-            ACKNOWLEDGE => AETH,
+            ACKNOWLEDGE | 0x0D | 0x0F | 0x10 => AETH,
             CNP => CNP_RESERVED,
             _ => 0,
         }
@@ -150,7 +159,7 @@ mod tests {
     #[test]
     fn a_write_by_hand() {
         let packet = Packet {
-            opcode: opcode(true, false, true, true),
+            opcode: opcode(Operation::Write, true, true),
             payload: 5,
             connection: 2,
             number: 0x0102_0304,

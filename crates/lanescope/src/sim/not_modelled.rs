@@ -23,6 +23,13 @@ pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("ethernet-switch", &["ecmp"], "flowlets", "each TCP connection keeps one path")
         .when(|plan, s| matches!(s.value.as_str(), "flowlet" | "packet") && !plan.storage.pairs.is_empty()),
     Gap::always(
+        "io",
+        &["fabric"],
+        "retransmission",
+        "what is lost of an RDMA READ is sent again like any other message, not asked for by another READ",
+    )
+    .when(|plan, _| plan.resends() && plan.storage.remote().any(|(_, f, _)| plan.over_roce(f))),
+    Gap::always(
         "ethernet-switch",
         &["flow_control"],
         "retransmission",

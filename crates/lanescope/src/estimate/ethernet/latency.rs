@@ -59,7 +59,7 @@ pub(in crate::estimate) fn message(network: &Network, path: &[u32], train: Train
 
 /// From the first bit of a frame's preamble on a wire of a path to that on the next; or to its last bit at the end of
 /// the path.
-fn crossing(network: &Network, path: &[u32], i: usize, bytes: u64, corner: Corner) -> u128 {
+pub(in crate::estimate) fn crossing(network: &Network, path: &[u32], i: usize, bytes: u64, corner: Corner) -> u128 {
     let on = path[i];
     let byte = network.link(on).rate.typical.byte_fs();
     let delay = network.delay(on, corner).fs() as u128;

@@ -16,7 +16,7 @@ use crate::estimate::core::fill::{Resource, Share, Use, shares};
 use crate::plan::Plan;
 use crate::plan::ethernet::Network;
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
-pub(in crate::estimate) use latency::{Train, message};
+pub(in crate::estimate) use latency::{Train, crossing, message};
 use path_loads::{Asked, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,6 +11,7 @@
 use crate::estimate::Outcome;
 use crate::estimate::core::elements::{ClusterElement, Part};
 use crate::estimate::core::row;
+use crate::estimate::ethernet::crossing;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash::Station;
 use crate::estimate::storage::nvme::{self, Drive};
@@ -19,8 +20,10 @@ use crate::estimate::storage::{Kind, kinds};
 use crate::plan::infiniband::{Adapter, QueueFlows, blocks};
 use crate::plan::storage::{IoFlow, Remote};
 use crate::plan::{Dma, FlowId, Plan};
+use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::protocol::infiniband::{
-    self, BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, START, Service, blocks_told,
+    self, BLOCK, Carrier, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, ROCE, START, Service,
+    blocks_told,
 };
 use crate::protocol::nvme::{COMMAND_CAPSULE, RESPONSE_CAPSULE};
 use crate::result::LinkReport;
@@ -65,8 +68,8 @@ impl Message {
     }
 
     /// Bytes on the wire, packets, bytes of payload.
-    fn all(&self) -> [f64; 3] {
-        [self.sent.wire(INFINIBAND), self.sent.packets(), self.bytes()].map(|n| n as f64)
+    fn all(&self, carrier: Carrier) -> [f64; 3] {
+        [self.sent.wire(carrier), self.sent.packets(), self.bytes()].map(|n| n as f64)
     }
 
     fn is_acknowledged(&self) -> bool {
@@ -176,7 +179,7 @@ pub(in crate::estimate) fn demand(
             Operation::ReadResponse => moves(to.queues.entries, completion(to)),
             _ => {}
         }
-        let all = m.all()[1];
+        let all = m.sent.packets() as f64;
         packets[m.from][0] += all;
         packets[1 - m.from][1] += all;
     }
@@ -192,8 +195,10 @@ pub(in crate::estimate) fn demand(
         }
     }
     for (wire, [bytes, ..]) in wires(plan, corner, remote, k.read, bytes) {
-        let rate = plan.cluster.link(wire).rate.at(corner).data_rate().bytes();
-        add(Part::Fabric(ClusterElement::Wire(wire)), rate, n * bytes);
+        match wire {
+            Wire::InfiniBand(on) => add(Part::Fabric(ClusterElement::Wire(on)), rate(plan, corner, wire), n * bytes),
+            Wire::Ethernet(on) => add(Part::Ethernet(on), rate(plan, corner, wire), n * bytes),
+        }
     }
     let time = remote.target_time.at(corner).seconds();
     if time > 0.0 {
@@ -202,21 +207,55 @@ pub(in crate::estimate) fn demand(
     }
 }
 
-/// What a command puts on each wire: bytes, packets, payload.
-fn wires(plan: &Plan, corner: Corner, remote: &Remote, read: bool, bytes: u64) -> Vec<(u32, [f64; 3])> {
+/// A wire of either fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wire {
+    InfiniBand(u32),
+    Ethernet(u32),
+}
+
+/// Bytes per second that a wire carries.
+fn rate(plan: &Plan, corner: Corner, wire: Wire) -> f64 {
+    match wire {
+        Wire::InfiniBand(wire) => plan.cluster.link(wire).rate.at(corner).data_rate().bytes(),
+        Wire::Ethernet(wire) => plan.network.link(wire).rate.typical.rate().bytes(),
+    }
+}
+
+/// What a command puts on each wire: bytes, packets, payload. Queue pairs take turns, and on Ethernet each has a way of
+/// its own: a command has a part of each.
+fn wires(plan: &Plan, corner: Corner, remote: &Remote, read: bool, bytes: u64) -> Vec<(Wire, [f64; 3])> {
+    let carrier = remote.carrier(&plan.cluster);
     let mut ways = [[0.0; 3]; 2];
     for m in messages(remote, corner, read, bytes) {
-        m.all().into_iter().zip(&mut ways[m.from]).for_each(|(one, sum)| *sum += one);
+        m.all(carrier).into_iter().zip(&mut ways[m.from]).for_each(|(one, sum)| *sum += one);
         if m.is_acknowledged() {
             let back = &mut ways[1 - m.from];
-            back[0] += Packet::ack(Service::Rc).wire(INFINIBAND) as f64;
+            back[0] += Packet::ack(Service::Rc).wire(carrier) as f64;
             back[1] += 1.0;
         }
     }
-    let [own, target] = remote.ends;
-    let paths = [plan.cluster.path(own, target), plan.cluster.path(target, own)];
-    let all = paths.into_iter().zip(ways);
-    all.flat_map(|(path, way)| path.into_iter().map(move |wire| (wire, way))).collect()
+    let mut parts: BTreeMap<(Wire, usize), f64> = BTreeMap::new();
+    match remote.stations(&plan.cluster) {
+        Some([own, target]) => {
+            let each = 1.0 / remote.ways.len().max(1) as f64;
+            for [there, back] in &remote.ways {
+                for (way, (ends, by)) in [([own, target], there), ([target, own], back)].into_iter().enumerate() {
+                    for (wire, part) in plan.network.spread(ends, *by) {
+                        *parts.entry((Wire::Ethernet(wire), way)).or_default() += part * each;
+                    }
+                }
+            }
+        }
+        None => {
+            let [own, target] = remote.ends;
+            for (way, ends) in [[own, target], [target, own]].into_iter().enumerate() {
+                let path = plan.cluster.path(ends[0], ends[1]);
+                parts.extend(path.into_iter().map(|wire| ((Wire::InfiniBand(wire), way), 1.0)));
+            }
+        }
+    }
+    parts.into_iter().map(|((wire, way), part)| (wire, ways[way].map(|n| n * part))).collect()
 }
 
 /// A stage with a packet: for how long it takes no other, and when the packet is through.
@@ -285,6 +324,21 @@ impl One<'_> {
         let land = engine(to) + to.adapter.keys.receive_latency.at(c).seconds();
         let flow = to.writes(m);
         let placed = if payload > 0 { (self.behind(flow, payload), self.write_of(flow, payload)) } else { (0.0, 0.0) };
+        if let Some(mut ends) = remote.stations(cluster) {
+            if m.from == 1 {
+                ends.reverse();
+            }
+            // Its first queue pair stands for all: ways of equal length.
+            let path = self.plan.network.along(ends, remote.ways.first().map_or(0, |ways| ways[m.from]));
+            for (i, &wire) in path.iter().enumerate() {
+                let size = packet.wire(ROCE) as f64 / rate(self.plan, c, Wire::Ethernet(wire));
+                let through = crossing(&self.plan.network, &path, i, packet.bytes(ROCE), c) as f64 * 1e-15;
+                all.push((size, through));
+            }
+            all.push((engine(to), land));
+            all.push(placed);
+            return all;
+        }
         let path = cluster.path(remote.ends[m.from], remote.ends[1 - m.from]);
         let byte = |wire: u32| 1.0 / cluster.link(wire).rate.at(c).data_rate().bytes();
         let bytes = packet.wire(INFINIBAND) as f64;
@@ -384,7 +438,7 @@ impl One<'_> {
             (1.0, drive.controller.keys.command_time.at(c).seconds()),
         ];
         for (wire, [bytes, ..]) in wires(self.plan, c, remote, k.read, bytes) {
-            all.push((1.0, bytes / self.plan.cluster.link(wire).rate.at(c).data_rate().bytes()));
+            all.push((1.0, bytes / rate(self.plan, c, wire)));
         }
         let [source, sink] = if k.read { [&sides[1], &sides[0]] } else { [&sides[0], &sides[1]] };
         all.push((1.0, self.behind(source.read, bytes)));
@@ -413,8 +467,12 @@ pub(in crate::estimate) fn full_queue(flow: &IoFlow, drive: &Drive, corner: Corn
     (f64::from(flow.outstanding.at(corner).get()) * most > room).then_some(room)
 }
 
-/// Adds what I/Os put on the wires of clusters to what programs do; `links` are those of the clusters, in order.
-pub(in crate::estimate) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut [LinkReport]) {
+/// Adds what I/Os put on the wires of clusters and of an Ethernet to what programs do there; both are in order.
+pub(in crate::estimate) fn on_links(
+    plan: &Plan,
+    outcome: &Outcome,
+    (cluster, ethernet): (&mut [LinkReport], &mut [LinkReport]),
+) {
     let first = row::ios(plan).start;
     for (i, flow) in plan.storage.flows.iter().enumerate() {
         let Some(remote) = &flow.remote else { continue };
@@ -424,8 +482,13 @@ pub(in crate::estimate) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut 
             let (n, bytes) = cut(&drive, Corner::Typical, k);
             for (wire, [all, packets, payload]) in wires(plan, Corner::Typical, remote, k.read, bytes) {
                 let each = ios * k.count * n;
-                let Some(link) = links.get_mut(wire as usize) else { continue };
-                let (before, framing) = (link.ledger.idle, each * (all - payload) * 8.0);
+                let (link, gap) = match wire {
+                    Wire::InfiniBand(wire) => (cluster.get_mut(wire as usize), 0.0),
+                    Wire::Ethernet(wire) => (ethernet.get_mut(wire as usize), packets * (PREAMBLE + GAP) as f64),
+                };
+                let Some(link) = link else { continue };
+                let (before, framing) = (link.ledger.idle, each * (all - payload - gap) * 8.0);
+                link.ledger.gap += each * gap * 8.0;
                 link.ledger.payload += each * payload * 8.0;
                 link.ledger.framing += framing;
                 link.ledger.idle = (before - each * all * 8.0).max(0.0);
@@ -434,7 +497,8 @@ pub(in crate::estimate) fn on_links(plan: &Plan, outcome: &Outcome, links: &mut 
                     *rate += each * payload * 8.0;
                 }
                 link.tlps += each * packets;
-                link.tlp_overhead = (link.tlps > 0.0).then(|| link.ledger.framing / 8.0 / link.tlps);
+                link.tlp_overhead =
+                    (link.tlps > 0.0).then(|| (link.ledger.framing + link.ledger.gap) / 8.0 / link.tlps);
             }
         }
     }

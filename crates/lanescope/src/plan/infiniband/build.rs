@@ -121,7 +121,7 @@ pub(in crate::plan) fn build(
     let largest = cluster.jobs.iter().filter(on_wires).map(|j| j.mtu).max();
     buffers(diagnostics, &cluster, largest.unwrap_or(0));
     if !diagnostics.has_errors() {
-        roce::pausing(diagnostics, &mut cluster, network);
+        roce::of_programs(diagnostics, &mut cluster, network);
     }
     cluster
 }

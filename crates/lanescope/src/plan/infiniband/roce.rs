@@ -60,11 +60,23 @@ pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, 
     (data, priorities)
 }
 
-/// Gives every port on Ethernet its thresholds; buffers that nobody stated are made large enough.
-pub(in crate::plan) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Cluster, network: &Network) {
+/// What programs need of the ports on Ethernet ([`pausing`]).
+pub(in crate::plan) fn of_programs(diagnostics: &mut Diagnostics, cluster: &mut Cluster, network: &Network) {
     let on_ethernet = |e: &u32| cluster.endpoints[*e as usize].station.is_some();
     let Some(job) = cluster.jobs.iter().find(|j| j.ranks.iter().any(on_ethernet)) else { return };
-    let (frame, job) = (ethernet::frame(client_data(job.mtu)), job.name.clone());
+    let (mtu, name) = (job.mtu, job.name.clone());
+    pausing(diagnostics, cluster, network, (mtu, &name));
+}
+
+/// Gives every port on Ethernet its thresholds, for packets with so much payload of a flow; buffers that nobody stated
+/// are made large enough.
+pub(in crate::plan) fn pausing(
+    diagnostics: &mut Diagnostics,
+    cluster: &mut Cluster,
+    network: &Network,
+    (mtu, flow): (u64, &str),
+) {
+    let frame = ethernet::frame(client_data(mtu));
     let longest = network.longest_frame();
     let mut last = String::new();
     for e in 0..cluster.endpoints.len() {
@@ -99,7 +111,7 @@ pub(in crate::plan) fn pausing(diagnostics: &mut Diagnostics, cluster: &mut Clus
         }
         for (key, q) in [("nic_buffer", &own.nic_buffer), ("mac_buffer", &own.mac_buffer)] {
             if q.typical.0 < frame {
-                let what = format!("parts.{}: a {key} of {} holds no frame of flows.{job}", adapter.name, q.typical);
+                let what = format!("parts.{}: a {key} of {} holds no frame of flows.{flow}", adapter.name, q.typical);
                 diagnostics.push(Diagnostic::error(q.span, what).hint(format!("a frame must fit whole: {frame} B")));
                 last.clone_from(&adapter.group);
             }

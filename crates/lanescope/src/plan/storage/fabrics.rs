@@ -9,12 +9,12 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::Directory;
 use crate::plan::core::dma::{self, Engine, Host};
-use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId, packets};
 use crate::plan::infiniband::{self, Cluster, QueueFlows};
 use crate::plan::pci::Buses;
 use crate::plan::storage::{Adapter, HostQueues, Storage, Volume};
 use crate::plan::{Dma, DmaPath, Flow};
-use crate::protocol::infiniband::Mtu;
+use crate::protocol::infiniband::{Carrier, INFINIBAND, Mtu, ROCE};
 use crate::protocol::nvme;
 use crate::scenario::keys::{self, Line, Setting};
 use crate::scenario::quantity::{Corner, Quantity};
@@ -27,6 +27,8 @@ use std::num::NonZeroU32;
 pub struct Remote {
     /// Ports of channel adapters: of the worker's host, and of the target.
     pub ends: [u32; 2],
+    /// What decides the way of each queue pair's packets: to the target, and back.
+    pub ways: Vec<[u32; 2]>,
     /// Payload of a packet between them.
     pub mtu: Mtu,
     /// The target's queue pairs at the drive: one for each of the worker's.
@@ -44,6 +46,7 @@ impl Remote {
     pub(super) fn new(k: &keys::Io, queues: HostQueues) -> Remote {
         Remote {
             ends: [u32::MAX; 2],
+            ways: Vec::new(),
             mtu: Mtu::ALL[0],
             queues,
             in_capsule: k.in_capsule_data.clone(),
@@ -52,7 +55,7 @@ impl Remote {
         }
     }
 
-    /// Commands that a queue pair holds: one entry stays free (Fabrics 1.1, 2.4; as Base 2.0, 3.3.1.5).
+    /// Commands that a queue pair holds: one entry stays free, as of a queue in memory (Base 2.0, 3.3.1.5).
     pub(crate) fn room(&self, corner: Corner) -> u32 {
         (self.entries.at(corner).get() - 1).max(1)
     }
@@ -60,6 +63,21 @@ impl Remote {
     /// Whether a write's data come in its capsule.
     pub(crate) fn is_in_capsule(&self, corner: Corner, bytes: u64) -> bool {
         bytes <= self.in_capsule.at(corner).0
+    }
+
+    /// What its packets go in: those of InfiniBand, or on Ethernet those of RoCE v2 (NVMe over RDMA is the same over
+    /// both).
+    pub(crate) fn carrier(&self, cluster: &Cluster) -> Carrier {
+        match cluster.endpoints[self.ends[0] as usize].station {
+            Some(_) => ROCE,
+            None => INFINIBAND,
+        }
+    }
+
+    /// The stations of its ends on Ethernet.
+    pub(crate) fn stations(&self, cluster: &Cluster) -> Option<[NodeId; 2]> {
+        let [own, target] = self.ends.map(|e| cluster.endpoints[e as usize].station);
+        Some([own?, target?])
     }
 
     pub(super) fn settings(&self) -> Vec<Setting> {
@@ -70,6 +88,30 @@ impl Remote {
             Setting::of("target_time", &self.target_time),
         ]
     }
+}
+
+/// Priority of the frames of capsules and data on Ethernet.
+const PRIORITY: u8 = 0;
+
+/// What flows to drives of other hosts bring to a network: MAC client data of their largest frames, at least `data`,
+/// and their priority. Without any, nothing.
+pub(in crate::plan) fn carried(
+    scenario: &Scenario,
+    network: &Network,
+    storage: &Storage,
+    data: u64,
+) -> (u64, Option<u8>) {
+    let group = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    let remote = storage.flows.iter().filter(|f| f.remote.is_some());
+    let ios = scenario.ios.iter().filter(|io| remote.clone().any(|f| f.group == io.name));
+    let named = ios.map(|io| io.keys.fabric.as_ref().map(|q| q.typical.0.iter().map(|n| group(&n.text)).collect()));
+    let named: Vec<Option<Vec<String>>> = named.collect();
+    let adapters = scenario.fabric_parts.iter().filter(|p| matches!(p.keys, FabricKeys::Adapter(_)));
+    let mut used = adapters.filter(|p| named.iter().any(|n| n.as_ref().is_none_or(|n| n.contains(&p.group))));
+    let station = used.find_map(|p| network.nodes.iter().position(|n| n.group == p.group));
+    let Some(station) = station.map(|n| NodeId(n as u32)) else { return (data, None) };
+    let most = infiniband::roce::mtu(network, station).map_or(0, infiniband::roce::client_data);
+    (data.max(most), Some(PRIORITY))
 }
 
 /// Whether a volume of an adapter could be reached over a fabric: a drive by itself, where there are channel adapters.
@@ -106,7 +148,8 @@ pub(in crate::plan) fn connect(
     }
     let directory = Directory::new(&scenario.fabric_parts);
     let directory = directory.among(scenario, "fabric names channel adapters");
-    let mut largest = 0;
+    // On InfiniBand, and on Ethernet with the flow that has it.
+    let (mut largest, mut framed) = (0, (0, String::new()));
     for io in &scenario.ios {
         let mut wanted =
             storage.flows.iter().filter(|f| f.group == io.name).filter_map(|f| Some((f, f.remote.as_ref()?)));
@@ -121,7 +164,8 @@ pub(in crate::plan) fn connect(
         let few = entries.slow.get().min(entries.typical.get());
         if few < 2 || entries.typical.get() > nvme::MOST_ENTRIES {
             let d = Diagnostic::error(entries.span.unwrap_or(io.span), format!("queue pairs of {few} entries"));
-            diagnostics.push(d.hint("2 to 65536: one of them stays free (Fabrics 1.1, 2.4; SQSIZE has 16 bits)"));
+            diagnostics
+                .push(d.hint("2 to 65536: one of them stays free (Fabrics 1.1, Connect command: SQSIZE has 16 bits)"));
             return;
         }
         let Some(allowed) = allowed(diagnostics, &directory, cluster, io) else { return };
@@ -134,20 +178,40 @@ pub(in crate::plan) fn connect(
             let Some(drive) = storage.adapter(flow) else { continue };
             let hosts = [storage.workers[flow.worker as usize].as_str(), drive.host.as_str()];
             let span = io.keys.fabric.as_ref().and_then(|q| q.span).or(io.keys.to.span).unwrap_or(io.span);
-            let Some(ends) = ends(diagnostics, cluster, &allowed, (hosts, &drive.name), span) else { return };
+            let Some(ends) = ends(diagnostics, (cluster, network), &allowed, (hosts, &drive.name), span) else {
+                return;
+            };
             let payload = infiniband::packet_payload(diagnostics, cluster, network, ends[0], span);
             let Some(mtu) = payload.and_then(|bytes| Mtu::new(Bytes(bytes))) else { return };
-            largest = mtu.bytes().max(largest);
+            let stations = ends.map(|e| cluster.endpoints[e as usize].station);
+            if stations[0].is_none() {
+                largest = mtu.bytes().max(largest);
+            } else if !packets::runs(diagnostics, network, &io.name) {
+                return;
+            } else if mtu.bytes() > framed.0 {
+                framed = (mtu.bytes(), io.name.clone());
+            }
+            let name = flow.name.clone();
+            let pairs = flow.remote.as_ref().and_then(|r| Some(drive.controller()?.pairs(&r.queues).count()));
+            let way = |pair: u32| match stations {
+                [Some(own), Some(target)] => {
+                    [[own, target], [target, own]].map(|e| network.way_of(e, &name, std::slice::from_ref(&pair)))
+                }
+                _ => [ends[1], ends[0]].map(|e| cluster.way(e)),
+            };
+            let ways = (0..pairs.unwrap_or(0) as u32).map(way).collect();
             if let Some(remote) = &mut storage.flows[at].remote {
-                (remote.ends, remote.mtu) = (ends, mtu);
+                (remote.ends, remote.ways, remote.mtu) = (ends, ways, mtu);
             }
         }
     }
-    if largest == 0 {
-        return;
+    if largest > 0 {
+        infiniband::buffers(diagnostics, cluster, largest);
+        cluster.queue_mtu = largest;
     }
-    infiniband::buffers(diagnostics, cluster, largest);
-    cluster.queue_mtu = largest;
+    if framed.0 > 0 {
+        infiniband::roce::pausing(diagnostics, cluster, network, (framed.0, &framed.1));
+    }
     let mut used: Vec<u32> = storage.flows.iter().filter_map(|f| f.remote.as_ref()).flat_map(|r| r.ends).collect();
     used.sort_unstable();
     used.dedup();
@@ -212,7 +276,7 @@ fn allowed(
 /// The ports between two hosts: those of the one adapter that each of them has.
 fn ends(
     diagnostics: &mut Diagnostics,
-    cluster: &Cluster,
+    (cluster, network): (&Cluster, &Network),
     allowed: &[u32],
     ([own, target], drive): ([&str; 2], &str),
     span: Span,
@@ -249,17 +313,23 @@ fn ends(
     for a in ports(adapters[0]) {
         for b in ports(adapters[1]) {
             let [from, to] = [a, b].map(|e| &cluster.endpoints[e as usize]);
-            if from.out.is_some() && to.out.is_some() && cluster.routes.reach(NodeId(a), NodeId(b)) {
+            let reached = match (from.station, to.station) {
+                (Some(from), Some(to)) => network.routes.reach(from, to),
+                (None, None) => from.out.is_some() && to.out.is_some() && cluster.routes.reach(NodeId(a), NodeId(b)),
+                _ => false,
+            };
+            if reached {
                 return Some([a, b]);
             }
         }
     }
     let [a, b] = adapters.map(|a| &cluster.adapters[a as usize]);
-    let stations = [a, b].iter().any(|a| cluster.endpoints[a.first as usize].station.is_some());
-    let d = Diagnostic::error(span, format!("there is no path of InfiniBand from {} to {}", a.name, b.name));
-    diagnostics.push(d.hint(match stations {
-        true => "NVMe over Fabrics is modelled over InfiniBand, and not yet over Ethernet (RoCE)",
-        false => "join them by links with infiniband, through switches or directly",
-    }));
+    let stations = [a, b].map(|a| cluster.endpoints[a.first as usize].station.is_some());
+    let (of, hint) = match stations {
+        [false, false] => ("of InfiniBand ", "join them by links with infiniband, through switches or directly"),
+        [true, true] => ("of Ethernet ", "join them by links with ethernet, through switches or directly"),
+        _ => ("", "one of them is on InfiniBand and the other on Ethernet: they talk over one of both"),
+    };
+    diagnostics.push(Diagnostic::error(span, format!("there is no path {of}from {} to {}", a.name, b.name)).hint(hint));
     None
 }

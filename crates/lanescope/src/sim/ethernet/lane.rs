@@ -3,6 +3,7 @@
 
 use crate::plan::ethernet::Stream;
 use crate::protocol::ethernet::{frame, wire};
+use crate::protocol::infiniband::Operation;
 use crate::protocol::infiniband::WORD;
 use crate::protocol::roce::opcode;
 use crate::sim::ethernet::queue_pair::Sending;
@@ -176,7 +177,7 @@ impl Sender {
         let client = self.client(data, first);
         let plain = Frame::new(Kind::Data, frame(client), t.node, t.way, t.lane);
         let headers = (client - data) as u8;
-        let opcode = if self.pad > 0 { opcode(true, false, first, last) } else { plain.opcode };
+        let opcode = if self.pad > 0 { opcode(Operation::Write, first, last) } else { plain.opcode };
         Frame { stream: self.stream, data: data as u16, class: t.class, headers, last, opcode, ..plain }
     }
 }

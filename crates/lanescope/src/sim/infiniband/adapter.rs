@@ -168,6 +168,8 @@ pub(in crate::sim) struct Verb {
     pub(in crate::sim) kind: Kind,
     /// The port that is told of it, and the other.
     pub(in crate::sim) ends: [u32; 2],
+    /// What decides the way of its packets, and of what answers them.
+    pub(in crate::sim) ways: [u32; 2],
     pub(in crate::sim) bytes: u64,
     /// Whether its bytes are no data.
     pub(in crate::sim) capsule: bool,
@@ -230,7 +232,7 @@ impl Message {
     }
 
     /// One of NVMe over Fabrics.
-    fn of(verb: &Verb, ways: [u32; 2], now: u64) -> Message {
+    fn of(verb: &Verb, lane: u8, now: u64) -> Message {
         Message {
             token: verb.token,
             run: QUEUES,
@@ -238,15 +240,15 @@ impl Message {
             kind: verb.kind,
             capsule: verb.capsule,
             mtu: verb.mtu,
-            lane: 0,
+            lane,
             fetched: false,
             inline: false,
             begun: false,
             from: verb.ends[0],
             to: verb.ends[1],
-            ways,
+            ways: verb.ways,
             connection: FIRST_QUEUE + verb.queue,
-            pair: NONE,
+            pair: FIRST_QUEUE + 2 * verb.queue + u32::from(verb.ends[0] < verb.ends[1]),
             next: NONE,
             bytes: verb.bytes,
             born: now,
@@ -302,9 +304,8 @@ impl Fabric {
     /// Work requests of NVMe over Fabrics, handed over now.
     pub(in crate::sim) fn hand_over(&mut self, verbs: &mut Vec<Verb>, now: u64, agenda: &mut Agenda) {
         for verb in verbs.drain(..) {
-            let [from, to] = verb.ends;
-            let ways = [self.plan.way(to), self.plan.way(from)];
-            let message = self.messages.add(Message::of(&verb, ways, now));
+            let lane = if self.ports[verb.ends[0] as usize].wire == NONE { self.class } else { 0 };
+            let message = self.messages.add(Message::of(&verb, lane, now));
             self.posted(message, now);
         }
         self.arm(agenda);
@@ -461,7 +462,7 @@ impl Fabric {
                 lane: m.lane,
                 ack: false,
                 ready: host.is_none(),
-                opcode: roce::opcode(m.is_write(), m.is_write(), !m.begun, last),
+                opcode: roce::opcode(OPERATIONS[m.kind as usize], !m.begun, last),
             };
             let id = self.packets.put(packet);
             self.seen(Act::Made(id), now, agenda);
@@ -549,8 +550,9 @@ impl Fabric {
             let p = *p;
             self.packets.drop(id);
             let (adapter, completion) = (self.ports[to as usize].adapter, a.completion);
-            // A WRITE of NVMe over Fabrics is not signalled: the response behind it is.
-            let quiet = completion == 0 || self.messages.all[p.message as usize].kind == Kind::Write;
+            // A WRITE of NVMe over Fabrics is not signalled: the response behind it is; nor is an answer to a READ.
+            let kind = self.messages.all[p.message as usize].kind;
+            let quiet = completion == 0 || matches!(kind, Kind::Write | Kind::Read | Kind::Response);
             let completes = self.beside(adapter, p.message).filter(|_| !quiet).map(|ways| (ways.write, completion));
             self.frees(&p, now, agenda);
             match completes {
@@ -582,8 +584,8 @@ impl Fabric {
         }
         m.out -= p.payload as u64;
         let (last, from, back, kind) = (m.out == 0, m.from, m.ways[1], m.kind);
-        // The answer to a READ is not acknowledged.
-        if last && kind != Kind::Response {
+        // The answer to a READ is not acknowledged, but where what is lost is sent again (`answer`).
+        if last && (kind != Kind::Response || self.network.resends()) {
             self.acknowledge(&p, from, back, now, agenda);
         }
         let adapter = self.ports[p.to as usize].adapter;
@@ -609,18 +611,32 @@ impl Fabric {
         let p = self.packets.all[id as usize];
         self.packets.drop(id);
         self.frees(&p, now, agenda);
-        let m = self.messages.remove(p.message);
+        // Where what is lost is sent again, a queue pair keeps packets until it hears of them: a READ's request and its
+        // answer are acknowledged there like all others, in place of the answer as an implied acknowledgement and of
+        // another request for what is missing (IBA 9.7.5).
+        let told = self.ports[p.to as usize].wire == NONE && self.network.resends();
+        let m = match told {
+            true => {
+                let request = &mut self.messages.all[p.message as usize];
+                request.ends = 1;
+                let m = *request;
+                self.acknowledge(&p, m.from, m.ways[1], now, agenda);
+                m
+            }
+            false => self.messages.remove(p.message),
+        };
         let [there, back] = m.ways;
         let answer = self.messages.add(Message {
             kind: Kind::Response,
             // Nothing else comes to an end with it.
-            ends: 1,
+            ends: u8::from(!told),
             fetched: true,
             begun: false,
             from: m.to,
             to: m.from,
             ways: [back, there],
             connection: ANSWERS | m.connection,
+            pair: m.pair ^ 1,
             next: NONE,
             ..m
         });

@@ -48,6 +48,7 @@ impl Fabric {
             posts: Vec::new(),
             pairs: HashMap::new(),
             next_pair: 0,
+            class: class(network, 0),
             shown,
             overheads: [|p: Packet| p.wire(INFINIBAND), |p: Packet| p.client_data(ROCE)].map(overheads),
             acks: [Packet::ack(Service::Rc).wire(INFINIBAND), Packet::ack(Service::Rc).client_data(ROCE)]
@@ -125,17 +126,21 @@ fn adapter(plan: &infiniband::Adapter) -> Adapter {
     }
 }
 
+/// The class of frames of a priority.
+fn class(network: &Network, priority: u8) -> u8 {
+    network.classes.iter().position(|c| *c == priority).unwrap_or(0) as u8
+}
+
 fn run(plan: &Cluster, network: &Network, job: &infiniband::JobFlow, n: u64, steady: f64) -> Run {
     let on_ethernet = job.ranks.first().is_some_and(|e| plan.endpoints[*e as usize].station.is_some());
     let lane = job.keys.lane.typical as u8;
-    let class = network.classes.iter().position(|c| *c == lane).unwrap_or(0) as u8;
     let node_of = job.ranks.iter().map(|e| plan.endpoints[*e as usize].adapter).collect();
     let steady = job.keys.steady.typical.then_some(steady);
     Run {
         machine: Machine::new(job.job.clone(), job.costs(Corner::Typical), Placement { node_of }, steady),
         ranks: job.ranks.clone(),
         mtu: job.mtu as u32,
-        lane: if on_ethernet { class } else { lane },
+        lane: if on_ethernet { class(network, lane) } else { lane },
         tally: Tally::default(),
         fingerprint: n,
         latencies: tally::Cells::default(),

@@ -107,6 +107,8 @@ pub(in crate::sim) struct Fabric {
     pairs: HashMap<(usize, u32, u32), (u32, [u32; 2])>,
     /// The number that comes next.
     next_pair: u32,
+    /// The class of packets of NVMe over Fabrics on Ethernet.
+    class: u8,
     /// Queue pairs whose rates are shown: program, ranks, number among theirs.
     shown: Vec<(usize, [u32; 2], u32)>,
     /// Bytes around a packet's data, and of an acknowledgement: of InfiniBand on a wire, of RoCE of client data.

@@ -31,8 +31,10 @@ const CAME: [Came; 4] = [Came::Capsule, Came::Read, Came::Written, Came::Respons
 /// A queue pair between a worker and a target.
 #[derive(Clone, Debug)]
 struct Pair {
-    /// Its number among all, and that of the target's queue at the drive.
+    /// Its number among all, what decides the way of its packets to the target and back, and the number of the target's
+    /// queue at the drive.
     number: u32,
+    ways: [u32; 2],
     at_drive: u32,
     /// Commands that it holds, and those that wait in the host.
     held: u32,
@@ -74,10 +76,10 @@ impl Remote {
     pub(super) fn of(storage: &Storage, flow: &IoFlow, target: u32, first: &mut u32) -> Option<Box<Remote>> {
         let remote = flow.remote.as_ref()?;
         let controller = storage.adapters[remote.queues.adapter as usize].controller()?;
-        let pairs = controller.pairs(&remote.queues).map(|at_drive| {
+        let pairs = controller.pairs(&remote.queues).zip(&remote.ways).map(|(at_drive, &ways)| {
             *first += 1;
             let (waiting, core) = (VecDeque::new(), Server::default());
-            Pair { number: *first - 1, at_drive, held: 0, waiting, core }
+            Pair { number: *first - 1, ways, at_drive, held: 0, waiting, core }
         });
         let time = remote.target_time.typical.fs();
         Some(Box::new(Remote {
@@ -115,10 +117,12 @@ impl Fabric {
         let c = self.commands_out.all[command as usize];
         let Some(remote) = self.remote(c.flow) else { return };
         let [own, target] = remote.ends;
-        let ends = if came == Came::Capsule { [own, target] } else { [target, own] };
-        let (queue, mtu) = (remote.pairs[c.pair as usize].number, remote.mtu);
+        let Pair { number: queue, ways: [there, back], .. } = remote.pairs[c.pair as usize];
+        let (ends, ways) =
+            if came == Came::Capsule { ([own, target], [there, back]) } else { ([target, own], [back, there]) };
+        let mtu = remote.mtu;
         let token = command << 2 | came as u32;
-        self.verbs.push(Verb { kind, ends, bytes, capsule, queue, token, mtu });
+        self.verbs.push(Verb { kind, ends, ways, bytes, capsule, queue, token, mtu });
     }
 
     /// An I/O has left its worker's processor: its commands go out, as large as the drive takes them.

@@ -1,9 +1,11 @@
-//! Random NVMe over Fabrics: workers' hosts and targets on one cable or a switch of InfiniBand, and I/Os between them.
+//! Random NVMe over Fabrics: workers' hosts and targets on one cable or a switch, of InfiniBand or of Ethernet, and
+//! I/Os between them.
 
 use super::Choices;
 
 /// Hosts, adapters, drives and what joins them; pages of a drive have so many bytes at least.
 fn machine(c: &mut Choices, workers: usize, page: u64) -> String {
+    let ethernet = c.below(2) == 1;
     let speeds = ["gen1 x4", "gen2 x4", "gen3 x8", "gen4 x16"];
     let mut text = format!("[parts.own]\nis = \"root-complex\"\ncount = {workers}\n[parts.target]\n");
     text += "is = \"root-complex\"\n";
@@ -18,7 +20,9 @@ fn machine(c: &mut Choices, workers: usize, page: u64) -> String {
         text += &c.maybe(|c| format!("completion_bytes = \"{} B\"\n", c.below(100)));
         text += &c.maybe(|c| format!("inline = \"{} B\"\n", c.below(256)));
         text += &c.maybe(|c| format!("read_ahead = \"{} B\"\n", c.about(256, 100_000)));
-        text += &c.maybe(|c| format!("receive_buffer = \"{} B\"\n", c.about(4400, 100_000)));
+        if !ethernet {
+            text += &c.maybe(|c| format!("receive_buffer = \"{} B\"\n", c.about(4400, 100_000)));
+        }
     }
     text += "[parts.d]\nis = \"nvme\"\n";
     text += &format!("page = \"{page} B\"\n");
@@ -33,19 +37,28 @@ fn machine(c: &mut Choices, workers: usize, page: u64) -> String {
     text += &format!("[links.own]\nbetween = [\"own.*\", \"a.*\"]\npcie = \"{}\"\n", c.of(&speeds));
     text += &format!("[links.theirs]\nbetween = [\"target\", \"b\"]\npcie = \"{}\"\n", c.of(&speeds));
     text += &format!("[links.slot]\nbetween = [\"target\", \"d\"]\npcie = \"{}\"\n", c.of(&speeds));
-    let rates = ["sdr 4x", "qdr 4x", "edr 4x", "ndr 4x"];
-    let mtu = format!("mtu = \"{} B\"\n", 256 << c.below(5));
+    let (key, rates, mtu) = match ethernet {
+        true => ("ethernet", ["10 Gb/s", "25 Gb/s", "40 Gb/s", "100 Gb/s"], [1500, 9000, 4200, 2148, 600][c.below(5)]),
+        false => ("infiniband", ["sdr 4x", "qdr 4x", "edr 4x", "ndr 4x"], 256 << c.below(5)),
+    };
+    let mtu = format!("mtu = \"{mtu} B\"\n");
     let mut cable = |name: &str, between: &str| {
         let rate = c.of(&rates);
         let delay = c.maybe(|c| format!("delay = \"{} ns\"\n", c.about(1, 2000)));
-        format!("[links.{name}]\nbetween = [{between}]\ninfiniband = \"{rate}\"\n{mtu}{delay}")
+        format!("[links.{name}]\nbetween = [{between}]\n{key} = \"{rate}\"\n{mtu}{delay}")
     };
     if workers == 1 {
         text += &cable("cable", "\"a.0\", \"b\"");
     } else {
         text += &cable("left", "\"a.*\", \"sw\"");
         text += &cable("right", "\"b\", \"sw\"");
-        text += "[parts.sw]\nis = \"infiniband-switch\"\n";
+        text += &format!("[parts.sw]\nis = \"{key}-switch\"\n");
+        if ethernet {
+            let control = c.of(&["pfc", "pause", "none"]);
+            let forwarding = c.of(&["store-and-forward", "cut-through"]);
+            text += &format!("flow_control = \"{control}\"\nforwarding = \"{forwarding}\"\n");
+            text += &c.maybe(|_| "congestion_control = \"dcqcn\"\n".into());
+        }
     }
     text
 }
