@@ -325,7 +325,7 @@ impl System {
         self.all_mut().into_iter().for_each(|side| side.record(on));
     }
 
-    /// Whether nothing is left of how it began: caches that take writes in have been full once.
+    /// Whether nothing is left of how it began: caches that take writes in have stopped filling.
     fn settled(&self) -> bool {
         self.all().iter().all(|side| side.settled())
     }

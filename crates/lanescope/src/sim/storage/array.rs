@@ -63,12 +63,16 @@ pub(super) struct Array {
     through: bool,
     /// Bytes in the cache that are not on the disks, and those promised to writes that come in.
     dirty: u64,
-    /// Whether it has been full, and what has been written to it.
-    full: bool,
+    /// What has been let in, what of it has come, and what had been let in when there first was no room: until that has
+    /// come, the cache takes it in faster than the disks do.
     taken: u64,
-    /// What was dirty when the cache had been written over so many times, and whether no more was the time after.
+    came: u64,
+    full: Option<u64>,
+    /// The least and the most that was dirty since the cache had been written over so many times, and the time before;
+    /// whether neither was less. Bursts fill a cache at a moment that does so on average for long.
     rounds: u64,
-    before: u64,
+    range: [u64; 2],
+    before: [u64; 2],
     steady: bool,
     gathering: BTreeMap<u64, Stripe>,
     /// The same by who came first.
@@ -98,10 +102,12 @@ impl Array {
             cache: cache.map_or(0, |q| q.typical.0).max(width),
             through: !own.is_some_and(|o| o.writes_back()),
             dirty: 0,
-            full: false,
             taken: 0,
+            came: 0,
+            full: None,
             rounds: 0,
-            before: 0,
+            range: [0; 2],
+            before: [0; 2],
             steady: false,
             gathering: BTreeMap::new(),
             order: BTreeMap::new(),
@@ -143,21 +149,31 @@ impl Array {
         all
     }
 
-    /// Whether its cache has been full once, or no more of it is dirty than when it had been written over the time
-    /// before.
-    pub(super) fn settled(&self) -> bool {
-        self.full || self.through || self.steady
+    /// Whether its cache does not fill any more: no more of it is dirty than when it had been written over the time
+    /// before, or it has been full of what has come, and there is always more to come.
+    pub(super) fn settled(&self, presses: bool) -> bool {
+        let full = self.full.is_some_and(|let_in| self.came >= let_in);
+        self.through || self.steady || presses && full
     }
 
-    /// Counts what is written to it.
+    /// Counts what is let into it.
     fn take(&mut self, bytes: u64) {
         self.dirty += bytes;
         self.taken += bytes;
-        if self.taken / self.cache > self.rounds {
-            self.rounds = self.taken / self.cache;
-            self.steady |= self.rounds > 1 && self.dirty <= self.before + self.cache / 100;
-            self.before = self.dirty;
+        self.range[1] = self.range[1].max(self.dirty);
+        let rounds = self.taken / self.cache;
+        if rounds > self.rounds {
+            self.rounds = rounds;
+            let no_more = |(now, before): (&u64, &u64)| *now <= before + self.cache / 100;
+            self.steady |= rounds > 1 && self.range.iter().zip(&self.before).all(no_more);
+            (self.before, self.range) = (self.range, [self.dirty; 2]);
         }
+    }
+
+    /// So much of it is free again.
+    fn free(&mut self, bytes: u64) {
+        self.dirty -= bytes;
+        self.range[0] = self.range[0].min(self.dirty);
     }
 
     /// The part of a strip that a work's parity covers: all of a whole stripe's, else where it has pieces.
@@ -203,7 +219,7 @@ impl Fabric {
             let Some(&io) = a.waiting.front() else { return };
             let size = self.ios.all[io as usize].size;
             if a.dirty > 0 && a.dirty + size > a.cache {
-                a.full = true;
+                a.full.get_or_insert(a.taken);
                 self.flush(array, now);
                 return;
             }
@@ -292,6 +308,7 @@ impl Fabric {
         let i = self.ios.all[io as usize];
         let Volume::Array(array) = self.volume(i.flow) else { return };
         let a = &mut self.arrays[array as usize];
+        a.came += i.size;
         let pieces = a.cut(i.offset, i.size);
         let mut touched: Vec<u64> = Vec::new();
         for (stripe, place, bytes) in pieces {
@@ -304,7 +321,7 @@ impl Fabric {
             });
             // What is written again before it has gone takes the place of the old.
             if s.pieces.contains(&(place, bytes)) {
-                a.dirty -= bytes;
+                a.free(bytes);
             } else {
                 s.pieces.push((place, bytes));
                 s.filled += bytes;
@@ -410,7 +427,7 @@ impl Fabric {
             return;
         }
         let done = a.works.take(work);
-        a.dirty -= done.filled;
+        a.free(done.filled);
         for io in done.owners {
             self.ios.all[io as usize].tasks -= 1;
             self.io_over(io, now);

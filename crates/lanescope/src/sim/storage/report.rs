@@ -123,10 +123,11 @@ impl Subsystem for Fabric {
         }
     }
 
-    /// Whether every cache that takes writes in has been full once, or has stopped filling.
+    /// Whether every cache that takes writes in has stopped filling.
     fn settled(&self) -> bool {
-        let writes = |a: usize| self.flows.iter().any(|f| f.volume == Volume::Array(a as u32) && f.writes());
-        self.arrays.iter().enumerate().all(|(i, a)| a.settled() || !writes(i))
+        let writers = |a: usize| self.flows.iter().filter(move |f| f.volume == Volume::Array(a as u32) && f.writes());
+        let mut arrays = self.arrays.iter().enumerate();
+        arrays.all(|(i, a)| writers(i).next().is_none() || a.settled(writers(i).any(|f| f.presses())))
             && self.targets.iter().all(|t| t.flash.as_ref().is_none_or(|f| f.settled()))
     }
 

@@ -136,6 +136,11 @@ impl FlowState {
         self.lines.iter().any(|l| l.read < WHOLE || l.reply.0 > 0)
     }
 
+    /// Whether it wants the next I/O when one is done: it neither keeps to a rate nor pauses.
+    pub(super) fn presses(&self) -> bool {
+        self.due.is_none() && self.lines.iter().all(|l| l.delay.fs() == 0)
+    }
+
     /// A number below `n`.
     fn draw(&mut self, n: u64) -> u64 {
         ((self.random.next_u64() as u128 * n as u128) >> 64) as u64

@@ -1,6 +1,7 @@
 //! Storage, I/O by I/O, against hand-worked numbers, theory, Iometer's rules and the laws that every run keeps.
 
 mod by_hand;
+mod caches;
 mod calculator;
 mod controller;
 mod cores;

@@ -1,0 +1,67 @@
+//! Arrays behind an adapter's cache that writes back: when a run begins to count.
+
+use crate::common::choices::{Choices, runner};
+use crate::common::{plan, simulate_by};
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::prop_assert;
+use proptest::test_runner::Config;
+use std::cell::Cell;
+
+/// What the host's link carries at most, MB/s: one lane of 2.5 GT/s.
+const LINK: f64 = 250.0;
+
+/// A run that ends by itself, of writes into an adapter's cache that is slower to empty than to fill, does not begin
+/// to count while it fills: neither when what has yet to come was promised all of its room, nor when a burst fills it
+/// for a moment or leaves less in it than the one before. It fills no faster than the host's link carries, and in bursts
+/// no faster than they bring more than the disks take; less than the last bursts is all that may be missing.
+#[test]
+fn a_run_that_ends_by_itself_does_not_count_the_filling() {
+    let mut runner = runner(Config { max_shrink_iters: 20, ..Config::default() });
+    let soonest = Cell::new(f64::INFINITY);
+    let result = runner.run(&vec(any::<u8>(), 20..40), |bytes| {
+        let mut c = Choices(bytes.iter());
+        let c = &mut c;
+        let (level, disks, data) = [("raid0", 2, 2), ("raid0", 3, 3), ("raid1", 2, 1), ("raid5", 3, 2)][c.below(4)];
+        let strip = 4096_u64 << c.below(4);
+        let size = 4096_u64 << c.below(4);
+        let cache = (8 * strip * data).max(256 << 10) * (1 + c.below(4) as u64);
+        let each = c.about(5, 15);
+        let takes = (data * each) as f64;
+        // MB/s are bytes a microsecond.
+        let (outstanding, random, more, least) = if level == "raid5" || c.below(2) == 0 {
+            // Often more than the cache holds is outstanding at once.
+            let outstanding = c.about(1, 2 * cache / size);
+            (outstanding, [0, 100][c.below(2)], String::new(), cache.saturating_sub(2 * size) as f64 / LINK)
+        } else {
+            // Bursts, with pauses between them.
+            let outstanding = c.about(1, (cache / 8 / size).max(1));
+            let burst = (outstanding * size) as f64;
+            let brings = c.about(120, 200) as f64 / 100.0 * takes;
+            let pause = burst / brings - burst / LINK;
+            let more = format!(", delay = \"{pause:.1} us\", burst = {outstanding}");
+            (outstanding, 0, more, 0.9 * (cache as f64 - 2.0 * burst) / (1.02 * brings - 0.97 * takes))
+        };
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\ncompletion_size = \"512 B\"\n[parts.hba]\nis = \"host-adapter\"\n\
+             cache = \"{cache} B\"\ncommand_time = \"100 ns\"\n[links.slot]\nbetween = [\"host\", \"hba\"]\n\
+             pcie = \"gen1 x1\"\nmps = \"512 B\"\n[parts.d]\nis = \"ram-disk\"\ncount = {disks}\ncapacity = \"1 GiB\"\n\
+             rate = \"{each} MB/s\"\nlatency = \"1 us\"\n[links.wire]\nbetween = [\"hba\", \"d.*\"]\nsas = \"6G\"\n\
+             [parts.a]\nis = \"array\"\nlevel = \"{level}\"\ndisks = [\"d.*\"]\nstrip = \"{strip} B\"\n\
+             [flows.f]\nfrom = \"host\"\nto = \"a\"\ndo = \"io\"\noutstanding = {outstanding}\n\
+             access = {{ size = \"{size} B\", read = \"0 %\", random = \"{random} %\", align = \"{size} B\"{more} }}\n\
+             submit_time = \"100 ns\"\ncomplete_time = \"100 ns\"\n[run]\nuntil = \"±5 %\"\nmax_packets = 300000\n"
+        );
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+        let run = simulate_by(&plan, 1, u64::MAX);
+        let began = run.warmup * 1e6;
+        soonest.set(soonest.get().min(began / least));
+        prop_assert!(began >= least, "began at {} us, fills until {} us\n{:?}\n{}", began, least, run.ending, text);
+        Ok(())
+    });
+    println!("at {:.3} of the least at the soonest", soonest.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+}
