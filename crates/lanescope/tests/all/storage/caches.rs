@@ -13,8 +13,8 @@ const LINK: f64 = 250.0;
 
 /// A run that ends by itself, of writes into an adapter's cache that is slower to empty than to fill, does not begin
 /// to count while it fills: neither when what has yet to come was promised all of its room, nor when a burst fills it
-/// for a moment or leaves less in it than the one before. It fills no faster than the host's link carries, and in bursts
-/// no faster than they bring more than the disks take; less than the last bursts is all that may be missing.
+/// for a moment or leaves less in it than the one before. It fills no faster than the host's link carries, and in
+/// bursts no faster than they bring more than the disks take; less than the last bursts is all that may be missing.
 #[test]
 fn a_run_that_ends_by_itself_does_not_count_the_filling() {
     let mut runner = runner(Config { max_shrink_iters: 20, ..Config::default() });
