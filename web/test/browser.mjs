@@ -148,6 +148,50 @@ try {
     ok(`first paint after ${Math.round(paint)} ms`);
   }
 
+  // ---- What a visitor has done stays ----
+  {
+    const page = await open("nics.html");
+    const heads = () => page.$$eval("table[data-table=flows] th", (all) => all.map((c) => c.textContent));
+    const link = pathToFileURL(at("nics.html")).href;
+    assert.ok((await heads()).includes("simulated"));
+    await page.click("#what-if summary");
+    await page.waitForSelector('[data-path="links.slots.pcie"]');
+    assert.ok((await heads()).includes("simulated"), "the editor was opened, and the simulation is gone");
+    // A table that was sorted is sorted again.
+    const order = () => page.$eval("table[data-table=links] th[aria-sort]", (t) => t.textContent);
+    await page.click("table[data-table=links] th:nth-child(6) button");
+    const sorted = await order();
+    // Each keystroke is answered, and none is lost.
+    const size = page.locator('[data-path="flows.rx.size"]');
+    await size.focus();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("512 B", { delay: 15 });
+    await page.waitForFunction(() => window.lanescope.state.text.includes('size = "512 B"'));
+    const wanted = json("estimate", "nics.toml", "--set", "flows.rx.size=512 B").flows[0].share.typical;
+    const cell = "table[data-table=flows] td[data-v]";
+    await page.waitForFunction(
+      ([at, v]) => [...document.querySelectorAll(at)].some((c) => c.dataset.v === v),
+      [cell, String(wanted)],
+    );
+    assert.equal(await size.inputValue(), "512 B");
+    assert.equal(await order(), sorted);
+    // What the text says itself is in the form, and what is printed is what was asked.
+    for (const path of ["title", "parts.nic.count", "parts.nic.use", "flows.rx.from"])
+      assert.ok(await page.$(`[data-path="${path}"]`), path);
+    assert.ok((await page.textContent("#text")).includes('size = "512 B"'));
+    // A link that is put into the address of a page that is open.
+    await page.click("#link");
+    await page.waitForFunction(() => location.hash.startsWith("#s="));
+    const hash = await page.evaluate(() => location.hash);
+    await page.click("#reset");
+    await page.waitForFunction(() => !window.lanescope.state.text.includes('size = "512 B"'));
+    await page.goto(link + "#");
+    await page.goto(link + hash);
+    await page.waitForFunction(() => window.lanescope.state.text.includes('size = "512 B"'));
+    await page.close();
+    ok("a simulation, a sorted table and what is typed stay; a link works in an open page");
+  }
+
   // ---- A value changes, and the answer is the command's ----
   const page = await open("nics.html");
   await page.click("#what-if summary");
@@ -155,7 +199,6 @@ try {
   const uplink = page.locator('[data-path="links.uplink.pcie"]');
   await uplink.fill("gen3 x8");
   await uplink.press("Tab");
-  // Opening the editor has estimated what stands in the file: that is an answer with nothing changed.
   await page.waitForFunction(() => /change[^]*[▲▼]/.test(document.querySelector("#answer")?.textContent));
   const wanted = json("estimate", "nics.toml", "--set", "links.uplink.pcie=gen3 x8");
   assert.equal(await cell(page, "flows", "rx", "share"), String(wanted.flows[0].share.typical));

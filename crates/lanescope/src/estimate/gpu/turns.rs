@@ -238,6 +238,12 @@ pub(super) struct Chains {
     more: u32,
 }
 
+/// The channels of one hop at an element: when the first of them begins with it, and when each has passed it.
+struct Begun {
+    at: f64,
+    left: Vec<(u32, f64)>,
+}
+
 impl Chains {
     /// Who meets where; an error where a transfer has no way.
     pub(super) fn new(whole: &GpuCluster, busy: &[f64]) -> Result<Chains, String> {
@@ -285,8 +291,8 @@ impl Chains {
         let mut come = vec![0.0_f64; self.channels as usize];
         let mut own = Vec::new();
         let mut firsts = Vec::new();
-        // Of each element its work, when those of each hop begin with it, who they are, and when they have passed it.
-        let mut there: Vec<(f64, Vec<(f64, Vec<(u32, f64)>)>)> = Vec::new();
+        // Of each element its work, and of each hop when its channels begin with it.
+        let mut there: Vec<(f64, Vec<Begun>)> = Vec::new();
         let mut place: HashMap<u32, usize> = HashMap::new();
         for met in &self.hops {
             firsts.push(come.iter().copied().fold(f64::INFINITY, f64::min));
@@ -313,7 +319,7 @@ impl Chains {
                     come[*j as usize] = *at;
                 }
                 let left = m.channels.iter().zip(&own).map(|(j, at)| (*j, at - behind)).collect();
-                there[i].1.push((begun, left));
+                there[i].1.push(Begun { at: begun, left });
             }
         }
         let end = come.iter().copied().fold(0.0, f64::max);
@@ -321,9 +327,9 @@ impl Chains {
         let mut path = end + (GpuCluster::carried(protocol, part) as f64 - carried).max(0.0) / c.channel_rate;
         for (total, hops) in there {
             // Who begins last ends last.
-            let begun = hops.iter().map(|h| h.0).fold(f64::INFINITY, f64::min);
-            let Some((_, left)) = hops.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
-            let tail = left.iter().map(|(j, at)| come[*j as usize] - at).fold(0.0, f64::max);
+            let begun = hops.iter().map(|h| h.at).fold(f64::INFINITY, f64::min);
+            let Some(last) = hops.into_iter().max_by(|a, b| a.at.total_cmp(&b.at)) else { continue };
+            let tail = last.left.iter().map(|(j, at)| come[*j as usize] - at).fold(0.0, f64::max);
             path = path.max(begun + total + tail);
         }
         // A thread block has so many pieces under way at most.
