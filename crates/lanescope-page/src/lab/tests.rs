@@ -105,7 +105,8 @@ fn a_value_in_the_form_is_the_same_as_set() {
         let values = ask(&mut lab, json!({ "ask": "values" }));
         for thing in values["things"].as_array().expect("things") {
             for v in thing["values"].as_array().expect("values").iter().filter(|v| v["known"] == true) {
-                let path = format!("{}.{}", thing["path"].as_str().unwrap_or(""), v["key"].as_str().unwrap_or(""));
+                let (of, key) = (thing["path"].as_str().unwrap_or(""), v["key"].as_str().unwrap_or(""));
+                let path = if of.is_empty() { key.to_owned() } else { format!("{of}.{key}") };
                 let value = v["value"].as_str().unwrap_or("");
                 let planned = |text: &str, sets: Vec<String>| {
                     let asked = Asked { name: "s.toml".into(), text: text.into(), sets, ..Asked::default() };
