@@ -223,9 +223,13 @@ def slow(two_nics):
     """How long each of sixty points is to be simulated, so that all of them take some six seconds of this build."""
     scenario = lanescope.Scenario.from_text(two_nics)
     scenario.simulate(for_="200 us")
-    began = time.monotonic()
-    scenario.simulate(for_="1 ms")
-    return f"{max(1.0, 6 / 60 / (time.monotonic() - began)):.1f} ms"
+    took = []
+    # The shortest of some: what else the machine does just then would make the points too short.
+    for _ in range(5):
+        began = time.monotonic()
+        scenario.simulate(for_="1 ms")
+        took.append(time.monotonic() - began)
+    return f"{max(1.0, 6 / 60 / min(took)):.1f} ms"
 
 
 def started(file, out, slow):
