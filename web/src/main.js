@@ -29,7 +29,7 @@ let chosen = null;
 let six = null;
 let simulated = false;
 let refused = false;
-let said = [];
+let diagnostics = [];
 
 /** Says something below the heading; `alarm` for what went wrong. */
 function say(text, alarm = false) {
@@ -172,8 +172,8 @@ async function estimate(first = {}) {
 }
 
 function took(answer) {
-  said = answer.diagnostics ?? [];
-  diagnose(said);
+  diagnostics = answer.diagnostics ?? [];
+  diagnose(diagnostics);
   refused = Boolean(answer.refused || answer.error);
   $("report").classList.toggle("stale", refused);
   $("simulate").disabled = refused;
@@ -215,7 +215,8 @@ let last = Promise.resolve(null);
 
 /** Changes one value, after those that were changed before; gives null, or what is wrong with it. */
 function change(path, value) {
-  last = last.then(() => changed(path, value));
+  // One that failed stops none behind it.
+  last = last.catch(() => null).then(() => changed(path, value));
   return last;
 }
 
@@ -265,7 +266,7 @@ async function openLab() {
   form = values($("values"), change);
   client.ask({ ask: "language" }).then((l) => (language = l));
   // The engine has answered this text already, and may have simulated it.
-  diagnose(said);
+  diagnose(diagnostics);
   await refreshValues();
 }
 
@@ -504,7 +505,7 @@ async function start() {
   }
   await fold();
   const known = await client.ask({ ask: "estimate", ...state, keep: true, report: begin.report ?? null });
-  said = known.diagnostics ?? [];
+  diagnostics = known.diagnostics ?? [];
   // The page shows already what was written into it; only what differs is drawn again.
   if (shared) {
     await take(shared);

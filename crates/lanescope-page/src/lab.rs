@@ -12,7 +12,7 @@ use lanescope::pens::planned::planned;
 use lanescope::plan::Plan;
 use lanescope::plan::gpu::ladder::Ladder;
 use lanescope::result::{Report, SCHEMA};
-use lanescope::scenario::edit::{values_of, with_value};
+use lanescope::scenario::edit::{dotted, values_of, with_value};
 use lanescope::scenario::keys::{Key, Setting, TABLES};
 use lanescope::scenario::tree::Author;
 use lanescope::scenario::{Included, Resolver, schema};
@@ -354,9 +354,8 @@ impl Lab {
                     order.push((if alone { table.clone() } else { name.clone() }, shown));
                     let at = order.len() - 1;
                     let path = match (alone, name.split_once('.')) {
-                        (true, Some((section, _))) => written(section, &table[section.len() + 1..]),
-                        (true, None) => table,
-                        (false, Some((section, thing))) => format!("{section}.{thing:?}"),
+                        (true, _) => dotted(&table.split('.').collect::<Vec<_>>()),
+                        (false, Some((section, thing))) => dotted(&[section, thing]),
                         (false, None) => name,
                     };
                     let section = path.split('.').next().unwrap_or("");
@@ -370,10 +369,13 @@ impl Lab {
         }
         let left = order.len().saturating_sub(MOST_VALUES);
         let mut things: Vec<(String, Vec<Value>)> = tables.into_values().collect();
-        for (path, key, value) in stated(&self.asked.text).into_iter().rev() {
+        // What the text says itself beside: its title, what is used, how many there are, what a link joins, the run.
+        for (keys, value) in values_of(&self.asked.text).into_iter().rev().filter(|(keys, _)| keys.len() <= 3) {
+            let Some((key, table)) = keys.split_last() else { continue };
+            let path = dotted(table);
             let had = |rows: &[Value]| rows.iter().any(|r| r["key"] == key.as_str());
-            let section = path.split('.').next().unwrap_or("");
-            let known = TABLES.iter().filter(|t| t.section == section).flat_map(|t| t.keys).find(|k| k.name == key);
+            let section = table.first().map_or("", String::as_str);
+            let known = TABLES.iter().filter(|t| t.section == section).flat_map(|t| t.keys).find(|k| k.name == *key);
             let row = json!({
                 "key": key, "value": value, "range": null, "origin": "stated", "confidence": null, "default": false,
                 "source": null, "words": words(known), "doc": known.map(|k| k.doc.trim()), "known": true,
@@ -389,27 +391,6 @@ impl Lab {
             things.into_iter().map(|(path, values)| json!({ "path": path, "values": values })).collect();
         json!({ "things": things, "left": left })
     }
-}
-
-/// The path of a thing, its name quoted where it must be.
-fn written(section: &str, thing: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
-    if thing.chars().all(bare) { format!("{section}.{thing}") } else { format!("{section}.{thing:?}") }
-}
-
-/// What the text says itself, table by table: the thing's path, the key and the value as it is written there.
-fn stated(text: &str) -> Vec<(String, String, String)> {
-    let mut all = Vec::new();
-    for (key, value) in values_of(text) {
-        let (path, key) = match key.as_slice() {
-            [key] => (String::new(), key.clone()),
-            [table, key] => (table.clone(), key.clone()),
-            [section, thing, key] => (written(section, thing), key.clone()),
-            _ => continue,
-        };
-        all.push((path, key, value));
-    }
-    all
 }
 
 /// The menu of a key that takes one of some words.

@@ -198,11 +198,11 @@ fn run(a: &Run) -> Result<u8, String> {
     let mut chosen = select(&a.rows)?;
     if a.quick {
         chosen.iter_mut().for_each(|(_, rows)| rows.retain(|r| r.quick));
-        let before = chosen.iter().map(|(study, _)| study.id.clone()).collect::<Vec<_>>();
-        chosen.retain(|(_, rows)| !rows.is_empty());
-        if chosen.is_empty() {
-            return Err(format!("no row of {} is marked quick: leave --quick out", before.join(", ")));
+        if chosen.iter().all(|(_, rows)| rows.is_empty()) {
+            let of: Vec<&str> = chosen.iter().map(|(study, _)| study.id.as_str()).collect();
+            return Err(format!("no row of {} is marked quick: leave --quick out", of.join(", ")));
         }
+        chosen.retain(|(_, rows)| !rows.is_empty());
     }
     let mut complete = true;
     let mut studies = Vec::new();

@@ -100,9 +100,15 @@ fn a_value_in_the_form_is_the_same_as_set() {
         include_str!("../../../lanescope-cli/src/starter-pci.toml"),
         include_str!("../../../lanescope-cli/src/starter-storage.toml"),
         include_str!("../../../lanescope-cli/src/starter-cluster.toml"),
+        // One instance has values of its own, and another name needs quotes.
+        &format!(
+            "{TEXT}\n[parts.\"nic.1\"]\ntags = 8\n[flows.\"a < \\\"b\\\"\"]\nfrom = \"nic.0\"\nto = \"host.memory\"\n\
+             do = \"write\"\nsize = \"1 KiB\"\n"
+        ),
     ] {
         estimated(&mut lab, text);
         let values = ask(&mut lab, json!({ "ask": "values" }));
+        assert_ne!(values["things"], json!([]), "{text}");
         for thing in values["things"].as_array().expect("things") {
             for v in thing["values"].as_array().expect("values").iter().filter(|v| v["known"] == true) {
                 let (of, key) = (thing["path"].as_str().unwrap_or(""), v["key"].as_str().unwrap_or(""));

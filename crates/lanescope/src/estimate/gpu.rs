@@ -17,7 +17,6 @@ mod turns;
 use self::turns::{Chains, Doubling, window};
 use crate::plan::gpu::collective::{Collective, Move};
 use crate::plan::gpu::{Element, GpuCluster};
-use crate::protocol::nvlink::FLIT;
 use crate::result::gpu::{CollectiveReport, CollectiveRow, Parts};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 
@@ -70,7 +69,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
             busy[leg.element as usize] += packets * wire / rate;
             slowest = slowest.max(wire / path.unit as f64 / rate);
             if let Some((back, flits)) = leg.answer {
-                busy[back as usize] += packets * (flits * FLIT) as f64 / c.rate(back);
+                busy[back as usize] += packets * c.answer(back, flits);
             }
         }
         let kind = usize::from(path.network);

@@ -162,9 +162,9 @@ fn head(text: &str, keys: &[String]) -> Option<usize> {
 }
 
 /// Keys as a path of TOML, in quotes where they need some.
-fn dotted(keys: &[String]) -> String {
+pub fn dotted<K: AsRef<str>>(keys: &[K]) -> String {
     let bare = |k: &str| !k.is_empty() && k.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    let one = |k: &String| if bare(k) { k.clone() } else { quoted(k) };
+    let one = |k: &K| if bare(k.as_ref()) { k.as_ref().to_owned() } else { quoted(k.as_ref()) };
     keys.iter().map(one).collect::<Vec<_>>().join(".")
 }
 

@@ -24,6 +24,32 @@ struct Visit {
     behind: f64,
 }
 
+/// The way of a message, by the element on it that has the most to do.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    network: bool,
+    /// Seconds of a full packet at that element, and of one at all the others.
+    packet: f64,
+    others: f64,
+    /// Bytes of data of a full packet.
+    unit: u64,
+}
+
+impl Way {
+    /// A message of so many bytes, with its protocol's own, where a full packet takes so long for all that go together;
+    /// `adding` are the seconds of a reduction behind it.
+    fn visit(&self, c: &GpuCluster, protocol: Protocol, carried: f64, packet: f64, adding: f64) -> Visit {
+        let packets = carried / self.unit as f64;
+        Visit {
+            work: packets * packet,
+            // The last packet may be shorter.
+            packet: packet * (packets - (packets.ceil() - 1.0).max(0.0)),
+            moved: carried / c.channel_rate,
+            behind: self.others * packets.min(1.0) + c.latency(self.network, protocol) + adding,
+        }
+    }
+}
+
 /// Seconds as a key that can be sorted; they are never negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct At(f64);
@@ -99,17 +125,13 @@ fn visits(come: &mut [f64], visits: &[Visit]) {
 /// One step of recursive doubling: all nodes do the same.
 #[derive(Clone, Debug)]
 struct Step {
-    network: bool,
+    way: Way,
     share: f64,
     /// Who meets at each of the elements with the most work, and how many of other nodes there are for each. A GPU's
     /// partners are as far as it is, so a message's follower meets the same others.
     elements: Vec<u32>,
     groups: Vec<Vec<u32>>,
     times: f64,
-    /// Seconds of a full packet there, and of one at all the other elements of the way.
-    packet: f64,
-    others: f64,
-    unit: u64,
 }
 
 /// Recursive doubling: what the GPUs of one node do on each channel.
@@ -172,8 +194,8 @@ impl Doubling {
                     groups.push(group);
                 }
             }
-            let others = (all - packet).max(0.0);
-            steps.push(Step { network, share, elements, groups, times, packet, others, unit });
+            let way = Way { network, packet, others: (all - packet).max(0.0), unit };
+            steps.push(Step { way, share, elements, groups, times });
         }
         Ok(Doubling { steps, gpus: c.gpus, channels, together })
     }
@@ -182,19 +204,14 @@ impl Doubling {
     pub(super) fn time(&self, c: &GpuCluster, what: Collective, protocol: Protocol, part: u64) -> (f64, f64) {
         let mut come = vec![0.0_f64; (self.gpus * self.channels) as usize];
         let (mut own, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
-        let pauses = self.steps.iter().map(|s| c.latency(s.network, protocol)).sum();
+        let pauses = self.steps.iter().map(|s| c.latency(s.way.network, protocol)).sum();
         // Steps one behind the other that meet at the same elements are visits to these.
         for steps in self.steps.chunk_by(|a, b| a.elements == b.elements) {
             let of = |s: &Step| {
                 let bytes = (part as f64 * s.share).ceil();
                 let carried = GpuCluster::carried(protocol, bytes as u64) as f64;
-                let packets = carried / s.unit as f64;
-                let packet = s.packet * s.times * self.together;
                 let adding = if what.reduces() { bytes / c.channel_rate } else { 0.0 };
-                let behind = s.others * packets.min(1.0) + c.latency(s.network, protocol) + adding;
-                // The last packet, which may be shorter.
-                let last = packet * (packets - (packets.ceil() - 1.0).max(0.0));
-                Visit { work: packets * packet, packet: last, moved: carried / c.channel_rate, behind }
+                s.way.visit(c, protocol, carried, s.way.packet * s.times * self.together, adding)
             };
             let all: Vec<Visit> = steps.iter().map(of).collect();
             before.clear();
@@ -220,11 +237,8 @@ struct Meeting {
     element: u32,
     /// Seconds of all that passes that element, per byte of the size.
     total: f64,
-    network: bool,
+    way: Way,
     channels: Vec<u32>,
-    packet: f64,
-    others: f64,
-    unit: u64,
 }
 
 /// The first pieces of a broadcast, hop by hop down the rings of all channels.
@@ -272,9 +286,9 @@ impl Chains {
                 match met.iter_mut().find(|m| m.0 == element) {
                     Some(m) => m.1.channels.push(channel),
                     None => {
-                        let (others, unit, network) = (all - packet, path.unit, path.network);
+                        let way = Way { network: path.network, packet, others: all - packet, unit: path.unit };
                         let (total, channels) = (busy[element as usize], vec![channel]);
-                        met.push((element, Meeting { element, total, network, channels, packet, others, unit }));
+                        met.push((element, Meeting { element, total, way, channels }));
                     }
                 }
             }
@@ -299,11 +313,7 @@ impl Chains {
             for m in met {
                 own.clear();
                 own.extend(m.channels.iter().map(|j| come[*j as usize]));
-                let packets = carried / m.unit as f64;
-                let packet = m.packet * self.together;
-                let last = packet * (packets - (packets.ceil() - 1.0).max(0.0));
-                let behind = m.others * packets.min(1.0) + c.latency(m.network, protocol);
-                let visit = Visit { work: packets * packet, packet: last, moved: carried / c.channel_rate, behind };
+                let visit = m.way.visit(c, protocol, carried, m.way.packet * self.together, 0.0);
                 let i = *place.entry(m.element).or_insert_with(|| {
                     there.push((m.total * size * inflation, Vec::new()));
                     there.len() - 1
@@ -318,7 +328,7 @@ impl Chains {
                 for (j, at) in m.channels.iter().zip(&own) {
                     come[*j as usize] = *at;
                 }
-                let left = m.channels.iter().zip(&own).map(|(j, at)| (*j, at - behind)).collect();
+                let left = m.channels.iter().zip(&own).map(|(j, at)| (*j, at - visit.behind)).collect();
                 there[i].1.push(Begun { at: begun, left });
             }
         }
@@ -341,12 +351,12 @@ impl Chains {
     }
 }
 
-/// Nodes of an all-to-all that are followed; what each more takes is what the last half of them took.
+/// Nodes of an all-to-all or a ring that are followed; what each more takes is what the last of them took.
 const NODES: u32 = 16;
 /// Pieces of each pair that are followed; more take as much as many times these.
 const PIECES: u64 = 4;
 
-/// Channels that are followed.
+/// Channels of an all-to-all that are followed.
 const CHANNELS: u32 = 16;
 
 /// Seconds that an all-to-all takes where bytes take none: thread blocks begin their messages in order, and have so

@@ -45,12 +45,20 @@ pub(in crate::plan) fn mtu(network: &Network, station: NodeId) -> Option<u64> {
     Mtu::ALL.into_iter().rev().map(Mtu::bytes).find(|m| client_data(*m) <= room)
 }
 
+/// What a name of an adapter or of one of its instances begins with: `hca` of `hca.3`.
+pub(in crate::plan) fn group(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// The first station of such a group.
+pub(in crate::plan) fn station(network: &Network, group: &str) -> Option<NodeId> {
+    network.nodes.iter().position(|n| n.group == group).map(|n| NodeId(n as u32))
+}
+
 /// What programs bring to a network: MAC client data of their largest frames, and their priorities. Without programs,
 /// nothing.
 pub(in crate::plan) fn carried(scenario: &Scenario, network: &Network) -> (u64, Vec<u8>) {
-    let group = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
-    let station = |name: &str| network.nodes.iter().position(|n| n.group == group(name)).map(|n| NodeId(n as u32));
-    let of = |j: &Named<keys::Mpi>| j.keys.ranks.typical.0.iter().find_map(|n| station(&n.text));
+    let of = |j: &Named<keys::Mpi>| j.keys.ranks.typical.0.iter().find_map(|n| station(network, group(&n.text)));
     let jobs = scenario.jobs.iter().filter_map(|j| Some((j.keys.lane.typical, of(j)?))).filter(|j| j.0 < PRIORITIES);
     let (mut data, mut priorities) = (0, Vec::new());
     for (lane, station) in jobs {

@@ -10,7 +10,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Span};
 use crate::plan::core::address::Directory;
 use crate::plan::core::dma::{self, Engine, Host};
 use crate::plan::ethernet::{Network, NodeId, packets};
-use crate::plan::infiniband::{self, Cluster, QueueFlows};
+use crate::plan::infiniband::{self, Cluster, QueueFlows, roce};
 use crate::plan::pci::Buses;
 use crate::plan::storage::{Adapter, HostQueues, Storage, Volume};
 use crate::plan::{Dma, DmaPath, Flow};
@@ -101,16 +101,15 @@ pub(in crate::plan) fn carried(
     storage: &Storage,
     data: u64,
 ) -> (u64, Option<u8>) {
-    let group = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
     let remote = storage.flows.iter().filter(|f| f.remote.is_some());
     let ios = scenario.ios.iter().filter(|io| remote.clone().any(|f| f.group == io.name));
-    let named = ios.map(|io| io.keys.fabric.as_ref().map(|q| q.typical.0.iter().map(|n| group(&n.text)).collect()));
-    let named: Vec<Option<Vec<String>>> = named.collect();
+    let named =
+        ios.map(|io| io.keys.fabric.as_ref().map(|q| q.typical.0.iter().map(|n| roce::group(&n.text)).collect()));
+    let named: Vec<Option<Vec<&str>>> = named.collect();
     let adapters = scenario.fabric_parts.iter().filter(|p| matches!(p.keys, FabricKeys::Adapter(_)));
-    let mut used = adapters.filter(|p| named.iter().any(|n| n.as_ref().is_none_or(|n| n.contains(&p.group))));
-    let station = used.find_map(|p| network.nodes.iter().position(|n| n.group == p.group));
-    let Some(station) = station.map(|n| NodeId(n as u32)) else { return (data, None) };
-    let most = infiniband::roce::mtu(network, station).map_or(0, infiniband::roce::client_data);
+    let mut used = adapters.filter(|p| named.iter().any(|n| n.as_ref().is_none_or(|n| n.contains(&p.group.as_str()))));
+    let Some(station) = used.find_map(|p| roce::station(network, &p.group)) else { return (data, None) };
+    let most = roce::mtu(network, station).map_or(0, roce::client_data);
     (data.max(most), Some(PRIORITY))
 }
 
@@ -210,7 +209,7 @@ pub(in crate::plan) fn connect(
         cluster.queue_mtu = largest;
     }
     if framed.0 > 0 {
-        infiniband::roce::pausing(diagnostics, cluster, network, (framed.0, &framed.1));
+        roce::pausing(diagnostics, cluster, network, (framed.0, &framed.1));
     }
     let mut used: Vec<u32> = storage.flows.iter().filter_map(|f| f.remote.as_ref()).flat_map(|r| r.ends).collect();
     used.sort_unstable();

@@ -3,8 +3,7 @@
 
 use crate::plan::ethernet::Stream;
 use crate::protocol::ethernet::{frame, wire};
-use crate::protocol::infiniband::Operation;
-use crate::protocol::infiniband::WORD;
+use crate::protocol::infiniband::{Operation, WORD};
 use crate::protocol::roce::opcode;
 use crate::sim::ethernet::queue_pair::Sending;
 use crate::sim::ethernet::rates::{Constants, Limit};

@@ -7,6 +7,7 @@
 
 use crate::plan::storage::{self, Storage, Volume};
 use crate::scenario::keys::Level;
+use crate::sim::storage::cache_fill::CacheFill;
 use crate::sim::storage::{Event, Fabric, Job, Owner};
 use crate::tools::Slab;
 use std::collections::{BTreeMap, VecDeque};
@@ -59,21 +60,13 @@ pub(super) struct Array {
     strip: u64,
     /// Data of a stripe.
     width: u64,
-    cache: u64,
     through: bool,
     /// Bytes in the cache that are not on the disks, and those promised to writes that come in.
-    dirty: u64,
-    /// What has been let in, what of it has come, and what had been let in when there first was no room: until that has
-    /// come, the cache takes it in faster than the disks do.
-    taken: u64,
+    dirty: CacheFill,
+    /// What of that let in has come, and what had been let in when there first was no room: until that has come, the
+    /// cache takes it in faster than the disks do.
     came: u64,
     full: Option<u64>,
-    /// The least and the most that was dirty since the cache had been written over so many times, and the time before;
-    /// whether neither was less. Bursts fill a cache at a moment that does so on average for long.
-    rounds: u64,
-    range: [u64; 2],
-    before: [u64; 2],
-    steady: bool,
     gathering: BTreeMap<u64, Stripe>,
     /// The same by who came first.
     order: BTreeMap<u64, u64>,
@@ -98,17 +91,11 @@ impl Array {
             disks: array.disks.clone(),
             strip,
             width,
-            // A stripe has to fit, or it could never be whole.
-            cache: cache.map_or(0, |q| q.typical.0).max(width),
             through: !own.is_some_and(|o| o.writes_back()),
-            dirty: 0,
-            taken: 0,
+            // A stripe has to fit, or it could never be whole.
+            dirty: CacheFill::new(cache.map_or(0, |q| q.typical.0).max(width)),
             came: 0,
             full: None,
-            rounds: 0,
-            range: [0; 2],
-            before: [0; 2],
-            steady: false,
             gathering: BTreeMap::new(),
             order: BTreeMap::new(),
             turn: 0,
@@ -153,27 +140,7 @@ impl Array {
     /// before, or it has been full of what has come, and there is always more to come.
     pub(super) fn settled(&self, presses: bool) -> bool {
         let full = self.full.is_some_and(|let_in| self.came >= let_in);
-        self.through || self.steady || presses && full
-    }
-
-    /// Counts what is let into it.
-    fn take(&mut self, bytes: u64) {
-        self.dirty += bytes;
-        self.taken += bytes;
-        self.range[1] = self.range[1].max(self.dirty);
-        let rounds = self.taken / self.cache;
-        if rounds > self.rounds {
-            self.rounds = rounds;
-            let no_more = |(now, before): (&u64, &u64)| *now <= before + self.cache / 100;
-            self.steady |= rounds > 1 && self.range.iter().zip(&self.before).all(no_more);
-            (self.before, self.range) = (self.range, [self.dirty; 2]);
-        }
-    }
-
-    /// So much of it is free again.
-    fn free(&mut self, bytes: u64) {
-        self.dirty -= bytes;
-        self.range[0] = self.range[0].min(self.dirty);
+        self.through || self.dirty.is_steady() || presses && full
     }
 
     /// The part of a strip that a work's parity covers: all of a whole stripe's, else where it has pieces.
@@ -218,12 +185,12 @@ impl Fabric {
             let a = &mut self.arrays[array as usize];
             let Some(&io) = a.waiting.front() else { return };
             let size = self.ios.all[io as usize].size;
-            if a.dirty > 0 && a.dirty + size > a.cache {
-                a.full.get_or_insert(a.taken);
+            if !a.dirty.fits(size) {
+                a.full.get_or_insert(a.dirty.taken());
                 self.flush(array, now);
                 return;
             }
-            a.take(size);
+            a.dirty.take(size);
             a.waiting.pop_front();
             let mut left = size;
             while left > 0 {
@@ -321,7 +288,7 @@ impl Fabric {
             });
             // What is written again before it has gone takes the place of the old.
             if s.pieces.contains(&(place, bytes)) {
-                a.free(bytes);
+                a.dirty.free(bytes);
             } else {
                 s.pieces.push((place, bytes));
                 s.filled += bytes;
@@ -427,7 +394,7 @@ impl Fabric {
             return;
         }
         let done = a.works.take(work);
-        a.free(done.filled);
+        a.dirty.free(done.filled);
         for io in done.owners {
             self.ios.all[io as usize].tasks -= 1;
             self.io_over(io, now);

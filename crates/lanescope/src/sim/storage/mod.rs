@@ -9,6 +9,7 @@
 mod adapter;
 mod array;
 mod binding;
+mod cache_fill;
 mod count;
 mod device;
 mod fabrics;

@@ -14,6 +14,7 @@ use crate::plan::storage::{self, Unit};
 use crate::scenario::keys::{PlaneReads, Ssd as Keys};
 use crate::scenario::quantity::Quantity;
 use crate::sim::core::clock::Pace;
+use crate::sim::storage::cache_fill::CacheFill;
 use crate::sim::storage::{Event, Fabric, Link, Owner, Server};
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -124,20 +125,11 @@ pub(super) struct Ssd {
     /// What every command takes beside others.
     latency: u64,
     own: Server,
-    /// Bytes in the buffer or promised to it, and what fits.
-    held: u64,
-    buffer: u64,
+    /// Bytes in the buffer or promised to it.
+    buffer: CacheFill,
     cache: bool,
     /// Writes that wait for room.
     waiting: VecDeque<u32>,
-    /// What has been written to the buffer; the least and the most that was in it since it had been written over so
-    /// many times, and the time before; whether both were no more. Programs that end together empty a part of it at
-    /// once, so neither that it has no room at a moment nor what is in it then says that it does not fill any more.
-    taken: u64,
-    rounds: u64,
-    range: [u64; 2],
-    before: [u64; 2],
-    steady: bool,
 }
 
 /// Bits without order from a number, the same always (Steele, Lea, Flood: SplitMix, 2014).
@@ -196,15 +188,9 @@ impl Ssd {
             },
             latency: own.map_or(0, |c| c.keys.command_latency.typical.fs()),
             own: Server::new(k.rate.as_ref().map(|r| r.typical)),
-            held: 0,
-            buffer: k.buffer.typical.0,
+            buffer: CacheFill::new(k.buffer.typical.0),
             cache: k.write_cache.typical,
             waiting: VecDeque::new(),
-            taken: 0,
-            rounds: 0,
-            range: [0; 2],
-            before: [0; 2],
-            steady: false,
         }
     }
 
@@ -220,24 +206,15 @@ impl Ssd {
 
     /// Whether its cache holds no more than when it had been written over the time before.
     pub(super) fn settled(&self) -> bool {
-        !self.cache || self.steady || self.taken == 0
+        !self.cache || self.buffer.is_steady() || self.buffer.taken() == 0
     }
 
     /// Takes a write's data on, if there is room; what is larger than the buffer, when that is empty.
     fn admit(&mut self, size: u64) -> bool {
-        if self.held > 0 && self.held.saturating_add(size) > self.buffer {
+        if !self.buffer.fits(size) {
             return false;
         }
-        self.held += size;
-        self.taken += size;
-        self.range[1] = self.range[1].max(self.held);
-        let rounds = self.taken / self.buffer.max(1);
-        if rounds > self.rounds {
-            self.rounds = rounds;
-            let no_more = |(now, before): (&u64, &u64)| *now <= before + self.buffer / 100;
-            self.steady |= rounds > 1 && self.range.iter().zip(&self.before).all(no_more);
-            (self.before, self.range) = (self.range, [self.held; 2]);
-        }
+        self.buffer.take(size);
         true
     }
 
@@ -589,8 +566,7 @@ impl Fabric {
         }
         s.collects = false;
         let mut done = std::mem::take(&mut flash.stripes[stripe].inside);
-        flash.held -= done.iter().map(|p| p.bytes).sum::<u64>();
-        flash.range[0] = flash.range[0].min(flash.held);
+        flash.buffer.free(done.iter().map(|p| p.bytes).sum());
         let next = flash.begin(stripe, now);
         let mut ready = Vec::new();
         while let Some(&task) = flash.waiting.front() {

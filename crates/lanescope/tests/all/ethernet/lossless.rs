@@ -1,8 +1,9 @@
 //! Flow control that must lose nothing, and what happens where it must not be trusted.
 
 use super::{dropped, frames, plan, simulate_by};
-use lanescope::diagnostic::Severity;
-use lanescope::result::{Ending, Simulation};
+use lanescope::diagnostic::{Diagnostics, Severity};
+use lanescope::result::{Ending, Idle, Simulation};
+use lanescope::sim::{Run, Step};
 
 /// Stations on one switch, each sending bursts to random others.
 fn star(hosts: usize, control: &str, memory: &str) -> String {
@@ -32,6 +33,27 @@ for = "400 us"
 warmup = "0 s"
 "#
     )
+}
+
+/// What a sample says of the time that links were paused is what their ledgers have.
+#[test]
+fn samples_have_the_time_that_links_were_paused() {
+    for control in ["pause", "pfc", "none"] {
+        let (plan, d) = plan(&star(5, control, "60 KiB"), &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{d}"));
+        let mut run = Run::new(&plan, 1, &mut Diagnostics::default()).expect("it can be simulated");
+        while run.advance(u64::MAX) != Step::Done {}
+        let (sample, s) = (run.sample(), run.snapshot());
+        let mut most = 0.0_f64;
+        for (link, fs) in s.links.iter().zip(&sample.paused) {
+            // Slots of 10 Gb/s are 800 ps; a ledger has whole ones, which may put one to another cause.
+            let booked = link.slots.idle[Idle::Paused as usize] * 800_000;
+            assert!(fs.abs_diff(booked) <= 800_000, "{}: {fs} and {booked} fs", link.name);
+            let seen = *fs as f64 * 1e-15 / sample.time;
+            most = most.max(seen);
+        }
+        assert_eq!(most > 0.01, control != "none", "{control}: {most}");
+    }
 }
 
 /// Runs it with many seeds; nothing is to be lost, and flow control is to have had something to do.
