@@ -170,9 +170,14 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         let _ = writeln!(out, "  simulated  {}{rate}{}{way}; no operation was finished", paint.strong, paint.off);
         return;
     }
+    // Latencies are of operations that begin and end in the measured time: there may be none.
+    let tail = match s.max > 0.0 {
+        true => format!(", 99 % within {}, longest {}", human_time(s.p99), human_time(s.max)),
+        false => String::from(", the mean"),
+    };
     let _ = writeln!(
         out,
-        "  simulated  {}{}{}{}{}{way}; {} an operation{}, 99 % within {}, longest {} of {} operation{}",
+        "  simulated  {}{}{}{}{}{way}; {} an operation{}{tail} of {} operation{}",
         paint.strong,
         human_rate(s.rate.mean),
         paint.off,
@@ -180,8 +185,6 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
         instances(s),
         human_time(s.latency.mean),
         if s.unstable { " so far".into() } else { plus_minus(s.latency, human_time) },
-        human_time(s.p99),
-        human_time(s.max),
         s.operations,
         if s.operations == 1 { "" } else { "s" }
     );
@@ -211,6 +214,7 @@ fn simulated_flow(out: &mut String, f: &FlowReport, s: &SimulatedFlow, paint: Pa
     if off.abs() > AGREE && s.operations >= ENOUGH {
         let why = match off < 0.0 {
             true => "queueing or blocking holds it back",
+            false if s.filled_caches(f.share.typical).is_some() => "write caches were filling",
             false => "more than round robin would give it, or its waits overlap",
         };
         let _ = writeln!(out, "             {:+.1} % against the share: {why}; {}", off * 100.0, binding(&s.bound_by));

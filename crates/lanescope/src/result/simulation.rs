@@ -379,6 +379,17 @@ pub struct SimulatedFlow {
     pub over_seeds: Option<OverSeeds>,
 }
 
+impl SimulatedFlow {
+    /// Bytes that write caches took in and did not write on, and the time that it took, s, if that is most of what a
+    /// flow got above a share (bits per second).
+    pub(crate) fn filled_caches(&self, share: f64) -> Option<(f64, f64)> {
+        let ios = self.ios.as_ref()?;
+        let (cached, time) = (ios.cached as f64, ios.seen.time);
+        let above = (self.rate.mean - share) / 8.0 * time;
+        (above > 0.0 && cached > 0.5 * above).then_some((cached, time))
+    }
+}
+
 /// The stages of an I/O, from its worker to its target and back; they add up to its latency.
 pub const STAGES: [&str; 6] = [
     "host, waiting for its processor and issuing",
@@ -406,6 +417,10 @@ pub struct SimulatedIos {
     /// any I/O that was done has been overtaken by others.
     #[serde(default)]
     pub oldest: f64,
+    /// Bytes that the write caches of its targets held more at the end than when measuring began; negative where they
+    /// held less. Those that other flows write to as well count whole.
+    #[serde(default)]
+    pub cached: i64,
     /// The latencies of the same, reads and writes.
     #[serde(default)]
     pub latencies: [Latencies; 2],

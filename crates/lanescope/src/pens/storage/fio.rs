@@ -532,6 +532,7 @@ mod tests {
             busy: Vec::new(),
             seen: IoSeen { time: 1.0, counts: vec![counts(n, each)], busy: vec![busy] },
             oldest: 0.0,
+            cached: 0,
             latencies: [Latencies(vec![((each * 1e9) as u64, n)]), Latencies::default()],
             trim_latencies: Latencies::default(),
         };

@@ -319,7 +319,7 @@ pub struct Wire<'a> {
 }
 
 /// What workers see as a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volume {
     /// A target by itself.
     Target(u32),

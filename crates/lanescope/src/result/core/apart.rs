@@ -5,7 +5,7 @@
 //! seen.
 
 use crate::result::{FlowReport, Idle, Note, Report, SimulatedFlow, SimulatedLink, Simulation};
-use crate::units::human_time;
+use crate::units::{digits, human_time};
 
 /// Shares and simulated rates of loads that queue should not be further apart.
 const QUEUED: f64 = 0.05;
@@ -58,6 +58,13 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
         }
         if let Some((mechanism, why)) = of_frames(s, simulation) {
             all.push(note(&f.name, mechanism, off, why));
+            continue;
+        }
+        if let Some((cached, time)) = s.filled_caches(f.share.typical) {
+            let (cached, time) = (digits(cached / 1e6), human_time(time));
+            let why =
+                format!("write caches were filling, {cached} MB in the {time} that count: a longer run gets less");
+            all.push(note(&f.name, "filling", off, why));
             continue;
         }
         let (mechanism, why) = mechanism(&s.bound_by.resource, &s.bound_by.evidence);

@@ -56,7 +56,7 @@ struct Work {
 pub(super) struct Array {
     pub(super) adapter: u32,
     level: Level,
-    disks: Vec<u32>,
+    pub(super) disks: Vec<u32>,
     strip: u64,
     /// Data of a stripe.
     width: u64,
@@ -141,6 +141,11 @@ impl Array {
     pub(super) fn settled(&self, presses: bool) -> bool {
         let full = self.full.is_some_and(|let_in| self.came >= let_in);
         self.through || self.dirty.is_steady() || presses && full
+    }
+
+    /// Bytes of its adapter's cache that are not on the disks yet.
+    pub(super) fn cached(&self) -> u64 {
+        self.dirty.held()
     }
 
     /// The part of a strip that a work's parity covers: all of a whole stripe's, else where it has pieces.

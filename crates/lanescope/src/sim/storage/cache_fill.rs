@@ -48,6 +48,11 @@ impl CacheFill {
         self.range[0] = self.range[0].min(self.held);
     }
 
+    /// What is in it.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
     /// All that has been let in.
     pub(super) fn taken(&self) -> u64 {
         self.taken

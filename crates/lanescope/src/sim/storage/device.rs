@@ -118,6 +118,12 @@ impl Device {
         }
     }
 
+    /// Bytes in a disk's write cache that its media have not taken yet.
+    pub(super) fn cached(&self, now: u64) -> u64 {
+        let held = self.heads.iter().flat_map(|h| &h.held);
+        held.filter(|h| h.end > now).map(|h| h.bytes).sum()
+    }
+
     /// A command has arrived.
     pub(super) fn serve(&mut self, read: bool, offset: u64, size: u64, now: u64) -> Service {
         let start = now.saturating_add(self.latency);

@@ -8,6 +8,7 @@ use crate::sim::core::subsystem::{Offered, OwnReport, Subsystem, Traffic, Window
 use crate::sim::core::tally::{Cells, SECOND, Tally};
 use crate::sim::storage::count::{self, Counts};
 use crate::sim::storage::{Fabric, Link, STALL_TIMEOUT, Stages, Volume, binding};
+use std::collections::BTreeMap;
 
 /// Frames and bursts are counted one by one: payload of one, at most, that the end of a batch cuts off.
 const LARGEST_PIECE: f64 = 64.0 * 1024.0;
@@ -19,6 +20,8 @@ const MOST_BUSY: usize = 16;
 pub(super) struct AtWindow {
     stages: Vec<Stages>,
     worked: Vec<u64>,
+    /// What is in the write caches behind each flow, bytes.
+    cached: Vec<u64>,
     /// When an instrument asked last, and the counts of then.
     update: Update,
 }
@@ -107,7 +110,8 @@ impl Subsystem for Fabric {
     /// Distributions, and what instruments count, are of I/Os that begin now or later.
     fn open_window(&mut self, now: u64) {
         let stages = self.flows.iter().map(|f| f.stages).collect();
-        self.at_window = AtWindow { stages, worked: self.worked(now), update: Update::default() };
+        let cached = self.flows.iter().map(|f| self.in_caches(f.volume, now)).collect();
+        self.at_window = AtWindow { stages, worked: self.worked(now), cached, update: Update::default() };
         self.latencies.iter_mut().flatten().chain(&mut self.whole).for_each(|h| h.reset());
         self.flows.iter_mut().for_each(|f| f.counts = Counts::new());
         self.counting = now;
@@ -222,9 +226,37 @@ impl Fabric {
             busy,
             seen: self.instruments(storage, group.members.iter().copied(), (view.begin, view.past)),
             oldest: self.oldest(group, view.now) as f64 / SECOND,
+            cached: self.more_in_caches(group, view.now),
             latencies: [reads, writes],
             trim_latencies: trims,
         }
+    }
+
+    /// Bytes in the write caches of a volume: an adapter's of an array, and those of its drives.
+    fn in_caches(&self, volume: Volume, now: u64) -> u64 {
+        let drive = |t: &u32| {
+            let target = &self.targets[*t as usize];
+            target.flash.as_ref().map_or_else(|| target.device.cached(now), |flash| flash.cached())
+        };
+        match volume {
+            Volume::Target(t) => drive(&t),
+            Volume::Array(a) => {
+                let array = &self.arrays[a as usize];
+                array.cached() + array.disks.iter().map(drive).sum::<u64>()
+            }
+            Volume::Station(_) => 0,
+        }
+    }
+
+    /// How much more the caches that a table writes to hold than when the window opened, each of them counted once.
+    fn more_in_caches(&self, group: &FlowGroup, now: u64) -> i64 {
+        let writers = group.members.iter().map(|&i| (i, &self.flows[i])).filter(|(_, f)| f.writes());
+        let volumes: BTreeMap<Volume, usize> = writers.map(|(i, f)| (f.volume, i)).collect();
+        let more = |(volume, i): (Volume, usize)| {
+            let before = self.at_window.cached.get(i).copied().unwrap_or(0);
+            self.in_caches(volume, now) as i64 - before as i64
+        };
+        volumes.into_iter().map(more).sum()
     }
 
     /// How long the oldest I/O of a table that is in flight has been wanted, fs.

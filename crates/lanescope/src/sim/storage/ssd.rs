@@ -209,6 +209,11 @@ impl Ssd {
         !self.cache || self.buffer.is_steady() || self.buffer.taken() == 0
     }
 
+    /// Bytes in its write buffer; 0 where what is in it is not done.
+    pub(super) fn cached(&self) -> u64 {
+        if self.cache { self.buffer.held() } else { 0 }
+    }
+
     /// Takes a write's data on, if there is room; what is larger than the buffer, when that is empty.
     fn admit(&mut self, size: u64) -> bool {
         if !self.buffer.fits(size) {

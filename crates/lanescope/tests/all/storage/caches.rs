@@ -1,7 +1,9 @@
-//! Arrays behind an adapter's cache that writes back: when a run begins to count.
+//! Caches that take writes in faster than they are emptied: when a run begins to count, and what it says where it has
+//! to count their filling.
 
 use crate::common::choices::{Choices, runner};
 use crate::common::{plan, simulate_by};
+use lanescope::estimate;
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::prop_assert;
@@ -61,6 +63,80 @@ fn a_run_that_ends_by_itself_does_not_count_the_filling() {
         Ok(())
     });
     println!("at {:.3} of the least at the soonest", soonest.get());
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+}
+
+/// What a run of a given length gets above its share is in a cache at its end, in the one of a drive, of a disk or of
+/// an adapter, but for what is in flight at the window's ends; and the report says that caches were filling.
+#[test]
+fn what_is_got_above_the_share_is_in_a_cache() {
+    let mut runner = runner(Config { max_shrink_iters: 20, ..Config::default() });
+    let filling = Cell::new(0);
+    let result = runner.run(&vec(any::<u8>(), 20..40), |bytes| {
+        let mut c = Choices(bytes.iter());
+        let c = &mut c;
+        let size = 4096_u64 << c.below(4);
+        let outstanding = c.about(1, 64);
+        let buffer = size * c.about(4, 4096);
+        let sas = "[parts.hba]\nis = \"host-adapter\"\ncommand_time = \"1 us\"\n[links.slot]\n\
+                   between = [\"host\", \"hba\"]\npcie = \"gen2 x4\"\n[links.wire]\n\
+                   between = [\"hba\", \"d.*\"]\nsas = \"6G\"\n";
+        // What the media take at once and give free at its end: how much more than their share of a window they end in it.
+        let (parts, to, at_once) = match c.below(3) {
+            0 => {
+                let (stripes, pages) = (1 << c.below(5), 8);
+                let program = [10, 100, 1000, 10_000_000][c.below(4)] * c.about(1, 9);
+                let parts = format!(
+                    "[parts.d]\nuse = \"example/nvme-drive\"\nmax_payload = \"256 B\"\nbuffer = \"{buffer} B\"\n\
+                     program_time = \"{program} us\"\nwrite_cache = true\npage = \"16 KiB\"\nstripes = {stripes}\n\
+                     stripe_pages = {pages}\n[links.slot]\nbetween = [\"host\", \"d\"]\n\
+                     pcie = \"gen3 x4\"\n"
+                );
+                (parts, "d", stripes * pages * (16 << 10))
+            }
+            1 => {
+                let parts = "[parts.d]\nis = \"disk\"\ncount = 1\ncapacity = \"100 GB\"\nwrite_cache = true\n";
+                (format!("{parts}cache = \"{buffer} B\"\n{sas}"), "d.0", size)
+            }
+            _ => {
+                let each = c.about(1, 50);
+                let sas = sas.replace("command_time", &format!("cache = \"{buffer} B\"\ncommand_time"));
+                let parts = format!(
+                    "[parts.d]\nis = \"ram-disk\"\ncount = 2\ncapacity = \"1 GiB\"\nrate = \"{each} MB/s\"\n\
+                     latency = \"1 us\"\n{sas}[parts.a]\nis = \"array\"\nlevel = \"raid0\"\ndisks = [\"d.*\"]\n\
+                     strip = \"{size} B\"\n"
+                );
+                (parts, "a", 2 * size)
+            }
+        };
+        let length = [1, 5, 20][c.below(3)];
+        let text = format!(
+            "[parts.host]\nis = \"root-complex\"\nmax_payload = \"256 B\"\n{parts}[flows.f]\nfrom = \"host\"\n\
+             to = \"{to}\"\ndo = \"io\"\noutstanding = {outstanding}\naccess = {{ size = \"{size} B\", read = \"0 %\", \
+             random = \"100 %\", align = \"{size} B\" }}\nsubmit_time = \"100 ns\"\ncomplete_time = \"100 ns\"\n\
+             [run]\nfor = \"{length} ms\"\n"
+        );
+        let (plan, d) = plan(&text, &[]);
+        let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
+        let report = estimate::estimate(&plan, &d).with(simulate_by(&plan, 1, u64::MAX));
+        let run = report.simulation.as_ref().expect("it was attached");
+        let (share, flow) = (report.flows[0].share.typical, &run.flows[0]);
+        let counted = run.window / 8.0;
+        let above = (flow.rate.mean - share) * counted;
+        let cached = flow.ios.as_ref().expect("I/Os").cached as f64;
+        // What is in flight at one end and not at the other: before the cache, or on the media.
+        let edge = (outstanding * size + at_once) as f64;
+        prop_assert!(above <= cached + edge, "{} above, {} in caches, {} in flight\n{}", above, cached, edge, text);
+        if above > 0.05 * share * counted + 2.0 * edge {
+            filling.set(filling.get() + 1);
+            let said = report.notes.iter().any(|n| n.mechanism == "filling");
+            prop_assert!(said, "{:?}\n{}", report.notes, text);
+        }
+        Ok(())
+    });
+    println!("{} of the runs counted what caches took in", filling.get());
     if let Err(e) = result {
         panic!("{e}");
     }
