@@ -1137,6 +1137,13 @@ class SimulatedIos(Node):
         return [tuple(x) for x in self._raw["busy"]]
 
     @property
+    def cached(self) -> int:
+        """Bytes that the write caches of its targets held more at the end than when measuring began; negative where
+        they held less. Those that other flows write to as well count whole.
+        """
+        return cast("int", self._raw["cached"])
+
+    @property
     def latencies(self) -> list[list[tuple[int, int]]]:
         """The latencies of the same, reads and writes."""
         return [[tuple(x) for x in x] for x in self._raw.get("latencies", [[], []])]

@@ -83,7 +83,7 @@ fn what_is_got_above_the_share_is_in_a_cache() {
         let sas = "[parts.hba]\nis = \"host-adapter\"\ncommand_time = \"1 us\"\n[links.slot]\n\
                    between = [\"host\", \"hba\"]\npcie = \"gen2 x4\"\n[links.wire]\n\
                    between = [\"hba\", \"d.*\"]\nsas = \"6G\"\n";
-        // What the media take at once and give free at its end: how much more than their share of a window they end in it.
+        // What the media take at once and free when it is done: they end so much more in a window than their share.
         let (parts, to, at_once) = match c.below(3) {
             0 => {
                 let (stripes, pages) = (1 << c.below(5), 8);
