@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench bench-peers rust
+.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench bench-causes bench-peers rust
 
 # A command that is built already, with the release's examples; CI has built them with its tests.
 LANESCOPE ?=
@@ -115,6 +115,12 @@ studies: rust ## every row of every study, and its pictures in target/studies
 
 bench: rust ## speed
 	$(CARGO) bench --workspace
+
+bench-causes: rust ## what a packet-hop costs, by cause, in instructions, cache misses and mispredicted branches (needs valgrind)
+	@# The release with line tables, in a folder of its own, so that it does not build the release anew.
+	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none \
+		$(CARGO) build --release --quiet --target-dir target/causes -p lanescope-cli
+	python3 crates/lanescope/benches/causes.py target/causes/release/lanescope
 
 # From where MQSim is cloned: the one peer that Debian does not have.
 MQSIM_SOURCE ?= https://github.com/CMU-SAFARI/MQSim

@@ -285,23 +285,12 @@ fn field(line: &str, name: &str) -> f64 {
 // PCIe.
 
 /// A host, a switch, and devices below it that all do the same.
+const DEVICES: &str = include_str!("devices.toml");
+
 fn devices(n: usize, bytes: u64, what: &str) -> String {
-    let up = if n > 1 { "x16" } else { "x8" };
-    format!(
-        r#"
-[parts]
-host = {{ is = "root-complex", max_payload = "256 B", completion_size = "64 B" }}
-sw = {{ is = "switch", max_payload = "256 B" }}
-dev = {{ is = "endpoint", max_payload = "256 B", count = {n} }}
-[links]
-up = {{ between = ["host", "sw.up"], pcie = "gen3 {up}", mps = "256 B", delay = "10 ns" }}
-down = {{ between = ["sw.down.*", "dev.*"], pcie = "gen3 x8", mps = "256 B", delay = "10 ns" }}
-[flows]
-dma = {{ from = "dev.*", to = "host.memory", do = "{what}", size = "{bytes} B" }}
-[run]
-for = "10 ms"
-"#
-    )
+    let text = DEVICES.replace("count = 1", &format!("count = {n}")).replace("\"write\"", &format!("{what:?}"));
+    let text = text.replace("size = \"256 B\"", &format!("size = \"{bytes} B\""));
+    if n > 1 { text.replacen("gen3 x8", "gen3 x16", 1) } else { text }
 }
 
 /// A device that writes, and 1,021 parts beside the three on its way that do nothing.
