@@ -12,11 +12,13 @@
 //!
 //! Algorithm and protocol are the fastest of those that the cluster can do: NCCL chooses by a model of its own, too.
 
+mod timetable;
 mod turns;
 
+use self::timetable::Timetable;
 use self::turns::{Chains, Doubling, window};
 use crate::plan::gpu::collective::{Collective, Move};
-use crate::plan::gpu::{Element, GpuCluster};
+use crate::plan::gpu::{Element, GpuCluster, Path};
 use crate::result::gpu::{CollectiveReport, CollectiveRow, Parts};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 
@@ -35,6 +37,8 @@ struct Load {
     doubling: Option<Doubling>,
     /// Of the ring of a broadcast.
     chains: Option<Chains>,
+    /// Of trees and switches.
+    timetable: Option<Timetable>,
 }
 
 /// Works out what an algorithm puts on each element; an error where a transfer has no way.
@@ -50,17 +54,22 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
         _ => 1.0,
     };
     let mut failed = None;
+    let mut way: Option<(Move, u32, Path)> = None;
     c.traffic(what, how, &mut |moved, channel, share, adds| {
         if share == 0.0 || failed.is_some() {
             return;
         }
-        let path = match c.path(moved, channel) {
-            Ok(path) => path,
-            Err(why) => {
-                failed = Some(why);
-                return;
+        // What is added up and what is passed on go the same way, one told behind the other.
+        if way.as_ref().is_none_or(|w| (w.0, w.1) != (moved, channel)) {
+            match c.path(moved, channel) {
+                Ok(path) => way = Some((moved, channel, path)),
+                Err(why) => {
+                    failed = Some(why);
+                    return;
+                }
             }
-        };
+        }
+        let Some((_, _, path)) = &way else { return };
         let packets = share / path.unit as f64;
         let mut slowest = 0.0_f64;
         for leg in path.stages.iter().flatten() {
@@ -117,7 +126,9 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     let doubling = (how == Algorithm::RecursiveDoubling).then(|| Doubling::new(c, what)).transpose()?;
     let chains =
         (how == Algorithm::Ring && what == Collective::Broadcast).then(|| Chains::new(c, &busy)).transpose()?;
-    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling, chains })
+    let pieces = matches!(how, Algorithm::Tree | Algorithm::DoubleTree | Algorithm::Nvls | Algorithm::NvlsTree);
+    let timetable = pieces.then(|| Timetable::new(c, how));
+    Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling, chains, timetable })
 }
 
 /// Of an all-to-all only the first node's sending was added up. As all nodes are alike, each sends what it sends and
@@ -151,10 +162,34 @@ fn all_nodes_alike(c: &GpuCluster, busy: &mut [f64]) {
     leaves.into_iter().for_each(|p| busy[p] *= each_leaf);
 }
 
+/// What a protocol makes of a byte.
+fn inflation(protocol: Protocol) -> f64 {
+    GpuCluster::carried(protocol, 1 << 20) as f64 / f64::from(1 << 20)
+}
+
+/// Seconds of the stages of a tree or of the switch of a node, one behind the other, and what thread blocks need at
+/// least to move a channel's part through them in pieces.
+fn stages(c: &GpuCluster, how: Algorithm, what: Collective, protocol: Protocol, part: u64) -> f64 {
+    let switch = match (how, what) {
+        (Algorithm::Nvls, Collective::AllReduce) | (Algorithm::NvlsTree, _) => 2,
+        (Algorithm::Nvls, _) => 1,
+        _ => 0,
+    };
+    let (inside, between) = if how == Algorithm::Nvls { (0, 0) } else { c.stages(what, how) };
+    let hops = [false, true].map(|network| c.latency(network, protocol));
+    let pauses = f64::from(inside) * hops[0] + f64::from(between) * hops[1] + f64::from(switch) * c.hop_nvls;
+    // A block of the switch moves what one GPU is the end of.
+    let each = if switch > 0 { u64::from(c.gpus) } else { 1 };
+    let piece = c.piece_of(what, how, part) / each;
+    let more = (part / each).saturating_sub(piece) as f64;
+    let moved = f64::from(inside + between + switch) * piece as f64 + more;
+    pauses + if part > 0 { moved * inflation(protocol) / c.channel_rate } else { 0.0 }
+}
+
 /// Seconds of a size by an algorithm and a protocol.
-fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: u64, channels: u32) -> Parts {
+fn parts(c: &GpuCluster, l: &mut Load, what: Collective, protocol: Protocol, bytes: u64, channels: u32) -> Parts {
     let (n, all) = (c.ranks(), f64::from(channels));
-    let inflation = GpuCluster::carried(protocol, 1 << 20) as f64 / f64::from(1 << 20);
+    let inflation = inflation(protocol);
     let size = bytes as f64;
     let part = bytes.div_ceil(u64::from(channels));
     let busy = l.most * size * inflation;
@@ -162,22 +197,14 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
     // The first piece is added up by its thread block when it has come.
     let adding = if what.reduces() { 1.0 / (c.channel_rate * all) } else { 0.0 };
     let adds = if what == Collective::AllReduce { 0.5 } else { 1.0 };
-    // The first pieces: the network spreads those of the channels over the NICs of a node. Trees begin at other GPUs in
-    // each channel, rings of a broadcast at the same, but half of them soon leave the root's node.
-    let apart = match l.how {
-        Algorithm::Tree | Algorithm::DoubleTree => f64::from(channels.min(c.gpus)),
-        _ if c.nodes > 1 => 2.0,
-        _ => 1.0,
-    };
-    // A NIC that carries channels of both trees has what goes up the one to do while the other's comes down. Channels
-    // of odd and even numbers are of different trees and leave by GPUs of odd and even numbers, so it does where
-    // several GPUs share it, or their number is odd.
-    let odd = c.nics == c.gpus && c.gpus % 2 == 1;
-    let both = l.how == Algorithm::DoubleTree && c.nodes > 1 && channels > 1 && (c.nics < c.gpus || odd);
-    let spread = [apart, f64::from(channels.min(c.nics).max(1)) * if both { 2.0 } else { 1.0 }];
-    let least = 1.0 / (c.channel_rate * all);
-    let through = |kind: usize| inflation * (l.hop[kind] / spread[kind]).max(least) + adding * adds;
     let mut p = Parts { launch: c.launch, busy, ..Parts::default() };
+    let few = match l.how {
+        Algorithm::Ring | Algorithm::Direct if what != Collective::Broadcast => {
+            let c = &c.with_channels(channels);
+            timetable::whole(c, what, l.how, protocol, bytes).unwrap_or_default()
+        }
+        _ => None,
+    };
     match l.how {
         Algorithm::Ring if what != Collective::Broadcast => {
             let steps = if what == Collective::AllReduce { 2 * (n - 1) } else { n - 1 };
@@ -215,7 +242,12 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
                 if q == rest || rest == 0 {
                     // The last slice comes a hop later.
                     p.hops = f64::from(steps) * hop.min(working + turn);
-                    p.filling = if turn > 0.0 { (q as f64 * all - slice) * each(l.most) } else { hop };
+                    p.filling = match what {
+                        _ if turn > 0.0 => (q as f64 * all - slice) * each(l.most),
+                        // Nothing hides that it is added up.
+                        Collective::ReduceScatter => hop + adding,
+                        _ => hop,
+                    };
                 }
             }
             p.hops = p.hops.min(waiting);
@@ -259,60 +291,21 @@ fn parts(c: &GpuCluster, l: &Load, what: Collective, protocol: Protocol, bytes: 
             p.filling = path - p.hops - busy;
         }
         _ => {
-            let (inside, between) = match l.how {
-                Algorithm::Nvls => (0, 0),
-                how => c.stages(what, how),
+            let path = match &mut l.timetable {
+                Some(t) => {
+                    let each = l.most * inflation * all;
+                    t.time(&c.with_channels(channels), what, protocol, part, each).unwrap_or(0.0)
+                }
+                None => 0.0,
             };
-            let switch = match (l.how, what) {
-                (Algorithm::Nvls, Collective::AllReduce) | (Algorithm::NvlsTree, _) => 2,
-                (Algorithm::Nvls, _) => 1,
-                _ => 0,
-            };
-            let chunk = if switch > 0 { c.nvls_chunk } else { c.chunk };
-            let piece = c.piece(chunk, part, inside + between + switch) as f64 * all;
-            p.hops =
-                f64::from(inside) * pause(false) + f64::from(between) * pause(true) + f64::from(switch) * c.hop_nvls;
-            let network =
-                if l.how == Algorithm::NvlsTree { l.hop[1] / f64::from(c.gpus.min(c.nics).max(1)) } else { through(1) };
-            // A thread block with two below sends to one after the other: on the longest way a piece is the second at
-            // each node but the root, which has one below.
-            let ways = if what == Collective::AllReduce { 2 } else { 1 };
-            let second = match l.how {
-                Algorithm::Tree | Algorithm::DoubleTree => between.saturating_sub(ways) * (c.fan().max(1) - 1),
-                _ => 0,
-            };
-            let first = f64::from(inside) * through(0)
-                + f64::from(between) * network
-                + f64::from(second) * inflation * least
-                + f64::from(switch) * l.hop[0];
-            // Up and down are two visits of each piece: when the first has come back, half of the work of the others
-            // may have been done. Between nodes of a tree it is not: thread blocks and NICs of a chain's head are both
-            // nearly full, and wait for one another. And the busiest element, halfway down, begins when the first piece
-            // has come to it and ends before the last has gone on.
-            // In a chain of three nodes pieces pass the middle's NIC on their way up and on their way down.
-            let chain = matches!(l.how, Algorithm::Tree | Algorithm::DoubleTree) && c.nodes == 3;
-            let twice =
-                what == Collective::AllReduce && (l.how == Algorithm::NvlsTree || c.nodes == 1 || both || chain);
-            let visits = if twice && l.how != Algorithm::Nvls { 2.0 } else { 1.0 };
-            let others = (busy - piece.min(size) * l.most * inflation).max(0.0);
-            // A thread block sends each piece to all below it, and has so many messages under way at most.
-            let fan = match l.how {
-                Algorithm::Tree | Algorithm::DoubleTree => c.fan() + u32::from(c.gpus > 1),
-                Algorithm::NvlsTree => c.fan(),
-                _ => 1,
-            };
-            let messages = (size / piece).ceil() * f64::from(fan);
-            let turns = (messages / f64::from(c.slots)).ceil() - 1.0;
-            let under_way = turns.max(0.0) * pause(between > 0);
-            let path = p.hops + piece * first + (others / visits).max(under_way);
-            let never = (p.hops + piece * first) / 2.0 + busy;
-            p.filling = path.max(never) - p.hops - busy;
-            if p.filling < 0.0 {
-                // Hops that hide behind the work of other pieces.
-                p.hops = (p.hops + p.filling).max(0.0);
-                p.filling = 0.0;
-            }
+            let path = path.max(busy);
+            p.hops = stages(c, l.how, what, protocol, 0).min(path - busy);
+            p.filling = path - p.hops - busy;
         }
+    }
+    if let Some(path) = few.map(|path| path.max(busy)) {
+        p.hops = p.hops.min(path - busy);
+        p.filling = path - p.hops - busy;
     }
     p
 }
@@ -412,32 +405,49 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
     for &bytes in sizes {
         let channels = c.used(bytes);
         let mut best: Option<CollectiveRow> = None;
-        for (_, l) in loads.iter().filter(|(n, _)| *n == channels) {
+        // What a timetable takes at least: it is not worked out where another is faster.
+        let mut ways = Vec::new();
+        for (i, (_, l)) in loads.iter().enumerate().filter(|(_, (n, _))| *n == channels) {
             for &protocol in Protocol::ALL {
                 if c.protocol.is_some_and(|p| p != protocol) || c.refused(what, l.how, protocol).is_some() {
                     continue;
                 }
-                let p = parts(c, l, what, protocol, bytes, channels);
-                let time = p.launch + p.hops + p.filling + p.busy;
-                if best.as_ref().is_some_and(|b| b.time <= time) {
-                    continue;
-                }
-                let factor = what.bus_factor(c.ranks());
-                best = Some(CollectiveRow {
-                    bytes,
-                    algorithm: l.how,
-                    protocol,
-                    time,
-                    algbw: bytes as f64 / time,
-                    busbw: bytes as f64 / time * factor,
-                    range: None,
-                    bound: bytes as f64 / p.busy * factor,
-                    bound_by: l.by.clone(),
-                    takes: takes(&p, &l.by),
-                    parts: p,
-                    simulated: None,
-                });
+                let least = match l.timetable {
+                    Some(_) => {
+                        let moved = stages(c, l.how, what, protocol, bytes / u64::from(channels));
+                        c.launch + moved.max(l.most * bytes as f64 * inflation(protocol))
+                    }
+                    None => 0.0,
+                };
+                ways.push((least, i, protocol));
             }
+        }
+        ways.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (least, i, protocol) in ways {
+            if best.as_ref().is_some_and(|b| b.time < least) {
+                break;
+            }
+            let l = &mut loads[i].1;
+            let p = parts(c, l, what, protocol, bytes, channels);
+            let time = p.launch + p.hops + p.filling + p.busy;
+            if best.as_ref().is_some_and(|b| b.time <= time) {
+                continue;
+            }
+            let factor = what.bus_factor(c.ranks());
+            best = Some(CollectiveRow {
+                bytes,
+                algorithm: l.how,
+                protocol,
+                time,
+                algbw: bytes as f64 / time,
+                busbw: bytes as f64 / time * factor,
+                range: None,
+                bound: bytes as f64 / p.busy * factor,
+                bound_by: l.by.clone(),
+                takes: takes(&p, &l.by),
+                parts: p,
+                simulated: None,
+            });
         }
         rows.push(best.ok_or_else(|| {
             let each = refused.iter().map(|(name, why)| format!("{name}: {why}"));

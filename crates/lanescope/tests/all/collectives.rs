@@ -178,45 +178,60 @@ fn share_and_simulation_of_collectives_agree() {
 
 /// A random cluster with NICs for each GPU or for several, one GPU or several in a node, and a network of any kind; a
 /// collective, and how it is done.
-fn shared() -> impl Strategy<Value = (Vec<String>, Collective, Algorithm, Protocol, u64)> {
+fn shared() -> impl Strategy<Value = (String, Vec<String>, Collective, Algorithm, Protocol, u64)> {
     let shape = (
         select(vec![1_u32, 2, 3, 4, 8, 16]),
         select(vec![1_u32, 2, 4, 8]),
         select(vec![1_u32, 2, 4, 8]),
         select(vec!["hdr 4x", "ndr 4x"]),
         select(vec![None, Some(2_u32), Some(4)]),
+        select(vec!["nvlink = \"4\"", "nvlink = \"4\"", "xgmi = \"3\""]),
+        select(vec![2_u32, 16, 24]),
     );
-    // Recursive doubling does three of them.
-    let how =
-        select(vec![Algorithm::Ring, Algorithm::RecursiveDoubling, Algorithm::RecursiveDoubling, Algorithm::Direct]);
+    // As often as there are collectives that each does.
+    let how = select(vec![
+        Algorithm::Ring,
+        Algorithm::Ring,
+        Algorithm::Tree,
+        Algorithm::Tree,
+        Algorithm::DoubleTree,
+        Algorithm::DoubleTree,
+        Algorithm::RecursiveDoubling,
+        Algorithm::RecursiveDoubling,
+        Algorithm::Nvls,
+        Algorithm::NvlsTree,
+        Algorithm::NvlsTree,
+        Algorithm::Direct,
+    ]);
     let size = select((3..=7).map(|k| 1_u64 << (3 * k)).collect::<Vec<_>>());
     let asked = (select(Collective::ALL.to_vec()), how, select(Protocol::ALL), size);
-    (shape, asked).prop_map(|((nodes, gpus, nics, rate, over), asked)| {
+    (shape, asked).prop_map(|((nodes, gpus, nics, rate, over, join, channels), asked)| {
         let nodes = nodes.min(64 / gpus);
         let mut sets = vec![
             format!("nodes={nodes}"),
             format!("node.gpus={gpus}"),
             format!("node.nics={nics}"),
             format!("node.infiniband={rate}"),
+            format!("collectives.channels={channels}"),
         ];
         if let Some(over) = over {
             sets.extend(["network.nodes_per_leaf=2".into(), format!("network.oversubscription={over}")]);
         }
-        (sets, asked.0, asked.1, asked.2, asked.3)
+        (TWO.replace("nvlink = \"4\"", join), sets, asked.0, asked.1, asked.2, asked.3)
     })
 }
 
-/// Whoever shares whatever: both methods agree within a tenth where all ranks do the same in each step. A closed form
-/// that does not follow how channels drift apart is up to four times off. Where turns of thread blocks, slices around
-/// a ring or pieces of several channels overlap, it may be up to 16 % off, and says so.
+/// Whoever shares whatever, and whatever is done how: both methods agree within a tenth. A closed form that does not
+/// follow how channels drift apart is up to four times off. Only down a ring, where whole pieces of several channels
+/// overlap, a broadcast may be up to 16 % off, and says so.
 #[test]
 fn share_and_simulation_agree_where_elements_are_shared() {
     runner(Config::default())
-        .run(&shared(), |(sets, what, how, protocol, bytes)| {
+        .run(&shared(), |(text, sets, what, how, protocol, bytes)| {
             let (a, p) = (how.word(), protocol.word());
             let own = [format!("collectives.algorithm={a}"), format!("collectives.protocol={p}")];
             let sets: Vec<&str> = sets.iter().chain(&own).map(String::as_str).collect();
-            let all = corners(TWO, &sets).map_err(TestCaseError::fail)?;
+            let all = corners(&text, &sets).map_err(TestCaseError::fail)?;
             if all[0].ranks() < 2 || all[0].refused(what, how, protocol).is_some() {
                 return Ok(());
             }
@@ -225,8 +240,8 @@ fn share_and_simulation_agree_where_elements_are_shared() {
             let run = simulated(&all[0], what, how, protocol, bytes, u64::MAX).map_err(TestCaseError::fail)?;
             let off = row.time / run.time - 1.0;
             row.simulated = Some(run);
-            let alike = how == Algorithm::RecursiveDoubling || what == Collective::Sendrecv;
-            let most = if alike { 0.1 } else { 0.16 };
+            let chains = how == Algorithm::Ring && what == Collective::Broadcast;
+            let most = if chains { 0.16 } else { 0.1 };
             prop_assert!(off.abs() <= most, "{} {a} {p} {bytes} B: {:+.1} %", what.name(), 100.0 * off);
             prop_assert_eq!(row.apart().is_some(), off.abs() > 0.1);
             Ok(())
@@ -234,10 +249,10 @@ fn share_and_simulation_agree_where_elements_are_shared() {
         .expect("the law");
 }
 
-/// Where GPUs share a NIC, or have no others in their node: what is chosen is less than 30 % off (trees are), and what
-/// is more than a tenth off says why.
+/// Where GPUs share a NIC, or have no others in their node, what is chosen is less than a tenth off; a broadcast
+/// down a ring may be up to 16 %, and says so.
 #[test]
-fn where_nics_are_shared_the_answer_says_so() {
+fn what_is_chosen_agrees_where_nics_are_shared() {
     for sets in [
         &["node.nics=1"][..],
         &["nodes=4", "node.nics=2"],
@@ -253,7 +268,9 @@ fn where_nics_are_shared_the_answer_says_so() {
                 let off = row.time / run.time - 1.0;
                 row.simulated = Some(run);
                 let said = row.apart();
-                assert!(off.abs() < 0.3, "{sets:?} {} {} B: {off}", what.name(), row.bytes);
+                let chains = row.algorithm == Algorithm::Ring && what == Collective::Broadcast;
+                let most = if chains { 0.16 } else { 0.1 };
+                assert!(off.abs() < most, "{sets:?} {} {} B: {off}", what.name(), row.bytes);
                 assert_eq!(said.is_some(), off.abs() > 0.1, "{off}: {said:?}");
             }
         }

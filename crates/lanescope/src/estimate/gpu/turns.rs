@@ -52,19 +52,21 @@ impl Way {
 
 /// Seconds as a key that can be sorted; they are never negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct At(f64);
+pub(super) struct At(pub(super) f64);
 
 impl Eq for At {}
 
 impl PartialOrd for At {
+    #[inline]
     fn partial_cmp(&self, other: &At) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for At {
+    #[inline]
     fn cmp(&self, other: &At) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
+        self.0.to_bits().cmp(&other.0.to_bits())
     }
 }
 

@@ -373,6 +373,16 @@ impl GpuCluster {
         if self.rails { nic % self.nics * self.pods + pod } else { pod }
     }
 
+    /// The leaf switch of the rail that stands for another's, where rails repeat after so many.
+    pub(crate) fn leaf_of_rails(&self, leaf: u32, rails: u32) -> u32 {
+        if self.rails { leaf / self.pods % rails * self.pods + leaf % self.pods } else { leaf }
+    }
+
+    /// Whether a place is one that all NICs of a node share.
+    pub(crate) fn of_all_nics(&self, place: u32) -> bool {
+        !self.rails && matches!(self.element(place), Element::LeafUp(_) | Element::LeafDown(_))
+    }
+
     /// The NIC of a GPU on a channel.
     pub(crate) fn nic(&self, rank: u32, channel: u32) -> u32 {
         let (node, gpu) = (rank / self.gpus, rank % self.gpus);

@@ -101,11 +101,6 @@ impl GpuCluster {
         (ways * inside, ways * deep)
     }
 
-    /// Nodes below one in its tree, at most.
-    pub(crate) fn fan(&self) -> u32 {
-        self.nodes.saturating_sub(1).min(if self.nodes > 3 { 2 } else { 1 })
-    }
-
     /// The messages of a collective.
     ///
     /// # Errors
@@ -119,14 +114,58 @@ impl GpuCluster {
             match how {
                 Algorithm::Ring if what == Collective::Broadcast => self.down_the_ring(&mut all, c, part)?,
                 Algorithm::Ring => self.around(&mut all, what, c, part)?,
-                Algorithm::Tree | Algorithm::DoubleTree => self.up_and_down(&mut all, what, how, c, part)?,
+                Algorithm::Tree | Algorithm::DoubleTree | Algorithm::Nvls | Algorithm::NvlsTree => {
+                    let piece = self.piece_of(what, how, part);
+                    self.pipeline(&mut all, what, how, c, (part, piece), self.gpus)?;
+                }
                 Algorithm::RecursiveDoubling => self.double(&mut all, what, c, part)?,
-                Algorithm::Nvls => self.in_node(&mut all, what, c, part)?,
-                Algorithm::NvlsTree => self.between_nodes(&mut all, c, part)?,
                 Algorithm::Direct => self.each_to_each(&mut all, what, c, part)?,
             }
         }
         Ok(all)
+    }
+
+    /// How many messages a ring or an exchange of each with each has, at most.
+    pub(crate) fn messages(&self, what: Collective, how: Algorithm, bytes: u64) -> u64 {
+        let (n, channels) = (u64::from(self.ranks()), self.used(bytes));
+        let part = bytes.div_ceil(u64::from(channels));
+        let of_rank = match (how, what) {
+            (Algorithm::Ring, _) => {
+                let step = part.div_ceil(n);
+                let turns = if what == Collective::AllReduce { 2 } else { 1 };
+                turns * n * step.div_ceil(self.chunk) * self.slices_of(step.min(self.chunk))
+            }
+            _ => 2 * n * part.div_ceil(n).div_ceil(self.chunk),
+        };
+        n.saturating_mul(u64::from(channels)).saturating_mul(of_rank)
+    }
+
+    /// Bytes of the pieces that a channel's part is cut into on its way through a tree or the switch of a node.
+    pub(crate) fn piece_of(&self, what: Collective, how: Algorithm, part: u64) -> u64 {
+        let (inside, between) = self.stages(what, how);
+        match how {
+            Algorithm::Nvls => self.piece(self.nvls_chunk, part, 2),
+            Algorithm::NvlsTree => self.piece(self.nvls_chunk, part, between + 2),
+            _ => self.piece(self.chunk, part, inside + between),
+        }
+    }
+
+    /// The messages of a channel whose part goes in pieces through a tree, the switch of a node or both; of the switch
+    /// only what the first so many GPUs of each node are the ends of.
+    pub(crate) fn pipeline(
+        &self,
+        all: &mut Schedule,
+        what: Collective,
+        how: Algorithm,
+        c: u32,
+        (part, piece): (u64, u64),
+        rails: u32,
+    ) -> Result<(), String> {
+        match how {
+            Algorithm::Nvls => self.in_node(all, what, c, (part, piece), rails),
+            Algorithm::NvlsTree => self.between_nodes(all, c, (part, piece), rails),
+            _ => self.up_and_down(all, what, how, c, (part, piece)),
+        }
     }
 
     /// A thread block: of a rank, on a channel, for one of a few jobs.
@@ -192,7 +231,7 @@ impl GpuCluster {
         what: Collective,
         how: Algorithm,
         c: u32,
-        part: u64,
+        (part, piece): (u64, u64),
     ) -> Result<(), String> {
         let parents = parents(self.nodes, how == Algorithm::DoubleTree && c % 2 == 1);
         let chains: Vec<Vec<u32>> = (0..self.nodes).map(|n| self.chain(n, c)).collect();
@@ -202,9 +241,8 @@ impl GpuCluster {
             above[chain[0] as usize] = parent.map(|p| chains[p as usize][0]);
         }
         let order = leaves_first(&above);
-        let (inside, between) = self.stages(what, how);
         let mut came: Vec<Vec<u32>> = vec![Vec::new(); above.len()];
-        for bytes in pieces(part, self.piece(self.chunk, part, inside + between)) {
+        for bytes in pieces(part, piece) {
             came.iter_mut().for_each(Vec::clear);
             if what == Collective::AllReduce {
                 for &r in &order {
@@ -241,11 +279,17 @@ impl GpuCluster {
         Ok(())
     }
 
-    fn in_node(&self, all: &mut Schedule, what: Collective, c: u32, part: u64) -> Result<(), String> {
-        let n = self.ranks();
-        for piece in pieces(part, self.piece(self.nvls_chunk, part, 2)) {
-            for r in 0..n {
-                let bytes = piece.div_ceil(u64::from(n));
+    fn in_node(
+        &self,
+        all: &mut Schedule,
+        what: Collective,
+        c: u32,
+        (part, piece): (u64, u64),
+        rails: u32,
+    ) -> Result<(), String> {
+        for piece in pieces(part, piece) {
+            for r in 0..rails {
+                let bytes = piece.div_ceil(u64::from(self.ranks()));
                 let mut before = NONE;
                 let mut put = |what, job, adds| {
                     let (after, block) = (three([before]), self.block(r, c, job));
@@ -263,14 +307,13 @@ impl GpuCluster {
         Ok(())
     }
 
-    fn between_nodes(&self, all: &mut Schedule, c: u32, part: u64) -> Result<(), String> {
+    fn between_nodes(&self, all: &mut Schedule, c: u32, (part, piece): (u64, u64), rails: u32) -> Result<(), String> {
         let (n, g) = (self.nodes, self.gpus);
         let parents = parents(n, c % 2 == 1);
         let order = leaves_first(&parents);
-        let (_, between) = self.stages(Collective::AllReduce, Algorithm::NvlsTree);
-        for piece in pieces(part, self.piece(self.nvls_chunk, part, between + 2)) {
+        for piece in pieces(part, piece) {
             let bytes = piece.div_ceil(u64::from(g));
-            for rail in 0..g {
+            for rail in 0..rails {
                 let mut came: Vec<Vec<u32>> = vec![Vec::new(); n as usize];
                 let mut put = |what, from: u32, job, after, adds| {
                     all.push(Message { what, channel: c, bytes, block: self.block(from, c, job), after, adds })

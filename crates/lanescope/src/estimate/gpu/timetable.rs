@@ -1,0 +1,606 @@
+//! Pieces through trees and switches: when each message is on each element.
+//!
+//! What meets at an element shares it evenly (as packets that take turns do), and the last packets of messages go one
+//! behind the other. What is on its way up a tree and what is on its way down meet, thread blocks have so many messages
+//! under way, and of two below one the second is sent to later: so messages of the schedule are followed one by one, as
+//! a fluid in place of packets. Channels and rails that do the same at other GPUs are followed once, with their
+//! elements laid over one another.
+
+use super::turns::At;
+use crate::plan::gpu::collective::{Collective, Move};
+use crate::plan::gpu::schedule::{NONE, Schedule};
+use crate::plan::gpu::{Element, GpuCluster};
+use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
+use crate::tools::gcd;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+/// Ranks of a cluster that is followed whole, channel by channel. Of a larger one fewer nodes are, and each level of the
+/// tree more takes as long as the last of these; channels that go the same way are followed as one.
+const RANKS: u32 = 64;
+/// Nodes of a larger one, at least.
+const NODES: u32 = 4;
+/// Pieces that are followed, where all ranks are and where not; each more takes as long as one of the last half.
+const PIECES: [u64; 2] = [32, 8];
+/// Messages that are followed where nothing repeats, at most; and of a piece: where channels have more, fewer of them
+/// stand for all.
+const MESSAGES: u32 = 8192;
+
+/// Which channels and GPUs stand for all.
+#[derive(Clone, Debug)]
+struct Alike {
+    /// Channels, and how many each stands for.
+    channels: Vec<(u32, f64)>,
+    /// GPUs of a node that do something else than those before them; the others do the same, so many further on.
+    gpus: u32,
+}
+
+impl Alike {
+    fn of(c: &GpuCluster, how: Algorithm) -> Alike {
+        let lcm = |a: u32, b: u32| a / gcd(u64::from(a), u64::from(b)) as u32 * b;
+        let switch = matches!(how, Algorithm::Nvls | Algorithm::NvlsTree);
+        let trees = if matches!(how, Algorithm::DoubleTree | Algorithm::NvlsTree) && c.nodes > 1 { 2 } else { 1 };
+        let each = if c.nodes > 1 { (c.nics / c.gpus).max(1) } else { 1 };
+        let switched = c.links.is_none_or(|l| l.switched);
+        // Channels so far apart go the same way.
+        let period = match (switch, switched) {
+            (true, _) if each == 1 => trees,
+            (_, false) => c.channels,
+            _ => lcm(c.gpus * each, trees),
+        };
+        let turn = if c.nodes > 1 { (c.gpus / c.nics).max(1) } else { 1 };
+        let turn = if switch { turn } else { lcm(turn, trees) };
+        let whole = switch || c.channels % lcm(period, c.gpus) == 0;
+        let gpus = if whole && c.gpus % turn == 0 { turn } else { c.gpus };
+        let period = if c.ranks() <= RANKS { c.channels } else { period };
+        let first = (0..period.min(c.channels)).filter(|ch| switch || ch % c.gpus < gpus);
+        let times = |ch: u32| f64::from((c.channels - ch).div_ceil(period));
+        let mut channels: Vec<(u32, f64)> = first.map(|ch| (ch, times(ch))).collect();
+        let most = (MESSAGES / (2 * Alike::nodes(c) * c.gpus)).max(1) as usize;
+        if channels.len() > most {
+            let each = channels.len() as f64 / most as f64;
+            channels.truncate(most);
+            channels.iter_mut().for_each(|ch| ch.1 *= each);
+        }
+        Alike { channels, gpus }
+    }
+
+    /// Nodes that are followed.
+    fn nodes(c: &GpuCluster) -> u32 {
+        let whole = c.ranks() <= RANKS;
+        if whole { c.nodes } else { (RANKS / 2 / c.gpus).max(NODES).min(c.nodes) }
+    }
+
+    /// The element that stands for one.
+    fn element(&self, c: &GpuCluster, place: u32) -> u32 {
+        use Element::*;
+        let gpu = |r: u32| r / c.gpus * c.gpus + r % c.gpus % self.gpus;
+        // A NIC is its GPU's, or the GPUs' that share it.
+        let nics = (self.gpus * c.nics / c.gpus).max(1);
+        let nic = |n: u32| n / c.nics * c.nics + n % c.nics % nics;
+        c.place(match c.element(place) {
+            Up(g) => Up(gpu(g)),
+            Down(g) => Down(gpu(g)),
+            ChipOut(g) => ChipOut(gpu(g)),
+            ChipIn(g) => ChipIn(gpu(g)),
+            SlotOut(n) => SlotOut(nic(n)),
+            SlotIn(n) => SlotIn(nic(n)),
+            NicOut(n) => NicOut(nic(n)),
+            NicIn(n) => NicIn(nic(n)),
+            Pair(a, b) => {
+                let back = a % c.gpus / self.gpus * self.gpus;
+                Pair(a - back, b / c.gpus * c.gpus + (b % c.gpus + c.gpus - back) % c.gpus)
+            }
+            LeafUp(l) => LeafUp(c.leaf_of_rails(l, nics)),
+            LeafDown(l) => LeafDown(c.leaf_of_rails(l, nics)),
+        })
+    }
+}
+
+/// An element of a way.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    server: u32,
+    /// Seconds of a full packet, and how many messages this one stands for here.
+    packet: f64,
+    times: f64,
+    /// The opposite element, and the seconds of an answer there.
+    answer: Option<(u32, f64)>,
+}
+
+/// The way of a message.
+#[derive(Clone, Debug)]
+struct Way {
+    stages: Vec<Vec<Leg>>,
+    /// Seconds of a packet at elements that only those use that use a slower one beside it.
+    beside: f64,
+    unit: f64,
+    pause: f64,
+}
+
+impl Way {
+    fn of(c: &GpuCluster, what: Move, (channel, times): (u32, f64), alike: &Alike) -> Result<Way, String> {
+        let path = c.path(what, channel)?;
+        let mut way = Way { stages: Vec::new(), beside: 0.0, unit: path.unit as f64, pause: 0.0 };
+        way.pause = if path.network { -1.0 } else { 0.0 };
+        let mut last: Option<Element> = None;
+        for stage in &path.stages {
+            let mut legs: Vec<Leg> = Vec::new();
+            for leg in stage {
+                let server = alike.element(c, leg.element);
+                let packet = c.wire(*leg, path.unit) / c.rate(leg.element);
+                if let Some(same) = legs.iter_mut().find(|l| l.server == server) {
+                    same.times += times;
+                    continue;
+                }
+                let shared = if c.of_all_nics(leg.element) { f64::from(c.gpus / alike.gpus) } else { 1.0 };
+                let answer = leg.answer.map(|(back, flits)| (alike.element(c, back), c.answer(back, flits)));
+                legs.push(Leg { server, packet, times: times * shared, answer });
+            }
+            // A NIC's slot and its link carry the same.
+            let own = c.element(stage[0].element);
+            let same = matches!((last, own), (Some(Element::NicIn(_)), Element::SlotIn(_)));
+            last = Some(own);
+            if !same {
+                way.stages.push(legs);
+                continue;
+            }
+            if let Some(before) = way.stages.last_mut() {
+                let (a, b) = (before[0].packet, legs[0].packet);
+                way.beside += a.min(b);
+                if b > a {
+                    *before = legs;
+                }
+            }
+        }
+        Ok(way)
+    }
+}
+
+/// A message at an element: its number, stage, and leg.
+type Visit = (u32, u8, u8);
+
+/// An element: messages that share it, and first and last packets, which go one behind the other.
+#[derive(Clone, Debug, Default)]
+struct Server {
+    now: f64,
+    /// What each that is there has been given, and how many there are.
+    given: f64,
+    there: f64,
+    until: BinaryHeap<Reverse<(At, Visit)>>,
+    /// Packets that go one behind the other, with their seconds, and whether they are the last of their message.
+    line: VecDeque<(Visit, bool, f64)>,
+    /// Seconds of answers that go before.
+    answers: f64,
+    /// When it is looked at next.
+    due: f64,
+}
+
+impl Server {
+    fn advance(&mut self, now: f64) {
+        let passed = now - self.now;
+        self.now = now;
+        let paid = self.answers.min(passed);
+        self.answers -= paid;
+        match self.line.front_mut() {
+            Some(first) => first.2 -= passed - paid,
+            None if self.there > 0.0 => self.given += (passed - paid) / self.there,
+            None => {}
+        }
+    }
+
+    fn next(&self) -> Option<f64> {
+        let work = match (self.line.front(), self.until.peek()) {
+            (Some(first), _) => first.2,
+            (None, Some(Reverse((until, ..)))) => (until.0 - self.given) * self.there,
+            (None, None) => return None,
+        };
+        Some(self.now + self.answers + work.max(0.0))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Received(u32),
+    Ready(u32),
+    Element(u32),
+    /// A message has passed its next stage, at which it waited for its own last packet.
+    Passed(u32),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    next: usize,
+    end: usize,
+    under_way: u32,
+    ready: f64,
+    sending: bool,
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    way: u32,
+    /// Packets, and those of the last.
+    packets: f64,
+    last: f64,
+    /// The message of the same thread block and way before it, and the one behind it: they stay in order.
+    before: u32,
+    behind: u32,
+    /// How many stages it has begun and left, which it waits for, and at which its elements have all done.
+    begun: u8,
+    left: u8,
+    wants: bool,
+    done: u16,
+    /// Legs of the stages whose first packet has not passed; whose last one has not.
+    first: [u8; STAGES],
+    rest: [u8; STAGES],
+    moved: f64,
+    adding: f64,
+}
+
+/// Stages of a way at most: C2C, NIC and leaf at both ends.
+const STAGES: usize = 8;
+
+/// Messages that are followed.
+struct Run<'a> {
+    schedule: &'a Schedule,
+    ways: Vec<Way>,
+    flights: Vec<Flight>,
+    blocks: Vec<Block>,
+    order: Vec<u32>,
+    waits: Vec<u8>,
+    followers: Vec<Vec<u32>>,
+    servers: Vec<Server>,
+    events: BinaryHeap<Reverse<(At, Event)>>,
+    slots: u32,
+    end: f64,
+}
+
+impl<'a> Run<'a> {
+    fn new(c: &GpuCluster, schedule: &'a Schedule, protocol: Protocol, alike: &Alike) -> Result<Run<'a>, String> {
+        let count = schedule.messages.len();
+        let mut known: HashMap<(Move, u32), u32> = HashMap::new();
+        let mut latest: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut ways: Vec<Way> = Vec::new();
+        let mut flights: Vec<Flight> = Vec::with_capacity(count);
+        let mut blocks = vec![Block::default(); schedule.blocks as usize];
+        let mut waits = vec![0; count];
+        let mut followers: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (i, m) in schedule.messages.iter().enumerate() {
+            let way = match known.get(&(m.what, m.channel)) {
+                Some(way) => *way,
+                None => {
+                    let channel = alike.channels.iter().find(|ch| ch.0 == m.channel).copied().unwrap_or((0, 1.0));
+                    let mut way = Way::of(c, m.what, channel, alike)?;
+                    way.pause = match m.what {
+                        Move::Send(..) => c.latency(way.pause < 0.0, protocol),
+                        _ => c.hop_nvls,
+                    };
+                    ways.push(way);
+                    known.insert((m.what, m.channel), ways.len() as u32 - 1);
+                    ways.len() as u32 - 1
+                }
+            };
+            let w = &ways[way as usize];
+            let carried = GpuCluster::carried(protocol, m.bytes) as f64;
+            let packets = carried / w.unit;
+            let mut legs = [0; STAGES];
+            w.stages.iter().zip(&mut legs).for_each(|(s, l)| *l = s.len() as u8);
+            let before = latest.insert((m.block, way), i as u32).unwrap_or(NONE);
+            if let Some(b) = flights.get_mut(before as usize) {
+                b.behind = i as u32;
+            }
+            flights.push(Flight {
+                way,
+                packets,
+                last: packets - (packets.ceil() - 1.0),
+                before,
+                behind: NONE,
+                begun: 0,
+                left: 0,
+                wants: false,
+                done: 0,
+                first: legs,
+                rest: legs,
+                moved: carried / c.channel_rate,
+                adding: if m.adds { m.bytes as f64 / c.channel_rate } else { 0.0 },
+            });
+            blocks[m.block as usize].end += 1;
+            for a in m.after.iter().filter(|a| **a != NONE) {
+                followers[*a as usize].push(i as u32);
+                waits[i] += 1;
+            }
+        }
+        let mut from = 0;
+        for b in &mut blocks {
+            let own = b.end;
+            (b.next, b.end) = (from, from);
+            from += own;
+        }
+        let mut order = vec![0; count];
+        for (i, m) in schedule.messages.iter().enumerate() {
+            let b = &mut blocks[m.block as usize];
+            order[b.end] = i as u32;
+            b.end += 1;
+        }
+        let servers = vec![Server { due: f64::INFINITY, ..Server::default() }; c.elements() as usize];
+        let (slots, events) = (c.slots, BinaryHeap::new());
+        Ok(Run { schedule, ways, flights, blocks, order, waits, followers, servers, events, slots, end: 0.0 })
+    }
+
+    /// Seconds until the last message has been received.
+    fn time(mut self) -> f64 {
+        (0..self.blocks.len() as u32).for_each(|b| self.send(b, 0.0));
+        while let Some(Reverse((At(now), event))) = self.events.pop() {
+            match event {
+                Event::Received(m) => self.received(m, now),
+                Event::Ready(block) => self.send(block, now),
+                Event::Element(e) if self.servers[e as usize].due == now => self.serve(e, now),
+                Event::Element(_) => {}
+                Event::Passed(m) => self.passed(m, now),
+            }
+        }
+        self.end
+    }
+
+    fn put(&mut self, at: f64, event: Event) {
+        self.events.push(Reverse((At(at), event)));
+    }
+
+    /// Lets a thread block send what it can.
+    fn send(&mut self, block: u32, now: f64) {
+        let b = &mut self.blocks[block as usize];
+        if b.next == b.end || b.under_way >= self.slots || b.sending {
+            return;
+        }
+        let m = self.order[b.next];
+        if self.waits[m as usize] > 0 {
+            return;
+        }
+        if now < b.ready {
+            let at = b.ready;
+            self.put(at, Event::Ready(block));
+            return;
+        }
+        let f = &mut self.flights[m as usize];
+        b.next += 1;
+        b.under_way += 1;
+        b.sending = true;
+        b.ready = now + f.moved;
+        f.moved += now;
+        if f.packets == 0.0 {
+            let at = now + self.ways[f.way as usize].pause;
+            self.blocks[block as usize].sending = false;
+            self.put(at, Event::Received(m));
+            return self.send(block, now);
+        }
+        self.begin(m, now);
+    }
+
+    /// A message comes to its next stage.
+    fn begin(&mut self, m: u32, now: f64) {
+        let before = self.flights[m as usize].before;
+        let before = self.flights.get(before as usize).map_or(u8::MAX, |b| b.left);
+        let f = &mut self.flights[m as usize];
+        let stage = f.begun;
+        f.wants = before <= stage;
+        if f.wants {
+            return;
+        }
+        f.begun += 1;
+        let (way, packets, last) = (f.way, f.packets.min(1.0), f.packets <= 1.0);
+        for i in 0..self.ways[way as usize].stages[stage as usize].len() {
+            let leg = self.ways[way as usize].stages[stage as usize][i];
+            let s = &mut self.servers[leg.server as usize];
+            s.advance(now);
+            s.line.push_back(((m, stage, i as u8), last, leg.packet * packets * leg.times));
+            self.again(leg.server);
+        }
+    }
+
+    /// Something has changed at an element: it is looked at when that may be done, or before.
+    fn again(&mut self, e: u32) {
+        let s = &mut self.servers[e as usize];
+        if let Some(at) = s.next()
+            && at < s.due
+        {
+            s.due = at;
+            self.put(at, Event::Element(e));
+        }
+    }
+
+    fn leg(&self, (m, stage, leg): Visit) -> Leg {
+        self.ways[self.flights[m as usize].way as usize].stages[stage as usize][leg as usize]
+    }
+
+    /// What an element does next, is done.
+    fn serve(&mut self, e: u32, now: f64) {
+        let s = &mut self.servers[e as usize];
+        s.due = f64::INFINITY;
+        if s.next().is_none_or(|at| at > now) {
+            return self.again(e);
+        }
+        s.advance(now);
+        let (visit, all) = match s.line.pop_front() {
+            Some((visit, last, _)) => (visit, last),
+            None => {
+                // All but the last packet have passed.
+                let Some(Reverse((until, visit))) = s.until.pop() else { return };
+                s.given = s.given.max(until.0);
+                let leg = self.leg(visit);
+                let last = leg.packet * self.flights[visit.0 as usize].last * leg.times;
+                let s = &mut self.servers[e as usize];
+                s.there -= leg.times;
+                s.line.push_back((visit, true, last));
+                self.again(e);
+                return;
+            }
+        };
+        if all {
+            self.again(e);
+            self.left(visit, now);
+            return;
+        }
+        // The first packet has passed: it goes on, and the others share the element.
+        let (leg, f) = (self.leg(visit), &mut self.flights[visit.0 as usize]);
+        let s = &mut self.servers[e as usize];
+        if f.packets > 2.0 {
+            s.there += leg.times;
+            s.until.push(Reverse((At(s.given + leg.packet * (f.packets - f.last - 1.0)), visit)));
+        } else {
+            s.line.push_back((visit, true, leg.packet * f.last * leg.times));
+        }
+        f.first[visit.1 as usize] -= 1;
+        let more = usize::from(visit.1) + 1 < self.ways[f.way as usize].stages.len();
+        let goes_on = more && f.first[visit.1 as usize] == 0 && f.begun == visit.1 + 1;
+        self.again(e);
+        if goes_on {
+            self.begin(visit.0, now);
+        }
+    }
+
+    /// The last packet of a message has passed an element.
+    fn left(&mut self, visit: Visit, now: f64) {
+        let (m, stage, _) = visit;
+        let leg = self.leg(visit);
+        let f = &mut self.flights[m as usize];
+        if let Some((back, answer)) = leg.answer {
+            let s = &mut self.servers[back as usize];
+            s.advance(now);
+            s.answers += answer * f.packets.ceil() * leg.times;
+            self.again(back);
+        }
+        let f = &mut self.flights[m as usize];
+        f.rest[stage as usize] -= 1;
+        if f.rest[stage as usize] == 0 {
+            f.done |= 1 << stage;
+            if f.left == stage {
+                self.passed(m, now);
+            }
+        }
+    }
+
+    /// A message has left its stage.
+    fn passed(&mut self, m: u32, now: f64) {
+        let f = &mut self.flights[m as usize];
+        f.left += 1;
+        let (left, behind) = (f.left, f.behind);
+        let way = &self.ways[f.way as usize];
+        if usize::from(left) == way.stages.len() {
+            let at = (now + way.beside * f.packets.min(1.0)).max(f.moved) + way.pause + f.adding;
+            self.put(at, Event::Received(m));
+        } else if f.done & 1 << left != 0 {
+            // What had come had passed: only its last packet is left.
+            let last = way.stages[left as usize].iter().map(|l| l.packet * f.last).fold(0.0, f64::max);
+            self.put(now + last, Event::Passed(m));
+        } else if f.begun == left {
+            self.begin(m, now);
+        }
+        if self.flights.get(behind as usize).is_some_and(|b| b.wants && b.begun + 1 == left) {
+            self.begin(behind, now);
+        }
+        if left == 1 {
+            let block = self.schedule.messages[m as usize].block;
+            self.blocks[block as usize].sending = false;
+            self.send(block, now);
+        }
+    }
+
+    fn received(&mut self, m: u32, now: f64) {
+        self.end = self.end.max(now);
+        let block = self.schedule.messages[m as usize].block;
+        self.blocks[block as usize].under_way -= 1;
+        self.send(block, now);
+        for next in std::mem::take(&mut self.followers[m as usize]) {
+            self.waits[next as usize] -= 1;
+            if self.waits[next as usize] == 0 {
+                self.send(self.schedule.messages[next as usize].block, now);
+            }
+        }
+    }
+}
+
+/// Seconds of all messages of a collective behind the launch, each followed, where there are few; an error where a
+/// transfer has no way.
+pub(super) fn whole(
+    c: &GpuCluster,
+    what: Collective,
+    how: Algorithm,
+    protocol: Protocol,
+    bytes: u64,
+) -> Result<Option<f64>, String> {
+    if c.messages(what, how, bytes) > u64::from(MESSAGES) {
+        return Ok(None);
+    }
+    let alike = Alike { channels: (0..c.channels).map(|ch| (ch, 1.0)).collect(), gpus: c.gpus };
+    let all = c.schedule(what, how, bytes)?;
+    Ok(Some(Run::new(c, &all, protocol, &alike)?.time()))
+}
+
+/// What has been followed of one algorithm, by protocol, piece and pieces.
+#[derive(Clone, Debug)]
+pub(super) struct Timetable {
+    how: Algorithm,
+    alike: Alike,
+    known: HashMap<(u32, u64, u64), f64>,
+}
+
+impl Timetable {
+    pub(super) fn new(c: &GpuCluster, how: Algorithm) -> Timetable {
+        Timetable { how, alike: Alike::of(c, how), known: HashMap::new() }
+    }
+
+    /// Seconds of a part of each channel behind the launch, where the busiest element takes `busy` of a byte of it; an
+    /// error where a transfer has no way.
+    pub(super) fn time(
+        &mut self,
+        c: &GpuCluster,
+        what: Collective,
+        protocol: Protocol,
+        part: u64,
+        busy: f64,
+    ) -> Result<f64, String> {
+        let piece = c.piece_of(what, self.how, part);
+        let pieces = PIECES[usize::from(c.ranks() > RANKS)];
+        if part <= pieces * piece {
+            return self.levels(c, what, protocol, (part, piece));
+        }
+        let [half, whole] = [pieces / 2, pieces].map(|n| self.levels(c, what, protocol, (n * piece, piece)));
+        let (half, whole) = (half?, whole?);
+        let each = (whole - half) / ((pieces - pieces / 2) * piece) as f64;
+        Ok(whole + each.max(busy) * (part - pieces * piece) as f64)
+    }
+
+    /// The same of all pieces that are told.
+    fn levels(
+        &mut self,
+        c: &GpuCluster,
+        what: Collective,
+        protocol: Protocol,
+        (part, piece): (u64, u64),
+    ) -> Result<f64, String> {
+        let key = (protocol as u32, part, piece);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let nodes = Alike::nodes(c);
+        let mut seconds = self.follow(&c.with_nodes(nodes), what, protocol, (part, piece))?;
+        if c.nodes > nodes {
+            let stages = |nodes: u32| f64::from(c.with_nodes(nodes).stages(what, self.how).1);
+            let half = self.follow(&c.with_nodes(nodes / 2), what, protocol, (part, piece))?;
+            let levels = (stages(nodes) - stages(nodes / 2)).max(1.0);
+            seconds += (seconds - half) / levels * (stages(c.nodes) - stages(nodes));
+        }
+        self.known.insert(key, seconds);
+        Ok(seconds)
+    }
+
+    fn follow(&self, c: &GpuCluster, what: Collective, protocol: Protocol, pieces: (u64, u64)) -> Result<f64, String> {
+        let mut all = Schedule::default();
+        for (channel, _) in &self.alike.channels {
+            c.pipeline(&mut all, what, self.how, *channel, pieces, self.alike.gpus)?;
+        }
+        Ok(Run::new(c, &all, protocol, &self.alike)?.time())
+    }
+}
