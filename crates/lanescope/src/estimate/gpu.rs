@@ -6,7 +6,8 @@
 //!
 //! - Around a ring each rank sends a step when it has the one before it. With slices a step takes as long as its bytes
 //!   at the busiest element, or as a slice and a hop, on average around the ring (the two circuits of the recurrence).
-//! - Down a tree pieces follow one another: the first pays for every stage, the rest for the busiest element.
+//! - Pieces through trees and the switches of nodes are followed, message by message, and so is any collective that has
+//!   few messages (`timetable`).
 //! - Recursive doubling, a broadcast down a ring and the windows of an all-to-all are followed (`turns`): messages of
 //!   channels that share an element drift apart, and overlap from step to step.
 //!

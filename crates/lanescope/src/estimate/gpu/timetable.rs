@@ -22,7 +22,7 @@ const RANKS: u32 = 64;
 const NODES: u32 = 4;
 /// Pieces that are followed, where all ranks are and where not; each more takes as long as one of the last half.
 const PIECES: [u64; 2] = [32, 8];
-/// Messages that are followed where nothing repeats, at most; and of a piece: where channels have more, fewer of them
+/// Messages that are followed where nothing repeats, at most, and of a piece: where channels have more, fewer of them
 /// stand for all.
 const MESSAGES: u32 = 8192;
 
@@ -50,8 +50,8 @@ impl Alike {
         };
         let turn = if c.nodes > 1 { (c.gpus / c.nics).max(1) } else { 1 };
         let turn = if switch { turn } else { lcm(turn, trees) };
-        let whole = switch || c.channels % lcm(period, c.gpus) == 0;
-        let gpus = if whole && c.gpus % turn == 0 { turn } else { c.gpus };
+        let whole = switch || c.channels.is_multiple_of(lcm(period, c.gpus));
+        let gpus = if whole && c.gpus.is_multiple_of(turn) { turn } else { c.gpus };
         let period = if c.ranks() <= RANKS { c.channels } else { period };
         let first = (0..period.min(c.channels)).filter(|ch| switch || ch % c.gpus < gpus);
         let times = |ch: u32| f64::from((c.channels - ch).div_ceil(period));
@@ -137,8 +137,9 @@ impl Way {
                 let answer = leg.answer.map(|(back, flits)| (alike.element(c, back), c.answer(back, flits)));
                 legs.push(Leg { server, packet, times: times * shared, answer });
             }
-            // A NIC's slot and its link carry the same.
+            // A NIC's link and its slot carry the same to the GPU.
             let own = c.element(stage[0].element);
+            // Not on the way out: a thread block goes on when the slot has taken all, which may be before the link has.
             let same = matches!((last, own), (Some(Element::NicIn(_)), Element::SlotIn(_)));
             last = Some(own);
             if !same {
