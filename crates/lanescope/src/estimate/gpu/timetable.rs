@@ -15,8 +15,8 @@ use crate::tools::gcd;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// Ranks of a cluster that is followed whole, channel by channel. Of a larger one fewer nodes are, and each level of the
-/// tree more takes as long as the last of these; channels that go the same way are followed as one.
+/// Ranks of a cluster that is followed whole, channel by channel. Of a larger one fewer nodes are, and each level more
+/// of the tree takes as long as the last of these; channels that go the same way are followed as one.
 const RANKS: u32 = 64;
 /// Nodes of a larger one, at least.
 const NODES: u32 = 4;
