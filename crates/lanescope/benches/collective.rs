@@ -1,5 +1,6 @@
-//! How long answers about collectives of GPUs take: 128 nodes of eight, all-reduce over the whole ladder of nccl-tests
-//! in closed form (goal: 100 ms), and eight nodes, 64 MiB, packet by packet (goal: 60 s), of CPU time on one core.
+//! How long answers about collectives of GPUs take: 128 and 8 nodes of eight, with NICs of their own and shared ones,
+//! all-reduce over the whole ladder of nccl-tests in closed form (goal: 100 ms each), and eight nodes, 64 MiB, packet by
+//! packet (goal: 60 s), of CPU time on one core.
 //!
 //! `cargo bench --bench collective` measures both.
 
@@ -28,12 +29,20 @@ fn main() {
     let core = if pin() { "on core 1" } else { "on any core" };
     println!("{}; CPU time {core}\n", name());
     let sizes: Vec<u64> = (3..=34).map(|k| 1 << k).collect();
-    let ladder = || {
-        let clusters = corners(&[]);
-        collective(&clusters, Collective::AllReduce, &sizes).expect("an answer")
-    };
-    let took: Vec<f64> = (0..ROUNDS).map(|_| timed(|| drop(ladder())).1).collect();
-    println!("{:<40}{:>9.1} ms   goal {:>6} ms", "1024 GPUs, 8 B to 16 GiB, estimate", median(&took) * 1e3, 100);
+    for (nodes, nics) in [(128, 8), (128, 4), (128, 1), (8, 8), (8, 1)] {
+        let sets = [format!("nodes={nodes}"), format!("node.nics={nics}")];
+        let ladder = || {
+            let clusters = corners(&sets);
+            collective(&clusters, Collective::AllReduce, &sizes).expect("an answer")
+        };
+        let took: Vec<f64> = (0..ROUNDS).map(|_| timed(|| drop(ladder())).1).collect();
+        let what = format!("{nodes} nodes of 8 GPUs, {nics} NICs, 8 B to 16 GiB");
+        println!("{what:<40}{:>9.1} ms   goal {:>6} ms", median(&took) * 1e3, 100);
+    }
+    // `-- estimate` measures no packets.
+    if std::env::args().any(|a| a == "estimate") {
+        return;
+    }
     let nodes = corners(&["nodes=8".to_owned()]);
     let protocol = CollectiveProtocol::Simple;
     for how in [CollectiveAlgorithm::Ring, CollectiveAlgorithm::NvlsTree] {

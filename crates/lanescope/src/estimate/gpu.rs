@@ -45,9 +45,17 @@ struct Load {
 /// Works out what an algorithm puts on each element; an error where a transfer has no way.
 fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Result<Load, String> {
     let c = &c.with_channels(channels);
+    // Channels that go the same way as others put the same on the same elements.
+    let period = timetable::period(c, how);
+    let pieces = matches!(how, Algorithm::Tree | Algorithm::DoubleTree | Algorithm::Nvls | Algorithm::NvlsTree);
+    let told = match pieces || how == Algorithm::Ring {
+        true if channels.is_multiple_of(period) => period,
+        _ => channels,
+    };
+    let some = c.with_channels(told);
     let mut busy = vec![0.0; c.elements() as usize];
     let mut memory = vec![0.0; c.ranks() as usize];
-    let mut blocks = vec![0.0; (c.ranks() * channels * 4) as usize];
+    let mut blocks = vec![0.0; (c.ranks() * told * 4) as usize];
     let mut hop = [0.0_f64; 2];
     // Recursive doubling tells what all channels do at once.
     let of_all = match how {
@@ -56,7 +64,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     };
     let mut failed = None;
     let mut way: Option<(Move, u32, Path)> = None;
-    c.traffic(what, how, &mut |moved, channel, share, adds| {
+    some.traffic(what, how, &mut |moved, channel, share, adds| {
         if share == 0.0 || failed.is_some() {
             return;
         }
@@ -89,13 +97,13 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
             Move::Send(from, to) => {
                 memory[from as usize] += share * reads;
                 memory[to as usize] += share;
-                blocks[((from * channels + channel) * 4 + moved.job(how, adds)) as usize] += share / of_all;
+                blocks[((from * told + channel) * 4 + moved.job(how, adds)) as usize] += share / of_all;
             }
             // Each GPU of the node is read or written.
             Move::Reduce(r) | Move::Multicast(r) => {
                 let first = r / c.gpus * c.gpus;
                 (first..first + c.gpus).for_each(|g| memory[g as usize] += share);
-                blocks[((r * channels + channel) * 4 + moved.job(how, adds)) as usize] += share;
+                blocks[((r * told + channel) * 4 + moved.job(how, adds)) as usize] += share;
             }
         }
     });
@@ -120,15 +128,14 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     if memory > most.0 {
         most = (memory, "memory of a GPU".to_owned());
     }
-    let block = top(&blocks) / c.channel_rate;
+    let block = top(&blocks) * f64::from(told) / f64::from(channels) / c.channel_rate;
     if block > most.0 {
         most = (block, format!("thread blocks of {channels} channel{}", if channels == 1 { "" } else { "s" }));
     }
     let doubling = (how == Algorithm::RecursiveDoubling).then(|| Doubling::new(c, what)).transpose()?;
     let chains =
         (how == Algorithm::Ring && what == Collective::Broadcast).then(|| Chains::new(c, &busy)).transpose()?;
-    let pieces = matches!(how, Algorithm::Tree | Algorithm::DoubleTree | Algorithm::Nvls | Algorithm::NvlsTree);
-    let timetable = pieces.then(|| Timetable::new(c, how));
+    let timetable = pieces.then(|| Timetable::new(c, what, how));
     Ok(Load { how, most: most.0, by: most.1, links: kinds[0], network: kinds[1], hop, doubling, chains, timetable })
 }
 
@@ -187,8 +194,15 @@ fn stages(c: &GpuCluster, how: Algorithm, what: Collective, protocol: Protocol, 
     pauses + if part > 0 { moved * inflation(protocol) / c.channel_rate } else { 0.0 }
 }
 
-/// Seconds of a size by an algorithm and a protocol.
-fn parts(c: &GpuCluster, l: &mut Load, what: Collective, protocol: Protocol, bytes: u64, channels: u32) -> Parts {
+/// Seconds of a size by an algorithm and a protocol; infinitely many where a timetable is longer than `most`.
+fn parts(
+    c: &GpuCluster,
+    l: &mut Load,
+    what: Collective,
+    protocol: Protocol,
+    (bytes, channels): (u64, u32),
+    most: f64,
+) -> Parts {
     let (n, all) = (c.ranks(), f64::from(channels));
     let inflation = inflation(protocol);
     let size = bytes as f64;
@@ -295,7 +309,7 @@ fn parts(c: &GpuCluster, l: &mut Load, what: Collective, protocol: Protocol, byt
             let path = match &mut l.timetable {
                 Some(t) => {
                     let each = l.most * inflation * all;
-                    t.time(&c.with_channels(channels), what, protocol, part, each).unwrap_or(0.0)
+                    t.time(protocol, part, (each, most)).unwrap_or(0.0)
                 }
                 None => 0.0,
             };
@@ -424,12 +438,16 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
             }
         }
         ways.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // What was fastest before most often is again, and then others are not followed to their ends.
+        let before = rows.last().map(|r: &CollectiveRow| (r.algorithm, r.protocol));
+        ways.sort_by_key(|w| before != Some((loads[w.1].1.how, w.2)));
         for (least, i, protocol) in ways {
             if best.as_ref().is_some_and(|b| b.time < least) {
-                break;
+                continue;
             }
             let l = &mut loads[i].1;
-            let p = parts(c, l, what, protocol, bytes, channels);
+            let most = best.as_ref().map_or(f64::INFINITY, |b| b.time - c.launch);
+            let p = parts(c, l, what, protocol, (bytes, channels), most);
             let time = p.launch + p.hops + p.filling + p.busy;
             if best.as_ref().is_some_and(|b| b.time <= time) {
                 continue;

@@ -8,7 +8,7 @@
 
 use super::turns::At;
 use crate::plan::gpu::collective::{Collective, Move};
-use crate::plan::gpu::schedule::{NONE, Schedule};
+use crate::plan::gpu::schedule::{Message, NONE, Schedule};
 use crate::plan::gpu::{Element, GpuCluster};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 use crate::tools::gcd;
@@ -21,10 +21,30 @@ const RANKS: u32 = 64;
 /// Nodes of a larger one, at least.
 const NODES: u32 = 4;
 /// Pieces that are followed, where all ranks are and where not; each more takes as long as one of the last half.
-const PIECES: [u64; 2] = [32, 8];
+const PIECES: [u64; 2] = [16, 8];
 /// Messages that are followed where nothing repeats, at most, and of a piece: where channels have more, fewer of them
 /// stand for all.
 const MESSAGES: u32 = 8192;
+
+fn lcm(a: u32, b: u32) -> u32 {
+    a / gcd(u64::from(a), u64::from(b)) as u32 * b
+}
+
+/// Trees that an algorithm uses.
+fn trees(c: &GpuCluster, how: Algorithm) -> u32 {
+    if matches!(how, Algorithm::DoubleTree | Algorithm::NvlsTree) && c.nodes > 1 { 2 } else { 1 }
+}
+
+/// Channels so far apart go the same way.
+pub(super) fn period(c: &GpuCluster, how: Algorithm) -> u32 {
+    let switch = matches!(how, Algorithm::Nvls | Algorithm::NvlsTree);
+    let each = if c.nodes > 1 { (c.nics / c.gpus).max(1) } else { 1 };
+    match (switch, c.links.is_none_or(|l| l.switched)) {
+        (true, _) if each == 1 => trees(c, how),
+        (_, false) => c.channels,
+        _ => lcm(c.gpus * each, trees(c, how)),
+    }
+}
 
 /// Which channels and GPUs stand for all.
 #[derive(Clone, Debug)]
@@ -37,19 +57,17 @@ struct Alike {
 
 impl Alike {
     fn of(c: &GpuCluster, how: Algorithm) -> Alike {
-        let lcm = |a: u32, b: u32| a / gcd(u64::from(a), u64::from(b)) as u32 * b;
         let switch = matches!(how, Algorithm::Nvls | Algorithm::NvlsTree);
-        let trees = if matches!(how, Algorithm::DoubleTree | Algorithm::NvlsTree) && c.nodes > 1 { 2 } else { 1 };
-        let each = if c.nodes > 1 { (c.nics / c.gpus).max(1) } else { 1 };
-        let switched = c.links.is_none_or(|l| l.switched);
-        // Channels so far apart go the same way.
-        let period = match (switch, switched) {
-            (true, _) if each == 1 => trees,
-            (_, false) => c.channels,
-            _ => lcm(c.gpus * each, trees),
+        let trees = trees(c, how);
+        let period = period(c, how);
+        // GPUs that share a NIC do the same at it. Trees of few ranks are followed GPU by GPU nevertheless: what goes
+        // over links meanwhile overlaps with what goes through the NIC, from GPU to GPU at other times.
+        let shares = if c.nodes > 1 { (c.gpus / c.nics).max(1) } else { 1 };
+        let turn = match switch {
+            true => 1,
+            false if c.ranks() <= RANKS => lcm(shares, trees),
+            false => trees,
         };
-        let turn = if c.nodes > 1 { (c.gpus / c.nics).max(1) } else { 1 };
-        let turn = if switch { turn } else { lcm(turn, trees) };
         let whole = switch || c.channels.is_multiple_of(lcm(period, c.gpus));
         let gpus = if whole && c.gpus.is_multiple_of(turn) { turn } else { c.gpus };
         let period = if c.ranks() <= RANKS { c.channels } else { period };
@@ -69,6 +87,18 @@ impl Alike {
     fn nodes(c: &GpuCluster) -> u32 {
         let whole = c.ranks() <= RANKS;
         if whole { c.nodes } else { (RANKS / 2 / c.gpus).max(NODES).min(c.nodes) }
+    }
+
+    /// How many GPUs do the same at an element for each that is followed.
+    fn sharers(&self, c: &GpuCluster, place: u32) -> u32 {
+        use Element::*;
+        match c.element(place) {
+            _ if c.of_all_nics(place) => c.gpus / self.gpus,
+            SlotOut(_) | SlotIn(_) | NicOut(_) | NicIn(_) | LeafUp(_) | LeafDown(_) => {
+                (c.gpus / c.nics.max(1) / self.gpus).max(1)
+            }
+            _ => 1,
+        }
     }
 
     /// The element that stands for one.
@@ -109,20 +139,54 @@ struct Leg {
 }
 
 /// The way of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Way {
-    stages: Vec<Vec<Leg>>,
+    what: Move,
+    /// The next way of the same thread block.
+    next: u32,
+    /// Where the legs of each stage end; the first stage begins at the first of these.
+    bounds: [u32; STAGES + 1],
+    stages: u8,
     /// Seconds of a packet at elements that only those use that use a slower one beside it.
     beside: f64,
     unit: f64,
-    pause: f64,
+    network: bool,
 }
 
-impl Way {
-    fn of(c: &GpuCluster, what: Move, (channel, times): (u32, f64), alike: &Alike) -> Result<Way, String> {
+/// The ways of thread blocks: the same whatever the bytes.
+#[derive(Clone, Debug, Default)]
+struct Ways {
+    legs: Vec<Leg>,
+    all: Vec<Way>,
+    /// The first way of each thread block.
+    first: Vec<u32>,
+}
+
+impl Ways {
+    /// The way of a message of a thread block.
+    fn find(&mut self, c: &GpuCluster, m: &Message, alike: &Alike) -> Result<u32, String> {
+        let block = m.block as usize;
+        if self.first.len() <= block {
+            self.first.resize(block + 1, NONE);
+        }
+        let mut known = self.first[block];
+        while let Some(way) = self.all.get(known as usize) {
+            if way.what == m.what {
+                return Ok(known);
+            }
+            known = way.next;
+        }
+        let channel = alike.channels.iter().find(|ch| ch.0 == m.channel).copied().unwrap_or((0, 1.0));
+        let way = Way { next: self.first[block], ..self.way(c, m.what, channel, alike)? };
+        self.all.push(way);
+        self.first[block] = self.all.len() as u32 - 1;
+        Ok(self.first[block])
+    }
+
+    fn way(&mut self, c: &GpuCluster, what: Move, (channel, times): (u32, f64), alike: &Alike) -> Result<Way, String> {
         let path = c.path(what, channel)?;
-        let mut way = Way { stages: Vec::new(), beside: 0.0, unit: path.unit as f64, pause: 0.0 };
-        way.pause = if path.network { -1.0 } else { 0.0 };
+        let mut stages: Vec<Vec<Leg>> = Vec::new();
+        let mut beside = 0.0;
         let mut last: Option<Element> = None;
         for stage in &path.stages {
             let mut legs: Vec<Leg> = Vec::new();
@@ -133,7 +197,7 @@ impl Way {
                     same.times += times;
                     continue;
                 }
-                let shared = if c.of_all_nics(leg.element) { f64::from(c.gpus / alike.gpus) } else { 1.0 };
+                let shared = f64::from(alike.sharers(c, leg.element));
                 let answer = leg.answer.map(|(back, flits)| (alike.element(c, back), c.answer(back, flits)));
                 legs.push(Leg { server, packet, times: times * shared, answer });
             }
@@ -143,18 +207,31 @@ impl Way {
             let same = matches!((last, own), (Some(Element::NicIn(_)), Element::SlotIn(_)));
             last = Some(own);
             if !same {
-                way.stages.push(legs);
+                stages.push(legs);
                 continue;
             }
-            if let Some(before) = way.stages.last_mut() {
+            if let Some(before) = stages.last_mut() {
                 let (a, b) = (before[0].packet, legs[0].packet);
-                way.beside += a.min(b);
+                beside += a.min(b);
                 if b > a {
                     *before = legs;
                 }
             }
         }
-        Ok(way)
+        let mut bounds = [self.legs.len() as u32; STAGES + 1];
+        for (i, legs) in stages.iter().enumerate() {
+            self.legs.extend(legs);
+            bounds[i + 1] = self.legs.len() as u32;
+        }
+        let (unit, network, stages) = (path.unit as f64, path.network, stages.len() as u8);
+        Ok(Way { what, next: NONE, bounds, stages, beside, unit, network })
+    }
+}
+
+impl Way {
+    /// Its legs of a stage.
+    fn legs(&self, stage: u8) -> std::ops::Range<usize> {
+        self.bounds[usize::from(stage)] as usize..self.bounds[usize::from(stage) + 1] as usize
     }
 }
 
@@ -246,49 +323,55 @@ const STAGES: usize = 8;
 /// Messages that are followed.
 struct Run<'a> {
     schedule: &'a Schedule,
-    ways: Vec<Way>,
+    ways: &'a Ways,
+    /// Seconds of a hop over links, over the network, and of a stage of a switch.
+    pauses: [f64; 3],
     flights: Vec<Flight>,
     blocks: Vec<Block>,
     order: Vec<u32>,
     waits: Vec<u8>,
-    followers: Vec<Vec<u32>>,
+    /// Messages that wait for another, and where those of each end.
+    followers: Vec<u32>,
+    ends: Vec<u32>,
     servers: Vec<Server>,
     events: BinaryHeap<Reverse<(At, Event)>>,
     slots: u32,
     end: f64,
 }
 
+/// Numbers places that so many of each want, and gives where those of each begin.
+fn places(counts: &mut [u32]) {
+    let mut from = 0;
+    for count in counts {
+        let own = *count;
+        *count = from;
+        from += own;
+    }
+}
+
 impl<'a> Run<'a> {
-    fn new(c: &GpuCluster, schedule: &'a Schedule, protocol: Protocol, alike: &Alike) -> Result<Run<'a>, String> {
+    fn new(
+        c: &GpuCluster,
+        schedule: &'a Schedule,
+        protocol: Protocol,
+        alike: &Alike,
+        ways: &'a mut Ways,
+    ) -> Result<Run<'a>, String> {
         let count = schedule.messages.len();
-        let mut known: HashMap<(Move, u32), u32> = HashMap::new();
-        let mut latest: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut ways: Vec<Way> = Vec::new();
+        let mut latest: Vec<u32> = Vec::new();
         let mut flights: Vec<Flight> = Vec::with_capacity(count);
-        let mut blocks = vec![Block::default(); schedule.blocks as usize];
+        let mut sent = vec![0_u32; schedule.blocks as usize];
         let mut waits = vec![0; count];
-        let mut followers: Vec<Vec<u32>> = vec![Vec::new(); count];
+        let mut ends = vec![0_u32; count];
         for (i, m) in schedule.messages.iter().enumerate() {
-            let way = match known.get(&(m.what, m.channel)) {
-                Some(way) => *way,
-                None => {
-                    let channel = alike.channels.iter().find(|ch| ch.0 == m.channel).copied().unwrap_or((0, 1.0));
-                    let mut way = Way::of(c, m.what, channel, alike)?;
-                    way.pause = match m.what {
-                        Move::Send(..) => c.latency(way.pause < 0.0, protocol),
-                        _ => c.hop_nvls,
-                    };
-                    ways.push(way);
-                    known.insert((m.what, m.channel), ways.len() as u32 - 1);
-                    ways.len() as u32 - 1
-                }
-            };
-            let w = &ways[way as usize];
+            let way = ways.find(c, m, alike)?;
+            latest.resize(ways.all.len(), NONE);
+            let w = &ways.all[way as usize];
             let carried = GpuCluster::carried(protocol, m.bytes) as f64;
             let packets = carried / w.unit;
             let mut legs = [0; STAGES];
-            w.stages.iter().zip(&mut legs).for_each(|(s, l)| *l = s.len() as u8);
-            let before = latest.insert((m.block, way), i as u32).unwrap_or(NONE);
+            (0..w.stages).for_each(|s| legs[usize::from(s)] = w.legs(s).len() as u8);
+            let before = std::mem::replace(&mut latest[way as usize], i as u32);
             if let Some(b) = flights.get_mut(before as usize) {
                 b.behind = i as u32;
             }
@@ -307,33 +390,50 @@ impl<'a> Run<'a> {
                 moved: carried / c.channel_rate,
                 adding: if m.adds { m.bytes as f64 / c.channel_rate } else { 0.0 },
             });
-            blocks[m.block as usize].end += 1;
+            sent[m.block as usize] += 1;
             for a in m.after.iter().filter(|a| **a != NONE) {
-                followers[*a as usize].push(i as u32);
+                ends[*a as usize] += 1;
                 waits[i] += 1;
             }
         }
-        let mut from = 0;
-        for b in &mut blocks {
-            let own = b.end;
-            (b.next, b.end) = (from, from);
-            from += own;
-        }
+        places(&mut sent);
+        let block = |from: &u32| Block { next: *from as usize, end: *from as usize, ..Block::default() };
+        let mut blocks: Vec<Block> = sent.iter().map(block).collect();
+        places(&mut ends);
+        let mut followers = vec![0; waits.iter().map(|w| usize::from(*w)).sum()];
         let mut order = vec![0; count];
         for (i, m) in schedule.messages.iter().enumerate() {
             let b = &mut blocks[m.block as usize];
             order[b.end] = i as u32;
             b.end += 1;
+            for a in m.after.iter().filter(|a| **a != NONE) {
+                let end = &mut ends[*a as usize];
+                followers[*end as usize] = i as u32;
+                *end += 1;
+            }
         }
         let servers = vec![Server { due: f64::INFINITY, ..Server::default() }; c.elements() as usize];
+        let pauses = [c.latency(false, protocol), c.latency(true, protocol), c.hop_nvls];
         let (slots, events) = (c.slots, BinaryHeap::new());
-        Ok(Run { schedule, ways, flights, blocks, order, waits, followers, servers, events, slots, end: 0.0 })
+        let end = 0.0;
+        Ok(Run { schedule, ways, pauses, flights, blocks, order, waits, followers, ends, servers, events, slots, end })
     }
 
-    /// Seconds until the last message has been received.
-    fn time(mut self) -> f64 {
+    /// Seconds from the last packet of a message until it has been received.
+    fn pause(&self, way: &Way) -> f64 {
+        self.pauses[match way.what {
+            Move::Send(..) => usize::from(way.network),
+            _ => 2,
+        }]
+    }
+
+    /// Seconds until the last message has been received; infinitely many where they are more than `most`.
+    fn time(mut self, most: f64) -> f64 {
         (0..self.blocks.len() as u32).for_each(|b| self.send(b, 0.0));
         while let Some(Reverse((At(now), event))) = self.events.pop() {
+            if now > most {
+                return f64::INFINITY;
+            }
             match event {
                 Event::Received(m) => self.received(m, now),
                 Event::Ready(block) => self.send(block, now),
@@ -371,7 +471,8 @@ impl<'a> Run<'a> {
         b.ready = now + f.moved;
         f.moved += now;
         if f.packets == 0.0 {
-            let at = now + self.ways[f.way as usize].pause;
+            let way = f.way;
+            let at = now + self.pause(&self.ways.all[way as usize]);
             self.blocks[block as usize].sending = false;
             self.put(at, Event::Received(m));
             return self.send(block, now);
@@ -391,8 +492,8 @@ impl<'a> Run<'a> {
         }
         f.begun += 1;
         let (way, packets, last) = (f.way, f.packets.min(1.0), f.packets <= 1.0);
-        for i in 0..self.ways[way as usize].stages[stage as usize].len() {
-            let leg = self.ways[way as usize].stages[stage as usize][i];
+        let legs = self.ways.all[way as usize].legs(stage);
+        for (i, leg) in self.ways.legs[legs].iter().enumerate() {
             let s = &mut self.servers[leg.server as usize];
             s.advance(now);
             s.line.push_back(((m, stage, i as u8), last, leg.packet * packets * leg.times));
@@ -412,7 +513,8 @@ impl<'a> Run<'a> {
     }
 
     fn leg(&self, (m, stage, leg): Visit) -> Leg {
-        self.ways[self.flights[m as usize].way as usize].stages[stage as usize][leg as usize]
+        let way = &self.ways.all[self.flights[m as usize].way as usize];
+        self.ways.legs[way.bounds[usize::from(stage)] as usize + usize::from(leg)]
     }
 
     /// What an element does next, is done.
@@ -453,7 +555,7 @@ impl<'a> Run<'a> {
             s.line.push_back((visit, true, leg.packet * f.last * leg.times));
         }
         f.first[visit.1 as usize] -= 1;
-        let more = usize::from(visit.1) + 1 < self.ways[f.way as usize].stages.len();
+        let more = visit.1 + 1 < self.ways.all[f.way as usize].stages;
         let goes_on = more && f.first[visit.1 as usize] == 0 && f.begun == visit.1 + 1;
         self.again(e);
         if goes_on {
@@ -487,13 +589,14 @@ impl<'a> Run<'a> {
         let f = &mut self.flights[m as usize];
         f.left += 1;
         let (left, behind) = (f.left, f.behind);
-        let way = &self.ways[f.way as usize];
-        if usize::from(left) == way.stages.len() {
-            let at = (now + way.beside * f.packets.min(1.0)).max(f.moved) + way.pause + f.adding;
+        let way = &self.ways.all[f.way as usize];
+        if left == way.stages {
+            let (packets, moved, adding) = (f.packets, f.moved, f.adding);
+            let at = (now + way.beside * packets.min(1.0)).max(moved) + self.pause(way) + adding;
             self.put(at, Event::Received(m));
         } else if f.done & 1 << left != 0 {
             // What had come had passed: only its last packet is left.
-            let last = way.stages[left as usize].iter().map(|l| l.packet * f.last).fold(0.0, f64::max);
+            let last = self.ways.legs[way.legs(left)].iter().map(|l| l.packet * f.last).fold(0.0, f64::max);
             self.put(now + last, Event::Passed(m));
         } else if f.begun == left {
             self.begin(m, now);
@@ -513,7 +616,9 @@ impl<'a> Run<'a> {
         let block = self.schedule.messages[m as usize].block;
         self.blocks[block as usize].under_way -= 1;
         self.send(block, now);
-        for next in std::mem::take(&mut self.followers[m as usize]) {
+        let from = if m == 0 { 0 } else { self.ends[m as usize - 1] };
+        for i in from..self.ends[m as usize] {
+            let next = self.followers[i as usize];
             self.waits[next as usize] -= 1;
             if self.waits[next as usize] == 0 {
                 self.send(self.schedule.messages[next as usize].block, now);
@@ -536,72 +641,92 @@ pub(super) fn whole(
     }
     let alike = Alike { channels: (0..c.channels).map(|ch| (ch, 1.0)).collect(), gpus: c.gpus };
     let all = c.schedule(what, how, bytes)?;
-    Ok(Some(Run::new(c, &all, protocol, &alike)?.time()))
+    Ok(Some(Run::new(c, &all, protocol, &alike, &mut Ways::default())?.time(f64::INFINITY)))
 }
 
 /// What has been followed of one algorithm, by protocol, piece and pieces.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
+    what: Collective,
     how: Algorithm,
     alike: Alike,
+    /// The first channel alone, where there are many.
+    alone: Option<Alike>,
+    /// All nodes, those that are followed, and half of these.
+    clusters: [GpuCluster; 3],
+    /// Of those that are followed, of half of them, and of the first channel alone.
+    ways: [Ways; 3],
+    /// Stages between nodes that all have behind those that are followed, for each that these have behind half of them.
+    more: f64,
     known: HashMap<(u32, u64, u64), f64>,
 }
 
 impl Timetable {
-    pub(super) fn new(c: &GpuCluster, how: Algorithm) -> Timetable {
-        Timetable { how, alike: Alike::of(c, how), known: HashMap::new() }
+    pub(super) fn new(c: &GpuCluster, what: Collective, how: Algorithm) -> Timetable {
+        let nodes = Alike::nodes(c);
+        let clusters = [c.nodes, nodes, nodes / 2].map(|n| c.with_nodes(n.max(1)));
+        let stages = clusters.each_ref().map(|c| f64::from(c.stages(what, how).1));
+        let more = (stages[0] - stages[1]) / (stages[1] - stages[2]).max(1.0);
+        let (alike, known) = (Alike::of(c, how), HashMap::new());
+        let first = Alike { channels: vec![(0, 1.0)], gpus: alike.gpus };
+        let alone = (alike.channels.len() > 3).then_some(first);
+        Timetable { what, how, alike, alone, clusters, ways: Default::default(), more, known }
     }
 
-    /// Seconds of a part of each channel behind the launch, where the busiest element takes `busy` of a byte of it; an
-    /// error where a transfer has no way.
-    pub(super) fn time(
-        &mut self,
-        c: &GpuCluster,
-        what: Collective,
-        protocol: Protocol,
-        part: u64,
-        busy: f64,
-    ) -> Result<f64, String> {
-        let piece = c.piece_of(what, self.how, part);
+    /// Seconds of a part of each channel behind the launch, where the busiest element takes `busy` of a byte of it;
+    /// infinitely many where they are more than `most`. An error where a transfer has no way.
+    pub(super) fn time(&mut self, protocol: Protocol, part: u64, (busy, most): (f64, f64)) -> Result<f64, String> {
+        let c = &self.clusters[0];
+        let piece = c.piece_of(self.what, self.how, part);
         let pieces = PIECES[usize::from(c.ranks() > RANKS)];
         if part <= pieces * piece {
-            return self.levels(c, what, protocol, (part, piece));
+            return self.levels(protocol, (part, piece), most);
         }
-        let [half, whole] = [pieces / 2, pieces].map(|n| self.levels(c, what, protocol, (n * piece, piece)));
-        let (half, whole) = (half?, whole?);
+        let half = self.levels(protocol, (pieces / 2 * piece, piece), f64::INFINITY)?;
+        if half + busy * (part - pieces / 2 * piece) as f64 > most {
+            return Ok(f64::INFINITY);
+        }
+        let whole = self.levels(protocol, (pieces * piece, piece), f64::INFINITY)?;
         let each = (whole - half) / ((pieces - pieces / 2) * piece) as f64;
         Ok(whole + each.max(busy) * (part - pieces * piece) as f64)
     }
 
     /// The same of all pieces that are told.
-    fn levels(
-        &mut self,
-        c: &GpuCluster,
-        what: Collective,
-        protocol: Protocol,
-        (part, piece): (u64, u64),
-    ) -> Result<f64, String> {
+    fn levels(&mut self, protocol: Protocol, (part, piece): (u64, u64), most: f64) -> Result<f64, String> {
         let key = (protocol as u32, part, piece);
         if let Some(known) = self.known.get(&key) {
             return Ok(*known);
         }
-        let nodes = Alike::nodes(c);
-        let mut seconds = self.follow(&c.with_nodes(nodes), what, protocol, (part, piece))?;
-        if c.nodes > nodes {
-            let stages = |nodes: u32| f64::from(c.with_nodes(nodes).stages(what, self.how).1);
-            let half = self.follow(&c.with_nodes(nodes / 2), what, protocol, (part, piece))?;
-            let levels = (stages(nodes) - stages(nodes / 2)).max(1.0);
-            seconds += (seconds - half) / levels * (stages(c.nodes) - stages(nodes));
+        // The first channel alone takes no longer than all.
+        if self.alone.is_some()
+            && self.more == 0.0
+            && most.is_finite()
+            && !self.follow(2, protocol, (part, piece), most)?.is_finite()
+        {
+            return Ok(f64::INFINITY);
         }
-        self.known.insert(key, seconds);
+        let seconds = if self.more > 0.0 {
+            let half = self.follow(1, protocol, (part, piece), most)?;
+            let most = (most + self.more * half) / (1.0 + self.more);
+            let all = if half.is_finite() { self.follow(0, protocol, (part, piece), most)? } else { half };
+            if all.is_finite() { all + (all - half) * self.more } else { all }
+        } else {
+            self.follow(0, protocol, (part, piece), most)?
+        };
+        if seconds.is_finite() {
+            self.known.insert(key, seconds);
+        }
         Ok(seconds)
     }
 
-    fn follow(&self, c: &GpuCluster, what: Collective, protocol: Protocol, pieces: (u64, u64)) -> Result<f64, String> {
+    /// Seconds of those nodes that are followed (0), of half of them (1), or of the first channel alone (2).
+    fn follow(&mut self, which: usize, protocol: Protocol, pieces: (u64, u64), most: f64) -> Result<f64, String> {
         let mut all = Schedule::default();
-        for (channel, _) in &self.alike.channels {
-            c.pipeline(&mut all, what, self.how, *channel, pieces, self.alike.gpus)?;
+        let c = &self.clusters[if which == 1 { 2 } else { 1 }];
+        let alike = self.alone.as_ref().filter(|_| which == 2).unwrap_or(&self.alike);
+        for (channel, _) in &alike.channels {
+            c.pipeline(&mut all, self.what, self.how, *channel, pieces, alike.gpus)?;
         }
-        Ok(Run::new(c, &all, protocol, &self.alike)?.time())
+        Ok(Run::new(c, &all, protocol, alike, &mut self.ways[which])?.time(most))
     }
 }
