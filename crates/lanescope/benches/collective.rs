@@ -1,6 +1,6 @@
 //! How long answers about collectives of GPUs take: 128 and 8 nodes of eight, with NICs of their own and shared ones,
-//! all-reduce over the whole ladder of nccl-tests in closed form (goal: 100 ms each), and eight nodes, 64 MiB, packet by
-//! packet (goal: 60 s), of CPU time on one core.
+//! all-reduce over the whole ladder of nccl-tests in closed form (goal: 100 ms each), and eight nodes, 64 MiB, packet
+//! by packet (goal: 60 s), of CPU time on one core.
 //!
 //! `cargo bench --bench collective` measures both.
 
