@@ -446,6 +446,39 @@ fn nothing_better_lowers_a_bound() {
     assert!(seen.get().0 > 20 && seen.get().2 * 50 <= seen.get().0, "{:?}", seen.get());
 }
 
+/// Two writes wait for the link to gpu.0; a third stands behind one of them, comes from the same port and goes on to
+/// the host. It takes turns from the one of its own port, and so leaves more of the link to that of the other port:
+/// twice what each of the two has. A faster memory changes nothing where it holds nobody back.
+#[test]
+fn who_passes_by_takes_turns() {
+    let text = include_str!("../cases/turns-beside-who-passes-by.toml");
+    let shares = |rate: &str| {
+        let set = format!("parts.host.memory_bandwidth={rate}");
+        assert_eq!(agree(rate, text, &[&set]).1, 0, "{rate}: a note");
+        let report = common::run(text, &[&set]);
+        ["near", "host", "other"].map(|f| common::flow(&report, f).share.typical)
+    };
+    for rate in ["2.5 GB/s", "3 GB/s", "5 GB/s", "20 GB/s"] {
+        let [near, host, other] = shares(rate);
+        assert!((host / near - 1.0).abs() < 1e-6 && (other / near - 2.0).abs() < 1e-6, "{near} {host} {other}");
+    }
+    // Here the memory holds them all back.
+    let slow = shares("1 GB/s");
+    assert!(slow.iter().zip([8e9, 8e9, 16e9]).all(|(s, by_hand)| (s / by_hand - 1.0).abs() < 1e-6), "{slow:?}");
+    assert!(monotone(text, "root", "memory_bandwidth", ["3 GB/s", "20 GB/s"], 0).is_some());
+}
+
+/// Flows of two ports have as many turns each, of which `host` has some of the first port's though it has left before
+/// the last buffer, in which `beside` stands: all four get the same.
+#[test]
+fn who_left_before_has_had_turns() {
+    let text = include_str!("../cases/turns-beside-who-left-before.toml");
+    assert_eq!(agree("who left before", text, &[]), (4, 0));
+    let report = common::run(text, &[]);
+    let all: Vec<f64> = report.flows.iter().map(|f| f.share.typical).collect();
+    assert!(all.iter().all(|share| (share / all[0] - 1.0).abs() < 1e-6), "{all:?}");
+}
+
 /// A shorter `transfer_gap` lowers the sum of four shares that the simulation sees rise: two of them were more than
 /// their turns beside a flow that waits in the buffer of gpu.0's port, and the report says so, of those two alone.
 #[test]

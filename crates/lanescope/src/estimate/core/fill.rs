@@ -21,17 +21,25 @@
 //! no more turns than those that fill it: the buffer takes a packet in when one has left, and its ports take turns. So
 //! when a flow's rate is fixed by something beyond a buffer, that of the flows behind it in the buffer is bounded by as
 //! many turns. Rates are then fixed from the least to the greatest. Whoever has more than his turns then is told so
-//! (`behind`).
+//! (`behind`). And those behind take turns too, at the ports before the buffer: where a resource is divided they stand
+//! in its tree, though they take nothing of it (`passing`).
 
 mod before;
 mod behind;
+mod divide;
+mod passing;
+mod queue;
 mod turns;
 
 use crate::estimate::core::meeting::Meeting;
 pub(crate) use before::Before;
 use before::Made;
 pub(crate) use behind::behind;
+use passing::{By, Side, passing};
+use queue::Passing;
+pub(crate) use queue::{Queue, Wait};
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 use turns::{Room, Tree};
 
@@ -76,35 +84,6 @@ impl<K> Resource<K> {
     pub(crate) fn load(&self, shares: &[Share]) -> f64 {
         self.uses.iter().map(|u| u.whole() * shares[u.flow].rate).sum()
     }
-}
-
-/// A buffer in which packets of several flows wait for what is beyond it.
-#[derive(Clone, Debug)]
-pub(crate) struct Queue<Q> {
-    /// What it is.
-    pub(crate) key: Q,
-    /// Bytes of payload that it holds.
-    pub(crate) room: f64,
-    /// Who may stand in it.
-    pub(crate) waits: Vec<Wait>,
-}
-
-/// One flow in a queue.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wait {
-    /// The flow.
-    pub(crate) flow: usize,
-    /// Packets per payload byte, the arbiter's coin.
-    pub(crate) packets: f64,
-    /// As [`Use::hops`].
-    pub(crate) hops: usize,
-    /// Bytes of it that there are at most, in the queue and beyond: infinite for a load that does not wait for what it
-    /// has sent.
-    pub(crate) most: f64,
-    /// How far along its way the queue is: what holds it up here holds it up at every earlier place.
-    pub(crate) place: usize,
-    /// The resources that it waits for here (indices).
-    pub(crate) beyond: Vec<usize>,
 }
 
 /// The outcome for one flow.
@@ -172,7 +151,7 @@ pub(crate) fn fill<K: PartialEq, Q>(
     for (share, cap) in shares.iter_mut().zip(caps).filter(|(s, c)| c.is_finite() && s.rate >= **c * (1.0 - 1e-9)) {
         *share = Share { rate: share.rate.min(*cap), by: None, behind: None };
     }
-    let tight = filling.tight.into_iter().map(|t| (t.resource, t.tree)).collect();
+    let tight = filling.tight.into_iter().map(|t| (t.resource, t.tree, t.passing)).collect();
     let made = Rc::new(Made { caps: caps.to_vec(), alone: filling.alone, tight });
     Filled { shares, settled: settled || scaled >= 1.0 - 1e-9, made }
 }
@@ -182,8 +161,12 @@ struct Tight {
     resource: usize,
     /// Made when it first divides.
     tree: Rc<OnceCell<Tree>>,
-    /// Its first use among all.
+    /// Those that take turns with its flows on their way to it, and do not use it.
+    passing: Vec<Passing>,
+    sides: Vec<Side>,
+    /// Its entries among all: its uses, then those that pass by.
     first: usize,
+    entries: usize,
     /// Whether somebody sends nothing but DLLPs.
     dllps: bool,
 }
@@ -253,10 +236,10 @@ struct Filling<'a, K, Q, P> {
     /// The most that each flow can have if nobody else is there, and what holds it to that.
     alone: Vec<(f64, Option<usize>)>,
     tight: Vec<Tight>,
-    /// The entries of each flow: (in `tight`, use).
+    /// The entries of each flow: (in `tight`, entry).
     of_flow: Vec<Vec<(usize, usize)>>,
-    /// Trees of queues, and the queues of each flow: (queue, place in its waits).
-    trees: Vec<Tree>,
+    /// Trees of queues, with those that pass them by, and the queues of each flow: (queue, place in its waits).
+    trees: Vec<(Tree, Vec<Passing>)>,
     in_buffers: Vec<Vec<(usize, usize)>>,
     /// Those of several flows; a flow in none gets what it can have alone.
     groups: Vec<Group>,
@@ -312,7 +295,7 @@ struct Pass {
     most: Vec<f64>,
     /// The resource and queue that hold it to that.
     held: Vec<(Option<usize>, Option<usize>)>,
-    /// What each resource would give, use by use.
+    /// What each resource would give, entry by entry.
     gives: Vec<f64>,
     /// What it would give at most, if others take no more than they were offered.
     upper: Vec<f64>,
@@ -324,6 +307,8 @@ struct Pass {
     waiting: Vec<Vec<(usize, usize)>>,
     /// What each flow may have by all its resources.
     offer: Vec<f64>,
+    /// The resource that gives each flow the least, what that is, and the least that another gives it.
+    least: Vec<(usize, f64, f64)>,
     /// Where a flow is among those that are fixed in a round.
     among: Vec<usize>,
 }
@@ -350,27 +335,33 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
                 }
             }
         }
-        let (mut tight, mut of_flow, mut first) = (Vec::new(), vec![Vec::new(); caps.len()], 0);
-        for (r, resource) in resources.iter().enumerate() {
+        // Most resources never fill up. Nobody alone exceeds one.
+        let fills = |resource: &Resource<K>| {
             let most: f64 = resource.uses.iter().map(|u| u.whole() * alone[u.flow].0).sum();
-            // Most resources never fill up. Nobody alone exceeds one.
-            if resource.uses.len() < 2 || most <= resource.capacity * (1.0 + 1e-12) {
-                continue;
-            }
-            for (u, used) in resource.uses.iter().enumerate() {
-                of_flow[used.flow].push((tight.len(), u));
+            resource.uses.len() >= 2 && most > resource.capacity * (1.0 + 1e-12)
+        };
+        let fills: Vec<bool> = resources.iter().map(fills).collect();
+        let mut passes = passing(resources, queues, &fills);
+        let (mut tight, mut of_flow, mut first) = (Vec::<Tight>::new(), vec![Vec::new(); caps.len()], 0);
+        for (r, resource) in resources.iter().enumerate().filter(|(r, _)| fills[*r]) {
+            let By { passing, sides } = std::mem::take(&mut passes[r]);
+            let others = sides.iter().flat_map(|s| &s.others).map(|(flow, _)| *flow);
+            let passes = passing.iter().map(|p| p.way.flow).chain(others);
+            let mut entries = 0;
+            for flow in resource.uses.iter().map(|u| u.flow).chain(passes) {
+                of_flow[flow].push((tight.len(), entries));
+                entries += 1;
             }
             let dllps = resource.uses.iter().any(|u| u.weight == 0.0 && u.first > 0.0);
-            let tree = before.and_then(|b| b.tree(r, resource)).unwrap_or_default();
-            tight.push(Tight { resource: r, tree, first, dllps });
-            first += resource.uses.len();
+            let tree = before.and_then(|b| b.tree(r, resource, &passing)).unwrap_or_default();
+            tight.push(Tight { resource: r, tree, passing, sides, first, entries, dllps });
+            first += entries;
         }
-        let (mut trees, mut in_buffers) = (Vec::new(), vec![Vec::new(); caps.len()]);
+        let mut in_buffers = vec![Vec::new(); caps.len()];
         for (q, queue) in queues.iter().enumerate() {
             queue.waits.iter().enumerate().for_each(|(w, wait)| in_buffers[wait.flow].push((q, w)));
-            let paths: Vec<_> = queue.waits.iter().map(|w| path(w.flow, w.hops)).collect();
-            trees.push(Tree::of(&paths));
         }
+        let trees = passing::trees(queues, path);
         let groups = groups(resources, queues, caps.len(), &tight);
         Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers, groups }
     }
@@ -405,7 +396,7 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
 
     /// Room for passes.
     fn start(&self) -> Pass {
-        let entries = self.tight.last().map_or(0, |t| t.first + self.uses(t).len());
+        let entries = self.tight.last().map_or(0, |t| self.entries(t).end);
         let flows = self.alone.len();
         Pass {
             most: self.alone.iter().map(|a| a.0).collect(),
@@ -417,6 +408,7 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
             rate: vec![None; flows],
             waiting: vec![Vec::new(); self.queues.len()],
             offer: vec![0.0; flows],
+            least: vec![(usize::MAX, f64::INFINITY, f64::INFINITY); flows],
             among: vec![usize::MAX; flows],
         }
     }
@@ -430,8 +422,7 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
         for &t in &group.tight {
             let uses = self.uses(&self.tight[t]);
             p.open[t] = uses.iter().filter(|u| u.weight > 0.0).count();
-            let first = self.tight[t].first;
-            p.gives[first..first + uses.len()].fill(f64::INFINITY);
+            p.gives[self.entries(&self.tight[t])].fill(f64::INFINITY);
         }
         self.forget_upper(group, p);
         group.queues.iter().for_each(|&q| p.waiting[q].clear());
@@ -440,8 +431,7 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
     /// What resources give at most is to be found again.
     fn forget_upper(&self, group: &Group, p: &mut Pass) {
         for &t in &group.tight {
-            let Tight { first, .. } = self.tight[t];
-            p.upper[first..first + self.uses(&self.tight[t]).len()].fill(f64::INFINITY);
+            p.upper[self.entries(&self.tight[t])].fill(f64::INFINITY);
             p.stale[t] = true;
         }
     }
@@ -453,11 +443,11 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
         let mut full: Vec<usize> = Vec::new();
         let (mut given, mut closer) = (Vec::new(), 0);
         while !left.is_empty() {
+            self.least(&left, p, true);
             for &t in &group.tight {
                 if std::mem::take(&mut p.stale[t]) && p.open[t] > 0 {
-                    self.divide(t, dllps[t], p, (&p.upper, true), room, &mut given);
-                    let first = self.tight[t].first;
-                    p.gives[first..first + given.len()].copy_from_slice(&given);
+                    self.divide(t, dllps[t], p, true, room, &mut given);
+                    p.gives[self.entries(&self.tight[t])].copy_from_slice(&given);
                 }
             }
             for &f in &left {
@@ -471,15 +461,15 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
                 if closer < CLOSER {
                     // If others take no more than they are offered elsewhere: so much at most. And if they take that:
                     // so much at least.
+                    self.least(&left, p, false);
                     let mut upper = Vec::new();
                     for &t in group.tight.iter().filter(|&&t| p.open[t] > 0) {
-                        self.divide(t, dllps[t], p, (&p.gives, false), room, &mut given);
+                        self.divide(t, dllps[t], p, false, room, &mut given);
                         upper.push((t, given.clone()));
                     }
                     self.forget_upper(group, p);
                     for (t, given) in upper {
-                        let first = self.tight[t].first;
-                        p.upper[first..first + given.len()].copy_from_slice(&given);
+                        p.upper[self.entries(&self.tight[t])].copy_from_slice(&given);
                     }
                     closer += 1;
                     continue;
@@ -526,7 +516,15 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
                 shares[f] = Share { rate: p.offer[f], by, behind };
                 for &(t, u) in &self.of_flow[f] {
                     p.stale[t] = true;
-                    p.open[t] -= usize::from(self.uses(&self.tight[t])[u].weight > 0.0);
+                    let uses = self.uses(&self.tight[t]);
+                    if uses.get(u).is_some_and(|u| u.weight > 0.0) {
+                        p.open[t] -= 1;
+                        // All of it is divided: who passes by is held to his turns (`hold_up`).
+                        if p.open[t] == 0 {
+                            let all = self.entries(&self.tight[t]);
+                            p.gives[all.start + uses.len()..all.end].fill(f64::INFINITY);
+                        }
+                    }
                 }
             }
             if !self.queues.is_empty() {
@@ -572,6 +570,11 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
         &self.resources[tight.resource].uses
     }
 
+    /// The entries of a resource among all.
+    fn entries(&self, tight: &Tight) -> Range<usize> {
+        tight.first..tight.first + tight.entries
+    }
+
     fn shared(&self, resource: Option<usize>) -> usize {
         resource.map_or(0, |r| self.resources[r].uses.len())
     }
@@ -610,12 +613,14 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
             let mut less: Vec<(usize, f64, Option<usize>, usize)> = Vec::new();
             for &(b, _) in &filled {
                 let waits = &self.queues[b].waits;
-                let asks: Vec<f64> =
-                    waits.iter().map(|w| p.rate[w.flow].unwrap_or(p.most[w.flow]) * w.packets).collect();
-                room.asked.ready(&self.trees[b], &asks);
+                let (tree, passing) = &self.trees[b];
+                let all =
+                    (waits.iter().map(|w| (w.flow, w.packets))).chain(passing.iter().map(|p| (p.way.flow, p.packets)));
+                let asks: Vec<f64> = all.map(|(f, packets)| p.rate[f].unwrap_or(p.most[f]) * packets).collect();
+                room.asked.ready(tree, &asks);
                 let mut given = vec![0.0; asks.len()];
                 for &(w, by) in &p.waiting[b] {
-                    self.trees[b].beside(&room.asked, w, asks[w], &mut given);
+                    tree.beside(&room.asked, w, asks[w], &mut given);
                     for (other, turns) in waits.iter().zip(&given).filter(|(o, _)| p.rate[o.flow].is_none()) {
                         less.push((other.flow, turns / other.packets, Some(by), b));
                     }
@@ -633,69 +638,6 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
             }
             // Who is held back leaves more to others.
             self.forget_upper(group, p);
-        }
-    }
-
-    /// Divides a resource by turns among those that send packets: bytes per second for each use. Nobody asks for more
-    /// than his `bounds` at other resources let him have; what he would get beyond that is not known, so if it must be
-    /// sure (the second of them) he gets no more.
-    fn divide(
-        &self,
-        t: usize,
-        dllps: f64,
-        p: &Pass,
-        (bounds, sure): (&[f64], bool),
-        room: &mut Room,
-        gives: &mut Vec<f64>,
-    ) {
-        let tight = &self.tight[t];
-        let resource = &self.resources[tight.resource];
-        let uses = &resource.uses;
-        let mut left = (resource.capacity - dllps).max(0.0);
-        let elsewhere = |f: usize| {
-            let others = self.of_flow[f].iter().filter(|(other, _)| *other != t);
-            others.fold(p.most[f], |least, &(other, u)| least.min(bounds[self.tight[other].first + u]))
-        };
-        gives.clear();
-        // First what each asks for; nobody can have more than all of it.
-        gives.extend(uses.iter().map(|u| match p.rate[u.flow] {
-            _ if u.weight == 0.0 => 0.0,
-            Some(rate) => rate,
-            None => elsewhere(u.flow),
-        }));
-        let mut asks = std::mem::take(&mut room.asks);
-        let mut shares = std::mem::take(&mut room.shares);
-        asks.clear();
-        asks.extend(uses.iter().zip(gives.iter()).map(|(u, g)| g.min(left / u.whole())));
-        loop {
-            let load: f64 = uses.iter().zip(&asks).filter(|(u, _)| u.weight > 0.0).map(|(u, a)| u.whole() * a).sum();
-            let fits = load <= left * (1.0 + 1e-12);
-            if !fits {
-                let tree = tight
-                    .tree
-                    .get_or_init(|| Tree::of(&uses.iter().map(|u| (self.path)(u.flow, u.hops)).collect::<Vec<_>>()));
-                room.turns(uses, tree, left, &asks, &mut shares);
-            }
-            // A rate that was fixed above its turn (offers had grown) stays; it is no longer in the tree.
-            let mut above = false;
-            for (i, (u, asks)) in uses.iter().zip(&mut asks).enumerate() {
-                let given = if fits { *asks } else { shares[i] };
-                if let (Some(rate), true) = (p.rate[u.flow], *asks > 0.0 && u.weight > 0.0)
-                    && given * (1.0 + 1e-9) < rate
-                {
-                    (left, *asks, above) = ((left - u.whole() * rate).max(0.0), 0.0, true);
-                }
-            }
-            if above {
-                continue;
-            }
-            let given = if fits { &asks } else { &shares };
-            for ((u, given), gives) in uses.iter().zip(given).zip(gives.iter_mut()) {
-                let held = *given < *gives * (1.0 - 1e-12) || (sure && *given < p.most[u.flow]);
-                *gives = if u.weight > 0.0 && held { *given } else { f64::INFINITY };
-            }
-            (room.asks, room.shares) = (asks, shares);
-            return;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a filling takes from one that was made before: corners of ranges and changed plans differ in few things, and in
 //! fewer that shares depend on.
 
+use super::queue::Passing;
 use super::turns::Tree;
 use super::{Filled, Filling, Queue, Resource, Tight, Use};
 use std::cell::OnceCell;
@@ -10,8 +11,8 @@ use std::rc::Rc;
 pub(super) struct Made {
     pub(super) caps: Vec<f64>,
     pub(super) alone: Vec<(f64, Option<usize>)>,
-    /// Resources that may be tight, with their trees.
-    pub(super) tight: Vec<(usize, Rc<OnceCell<Tree>>)>,
+    /// Resources that may be tight, with their trees and who passes them by.
+    pub(super) tight: Vec<(usize, Rc<OnceCell<Tree>>, Vec<Passing>)>,
 }
 
 /// A filling that was made before, of the same flows on the same ways.
@@ -29,7 +30,7 @@ impl<K: PartialEq, Q> Before<'_, K, Q> {
     pub(super) fn same<P>(&self, now: &Filling<K, Q, P>, caps: &[f64]) -> bool {
         let made = &*self.filled.made;
         let alike = |(a, b): (&Resource<K>, &Resource<K>)| a.key == b.key && a.uses.len() == b.uses.len();
-        let divided = |(t, (r, _)): (&Tight, &(usize, _))| {
+        let divided = |(t, (r, ..)): (&Tight, &(usize, _, _))| {
             let (a, b) = (&now.resources[t.resource], &self.resources[*r]);
             t.resource == *r && a.capacity == b.capacity && a.uses == b.uses
         };
@@ -44,10 +45,13 @@ impl<K: PartialEq, Q> Before<'_, K, Q> {
     }
 
     /// The tree of a resource, if it is divided among the same flows from the same ports.
-    pub(super) fn tree(&self, r: usize, resource: &Resource<K>) -> Option<Rc<OnceCell<Tree>>> {
-        let at = self.filled.made.tight.binary_search_by_key(&r, |(r, _)| *r).ok()?;
+    pub(super) fn tree(&self, r: usize, resource: &Resource<K>, passing: &[Passing]) -> Option<Rc<OnceCell<Tree>>> {
+        let at = self.filled.made.tight.binary_search_by_key(&r, |(r, ..)| *r).ok()?;
+        let (_, tree, passed) = &self.filled.made.tight[at];
         let before = self.resources.get(r).filter(|b| b.key == resource.key && b.uses.len() == resource.uses.len())?;
         let same = |(a, b): (&Use, &Use)| (a.flow, a.hops) == (b.flow, b.hops);
-        before.uses.iter().zip(&resource.uses).all(same).then(|| self.filled.made.tight[at].1.clone())
+        let ways = |(a, b): (&Passing, &Passing)| a.way == b.way;
+        let passing = passing.len() == passed.len() && passing.iter().zip(passed).all(ways);
+        (passing && before.uses.iter().zip(&resource.uses).all(same)).then(|| tree.clone())
     }
 }
