@@ -304,7 +304,7 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         switches: switches.into_iter().chain(ethernet.switches).collect(),
         warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
         not_modelled: not_modelled::of(plan),
-        notes: (unsettled(&typical).into_iter())
+        notes: (of_filling(&typical).into_iter())
             .chain(pcie::queues::notes(plan, (&typical.resources, &typical.queues), &typical.divided, |f| {
                 element(plan, &typical, f)
             }))
@@ -315,14 +315,21 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
     }
 }
 
-/// What to say where the filling found no shares that agree with the DLLPs that they cause.
-fn unsettled(outcome: &Outcome) -> Option<Note> {
-    (!outcome.settled).then(|| Note {
-        element: "total".into(),
-        mechanism: "not-settled".into(),
-        text: "shares did not converge with the DLLPs that they cause; they are scaled down to what every link carries"
-            .into(),
-    })
+/// What to say of the filling: that no shares agree with the DLLPs that they cause, or that turns are left out.
+fn of_filling(outcome: &Outcome) -> Vec<Note> {
+    let note =
+        |mechanism: &str, text: &str| Note { element: "total".into(), mechanism: mechanism.into(), text: text.into() };
+    let unsettled = (!outcome.settled).then(|| {
+        let text =
+            "shares did not converge with the DLLPs that they cause; they are scaled down to what every link carries";
+        note("not-settled", text)
+    });
+    let left_out = outcome.filled.left_out.then(|| {
+        let text = "more flows than are counted go through a buffer whose other packets wait for a full link: shares \
+                    leave out that they take turns with those, and may be too low or too high";
+        note("turns-left-out", text)
+    });
+    unsettled.into_iter().chain(left_out).collect()
 }
 
 fn ranged(at: impl Fn(Corner) -> f64) -> Ranged {

@@ -446,6 +446,23 @@ fn nothing_better_lowers_a_bound() {
     assert!(seen.get().0 > 20 && seen.get().2 * 50 <= seen.get().0, "{:?}", seen.get());
 }
 
+/// Where more flows pass by than are counted, the report says so; where they are few, it does not.
+#[test]
+fn turns_that_are_left_out_are_told() {
+    let said = |gpus: u32| {
+        let text = format!(
+            "[parts]\nhost = {{ is = \"root-complex\" }}\nspine = {{ is = \"switch\" }}\n\
+             leaf = {{ is = \"switch\", count = 4 }}\ngpu = {{ is = \"endpoint\", count = {gpus} }}\n[links]\n\
+             root = {{ between = [\"host\", \"spine.up\"], pcie = \"gen4 x16\" }}\n\
+             up = {{ between = [\"spine.down.*\", \"leaf.*.up\"], pcie = \"gen4 x16\" }}\n\
+             down = {{ between = [\"leaf.*.down.*\", \"gpu.*\"], pcie = \"gen4 x16\" }}\n[flows]\n\
+             all = {{ from = \"gpu.*\", to = \"gpu.*\", pattern = \"all-to-all\", do = \"write\", size = \"4 KiB\" }}\n"
+        );
+        common::run(&text, &[]).notes.iter().any(|n| n.mechanism == "turns-left-out")
+    };
+    assert!(!said(16) && said(32));
+}
+
 /// Two writes wait for the link to gpu.0; a third stands behind one of them, comes from the same port and goes on to
 /// the host. It takes turns from the one of its own port, and so leaves more of the link to that of the other port:
 /// twice what each of the two has. A faster memory changes nothing where it holds nobody back.

@@ -104,6 +104,8 @@ pub(crate) struct Filled {
     pub(crate) shares: Vec<Share>,
     /// Whether the load of DLLPs settled; if not, shares were scaled down to what everything carries.
     pub(crate) settled: bool,
+    /// Whether so many flows pass a resource by that their turns are left out.
+    pub(crate) left_out: bool,
     /// What it was made of, for another that is nearly the same.
     made: Rc<Made>,
 }
@@ -152,8 +154,9 @@ pub(crate) fn fill<K: PartialEq, Q>(
         *share = Share { rate: share.rate.min(*cap), by: None, behind: None };
     }
     let tight = filling.tight.into_iter().map(|t| (t.resource, t.tree, t.passing)).collect();
+    let left_out = filling.left_out;
     let made = Rc::new(Made { caps: caps.to_vec(), alone: filling.alone, tight });
-    Filled { shares, settled: settled || scaled >= 1.0 - 1e-9, made }
+    Filled { shares, settled: settled || scaled >= 1.0 - 1e-9, left_out, made }
 }
 
 /// A resource that may hold somebody back.
@@ -243,6 +246,8 @@ struct Filling<'a, K, Q, P> {
     in_buffers: Vec<Vec<(usize, usize)>>,
     /// Those of several flows; a flow in none gets what it can have alone.
     groups: Vec<Group>,
+    /// Whether too many pass by to be counted.
+    left_out: bool,
 }
 
 /// Flows that meet at a resource that may be tight, or in a queue.
@@ -342,9 +347,10 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
         };
         let fills: Vec<bool> = resources.iter().map(fills).collect();
         let mut passes = passing(resources, queues, &fills);
+        let at_one = passes.iter().any(|by| by.left_out);
         let (mut tight, mut of_flow, mut first) = (Vec::<Tight>::new(), vec![Vec::new(); caps.len()], 0);
         for (r, resource) in resources.iter().enumerate().filter(|(r, _)| fills[*r]) {
-            let By { passing, sides } = std::mem::take(&mut passes[r]);
+            let By { passing, sides, .. } = std::mem::take(&mut passes[r]);
             let others = sides.iter().flat_map(|s| &s.others).map(|(flow, _)| *flow);
             let passes = passing.iter().map(|p| p.way.flow).chain(others);
             let mut entries = 0;
@@ -361,9 +367,10 @@ impl<'a, K: PartialEq, Q, P: Fn(usize, usize) -> Vec<u64>> Filling<'a, K, Q, P> 
         for (q, queue) in queues.iter().enumerate() {
             queue.waits.iter().enumerate().for_each(|(w, wait)| in_buffers[wait.flow].push((q, w)));
         }
-        let trees = passing::trees(queues, path);
+        let (trees, in_one) = passing::trees(queues, path);
+        let left_out = at_one || in_one;
         let groups = groups(resources, queues, caps.len(), &tight);
-        Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers, groups }
+        Filling { resources, queues, path, alone, tight, of_flow, trees, in_buffers, groups, left_out }
     }
 
     /// The DLLPs of those that send nothing else, at a resource that may be tight.

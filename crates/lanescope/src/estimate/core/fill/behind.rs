@@ -34,7 +34,7 @@ pub(crate) fn behind<K, Q>(
 ) -> Vec<Behind> {
     let mut all: Vec<Behind> = Vec::new();
     let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - 1e-6)).collect();
-    for (queue, (q, (tree, passing))) in queues.iter().zip(trees(queues, path)).enumerate() {
+    for (queue, (q, (tree, passing))) in queues.iter().zip(trees(queues, path).0).enumerate() {
         let waits = |w: usize| {
             let share = &shares[q.waits[w].flow];
             share.by.is_some_and(|by| share.behind.is_none() && q.waits[w].beyond.contains(&by))

@@ -28,6 +28,8 @@ pub(super) struct Side {
 pub(super) struct By {
     pub(super) passing: Vec<Passing>,
     pub(super) sides: Vec<Side>,
+    /// Whether there are more of the former than are counted.
+    pub(super) left_out: bool,
 }
 
 /// More than so many flows pass by without turns, since each division is of all of them: all to all, 32 devices below
@@ -76,12 +78,15 @@ pub(super) fn passing<K, Q>(resources: &[Resource<K>], queues: &[Queue<Q>], amon
             });
         }
     }
-    let by = |(all, sides)| By { passing: last(all), sides };
+    let by = |(all, sides)| {
+        let (passing, left_out) = last(all);
+        By { passing, sides, left_out }
+    };
     all.into_iter().zip(sides).map(by).collect()
 }
 
-/// Those of each queue: they stand in a buffer before it behind others that go on to it.
-fn before<Q>(queues: &[Queue<Q>]) -> Vec<Vec<Passing>> {
+/// Those of each queue: they stand in a buffer before it behind others that go on to it; and whether they are too many.
+fn before<Q>(queues: &[Queue<Q>]) -> Vec<(Vec<Passing>, bool)> {
     let mut queues_of: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
     for (q, queue) in queues.iter().enumerate() {
         queue.waits.iter().enumerate().for_each(|(w, wait)| queues_of.entry(wait.flow).or_default().push((q, w)));
@@ -121,14 +126,16 @@ fn join<Q>(all: &mut Vec<(usize, Passing)>, queue: &Queue<Q>, beside: (usize, us
     }
 }
 
-/// Each flow once: the last of several buffers has all that stands in those before it.
-fn last(mut all: Vec<(usize, Passing)>) -> Vec<Passing> {
+/// Each flow once: the last of several buffers has all that stands in those before it. Whether they are too many: then
+/// none.
+fn last(mut all: Vec<(usize, Passing)>) -> (Vec<Passing>, bool) {
     all.sort_by_key(|(place, p)| (p.way.flow, std::cmp::Reverse(*place)));
     all.dedup_by_key(|(_, p)| p.way.flow);
-    if all.len() > MOST {
+    let left_out = all.len() > MOST;
+    if left_out {
         all.clear();
     }
-    all.into_iter().map(|(_, p)| p).collect()
+    (all.into_iter().map(|(_, p)| p).collect(), left_out)
 }
 
 /// The tree of those that go somewhere, (flow, hops), and of those that pass it by.
@@ -149,10 +156,16 @@ pub(super) fn tree(
     Tree::of(&members)
 }
 
-/// The tree of each queue, with those that pass it by: members in the order of its waits, then these.
-pub(super) fn trees<Q>(queues: &[Queue<Q>], path: impl Fn(usize, usize) -> Vec<u64>) -> Vec<(Tree, Vec<Passing>)> {
-    let made = |(queue, passing): (&Queue<Q>, Vec<Passing>)| {
+/// The tree of each queue, with those that pass it by: members in the order of its waits, then these. And whether of
+/// one those that pass it by are left out.
+pub(super) fn trees<Q>(
+    queues: &[Queue<Q>],
+    path: impl Fn(usize, usize) -> Vec<u64>,
+) -> (Vec<(Tree, Vec<Passing>)>, bool) {
+    let before = before(queues);
+    let left_out = before.iter().any(|(_, left_out)| *left_out);
+    let made = |(queue, (passing, _)): (&Queue<Q>, (Vec<Passing>, bool))| {
         (tree(queue.waits.iter().map(|w| (w.flow, w.hops)), &passing, &path), passing)
     };
-    queues.iter().zip(before(queues)).map(made).collect()
+    (queues.iter().zip(before).map(made).collect(), left_out)
 }
