@@ -194,7 +194,8 @@ fn stages(c: &GpuCluster, how: Algorithm, what: Collective, protocol: Protocol, 
     pauses + if part > 0 { moved * inflation(protocol) / c.channel_rate } else { 0.0 }
 }
 
-/// Seconds of a size by an algorithm and a protocol; infinitely many where a timetable is longer than `most`.
+/// Seconds of a size by an algorithm and a protocol; infinitely many where a timetable is longer than `most`. An error
+/// where a transfer has no way.
 fn parts(
     c: &GpuCluster,
     l: &mut Load,
@@ -202,7 +203,7 @@ fn parts(
     protocol: Protocol,
     (bytes, channels): (u64, u32),
     most: f64,
-) -> Parts {
+) -> Result<Parts, String> {
     let (n, all) = (c.ranks(), f64::from(channels));
     let inflation = inflation(protocol);
     let size = bytes as f64;
@@ -216,7 +217,7 @@ fn parts(
     let few = match l.how {
         Algorithm::Ring | Algorithm::Direct if what != Collective::Broadcast => {
             let c = &c.with_channels(channels);
-            timetable::whole(c, what, l.how, protocol, bytes).unwrap_or_default()
+            timetable::whole(c, what, l.how, protocol, bytes)?
         }
         _ => None,
     };
@@ -307,10 +308,7 @@ fn parts(
         }
         _ => {
             let path = match &mut l.timetable {
-                Some(t) => {
-                    let each = l.most * inflation * all;
-                    t.time(protocol, part, (each, most)).unwrap_or(0.0)
-                }
+                Some(t) => t.time(protocol, part, (l.most * inflation * all, most))?,
                 None => 0.0,
             };
             let path = path.max(busy);
@@ -322,7 +320,7 @@ fn parts(
         p.hops = p.hops.min(path - busy);
         p.filling = path - p.hops - busy;
     }
-    p
+    Ok(p)
 }
 
 /// A row for each size; `corners` are the same cluster at the typical, the slower and the faster ends of its ranges,
@@ -447,7 +445,7 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
             }
             let l = &mut loads[i].1;
             let most = best.as_ref().map_or(f64::INFINITY, |b| b.time - c.launch);
-            let p = parts(c, l, what, protocol, (bytes, channels), most);
+            let p = parts(c, l, what, protocol, (bytes, channels), most)?;
             let time = p.launch + p.hops + p.filling + p.busy;
             if best.as_ref().is_some_and(|b| b.time <= time) {
                 continue;

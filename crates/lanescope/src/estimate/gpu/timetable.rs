@@ -644,6 +644,17 @@ pub(super) fn whole(
     Ok(Some(Run::new(c, &all, protocol, &alike, &mut Ways::default())?.time(f64::INFINITY)))
 }
 
+/// What of a cluster is followed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// All nodes that are.
+    Nodes,
+    /// Half of them.
+    Half,
+    /// Of all of them, the first channel alone.
+    Channel,
+}
+
 /// What has been followed of one algorithm, by protocol, piece and pieces.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable {
@@ -653,8 +664,10 @@ pub(super) struct Timetable {
     /// The first channel alone, where there are many.
     alone: Option<Alike>,
     /// All nodes, those that are followed, and half of these.
-    clusters: [GpuCluster; 3],
-    /// Of those that are followed, of half of them, and of the first channel alone.
+    whole: GpuCluster,
+    nodes: GpuCluster,
+    half: GpuCluster,
+    /// By [`Part`].
     ways: [Ways; 3],
     /// Stages between nodes that all have behind those that are followed, for each that these have behind half of them.
     more: f64,
@@ -664,19 +677,19 @@ pub(super) struct Timetable {
 impl Timetable {
     pub(super) fn new(c: &GpuCluster, what: Collective, how: Algorithm) -> Timetable {
         let nodes = Alike::nodes(c);
-        let clusters = [c.nodes, nodes, nodes / 2].map(|n| c.with_nodes(n.max(1)));
-        let stages = clusters.each_ref().map(|c| f64::from(c.stages(what, how).1));
+        let [whole, nodes, half] = [c.nodes, nodes, nodes / 2].map(|n| c.with_nodes(n.max(1)));
+        let stages = [&whole, &nodes, &half].map(|c| f64::from(c.stages(what, how).1));
         let more = (stages[0] - stages[1]) / (stages[1] - stages[2]).max(1.0);
         let (alike, known) = (Alike::of(c, how), HashMap::new());
         let first = Alike { channels: vec![(0, 1.0)], gpus: alike.gpus };
         let alone = (alike.channels.len() > 3).then_some(first);
-        Timetable { what, how, alike, alone, clusters, ways: Default::default(), more, known }
+        Timetable { what, how, alike, alone, whole, nodes, half, ways: Default::default(), more, known }
     }
 
     /// Seconds of a part of each channel behind the launch, where the busiest element takes `busy` of a byte of it;
     /// infinitely many where they are more than `most`. An error where a transfer has no way.
     pub(super) fn time(&mut self, protocol: Protocol, part: u64, (busy, most): (f64, f64)) -> Result<f64, String> {
-        let c = &self.clusters[0];
+        let c = &self.whole;
         let piece = c.piece_of(self.what, self.how, part);
         let pieces = PIECES[usize::from(c.ranks() > RANKS)];
         if part <= pieces * piece {
@@ -701,17 +714,17 @@ impl Timetable {
         if self.alone.is_some()
             && self.more == 0.0
             && most.is_finite()
-            && !self.follow(2, protocol, (part, piece), most)?.is_finite()
+            && !self.follow(Part::Channel, protocol, (part, piece), most)?.is_finite()
         {
             return Ok(f64::INFINITY);
         }
         let seconds = if self.more > 0.0 {
-            let half = self.follow(1, protocol, (part, piece), most)?;
+            let half = self.follow(Part::Half, protocol, (part, piece), most)?;
             let most = (most + self.more * half) / (1.0 + self.more);
-            let all = if half.is_finite() { self.follow(0, protocol, (part, piece), most)? } else { half };
+            let all = if half.is_finite() { self.follow(Part::Nodes, protocol, (part, piece), most)? } else { half };
             if all.is_finite() { all + (all - half) * self.more } else { all }
         } else {
-            self.follow(0, protocol, (part, piece), most)?
+            self.follow(Part::Nodes, protocol, (part, piece), most)?
         };
         if seconds.is_finite() {
             self.known.insert(key, seconds);
@@ -719,14 +732,14 @@ impl Timetable {
         Ok(seconds)
     }
 
-    /// Seconds of those nodes that are followed (0), of half of them (1), or of the first channel alone (2).
-    fn follow(&mut self, which: usize, protocol: Protocol, pieces: (u64, u64), most: f64) -> Result<f64, String> {
+    /// Seconds of a part of the cluster.
+    fn follow(&mut self, which: Part, protocol: Protocol, pieces: (u64, u64), most: f64) -> Result<f64, String> {
         let mut all = Schedule::default();
-        let c = &self.clusters[if which == 1 { 2 } else { 1 }];
-        let alike = self.alone.as_ref().filter(|_| which == 2).unwrap_or(&self.alike);
+        let c = if which == Part::Half { &self.half } else { &self.nodes };
+        let alike = self.alone.as_ref().filter(|_| which == Part::Channel).unwrap_or(&self.alike);
         for (channel, _) in &alike.channels {
             c.pipeline(&mut all, self.what, self.how, *channel, pieces, alike.gpus)?;
         }
-        Ok(Run::new(c, &all, protocol, alike, &mut self.ways[which])?.time(most))
+        Ok(Run::new(c, &all, protocol, alike, &mut self.ways[which as usize])?.time(most))
     }
 }

@@ -66,7 +66,7 @@ impl PartialOrd for At {
 impl Ord for At {
     #[inline]
     fn cmp(&self, other: &At) -> std::cmp::Ordering {
-        self.0.to_bits().cmp(&other.0.to_bits())
+        self.0.total_cmp(&other.0)
     }
 }
 

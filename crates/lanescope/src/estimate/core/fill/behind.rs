@@ -34,15 +34,21 @@ pub(crate) fn behind<K, Q>(
 ) -> Vec<Behind> {
     let mut all: Vec<Behind> = Vec::new();
     let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - 1e-6)).collect();
-    for (queue, (q, (tree, passing))) in queues.iter().zip(trees(queues, path).0).enumerate() {
-        let waits = |w: usize| {
-            let share = &shares[q.waits[w].flow];
-            share.by.is_some_and(|by| share.behind.is_none() && q.waits[w].beyond.contains(&by))
+    let stuck = |q: &Queue<Q>| -> Vec<usize> {
+        let waits = |w: &usize| {
+            let share = &shares[q.waits[*w].flow];
+            share.by.is_some_and(|by| share.behind.is_none() && q.waits[*w].beyond.contains(&by))
         };
-        let stuck: Vec<usize> = (0..q.waits.len()).filter(|w| waits(*w)).collect();
-        if stuck.is_empty() || stuck.iter().map(|w| q.waits[*w].most).sum::<f64>() < q.room {
-            continue;
-        }
+        let stuck: Vec<usize> = (0..q.waits.len()).filter(waits).collect();
+        let fill = stuck.iter().map(|w| q.waits[*w].most).sum::<f64>() >= q.room;
+        if fill { stuck } else { Vec::new() }
+    };
+    let stuck: Vec<Vec<usize>> = queues.iter().map(stuck).collect();
+    if stuck.iter().all(Vec::is_empty) {
+        return all;
+    }
+    let filled = queues.iter().zip(trees(queues, path).0).zip(stuck).enumerate().filter(|(_, (_, s))| !s.is_empty());
+    for (queue, ((q, (tree, passing)), stuck)) in filled {
         let turns: Vec<f64> = (q.waits.iter().map(|w| shares[w.flow].rate * w.packets))
             .chain(passing.iter().map(|p| shares[p.way.flow].rate * p.packets))
             .collect();
