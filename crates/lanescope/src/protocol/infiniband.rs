@@ -71,6 +71,14 @@ pub(crate) const fn blocks_told(whole: u64, largest: u64) -> u64 {
     let least = if quarter < room { quarter } else { room };
     if least == 0 { 1 } else { least }
 }
+/// Packets of so many blocks each that a sender may have in flight to a buffer of `whole` blocks, where the largest
+/// packet takes `largest`: the buffer's less those whose places are free again and not told yet ([`blocks_told`]).
+/// Places come free by whole packets, so what is not told is whole packets, too; one packet can always go.
+pub(crate) const fn packets_of_credit(whole: u64, largest: u64, blocks: u64) -> u64 {
+    let blocks = if blocks == 0 { 1 } else { blocks };
+    let window = (whole / blocks).saturating_sub((blocks_told(whole, largest) - 1) / blocks);
+    if window == 0 { 1 } else { window }
+}
 /// Virtual lanes for data: 0 to 14 (IBA 7.6). Lane 15 is for management, without flow control.
 pub const DATA_LANES: u64 = 15;
 
@@ -587,6 +595,18 @@ mod tests {
 
     fn rate(text: &str) -> LineRate {
         LineRate::parse(text).expect("a rate")
+    }
+
+    /// Places come free by packets, and are told by quarters: what is free and not told is whole packets.
+    #[test]
+    fn credit_that_is_not_told_yet_is_whole_packets() {
+        // Two packets of 33 blocks: a quarter is 16, which each packet brings.
+        assert_eq!((blocks_told(66, 33), packets_of_credit(66, 33, 33)), (16, 2));
+        // Of 8 blocks: told when 16 are free, so one packet's may wait.
+        assert_eq!(packets_of_credit(66, 33, 8), 8 - 1);
+        // A buffer of the largest alone holds one, and tells of each block.
+        assert_eq!((blocks_told(33, 33), packets_of_credit(33, 33, 33), packets_of_credit(33, 33, 11)), (1, 1, 3));
+        assert_eq!((packets_of_credit(1, 33, 33), packets_of_credit(66, 33, 0)), (1, 66 - 15));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
     BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, Position, ROCE, START, Service,
-    blocks_told,
+    packets_of_credit,
 };
 use crate::result::Binding;
 use crate::scenario::NodeKeys;
@@ -90,8 +90,7 @@ impl Hop {
     /// where each takes so long from its start until its place in the buffer is free: the window that credit is.
     fn paced(&self, blocks: u64, largest: u64, until_free: f64) -> f64 {
         let Some(whole) = self.credit else { return 0.0 };
-        let usable = whole - (blocks_told(whole, largest) - 1).min(whole.saturating_sub(blocks));
-        let window = (usable / blocks.max(1)).max(1);
+        let window = packets_of_credit(whole, largest, blocks);
         (until_free + FLOW_CONTROL_WIRE as f64 * self.byte + self.delay) / window as f64
     }
 }

@@ -23,7 +23,7 @@ use crate::plan::{Dma, FlowId, Plan};
 use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::protocol::infiniband::{
     self, BLOCK, Carrier, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, ROCE, START, Service,
-    blocks_told,
+    packets_of_credit,
 };
 use crate::protocol::nvme::{COMMAND_CAPSULE, RESPONSE_CAPSULE};
 use crate::result::LinkReport;
@@ -358,8 +358,7 @@ impl One<'_> {
                 None => size + delay + land + placed.1,
             };
             let (whole, mine) = ((buffer / BLOCK).clamp(1, MOST_BLOCKS), blocks(payload).max(1));
-            let kept = (blocks_told(whole, blocks(remote.mtu.bytes())) - 1).min(whole.saturating_sub(mine));
-            let window = ((whole - kept) / mine).max(1) as f64;
+            let window = packets_of_credit(whole, blocks(remote.mtu.bytes()), mine) as f64;
             let paced = (left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay) / window;
             all.push((size.max(if self.ends == Ends::Least { 0.0 } else { paced }), through));
         }
