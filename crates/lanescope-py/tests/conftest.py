@@ -13,6 +13,9 @@ import pytest
 
 import lanescope
 
+# What runs in the background of a script ignores SIGINT, and so do its children, which some tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
