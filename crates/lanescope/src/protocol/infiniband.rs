@@ -71,13 +71,28 @@ pub(crate) const fn blocks_told(whole: u64, largest: u64) -> u64 {
     let least = if quarter < room { quarter } else { room };
     if least == 0 { 1 } else { least }
 }
-/// Packets of so many blocks each that a sender may have in flight to a buffer of `whole` blocks, where the largest
-/// packet takes `largest`: the buffer's less those whose places are free again and not told yet ([`blocks_told`]).
-/// Places come free by whole packets, so what is not told is whole packets, too; one packet can always go.
-pub(crate) const fn packets_of_credit(whole: u64, largest: u64, blocks: u64) -> u64 {
-    let blocks = if blocks == 0 { 1 } else { blocks };
-    let window = (whole / blocks).saturating_sub((blocks_told(whole, largest) - 1) / blocks);
-    if window == 0 { 1 } else { window }
+/// Blocks of credit that a buffer of so many bytes is.
+pub(crate) const fn buffer_blocks(bytes: u64) -> u64 {
+    match bytes / BLOCK {
+        0 => 1,
+        blocks if blocks > MOST_BLOCKS => MOST_BLOCKS,
+        blocks => blocks,
+    }
+}
+/// How far apart packets of `blocks` blocks start at least by the credit of a buffer of `whole`, where the largest
+/// packet takes `largest`. A packet takes `size` on the wire, and `until_known` from its start until the sender knows
+/// that its place is free, both in one unit of time, which is the answer's.
+///
+/// The buffer holds W packets, and credit comes back for k at once: as many as bring what [`blocks_told`] waits for.
+/// Packet n then starts no earlier than `until_known` after packet k⌈(n + 1 − W)/k⌉ − 1, the last of the k that make
+/// room for it, and than `size` after the packet before it. Of these two constraints the longest cycle is one wait for
+/// credit and k − 1 − (W mod k) packets behind one another, in which k⌊W/k⌋ packets go.
+pub(crate) fn paced_by_credit(whole: u64, largest: u64, blocks: u64, size: f64, until_known: f64) -> f64 {
+    let blocks = blocks.max(1);
+    let held = (whole / blocks).max(1);
+    let told = blocks_told(whole, largest).div_ceil(blocks).min(held);
+    let behind = told - 1 - held % told;
+    size.max((until_known + behind as f64 * size) / (held - held % told) as f64)
 }
 /// Virtual lanes for data: 0 to 14 (IBA 7.6). Lane 15 is for management, without flow control.
 pub const DATA_LANES: u64 = 15;
@@ -597,16 +612,34 @@ mod tests {
         LineRate::parse(text).expect("a rate")
     }
 
-    /// Places come free by packets, and are told by quarters: what is free and not told is whole packets.
+    /// A sender of equal packets over a wire, one by one: of a buffer for W packets of which credit comes back for k at
+    /// once, packet by packet, against the closed form.
     #[test]
-    fn credit_that_is_not_told_yet_is_whole_packets() {
-        // Two packets of 33 blocks: a quarter is 16, which each packet brings.
-        assert_eq!((blocks_told(66, 33), packets_of_credit(66, 33, 33)), (16, 2));
-        // Of 8 blocks: told when 16 are free, so one packet's may wait.
-        assert_eq!(packets_of_credit(66, 33, 8), 8 - 1);
-        // A buffer of the largest alone holds one, and tells of each block.
-        assert_eq!((blocks_told(33, 33), packets_of_credit(33, 33, 33), packets_of_credit(33, 33, 11)), (1, 1, 3));
-        assert_eq!((packets_of_credit(1, 33, 33), packets_of_credit(66, 33, 0)), (1, 66 - 15));
+    fn credit_paces_packets_as_one_by_one() {
+        assert_eq!((blocks_told(66, 33), paced_by_credit(66, 33, 33, 2.0, 24.0)), (16, 12.0));
+        // Room for four, told of two at a time: one waits behind the other.
+        assert_eq!((blocks_told(136, 33), paced_by_credit(136, 33, 33, 2.0, 24.0)), (34, (24.0 + 2.0) / 4.0));
+        proptest!(|(whole in 1u64..300, largest in 1u64..80, blocks in 1u64..80, until_known in 2.0..50.0)| {
+            let (blocks, size) = (blocks.min(largest).min(whole), 2.0);
+            let (mut credit, mut freed, mut free, mut start) = (whole, 0, 0, Vec::<f64>::new());
+            let mut now = 0.0_f64;
+            while start.len() < 3000 {
+                while credit < blocks {
+                    now = now.max(start[free] + until_known);
+                    (free, freed) = (free + 1, freed + blocks);
+                    if freed >= blocks_told(whole, largest.min(whole)) {
+                        (credit, freed) = (credit + freed, 0);
+                    }
+                }
+                credit -= blocks;
+                start.push(now);
+                now += size;
+            }
+            let pace = (start[2999] - start[599]) / 2400.0;
+            let told = paced_by_credit(whole, largest.min(whole), blocks, size, until_known);
+            // A cycle is at most as many packets as the buffer holds.
+            prop_assert!((pace - told).abs() <= told * whole as f64 / blocks as f64 / 2400.0, "{} {}", pace, told);
+        });
     }
 
     #[test]

@@ -17,8 +17,8 @@ use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
 use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
-    BLOCK, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, Position, ROCE, START, Service,
-    packets_of_credit,
+    FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, buffer_blocks,
+    paced_by_credit,
 };
 use crate::result::Binding;
 use crate::scenario::NodeKeys;
@@ -86,12 +86,12 @@ struct Hop {
 }
 
 impl Hop {
-    /// How far apart packets of so many bytes start at least, of so many blocks (the largest of the program `largest`),
-    /// where each takes so long from its start until its place in the buffer is free: the window that credit is.
-    fn paced(&self, blocks: u64, largest: u64, until_free: f64) -> f64 {
-        let Some(whole) = self.credit else { return 0.0 };
-        let window = packets_of_credit(whole, largest, blocks);
-        (until_free + FLOW_CONTROL_WIRE as f64 * self.byte + self.delay) / window as f64
+    /// How far apart packets start at least that take `size` on the wire and are of so many blocks (the largest of the
+    /// program `largest`), where each takes so long from its start until its place in the buffer is free.
+    fn paced(&self, size: f64, blocks: u64, largest: u64, until_free: f64) -> f64 {
+        let Some(whole) = self.credit else { return size };
+        let until_known = until_free + FLOW_CONTROL_WIRE as f64 * self.byte + self.delay;
+        paced_by_credit(whole, largest, blocks, size, until_known)
     }
 }
 
@@ -354,7 +354,7 @@ impl<'a> Carrier<'a> {
             };
             let byte = SECOND / cluster.link(wire).rate.typical.data_rate().bytes();
             let delay = cluster.delay(wire, corner).fs() as f64;
-            let credit = Some((buffer / BLOCK).clamp(1, MOST_BLOCKS));
+            let credit = Some(buffer_blocks(buffer));
             self.hops.push(Hop { timeline: wire as usize, byte, delay, head, latency, gap: 0.0, credit });
         }
     }
@@ -443,7 +443,7 @@ impl<'a> Carrier<'a> {
                     Some(next) => (hop.head.unwrap_or(0.0) * hop.byte + size / hop.byte * next.byte).max(size),
                     None => size + land,
                 };
-                size.max(hop.paced(blocks, largest, through + hop.delay + hop.latency))
+                hop.paced(size, blocks, largest, through + hop.delay + hop.latency)
             };
             let pace = paced(full, blocks_full, land_full);
             let total = (train.n - 1.0) * pace + if many { last } else { paced(last, blocks_last, land_last) };

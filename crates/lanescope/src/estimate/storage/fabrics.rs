@@ -22,8 +22,8 @@ use crate::plan::storage::{IoFlow, Remote};
 use crate::plan::{Dma, FlowId, Plan};
 use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::protocol::infiniband::{
-    self, BLOCK, Carrier, FLOW_CONTROL_WIRE, INFINIBAND, LRH, MOST_BLOCKS, Operation, Packet, ROCE, START, Service,
-    packets_of_credit,
+    self, Carrier, FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, ROCE, START, Service, buffer_blocks,
+    paced_by_credit,
 };
 use crate::protocol::nvme::{COMMAND_CAPSULE, RESPONSE_CAPSULE};
 use crate::result::LinkReport;
@@ -357,10 +357,13 @@ impl One<'_> {
                 Some(next) => through + size * next,
                 None => size + delay + land + placed.1,
             };
-            let (whole, mine) = ((buffer / BLOCK).clamp(1, MOST_BLOCKS), blocks(payload).max(1));
-            let window = packets_of_credit(whole, blocks(remote.mtu.bytes()), mine) as f64;
-            let paced = (left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay) / window;
-            all.push((size.max(if self.ends == Ends::Least { 0.0 } else { paced }), through));
+            let until_known = left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay;
+            let (whole, largest) = (buffer_blocks(buffer), blocks(remote.mtu.bytes()));
+            let pace = match self.ends {
+                Ends::Least => size,
+                _ => paced_by_credit(whole, largest, blocks(payload), size, until_known),
+            };
+            all.push((pace, through));
         }
         all.push((engine(to), land));
         all.push(placed);

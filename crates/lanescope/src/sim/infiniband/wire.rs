@@ -7,7 +7,7 @@
 //! booked there without an event. Until blocks worth a quarter of the buffer are free it says nothing, unless the rest
 //! would hold no packet.
 
-use crate::protocol::infiniband::{BLOCK, FLOW_CONTROL_WIRE, MOST_BLOCKS, blocks_told};
+use crate::protocol::infiniband::{FLOW_CONTROL_WIRE, blocks_told, buffer_blocks};
 use crate::result::{Idle, SlotCounts};
 use crate::sim::core::clock::Clock;
 use crate::sim::core::kernel::NEVER;
@@ -190,7 +190,7 @@ const HEAD: u64 = crate::protocol::infiniband::START + crate::protocol::infiniba
 impl Wire {
     /// A wire at a rate, to a buffer of so many bytes for each lane; the largest packet takes so many blocks.
     pub(in crate::sim) fn new(clock: Clock, delay: u64, latency: u64, lanes: u32, buffer: u64, most: u64) -> Wire {
-        let whole = (buffer / BLOCK).min(MOST_BLOCKS) as u32;
+        let whole = buffer_blocks(buffer) as u32;
         let credit_step = blocks_told(whole as u64, most) as u32;
         Wire {
             clock,
