@@ -72,6 +72,34 @@ fn a_processor_reads_a_device_by_a_few_loads() {
     within(0.02, flow(&r, "f").share.typical, 64.0 / flow(&r, "f").latency.typical);
 }
 
+/// A write of one TLP at a time over three links, of which the middle one becomes four times as wide. The TLP of 128 B
+/// is 152 B on a Gen3 link, 154.4 ns on one lane and 38.6 on four; a switch takes 100 ns, a link's flight 10.
+///
+/// Through links of one lane the TLP's bits follow each other: 154.4 + 2 x 100 + 3 x 10 ns. Into four lanes its head
+/// waits until its tail is so near that it goes in one piece, 154.4 - 38.6 ns, and the last link begins as much later:
+/// the wider link makes an operation longer. No bound falls by it: it counts each bit as soon as it could go.
+#[test]
+fn a_wider_link_between_narrow_ones_makes_a_packet_wait() {
+    let text = "[parts]\nhost = { is = \"root-complex\" }\na = { is = \"endpoint\" }\nb = { is = \"endpoint\" }\n\
+                near = { is = \"switch\", latency = \"100 ns\" }\nfar = { is = \"switch\", latency = \"100 ns\" }\n\
+                [links]\nroot = { between = [\"host\", \"near.up\"], pcie = \"gen3 x1\" }\n\
+                first = { between = [\"near.down.1\", \"a\"], pcie = \"gen3 x1\", delay = \"10 ns\" }\n\
+                middle = { between = [\"near.down.2\", \"far.up\"], pcie = \"gen3 x1\", delay = \"10 ns\" }\n\
+                last = { between = [\"far.down.1\", \"b\"], pcie = \"gen3 x1\", delay = \"10 ns\" }\n\
+                [flows.f]\nfrom = \"a\"\nto = \"b\"\ndo = \"write\"\nsize = \"128 B\"\nload = { outstanding = 1 }\n";
+    let lane = 152.0 / (128.0 / 130.0);
+    let bits = 128.0 * 8.0;
+    for (width, wait) in [("x1", 0.0), ("x4", 0.75 * lane)] {
+        let set = format!("links.middle.pcie=gen3 {width}");
+        let (r, s) = (run(text, &[&set]), simulate(text, &[&set]));
+        let (least, time) = ((lane + 230.0) * 1e-9, (lane + 230.0 + wait) * 1e-9);
+        within(1e-6, flow(&r, "f").latency.typical, time);
+        within(1e-6, flow(&r, "f").share.typical, bits / time);
+        within(1e-6, flow(&r, "f").bound.typical, bits / least);
+        within(0.01, simulated(&s, "f").latency.mean, time);
+    }
+}
+
 /// One flow from one endpoint, on a link or across a switch. Acks and UpdateFCs are those of the policy, by count: the
 /// estimate lists their timer as not modelled. No link is so narrow that a DLLP before a packet (8 B) is a hundredth of
 /// a round trip.

@@ -386,12 +386,24 @@ fn monotone(text: &str, of: &str, key: &str, values: [&str; 2], which: usize) ->
         }
     }
     for i in 0..worse.flows.len() {
-        let alone = |plan: &Plan, d: &Diagnostics| {
-            let single = Plan { flows: std::sync::Arc::new(vec![plan.flows[i].clone()]), ..plan.clone() };
-            estimate(&single, d).total.map_or(0.0, |t| t.share.typical)
-        };
-        let (x, y) = (alone(&worse, &dw), alone(&better, &db));
-        assert!(y >= x * (1.0 - NOISE), "{what} lowers the share of {} alone: {x} to {y}", worse.flows[i].name);
+        let [single, faster] = [&worse, &better]
+            .map(|plan| Plan { flows: std::sync::Arc::new(vec![plan.flows[i].clone()]), ..plan.clone() });
+        let alone = |plan: &Plan, d: &Diagnostics| estimate(plan, d).total.map_or(0.0, |t| t.share.typical);
+        let (x, y) = (alone(&single, &dw), alone(&faster, &db));
+        if key == "pcie" && y < x * (1.0 - NOISE) {
+            // A switch that cuts through sends nothing into a faster link before it can send it in one piece, so what
+            // comes behind that link begins later. Then each operation takes as much longer in the simulation, in
+            // which no two of them meet.
+            let [x_simulated, y_simulated] = [&single, &faster].map(|plan| simulated(plan).flows[0].latency.mean);
+            let (said, shown) = (x / y, y_simulated / x_simulated);
+            assert!(
+                (shown / said - 1.0).abs() < 1e-3,
+                "{what} lowers the share of {} alone: {x} to {y}, simulated {x_simulated} to {y_simulated} s",
+                worse.flows[i].name
+            );
+        } else {
+            assert!(y >= x * (1.0 - NOISE), "{what} lowers the share of {} alone: {x} to {y}", worse.flows[i].name);
+        }
     }
     let element = match of {
         "link" => format!("{table} toward"),

@@ -10,7 +10,7 @@
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
 use crate::estimate::pci;
-use crate::estimate::pcie::latency;
+use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::{alone, binding, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
@@ -284,12 +284,12 @@ impl<'a> Carrier<'a> {
                 let flow = &self.plan.flows[if read { reads } else { write }.0 as usize];
                 let (alone, rate) = if read {
                     let request = self.plan.request_size(self.corner, flow);
-                    let alone = latency::read(self.plan, self.corner, flow, bytes, request.min(bytes)).last;
+                    let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
                     // What is read ahead covers the way there and back, or does not.
                     let ahead = a.keys.read_ahead.at(self.corner).0.max(bytes) as f64 / (alone * 1e6);
                     (alone, self.rates[class as usize][0].min(ahead))
                 } else {
-                    let alone = latency::write(self.plan, self.corner, flow, bytes);
+                    let alone = Unloaded::new(self.plan, self.corner).write(flow, bytes);
                     (alone, self.rates[class as usize][1])
                 };
                 let next = bytes as f64 / rate;
@@ -310,7 +310,7 @@ impl<'a> Carrier<'a> {
         let time = match self.adapter(adapter).host.as_ref().map(|h| h.doorbell) {
             None => 0.0,
             Some(DmaPath::Pcie(flow)) => {
-                latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e6
+                Unloaded::new(self.plan, self.corner).write(&self.plan.flows[flow.0 as usize], bytes) * 1e6
             }
             Some(DmaPath::Bus(flow)) => pci::programmed(&self.plan.buses, flow, self.corner, bytes) * SECOND,
         };

@@ -3,7 +3,7 @@
 use crate::estimate::core::alike;
 use crate::estimate::core::bound::{held_against, others, typically_bound};
 use crate::estimate::core::elements::{Ceiling, Key};
-use crate::estimate::pcie::latency;
+use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::pcie::requester::operation;
 use crate::estimate::{Outcome, alone, binding, bound_of_framing, bounds, element};
 use crate::plan::{Direction, Flow, Hop, LinkId, PartId, Plan, Program};
@@ -105,7 +105,8 @@ fn slowest(plan: &Plan, corner: Corner, members: &[usize]) -> Times {
         worst.operation = worst.operation.max(operation(plan, corner, flow) * 1e-9);
         if flow.reads() {
             let request = plan.request_size(corner, flow);
-            let read = latency::read(plan, corner, flow, flow.size.at(corner).0.min(request), request);
+            let size = flow.size.at(corner).0.min(request);
+            let read = Unloaded::new(plan, corner).read(flow, size, request);
             worst.first = worst.first.max(read.first * 1e-9);
             worst.request = worst.request.max(read.last * 1e-9);
         }
@@ -195,7 +196,7 @@ fn tags_text(plan: &Plan, part: PartId, flow: usize) -> String {
         After::Request => request,
         After::Batch => request.saturating_mul(k.tags.typical.get() as u64),
     };
-    let time = human_time(latency::read(plan, Corner::Typical, f, all, request).last * 1e-9);
+    let time = human_time(Unloaded::new(plan, Corner::Typical).read(f, all, request).last * 1e-9);
     let pause = match k.turnaround.typical.fs() {
         0 => String::new(),
         _ => format!(" + {} turn-around", k.turnaround.typical),

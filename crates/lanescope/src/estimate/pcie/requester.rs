@@ -8,7 +8,7 @@
 //! (Baccelli, Cohen, Olsder, Quadrat, Synchronization and Linearity, 1992, 2.3: the greatest mean of a circuit).
 
 use crate::estimate::core::elements::{Ceiling, Key};
-use crate::estimate::pcie::latency::{self, Train};
+use crate::estimate::pcie::latency::{self, Train, Unloaded};
 use crate::plan::{Asking, Flow, Hop, Plan, Program};
 use crate::protocol::pcie;
 use crate::scenario::PartKeys;
@@ -39,13 +39,13 @@ impl Turns {
 pub(crate) fn operation(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     // On average; requests of one operation walk side by side.
     let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
-    translated(plan, corner, flow) + walking(plan, corner, flow) * request
+    translated(Unloaded::new(plan, corner), flow) + walking(plan, corner, flow) * request
 }
 
 /// The same where every translation is at hand.
-fn translated(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
-    let write = || latency::write(plan, corner, flow, flow.size.at(corner).0);
-    let read = || Reads::of(plan, corner, flow).span(1);
+fn translated(empty: Unloaded, flow: &Flow) -> f64 {
+    let write = || empty.write(flow, flow.size.at(empty.corner).0);
+    let read = || Reads::of(empty, flow).span(1);
     match flow.op.typical {
         Do::Read | Do::Transmit => read(),
         Do::Write | Do::Receive => write(),
@@ -55,8 +55,7 @@ fn translated(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
 
 /// The read requests of a flow.
 struct Reads<'a> {
-    plan: &'a Plan,
-    corner: Corner,
+    empty: Unloaded<'a>,
     flow: &'a Flow,
     asking: Asking,
     /// Bytes of a whole request, and of the short one at the end of an operation.
@@ -67,11 +66,12 @@ struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    fn of(plan: &'a Plan, corner: Corner, flow: &'a Flow) -> Reads<'a> {
+    fn of(empty: Unloaded<'a>, flow: &'a Flow) -> Reads<'a> {
+        let Unloaded { plan, corner, .. } = empty;
         let request = plan.request_size(corner, flow);
         let (full, rest) = pcie::split(flow.size.at(corner).0, request);
         let asking = plan.asking(corner, flow);
-        Reads { plan, corner, flow, asking, request, rest, each: full + u64::from(rest > 0) }
+        Reads { empty, flow, asking, request, rest, each: full + u64::from(rest > 0) }
     }
 
     /// The first so many requests from the beginning of an operation on.
@@ -93,11 +93,11 @@ impl<'a> Reads<'a> {
     }
 
     fn arrived(&self, train: &Train) -> f64 {
-        latency::arrived(self.plan, self.corner, self.flow, train).last
+        self.empty.arrived(self.flow, train).last
     }
 
     fn released(&self, train: &Train) -> f64 {
-        latency::released(self.plan, self.corner, self.flow, train)
+        self.empty.released(self.flow, train)
     }
 
     /// One request until its tag is free again, the pause left out.
@@ -109,12 +109,12 @@ impl<'a> Reads<'a> {
     /// Time between the first request of some operations in a row, alone in the system, and the end of the last of
     /// them, ns.
     fn span(&self, operations: u64) -> f64 {
-        let whole = self.flow.size.at(self.corner).f64();
+        let whole = self.flow.size.at(self.empty.corner).f64();
         let requests = self.each.saturating_mul(operations);
-        let all = self.arrived(&self.first(requests)) + latency::placed(self.plan, self.corner, self.flow, whole);
+        let all = self.arrived(&self.first(requests)) + self.empty.placed(self.flow, whole);
         match self.rounds(requests) {
             Some((before, last)) => {
-                let placed = latency::placed(self.plan, self.corner, self.flow, whole);
+                let placed = self.empty.placed(self.flow, whole);
                 all.max(before + self.arrived(&last) + placed)
             }
             None => all,
@@ -191,7 +191,7 @@ impl<'a> Reads<'a> {
     fn issued(&self) -> Option<f64> {
         let (before, last) = self.rounds(self.each)?;
         let first = self.flow.route.first()?;
-        Some(before + (last.full + last.short) * request(self.plan, self.corner, self.flow, *first))
+        Some(before + (last.full + last.short) * request(self.empty.plan, self.empty.corner, self.flow, *first))
     }
 }
 
@@ -213,38 +213,55 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, alo
     let turns = Turns::of(plan, corner, flow);
     engine(plan, corner, flow, &turns, add);
     let walking = walking(plan, corner, flow) * 1e-9;
-    let reads = flow.reads().then(|| Reads::of(plan, corner, flow));
-    if let Some(reads) = &reads {
-        let (capacity, time) = reads.held(alone);
+    // In truth, and what no packet is faster than: what is between them a bound leaves out.
+    let empty = Unloaded::new(plan, corner);
+    let ends = [empty, empty.least()];
+    if flow.reads() {
+        let [reads, least] = ends.map(|empty| Reads::of(empty, flow));
+        let ((capacity, time), (_, at_least)) = (reads.held(alone), least.held(alone));
         let key = match (&plan.part(flow.source).keys, flow.route.first()) {
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
             _ => Key::Tags(flow.source),
         };
-        add(key, capacity, time * 1e-9 / size + walking, turns.reads, walking);
-        if let (true, Some(out)) = (flow.writes(), reads.issued()) {
+        let lucky = (time - at_least) * 1e-9 / size + walking;
+        add(key, capacity, time * 1e-9 / size + walking, turns.reads, lucky);
+        if let (true, Some(out), Some(at_least)) = (flow.writes(), reads.issued(), least.issued()) {
             // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest
             // link either (2.4.1).
             let write = flow.route.iter().map(|hop| sending(plan, corner, flow, *hop));
             let write = write.fold(writing(plan, corner, flow), f64::max);
-            add(Key::InTurn(index), 1.0, (out + write) * 1e-9 / size, 1.0, 0.0);
+            add(Key::InTurn(index), 1.0, (out + write) * 1e-9 / size, 1.0, (out - at_least) * 1e-9 / size);
         }
     }
     if let Some(queue) = plan.packet_queue(corner, flow) {
         // Descriptors are fetched ahead, through the same tags.
         let asking = plan.asking(corner, flow);
         let one = Train { request: queue.fetch.bytes, full: 1.0, rest: 0, short: 0.0 };
-        let held = (latency::released(plan, corner, flow, &one) + asking.turnaround.ns()) * 1e-9;
+        let [held, at_least] = ends.map(|empty| (empty.released(flow, &one) + asking.turnaround.ns()) * 1e-9);
         let fetches = 1.0 / (queue.fetch.packets as f64 * size);
-        add(Key::Tags(flow.source), (asking.engines * asking.tags) as f64, held * fetches, fetches, 0.0);
+        let lucky = (held - at_least) * fetches;
+        add(Key::Tags(flow.source), (asking.engines * asking.tags) as f64, held * fetches, fetches, lucky);
     }
-    let Program::Closed { outstanding, think, round_trip } = &flow.program else { return };
-    let n = *outstanding as f64;
+    let Program::Closed { outstanding, round_trip, .. } = &flow.program else { return };
+    let [Some(time), Some(at_least)] = ends.map(|empty| round(empty, flow)) else { return };
+    // The requests of an operation walk side by side.
+    let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
+    let walks = if round_trip.is_some() { 0.0 } else { walking * request / size };
+    let lucky = (time - at_least) * 1e-9 / size + walks;
+    add(Key::Outstanding(index), *outstanding as f64, time * 1e-9 / size + walks, 1.0, lucky);
+}
+
+/// How long an operation of a closed load keeps the next one waiting, in an empty system, page walks left out, ns.
+fn round(empty: Unloaded, flow: &Flow) -> Option<f64> {
+    let Program::Closed { outstanding, think, round_trip } = &flow.program else { return None };
     let think = think.ns();
-    let time = match (round_trip, &reads) {
-        (Some(r), _) => (r.ns() + think) * if flow.reads() && flow.writes() { 2.0 } else { 1.0 },
+    match round_trip {
+        Some(r) => Some((r.ns() + think) * if flow.reads() && flow.writes() { 2.0 } else { 1.0 }),
         // A read and a write for each byte that goes either way.
-        _ if flow.writes() => (translated(plan, corner, flow) + think) * if flow.reads() { 2.0 } else { 1.0 },
-        (None, Some(reads)) => {
+        None if flow.writes() => Some((translated(empty, flow) + think) * if flow.reads() { 2.0 } else { 1.0 }),
+        None if flow.reads() => {
+            let reads = Reads::of(empty, flow);
+            let n = *outstanding as f64;
             let mut longest = reads.span(1) + think;
             // Rounds over several operations, whose requests wait for each other's tags: those that need one tag more
             // than there are.
@@ -255,14 +272,10 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, alo
                     longest = longest.max((reads.span(more + 1) + think) * n / (n + more as f64));
                 }
             }
-            longest
+            Some(longest)
         }
-        (None, None) => return,
-    };
-    // The requests of an operation walk side by side.
-    let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
-    let walks = if round_trip.is_some() { 0.0 } else { walking * request / size };
-    add(Key::Outstanding(index), n, time * 1e-9 / size + walks, 1.0, walks);
+        None => None,
+    }
 }
 
 /// The time that a write's TLPs take on a link, ns.

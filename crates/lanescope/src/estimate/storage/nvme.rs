@@ -7,7 +7,6 @@
 //! Not in it: doorbells that are rung for several commands only where a worker has more to do, entries that wait for
 //! others while fewer are outstanding than one interrupt stands for.
 
-use crate::estimate::pcie::latency;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::unloaded::One;
@@ -111,7 +110,7 @@ impl One<'_> {
         if bytes == 0 {
             return 0.0;
         }
-        latency::write(self.plan, self.corner, &self.plan.flows[flow.0 as usize], bytes) * 1e-9
+        self.unloaded().write(&self.plan.flows[flow.0 as usize], bytes) * 1e-9
     }
 
     pub(super) fn read_of(&self, flow: FlowId, bytes: u64) -> f64 {
@@ -120,7 +119,7 @@ impl One<'_> {
         }
         let flow = &self.plan.flows[flow.0 as usize];
         let request = self.plan.request_size(self.corner, flow).min(bytes);
-        latency::read(self.plan, self.corner, flow, bytes, request).last * 1e-9
+        self.unloaded().read(flow, bytes, request).last * 1e-9
     }
 
     /// Seconds that so many bytes of a flow keep the others behind them.

@@ -7,7 +7,7 @@
 //! channels, pieces of an array are cut so that they help most), for bounds; and *usual*, for shares.
 
 use crate::estimate::pci;
-use crate::estimate::pcie::latency;
+use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::storage::ends::Ends;
 use crate::estimate::storage::flash;
 use crate::estimate::storage::transact;
@@ -140,6 +140,12 @@ impl One<'_> {
         }
     }
 
+    /// What an empty system does with packets of DMA.
+    pub(super) fn unloaded(&self) -> Unloaded<'_> {
+        let truly = Unloaded::new(self.plan, self.corner);
+        if self.least() { truly.least() } else { truly }
+    }
+
     /// A transfer of DMA: how long the next one waits for it, and how long it takes.
     fn dma(&self, own: &Adapter, reads: bool, bytes: u64) -> Stage {
         if bytes == 0 {
@@ -150,9 +156,9 @@ impl One<'_> {
                 let (pace, alone) = if reads {
                     let flow = &self.plan.flows[read.0 as usize];
                     let request = self.plan.request_size(self.corner, flow);
-                    (self.paces[0], latency::read(self.plan, self.corner, flow, bytes, request.min(bytes)).last)
+                    (self.paces[0], self.unloaded().read(flow, bytes, request.min(bytes)).last)
                 } else {
-                    (self.paces[1], latency::write(self.plan, self.corner, &self.plan.flows[write.0 as usize], bytes))
+                    (self.paces[1], self.unloaded().write(&self.plan.flows[write.0 as usize], bytes))
                 };
                 (pace * bytes as f64, alone * 1e-9)
             }
