@@ -3,7 +3,9 @@
 //!
 //! An ingress port sorts what comes in by class and, where it may leave by several ports, by the port that it wants
 //! (`queues = "fifo"` forbids it); the heads are candidates there. A crossbar reads one packet of an ingress port at a
-//! time, at the faster rate of the two links. A shared bus with a bandwidth carries one packet of the whole switch at a
+//! time, at the faster rate of the two links. An egress port goes past an ingress port that is being read for another,
+//! once: at its next turn it takes the packet as soon as that read ends, since two ports whose packets end at different
+//! moments would starve a third for good. A shared bus with a bandwidth carries one packet of the whole switch at a
 //! time, and a head that waits for it holds up what stands behind it. A shared memory takes packets in one at a time.
 //!
 //! A crossbar whose ingress ports sort has a buffer at each crosspoint, of one packet a class, which is part of the
@@ -64,6 +66,8 @@ struct Egress {
     own_last: bool,
     /// How many ingress ports and classes have a packet for it that may be read.
     unread: u32,
+    /// An ingress port whose turn it was while that was read for another port: it is the next, as soon as it is free.
+    passed_over: u16,
 }
 
 /// Sets or clears the bit of a port and class, of four for each port.
@@ -159,7 +163,14 @@ impl Switch {
                 .collect(),
             outs: ports
                 .iter()
-                .map(|p| Egress { wire: p.1, waiting: vec![0; words], turn: 0, own_last: false, unread: 0 })
+                .map(|p| Egress {
+                    wire: p.1,
+                    waiting: vec![0; words],
+                    turn: 0,
+                    own_last: false,
+                    unread: 0,
+                    passed_over: NONE,
+                })
                 .collect(),
             arbitration,
             core,
@@ -185,7 +196,7 @@ impl Switch {
     /// Of a hosted one: what goes next by a port, if its own does not. The port's own has its turn once in each round
     /// of the others.
     pub(in crate::sim) fn next(&self, out: usize, now: u64, net: &mut Net) -> Result<Passing, (Idle, u64)> {
-        let (port, class) = self.choose(out, now, net)?;
+        let (port, class, _) = self.choose(out, now, net)?;
         let yields = port <= self.outs[out].turn && !self.outs[out].own_last;
         Ok(Passing { port, class, yields })
     }
@@ -380,8 +391,9 @@ impl Switch {
         best.ok_or(lack)
     }
 
-    /// Whom the egress port serves next: (ingress port, class); or why nobody, and until when to wait.
-    fn choose(&self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class), (Idle, u64)> {
+    /// Whom the egress port serves next, (ingress port, class), and from when on; or why nobody, and until when to
+    /// wait.
+    fn choose(&self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class, u64), (Idle, u64)> {
         let egress = &self.outs[out];
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
         if egress.unread > 0 {
@@ -390,13 +402,15 @@ impl Switch {
         let mut oldest: Option<(u64, usize, Class)> = None;
         for (port, bits) in in_turn(&egress.waiting, egress.turn) {
             let ingress = &self.ins[port];
-            if !ingress.sorted && ingress.reading > now {
+            let busy = !ingress.sorted && ingress.reading > now;
+            if busy && egress.passed_over != port as u16 {
                 wake = wake.min(ingress.reading);
                 idle = idle.max(Idle::Arbitration);
                 continue;
             }
             match self.candidate(port, out, bits, now, net) {
-                Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class)),
+                Ok((class, _)) if busy => return Ok((port, class, ingress.reading)),
+                Ok((class, _)) if self.arbitration == Arbitration::RoundRobin => return Ok((port, class, now)),
                 Ok((class, ready)) => {
                     if oldest.is_none_or(|o| ready < o.0) {
                         oldest = Some((ready, port, class));
@@ -405,7 +419,22 @@ impl Switch {
                 Err(lack) => idle = idle.max(lack),
             }
         }
-        oldest.map(|(_, port, class)| (port, class)).ok_or((idle, wake))
+        oldest.map(|(_, port, class)| (port, class, now)).ok_or((idle, wake))
+    }
+
+    /// An egress port has served a port, or nobody: whose turn was before that, but who was read for another port.
+    fn pass_over(&mut self, out: usize, served: Option<usize>, now: u64) {
+        let egress = &self.outs[out];
+        if served.is_some_and(|port| egress.passed_over == port as u16) {
+            self.outs[out].passed_over = NONE;
+        } else if egress.passed_over == NONE {
+            let busy = |port: &usize| !self.ins[*port].sorted && self.ins[*port].reading > now;
+            let first = in_turn(&egress.waiting, egress.turn)
+                .map(|(port, _)| port)
+                .find(|port| Some(*port) == served || busy(port))
+                .filter(|port| Some(*port) != served);
+            self.outs[out].passed_over = first.map_or(NONE, |port| port as u16);
+        }
     }
 
     /// Sends the next packet of an egress port, if it is free and has one.
@@ -422,13 +451,22 @@ impl Switch {
             return;
         }
         match self.choose(out, now, net) {
-            Ok((port, class)) => {
-                self.forward(port, class, out, now, net, agenda);
+            Ok((port, class, start)) => {
+                if !self.crosspoints {
+                    self.pass_over(out, Some(port), now);
+                }
+                if start > now {
+                    net.wires[id].idle = Idle::Arbitration;
+                }
+                self.forward(port, class, out, start, net, agenda);
                 if self.outs[out].waiting.iter().any(|w| *w != 0) {
                     agenda.set(slot, net.wires[id].next_at);
                 }
             }
             Err((idle, wake)) => {
+                if wake != NEVER {
+                    self.pass_over(out, None, now);
+                }
                 let wire = &mut net.wires[id];
                 wire.idle = idle;
                 agenda.set(slot, wake);
