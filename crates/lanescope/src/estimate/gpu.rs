@@ -8,11 +8,12 @@
 //!   at the busiest element, or as a slice and a hop, on average around the ring (the two circuits of the recurrence).
 //! - Pieces through trees and the switches of nodes are followed, message by message, and so is any collective that has
 //!   few messages (`timetable`).
-//! - Recursive doubling, a broadcast down a ring and the windows of an all-to-all are followed (`turns`): messages of
-//!   channels that share an element drift apart, and overlap from step to step.
+//! - Of more messages recursive doubling, a broadcast down a ring and the windows of an all-to-all are followed step by
+//!   step (`turns`): messages of channels that share an element drift apart, and overlap from step to step.
 //!
 //! Algorithm and protocol are the fastest of those that the cluster can do: NCCL chooses by a model of its own, too.
 
+mod element;
 mod timetable;
 mod turns;
 
@@ -215,7 +216,7 @@ fn parts(
     let adds = if what == Collective::AllReduce { 0.5 } else { 1.0 };
     let mut p = Parts { launch: c.launch, busy, ..Parts::default() };
     let few = match l.how {
-        Algorithm::Ring | Algorithm::Direct if what != Collective::Broadcast => {
+        Algorithm::Ring | Algorithm::Direct | Algorithm::RecursiveDoubling => {
             let c = &c.with_channels(channels);
             timetable::whole(c, what, l.how, protocol, bytes)?
         }

@@ -1,11 +1,13 @@
 //! Pieces through trees and switches: when each message is on each element.
 //!
-//! What meets at an element shares it evenly (as packets that take turns do), and the last packets of messages go one
-//! behind the other. What is on its way up a tree and what is on its way down meet, thread blocks have so many messages
-//! under way, and of two below one the second is sent to later: so messages of the schedule are followed one by one, as
-//! a fluid in place of packets. Channels and rails that do the same at other GPUs are followed once, with their
-//! elements laid over one another.
+//! What meets at an element shares it evenly (as packets that take turns do). The first and the last packet of a
+//! message wait for one packet of each that is there, and go one behind the other: so channels that begin together
+//! drift apart from hop to hop, and one hides behind another. What is on its way up a tree and what is on its way down
+//! meet, thread blocks have so many messages under way, and of two below one the second is sent to later: so messages
+//! of the schedule are followed one by one, as a fluid in place of packets. Channels and rails that do the same at
+//! other GPUs are followed once, with their elements laid over one another.
 
+use super::element::{Server, Visit};
 use super::turns::At;
 use crate::plan::gpu::collective::{Collective, Move};
 use crate::plan::gpu::schedule::{Message, NONE, Schedule};
@@ -13,7 +15,7 @@ use crate::plan::gpu::{Element, GpuCluster};
 use crate::scenario::keys::{CollectiveAlgorithm as Algorithm, CollectiveProtocol as Protocol};
 use crate::tools::gcd;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 
 /// Ranks of a cluster that is followed whole, channel by channel. Of a larger one fewer nodes are, and each level more
 /// of the tree takes as long as the last of these; channels that go the same way are followed as one.
@@ -22,9 +24,10 @@ const RANKS: u32 = 64;
 const NODES: u32 = 4;
 /// Pieces that are followed, where all ranks are and where not; each more takes as long as one of the last half.
 const PIECES: [u64; 2] = [16, 8];
-/// Messages that are followed where nothing repeats, at most, and of a piece: where channels have more, fewer of them
-/// stand for all.
+/// Messages of a piece that are followed, at most: where channels have more, fewer of them stand for all.
 const MESSAGES: u32 = 8192;
+/// Messages of a whole collective that are followed, at most.
+const FEW: u64 = 20_000;
 
 fn lcm(a: u32, b: u32) -> u32 {
     a / gcd(u64::from(a), u64::from(b)) as u32 * b
@@ -232,48 +235,6 @@ impl Way {
     /// Its legs of a stage.
     fn legs(&self, stage: u8) -> std::ops::Range<usize> {
         self.bounds[usize::from(stage)] as usize..self.bounds[usize::from(stage) + 1] as usize
-    }
-}
-
-/// A message at an element: its number, stage, and leg.
-type Visit = (u32, u8, u8);
-
-/// An element: messages that share it, and first and last packets, which go one behind the other.
-#[derive(Clone, Debug, Default)]
-struct Server {
-    now: f64,
-    /// What each that is there has been given, and how many there are.
-    given: f64,
-    there: f64,
-    until: BinaryHeap<Reverse<(At, Visit)>>,
-    /// Packets that go one behind the other, with their seconds, and whether they are the last of their message.
-    line: VecDeque<(Visit, bool, f64)>,
-    /// Seconds of answers that go before.
-    answers: f64,
-    /// When it is looked at next.
-    due: f64,
-}
-
-impl Server {
-    fn advance(&mut self, now: f64) {
-        let passed = now - self.now;
-        self.now = now;
-        let paid = self.answers.min(passed);
-        self.answers -= paid;
-        match self.line.front_mut() {
-            Some(first) => first.2 -= passed - paid,
-            None if self.there > 0.0 => self.given += (passed - paid) / self.there,
-            None => {}
-        }
-    }
-
-    fn next(&self) -> Option<f64> {
-        let work = match (self.line.front(), self.until.peek()) {
-            (Some(first), _) => first.2,
-            (None, Some(Reverse((until, ..)))) => (until.0 - self.given) * self.there,
-            (None, None) => return None,
-        };
-        Some(self.now + self.answers + work.max(0.0))
     }
 }
 
@@ -496,7 +457,7 @@ impl<'a> Run<'a> {
         for (i, leg) in self.ways.legs[legs].iter().enumerate() {
             let s = &mut self.servers[leg.server as usize];
             s.advance(now);
-            s.line.push_back(((m, stage, i as u8), last, leg.packet * packets * leg.times));
+            s.queue((m, stage, i as u8), last, leg.packet * packets * leg.times, leg.packet);
             self.again(leg.server);
         }
     }
@@ -504,7 +465,7 @@ impl<'a> Run<'a> {
     /// Something has changed at an element: it is looked at when that may be done, or before.
     fn again(&mut self, e: u32) {
         let s = &mut self.servers[e as usize];
-        if let Some(at) = s.next()
+        if let Some((at, _)) = s.next()
             && at < s.due
         {
             s.due = at;
@@ -521,12 +482,11 @@ impl<'a> Run<'a> {
     fn serve(&mut self, e: u32, now: f64) {
         let s = &mut self.servers[e as usize];
         s.due = f64::INFINITY;
-        if s.next().is_none_or(|at| at > now) {
-            return self.again(e);
-        }
+        let Some((_, of_shared)) = s.next().filter(|next| next.0 <= now) else { return self.again(e) };
         s.advance(now);
-        let (visit, all) = match s.line.pop_front() {
-            Some((visit, last, _)) => (visit, last),
+        let first = if of_shared { None } else { s.line.pop_front() };
+        let (visit, all) = match first {
+            Some(packet) => (packet.visit, packet.last),
             None => {
                 // All but the last packet have passed.
                 let Some(Reverse((until, visit))) = s.until.pop() else { return };
@@ -535,7 +495,7 @@ impl<'a> Run<'a> {
                 let last = leg.packet * self.flights[visit.0 as usize].last * leg.times;
                 let s = &mut self.servers[e as usize];
                 s.there -= leg.times;
-                s.line.push_back((visit, true, last));
+                s.queue(visit, true, last, leg.packet);
                 self.again(e);
                 return;
             }
@@ -552,7 +512,7 @@ impl<'a> Run<'a> {
             s.there += leg.times;
             s.until.push(Reverse((At(s.given + leg.packet * (f.packets - f.last - 1.0)), visit)));
         } else {
-            s.line.push_back((visit, true, leg.packet * f.last * leg.times));
+            s.queue(visit, true, leg.packet * f.last * leg.times, leg.packet);
         }
         f.first[visit.1 as usize] -= 1;
         let more = visit.1 + 1 < self.ways.all[f.way as usize].stages;
@@ -636,7 +596,7 @@ pub(super) fn whole(
     protocol: Protocol,
     bytes: u64,
 ) -> Result<Option<f64>, String> {
-    if c.messages(what, how, bytes) > u64::from(MESSAGES) {
+    if c.messages(what, how, bytes) > FEW {
         return Ok(None);
     }
     let alike = Alike { channels: (0..c.channels).map(|ch| (ch, 1.0)).collect(), gpus: c.gpus };

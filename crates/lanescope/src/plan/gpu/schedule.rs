@@ -125,16 +125,18 @@ impl GpuCluster {
         Ok(all)
     }
 
-    /// How many messages a ring or an exchange of each with each has, at most.
+    /// How many messages a ring, recursive doubling, or an exchange of each with each has, at most.
     pub(crate) fn messages(&self, what: Collective, how: Algorithm, bytes: u64) -> u64 {
         let (n, channels) = (u64::from(self.ranks()), self.used(bytes));
         let part = bytes.div_ceil(u64::from(channels));
         let of_rank = match (how, what) {
+            (Algorithm::Ring, Collective::Broadcast) => part.div_ceil(self.piece(self.chunk, part, self.ranks())),
             (Algorithm::Ring, _) => {
                 let step = part.div_ceil(n);
                 let turns = if what == Collective::AllReduce { 2 } else { 1 };
                 turns * n * step.div_ceil(self.chunk) * self.slices_of(step.min(self.chunk))
             }
+            (Algorithm::RecursiveDoubling, _) => self.doubling(what).len() as u64,
             _ => 2 * n * part.div_ceil(n).div_ceil(self.chunk),
         };
         n.saturating_mul(u64::from(channels)).saturating_mul(of_rank)
