@@ -195,8 +195,8 @@ fn stages(c: &GpuCluster, how: Algorithm, what: Collective, protocol: Protocol, 
     pauses + if part > 0 { moved * inflation(protocol) / c.channel_rate } else { 0.0 }
 }
 
-/// Seconds of a size by an algorithm and a protocol; infinitely many where a timetable is longer than `most`. An error
-/// where a transfer has no way.
+/// Seconds of a size by an algorithm and a protocol; infinitely many where what is followed is longer than `most`. An
+/// error where a transfer has no way.
 fn parts(
     c: &GpuCluster,
     l: &mut Load,
@@ -218,7 +218,7 @@ fn parts(
     let few = match l.how {
         Algorithm::Ring | Algorithm::Direct | Algorithm::RecursiveDoubling => {
             let c = &c.with_channels(channels);
-            timetable::whole(c, what, l.how, protocol, bytes)?
+            timetable::whole(c, what, l.how, protocol, (bytes, most))?
         }
         _ => None,
     };
@@ -419,20 +419,18 @@ fn one(c: &GpuCluster, what: Collective, sizes: &[u64]) -> Result<Rows, String> 
     for &bytes in sizes {
         let channels = c.used(bytes);
         let mut best: Option<CollectiveRow> = None;
-        // What a timetable takes at least: it is not worked out where another is faster.
+        // What each takes at least: it is not worked out where another is faster.
         let mut ways = Vec::new();
         for (i, (_, l)) in loads.iter().enumerate().filter(|(_, (n, _))| *n == channels) {
             for &protocol in Protocol::ALL {
                 if c.protocol.is_some_and(|p| p != protocol) || c.refused(what, l.how, protocol).is_some() {
                     continue;
                 }
-                let least = match l.timetable {
-                    Some(_) => {
-                        let moved = stages(c, l.how, what, protocol, bytes / u64::from(channels));
-                        c.launch + moved.max(l.most * bytes as f64 * inflation(protocol))
-                    }
+                let moved = match l.timetable {
+                    Some(_) => stages(c, l.how, what, protocol, bytes / u64::from(channels)),
                     None => 0.0,
                 };
+                let least = c.launch + moved.max(l.most * bytes as f64 * inflation(protocol));
                 ways.push((least, i, protocol));
             }
         }

@@ -26,8 +26,8 @@ const NODES: u32 = 4;
 const PIECES: [u64; 2] = [16, 8];
 /// Messages of a piece that are followed, at most: where channels have more, fewer of them stand for all.
 const MESSAGES: u32 = 8192;
-/// Messages of a whole collective that are followed, at most.
-const FEW: u64 = 20_000;
+/// Messages of a whole collective that are followed, at most, where all ranks are and where not.
+const FEW: [u64; 2] = [20_000, 8192];
 
 fn lcm(a: u32, b: u32) -> u32 {
     a / gcd(u64::from(a), u64::from(b)) as u32 * b
@@ -587,21 +587,21 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Seconds of all messages of a collective behind the launch, each followed, where there are few; an error where a
-/// transfer has no way.
+/// Seconds of all messages of a collective behind the launch, each followed, where there are few; infinitely many where
+/// they are more than `most`. An error where a transfer has no way.
 pub(super) fn whole(
     c: &GpuCluster,
     what: Collective,
     how: Algorithm,
     protocol: Protocol,
-    bytes: u64,
+    (bytes, most): (u64, f64),
 ) -> Result<Option<f64>, String> {
-    if c.messages(what, how, bytes) > FEW {
+    if c.messages(what, how, bytes) > FEW[usize::from(c.ranks() > RANKS)] {
         return Ok(None);
     }
     let alike = Alike { channels: (0..c.channels).map(|ch| (ch, 1.0)).collect(), gpus: c.gpus };
     let all = c.schedule(what, how, bytes)?;
-    Ok(Some(Run::new(c, &all, protocol, &alike, &mut Ways::default())?.time(f64::INFINITY)))
+    Ok(Some(Run::new(c, &all, protocol, &alike, &mut Ways::default())?.time(most)))
 }
 
 /// What of a cluster is followed.
