@@ -76,8 +76,15 @@ impl Server {
         Some((self.now + self.answers + work.max(0.0), of_shared))
     }
 
-    /// A packet stands behind those that are there: of each message that shares the element one, which comes again when
-    /// it has gone, and those in line.
+    /// A message shares the element no longer: nobody in line waits for another packet of it.
+    pub(super) fn leave(&mut self, times: f64) {
+        let left = (self.there - times).max(0.0);
+        self.line.iter_mut().for_each(|packet| packet.before *= left / self.there);
+        self.there = left;
+    }
+
+    /// A packet stands behind those that are there: of each message that shares the element one (of so many seconds),
+    /// which comes again when it has gone, and those in line.
     pub(super) fn queue(&mut self, visit: Visit, last: bool, own: f64, packet: f64) {
         let round = self.there * packet;
         let before = if self.line.is_empty() { round } else { round.min(self.now - self.latest) };

@@ -243,8 +243,6 @@ enum Event {
     Received(u32),
     Ready(u32),
     Element(u32),
-    /// A message has passed its next stage, at which it waited for its own last packet.
-    Passed(u32),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -266,11 +264,12 @@ struct Flight {
     /// The message of the same thread block and way before it, and the one behind it: they stay in order.
     before: u32,
     behind: u32,
-    /// How many stages it has begun and left, which it waits for, and at which its elements have all done.
+    /// How many stages it has begun and left, and whether it waits for the next.
     begun: u8,
     left: u8,
     wants: bool,
-    done: u16,
+    /// Legs of the stages that wait for its last packet, which has not come through the stage before.
+    late: [u64; STAGES],
     /// Legs of the stages whose first packet has not passed; whose last one has not.
     first: [u8; STAGES],
     rest: [u8; STAGES],
@@ -345,7 +344,7 @@ impl<'a> Run<'a> {
                 begun: 0,
                 left: 0,
                 wants: false,
-                done: 0,
+                late: [0; STAGES],
                 first: legs,
                 rest: legs,
                 moved: carried / c.channel_rate,
@@ -400,7 +399,6 @@ impl<'a> Run<'a> {
                 Event::Ready(block) => self.send(block, now),
                 Event::Element(e) if self.servers[e as usize].due == now => self.serve(e, now),
                 Event::Element(_) => {}
-                Event::Passed(m) => self.passed(m, now),
             }
         }
         self.end
@@ -491,13 +489,9 @@ impl<'a> Run<'a> {
                 // All but the last packet have passed.
                 let Some(Reverse((until, visit))) = s.until.pop() else { return };
                 s.given = s.given.max(until.0);
-                let leg = self.leg(visit);
-                let last = leg.packet * self.flights[visit.0 as usize].last * leg.times;
-                let s = &mut self.servers[e as usize];
-                s.there -= leg.times;
-                s.queue(visit, true, last, leg.packet);
-                self.again(e);
-                return;
+                let times = self.leg(visit).times;
+                self.servers[e as usize].leave(times);
+                return self.last(visit, now);
             }
         };
         if all {
@@ -511,16 +505,41 @@ impl<'a> Run<'a> {
         if f.packets > 2.0 {
             s.there += leg.times;
             s.until.push(Reverse((At(s.given + leg.packet * (f.packets - f.last - 1.0)), visit)));
-        } else {
-            s.queue(visit, true, leg.packet * f.last * leg.times, leg.packet);
         }
+        let two = f.packets <= 2.0;
         f.first[visit.1 as usize] -= 1;
         let more = visit.1 + 1 < self.ways.all[f.way as usize].stages;
         let goes_on = more && f.first[visit.1 as usize] == 0 && f.begun == visit.1 + 1;
-        self.again(e);
+        match two {
+            true => self.last(visit, now),
+            false => self.again(e),
+        }
         if goes_on {
             self.begin(visit.0, now);
         }
+    }
+
+    /// Only the last packet of a message has still to pass an element: now, or when it has come.
+    fn last(&mut self, visit: Visit, now: f64) {
+        let f = &mut self.flights[visit.0 as usize];
+        match 1_u64.checked_shl(u32::from(visit.2)).filter(|_| f.left < visit.1) {
+            Some(bit) => {
+                f.late[usize::from(visit.1)] |= bit;
+                let e = self.leg(visit).server;
+                self.again(e);
+            }
+            None => self.ends(visit, now, 1.0),
+        }
+    }
+
+    /// The last packet of a message has come to an element, and waits for so many packets of each that shares it.
+    fn ends(&mut self, visit: Visit, now: f64, rounds: f64) {
+        let leg = self.leg(visit);
+        let last = self.flights[visit.0 as usize].last;
+        let s = &mut self.servers[leg.server as usize];
+        s.advance(now);
+        s.queue(visit, true, leg.packet * last * leg.times, rounds * leg.packet);
+        self.again(leg.server);
     }
 
     /// The last packet of a message has passed an element.
@@ -536,11 +555,8 @@ impl<'a> Run<'a> {
         }
         let f = &mut self.flights[m as usize];
         f.rest[stage as usize] -= 1;
-        if f.rest[stage as usize] == 0 {
-            f.done |= 1 << stage;
-            if f.left == stage {
-                self.passed(m, now);
-            }
+        if f.rest[stage as usize] == 0 && f.left == stage {
+            self.passed(m, now);
         }
     }
 
@@ -554,12 +570,15 @@ impl<'a> Run<'a> {
             let (packets, moved, adding) = (f.packets, f.moved, f.adding);
             let at = (now + way.beside * packets.min(1.0)).max(moved) + self.pause(way) + adding;
             self.put(at, Event::Received(m));
-        } else if f.done & 1 << left != 0 {
-            // What had come had passed: only its last packet is left.
-            let last = self.ways.legs[way.legs(left)].iter().map(|l| l.packet * f.last).fold(0.0, f64::max);
-            self.put(now + last, Event::Passed(m));
         } else if f.begun == left {
             self.begin(m, now);
+        } else {
+            let mut late = std::mem::take(&mut f.late[usize::from(left)]);
+            while late != 0 {
+                // What had come had passed, of this message as of others: none of them keeps it waiting.
+                self.ends((m, left, late.trailing_zeros() as u8), now, 0.0);
+                late &= late - 1;
+            }
         }
         if self.flights.get(behind as usize).is_some_and(|b| b.wants && b.begun + 1 == left) {
             self.begin(behind, now);
