@@ -163,9 +163,17 @@ struct Ways {
     all: Vec<Way>,
     /// The first way of each thread block.
     first: Vec<u32>,
+    /// The element by which messages come to each, and whether that has packets in a queue: it is slower, or they come
+    /// by several.
+    before: HashMap<u32, (u32, bool)>,
 }
 
 impl Ways {
+    /// Whether packets stand in a queue at an element: not where all come one by one through another as slow.
+    fn queues(&self, server: u32) -> bool {
+        self.before.get(&server).is_none_or(|before| before.1)
+    }
+
     /// The way of a message of a thread block.
     fn find(&mut self, c: &GpuCluster, m: &Message, alike: &Alike) -> Result<u32, String> {
         let block = m.block as usize;
@@ -221,6 +229,15 @@ impl Ways {
                 }
             }
         }
+        for pair in stages.windows(2) {
+            for (a, b) in pair[0].iter().flat_map(|a| pair[1].iter().map(move |b| (a, b))) {
+                let (by, queue) = self.before.entry(b.server).or_insert((a.server, false));
+                *queue |= *by != a.server || b.packet * b.times > a.packet * a.times * (1.0 + 1e-9);
+            }
+        }
+        stages.first().into_iter().flatten().for_each(|leg| {
+            self.before.insert(leg.server, (NONE, true));
+        });
         let mut bounds = [self.legs.len() as u32; STAGES + 1];
         for (i, legs) in stages.iter().enumerate() {
             self.legs.extend(legs);
@@ -455,7 +472,8 @@ impl<'a> Run<'a> {
         for (i, leg) in self.ways.legs[legs].iter().enumerate() {
             let s = &mut self.servers[leg.server as usize];
             s.advance(now);
-            s.queue((m, stage, i as u8), last, leg.packet * packets * leg.times, leg.packet);
+            let round = if self.ways.queues(leg.server) { leg.packet } else { 0.0 };
+            s.queue((m, stage, i as u8), last, leg.packet * packets * leg.times, round);
             self.again(leg.server);
         }
     }
@@ -538,7 +556,8 @@ impl<'a> Run<'a> {
         let last = self.flights[visit.0 as usize].last;
         let s = &mut self.servers[leg.server as usize];
         s.advance(now);
-        s.queue(visit, true, leg.packet * last * leg.times, rounds * leg.packet);
+        let round = if self.ways.queues(leg.server) { rounds * leg.packet } else { 0.0 };
+        s.queue(visit, true, leg.packet * last * leg.times, round);
         self.again(leg.server);
     }
 

@@ -98,6 +98,11 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
                     let why = format!("its packets wait for DLLPs and ordered sets ({part:.1} % of the time): {takes}");
                     ("dllps", why)
                 }
+                // One at a time has no other to wait for.
+                true if s.in_flight < 1.5 => {
+                    let why = format!("parts of an operation (TLPs, commands, pages) wait for each other: {takes}");
+                    ("latency-under-load", why)
+                }
                 true => ("latency-under-load", format!("its operations wait for each other: {takes}")),
                 false => ("latency-under-load", format!("its operations wait behind packets of others: {takes}")),
             }
