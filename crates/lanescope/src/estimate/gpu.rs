@@ -222,7 +222,8 @@ fn parts(
         }
         _ => None,
     };
-    match l.how {
+    // The seconds of what is followed, and the pauses of hops among them.
+    let followed = match l.how {
         Algorithm::Ring if what != Collective::Broadcast => {
             let steps = if what == Collective::AllReduce { 2 * (n - 1) } else { n - 1 };
             // The block that ends last is the one that goes over the network most often: each turn around the ring
@@ -269,12 +270,11 @@ fn parts(
             }
             p.hops = p.hops.min(waiting);
             p.filling += waiting - p.hops;
+            few.map(|path| (path, p.hops))
         }
         Algorithm::RecursiveDoubling => {
-            let (path, hops) = l.doubling.as_ref().map_or((0.0, 0.0), |d| d.time(c, what, protocol, part));
-            let path = path.max(busy);
-            p.hops = hops.min(path - busy);
-            p.filling = path - p.hops - busy;
+            let path = |d: &Doubling| (few.unwrap_or_else(|| d.time(c, what, protocol, part)), d.pauses(c, protocol));
+            l.doubling.as_ref().map(path)
         }
         Algorithm::Direct => {
             let far = c.nodes > 1;
@@ -297,28 +297,27 @@ fn parts(
                 let alone = pause(far) + if second > 0 { pause(false) } else { 0.0 };
                 p.hops = least + (waiting - alone - busy * (1.0 - turn)).max(0.0);
             }
+            few.map(|path| (path, p.hops))
         }
         Algorithm::Ring => {
             let piece = c.piece(c.chunk, part, n);
-            let path = l.chains.as_ref().map_or(0.0, |chains| chains.time(c, protocol, piece, part, size)).max(busy);
+            let path = |chains: &Chains| few.unwrap_or_else(|| chains.time(c, protocol, piece, part, size));
             // The rings of all channels but the first begin inside the root's node and end there.
             let between = if c.nodes > 1 && c.gpus.min(channels) > 1 { c.nodes } else { c.nodes - 1 };
-            p.hops = f64::from(n - 1 - between) * pause(false) + f64::from(between) * pause(true);
-            p.hops = p.hops.min(path - busy);
-            p.filling = path - p.hops - busy;
+            let hops = f64::from(n - 1 - between) * pause(false) + f64::from(between) * pause(true);
+            l.chains.as_ref().map(|chains| (path(chains), hops))
         }
-        _ => {
-            let path = match &mut l.timetable {
-                Some(t) => t.time(protocol, part, (l.most * inflation * all, most))?,
-                None => 0.0,
-            };
-            let path = path.max(busy);
-            p.hops = stages(c, l.how, what, protocol, 0).min(path - busy);
-            p.filling = path - p.hops - busy;
-        }
-    }
-    if let Some(path) = few.map(|path| path.max(busy)) {
-        p.hops = p.hops.min(path - busy);
+        _ => match &mut l.timetable {
+            Some(t) => {
+                let path = t.time(protocol, part, (l.most * inflation * all, most))?;
+                Some((path, stages(c, l.how, what, protocol, 0)))
+            }
+            None => None,
+        },
+    };
+    if let Some((path, hops)) = followed {
+        let path = path.max(busy);
+        p.hops = hops.min(path - busy);
         p.filling = path - p.hops - busy;
     }
     Ok(p)

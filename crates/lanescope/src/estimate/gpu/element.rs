@@ -37,9 +37,12 @@ pub(super) struct Server {
     pub(super) answers: f64,
     /// When it is looked at next.
     pub(super) due: f64,
+    /// Whether packets stand in a queue here: not where all come one by one through another element as slow.
+    pub(super) queues: bool,
 }
 
 impl Server {
+    /// Lets time pass.
     pub(super) fn advance(&mut self, now: f64) {
         let mut passed = now - self.now;
         self.now = now;
@@ -86,7 +89,7 @@ impl Server {
     /// A packet stands behind those that are there: of each message that shares the element one (of so many seconds),
     /// which comes again when it has gone, and those in line.
     pub(super) fn queue(&mut self, visit: Visit, last: bool, own: f64, packet: f64) {
-        let round = self.there * packet;
+        let round = if self.queues { self.there * packet } else { 0.0 };
         let before = if self.line.is_empty() { round } else { round.min(self.now - self.latest) };
         self.latest = self.now;
         self.line.push_back(Packet { visit, last, own, before });
@@ -103,7 +106,7 @@ mod tests {
     #[test]
     fn a_first_packet_waits_for_one_of_each_that_is_there() {
         let far = (At(100.0), (9, 0, 0));
-        let mut s = Server { there: 3.0, until: [Reverse(far)].into(), ..Server::default() };
+        let mut s = Server { there: 3.0, until: [Reverse(far)].into(), queues: true, ..Server::default() };
         s.queue((0, 0, 0), false, 1.0, 1.0);
         assert_eq!(s.next(), Some((4.0, false)));
         s.advance(0.5);

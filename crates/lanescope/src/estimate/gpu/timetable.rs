@@ -1,4 +1,5 @@
-//! Pieces through trees and switches: when each message is on each element.
+//! A collective's messages: when each is on each element. Followed are pieces through trees and switches, and all of a
+//! collective that has few messages.
 //!
 //! What meets at an element shares it evenly (as packets that take turns do). The first and the last packet of a
 //! message wait for one packet of each that is there, and go one behind the other: so channels that begin together
@@ -169,7 +170,7 @@ struct Ways {
 }
 
 impl Ways {
-    /// Whether packets stand in a queue at an element: not where all come one by one through another as slow.
+    /// Whether packets stand in a queue at an element.
     fn queues(&self, server: u32) -> bool {
         self.before.get(&server).is_none_or(|before| before.1)
     }
@@ -389,7 +390,8 @@ impl<'a> Run<'a> {
                 *end += 1;
             }
         }
-        let servers = vec![Server { due: f64::INFINITY, ..Server::default() }; c.elements() as usize];
+        let server = |e| Server { due: f64::INFINITY, queues: ways.queues(e), ..Server::default() };
+        let servers = (0..c.elements()).map(server).collect();
         let pauses = [c.latency(false, protocol), c.latency(true, protocol), c.hop_nvls];
         let (slots, events) = (c.slots, BinaryHeap::new());
         let end = 0.0;
@@ -472,8 +474,7 @@ impl<'a> Run<'a> {
         for (i, leg) in self.ways.legs[legs].iter().enumerate() {
             let s = &mut self.servers[leg.server as usize];
             s.advance(now);
-            let round = if self.ways.queues(leg.server) { leg.packet } else { 0.0 };
-            s.queue((m, stage, i as u8), last, leg.packet * packets * leg.times, round);
+            s.queue((m, stage, i as u8), last, leg.packet * packets * leg.times, leg.packet);
             self.again(leg.server);
         }
     }
@@ -546,18 +547,17 @@ impl<'a> Run<'a> {
                 let e = self.leg(visit).server;
                 self.again(e);
             }
-            None => self.ends(visit, now, 1.0),
+            None => self.ends(visit, now, true),
         }
     }
 
-    /// The last packet of a message has come to an element, and waits for so many packets of each that shares it.
-    fn ends(&mut self, visit: Visit, now: f64, rounds: f64) {
+    /// The last packet of a message has come to an element; `waits`, if packets of those that share it stand there.
+    fn ends(&mut self, visit: Visit, now: f64, waits: bool) {
         let leg = self.leg(visit);
         let last = self.flights[visit.0 as usize].last;
         let s = &mut self.servers[leg.server as usize];
         s.advance(now);
-        let round = if self.ways.queues(leg.server) { rounds * leg.packet } else { 0.0 };
-        s.queue(visit, true, leg.packet * last * leg.times, round);
+        s.queue(visit, true, leg.packet * last * leg.times, if waits { leg.packet } else { 0.0 });
         self.again(leg.server);
     }
 
@@ -595,7 +595,7 @@ impl<'a> Run<'a> {
             let mut late = std::mem::take(&mut f.late[usize::from(left)]);
             while late != 0 {
                 // What had come had passed, of this message as of others: none of them keeps it waiting.
-                self.ends((m, left, late.trailing_zeros() as u8), now, 0.0);
+                self.ends((m, left, late.trailing_zeros() as u8), now, false);
                 late &= late - 1;
             }
         }

@@ -202,11 +202,15 @@ impl Doubling {
         Ok(Doubling { steps, gpus: c.gpus, channels, together })
     }
 
-    /// Seconds of all steps behind the launch, and of these the pauses.
-    pub(super) fn time(&self, c: &GpuCluster, what: Collective, protocol: Protocol, part: u64) -> (f64, f64) {
+    /// Seconds of the pauses of all steps.
+    pub(super) fn pauses(&self, c: &GpuCluster, protocol: Protocol) -> f64 {
+        self.steps.iter().map(|s| c.latency(s.way.network, protocol)).sum()
+    }
+
+    /// Seconds of all steps behind the launch.
+    pub(super) fn time(&self, c: &GpuCluster, what: Collective, protocol: Protocol, part: u64) -> f64 {
         let mut come = vec![0.0_f64; (self.gpus * self.channels) as usize];
         let (mut own, mut before, mut after) = (Vec::new(), Vec::new(), Vec::new());
-        let pauses = self.steps.iter().map(|s| c.latency(s.way.network, protocol)).sum();
         // Steps one behind the other that meet at the same elements are visits to these.
         for steps in self.steps.chunk_by(|a, b| a.elements == b.elements) {
             let of = |s: &Step| {
@@ -229,7 +233,7 @@ impl Doubling {
                 group.iter().zip(&after).for_each(|(j, at)| come[*j as usize] = *at);
             }
         }
-        (come.iter().copied().fold(0.0, f64::max), pauses)
+        come.iter().copied().fold(0.0, f64::max)
     }
 }
 

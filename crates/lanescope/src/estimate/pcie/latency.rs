@@ -43,6 +43,24 @@ impl<'a> Unloaded<'a> {
     pub(crate) fn least(self) -> Unloaded<'a> {
         Unloaded { forwarded: Forwarded::BitByBit, ..self }
     }
+
+    /// A time of a flow in truth, and what no packet is faster than: the same, but where a switch holds packets back.
+    pub(crate) fn ends<T: Copy>(self, flow: &Flow, time: impl Fn(Unloaded<'a>) -> T) -> [T; 2] {
+        let truth = time(self);
+        let held_back = self.may_hold_back(&flow.route) || self.may_hold_back(&flow.back);
+        [truth, if held_back { time(self.least()) } else { truth }]
+    }
+
+    /// Whether a switch on a route may hold packets back for the links behind it: it cuts through from a link into one
+    /// of another speed, and that is not the last. Into the last a tail is as late as it would be bit by bit.
+    fn may_hold_back(&self, hops: &[Hop]) -> bool {
+        let speed = |hop: &Hop| self.plan.link(hop.link).speed.at(self.corner);
+        let cuts_through = |hop: &Hop| match &self.plan.part(self.plan.leaves(*hop)).keys {
+            PartKeys::Switch(s) => s.forwarding.typical == Forwarding::CutThrough,
+            _ => false,
+        };
+        hops.windows(3).any(|at| cuts_through(&at[1]) && speed(&at[0]) != speed(&at[1]))
+    }
 }
 
 /// Times of a read of `size` bytes sent as requests of at most `request` bytes, back to back.

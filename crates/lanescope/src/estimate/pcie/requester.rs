@@ -213,19 +213,20 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, alo
     let turns = Turns::of(plan, corner, flow);
     engine(plan, corner, flow, &turns, add);
     let walking = walking(plan, corner, flow) * 1e-9;
-    // In truth, and what no packet is faster than: what is between them a bound leaves out.
+    // What is between a time in truth and what no packet is faster than, a bound leaves out.
     let empty = Unloaded::new(plan, corner);
-    let ends = [empty, empty.least()];
     if flow.reads() {
-        let [reads, least] = ends.map(|empty| Reads::of(empty, flow));
-        let ((capacity, time), (_, at_least)) = (reads.held(alone), least.held(alone));
+        let [(capacity, time), (_, at_least)] = empty.ends(flow, |empty| Reads::of(empty, flow).held(alone));
         let key = match (&plan.part(flow.source).keys, flow.route.first()) {
             (PartKeys::RootComplex(_), Some(first)) => Key::Loads(*first),
             _ => Key::Tags(flow.source),
         };
         let lucky = (time - at_least) * 1e-9 / size + walking;
         add(key, capacity, time * 1e-9 / size + walking, turns.reads, lucky);
-        if let (true, Some(out), Some(at_least)) = (flow.writes(), reads.issued(), least.issued()) {
+        let issued = || empty.ends(flow, |empty| Reads::of(empty, flow).issued());
+        if flow.writes()
+            && let [Some(out), Some(at_least)] = issued()
+        {
             // Then the write is issued, and then the next read, whose requests may not pass the write on the slowest
             // link either (2.4.1).
             let write = flow.route.iter().map(|hop| sending(plan, corner, flow, *hop));
@@ -237,13 +238,13 @@ pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, alo
         // Descriptors are fetched ahead, through the same tags.
         let asking = plan.asking(corner, flow);
         let one = Train { request: queue.fetch.bytes, full: 1.0, rest: 0, short: 0.0 };
-        let [held, at_least] = ends.map(|empty| (empty.released(flow, &one) + asking.turnaround.ns()) * 1e-9);
+        let [held, at_least] = empty.ends(flow, |empty| empty.released(flow, &one));
+        let (held, lucky) = ((held + asking.turnaround.ns()) * 1e-9, (held - at_least) * 1e-9);
         let fetches = 1.0 / (queue.fetch.packets as f64 * size);
-        let lucky = (held - at_least) * fetches;
-        add(Key::Tags(flow.source), (asking.engines * asking.tags) as f64, held * fetches, fetches, lucky);
+        add(Key::Tags(flow.source), (asking.engines * asking.tags) as f64, held * fetches, fetches, lucky * fetches);
     }
     let Program::Closed { outstanding, round_trip, .. } = &flow.program else { return };
-    let [Some(time), Some(at_least)] = ends.map(|empty| round(empty, flow)) else { return };
+    let [Some(time), Some(at_least)] = empty.ends(flow, |empty| round(empty, flow)) else { return };
     // The requests of an operation walk side by side.
     let request = plan.request_size(corner, flow).min(flow.size.at(corner).0) as f64;
     let walks = if round_trip.is_some() { 0.0 } else { walking * request / size };

@@ -391,6 +391,13 @@ impl Switch {
         best.ok_or(lack)
     }
 
+    /// Whether a packet of an ingress port is being read, whose heads no egress port can take meanwhile: not where they
+    /// stand at crosspoints or in a shared memory.
+    fn is_read(&self, port: usize, now: u64) -> bool {
+        let ingress = &self.ins[port];
+        !ingress.sorted && ingress.reading > now
+    }
+
     /// Whom the egress port serves next, (ingress port, class), and from when on; or why nobody, and until when to
     /// wait.
     fn choose(&self, out: usize, now: u64, net: &mut Net) -> Result<(usize, Class, u64), (Idle, u64)> {
@@ -402,7 +409,7 @@ impl Switch {
         let mut oldest: Option<(u64, usize, Class)> = None;
         for (port, bits) in in_turn(&egress.waiting, egress.turn) {
             let ingress = &self.ins[port];
-            let busy = !ingress.sorted && ingress.reading > now;
+            let busy = self.is_read(port, now);
             if busy && egress.passed_over != port as u16 {
                 wake = wake.min(ingress.reading);
                 idle = idle.max(Idle::Arbitration);
@@ -428,10 +435,9 @@ impl Switch {
         if served.is_some_and(|port| egress.passed_over == port as u16) {
             self.outs[out].passed_over = NONE;
         } else if egress.passed_over == NONE {
-            let busy = |port: &usize| !self.ins[*port].sorted && self.ins[*port].reading > now;
             let first = in_turn(&egress.waiting, egress.turn)
                 .map(|(port, _)| port)
-                .find(|port| Some(*port) == served || busy(port))
+                .find(|port| Some(*port) == served || self.is_read(*port, now))
                 .filter(|port| Some(*port) != served);
             self.outs[out].passed_over = first.map_or(NONE, |port| port as u16);
         }
