@@ -77,7 +77,7 @@ fn the_laws_hold_on_random_trees() {
 }
 
 /// A tree without what the simulator refuses: FLIT mode, stated round trips, millions of operations in flight.
-fn simulable(text: &str) -> String {
+pub(crate) fn simulable(text: &str) -> String {
     let text =
         text.replace("gen6", "gen5").replace("gen7", "gen4").replace("outstanding = 16777216", "outstanding = 4096");
     let line = |l: &str| l.split_once(", round_trip").map_or_else(|| format!("{l}\n"), |(l, _)| format!("{l} }}\n"));

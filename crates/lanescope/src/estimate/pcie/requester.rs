@@ -206,12 +206,19 @@ fn walking(plan: &Plan, corner: Corner, flow: &Flow) -> f64 {
     plan.misses(corner, flow).map_or(0.0, |m| m.walks * walk / flow.size.at(corner).f64())
 }
 
-/// What the requester of a flow and its load allow; `alone`, if it is the only one that reads there.
-pub(in crate::estimate) fn limits(plan: &Plan, corner: Corner, index: usize, alone: bool, add: &mut Add) {
+/// What the requester of a flow and its load allow; `alone`, if it is the only one that reads there. Others of the
+/// requester have `beside` turns for each TLP of the flow, read requests and writes together.
+pub(in crate::estimate) fn limits(
+    plan: &Plan,
+    corner: Corner,
+    index: usize,
+    (alone, beside): (bool, f64),
+    add: &mut Add,
+) {
     let flow = &plan.flows[index];
     let size = flow.size.at(corner).f64();
     let turns = Turns::of(plan, corner, flow);
-    engine(plan, corner, flow, &turns, add);
+    engine(plan, corner, flow, (&turns, beside), add);
     let walking = walking(plan, corner, flow) * 1e-9;
     // What is between a time in truth and what no packet is faster than, a bound leaves out.
     let empty = Unloaded::new(plan, corner);
@@ -328,7 +335,8 @@ fn sustained(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, efficiency
 }
 
 /// Rates and pauses of the requesting endpoint; what a processor stores.
-fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut Add) {
+fn engine(plan: &Plan, corner: Corner, flow: &Flow, (turns, beside): (&Turns, f64), add: &mut Add) {
+    let both_turns = (turns.reads + turns.writes) * beside;
     let k = match &plan.part(flow.source).keys {
         PartKeys::Endpoint(k) => k,
         PartKeys::RootComplex(k) => {
@@ -349,7 +357,7 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut Add
     }
     let both = if flow.reads() && flow.writes() { 2.0 } else { 1.0 };
     if let Some(rate) = &k.rate {
-        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both, turns.reads + turns.writes, 0.0);
+        add(Key::Engine(part, Ceiling::Both), rate.at(corner).bytes(), both, both_turns, 0.0);
     }
     let own = [
         (turns.reads, Ceiling::Bus, &k.bus_rate),
@@ -381,6 +389,6 @@ fn engine(plan: &Plan, corner: Corner, flow: &Flow, turns: &Turns, add: &mut Add
         let certain = both > 1.0 && own.nth(1).is_none();
         let time = (writes + reads) * 1e-9 + both * gaps[1] + turning;
         let lucky = if certain { 0.0 } else { turning / size };
-        add(Key::Engine(part, Ceiling::Port), 1.0, time / size, turns.reads + turns.writes, lucky);
+        add(Key::Engine(part, Ceiling::Port), 1.0, time / size, both_turns, lucky);
     }
 }

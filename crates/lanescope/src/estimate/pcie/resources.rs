@@ -5,6 +5,7 @@ use crate::estimate::core::fill::{Resource, Use};
 use crate::estimate::core::meeting::Meeting;
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
+use crate::estimate::pcie::turns::beside;
 use crate::plan::pcie::check::{credits, replay_buffer};
 use crate::plan::{Batch, Direction, Flow, Hop, Link, LinkId, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};
@@ -275,6 +276,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
     // Wires come before all others, in the order of the hops.
     let mut first: Vec<Resource<Key>> = Vec::with_capacity(wires.len());
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
+    let beside = beside(plan, corner);
     let mut add = |key: Key, capacity: f64, used: Use| {
         let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
         match uses.last_mut().filter(|u| u.flow == used.flow) {
@@ -298,6 +300,9 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
             replay_buffer(&plan.part(plan.leaves(*hop)).keys).filter(|_| link.ack_every.at(corner).0.is_some());
         let mut uses = Vec::with_capacity(list.len());
         for (&(index, slots), packets) in list.iter().zip(turns(plan, list)) {
+            // At its own port.
+            let own = plan.flows[index].route.first() == Some(hop);
+            let packets = if own { packets * beside[index] } else { packets };
             let used = Use {
                 flow: index,
                 weight: slots.packets(),
@@ -331,7 +336,7 @@ pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resou
         let end = flow.route.len();
         let turns = requester::Turns::of(plan, corner, flow);
         let alone = readers[flow.source.0 as usize] == 1;
-        requester::limits(plan, corner, index, alone, &mut |key, capacity, weight, packets, lucky| {
+        requester::limits(plan, corner, index, (alone, beside[index]), &mut |key, capacity, weight, packets, lucky| {
             add(key, capacity, Use { first_least: -lucky, ..plain(weight, packets, 0) });
         });
         if let PartKeys::RootComplex(k) = &plan.part(flow.target).keys {

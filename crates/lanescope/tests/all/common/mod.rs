@@ -13,6 +13,7 @@ use lanescope::result::{FlowReport, Report, SimulatedFlow, SimulatedLink, Simula
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
+use lanescope::units::Time;
 use std::path::{Path, PathBuf};
 
 /// Plans a user's text; the diagnostics come back in any case.
@@ -76,6 +77,44 @@ pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
         before = run.time();
     }
     run.snapshot()
+}
+
+/// Little's law, to the last bit of a float, of a run with this seed. Of a run that begins with nothing in flight, the
+/// integral of the operations in flight up to a moment is the sum of the latencies of those done by then and of the
+/// ages of those that are in flight: so these ages are their difference, and none is negative. Over a window that opens
+/// later the integral is as much more than the sum of latencies as the ages at its end are more than those at its
+/// beginning; where it opens at once, one that opens halfway is held to that.
+pub(crate) fn little(plan: &Plan, seed: u64, s: &Simulation) {
+    let ran = |warmup: u64, until: u64| {
+        let mut plan = plan.clone();
+        plan.limits.length = Some(Time::from_fs(until - warmup));
+        plan.limits.warmup = Some(Time::from_fs(warmup));
+        let s = simulate_by(&plan, seed, u64::MAX);
+        let ended = ((s.warmup + s.window) * 1e15).round();
+        assert!((ended - until as f64).abs() <= 1e-12 * until as f64 + 1.0, "{ended} fs in place of {until}");
+        s
+    };
+    let ages = |s: &Simulation| -> Vec<f64> { s.flows.iter().map(|f| (f.in_flight - f.little) * s.window).collect() };
+    let fs = |seconds: f64| (seconds * 1e15).round() as u64;
+    let until = fs(s.warmup + s.window);
+    let opens = if s.warmup > 0.0 { fs(s.warmup) } else { until / 2 };
+    if opens == 0 {
+        return;
+    }
+    let (late, whole) = if s.warmup > 0.0 { (s, &ran(0, until)) } else { (&ran(opens, until), s) };
+    for ((f, opens), closes) in late.flows.iter().zip(ages(&ran(0, opens))).zip(ages(whole)) {
+        let noise = 1e-9 * (1.0 + f.in_flight.max(f.little)) * (late.warmup + late.window);
+        assert!(opens >= -noise && closes >= -noise, "{}: ages of {opens} s and {closes} s", f.name);
+        let apart = (f.in_flight - f.little) * late.window;
+        let off = (apart - (closes - opens)).abs();
+        assert!(
+            off <= noise,
+            "{}: {} in flight, {} by Little's law: {apart} s of {opens} s to {closes} s",
+            f.name,
+            f.in_flight,
+            f.little
+        );
+    }
 }
 
 /// A file or folder of real programs and machines: of the repository's own, or of the shared ones, where those are.

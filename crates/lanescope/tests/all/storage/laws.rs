@@ -3,7 +3,7 @@
 use super::{check, wires};
 use crate::common::choices::{Choices, none_apart, on_random, runner};
 use crate::common::grow::storage::grow;
-use crate::common::{plan, simulate_by};
+use crate::common::{little, plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
@@ -174,6 +174,7 @@ pub(super) fn laws(plan: &Plan, diagnostics: &Diagnostics) -> (Simulation, bool)
     let (pieces, silent) = in_pieces(plan);
     assert!(Simulation { events: whole.events, ..pieces } == whole, "the pieces that a run is done in change it");
     check(plan, &whole, &silent);
+    little(plan, 1, &whole);
     assert!(matches!(whole.ending, Ending::Length | Ending::PacketCap), "{:?}", whole.ending);
     let report = estimate(plan, diagnostics);
     let storage = &plan.storage;

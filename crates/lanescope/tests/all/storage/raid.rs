@@ -194,9 +194,7 @@ fn an_io_alone_takes_its_unloaded_time() {
 /// Twenty-four drives behind two switches.
 #[test]
 fn many_drives_behind_two_switches() {
-    for (level, read, depth, off) in
-        [("raid0", 100, 256, 0.05), ("raid10", 100, 256, 0.05), ("raid5", 100, 256, 0.05), ("raid5", 0, 64, 0.10)]
-    {
+    for (level, read, depth) in [("raid0", 100, 256), ("raid10", 100, 256), ("raid5", 100, 256), ("raid5", 0, 64)] {
         let text = format!(
             "platform = \"example/nvme-server\"\n[parts.a]\nis = \"array\"\nlevel = \"{level}\"\n\
              disks = [\"drive.*\"]\n[flows.io]\nfrom = \"host\"\nto = \"a\"\ndo = \"io\"\nworkers = 4\n\
@@ -207,7 +205,7 @@ fn many_drives_behind_two_switches() {
         let (e, s) = said(&text, 1);
         let (share, seen) = (e.flows[0].share.typical, simulated(&s, "io").rate.mean);
         println!("{level} {read} % read: share {share}, simulated {seen}, {:?}", e.flows[0].bound_by);
-        within(off, share, seen);
+        within(0.02, share, seen);
         assert!(seen <= e.flows[0].bound.typical * 1.01, "{level}");
     }
 }

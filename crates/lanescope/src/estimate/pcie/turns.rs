@@ -1,0 +1,123 @@
+//! How often the flows of one requester have turns beside one another.
+//!
+//! A requester serves its flows in turn, a TLP each. Flows that read take turns with one another, and so do those that
+//! write, whichever kind goes next. A flow that alternates changes from the one to the other with each operation, and
+//! often finds that it is the next there: so it sends more TLPs than another flow has turns. How many more depends on
+//! how long its operations are and on where both orders stand when it changes. So the order is followed, TLP by TLP,
+//! with all flows always having something to send, until it repeats.
+
+use crate::estimate::pcie::requester::Turns;
+use crate::plan::{Flow, Hop, PartId, Plan};
+use crate::scenario::PartKeys;
+use crate::scenario::keys::Order;
+use crate::scenario::quantity::Corner;
+use std::collections::{BTreeMap, HashMap};
+
+/// Requesters of more flows than this are not followed: their flows count TLP by TLP.
+const MOST_FLOWS: usize = 32;
+
+/// Operations of more TLPs are taken to be of one kind: what a change costs is no more than a part in so many.
+const LONG: f64 = 100.0;
+
+/// An order that has not come back to where it was after so many TLPs is averaged.
+const MOST_TLPS: u32 = 1 << 14;
+
+/// For each flow, the turns that others of its requester have meanwhile, for each of its TLPs: at most 1.
+pub(in crate::estimate) fn beside(plan: &Plan, corner: Corner) -> Vec<f64> {
+    let mut all = vec![1.0; plan.flows.len()];
+    let mut requesters: BTreeMap<(Hop, PartId), Vec<usize>> = BTreeMap::new();
+    for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_externally_driven()) {
+        if let Some(first) = flow.route.first() {
+            requesters.entry((*first, flow.source)).or_default().push(index);
+        }
+    }
+    for ((_, source), flows) in requesters {
+        // Of operations that are drawn none waits for a turn.
+        let drawn = matches!(&plan.part(source).keys, PartKeys::Endpoint(k) if k.order.typical == Order::Random);
+        let lengths: Vec<[u32; 2]> = flows.iter().map(|i| lengths(plan, corner, &plan.flows[*i])).collect();
+        let alike = lengths.iter().all(|l| *l == lengths[0]);
+        if drawn || alike || flows.len() > MOST_FLOWS || lengths.iter().all(|l| l.contains(&0)) {
+            continue;
+        }
+        let sent = followed(&lengths);
+        let least = sent.iter().copied().min().unwrap_or(0);
+        if least > 0 {
+            flows.iter().zip(&sent).for_each(|(flow, sent)| all[*flow] = least as f64 / *sent as f64);
+        }
+    }
+    all
+}
+
+/// Requests of a read of a flow, and TLPs of a write. Without change of kind it does not matter how many they are.
+fn lengths(plan: &Plan, corner: Corner, flow: &Flow) -> [u32; 2] {
+    let turns = Turns::of(plan, corner, flow);
+    let size = flow.size.at(corner).f64();
+    let [reads, writes] = [turns.reads, turns.writes].map(|each| (each * size).round());
+    match (reads > 0.0, writes > 0.0) {
+        (true, true) if reads + writes <= LONG => [reads as u32, writes as u32],
+        (true, true) if reads < writes => [0, 1],
+        (reads, _) => [u32::from(reads), u32::from(!reads)],
+    }
+}
+
+/// TLPs that each flow sends while the order of all repeats once, as the requester has it: flows come up in turn, and
+/// the one that does sends a TLP of the flow whose turn it is among those of its kind.
+fn followed(lengths: &[[u32; 2]]) -> Vec<u64> {
+    let n = lengths.len();
+    let next = |i: usize| if i + 1 < n { i + 1 } else { 0 };
+    let begun = |i: usize, kind: usize| (kind, lengths[i][kind]);
+    let mut at: Vec<(usize, u32)> = (0..n).map(|i| begun(i, usize::from(lengths[i][0] == 0))).collect();
+    let (mut turn, mut turns, mut sent) = (0, [0; 2], vec![0; n]);
+    let mut seen: HashMap<(usize, [usize; 2], Vec<(usize, u32)>), Vec<u64>> = HashMap::new();
+    let Some(one) = lengths.iter().position(|l| !l.contains(&0)) else { return sent };
+    let mut looked = 0;
+    for _ in 0..MOST_TLPS {
+        // Each time that one of those that alternate has begun a read.
+        if at[one] == begun(one, 0) && sent[one] != looked {
+            looked = sent[one];
+            if let Some(before) = seen.insert((turn, turns, at.clone()), sent.clone()) {
+                return sent.iter().zip(before).map(|(now, before)| now - before).collect();
+            }
+        }
+        let kind = at[turn].0;
+        let mut goes = turns[kind];
+        while at[goes].0 != kind {
+            goes = next(goes);
+        }
+        sent[goes] += 1;
+        at[goes].1 -= 1;
+        if at[goes].1 == 0 {
+            let other = 1 - kind;
+            at[goes] = begun(goes, if lengths[goes][other] > 0 { other } else { kind });
+        }
+        (turns[kind], turn) = (next(goes), next(turn));
+    }
+    sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, where the first reads one TLP and writes one, and the second reads. They come up in turn: 0 reads; 1
+    /// comes up, and reads; 0 writes; 1 comes up, but the order of those that read has come to 0, which reads; 0 comes
+    /// up, and writes; 1 reads; 0 reads, and so on: 0 sends two for each of 1.
+    #[test]
+    fn who_alternates_goes_in_anothers_turn() {
+        let sent = followed(&[[1, 1], [1, 0]]);
+        assert_eq!(sent[0], 2 * sent[1], "{sent:?}");
+    }
+
+    /// Of two that come up in turn, in long operations each goes every other time, but for once when the kind changes.
+    #[test]
+    fn long_operations_lose_little() {
+        let sent = followed(&[[8, 32], [0, 1]]);
+        assert!((sent[1] as f64 / sent[0] as f64 - 38.0 / 40.0).abs() < 1e-9, "{sent:?}");
+    }
+
+    #[test]
+    fn those_that_do_the_same_get_the_same() {
+        let sent = followed(&[[3, 5], [3, 5], [3, 5], [1, 0]]);
+        assert!(sent[..3].iter().all(|n| *n == sent[0]), "{sent:?}");
+    }
+}
