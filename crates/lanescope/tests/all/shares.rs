@@ -479,7 +479,7 @@ fn monotone(text: &str, of: &str, key: &str, values: [&str; 2], which: usize) ->
         let (said, alike, shown) = (y / x, loss([&worse, &better], &estimated), loss([&worse, &better], &counted));
         assert!(
             alike <= said + 0.01 && shown <= said + 0.02,
-            "{what} costs the flows that it bound: {x} to {y}, to {alike} without stated round trips, simulated to {shown}"
+            "{what} costs the flows that it bound: {x} to {y}, without stated round trips by {alike}, simulated {shown}"
         );
     }
     Some(if bound.is_empty() { Compared::NotBound } else { Compared::Bound })
