@@ -2,7 +2,7 @@
 //! the same.
 
 use crate::common::choices::{Choices, runner};
-use crate::common::{flow, laws, plan, run, simulate, simulate_by, simulated, within};
+use crate::common::{flow, has, laws, plan, run, simulate, simulate_by, simulated, within};
 use lanescope::estimate::estimate;
 use lanescope::plan::Program;
 use lanescope::scenario::PartKeys;
@@ -54,6 +54,26 @@ fn an_operation_takes_the_tags_of_all_engines() {
         assert!(rate <= flow(&r, "x").bound.typical * 1.001, "{rate} of {:?}", flow(&r, "x").bound);
         within(0.02, rate, share);
     }
+}
+
+/// Four operations of 512 B at a time stand behind the 32 reads that another flow keeps outstanding. Its tags are all in
+/// use, and their completions fill the link: each read takes as long as 32 others do, and that is why there are fewer.
+#[test]
+fn who_waits_behind_a_queue_is_told_so() {
+    let text = "[parts]\nhost = { is = \"root-complex\" }\nd = { is = \"endpoint\", tags = 32 }\n[links]\n\
+        l = { between = [\"host\", \"d\"], pcie = \"gen4 x8\" }\n[flows]\n\
+        few = { from = \"d\", to = \"host.memory\", do = \"alternate\", size = \"512 B\", load = { outstanding = 4 } }\n\
+        all = { from = \"d\", to = \"host.memory\", do = \"read\", size = \"64 KiB\" }\n[run]\nfor = \"2 ms\"\n";
+    let s = simulate(text, &[]);
+    // By Little's law: 32 tags, and requests of 512 B of both flows.
+    let [few, all] = ["few", "all"].map(|name| simulated(&s, name));
+    let requests = (few.rate.mean + all.rate.mean) / 8.0 / 512.0;
+    let write = run(text, &["flows.few.do=write"]).flows[0].latency.typical;
+    within(0.05, few.latency.mean, 0.5 * (32.0 / requests + write));
+    let report = run(text, &[]).with(s);
+    let note = report.notes.iter().find(|n| n.element == "flows.few").expect("a note");
+    assert_eq!(note.mechanism, "latency-under-load", "{note:?}");
+    has(&note.text, &["its operations wait behind packets of others", "each takes", "unloaded"]);
 }
 
 /// A processor has ten loads of 64 B in flight: 64 B x 10 by the time of one, and no more than these are in flight.

@@ -83,13 +83,15 @@ pub(in crate::result) fn notes(report: &Report, simulation: &Simulation) -> Vec<
         let (loaded, unloaded) = (s.latency.mean, f.latency.typical);
         let longer = loaded / unloaded - 1.0;
         let explains = longer > -0.5 * off && longer < -3.0 * off;
+        // As many in flight as the share counts with: the longer time is all that it lacks, however full a link is.
+        let waits = off < 0.0 && mechanism == "arbitration" && ((1.0 + off) * (1.0 + longer)).ln().abs() < 0.1;
         // What idles for want of credit for a small part of what the flow lacks holds it up less than what it waits
         // for.
         let minor = mechanism == "head-of-line-blocking"
             && longer > -0.5 * off
             && starved(&s.bound_by.element, simulation) < off.abs() / 4.0;
         let dllps = if alone { before_packets(simulation) } else { 0.0 };
-        let (mechanism, why) = if explains && (alone || mechanism == "bunching") || minor {
+        let (mechanism, why) = if explains && (alone || mechanism == "bunching") || minor || waits {
             let [loaded, unloaded] = [loaded, unloaded].map(human_time);
             let takes = format!("each takes {loaded}, {unloaded} unloaded");
             match alone {
