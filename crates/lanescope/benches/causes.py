@@ -35,6 +35,7 @@ LOADS = [
 # The first that fits: a part of a file's path, and functions (none: all of them).
 CAUSES = [
     ("event queue", "sim/core/kernel.rs", ""),
+    ("event queue", "sim/core/tournament.rs", ""),
     ("clock arithmetic", "sim/core/clock.rs", ""),
     ("clock arithmetic", "sim/pcie/wire.rs", "lane0"),
     ("statistics", "sim/core/tally.rs", ""),

@@ -1,19 +1,21 @@
 //! The event kernel: what happens next.
 //!
 //! Everything that can happen next (a packet becomes ready, a transmitter falls free, a timer ends) has a *slot*, which
-//! holds one moment and may be moved at will. Moments of the near future are entries in a ring of buckets of equal
-//! width, unsorted; when time comes to a bucket it is sorted into a batch, and worked off in order of (moment, slot).
-//! What is set for the present bucket while it is worked off goes into the batch or, where that is long, into a heap
-//! beside it; what lies beyond the ring, into another heap. No entry is looked for when its slot is moved: it is passed
-//! over when its time comes, because the slot has another moment then. The width follows the load, so that a bucket
-//! holds a few moments and few lie beyond the ring; the order of events never depends on it.
+//! holds one moment and may be moved at will. Few slots are the leaves of a tournament tree (`tournament`). Of many,
+//! moments of the near future are entries in a ring of buckets of equal width, unsorted; when time comes to a bucket it
+//! is sorted into a batch, and worked off in order of (moment, slot). What is set for the present bucket while it is
+//! worked off goes into the batch or, where that is long, into a heap beside it; what lies beyond the ring goes into
+//! another heap. No entry is looked for when its slot is moved: it is passed over when its time comes, because the slot
+//! has another moment then. The width follows the load, so that a bucket holds a few moments and few lie beyond the
+//! ring; the order of events depends neither on it nor on which of the two it is.
 
 use crate::sim::core::recorder::Trace;
+use crate::sim::core::tournament::{self, Tournament};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A moment that never comes.
-pub const NEVER: u64 = u64::MAX;
+pub const NEVER: u64 = tournament::NEVER;
 
 /// No slot, or no list of a bucket.
 const NONE: u32 = u32::MAX;
@@ -78,6 +80,8 @@ pub enum Pause {
 /// All slots.
 #[derive(Clone, Debug)]
 pub struct Agenda {
+    /// All slots, where there are few; then what the calendar has is empty.
+    few: Option<Tournament>,
     /// The present moment of each slot. An entry that says another is stale.
     slots: Vec<u64>,
     /// The bucket that time has come to, sorted, and the next of its entries.
@@ -118,7 +122,15 @@ pub struct Agenda {
 impl Agenda {
     /// So many slots, without moments.
     pub fn new(slots: usize) -> Agenda {
+        let few = Tournament::new(slots);
+        Agenda { slots: vec![NEVER; if few.is_some() { 0 } else { slots }], few, ..Agenda::calendar(0) }
+    }
+
+    /// One whose slots are in the ring and beyond it, however few they are.
+
+    fn calendar(slots: usize) -> Agenda {
         Agenda {
+            few: None,
             slots: vec![NEVER; slots],
             batch: Vec::new(),
             next: 0,
@@ -149,7 +161,11 @@ impl Agenda {
     /// When a slot's moment is.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> u64 {
-        if slot == self.acting { self.again } else { self.slots[slot as usize] }
+        match &self.few {
+            _ if slot == self.acting => self.again,
+            Some(few) => few.get(slot),
+            None => self.slots[slot as usize],
+        }
     }
 
     /// Moves the moment of a slot; not before the present one.
@@ -158,7 +174,37 @@ impl Agenda {
         if slot == self.acting {
             self.again = at;
         } else {
-            self.put(slot, at);
+            self.move_other(slot, at);
+        }
+    }
+
+    #[inline]
+    fn move_other(&mut self, slot: u32, at: u64) {
+        if self.few.as_mut().is_some_and(|few| few.set(slot, at)) {
+            return;
+        }
+        self.spread(self.acting);
+        let old = std::mem::replace(&mut self.slots[slot as usize], at);
+        if old != at && at != NEVER {
+            self.file(Entry::new(at, slot));
+        }
+    }
+
+    /// A moment that is too late for the tournament: all go to the calendar, but for the entry of the slot that acts,
+    /// which is used up.
+    #[inline]
+    fn spread(&mut self, acting: u32) {
+        if let Some(few) = self.few.take() {
+            self.spread_out(few, acting);
+        }
+    }
+
+    #[cold]
+    fn spread_out(&mut self, few: Tournament, acting: u32) {
+        self.slots = few.moments();
+        (self.now, self.look) = (self.past() >> self.shift, self.events + RESIZE_INTERVAL);
+        for (slot, at) in (0u32..).zip(few.moments()).filter(|(slot, at)| *slot != acting && *at != NEVER) {
+            self.file(Entry::new(at, slot));
         }
     }
 
@@ -167,22 +213,6 @@ impl Agenda {
     pub(crate) fn by(&mut self, slot: u32, at: u64) {
         if at < self.get(slot) {
             self.set(slot, at);
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, slot: u32, at: u64) {
-        let old = std::mem::replace(&mut self.slots[slot as usize], at);
-        if old != at && at != NEVER {
-            self.file(Entry::new(at, slot));
-        }
-    }
-
-    #[inline]
-    fn emptied(&mut self, place: usize) {
-        self.full[place / 64] &= !(1 << (place % 64));
-        if self.full[place / 64] == 0 {
-            self.words &= !(1 << (place / 64));
         }
     }
 
@@ -264,7 +294,10 @@ impl Agenda {
 
     /// The earliest moment of all.
     pub fn next(&self) -> u64 {
-        self.slots.iter().copied().min().unwrap_or(NEVER)
+        match &self.few {
+            Some(few) => few.first().0,
+            None => self.slots.iter().copied().min().unwrap_or(NEVER),
+        }
     }
 
     /// The number of the first bucket behind the present one that holds something.
@@ -303,7 +336,8 @@ impl Agenda {
                 self.lists[list as usize] = Vec::new();
             }
             self.free.push(list);
-            self.emptied(place);
+            self.full[place / 64] &= !(1 << (place % 64));
+            self.words &= !(u64::from(self.full[place / 64] == 0) << (place / 64));
         }
         if far.is_some() {
             self.draw_in();
@@ -422,6 +456,21 @@ impl Agenda {
     #[inline]
     pub fn run<W: World>(&mut self, world: &mut W, until: u64, budget: u64) -> Pause {
         let stop = self.events.saturating_add(budget);
+        while let Some(few) = &mut self.few {
+            let (at, slot) = few.first();
+            if at >= until || self.events >= stop {
+                return match at {
+                    NEVER => Pause::Silent,
+                    _ if at >= until => Pause::Reached,
+                    _ => Pause::Budget,
+                };
+            }
+            let again = self.act(world, at, slot);
+            if !self.few.as_mut().is_some_and(|few| few.replay(slot, again)) {
+                self.spread(slot);
+                self.follow(slot, again);
+            }
+        }
         loop {
             let Some((entry, sorted)) = self.earliest() else { return Pause::Silent };
             let (at, slot) = (entry.at(), entry.slot());
@@ -436,17 +485,29 @@ impl Agenda {
                 continue;
             }
             self.pass(sorted);
-            self.events += 1;
-            self.moments += u64::from(at != std::mem::replace(&mut self.last, at));
-            (self.acting, self.again) = (slot, at);
-            world.on(slot, at, self);
-            self.acting = NONE;
-            // Its entry is used up, so that the same moment again is a new one.
-            let again = self.again;
-            self.slots[slot as usize] = again;
-            if again != NEVER {
-                self.file(Entry::new(again, slot));
-            }
+            self.moments += u64::from(at != self.last);
+            let again = self.act(world, at, slot);
+            self.follow(slot, again);
+        }
+    }
+
+    /// A slot's moment has come: gives its next.
+    #[inline]
+    fn act<W: World>(&mut self, world: &mut W, at: u64, slot: u32) -> u64 {
+        self.events += 1;
+        self.last = at;
+        (self.acting, self.again) = (slot, at);
+        world.on(slot, at, self);
+        self.acting = NONE;
+        self.again
+    }
+
+    /// The next moment of a slot that has acted. Its entry is used up, so that the same moment again is a new one.
+    #[inline]
+    fn follow(&mut self, slot: u32, again: u64) {
+        self.slots[slot as usize] = again;
+        if again != NEVER {
+            self.file(Entry::new(again, slot));
         }
     }
 }
@@ -604,10 +665,10 @@ mod tests {
     }
 
     impl Both {
-        fn new(slots: u32, random: u64, gap: u64) -> Both {
+        fn new(agenda: Agenda, slots: u32, random: u64, gap: u64) -> Both {
             let actor = || Actor { slots, random, gap, steady: false, heard: Vec::new() };
             let model = Model { at: vec![NEVER; slots as usize], heap: BinaryHeap::new(), events: 0 };
-            let mut both = Both { agenda: Agenda::new(slots as usize), ours: actor(), model, theirs: actor() };
+            let mut both = Both { agenda, ours: actor(), model, theirs: actor() };
             (0..slots).for_each(|slot| both.set(slot, slot as u64 % 3));
             both
         }
@@ -651,8 +712,10 @@ mod tests {
             slots in 1u32..80,
             random: u64,
             steps in prop::collection::vec((0u64..2000, 0u64..400, 0u32..44), 1..20),
+            few: bool,
         ) {
-            let mut both = Both::new(slots, random, 1 << 20);
+            let make = if few { Agenda::new } else { Agenda::calendar };
+            let mut both = Both::new(make(slots as usize), slots, random, 1 << 20);
             let mut now = 0;
             for (ahead, budget, wide) in steps {
                 both.gap(1 << wide);
@@ -669,7 +732,7 @@ mod tests {
 
     #[test]
     fn the_width_follows_the_load_to_both_of_its_limits() {
-        let mut both = Both::new(60, 1, 1 << 49);
+        let mut both = Both::new(Agenda::calendar(60), 60, 1, 1 << 49);
         (both.ours.steady, both.theirs.steady) = (true, true);
         both.run(NEVER, 4000);
         assert_eq!(both.agenda.shift, *SHIFTS.end());
@@ -683,7 +746,7 @@ mod tests {
 
     #[test]
     fn few_slots_are_a_list_that_is_cut_off_behind() {
-        let mut both = Both::new(2, 1, 1 << 20);
+        let mut both = Both::new(Agenda::calendar(2), 2, 1, 1 << 20);
         (both.ours.steady, both.theirs.steady) = (true, true);
         both.run(NEVER, 20_000);
         assert!(
@@ -705,7 +768,7 @@ mod tests {
 
     #[test]
     fn moments_that_no_slot_has_any_more_do_not_pile_up() {
-        let mut agenda = Agenda::new(10);
+        let mut agenda = Agenda::calendar(10);
         agenda.set(0, 0);
         agenda.run(&mut Timers(10), NEVER, 100_000);
         assert!(agenda.far.len() <= 2 * 10 + STALE_ALLOWED && agenda.far.capacity() < 1000, "{}", agenda.far.len());

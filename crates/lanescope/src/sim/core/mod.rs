@@ -9,3 +9,4 @@ pub(in crate::sim) mod source;
 pub(in crate::sim) mod stats;
 pub(in crate::sim) mod subsystem;
 pub(in crate::sim) mod tally;
+mod tournament;
