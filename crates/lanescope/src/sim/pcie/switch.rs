@@ -236,18 +236,40 @@ impl Switch {
         }
         agenda.set(slot, NEVER);
         let Some(tlp) = net.wires[wire as usize].queues[class as usize].front() else { return };
+        let (body, payload) = (tlp.body, tlp.payload);
         let out = net.wires[net.paths[tlp.at as usize + 1] as usize].port_from as usize;
-        self.ins[port].heads[class as usize] = out as u16;
         if self.pace.is_some() {
+            self.ins[port].heads[class as usize] = out as u16;
             self.serve_core(now, net, agenda);
         } else if self.ins[port].sorted {
-            if !self.pass(port, class, out, now, net, agenda) {
+            let unread = self.ins[port].unread.iter().any(|w| *w != 0);
+            if !unread && self.alone(port, class, out, (body, payload), now, net) {
+                self.pass(port, class, out, now, net, agenda);
+            } else {
                 self.store(port, class, out, now, net, agenda);
             }
+        } else if self.alone(port, class, out, (body, payload), now, net) {
+            if !self.crosspoints && self.outs[out].passed_over == port as u16 {
+                self.outs[out].passed_over = NONE;
+            }
+            self.read_out(port, class, out, now, net, agenda);
         } else {
             self.offer(port, class, out, true);
             self.transmit(out, now, net, agenda);
         }
+    }
+
+    /// Whether a head that comes up can leave at once: nobody else wants its egress port, which is free and has credits
+    /// for such a body and payload. Then there is nothing to arbitrate.
+    #[inline]
+    fn alone(&self, port: usize, class: Class, out: usize, bytes: (u16, u16), now: u64, net: &mut Net) -> bool {
+        let egress = &self.outs[out];
+        let wire = &mut net.wires[egress.wire as usize];
+        !self.hosted
+            && wire.next_at <= now
+            && self.ins[port].reading <= now
+            && egress.waiting.iter().all(|w| *w == 0)
+            && wire.may_send(class, bytes.0, bytes.1, now)
     }
 
     /// A timer: 0 is that of the shared core, which is free again; the others those of the ingress ports.
@@ -342,27 +364,12 @@ impl Switch {
         self.transmit(out, now, net, agenda);
     }
 
-    /// Sends a head on at once, if nobody is before it; says whether it did.
+    /// Sends a head on at once, where packets are sorted.
     #[inline]
-    fn pass(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> bool {
-        let egress = &self.outs[out];
-        if self.hosted
-            || net.wires[egress.wire as usize].next_at > now
-            || self.ins[port].reading > now
-            || self.ins[port].unread.iter().any(|w| *w != 0)
-            || egress.waiting.iter().any(|w| *w != 0)
-        {
-            return false;
-        }
-        let Some(tlp) = net.wires[self.ins[port].wire as usize].queues[class as usize].front() else { return false };
-        let (body, payload) = (tlp.body, tlp.payload);
-        if !net.wires[egress.wire as usize].may_send(class, body, payload, now) {
-            return false;
-        }
+    fn pass(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         if let Some(tlp) = self.take(port, class, now, net, agenda) {
             self.leave(port, tlp, out, now, net, agenda);
         }
-        true
     }
 
     /// The next packet that an ingress port could give to `out`, of its classes the one that has waited longest, if
@@ -503,10 +510,17 @@ impl Switch {
             }
             return;
         }
+        self.offer(port, class, out, false);
+        self.read_out(port, class, out, now, net, agenda);
+    }
+
+    /// Takes the head of a class out of the queue that it came in by, where packets are not sorted, and puts it on the
+    /// wire. The one behind it is the next head when it has been read.
+    #[inline]
+    fn read_out(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let ingress = &mut self.ins[port];
         (ingress.heads[class as usize], ingress.of) = (NONE, class);
         let inward = ingress.wire as usize;
-        self.offer(port, class, out, false);
         if let Some(tlp) = net.wires[inward].queues[class as usize].pop_front() {
             self.leave(port, tlp, out, now, net, agenda);
         }
