@@ -56,6 +56,7 @@ CAUSES = [
     ("transmission", "sim/ethernet/mod.rs", "transmit arrived look control_arrived"),
     ("transmission", "sim/ethernet/frames.rs", ""),
     ("sources and destinations", "sim/pcie/requester.rs", ""),
+    ("sources and destinations", "sim/pcie/limits.rs", ""),
     ("sources and destinations", "sim/pcie/completer.rs", ""),
     ("sources and destinations", "sim/pcie/terminal.rs", ""),
     ("sources and destinations", "sim/ethernet/station.rs", ""),

@@ -5,6 +5,7 @@ pub(in crate::sim) mod binding;
 pub(in crate::sim) mod completer;
 mod deadlock;
 pub(in crate::sim) mod iommu;
+mod limits;
 mod report;
 pub(in crate::sim) mod requester;
 pub(in crate::sim) mod switch;
@@ -26,7 +27,8 @@ use crate::sim::core::tally::{self, Tally};
 use crate::sim::pcie::backbone::Backbone;
 use crate::sim::pcie::completer::{Answer, Bandwidth, Completer};
 use crate::sim::pcie::iommu::Iommu;
-use crate::sim::pcie::requester::{Doorbell, Gate, Interval, Packets, Requester, Shape, Stream};
+use crate::sim::pcie::limits::{Gate, Interval};
+use crate::sim::pcie::requester::{Doorbell, Packets, Requester, Shape, Stream};
 use crate::sim::pcie::switch::Switch;
 use crate::sim::pcie::tags::{Engine, Tags};
 use crate::sim::pcie::terminal::Terminal;
@@ -371,6 +373,7 @@ impl Fabric {
             let Part::Terminal(t) = part else { continue };
             for port in &mut t.ports {
                 for requester in port.requesters.iter_mut().filter(|r| !r.streams.is_empty()) {
+                    requester.limits.complete();
                     requester.pick();
                     agenda.set(self.net.wires[port.wire as usize].tx, 0);
                 }
@@ -416,7 +419,7 @@ impl Fabric {
         if requester.streams.is_empty() {
             requester.tags = tags(plan.asking(TYPICAL, flow));
             if let PartKeys::RootComplex(k) = &source.keys {
-                requester.write = k.store_rate.as_ref().map(|q| Gate::new(Pace::new(q.typical)));
+                requester.limits.write = k.store_rate.as_ref().map(|q| Gate::new(Pace::new(q.typical)));
             }
             if let PartKeys::Endpoint(k) = &source.keys {
                 engine(requester, k);
@@ -425,7 +428,7 @@ impl Fabric {
                     Gate::new(Pace::new(Rate::from_bits(rate.round().max(1.0) as u64)))
                 };
                 let gate = k.engine_efficiency.as_ref().map(|q| sustained(q.typical.0));
-                requester.sustained = [gate, gate];
+                requester.limits.sustained = [gate, gate];
                 if k.order.typical == Order::Random {
                     requester.random = Some(random(seed, &source.name));
                 }
@@ -433,7 +436,7 @@ impl Fabric {
         }
         let line = plan.line(TYPICAL, flow);
         if let Some((rate, _)) = line {
-            requester.line[usize::from(flow.reads())].get_or_insert_with(|| Gate::new(Pace::new(rate)));
+            requester.limits.line[usize::from(flow.reads())].get_or_insert_with(|| Gate::new(Pace::new(rate)));
         }
         let size = flow.size.typical.0;
         let both = if flow.reads() && flow.writes() { 2 } else { 1 };
@@ -463,7 +466,7 @@ impl Fabric {
         });
         let all = &requester.streams;
         if all.iter().any(|s| s.shape.reads) && all.iter().any(|s| s.shape.writes) {
-            requester.both = requester.both.map(Gate::both);
+            requester.limits.both = requester.limits.both.map(Gate::both);
         }
     }
 }
@@ -621,9 +624,10 @@ fn engine(r: &mut Requester, k: &Endpoint) {
     let interval = |q: &Option<crate::scenario::quantity::Quantity<crate::units::Time>>| {
         q.as_ref().map(|q| Interval { every: q.typical.fs(), at: 0 })
     };
-    (r.both, r.read, r.write, r.bus) = (gate(&k.rate), gate(&k.read_rate), gate(&k.write_rate), gate(&k.bus_rate));
+    let l = &mut r.limits;
+    (l.both, l.read, l.write, r.bus) = (gate(&k.rate), gate(&k.read_rate), gate(&k.write_rate), gate(&k.bus_rate));
     r.moves = k.move_rate.as_ref().map(|q| Pace::new(q.typical));
-    (r.read_starts, r.write_starts) = (interval(&k.read_interval), interval(&k.write_interval));
-    (r.gaps.tlp, r.gaps.transfer) = (k.tlp_gap.typical.fs(), k.transfer_gap.typical.fs());
-    (r.gaps.change, r.latency) = (k.direction_change.typical.fs(), k.latency.typical.fs());
+    (l.read_starts, l.write_starts) = (interval(&k.read_interval), interval(&k.write_interval));
+    (l.gaps.tlp, l.gaps.transfer) = (k.tlp_gap.typical.fs(), k.transfer_gap.typical.fs());
+    (l.gaps.change, r.latency) = (k.direction_change.typical.fs(), k.latency.typical.fs());
 }

@@ -6,11 +6,12 @@
 //! random for each operation.
 
 use crate::plan::{Batch, PacketQueue};
-use crate::protocol::pcie::{self, Class, Header, SIZES};
+use crate::protocol::pcie::{self, Class, Header};
 use crate::result::Idle;
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::source::{Next, Source};
+use crate::sim::pcie::limits::{Gate, Limits};
 use crate::sim::pcie::tags::Tags;
 use crate::sim::pcie::wire::Tlp;
 use crate::sim::pcie::{FlowState, Net};
@@ -172,46 +173,6 @@ pub(in crate::sim) struct Issue {
     control: bool,
 }
 
-/// A rate that holds over any longer time.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sim) struct Gate {
-    pub(in crate::sim) pace: Pace,
-    /// When all that has passed would be through at that rate.
-    at: u64,
-    /// How far what has passed may be ahead of the rate.
-    ahead: u64,
-}
-
-impl Gate {
-    pub(in crate::sim) fn new(pace: Pace) -> Gate {
-        Gate { pace, at: 0, ahead: 0 }
-    }
-
-    /// A gate for reads and writes together may be ahead by the largest read request that there is: an engine moves the
-    /// data of both side by side, although they are issued one after the other.
-    pub(in crate::sim) fn both(self) -> Gate {
-        Gate { ahead: self.pace.span(SIZES[5]), ..self }
-    }
-
-    /// Lets `bytes` through. What came a little late because the port was busy may catch up by as much as one passage.
-    fn pass(&mut self, now: u64, bytes: u64) {
-        let span = self.pace.span(bytes);
-        self.at = self.at.max(now.saturating_sub(span)).saturating_add(span);
-    }
-
-    /// When the next may pass.
-    fn opens(&self) -> u64 {
-        self.at.saturating_sub(self.ahead)
-    }
-}
-
-/// At most one start in so long.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::sim) struct Interval {
-    pub(in crate::sim) every: u64,
-    pub(in crate::sim) at: u64,
-}
-
 /// An outstanding read request.
 #[derive(Clone, Copy, Debug)]
 struct Read {
@@ -254,17 +215,8 @@ pub(in crate::sim) struct Requester {
     /// Picks the flow of the next operation.
     pub(in crate::sim) random: Option<Xoshiro256PlusPlus>,
     pub(in crate::sim) tags: Tags,
-    pub(in crate::sim) both: Option<Gate>,
-    pub(in crate::sim) read: Option<Gate>,
-    pub(in crate::sim) write: Option<Gate>,
-    /// What its engines sustain of the link, in bytes of TLPs: completions of its reads, and writes.
-    pub(in crate::sim) sustained: [Option<Gate>; 2],
-    /// The line of a NIC, packets in and out.
-    pub(in crate::sim) line: [Option<Gate>; 2],
-    pub(in crate::sim) read_starts: Option<Interval>,
-    pub(in crate::sim) write_starts: Option<Interval>,
-    /// What its port loses between TLPs.
-    pub(in crate::sim) gaps: Gaps,
+    /// How fast it is by itself.
+    pub(in crate::sim) limits: Limits,
     /// The engine's own part of a read's latency.
     pub(in crate::sim) latency: u64,
     /// Carries what was read to its place: its rate, and when it is free.
@@ -279,43 +231,6 @@ pub(in crate::sim) struct Requester {
     bells: VecDeque<(u32, u64)>,
 }
 
-/// What a requester's port loses between the TLPs of its operations.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::sim) struct Gaps {
-    /// After each, and after the last of a transfer.
-    pub(in crate::sim) tlp: u64,
-    pub(in crate::sim) transfer: u64,
-    /// When it turns from read requests to writes, or back.
-    pub(in crate::sim) change: u64,
-    until: u64,
-    /// Whether the last one was a read request.
-    read: Option<bool>,
-}
-
-impl Gaps {
-    fn turn(&self, read: bool) -> u64 {
-        if self.read.is_none_or(|last| last == read) { 0 } else { self.change }
-    }
-
-    /// From when on the next one may go.
-    fn opens(&self, read: bool) -> u64 {
-        self.until.saturating_add(self.turn(read))
-    }
-
-    /// One went at `now`, and its last bit leaves at `end`. Gaps follow the engine's own clock: what the wire adds by
-    /// beginning on a whole symbol time is made up for with the next.
-    pub(in crate::sim) fn went(&mut self, tlp: &Tlp, now: u64, end: u64) {
-        if self.tlp + self.transfer + self.change == 0 {
-            return;
-        }
-        let read = tlp.class == Class::NonPosted;
-        let transfer = if tlp.last { self.transfer } else { 0 };
-        let period = (end - now).saturating_add(self.tlp).saturating_add(transfer);
-        self.until = self.opens(read).max(now.saturating_sub(period)).saturating_add(period);
-        self.read = Some(read);
-    }
-}
-
 impl Requester {
     pub(in crate::sim) fn new() -> Requester {
         Requester {
@@ -324,14 +239,7 @@ impl Requester {
             turns: [0; 2],
             random: None,
             tags: Tags::None,
-            both: None,
-            read: None,
-            write: None,
-            sustained: [None, None],
-            line: [None, None],
-            read_starts: None,
-            write_starts: None,
-            gaps: Gaps::default(),
+            limits: Limits::default(),
             latency: 0,
             bus: None,
             moves: None,
@@ -400,6 +308,9 @@ impl Requester {
     /// That of the flows in turn.
     fn pull_in_turn(&mut self, wire: u32, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let n = self.streams.len();
+        if n == 1 && !self.streams[0].quiet() {
+            return self.offer(0, wire, now, net);
+        }
         let next = |i: usize| if i + 1 < n { i + 1 } else { 0 };
         let (mut idle, mut wake, mut tried, mut i) = (Idle::NothingToSend, NEVER, [false; 2], self.turn);
         for _ in 0..n {
@@ -506,19 +417,7 @@ impl Requester {
             (Class::Posted, 0, issue.left.min(shape.payload))
         };
         let bytes = asks + payload;
-        // The engine's own limits.
-        let gates = [self.both.as_ref(), if issue.read { self.read.as_ref() } else { self.write.as_ref() }];
-        let sustained = usize::from(!issue.read);
-        let gates = gates.into_iter().chain([self.sustained[sustained].as_ref()]);
-        let starts = if issue.read { &self.read_starts } else { &self.write_starts };
-        let mut open = gates.flatten().fold(0, |at, g| at.max(g.opens()));
-        if let (Some(s), false) = (starts, issue.started) {
-            open = open.max(s.at);
-        }
-        if let (Some(line), Some(_), false) = (&self.line[usize::from(issue.read)], &stream.packets, issue.started) {
-            open = open.max(line.opens());
-        }
-        open = open.max(self.gaps.opens(issue.read));
+        let open = self.limits.opens(issue.read, !issue.started, stream.packets.is_some());
         if open > now {
             return Err((Idle::Pace, open));
         }
@@ -528,28 +427,16 @@ impl Requester {
             return Err((net.wires[wire as usize].lack(class, payload as u16), NEVER));
         }
         // It goes.
-        let own = if issue.read { self.read.as_mut() } else { self.write.as_mut() };
-        for gate in [self.both.as_mut(), own].into_iter().flatten() {
-            gate.pass(now, bytes);
-        }
-        if let Some(gate) = &mut self.sustained[sustained] {
+        self.limits.pass(issue.read, bytes, now, || {
             let wire = &net.wires[wire as usize];
-            gate.pass(
-                now,
-                match issue.read {
-                    true => {
-                        let answer = net.flows[flow].answer;
-                        pcie::cut(wire.generation, Header::Dw3, asks, answer.piece(asks).max(1), answer.ecrc).1
-                    }
-                    false => wire.bytes(body).into(),
-                },
-            );
-        }
-        if !issue.started {
-            let starts = if issue.read { &mut self.read_starts } else { &mut self.write_starts };
-            if let Some(s) = starts {
-                s.at = s.at.max(now.saturating_sub(s.every)).saturating_add(s.every);
+            if !issue.read {
+                return wire.bytes(body).into();
             }
+            let answer = net.flows[flow].answer;
+            pcie::cut(wire.generation, Header::Dw3, asks, answer.piece(asks).max(1), answer.ecrc).1
+        });
+        if !issue.started {
+            self.limits.begin(issue.read, stream.packets.as_ref().map(|p| p.line), now);
             issue.started = true;
             // A saturating load's operation begins when it goes; others have waited.
             if stream.source.saturates() {
@@ -558,9 +445,6 @@ impl Requester {
             net.flows[flow].started(issue.born);
             if let Some(packets) = &mut stream.packets {
                 packets.begun += 1;
-                if let Some(line) = &mut self.line[usize::from(issue.read)] {
-                    line.pass(now, packets.line);
-                }
             }
             if issue.read {
                 let (flow, left) = (flow as u32, issue.left);

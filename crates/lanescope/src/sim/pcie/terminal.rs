@@ -336,7 +336,7 @@ impl Terminal {
                         p.answered = false;
                         let begin = net.put(id, tlp, now, agenda);
                         if !tlp.control {
-                            p.requesters[function].gaps.went(&tlp, begin, net.wires[id as usize].next_at);
+                            p.requesters[function].limits.gaps.went(&tlp, begin, net.wires[id as usize].next_at);
                         }
                     }
                 }
