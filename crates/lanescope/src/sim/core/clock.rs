@@ -15,6 +15,8 @@ pub(in crate::sim) struct Clock {
     /// Femtoseconds per slot: `fs / slots`, in lowest terms.
     fs: u64,
     slots: u64,
+    /// The power of two that `slots` are, as those of all widths but x12: then no division is needed.
+    shift: Option<u32>,
     /// A slot that begins exactly at `base_fs`.
     base: u64,
     base_fs: u64,
@@ -23,7 +25,7 @@ pub(in crate::sim) struct Clock {
 impl Clock {
     pub(in crate::sim) fn new(rate: Rate) -> Clock {
         let (fs, slots) = rate.slot_ratio();
-        Clock { fs, slots, base: 0, base_fs: 0 }
+        Clock { fs, slots, shift: slots.is_power_of_two().then(|| slots.trailing_zeros()), base: 0, base_fs: 0 }
     }
 
     /// When slot `n` begins: ceil(n / rate). `n` is not before the base, which follows the latest question.
@@ -56,26 +58,16 @@ impl Clock {
     /// rounding.
     #[inline]
     pub(in crate::sim) fn span_below(&self, n: u64) -> u64 {
-        round_down(n * self.fs, self.slots)
+        let top = n * self.fs;
+        self.shift.map_or_else(|| top / self.slots, |shift| top >> shift)
     }
 
     /// How long `n` slots take, at least: ceil(n / rate).
     #[inline]
     pub(in crate::sim) fn span(&self, n: u64) -> u64 {
-        round_up(n * self.fs, self.slots)
+        let top = n * self.fs;
+        self.shift.map_or_else(|| top.div_ceil(self.slots), |shift| (top + self.slots - 1) >> shift)
     }
-}
-
-/// top / bottom. A power of two needs no division, as the slots of all widths but x12 are.
-#[inline]
-fn round_down(top: u64, bottom: u64) -> u64 {
-    if bottom.is_power_of_two() { top >> bottom.trailing_zeros() } else { top / bottom }
-}
-
-/// The same, rounded up.
-#[inline]
-fn round_up(top: u64, bottom: u64) -> u64 {
-    if bottom.is_power_of_two() { (top + bottom - 1) >> bottom.trailing_zeros() } else { top.div_ceil(bottom) }
 }
 
 /// How long an amount takes at a rate that is no wire's (an engine, a memory): ceil(bytes / rate), remembered as a

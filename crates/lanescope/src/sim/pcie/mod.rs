@@ -40,15 +40,15 @@ use siphasher::sip::SipHasher13;
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::Hasher;
 
-/// What a slot of the agenda stands for.
+/// What a slot of the agenda stands for; the part that acts comes last.
 #[derive(Clone, Copy, Debug)]
 enum Signal {
     /// The head of a class on a wire is ready at the receiver.
-    Head(u32, Class),
+    Head(u32, Class, u32),
     /// The data link layer at the receiver has DLLPs to send.
     Answer(u32),
     /// The transmitter may act.
-    Free(u32),
+    Free(u32, u32),
     /// A part's own timer.
     Timer(u32, u32),
 }
@@ -65,6 +65,15 @@ pub(in crate::sim) enum Reach {
     StoreAndForward(u64),
     /// When it is in whole, and so long after that if it goes on.
     Root(u64),
+}
+
+/// When a part may act on a TLP: so long after its first bit, and so long after its last, but for what it may be
+/// earlier than that.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sim) struct Ready {
+    pub(in crate::sim) after_head: u64,
+    pub(in crate::sim) after_tail: u64,
+    pub(in crate::sim) early: u64,
 }
 
 /// A flow in a run.
@@ -149,25 +158,24 @@ impl Net {
     }
 
     /// Puts a TLP on a wire, and works out when the next part may act on it.
-    #[inline]
-    pub(in crate::sim) fn put(&mut self, wire: u32, tlp: Tlp, now: u64, agenda: &mut Agenda) -> u64 {
+    #[inline(always)]
+    pub(in crate::sim) fn put(&mut self, wire: u32, tlp: &mut Tlp, now: u64, agenda: &mut Agenda) -> u64 {
         let w = &self.wires[wire as usize];
-        let reach = w.reach;
-        let fastest = match reach {
-            Reach::CutThrough(_) => {
+        let head_only = Ready { after_head: 0, after_tail: 0, early: u64::MAX };
+        let whole = Ready { early: 0, ..head_only };
+        let ready = match w.reach {
+            Reach::Root(latency) if !self.ends(tlp) => Ready { after_tail: latency, ..whole },
+            Reach::End | Reach::Root(_) => whole,
+            Reach::StoreAndForward(latency) => Ready { after_tail: latency, ..whole },
+            Reach::CutThrough(latency) => {
                 let out = &self.wires[self.paths[tlp.at as usize + 1] as usize];
-                if out.rank > w.rank { out.clock.span(out.bytes(tlp.body) as u64) } else { u64::MAX }
+                let after_head = latency.max(w.header);
+                if out.rank > w.rank {
+                    Ready { after_head, after_tail: latency, early: out.clock.span(out.bytes(tlp.body) as u64) }
+                } else {
+                    Ready { after_head, ..head_only }
+                }
             }
-            _ => u64::MAX,
-        };
-        let header = w.clock.span(8);
-        let onward = matches!(reach, Reach::Root(_)) && !self.ends(&tlp);
-        let ready = |head: u64, tail: u64| match reach {
-            Reach::Root(latency) if onward => tail + latency,
-            Reach::End | Reach::Root(_) => tail,
-            Reach::CutThrough(latency) if fastest == u64::MAX => head + latency.max(header),
-            Reach::CutThrough(latency) => (head + latency.max(header)).max((tail + latency).saturating_sub(fastest)),
-            Reach::StoreAndForward(latency) => tail + latency,
         };
         let begin = self.wires[wire as usize].send(tlp, now, ready, agenda);
         if let Some(trace) = &mut agenda.trace {
@@ -221,11 +229,11 @@ impl World for Fabric {
     fn on(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
         let net = &mut self.net;
         match self.signals[slot as usize] {
-            Signal::Head(wire, class) => match &mut self.parts[net.wires[wire as usize].to as usize] {
+            Signal::Head(wire, class, part) => match &mut self.parts[part as usize] {
                 Part::Terminal(t) => t.head(wire, class, now, net, agenda),
                 Part::Switch(s) => s.head(wire, class, now, net, agenda),
             },
-            Signal::Free(wire) => match &mut self.parts[net.wires[wire as usize].from as usize] {
+            Signal::Free(wire, part) => match &mut self.parts[part as usize] {
                 Part::Terminal(t) => t.free(wire, now, net, agenda),
                 Part::Switch(s) => s.free(wire, now, net, agenda),
             },
@@ -233,7 +241,7 @@ impl World for Fabric {
                 let [down, up] = &mut net.wires[(wire & !1) as usize..][..2] else { return };
                 if wire & 1 == 0 { down.answer(up, now, agenda) } else { up.answer(down, now, agenda) }
             }
-            Signal::Timer(part, which) => match &mut self.parts[part as usize] {
+            Signal::Timer(which, part) => match &mut self.parts[part as usize] {
                 Part::Terminal(t) => t.tick(which, now, net, agenda),
                 Part::Switch(s) => s.tick(which, now, net, agenda),
             },
@@ -305,11 +313,11 @@ impl Fabric {
                 let at = fabric.signals.len() as u32;
                 let wire = &mut fabric.net.wires[inward as usize];
                 (wire.rx, wire.dl, wire.port_to) = (at, at + 3, port as u16);
-                fabric.signals.extend(Class::ALL.map(|c| Signal::Head(inward, c)));
+                fabric.signals.extend(Class::ALL.map(|c| Signal::Head(inward, c, i as u32)));
                 fabric.signals.push(Signal::Answer(inward));
                 let wire = &mut fabric.net.wires[outward as usize];
                 (wire.tx, wire.port_from) = (at + 4, port as u16);
-                fabric.signals.push(Signal::Free(outward));
+                fabric.signals.push(Signal::Free(outward, i as u32));
             }
             let timer = fabric.signals.len() as u32;
             let mut built = build_part(plan, PartId(i as u32), &ports, &forks, seed);
@@ -323,7 +331,7 @@ impl Fabric {
                     s.timers()
                 }
             };
-            fabric.signals.extend((0..timers).map(|which| Signal::Timer(i as u32, which)));
+            fabric.signals.extend((0..timers).map(|which| Signal::Timer(which, i as u32)));
             fabric.parts.push(built);
         }
         for i in 0..plan.flows.len() {
@@ -500,7 +508,7 @@ fn wires(plan: &Plan) -> Vec<Wire> {
             let mut wire = Wire::new(WireSpec {
                 clock,
                 delay: link.delay.typical.fs(),
-                ends: (plan.leaves(hop).0, plan.arrives(hop).0),
+                from: plan.leaves(hop).0,
                 generation,
                 lanes,
                 skp: link.ordered_sets(Corner::Typical),

@@ -367,8 +367,8 @@ impl Switch {
     /// Sends a head on at once, where packets are sorted.
     #[inline]
     fn pass(&mut self, port: usize, class: Class, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        if let Some(tlp) = self.take(port, class, now, net, agenda) {
-            self.leave(port, tlp, out, now, net, agenda);
+        if let Some(mut tlp) = self.take(port, class, now, net, agenda) {
+            self.leave(port, &mut tlp, out, now, net, agenda);
         }
     }
 
@@ -497,13 +497,13 @@ impl Switch {
             let tlp = stored.pop_front();
             let more = !stored.is_empty();
             self.offer(port, class, out, more && !self.crosspoints);
-            let Some(tlp) = tlp else { return };
+            let Some(mut tlp) = tlp else { return };
             if !self.crosspoints {
-                self.leave(port, tlp, out, now, net, agenda);
+                self.leave(port, &mut tlp, out, now, net, agenda);
                 return;
             }
             let read = now + self.span(port, out, tlp.body, net);
-            self.send(port, tlp, out, read, now, net, agenda);
+            self.send(port, &mut tlp, out, read, now, net, agenda);
             if more {
                 self.ask(port, class, out);
                 self.read(port, now, net, agenda);
@@ -521,8 +521,8 @@ impl Switch {
         let ingress = &mut self.ins[port];
         (ingress.heads[class as usize], ingress.of) = (NONE, class);
         let inward = ingress.wire as usize;
-        if let Some(tlp) = net.wires[inward].queues[class as usize].pop_front() {
-            self.leave(port, tlp, out, now, net, agenda);
+        if let Some(mut tlp) = net.wires[inward].queues[class as usize].pop_front() {
+            self.leave(port, &mut tlp, out, now, net, agenda);
         }
         let wire = &net.wires[inward];
         if let Some(next) = wire.queues[class as usize].front() {
@@ -545,7 +545,7 @@ impl Switch {
 
     /// Reads a packet out of its buffer, and puts it on the wire.
     #[inline]
-    fn leave(&mut self, port: usize, tlp: Tlp, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    fn leave(&mut self, port: usize, tlp: &mut Tlp, out: usize, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let read = now + self.span(port, out, tlp.body, net);
         self.ins[port].reading = read;
         self.send(port, tlp, out, read, now, net, agenda);
@@ -554,13 +554,24 @@ impl Switch {
     /// Puts a packet on the wire; its buffer is free when it has been read.
     #[inline]
     #[allow(clippy::too_many_arguments)]
-    fn send(&mut self, port: usize, tlp: Tlp, out: usize, read: u64, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    fn send(
+        &mut self,
+        port: usize,
+        tlp: &mut Tlp,
+        out: usize,
+        read: u64,
+        now: u64,
+        net: &mut Net,
+        agenda: &mut Agenda,
+    ) {
         self.outs[out].turn = port;
         net.wires[self.ins[port].wire as usize].free(tlp.class, tlp.payload, tlp.tail.max(read), agenda);
-        let begin = net.put(self.outs[out].wire, Tlp { at: tlp.at + 1, ..tlp }, now, agenda);
+        let head = tlp.head;
+        tlp.at += 1;
+        let begin = net.put(self.outs[out].wire, tlp, now, agenda);
         // Unless somebody is found waiting when it falls free again.
         net.wires[self.outs[out].wire as usize].idle = Idle::NothingToSend;
-        let through = begin - tlp.head;
+        let through = begin - head;
         self.transit.count += 1;
         self.transit.sum += through as u128;
         self.transit.max = self.transit.max.max(through);

@@ -28,17 +28,20 @@ pub(in crate::sim) struct Port {
 }
 
 impl Port {
-    /// The next TLP of its functions, which take turns, and whose it is; or why there is none, and when to ask again.
+    /// The next TLP of its functions, which take turns; or why there is none, and when to ask again.
     #[inline]
-    fn pull(&mut self, now: u64, net: &mut Net) -> Result<(Tlp, usize), (Idle, u64)> {
+    fn pull(&mut self, now: u64, net: &mut Net) -> Result<Tlp, (Idle, u64)> {
         let n = self.requesters.len();
+        if n == 1 {
+            return self.requesters[0].pull(self.wire, now, net);
+        }
         let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
         for k in 0..n {
             let i = if self.turn + k < n { self.turn + k } else { self.turn + k - n };
             match self.requesters[i].pull(self.wire, now, net) {
                 Ok(tlp) => {
                     self.turn = if i + 1 < n { i + 1 } else { 0 };
-                    return Ok((tlp, i));
+                    return Ok(tlp);
                 }
                 Err((why, at)) => (idle, wake) = (idle.max(why), wake.min(at)),
             }
@@ -115,65 +118,67 @@ impl Terminal {
     pub(in crate::sim) fn head(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let wire = &net.wires[id as usize];
         let slot = wire.rx + class as u32;
-        let Some(tlp) = wire.queues[class as usize].front().copied() else {
+        let Some(tlp) = wire.queues[class as usize].front() else {
             agenda.set(slot, NEVER);
             return;
         };
-        if let Some(peers) = self.peers.as_mut().filter(|_| !net.ends(&tlp)) {
+        if let Some(peers) = self.peers.as_mut().filter(|_| !net.ends(tlp)) {
             peers.head(id, class, now, net, agenda);
             return;
         }
-        let at = match &mut self.iommu {
-            Some(iommu) if class != Class::Completion => iommu.translated(id, class, now, net),
-            _ => now,
-        };
+        if class == Class::Completion {
+            return self.completion(id, now, net, agenda);
+        }
+        let at = self.iommu.as_mut().map_or(now, |iommu| iommu.translated(id, class, now, net));
         if at > now && (class == Class::Posted || self.backbone.is_some()) {
             // Those behind it stay behind it, and are translated meanwhile.
             agenda.set(slot, at);
             return;
         }
+        let wire = &net.wires[id as usize];
+        let (port, Some(tlp)) = (wire.port_to as usize, wire.queues[class as usize].front()) else { return };
         let taken = match (class, &mut self.backbone) {
-            (Class::Completion, _) => true,
             (Class::Posted, None) => self.completer.write(id, tlp.payload, now, agenda),
-            (Class::NonPosted, None) => self.completer.request(id, &tlp, at, net, agenda),
             (Class::Posted, Some(backbone)) => {
-                backbone.write(id, &tlp, wire.port_to as usize, agenda);
+                backbone.write(id, tlp, port, agenda);
                 false
             }
-            (Class::NonPosted, Some(backbone)) => {
-                backbone.read(id, Job::of(id, &tlp, net), wire.port_to as usize, now, agenda)
+            (_, None) => {
+                let tlp = *tlp;
+                self.completer.request(id, &tlp, at, net, agenda)
             }
+            (_, Some(backbone)) => backbone.read(id, Job::of(id, tlp, net), port, now, agenda),
         };
         if !taken {
             agenda.set(slot, NEVER);
-            return;
+        } else if class == Class::Posted {
+            self.write(id, now, net, agenda);
+        } else {
+            self.pop(id, class, now, net, agenda);
         }
-        match class {
-            Class::Posted => self.write(id, now, net, agenda),
-            Class::NonPosted => self.pop(id, class, now, net, agenda),
-            Class::Completion => {
-                let wire = &mut net.wires[id as usize];
-                let port = wire.port_to as usize;
-                let data = pcie::completion_head(wire.generation) + 4.min(tlp.payload as u64);
-                let after = wire.bytes(tlp.body) as u64 - data.min(wire.bytes(tlp.body) as u64);
-                let first_data = tlp.tail - wire.clock.span(after).min(tlp.tail);
-                self.pop(id, class, now, net, agenda);
-                let function = net.flows[tlp.flow as usize].function as usize;
-                let requester = &mut self.ports[port].requesters[function];
-                let (next, finished) = requester.completion(&tlp, first_data, now, net);
-                // A device has one port, a root complex one requester at each.
-                agenda.by(self.timer + 1 + (port + function) as u32, next);
-                if finished {
-                    self.nudge(port, now, net, agenda);
-                }
-            }
+    }
+
+    /// A completion is here: its requester takes it.
+    fn completion(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
+        let Some(tlp) = self.pop(id, Class::Completion, now, net, agenda) else { return };
+        let wire = &net.wires[id as usize];
+        let port = wire.port_to as usize;
+        let data = pcie::completion_head(wire.generation) + 4.min(tlp.payload as u64);
+        let after = wire.bytes(tlp.body) as u64 - data.min(wire.bytes(tlp.body) as u64);
+        let first_data = tlp.tail - wire.clock.span(after).min(tlp.tail);
+        let function = net.flows[tlp.flow as usize].function as usize;
+        let requester = &mut self.ports[port].requesters[function];
+        let (next, finished) = requester.completion(&tlp, first_data, now, net);
+        // A device has one port, a root complex one requester at each.
+        agenda.by(self.timer + 1 + (port + function) as u32, next);
+        if finished {
+            self.nudge(port, now, net, agenda);
         }
     }
 
     /// A write is taken in.
     fn write(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        let Some(tlp) = net.wires[id as usize].queues[Class::Posted as usize].front().copied() else { return };
-        self.pop(id, Class::Posted, now, net, agenda);
+        let Some(tlp) = self.pop(id, Class::Posted, now, net, agenda) else { return };
         if tlp.control && !net.flows[tlp.flow as usize].is_fed() {
             self.control(&tlp, now, net, agenda);
             return;
@@ -203,16 +208,18 @@ impl Terminal {
 
     /// Takes a head out of its buffer, which is free again.
     #[inline]
-    fn pop(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) {
+    fn pop(&mut self, id: u32, class: Class, now: u64, net: &mut Net, agenda: &mut Agenda) -> Option<Tlp> {
         let wire = &mut net.wires[id as usize];
         if let Some(iommu) = &mut self.iommu {
             iommu.went(wire.port_to as usize, class);
         }
-        if let Some(tlp) = wire.queues[class as usize].pop_front() {
+        let tlp = wire.queues[class as usize].pop_front();
+        if let Some(tlp) = &tlp {
             wire.free(class, tlp.payload, now, agenda);
         }
         let next = wire.queues[class as usize].front().map_or(NEVER, |t| t.ready.max(now));
         agenda.set(wire.rx + class as u32, next);
+        tlp
     }
 
     /// A timer: 0 is the completer's, the others the requesters'.
@@ -298,51 +305,64 @@ impl Terminal {
         agenda.set(tx, net.wires[id as usize].next_at);
     }
 
-    /// Sends what a port has to say itself, or says why not, and when to ask again.
+    /// Sends what a port has to say itself, or says why not, and when to ask again. Completions and requests take
+    /// turns.
     #[inline]
     fn own(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> Result<(), (Idle, u64)> {
+        let p = &self.ports[port];
+        if p.jobs.is_empty() {
+            return self.ask(port, now, net, agenda);
+        }
+        let answers_first = !p.answered;
+        let first = match answers_first {
+            true => self.answer(port, now, net, agenda),
+            false => self.ask(port, now, net, agenda),
+        };
+        first.or_else(|(idle, wake)| {
+            let second = match answers_first {
+                true => self.ask(port, now, net, agenda),
+                false => self.answer(port, now, net, agenda),
+            };
+            second.map_err(|(why, at)| (idle.max(why), wake.min(at)))
+        })
+    }
+
+    /// Sends the next completion.
+    fn answer(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> Result<(), (Idle, u64)> {
         let p = &mut self.ports[port];
         let id = p.wire;
-        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
-        // Completions and requests take turns.
-        for turn in [!p.answered, p.answered] {
-            if turn {
-                let Some(job) = p.jobs.front_mut() else { continue };
-                let tlp = job.next(net);
-                let wire = &mut net.wires[id as usize];
-                if !wire.may_send(tlp.class, tlp.body, tlp.payload, now) {
-                    idle = idle.max(wire.lack(tlp.class, tlp.payload));
-                    continue;
-                }
-                job.sent(tlp.payload);
-                let done = job.left == 0;
-                p.answered = true;
-                net.put(id, tlp, now, agenda);
-                if done {
-                    p.jobs.pop_front();
-                }
-                match &mut self.backbone {
-                    None if tlp.last => self.completer.sent(now, net, agenda),
-                    Some(backbone) if tlp.last => backbone.leaves(port, net.wires[id as usize].next_at, agenda),
-                    _ => {}
-                }
-            } else {
-                match p.pull(now, net) {
-                    Err((why, at)) => {
-                        (idle, wake) = (idle.max(why), wake.min(at));
-                        continue;
-                    }
-                    Ok((tlp, function)) => {
-                        p.answered = false;
-                        let begin = net.put(id, tlp, now, agenda);
-                        if !tlp.control {
-                            p.requesters[function].limits.gaps.went(&tlp, begin, net.wires[id as usize].next_at);
-                        }
-                    }
-                }
-            }
-            return Ok(());
+        let Some(job) = p.jobs.front_mut() else { return Err((Idle::NothingToSend, NEVER)) };
+        let mut tlp = job.next(net);
+        let wire = &mut net.wires[id as usize];
+        if !wire.may_send(tlp.class, tlp.body, tlp.payload, now) {
+            return Err((wire.lack(tlp.class, tlp.payload), NEVER));
         }
-        Err((idle, wake))
+        job.sent(tlp.payload);
+        let done = job.left == 0;
+        p.answered = true;
+        if done {
+            p.jobs.pop_front();
+        }
+        net.put(id, &mut tlp, now, agenda);
+        match &mut self.backbone {
+            None if tlp.last => self.completer.sent(now, net, agenda),
+            Some(backbone) if tlp.last => backbone.leaves(port, net.wires[id as usize].next_at, agenda),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Sends the next TLP of its requesters.
+    #[inline]
+    fn ask(&mut self, port: usize, now: u64, net: &mut Net, agenda: &mut Agenda) -> Result<(), (Idle, u64)> {
+        let p = &mut self.ports[port];
+        let mut tlp = p.pull(now, net)?;
+        p.answered = false;
+        let begin = net.put(p.wire, &mut tlp, now, agenda);
+        if !tlp.control {
+            let function = net.flows[tlp.flow as usize].function as usize;
+            p.requesters[function].limits.gaps.went(&tlp, begin, net.wires[p.wire as usize].next_at);
+        }
+        Ok(())
     }
 }

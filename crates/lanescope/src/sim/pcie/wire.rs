@@ -11,7 +11,7 @@ use crate::result::{Idle, SlotCounts};
 use crate::sim::core::clock::Clock;
 use crate::sim::core::kernel::{Agenda, NEVER};
 use crate::sim::core::recorder::SentTlp;
-use crate::sim::pcie::Reach;
+use crate::sim::pcie::{Reach, Ready};
 use std::collections::VecDeque;
 
 /// A TLP, from its first transmission on.
@@ -153,7 +153,8 @@ pub(in crate::sim) struct Skp {
 pub(in crate::sim) struct WireSpec {
     pub(in crate::sim) clock: Clock,
     pub(in crate::sim) delay: u64,
-    pub(in crate::sim) ends: (u32, u32),
+    /// The part that sends.
+    pub(in crate::sim) from: u32,
     pub(in crate::sim) generation: Generation,
     pub(in crate::sim) lanes: u64,
     pub(in crate::sim) skp: Option<(u64, u64)>,
@@ -169,7 +170,6 @@ pub(in crate::sim) struct Wire {
     pub(in crate::sim) clock: Clock,
     pub(in crate::sim) delay: u64,
     pub(in crate::sim) from: u32,
-    pub(in crate::sim) to: u32,
     /// Slots of the agenda: the three heads and the data link layer at the receiver, and the transmitter.
     pub(in crate::sim) rx: u32,
     pub(in crate::sim) dl: u32,
@@ -181,9 +181,13 @@ pub(in crate::sim) struct Wire {
     pub(in crate::sim) rank: u32,
     pub(in crate::sim) reach: Reach,
     pub(in crate::sim) generation: Generation,
+    /// How long the first eight bytes of a packet take.
+    pub(in crate::sim) header: u64,
     framing: u32,
     dllp: u32,
     lanes: u64,
+    /// One less than the lanes, if they are a power of two.
+    lane_mask: Option<u64>,
     skp: Skp,
     /// The first slot that is not booked, and its moment.
     next: u64,
@@ -227,8 +231,7 @@ impl Wire {
         Wire {
             clock: spec.clock,
             delay: spec.delay,
-            from: spec.ends.0,
-            to: spec.ends.1,
+            from: spec.from,
             rx: 0,
             dl: 0,
             tx: 0,
@@ -237,9 +240,11 @@ impl Wire {
             rank: 0,
             reach: Reach::End,
             generation: spec.generation,
+            header: spec.clock.span(8),
             framing: pcie::tlp_framing(spec.generation) as u32,
             dllp: pcie::dllp(spec.generation) as u32,
             lanes: spec.lanes,
+            lane_mask: spec.lanes.is_power_of_two().then(|| spec.lanes - 1),
             skp: Skp { due: every, every, size },
             next: 0,
             next_at: 0,
@@ -292,8 +297,10 @@ impl Wire {
     /// The first slot from `n` on that is on lane 0. All widths but x12 do without a division.
     #[inline]
     fn lane0(&self, n: u64) -> u64 {
-        let lanes = self.lanes;
-        if lanes.is_power_of_two() { (n + lanes - 1) & !(lanes - 1) } else { n.next_multiple_of(lanes) }
+        match self.lane_mask {
+            Some(mask) => (n + mask) & !mask,
+            None => n.next_multiple_of(self.lanes),
+        }
     }
 
     /// The wire was idle until `now`: accounts for it, and gives the slot where the next packet begins. The last symbol
@@ -328,9 +335,12 @@ impl Wire {
     /// Whether credits and replay space allow a TLP now; applies what has come back when they do not.
     #[inline]
     pub(in crate::sim) fn may_send(&mut self, class: Class, body: u16, payload: u16, now: u64) -> bool {
-        if self.covers(class, body, payload) {
-            return true;
-        }
+        self.covers(class, body, payload) || self.take_returns(now) && self.covers(class, body, payload)
+    }
+
+    /// Applies what has come back by now, if anything has.
+    #[inline(never)]
+    fn take_returns(&mut self, now: u64) -> bool {
         let mut any = false;
         while let Some(r) = self.returns.front().copied().filter(|r| r.at <= now) {
             self.returns.pop_front();
@@ -348,7 +358,7 @@ impl Wire {
                 }
             }
         }
-        any && self.covers(class, body, payload)
+        any
     }
 
     #[inline]
@@ -383,16 +393,10 @@ impl Wire {
         }
     }
 
-    /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver. `ready` works out when
-    /// the part there may act, from (head, tail). Gives the moment of its first bit at the transmitter.
+    /// Puts a TLP on the wire, `now` or as soon as it is free, and announces it to the receiver, where a part may act
+    /// as `ready` says. Gives the moment of its first bit at the transmitter.
     #[inline]
-    pub(in crate::sim) fn send(
-        &mut self,
-        mut tlp: Tlp,
-        now: u64,
-        ready: impl FnOnce(u64, u64) -> u64,
-        agenda: &mut Agenda,
-    ) -> u64 {
+    pub(in crate::sim) fn send(&mut self, tlp: &mut Tlp, now: u64, ready: Ready, agenda: &mut Agenda) -> u64 {
         let wire = self.bytes(tlp.body);
         let account = &mut self.accounts[tlp.class as usize];
         account.headers.take(1);
@@ -415,7 +419,7 @@ impl Wire {
         }
         tlp.head = begin + self.delay;
         tlp.tail = end + self.delay;
-        tlp.ready = ready(tlp.head, tlp.tail);
+        tlp.ready = (tlp.head + ready.after_head).max((tlp.tail + ready.after_tail).saturating_sub(ready.early));
         self.waiting = false;
         self.blocked_since = NEVER;
         self.expect_ack(tlp.tail, agenda);
@@ -423,7 +427,7 @@ impl Wire {
         if self.queues[class].is_empty() {
             agenda.set(self.rx + class as u32, tlp.ready);
         }
-        self.queues[class].push_back(tlp);
+        self.queues[class].push_back(*tlp);
         begin
     }
 
