@@ -80,6 +80,7 @@ pub(super) struct Frame {
 
 impl Frame {
     /// A frame before anybody has sent it: between nodes, without a message, a stream or data.
+    #[inline(always)]
     pub(super) fn new(kind: Kind, bytes: u64, target: u32, way: u32, lane: u32) -> Frame {
         Frame {
             at: 0,

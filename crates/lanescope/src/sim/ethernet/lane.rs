@@ -171,7 +171,7 @@ impl Sender {
     }
 
     /// A frame of so much data for one of its targets.
-    #[inline]
+    #[inline(always)]
     pub(super) fn frame(&self, t: Target, data: u64, first: bool, last: bool) -> Frame {
         let client = self.client(data, first);
         let plain = Frame::new(Kind::Data, frame(client), t.node, t.way, t.lane);

@@ -112,10 +112,10 @@ struct Wire {
     bytes: u64,
     /// Idle without anything to send, fs.
     nothing: u64,
-    /// The number of the far node among the switches.
-    to_switch: u32,
     /// Bytes of headers in frames, beyond what every frame has: of IP, UDP and transports.
     headers: u64,
+    /// The number of the far node among the switches.
+    to_switch: u32,
     /// Control frames that were carried.
     counts: Counts,
     /// Idle for other reasons, fs.
@@ -363,7 +363,7 @@ impl Net {
     }
 
     /// Begins to transmit a frame; the transmitter is free. Gives the moment when its last bit has left.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, on: u32, id: u32, now: u64, agenda: &mut Agenda) -> u64 {
         if self.capture.is_some() {
             self.take_down(on, id, now);
@@ -477,7 +477,7 @@ impl Net {
 
     /// A frame has come to its station.
     fn deliver(&mut self, id: u32, now: u64) {
-        let f = self.frames[id];
+        let f = &self.frames[id];
         let stream = &mut self.streams[f.stream as usize];
         stream.tally.bytes += f.data as u64;
         stream.tally.frames += 1;

@@ -219,7 +219,7 @@ impl Station {
     }
 
     /// A frame leaves the application.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, which: usize, made: Frame, net: &mut Net) {
         net.streams[made.stream as usize].tally.sent += 1;
         if let Some(a) = &mut self.adapter {
@@ -229,7 +229,7 @@ impl Station {
     }
 
     /// A frame goes into the buffers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn put(&mut self, which: usize, made: Frame, net: &mut Net) {
         let inside = &mut self.inside[which];
         let bytes = made.bytes as u64;
@@ -450,7 +450,7 @@ impl Station {
         let (mut until, mut chosen) = (NEVER, None);
         let n = self.inside.len();
         for i in 0..n {
-            let which = (self.turn + i) % n;
+            let which = if self.turn + i < n { self.turn + i } else { self.turn + i - n };
             let first = self.inside[which].mac.first;
             if first == NONE {
                 continue;
@@ -507,23 +507,26 @@ impl Station {
     /// A frame has come.
     #[inline]
     pub(super) fn arrive(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        let f = net.frames[id];
+        let f = &net.frames[id];
         if f.kind == Kind::Data {
-            if f.marked {
+            let (last, marked, headers, stream, connection) = (f.last, f.marked, f.headers, f.stream, f.lane);
+            if marked {
+                let f = *f;
                 self.notify(&f, now, net, agenda);
             }
-            if net.numbers(&f) {
+            if net.numbers(&net.frames[id]) {
                 self.receive(id, now, net, agenda);
                 return;
             }
             self.accept(id, now, net, agenda);
-            if f.last && f.headers > 0 && f.stream != NONE {
-                let from = net.network.streams[f.stream as usize].source.0;
-                net.answer(self.out, Kind::Ack, f.lane, from, 0);
+            if last && headers > 0 && stream != NONE {
+                let from = net.network.streams[stream as usize].source.0;
+                net.answer(self.out, Kind::Ack, connection, from, 0);
                 self.pull(now, net, agenda);
             }
             return;
         }
+        let f = *f;
         net.frames.drop(id);
         match f.kind {
             Kind::Cnp => {
@@ -551,21 +554,21 @@ impl Station {
 
     /// A frame is taken by whom it is for.
     pub(super) fn accept(&mut self, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
-        let f = net.frames[id];
-        if f.stream == NONE {
+        let &Frame { stream, lane, more, .. } = &net.frames[id];
+        if stream == NONE {
             net.frames.drop(id);
-            net.events.push(StationEvent::Came(f.lane));
+            net.events.push(StationEvent::Came(lane));
             return;
         }
         net.deliver(id, now);
         if let Some(grants) = &mut self.grants {
             grants.outstanding -= 1;
-            let from = net.network.streams[f.stream as usize].source.0;
-            let known = grants.of(f.lane, from).wanted;
+            let from = net.network.streams[stream as usize].source.0;
+            let known = grants.of(lane, from).wanted;
             // The frame tells the low bits of a number that only rises.
-            let ahead = f.more.wrapping_sub(known as u32);
+            let ahead = more.wrapping_sub(known as u32);
             let wanted = if ahead < 1 << 31 { known + ahead as u64 } else { known };
-            self.want(from, f.lane, wanted, now, net, agenda);
+            self.want(from, lane, wanted, now, net, agenda);
         }
     }
 

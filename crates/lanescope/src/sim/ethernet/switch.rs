@@ -321,7 +321,7 @@ impl Switch {
     }
 
     /// Puts a frame into the queue of its way out, or sends it at once.
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         if self.buffers == Buffers::Input && now >= net.wires[out as usize].free {
             // It falls free at this very moment, and its own event has yet to come.
@@ -403,12 +403,11 @@ impl Switch {
             (chosen, until) = weighted(w, deficits, &self.quanta_of, now, &net.frames);
         } else if w.waiting > 0 {
             let n = w.queues.len();
+            let mut turn = if n == 1 { 0 } else { w.turn as usize % n };
             for i in 0..n {
                 // Classes ascend with priorities.
-                let class = match self.scheduling {
-                    Scheduling::Strict => n - 1 - i,
-                    _ => (w.turn as usize + i) % n,
-                };
+                let class = if self.scheduling == Scheduling::Strict { n - 1 - i } else { turn };
+                turn = if turn + 1 < n { turn + 1 } else { 0 };
                 if w.queues[class].is_empty() {
                     continue;
                 }
@@ -446,7 +445,7 @@ impl Switch {
     }
 
     /// Begins to send a frame that has been stored.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, out: u32, id: u32, now: u64, net: &mut Net, agenda: &mut Agenda) {
         let f = &net.frames[id];
         let (bytes, pool, account) = (f.bytes, f.pool, f.account);
