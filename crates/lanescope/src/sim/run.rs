@@ -78,6 +78,9 @@ pub struct Run {
     pub(super) next_look: u64,
     pub(super) still: (u64, u64),
     pub(super) most_at_once: u64,
+    /// Whether what Ethernet only counts has no events, and up to when that is decided.
+    spares: bool,
+    spares_to: u64,
     /// When the measured window began.
     pub(super) window: u64,
     /// Tallies at the beginning of the window, and of the batch.
@@ -138,6 +141,8 @@ impl Run {
             next_look: 0,
             still: (0, 0),
             most_at_once: MOST_AT_ONCE + 8 * at_once(plan),
+            spares: false,
+            spares_to: 0,
             window: 0,
             at_window: vec![Tally::default(); flows],
             at_batch: vec![Tally::default(); flows],
@@ -157,6 +162,9 @@ impl Run {
             agenda,
             groups,
         };
+        // Packets of others are not foreseen.
+        let alone = run.system.wires() == run.system.of(Technology::Ethernet).wires();
+        run.spares = alone && run.system.ethernet.spare_events();
         if let Some(warmup) = warmup {
             // One batch as long as it was said to be.
             run.phase = Phase::Warmup { doublings: WARMUP_DOUBLINGS };
@@ -210,6 +218,9 @@ impl Run {
         let stop = self.agenda.events().saturating_add(events);
         while self.phase != Phase::Done {
             let until = self.batch_end.min(self.next_sample).min(self.next_count).min(self.last);
+            if self.spares && until > self.spares_to {
+                self.spare(until);
+            }
             let budget = stop.saturating_sub(self.agenda.events());
             if budget == 0 {
                 return Step::More;
@@ -218,7 +229,15 @@ impl Run {
                 continue;
             }
             // Looks are at the same events however a run is cut in pieces.
-            match self.agenda.run(&mut self.system, until, budget.min(self.next_look - self.agenda.events())) {
+            let mut pause = self.agenda.run(&mut self.system, until, budget.min(self.next_look - self.agenda.events()));
+            if self.spares {
+                let so_far = if pause == Pause::Budget { self.agenda.past() } else { until };
+                // What is still to come without an event comes all the same.
+                if self.system.ethernet.take_in(so_far, &mut self.agenda) && pause == Pause::Silent {
+                    pause = Pause::Reached;
+                }
+            }
+            match pause {
                 Pause::Budget => continue,
                 Pause::Silent => {
                     if self.finished() {
@@ -266,6 +285,24 @@ impl Run {
         Step::Done
     }
 
+    /// What Ethernet only counts may go without events up to a moment, unless there may be as many packets before it as
+    /// may be: from then on each has its event, since a look by the number of events ends the run. Everything before
+    /// now has happened.
+    fn spare(&mut self, until: u64) {
+        self.spares_to = until;
+        let most = self.system.ethernet.most_packets(until - self.now);
+        if self.packets().saturating_add(most) >= self.plan.limits.max_packets {
+            self.spares = false;
+            self.system.ethernet.spare_no_events(&mut self.agenda);
+            self.next_look = self.agenda.events().next_multiple_of(self.look_interval());
+        }
+    }
+
+    /// Looks are at multiples of so many events.
+    fn look_interval(&self) -> u64 {
+        (self.plan.limits.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK)
+    }
+
     /// Whether there have been as many packets as may be; four steps of a program are work like one.
     fn spent(&self) -> bool {
         self.packets().max(self.system.infiniband.steps() / 4) >= self.plan.limits.max_packets
@@ -275,7 +312,7 @@ impl Run {
     /// not.
     fn look(&mut self) -> bool {
         let events = self.agenda.events();
-        self.next_look = events + (self.plan.limits.max_packets / 32).clamp(LEAST_LOOK, MOST_LOOK);
+        self.next_look = events + self.look_interval();
         let moment = self.agenda.past();
         if moment != self.still.0 {
             self.still = (moment, events);
@@ -317,6 +354,9 @@ impl Run {
         if self.window == 0 && matches!(self.phase, Phase::Warmup { .. }) {
             // Stopped while it warmed up: what there is counts.
             self.counts_at_window = vec![SlotCounts::default(); self.system.wires()];
+        }
+        if self.spares {
+            self.system.ethernet.take_in(self.now, &mut self.agenda);
         }
         self.system.settle(self.now);
         self.ending = ending;

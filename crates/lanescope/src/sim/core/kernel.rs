@@ -103,7 +103,8 @@ pub struct Agenda {
     /// The slot that acts, and its next moment: put back when it has acted, however often it was moved.
     acting: u32,
     again: u64,
-    events: u64,
+    /// What happens without a slot counts, too.
+    pub(in crate::sim) events: u64,
     /// What happened is told to it, where anybody wants to know.
     pub(in crate::sim) trace: Option<Box<Trace>>,
     /// Since the width was last looked at: buckets that came up, entries sorted for them, moments that had an event,

@@ -3,7 +3,7 @@
 use crate::plan::Plan;
 use crate::plan::ethernet::{Network, NodeId};
 use crate::scenario::NodeKeys;
-use crate::scenario::keys::{Ecmp, FlowControl, Forwarding};
+use crate::scenario::keys::{CongestionControl, Ecmp, EthernetSwitch, FlowControl, Forwarding};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::ethernet::lane::{Lane, Sender, Target};
@@ -128,10 +128,24 @@ impl Fabric {
             let lanes = (in_lanes(network), lossless(network));
             stations[network.routes.number(station) as usize].adapts(pausing, pfc, classes, lanes);
         }
+        let mut sinks = Vec::new();
+        if !answers(network, &net.pairs, &stations) {
+            sinks.extend((0..net.wires.len() as u32).filter(|on| net.wires[*on as usize].to_switch == NONE));
+        }
         let slots = signals.len();
         let at_window = AtWindow::default();
-        (Fabric { net, switches, stations, signals, base, at_window }, slots, begin)
+        (Fabric { net, switches, stations, signals, sinks, base, at_window }, slots, begin)
     }
+}
+
+/// Whether a station does more with a frame than to count it: it answers what has a number, a mark or a grant, and
+/// hands on what is for a channel adapter.
+fn answers(network: &Network, pairs: &[Pair], stations: &[Station]) -> bool {
+    let marks = |keys: &EthernetSwitch| keys.congestion_control.typical == CongestionControl::Dcqcn;
+    pairs.iter().any(|p| p.receiving.is_some())
+        || network.streams.iter().any(|s| s.is_roce())
+        || network.switches().any(|(_, _, keys)| marks(keys))
+        || stations.iter().any(|s| s.adapter.is_some() || s.grants.is_some() || s.constants.is_some())
 }
 
 /// Stations that all begin at one moment go on in lockstep, which hides what they do to one another where their ways

@@ -65,6 +65,8 @@ enum Reach {
     Whole(u64),
     /// So long after its header, if it leaves on a wire that is not faster.
     Header(u64),
+    /// With its last bit, but that is only counted: it needs no event.
+    Counted,
 }
 
 /// A pause of one class.
@@ -412,6 +414,7 @@ impl Net {
         }
         f.at = match w.reach {
             Reach::Whole(latency) => tail + latency,
+            Reach::Counted => tail,
             Reach::Header(latency) => {
                 let mut way = f.way;
                 let out = self.network.routes.next(w.to_switch, NodeId(f.target), &mut way);
@@ -423,12 +426,36 @@ impl Net {
             }
         };
         let at = f.at;
+        if matches!(self.wires[on as usize].reach, Reach::Counted) {
+            self.take_in(on, now, agenda);
+            self.wires[on as usize].flight.push(id, &mut self.frames);
+            return end;
+        }
         let w = &mut self.wires[on as usize];
         if w.flight.push(id, &mut self.frames) {
             let slot = w.arrive;
             agenda.set(slot, at);
         }
         end
+    }
+
+    /// Counts what has come before a moment by a wire whose far end does no more with it. Whether something is still on
+    /// its way.
+    #[inline]
+    fn take_in(&mut self, on: u32, before: u64, agenda: &mut Agenda) -> bool {
+        loop {
+            let first = self.wires[on as usize].flight.first;
+            if first == NONE {
+                return false;
+            }
+            let at = self.frames[first].at;
+            if at >= before {
+                return true;
+            }
+            self.wires[on as usize].flight.pop(&self.frames);
+            self.deliver(first, at);
+            agenda.events += 1;
+        }
     }
 
     /// A frame of the protocols themselves, for the next port or for a station.
@@ -610,6 +637,8 @@ pub(super) struct Fabric {
     switches: Vec<Switch>,
     stations: Vec<Station>,
     signals: Vec<Signal>,
+    /// Wires whose far end does no more than count what comes.
+    sinks: Vec<u32>,
     /// The first slot of the agenda that is Ethernet's.
     base: u32,
     at_window: AtWindow,
@@ -689,6 +718,34 @@ impl Fabric {
     pub(super) fn is_full(&self) -> bool {
         let waiting: usize = self.stations.iter().map(|s| s.messages).sum();
         self.net.frames.frames.len() + waiting + self.net.kept as usize > MOST_FRAMES
+    }
+
+    /// Counts what has come before a moment without an event. Whether something of that kind is still on its way.
+    pub(super) fn take_in(&mut self, before: u64, agenda: &mut Agenda) -> bool {
+        let net = &mut self.net;
+        self.sinks.iter().fold(false, |more, on| net.take_in(*on, before, agenda) | more)
+    }
+
+    /// From now on what is only counted has no events. Whether there is something of the kind.
+    pub(super) fn spare_events(&mut self) -> bool {
+        self.sinks.iter().for_each(|on| self.net.wires[*on as usize].reach = Reach::Counted);
+        !self.sinks.is_empty()
+    }
+
+    /// From now on it has; what has come before is counted.
+    pub(super) fn spare_no_events(&mut self, agenda: &mut Agenda) {
+        for on in &self.sinks {
+            let w = &mut self.net.wires[*on as usize];
+            w.reach = Reach::Whole(0);
+            if !w.flight.is_empty() {
+                agenda.set(w.arrive, self.net.frames[w.flight.first].at);
+            }
+        }
+    }
+
+    /// Frames that its wires may begin to carry in such a time, at most.
+    pub(super) fn most_packets(&self, span: u64) -> u64 {
+        self.net.wires.iter().map(|w| span / (wire(frame(0)) * w.byte) + 1).fold(0, u64::saturating_add)
     }
 
     /// Takes down what crosses a link from now on.
