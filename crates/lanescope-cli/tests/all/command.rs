@@ -1,6 +1,6 @@
 //! The binary as a user meets it: exit codes, forms of output, mistakes.
 
-use crate::common::{folder, lanescope, out};
+use crate::common::{folder, lanescope, out, piped};
 use std::path::Path;
 
 const GOOD: &str = r#"
@@ -59,13 +59,13 @@ fn an_overload_is_an_answer_and_exits_with_1() {
 
 #[test]
 fn standard_input_is_a_file_too() {
-    let from_file = lanescope(&["run", "-", "--json"]).write_stdin(GOOD).output().expect("it runs");
+    let from_file = piped(&["run", "-", "--json"], GOOD);
     assert!(from_file.status.success());
     let report: serde_json::Value = serde_json::from_slice(&from_file.stdout).expect("JSON");
     assert_eq!(report["schema"], lanescope::result::SCHEMA);
-    lanescope(&["check", "-"]).write_stdin("").assert().code(2);
-    lanescope(&["check", "-"]).write_stdin(vec![0xff, 0xfe, 0x00]).assert().code(2);
-    lanescope(&["check", "-"]).write_stdin(vec![b'#'; 10 << 20]).assert().code(2);
+    assert_eq!(piped(&["check", "-"], "").status.code(), Some(2));
+    assert_eq!(piped(&["check", "-"], vec![0xff, 0xfe, 0x00]).status.code(), Some(2));
+    assert_eq!(piped(&["check", "-"], vec![b'#'; 10 << 20]).status.code(), Some(2));
 }
 
 #[test]

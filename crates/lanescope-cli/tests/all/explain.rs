@@ -1,6 +1,6 @@
 //! `explain` as a person meets it: pastes, folders, this host, and forms for other programs.
 
-use crate::common::{lanescope, out, wrong};
+use crate::common::{lanescope, out, piped, wrong};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn a_paste_is_answered_from_a_file_and_from_standard_input() {
         assert!(text.contains(words), "{words}\n{text}");
     }
     let paste = std::fs::read(&file).expect("the fixture");
-    let output = lanescope(&["explain", "-"]).write_stdin(paste).output().expect("it runs");
+    let output = piped(&["explain", "-"], paste);
     let piped = String::from_utf8_lossy(&output.stdout).into_owned();
     // But for the name of the dump the same.
     assert_eq!(piped.replace("  -: ", "  X: ").replace(" -:", " X:"), text.replace(&file, "X"));

@@ -1,14 +1,27 @@
 //! Helpers of the command's tests.
 #![allow(dead_code, reason = "each test file uses some of them")]
 
-use assert_cmd::Command;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// The binary with its arguments, without colours.
 pub(crate) fn lanescope(args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("lanescope").expect("the binary");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanescope"));
     command.args(args).env("NO_COLOR", "1");
     command
+}
+
+/// Runs with these bytes as its standard input. They are written beside the reading of what it prints, so that neither
+/// pipe fills; a command that has had enough closes it.
+pub(crate) fn piped(args: &[&str], bytes: impl AsRef<[u8]> + Send) -> Output {
+    let mut child =
+        lanescope(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    std::thread::scope(|s| {
+        s.spawn(move || pipe.write_all(bytes.as_ref()));
+        child.wait_with_output().expect("it runs")
+    })
 }
 
 /// Runs, expects an exit code, and gives (stdout, stderr).
