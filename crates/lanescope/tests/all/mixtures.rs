@@ -1,7 +1,7 @@
 //! Random mixtures of technologies: what must hold when one run has several of them.
 
 use crate::common;
-use crate::common::choices::runner;
+use crate::common::choices::{of_fifty, runner};
 use crate::common::grow::{bus, cluster, ethernet, mixture, storage};
 use crate::common::{laws, plan};
 use lanescope::diagnostic::Diagnostics;
@@ -218,11 +218,11 @@ fn systems_side_by_side_do_not_see_each_other() {
             });
             let n =
                 caught.map_err(|_| TestCaseError::fail(format!("systems see each other:\n{}", joined(&bytes).0)))?;
-            compared.set(compared.get() + n);
+            compared.set(compared.get() + n as u64);
             Ok(())
         });
     if let Err(e) = result {
         panic!("{e}");
     }
-    assert!(compared.get() > 200, "{} flows compared", compared.get());
+    assert!(compared.get() > of_fifty(200), "{} flows compared", compared.get());
 }

@@ -3,7 +3,7 @@
 
 use crate::bodies::{pattern, tree};
 use crate::common;
-use crate::common::choices::runner;
+use crate::common::choices::{of_fifty, runner};
 use crate::common::grow;
 use crate::random_scenarios::simulable;
 use lanescope::diagnostic::Diagnostics;
@@ -132,10 +132,10 @@ fn trees_fit() {
     let seen = Cell::new(0);
     let result = runner(Config::default()).run(&vec(any::<u8>(), 0..1500), |bytes| {
         let text = tree::grow(&bytes);
-        held("feasibility", &text, || seen.set(seen.get() + u32::from(fits(&text).is_some())))
+        held("feasibility", &text, || seen.set(seen.get() + u64::from(fits(&text).is_some())))
     });
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(seen.get() > 20, "most trees should be valid: {}", seen.get());
+    assert!(seen.get() > of_fifty(20), "most trees should be valid: {}", seen.get());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn other_technologies_fit() {
         })
     });
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(seen.get() > 20, "most should be valid: {}", seen.get());
+    assert!(seen.get() > of_fifty(20), "most should be valid: {}", seen.get());
 }
 
 /// A run that is long enough for means of most, and no longer than a test may be: where somebody has done few of his
@@ -515,7 +515,7 @@ fn nothing_better_lowers_a_bound() {
             held("monotony", &text, || {
                 if let Some(what) = monotone(&text, of, key, [low, high], which as usize) {
                     let (all, bound, more) = seen.get();
-                    let [b, m] = [Compared::Bound, Compared::MoreThanItsTurns].map(|c| u32::from(what == c));
+                    let [b, m] = [Compared::Bound, Compared::MoreThanItsTurns].map(|c| u64::from(what == c));
                     seen.set((all + 1, bound + b, more + m));
                 }
             })
@@ -523,7 +523,7 @@ fn nothing_better_lowers_a_bound() {
     );
     println!("{:?} compared, bound, and with more than their turns before", seen.get());
     result.unwrap_or_else(|e| panic!("{e}"));
-    assert!(seen.get().0 > 20 && seen.get().2 * 50 <= seen.get().0, "{:?}", seen.get());
+    assert!(seen.get().0 > of_fifty(20) && seen.get().2 * 50 <= seen.get().0, "{:?}", seen.get());
 }
 
 /// Where more flows pass by than are counted, the report says so; where they are few, it does not.

@@ -1,7 +1,7 @@
 //! Random buses: what must hold on every one of them.
 
 use super::simulate_by;
-use crate::common::choices::{Choices, none_apart, runner};
+use crate::common::choices::{Choices, none_apart, of_fifty, runner};
 use crate::common::grow::bus::grow;
 use crate::common::plan;
 use lanescope::diagnostic::Diagnostics;
@@ -191,14 +191,14 @@ fn flows_and_adapters_share_the_clocks() {
             used > 0.999 * link.ledger.raw
         });
         let is_full = caught.map_err(|_| TestCaseError::fail(format!("a law is broken:\n{text}")))?;
-        full.set(full.get() + u32::from(is_full));
+        full.set(full.get() + u64::from(is_full));
         Ok(())
     });
     println!("{} refused, {} full", refused.get(), full.get());
     if let Err(e) = result {
         panic!("{e}");
     }
-    assert!(full.get() > 5, "{} full, {} refused", full.get(), refused.get());
+    assert!(full.get() > of_fifty(5), "{} full, {} refused", full.get(), refused.get());
 }
 
 /// Devices alike, a flow each: share and simulation are the same, however their transactions overlap, wait and are cut.
@@ -364,5 +364,5 @@ fn better_is_never_less() {
         println!("{set}: {what}");
     }
     assert!(wrong.is_empty(), "{} keys: {:?}", wrong.len(), wrong.keys());
-    assert!(compared.get() > 200, "{} compared", compared.get());
+    assert!(compared.get() > of_fifty(200), "{} compared", compared.get());
 }
