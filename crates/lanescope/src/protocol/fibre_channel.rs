@@ -341,6 +341,12 @@ mod tests {
         assert_eq!(around("10 km", 0).credits(speed(2), 2084), 12);
         // A frame the other way may be in front of R_RDY.
         assert_eq!(around("10 km", 2084).credits(speed(2), 2084), 13);
+        // Behind a frame two Idles go, too. 100 us for a buffer to be free are as long as 10 km there and back.
+        assert_eq!(around("10 km", 2084).bytes(speed(2), 2084), 2084 + 21_251 + 2084 + 2 * 4 + 4);
+        let busy = |km| Loop { response: Time::from_fs(100_000_000_000), ..around(km, 0) };
+        assert_eq!(busy("0 m").bytes(speed(2), 2084), 2084 + 21_251 + 4);
+        assert_eq!(busy("10 km").bytes(speed(2), 2084), 2084 + 42_501 + 4);
+        assert_eq!(around("0 m", 0).bytes(speed(2), 2084), 2084 + 4);
         // Back to back one is enough without a cable, two behind a frame.
         assert_eq!((around("0 m", 0).credits(speed(2), 2084), around("0 m", 2084).credits(speed(2), 2084)), (1, 2));
         let half = around("10 km", 0).use_of(speed(2), 2084, 6);

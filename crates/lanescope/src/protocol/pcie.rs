@@ -520,6 +520,57 @@ mod tests {
     }
 
     #[test]
+    fn frames_of_dllps_and_completions_by_hand() {
+        // SDP, six bytes and END; a token of two bytes, and six.
+        assert_eq!([Generation::Gen2, Generation::Gen3, Generation::Gen6].map(dllp), [8, 8, 0]);
+        // STP and sequence number, or the token that has both; three double words.
+        assert_eq!([Generation::Gen2, Generation::Gen3, Generation::Gen6].map(completion_head), [15, 16, 12]);
+    }
+
+    #[test]
+    fn ordered_sets_on_every_lane() {
+        let at = |g, n, every| ordered_set_slots(g, Lanes::new(n).expect("a width"), every);
+        // COM and three SKP a lane each 1180 symbols of each lane; a block of 16 B a lane each 370 blocks.
+        assert_eq!(at(Generation::Gen2, 4, 1180), Some((4720, 16)));
+        assert_eq!(at(Generation::Gen3, 8, 370), Some((47_360, 128)));
+        assert_eq!((at(Generation::Gen6, 8, 370), at(Generation::Gen3, 8, 0)), (None, None));
+        assert_eq!(skp_intervals(Generation::Gen1), Some((1180, 1538)));
+        assert_eq!(skp_intervals(Generation::Gen5), Some((370, 375)));
+        assert_eq!(skp_intervals(Generation::Gen7), None);
+        // A block of 375, and of each flit 20 B.
+        assert!((speed(Generation::Gen3, 8).usable(375) - 374.0 / 375.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sizes_that_the_specification_has() {
+        for (bytes, payload, completion, load) in [
+            (0, false, false, false),
+            (1, false, false, true),
+            (3, false, false, false),
+            (32, false, false, true),
+            (64, false, true, true),
+            (100, false, false, false),
+            (128, true, true, false),
+            (192, false, true, false),
+            (4096, true, true, false),
+            (4160, false, false, false),
+            (8192, false, false, false),
+        ] {
+            let size = Bytes(bytes);
+            assert_eq!(PayloadSize::new(size).map(PayloadSize::bytes), payload.then_some(bytes), "{bytes}");
+            assert_eq!(CompletionSize::new(size).map(CompletionSize::bytes), completion.then_some(bytes), "{bytes}");
+            assert_eq!(LoadSize::new(size).map(LoadSize::bytes), load.then_some(bytes), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn generations_by_name() {
+        assert_eq!(Generation::parse("gen4"), Some(Generation::Gen4));
+        assert_eq!((Generation::parse("gen8"), Generation::parse("coherent")), (None, None));
+        assert_eq!((Generation::Gen6.next(), Generation::Gen7.next()), (Some(Generation::Gen7), None));
+    }
+
+    #[test]
     fn only_real_widths_exist() {
         assert!(Lanes::new(3).is_none());
         assert_eq!(Lanes::new(8).and_then(Lanes::doubled), Lanes::new(16));

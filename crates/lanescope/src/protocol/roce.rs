@@ -179,6 +179,49 @@ mod tests {
         assert_eq!(checksum(&frame[14..34]), 0);
     }
 
+    /// The checksum that textbooks work out: 4500 + 0073 + 4000 + 4011 + c0a8 + 0001 + c0a8 + 00c7 is 2479c, folded 479e,
+    /// and its complement b861. Where folding carries it is folded again: of ones' complement ffff is nothing, so that
+    /// ffff + ffff + 0001 is 1.
+    #[test]
+    fn checksums_by_hand() {
+        let header = [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xC0, 0xA8, 0, 0x01, 0xC0, 0xA8, 0, 0xC7];
+        assert_eq!(checksum(&header), 0xB861);
+        assert_eq!(checksum(&[0xFF, 0xFF, 0xFF, 0xFF, 0, 1]), 0xFFFE);
+    }
+
+    /// Of the opcodes of table 38 those with an RDMA header (16 B), immediate data (4), both, or an acknowledgement's (4);
+    /// of a CNP 16 reserved bytes. Without data the headers are 14 + 20 + 8 + 12 B, and the ICRC 4; what is below 60 B
+    /// is padded to that, with the FCS the 64 B that 802.3 asks for.
+    #[test]
+    fn headers_of_each_opcode() {
+        let bytes = |opcode, payload| {
+            let (connection, number, syndrome, marked, priority) = (0, 0, 0, false, 0);
+            Packet { opcode, payload, connection, number, syndrome, marked, priority }.frame(0, 1).len()
+        };
+        for (opcode, extended) in [
+            (0x06, 16),
+            (0x0A, 16),
+            (0x0C, 16),
+            (0x0B, 20),
+            (0x03, 4),
+            (0x05, 4),
+            (0x09, 4),
+            (0x11, 4),
+            (0x0D, 4),
+            (0x0F, 4),
+            (0x10, 4),
+            (0x81, 16),
+            (0x00, 0),
+            (0x01, 0),
+            (0x07, 0),
+            (0x08, 0),
+            (0x0E, 0),
+        ] {
+            assert_eq!(bytes(opcode, 256), 14 + 20 + 8 + 12 + extended + 256 + 4, "{opcode:#x}");
+        }
+        assert_eq!((bytes(0x04, 0), bytes(0x11, 0)), (60, 62));
+    }
+
     #[test]
     fn the_crc_is_that_of_ethernet() {
         // The check value of CRC-32 is that of "123456789", without what stands before it here.
@@ -188,7 +231,9 @@ mod tests {
             (0..8).for_each(|_| crc = if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 });
         }
         assert_eq!(!crc, 0xCBF4_3926);
-        assert_ne!(icrc(&[0; 40]), icrc(&[1; 40]));
+        // By zlib, of eight bytes FF and what does not change on the way.
+        let counted: Vec<u8> = (0..40).collect();
+        assert_eq!((icrc(&[0; 40]), icrc(&counted)), (0x117E_FAD1, 0x0DF7_3DA6));
         // What routers change leaves it as it is.
         let (mut a, mut b) = ([7; 40], [7; 40]);
         (a[1], b[8]) = (1, 3);

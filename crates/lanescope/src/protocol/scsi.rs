@@ -465,6 +465,19 @@ mod tests {
     }
 
     #[test]
+    fn information_units_of_one_connection_by_hand() {
+        let bus = named("ultra320");
+        let h = BusPolicy { disconnects: false, ..BusPolicy::of(bus) };
+        let control = |direction, bytes| ns(io(bus, &h, direction, bytes, 0).control);
+        // The command, 48 B. Turned in, L_Q, data and iuCRC; status goes on in the same phase. QAS REQUEST.
+        assert_eq!(control(Direction::In, 4096), 550.0 + (800.0 + 75.0 + 12.5) + 75.0 + 600.0);
+        // Of a write L_Q comes in, data go out, and status comes in.
+        assert_eq!(control(Direction::Out, 4096), 550.0 + (800.0 + 75.0) + (400.0 + 12.5) + (800.0 + 75.0) + 600.0);
+        // Without data status alone comes in, whatever way data would have gone.
+        assert_eq!([Direction::In, Direction::Out].map(|d| control(d, 0)), [550.0 + 875.0 + 600.0; 2]);
+    }
+
+    #[test]
     fn without_disconnect_there_is_one_connection() {
         let bus = named("fast");
         let h = BusPolicy { disconnects: false, tagged: false, ..BusPolicy::of(bus) };

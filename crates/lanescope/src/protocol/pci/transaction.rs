@@ -288,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn clocks_around_a_burst_by_hand() {
+        let (pci, x) = (bus("pci 33 32-bit"), bus("pci-x 133 64-bit"));
+        // STOP# with the last data keeps FRAME# a clock longer; of PCI-X it is said ahead. REQ#, then GNT#: a clock each,
+        // two each where inputs and outputs are registered.
+        assert_eq!((pci.disconnect(), x.disconnect()), (1, 0));
+        assert_eq!((pci.arbitration(), x.arbitration()), (2, 4));
+        assert_eq!((pci.pause_after_retry(), x.pause_after_retry()), (2, 2));
+        // Address and a medium answer; address, attributes, response, and two until the split response is seen.
+        assert_eq!(pci.write(64, Medium, 3, false).overhead(), 2);
+        assert_eq!(x.split_request(Fast, false).overhead(), 5);
+        assert_eq!(bus("pci 33.33 32-bit").hertz(), 1e8 / 3.0);
+    }
+
+    #[test]
     fn two_and_four_transfers_a_clock_shorten_only_the_data() {
         for (text, data) in [("pci-x 133 64-bit", 512), ("pci-x 266 64-bit", 256), ("pci-x 533 64-bit", 128)] {
             let w = bus(text).write(4096, Fast, 0, false);
@@ -319,6 +333,10 @@ mod tests {
         for text in ["clocks", "-1 clocks", "99999999999 clocks", "60", "1.5 clocks", "60 B"] {
             assert!(Wait::parse(text).is_err(), "{text}");
         }
+        assert_eq!(Wait::parse("0 clocks"), Ok(Wait::Clocks(0)));
+        assert_eq!(Wait::parse("16777216 clocks"), Ok(Wait::Clocks(1 << 24)));
+        assert_eq!(Wait::parse("16777217 clocks"), Err(UnitError::TooLarge("16777216 clocks")));
+        assert!(Wait::Clocks(1) < Wait::Clocks(2) && Wait::Time(Time::ZERO) < Wait::Time(Time::from_fs(1)));
         assert!(Wait::Clocks(1).partial_cmp(&Wait::Time(Time::ZERO)).is_none());
     }
 }
