@@ -731,4 +731,73 @@ mod tests {
         ];
         assert_eq!(rates(&r, &[MUCH; 2]), [8.0, 20.0]);
     }
+
+    /// Each of two flows sends its packets where the other sends DLLPs: a + b / 5 = 10 and b + a / 10 = 20, so that a
+    /// is 6 / 0.98 and b 20 - a / 10. What DLLPs take and what is left for packets depend on one another.
+    #[test]
+    fn dllps_of_two_flows_settle_where_both_equations_hold() {
+        let dllps = |flow, each| Use { packets: 0.0, first: each, ..used(flow, 0.0, &[]) };
+        let r = [
+            Resource { key: 0, capacity: 10.0, uses: vec![used(0, 1.0, &[]), dllps(1, 0.2)] },
+            Resource { key: 1, capacity: 20.0, uses: vec![used(1, 1.0, &[]), dllps(0, 0.1)] },
+        ];
+        assert_eq!(rates(&r, &[MUCH; 2]), [6.122449, 19.387755]);
+        assert!(fill::<u8, ()>(&r, &[], &[MUCH; 2], path, None).settled);
+    }
+
+    /// Nobody gets through a buffer in more turns than those who wait in it for something slow: 2 a second for equal
+    /// packets, 4 where those behind are twice as large. Who asks for less is held back by nobody.
+    #[test]
+    fn a_full_buffer_lets_all_through_in_turn() {
+        let wait = |flow: usize, packets, beyond: usize| Wait {
+            flow,
+            packets,
+            hops: flow + 1,
+            most: MUCH,
+            place: 0,
+            beyond: vec![beyond],
+        };
+        let r = [
+            Resource { key: 0, capacity: 2.0, uses: vec![used(0, 1.0, &[1])] },
+            Resource { key: 1, capacity: 100.0, uses: vec![used(1, 1.0, &[2])] },
+        ];
+        let behind = |packets, room, caps: [f64; 2]| {
+            let queue = Queue { key: (), room, waits: vec![wait(0, 1.0, 0), wait(1, packets, 1)] };
+            fill(&r, &[queue], &caps, path, None).shares
+        };
+        let both = behind(1.0, 8.0, [MUCH; 2]);
+        assert_eq!(both[0], Share { rate: 2.0, by: Some(0), behind: None });
+        assert_eq!(both[1], Share { rate: 2.0, by: Some(0), behind: Some(0) });
+        assert_eq!(behind(0.5, 8.0, [MUCH; 2])[1].rate, 4.0);
+        assert_eq!(behind(1.0, 8.0, [MUCH, 1.0])[1], Share { rate: 1.0, by: None, behind: None });
+        assert_eq!(behind(1.0, 8.0, [1.0, MUCH])[1], Share { rate: 100.0, by: Some(1), behind: None });
+    }
+
+    /// One that is made of another gives what it gives alone, whatever has changed since: a capacity, who takes what,
+    /// what somebody asks for, or nothing.
+    #[test]
+    fn a_filling_of_another_is_the_same_as_alone() {
+        let made = |capacity, weight| {
+            let uses = vec![used(0, weight, &[7, 1]), used(1, 1.0, &[7, 2]), used(2, 1.0, &[8, 1])];
+            [Resource { key: 0, capacity, uses }]
+        };
+        let was = made(12.0, 1.0);
+        let filled = fill::<u8, ()>(&was, &[], &[MUCH; 3], path, None);
+        let again = |now: &[Resource<u8>], caps: &[f64]| {
+            let before = Before { resources: &was, queues: &[], filled: &filled };
+            let shares = fill::<u8, ()>(now, &[], caps, path, Some(before)).shares;
+            shares.into_iter().map(|s| (s.rate * 1e6).round() / 1e6).collect::<Vec<_>>()
+        };
+        assert_eq!(again(&was, &[MUCH; 3]), [3.0, 3.0, 6.0]);
+        assert_eq!(again(&made(6.0, 1.0), &[MUCH; 3]), [1.5, 1.5, 3.0]);
+        assert_eq!(again(&was, &[1.0, MUCH, MUCH]), [1.0, 5.0, 6.0]);
+        // A byte of flow 0 takes two slots: of 2.5 slots a turn of port 8, one is that port's own, 4.8 of twelve.
+        let mut long = made(12.0, 2.0);
+        long[0].uses[0].packets = 1.0;
+        assert_eq!(again(&long, &[MUCH; 3]), [2.4, 2.4, 4.8]);
+        // Flow 1 comes from the other port now: 6 for port 7, and 3 each behind port 8.
+        let mut moved = made(12.0, 1.0);
+        moved[0].uses[1] = used(1, 1.0, &[8, 2]);
+        assert_eq!(again(&moved, &[MUCH; 3]), [6.0, 3.0, 3.0]);
+    }
 }

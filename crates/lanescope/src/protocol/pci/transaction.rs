@@ -275,6 +275,8 @@ mod tests {
         assert_eq!(pci.read(64, Medium, 0, false).total(), 19);
         assert_eq!(pci.read(64, Slow, 5, true).total(), 1 + 1 + 2 + 5 + 16 + 1);
         assert_eq!(pci.retry(true, Medium, false).total(), 5);
+        // No line turns around for data: a fast target stops in the clock behind the address.
+        assert_eq!(pci.retry(true, Fast, false).total(), 4);
 
         let x = bus("pci-x 133 64-bit");
         let w = x.write(4096, Fast, 0, false);
