@@ -179,9 +179,9 @@ mod tests {
         assert_eq!(checksum(&frame[14..34]), 0);
     }
 
-    /// The checksum that textbooks work out: 4500 + 0073 + 4000 + 4011 + c0a8 + 0001 + c0a8 + 00c7 is 2479c, folded 479e,
-    /// and its complement b861. Where folding carries it is folded again: of ones' complement ffff is nothing, so that
-    /// ffff + ffff + 0001 is 1.
+    /// The checksum that textbooks work out: 4500 + 0073 + 4000 + 4011 + c0a8 + 0001 + c0a8 + 00c7 is 2479c, folded
+    /// 479e, and its complement b861. Where folding carries it is folded again: of ones' complement ffff is nothing, so
+    /// that ffff + ffff + 0001 is 1.
     #[test]
     fn checksums_by_hand() {
         let header = [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xC0, 0xA8, 0, 0x01, 0xC0, 0xA8, 0, 0xC7];
@@ -189,9 +189,9 @@ mod tests {
         assert_eq!(checksum(&[0xFF, 0xFF, 0xFF, 0xFF, 0, 1]), 0xFFFE);
     }
 
-    /// Of the opcodes of table 38 those with an RDMA header (16 B), immediate data (4), both, or an acknowledgement's (4);
-    /// of a CNP 16 reserved bytes. Without data the headers are 14 + 20 + 8 + 12 B, and the ICRC 4; what is below 60 B
-    /// is padded to that, with the FCS the 64 B that 802.3 asks for.
+    /// Of the opcodes of table 38 those with an RDMA header (16 B), immediate data (4), both, or an acknowledgement's
+    /// (4); of a CNP 16 reserved bytes. Without data the headers are 14 + 20 + 8 + 12 B, and the ICRC 4; what is below
+    /// 60 B is padded to that, with the FCS the 64 B that 802.3 asks for.
     #[test]
     fn headers_of_each_opcode() {
         let bytes = |opcode, payload| {

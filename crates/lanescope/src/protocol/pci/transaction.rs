@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn clocks_around_a_burst_by_hand() {
         let (pci, x) = (bus("pci 33 32-bit"), bus("pci-x 133 64-bit"));
-        // STOP# with the last data keeps FRAME# a clock longer; of PCI-X it is said ahead. REQ#, then GNT#: a clock each,
-        // two each where inputs and outputs are registered.
+        // STOP# with the last data keeps FRAME# a clock longer; of PCI-X it is said ahead. REQ#, then GNT#: a clock
+        // each, two each where inputs and outputs are registered.
         assert_eq!((pci.disconnect(), x.disconnect()), (1, 0));
         assert_eq!((pci.arbitration(), x.arbitration()), (2, 4));
         assert_eq!((pci.pause_after_retry(), x.pause_after_retry()), (2, 2));
