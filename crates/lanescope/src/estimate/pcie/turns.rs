@@ -97,7 +97,8 @@ fn followed(lengths: &[[u32; 2]]) -> Vec<u64> {
     let begun = |i: usize, kind: usize| (kind, lengths[i][kind]);
     let mut at: Vec<(usize, u32)> = (0..n).map(|i| begun(i, usize::from(lengths[i][0] == 0))).collect();
     let (mut turn, mut turns, mut sent) = (0, [0; 2], vec![0; n]);
-    let mut seen: HashMap<(usize, [usize; 2], Vec<(usize, u32)>), Vec<u64>> = HashMap::new();
+    // What each had sent, by where the order stood.
+    let mut seen = HashMap::<_, Vec<u64>>::new();
     let Some(one) = lengths.iter().position(|l| !l.contains(&0)) else { return sent };
     let mut looked = 0;
     for _ in 0..MOST_TLPS {
