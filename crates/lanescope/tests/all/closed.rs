@@ -56,13 +56,14 @@ fn an_operation_takes_the_tags_of_all_engines() {
     }
 }
 
-/// Four operations of 512 B at a time stand behind the 32 reads that another flow keeps outstanding. Its tags are all in
-/// use, and their completions fill the link: each read takes as long as 32 others do, and that is why there are fewer.
+/// Four operations of 512 B at a time stand behind the 32 reads that another flow keeps outstanding. The tags are all
+/// in use, and completions fill the link: each read takes as long as 32 others do, and that is why there are fewer.
 #[test]
 fn who_waits_behind_a_queue_is_told_so() {
     let text = "[parts]\nhost = { is = \"root-complex\" }\nd = { is = \"endpoint\", tags = 32 }\n[links]\n\
         l = { between = [\"host\", \"d\"], pcie = \"gen4 x8\" }\n[flows]\n\
-        few = { from = \"d\", to = \"host.memory\", do = \"alternate\", size = \"512 B\", load = { outstanding = 4 } }\n\
+        few = { from = \"d\", to = \"host.memory\", do = \"alternate\", size = \"512 B\", \
+        load = { outstanding = 4 } }\n\
         all = { from = \"d\", to = \"host.memory\", do = \"read\", size = \"64 KiB\" }\n[run]\nfor = \"2 ms\"\n";
     let s = simulate(text, &[]);
     // By Little's law: 32 tags, and requests of 512 B of both flows.

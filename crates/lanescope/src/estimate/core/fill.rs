@@ -749,13 +749,9 @@ mod tests {
     /// packets, 4 where those behind are twice as large. Who asks for less is held back by nobody.
     #[test]
     fn a_full_buffer_lets_all_through_in_turn() {
-        let wait = |flow: usize, packets, beyond: usize| Wait {
-            flow,
-            packets,
-            hops: flow + 1,
-            most: MUCH,
-            place: 0,
-            beyond: vec![beyond],
+        let wait = |flow: usize, packets, beyond: usize| {
+            let beyond = vec![beyond];
+            Wait { flow, packets, hops: flow + 1, most: MUCH, place: 0, beyond }
         };
         let r = [
             Resource { key: 0, capacity: 2.0, uses: vec![used(0, 1.0, &[1])] },

@@ -7,7 +7,7 @@ use crate::common::{little, plan, simulate_by};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::Plan;
-use lanescope::plan::storage::{Device, IoFlow, Storage, Volume};
+use lanescope::plan::storage::{AdapterKind, Device, IoFlow, Storage, Volume};
 use lanescope::result::{Ending, Report, SimulatedFlow, SimulatedLink, Simulation};
 use lanescope::scenario::keys::{Line, WHOLE};
 use lanescope::sim::{Run, Step};
@@ -79,6 +79,10 @@ fn kinds(lines: &[Line]) -> Vec<Line> {
 /// all are alike, and of two where they are not. A cost `c` of a kind is worth `B c` bytes at the bound `B`; since a
 /// flow of that kind alone has the bound `B_k <= b_k / c`, these are at most `B b_k / B_k`.
 ///
+/// Commands go to a worker's queue pairs in turn, so that of those where a pair is slow (`queue_time`) one I/O costs as
+/// much as the mean of as many as there are pairs: what waits at a pair that others use as well has been issued, and
+/// the other pairs have done as many.
+///
 /// What is drawn (lines, directions) is like the mean but for chance: the sum of `b - B c` over the I/Os is a
 /// martingale with steps in `[-B c, b]`, so by Azuma and Hoeffding it is beyond `sqrt(n RARE / 2)` times their width
 /// with the probability of `e^-RARE`. A burst is drawn at once.
@@ -105,13 +109,24 @@ fn most(plan: &Plan, members: &[usize], bound: f64, window: f64, done: f64) -> (
     volumes.sort_by_key(|m| format!("{:?}", storage.flows[*m].volume));
     volumes.dedup_by_key(|m| storage.flows[*m].volume);
     let caches: f64 = volumes.iter().map(|m| ahead(storage, &storage.flows[*m])).sum();
-    let edges = places * worth * if kinds.len() == 1 { 1.0 } else { 2.0 };
+    let edges = places * worth * if kinds.len() == 1 { 1.0 } else { 2.0 } * in_turn(storage, members);
     let (n, burst) = (done + places, first.lines.iter().map(|l| l.burst).max().unwrap_or(1) as f64);
     let drawn = match kinds.len() {
         1 => 0.0,
         _ => (n * burst * RARE / 2.0).sqrt() * (worth + kinds.iter().map(b).fold(0.0, f64::max)),
     };
     (bound * window / 8.0 + edges + caches + drawn, edges + caches + drawn)
+}
+
+/// The pairs that some worker of these flows has at a controller whose pairs take time for a command, at most.
+fn in_turn(storage: &Storage, members: &[usize]) -> f64 {
+    let flows = members.iter().map(|m| &storage.flows[*m]);
+    let queues = flows.flat_map(|f| f.queues.iter().chain(f.remote.iter().map(|r| &r.queues)));
+    let slow = queues.filter(|q| match &storage.adapters[q.adapter as usize].kind {
+        AdapterKind::Nvme(controller) => controller.keys.queue_time.typical.fs() > 0,
+        AdapterKind::Host(_) => false,
+    });
+    slow.map(|q| q.count.typical.get()).max().unwrap_or(1) as f64
 }
 
 /// A run of 997 events at a time; and for how long, at its end, no operation of some flow of each table was done, at
