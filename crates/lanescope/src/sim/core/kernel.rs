@@ -128,7 +128,6 @@ impl Agenda {
     }
 
     /// One whose slots are in the ring and beyond it, however few they are.
-
     fn calendar(slots: usize) -> Agenda {
         Agenda {
             few: None,
