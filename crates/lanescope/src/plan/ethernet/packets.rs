@@ -198,7 +198,7 @@ impl Network {
 
     /// Whether queue pairs must be ready to send again: frames may be lost, or overtake one another.
     pub(crate) fn resends(&self) -> bool {
-        let switched = self.switches().next().is_some();
+        let switched = self.model.is_some();
         switched && (self.reorders() || self.can_drop() || (0..self.classes.len()).any(|c| !self.lossless(c)))
     }
 

@@ -245,12 +245,13 @@ fn station(
     let line = network.link(out).rate.typical;
     let dcqcn = network.slows_down();
     let control = network.flow_control();
-    let resends = network.resends();
+    // These look at every switch: once, not for each pair of stations.
+    let (resends, in_lanes) = (network.resends(), in_lanes(network));
     let kind = match control {
         FlowControl::Voq => Lanes::Stops,
         FlowControl::Credits => Lanes::Grants,
         FlowControl::Pfc if classes > 1 => Lanes::Classes,
-        _ if network.turns_by_frame(own.iter().copied()) || ranks && in_lanes(network) => Lanes::Rates,
+        _ if network.turns_by_frame(own.iter().copied()) || ranks && in_lanes => Lanes::Rates,
         _ if k.queue.is_some() => Lanes::One,
         _ => Lanes::No,
     };
@@ -288,7 +289,7 @@ fn station(
                     station.lanes.push(made);
                 }
                 // Connections that neither slow down nor send again are nobody's business.
-                if in_lanes(network) {
+                if in_lanes {
                     pairs.push(Pair::new(id.0, place, numbered));
                 }
                 *lanes += 1;
