@@ -32,11 +32,13 @@ use core::fill::{self, Before, Filled, Queue, Resource, Share, fill};
 use core::row;
 use pcie::queues::{Line, queues};
 use pcie::resources::{Wires, alike, path, resources, wires};
+use pcie::turns::Followed;
 use std::rc::Rc;
 
 /// Everything at one corner.
 struct Outcome {
     wires: Rc<Wires>,
+    followed: Followed,
     resources: Vec<Resource<Key>>,
     /// Where flows stand behind one another.
     queues: Vec<Queue<Line>>,
@@ -116,7 +118,8 @@ fn outcome_beside(
     wires: &Rc<Wires>,
     like: Option<&Outcome>,
 ) -> Outcome {
-    let mut resources = resources(plan, corner, wires);
+    let followed = like.map_or_else(Followed::default, |o| o.followed.clone());
+    let mut resources = resources(plan, corner, wires, &followed);
     let charged = storage::charge(plan, corner, held, &mut resources);
     let first = row::programs(plan).start;
     infiniband::charge(plan, corner, first, jobs, &mut resources);
@@ -183,7 +186,7 @@ fn outcome_beside(
         }
     }
     let wires = wires.clone();
-    Outcome { wires, resources, queues, shares, settled, filled: of_all, divided, charged, on_buses }
+    Outcome { wires, followed, resources, queues, shares, settled, filled: of_all, divided, charged, on_buses }
 }
 
 /// Programs beside the streams of an Ethernet: what they ask, and how far they come.

@@ -481,21 +481,18 @@ fn monotone(text: &str, of: &str, key: &str, values: [&str; 2], which: usize) ->
         // What was lifted may have kept down one who makes less of the next full resource than the others that it
         // bound: small requests beside large ones, say. Then the simulation shows the same loss, to law 4's 2 %. A
         // stated round trip it does not take: then the same flows, with the one that their ways have, show it.
-        let simulated_text = simulable(text);
-        let loss = |[worse, better]: [&Plan; 2], rates: &dyn Fn(&Plan) -> f64| rates(better) / rates(worse);
-        let estimated = |plan: &Plan| {
-            let report = estimate(plan, &Diagnostics::default());
-            bound.iter().map(|&i| report.flows[i].share.typical).sum::<f64>()
-        };
-        let counted = |plan: &Plan| {
-            let s = simulated(plan);
-            bound.iter().map(|&i| s.flows[i].rate.mean).sum::<f64>()
-        };
+        let text = simulable(text);
         let [worse, better] = values.map(|value| {
             let sets = sets(value);
-            common::planned(&simulated_text, &sets.iter().map(String::as_str).collect::<Vec<_>>())
+            common::planned(&text, &sets.iter().map(String::as_str).collect::<Vec<_>>())
         });
-        let (said, alike, shown) = (y / x, loss([&worse, &better], &estimated), loss([&worse, &better], &counted));
+        let loss = |rates: &dyn Fn(&Plan) -> f64| rates(&better) / rates(&worse);
+        let alike = loss(&|plan| sum(&estimate(plan, &Diagnostics::default())));
+        let shown = loss(&|plan| {
+            let s = simulated(plan);
+            bound.iter().map(|&i| s.flows[i].rate.mean).sum()
+        });
+        let said = y / x;
         assert!(
             alike <= said + 0.01 && shown <= said + 0.02,
             "{what} costs the flows that it bound: {x} to {y}, without stated round trips by {alike}, simulated {shown}"

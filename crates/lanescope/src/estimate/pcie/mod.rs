@@ -6,5 +6,5 @@ pub(in crate::estimate) mod queues;
 pub(in crate::estimate) mod report;
 pub(in crate::estimate) mod requester;
 pub(in crate::estimate) mod resources;
-mod turns;
+pub(in crate::estimate) mod turns;
 pub(in crate::estimate) mod upgrade;

@@ -5,7 +5,7 @@ use crate::estimate::core::fill::{Resource, Use};
 use crate::estimate::core::meeting::Meeting;
 use crate::estimate::pcie::latency;
 use crate::estimate::pcie::requester;
-use crate::estimate::pcie::turns::beside;
+use crate::estimate::pcie::turns::{Followed, beside};
 use crate::plan::pcie::check::{credits, replay_buffer};
 use crate::plan::{Batch, Direction, Flow, Hop, Link, LinkId, PartId, Plan};
 use crate::protocol::pcie::{self, Class, Header};
@@ -272,11 +272,16 @@ fn turns(plan: &Plan, list: &[(usize, Slots)]) -> Vec<f64> {
 }
 
 /// Everything that has a capacity, and what each flow asks of it.
-pub(crate) fn resources(plan: &Plan, corner: Corner, wires: &Wires) -> Vec<Resource<Key>> {
+pub(in crate::estimate) fn resources(
+    plan: &Plan,
+    corner: Corner,
+    wires: &Wires,
+    followed: &Followed,
+) -> Vec<Resource<Key>> {
     // Wires come before all others, in the order of the hops.
     let mut first: Vec<Resource<Key>> = Vec::with_capacity(wires.len());
     let mut all: BTreeMap<Key, Resource<Key>> = BTreeMap::new();
-    let beside = beside(plan, corner);
+    let beside = beside(plan, corner, followed);
     let mut add = |key: Key, capacity: f64, used: Use| {
         let uses = &mut all.entry(key).or_insert_with(|| Resource { key, capacity, uses: Vec::new() }).uses;
         match uses.last_mut().filter(|u| u.flow == used.flow) {

@@ -12,7 +12,9 @@ use crate::plan::{Flow, Hop, PartId, Plan};
 use crate::scenario::PartKeys;
 use crate::scenario::keys::Order;
 use crate::scenario::quantity::Corner;
-use std::collections::{BTreeMap, HashMap};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Requesters of more flows than this are not followed: their flows count TLP by TLP.
 const MOST_FLOWS: usize = 32;
@@ -26,8 +28,12 @@ const LONG: f64 = 100.0;
 /// An order that has not come back to where it was after so many TLPs is averaged.
 const MOST_TLPS: u32 = 1 << 14;
 
+/// What was followed for the outcomes of one estimate, by the lengths of the flows of a requester: requesters are often
+/// alike, and corners and upgrades seldom change how many TLPs an operation is.
+pub(in crate::estimate) type Followed = Rc<RefCell<BTreeMap<Vec<[u32; 2]>, Vec<f64>>>>;
+
 /// For each flow, the turns that others of its requester have meanwhile, for each of its TLPs: at most 1.
-pub(in crate::estimate) fn beside(plan: &Plan, corner: Corner) -> Vec<f64> {
+pub(in crate::estimate) fn beside(plan: &Plan, corner: Corner, followed: &Followed) -> Vec<f64> {
     let mut all = vec![1.0; plan.flows.len()];
     let mut requesters: BTreeMap<(Hop, PartId), Vec<usize>> = BTreeMap::new();
     for (index, flow) in plan.flows.iter().enumerate().filter(|(_, f)| !f.is_externally_driven()) {
@@ -43,10 +49,11 @@ pub(in crate::estimate) fn beside(plan: &Plan, corner: Corner) -> Vec<f64> {
         if drawn || alike || flows.len() > MOST_FLOWS || lengths.iter().all(|l| l.contains(&0)) {
             continue;
         }
-        let sent = in_any_order(&lengths);
+        let mut followed = followed.borrow_mut();
+        let sent = followed.entry(lengths).or_insert_with_key(|lengths| in_any_order(lengths));
         let least = sent.iter().copied().fold(f64::INFINITY, f64::min);
         if least > 0.0 {
-            flows.iter().zip(&sent).for_each(|(flow, sent)| all[*flow] = least / sent);
+            flows.iter().zip(sent).for_each(|(flow, sent)| all[*flow] = least / *sent);
         }
     }
     all
@@ -97,18 +104,12 @@ fn followed(lengths: &[[u32; 2]]) -> Vec<u64> {
     let begun = |i: usize, kind: usize| (kind, lengths[i][kind]);
     let mut at: Vec<(usize, u32)> = (0..n).map(|i| begun(i, usize::from(lengths[i][0] == 0))).collect();
     let (mut turn, mut turns, mut sent) = (0, [0; 2], vec![0; n]);
-    // What each had sent, by where the order stood.
-    let mut seen = HashMap::<_, Vec<u64>>::new();
     let Some(one) = lengths.iter().position(|l| !l.contains(&0)) else { return sent };
-    let mut looked = 0;
+    // Brent's way to find a cycle: where the order stood when it was last marked, what each had sent by then, and how
+    // many operations later it is marked again.
+    let mut marked = (turn, turns, at.clone(), sent.clone());
+    let (mut operations, mut again) = (0, 1);
     for _ in 0..MOST_TLPS {
-        // Each time that one of those that alternate has begun a read.
-        if at[one] == begun(one, 0) && sent[one] != looked {
-            looked = sent[one];
-            if let Some(before) = seen.insert((turn, turns, at.clone()), sent.clone()) {
-                return sent.iter().zip(before).map(|(now, before)| now - before).collect();
-            }
-        }
         let kind = at[turn].0;
         let mut goes = turns[kind];
         while at[goes].0 != kind {
@@ -121,6 +122,17 @@ fn followed(lengths: &[[u32; 2]]) -> Vec<u64> {
             at[goes] = begun(goes, if lengths[goes][other] > 0 { other } else { kind });
         }
         (turns[kind], turn) = (next(goes), next(turn));
+        // Each time that one of those that alternate has begun a read.
+        if goes == one && at[one] == begun(one, 0) {
+            if (turn, turns) == (marked.0, marked.1) && at == marked.2 {
+                return sent.iter().zip(&marked.3).map(|(now, before)| now - before).collect();
+            }
+            operations += 1;
+            if operations == again {
+                marked = (turn, turns, at.clone(), sent.clone());
+                again *= 2;
+            }
+        }
     }
     sent
 }

@@ -313,18 +313,14 @@ impl Terminal {
         if p.jobs.is_empty() {
             return self.ask(port, now, net, agenda);
         }
-        let answers_first = !p.answered;
-        let first = match answers_first {
-            true => self.answer(port, now, net, agenda),
-            false => self.ask(port, now, net, agenda),
-        };
-        first.or_else(|(idle, wake)| {
-            let second = match answers_first {
-                true => self.ask(port, now, net, agenda),
-                false => self.answer(port, now, net, agenda),
-            };
-            second.map_err(|(why, at)| (idle.max(why), wake.min(at)))
-        })
+        let answered = p.answered;
+        let (mut idle, mut wake) = (Idle::NothingToSend, NEVER);
+        for answers in [!answered, answered] {
+            let went = if answers { self.answer(port, now, net, agenda) } else { self.ask(port, now, net, agenda) };
+            let Err((why, at)) = went else { return Ok(()) };
+            (idle, wake) = (idle.max(why), wake.min(at));
+        }
+        Err((idle, wake))
     }
 
     /// Sends the next completion.

@@ -227,9 +227,13 @@ fn apart(text: &str) -> (f64, f64) {
     let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
     let share = estimate(&plan, &d).flows[0].share.typical;
     let s = settled(text, &[], 200.0);
-    // Of each device the first operation is under way, and the last is cut off.
-    let edge = plan.buses.devices.len() as f64 / (s.flows[0].operations as f64 + 1.0);
-    (share / s.flows[0].rate.mean - 1.0, edge)
+    (share / s.flows[0].rate.mean - 1.0, edge(&plan, &s))
+}
+
+/// What part of the operations of a first flow the edges of the window can make: of each device the first is under way,
+/// and the last is cut off.
+fn edge(plan: &Plan, s: &Simulation) -> f64 {
+    plan.buses.devices.len() as f64 / (s.flows[0].operations as f64 + 1.0)
 }
 
 /// A simulation of devices alike that have found their order: those that begin in one moment stand in each other's way
@@ -343,7 +347,7 @@ fn better_is_never_less() {
                 // too, as closely as share and simulation agree where devices are alike.
                 let [(sb, eb), (sa, ea)] = [&[][..], &[set]].map(|sets| {
                     let s = settled(&text, sets, 100.0);
-                    (s.flows[0].rate.mean, before.buses.devices.len() as f64 / (s.flows[0].operations as f64 + 1.0))
+                    (s.flows[0].rate.mean, edge(&before, &s))
                 });
                 steps.set(steps.get() + 1);
                 // Each of the two shares is within 2 % and the window's edges of what is simulated.

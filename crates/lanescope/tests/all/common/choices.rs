@@ -63,7 +63,7 @@ pub(crate) fn on_random(
         panic!("{e}");
     }
     assert!(simulated > 2 * refused, "most should be simulated: {simulated} of {}", simulated + refused);
-    // Of a few it may be none of the next ones.
+    // Of a few inputs chance may leave fewer than one in eight.
     let enough = if simulated < 50 { held > 0 } else { held > simulated / 8 };
     assert!(enough, "{held} of {simulated} held to a bound");
 }

@@ -118,15 +118,23 @@ fn most(plan: &Plan, members: &[usize], bound: f64, window: f64, done: f64) -> (
     (bound * window / 8.0 + edges + caches + drawn, edges + caches + drawn)
 }
 
-/// The pairs that some worker of these flows has at a controller whose pairs take time for a command, at most.
+/// The pairs that some worker of these flows has at most, of which others use some as well, at a controller whose pairs
+/// take time for a command; else 1.
 fn in_turn(storage: &Storage, members: &[usize]) -> f64 {
-    let flows = members.iter().map(|m| &storage.flows[*m]);
-    let queues = flows.flat_map(|f| f.queues.iter().chain(f.remote.iter().map(|r| &r.queues)));
-    let slow = queues.filter(|q| match &storage.adapters[q.adapter as usize].kind {
-        AdapterKind::Nvme(controller) => controller.keys.queue_time.typical.fs() > 0,
-        AdapterKind::Host(_) => false,
-    });
-    slow.map(|q| q.count.typical.get()).max().unwrap_or(1) as f64
+    let queues = |m: usize| {
+        let f = &storage.flows[m];
+        f.queues.iter().chain(f.remote.iter().map(|r| &r.queues)).filter_map(|q| {
+            let AdapterKind::Nvme(c) = &storage.adapters[q.adapter as usize].kind else { return None };
+            let all = c.keys.queue_pairs.typical.get();
+            let pairs = (0..q.count.typical.get().min(all)).map(|i| (q.adapter, (q.first + i) % all));
+            (c.keys.queue_time.typical.fs() > 0).then(|| pairs.collect::<Vec<_>>())
+        })
+    };
+    let shared = |m: usize, mine: &[(u32, u32)]| {
+        (0..storage.flows.len()).filter(|o| *o != m).flat_map(queues).flatten().any(|pair| mine.contains(&pair))
+    };
+    let counts = members.iter().flat_map(|&m| queues(m).filter(move |mine| shared(m, mine)).map(|mine| mine.len()));
+    counts.max().unwrap_or(1) as f64
 }
 
 /// A run of 997 events at a time; and for how long, at its end, no operation of some flow of each table was done, at
