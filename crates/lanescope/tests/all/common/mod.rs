@@ -9,7 +9,7 @@ use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::library::Library;
 use lanescope::plan::Plan;
-use lanescope::result::{FlowReport, Report, SimulatedFlow, SimulatedLink, Simulation};
+use lanescope::result::{Ending, FlowReport, Report, SimulatedFlow, SimulatedLink, Simulation};
 use lanescope::scenario::Included;
 use lanescope::scenario::tree::Author;
 use lanescope::sim::{Run, Step};
@@ -83,12 +83,14 @@ pub(crate) fn simulate_by(plan: &Plan, seed: u64, events: u64) -> Simulation {
 /// integral of the operations in flight up to a moment is the sum of the latencies of those done by then and of the
 /// ages of those that are in flight: so these ages are their difference, and none is negative. Over a window that opens
 /// later the integral is as much more than the sum of latencies as the ages at its end are more than those at its
-/// beginning; where it opens at once, one that opens halfway is held to that.
+/// beginning; where it opens at once, one that opens halfway is held to that. A run that its cap on packets ended may
+/// have ended between two events of one moment, so it is held to this by a run that its length ends there.
 pub(crate) fn little(plan: &Plan, seed: u64, s: &Simulation) {
     let ran = |warmup: u64, until: u64| {
         let mut plan = plan.clone();
         plan.limits.length = Some(Time::from_fs(until - warmup));
         plan.limits.warmup = Some(Time::from_fs(warmup));
+        plan.limits.max_packets = u64::MAX;
         let s = simulate_by(&plan, seed, u64::MAX);
         let ended = ((s.warmup + s.window) * 1e15).round();
         assert!((ended - until as f64).abs() <= 1e-12 * until as f64 + 1.0, "{ended} fs in place of {until}");
@@ -101,8 +103,10 @@ pub(crate) fn little(plan: &Plan, seed: u64, s: &Simulation) {
     if opens == 0 {
         return;
     }
-    let (late, whole) = if s.warmup > 0.0 { (s, &ran(0, until)) } else { (&ran(opens, until), s) };
-    for ((f, opens), closes) in late.flows.iter().zip(ages(&ran(0, opens))).zip(ages(whole)) {
+    let by_length = if s.ending == Ending::Length { s.clone() } else { ran(fs(s.warmup), until) };
+    let other = ran(if s.warmup > 0.0 { 0 } else { opens }, until);
+    let (late, whole) = if s.warmup > 0.0 { (by_length, other) } else { (other, by_length) };
+    for ((f, opens), closes) in late.flows.iter().zip(ages(&ran(0, opens))).zip(ages(&whole)) {
         let noise = 1e-9 * (1.0 + f.in_flight.max(f.little)) * (late.warmup + late.window);
         assert!(opens >= -noise && closes >= -noise, "{}: ages of {opens} s and {closes} s", f.name);
         let apart = (f.in_flight - f.little) * late.window;
