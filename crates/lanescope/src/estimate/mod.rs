@@ -308,9 +308,12 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
         warnings: diagnostics.warnings().into_iter().chain(cluster.warnings).collect(),
         not_modelled: not_modelled::of(plan),
         notes: (of_filling(&typical).into_iter())
-            .chain(pcie::queues::notes(plan, (&typical.resources, &typical.queues), &typical.divided, |f| {
-                element(plan, &typical, f)
-            }))
+            .chain(pcie::queues::notes(
+                plan,
+                (&typical.resources, &typical.queues),
+                (&typical.divided, &typical.filled),
+                |f| element(plan, &typical, f),
+            ))
             .chain(storage::notes(plan, &typical))
             .chain(bus.notes)
             .collect(),

@@ -155,7 +155,7 @@ pub(crate) fn fill<K: PartialEq, Q>(
     }
     let tight = filling.tight.into_iter().map(|t| (t.resource, t.tree, t.passing)).collect();
     let left_out = filling.left_out;
-    let made = Rc::new(Made { caps: caps.to_vec(), alone: filling.alone, tight });
+    let made = Rc::new(Made { caps: caps.to_vec(), alone: filling.alone, tight, trees: filling.trees });
     Filled { shares, settled: settled || scaled >= 1.0 - 1e-9, left_out, made }
 }
 

@@ -9,7 +9,7 @@
 //! A load that waits for what it has sent fills a buffer only if it has more outstanding than that holds.
 
 use crate::estimate::core::elements::Key;
-use crate::estimate::core::fill::{Queue, Resource, Share, Wait, behind};
+use crate::estimate::core::fill::{Filled, Queue, Resource, Share, Wait, behind};
 use crate::estimate::pcie::resources::{self, Wires};
 use crate::plan::{Flow, Hop, PartId, Plan, Program};
 use crate::protocol::pcie::{Class, DATA_CREDIT};
@@ -156,12 +156,11 @@ const MUCH: f64 = 0.05;
 pub(in crate::estimate) fn notes(
     plan: &Plan,
     (resources, queues): (&[Resource<Key>], &[Queue<Line>]),
-    shares: &[Share],
+    (shares, filled): (&[Share], &Filled),
     element: impl Fn(usize) -> String,
 ) -> Vec<Note> {
-    let path = |flow: usize, hops: usize| resources::path(&plan.flows[flow], hops);
     let mut notes: Vec<Note> = Vec::new();
-    for b in behind(resources, queues, shares, path).iter().filter(|b| shares[b.flow].rate > b.most * (1.0 + MUCH)) {
+    for b in behind(resources, queues, shares, filled).iter().filter(|b| shares[b.flow].rate > b.most * (1.0 + MUCH)) {
         let of = format!("flows.{}", plan.flows[b.flow].group);
         if notes.iter().any(|n| n.element == of) {
             continue;

@@ -13,6 +13,8 @@ pub(super) struct Made {
     pub(super) alone: Vec<(f64, Option<usize>)>,
     /// Resources that may be tight, with their trees and who passes them by.
     pub(super) tight: Vec<(usize, Rc<OnceCell<Tree>>, Vec<Passing>)>,
+    /// Trees of queues, with who passes them by.
+    pub(super) trees: Vec<(Tree, Vec<Passing>)>,
 }
 
 /// A filling that was made before, of the same flows on the same ways.

@@ -7,9 +7,8 @@
 //! their turns afterwards, and to fix all rates anew, is no cure: what they leave goes to those that hold them back,
 //! which then are held back elsewhere.
 
-use super::passing::trees;
 use super::turns::Asked;
-use super::{Queue, Resource, Share};
+use super::{Filled, Queue, Resource, Share};
 
 /// A flow with more than its turns in a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,16 +23,19 @@ pub(crate) struct Behind {
     pub(crate) other: usize,
 }
 
+/// Of a rate: a float's noise.
+const NOISE: f64 = 1e-6;
+
 /// Flows with more than their turns in a queue beside those that wait there for what binds them; of each flow where it
-/// has the fewest.
+/// has the fewest. `filled` is a filling of these resources and queues.
 pub(crate) fn behind<K, Q>(
     resources: &[Resource<K>],
     queues: &[Queue<Q>],
     shares: &[Share],
-    path: impl Fn(usize, usize) -> Vec<u64>,
+    filled: &Filled,
 ) -> Vec<Behind> {
     let mut all: Vec<Behind> = Vec::new();
-    let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - 1e-6)).collect();
+    let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - NOISE)).collect();
     let stuck = |q: &Queue<Q>| -> Vec<usize> {
         let waits = |w: &usize| {
             let share = &shares[q.waits[*w].flow];
@@ -47,19 +49,23 @@ pub(crate) fn behind<K, Q>(
     if stuck.iter().all(Vec::is_empty) {
         return all;
     }
-    let filled = queues.iter().zip(trees(queues, path).0).zip(stuck).enumerate().filter(|(_, (_, s))| !s.is_empty());
+    let filled = queues.iter().zip(&*filled.made.trees).zip(stuck).enumerate().filter(|(_, (_, s))| !s.is_empty());
     for (queue, ((q, (tree, passing)), stuck)) in filled {
         let turns: Vec<f64> = (q.waits.iter().map(|w| shares[w.flow].rate * w.packets))
             .chain(passing.iter().map(|p| shares[p.way.flow].rate * p.packets))
             .collect();
         let mut asked = Asked::default();
-        asked.ready(&tree, &turns);
+        asked.ready(tree, &turns);
         let mut given = vec![0.0; turns.len()];
         for &w in &stuck {
             tree.beside(&asked, w, turns[w], &mut given);
-            // Who waits here himself has what is left where he waits. Of several full things one is said to bind.
-            let waits = |o: usize| q.waits[o].beyond.iter().any(|r| full[*r]);
-            for o in (0..q.waits.len()).filter(|o| given[*o] < turns[*o] * (1.0 - 1e-6) && !waits(*o)) {
+            let above: Vec<usize> = (0..q.waits.len()).filter(|o| given[*o] < turns[*o] * (1.0 - NOISE)).collect();
+            // Who waits here himself has what is left where he waits (of several full things one is said to bind). If
+            // that is more than his turns, then the one that he is held against is not what fills the queue.
+            if above.iter().any(|o| q.waits[*o].beyond.iter().any(|r| full[*r])) {
+                continue;
+            }
+            for o in above {
                 let flow = q.waits[o].flow;
                 let found = Behind { flow, most: given[o] / q.waits[o].packets, queue, other: q.waits[w].flow };
                 match all.iter_mut().find(|b| b.flow == flow) {
@@ -76,7 +82,7 @@ pub(crate) fn behind<K, Q>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::core::fill::{Use, Wait};
+    use crate::estimate::core::fill::{Use, Wait, fill};
 
     /// Flow 2 waits with 5 for the one resource, which is full, behind a port of its own; flows 0 and 1 come by another
     /// port.
@@ -91,9 +97,19 @@ mod tests {
         };
         let queues = [Queue { key: (), room: 8.0, waits: vec![wait(0, &[]), wait(1, &[]), wait(2, &[0])] }];
         let path = |flow: usize, _: usize| if flow < 2 { vec![1, flow as u64] } else { vec![2] };
-        let of = |rate| behind(&resources, &queues, &[share(rate, None), share(rate, None), share(5.0, Some(0))], path);
+        let filled = fill(&resources, &queues, &[f64::INFINITY; 3], path, None);
+        let of =
+            |rate| behind(&resources, &queues, &[share(rate, None), share(rate, None), share(5.0, Some(0))], &filled);
         let found = of(4.0);
         assert_eq!(found.iter().map(|b| (b.flow, b.most, b.other)).collect::<Vec<_>>(), [(0, 2.5, 2), (1, 2.5, 2)]);
         assert_eq!(of(2.5), []);
+        // Flow 1 waits here for something full, and yet has more than its turns beside flow 2: so that one does not fill
+        // the queue, and flow 0 is not held to turns either.
+        let used = Use { flow: 1, weight: 1.0, packets: 1.0, first: 0.0, first_least: 0.0, hops: 1 };
+        let resources = [resources[0].clone(), Resource { key: (), capacity: 4.0, uses: vec![used] }];
+        let mut queues = queues;
+        queues[0].waits[1].beyond.push(1);
+        let shares = [share(4.0, None), share(4.0, Some(1)), share(5.0, Some(0))];
+        assert_eq!(behind(&resources, &queues, &shares, &filled), []);
     }
 }
