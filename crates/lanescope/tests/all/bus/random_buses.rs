@@ -2,6 +2,7 @@
 
 use super::simulate_by;
 use crate::common::choices::{Choices, none_apart, of_fifty, runner};
+use crate::common::everything;
 use crate::common::grow::bus::grow;
 use crate::common::plan;
 use lanescope::diagnostic::Diagnostics;
@@ -122,8 +123,12 @@ fn what_broke_a_law_keeps_it() {
     assert!(!says(many));
     // Four that begin in one moment stand in each other's way for some fifty operations each; the share was their mean.
     let apart_late = include_str!("../../cases/bus-alternate-saturated.toml");
-    let (off, edge) = apart(apart_late);
-    assert!(off.abs() < 0.02 + edge && says(apart_late), "{off}");
+    assert!(says(apart_late));
+    // Ten seconds of this test.
+    if everything() {
+        let (off, edge) = apart(apart_late);
+        assert!(off.abs() < 0.02 + edge, "{off}");
+    }
 }
 
 /// Bursts that the latency timer cuts between whole data phases, or before the bridge ends them, take fewer clocks a

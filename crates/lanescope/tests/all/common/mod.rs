@@ -137,6 +137,17 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     None
 }
 
+/// Whether tests do all that they can, as in CI: every row of the studies, every drive and dump, the largest inputs; or
+/// some of each, which takes a third of the time.
+pub(crate) fn everything() -> bool {
+    std::env::var_os("LANESCOPE_ROWS").is_some_and(|v| v == "all")
+}
+
+/// One of so many where not everything is tested, all where it is.
+pub(crate) fn some<T>(all: impl IntoIterator<Item = T>, of: usize) -> impl Iterator<Item = T> {
+    all.into_iter().step_by(if everything() { 1 } else { of })
+}
+
 /// Simulates a text that must be right, and checks the laws that every simulation keeps.
 pub(crate) fn simulate(text: &str, sets: &[&str]) -> Simulation {
     let plan = planned(text, sets);

@@ -2,6 +2,7 @@
 
 use super::explained::switch;
 use super::{dumps, explained, host, hosts, ours};
+use crate::common::some;
 use lanescope::diagnostic::Diagnostics;
 use lanescope::explain::{hwloc, infragraph, nccl, scenario, thresholds, ucx};
 use lanescope::import::host::{Host, value};
@@ -131,7 +132,9 @@ fn told(host: &Host) -> Vec<String> {
 #[test]
 fn hwloc_files_are_read_again_as_they_were_written() {
     let mut from_hwloc = 0;
-    for (name, text) in dumps() {
+    // Those of hwloc's own, and of the others some.
+    let (own, others): (Vec<_>, Vec<_>) = dumps().into_iter().partition(|(name, _)| name.ends_with(".xml"));
+    for (name, text) in own.into_iter().chain(some(others, 8)) {
         let before = host(&text);
         let file = hwloc::emit(&before);
         roxmltree::Document::parse_with_options(

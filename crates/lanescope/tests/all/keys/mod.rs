@@ -134,7 +134,10 @@ fn plan(row: &Row, value: &str) -> Result<(Plan, Diagnostics), String> {
     }
 }
 
-fn answer(row: &Row, value: &str, method: &str) -> Answer {
+/// Simulations by what was simulated: of many rows one of the values is what stands in the scenario.
+type Simulated = BTreeMap<String, BTreeMap<String, f64>>;
+
+fn answer(row: &Row, value: &str, method: &str, before: Option<&mut Simulated>) -> Answer {
     let (plan, mut d) = match plan(row, value) {
         Ok(planned) => planned,
         Err(why) => return Answer::Refusal(why),
@@ -145,18 +148,26 @@ fn answer(row: &Row, value: &str, method: &str) -> Answer {
         numbers(&serde_json::to_value(&report).expect("JSON"), "", &mut all);
         return Answer::Numbers(all, report.not_modelled);
     }
+    let what = format!("{} {:?} {}", plan.fingerprint, plan.limits, row.scenario);
     let Some(mut run) = Run::new(&plan, u64::from(plan.limits.seed), &mut d) else {
         return Answer::Refusal(d.to_string());
     };
+    // What is not modelled depends on what a scenario states, and is known before it is run.
+    if let Some(same) = before.as_ref().and_then(|b| b.get(&what)) {
+        return Answer::Numbers(same.clone(), run.snapshot().not_modelled);
+    }
     while run.advance(1 << 20) != Step::Done {}
     let seen = run.snapshot();
     numbers(&serde_json::to_value(&seen).expect("JSON"), "", &mut all);
+    if let Some(before) = before {
+        before.insert(what, all.clone());
+    }
     Answer::Numbers(all, seen.not_modelled)
 }
 
 /// What is wrong about one line, for one method.
-fn wrong(row: &Row, method: &str) -> Option<String> {
-    let answers = [0, 1].map(|i| answer(row, &row.values[i].0, method));
+fn wrong(row: &Row, method: &str, mut before: Option<&mut Simulated>) -> Option<String> {
+    let answers = [0, 1].map(|i| answer(row, &row.values[i].0, method, before.as_deref_mut()));
     for ((value, refused), answer) in row.values.iter().zip(&answers) {
         let must = match refused {
             Refused::Never => false,
@@ -170,6 +181,11 @@ fn wrong(row: &Row, method: &str) -> Option<String> {
         }
     }
     let [Answer::Numbers(a, said_a), Answer::Numbers(b, said_b)] = &answers else { return None };
+    // Plans that give other answers have other fingerprints; how long they are simulated is not in these.
+    let prints = row.values.clone().map(|(value, _)| plan(row, &value).map(|(p, _)| p.fingerprint).ok());
+    if a != b && row.table != "run" && prints[0] == prints[1] {
+        return Some("it changes the answer, and not the fingerprint of the plan".into());
+    }
     let path = format!("{}.{}", row.path, row.key);
     let listed = [said_a, said_b].into_iter().flatten().any(|n| n.key == path && n.methods == [method]);
     match (a == b, listed) {
@@ -181,11 +197,11 @@ fn wrong(row: &Row, method: &str) -> Option<String> {
 
 /// Holds all lines of some scenarios, both methods.
 fn hold(scenarios: &[&str]) {
-    let mut faults = Vec::new();
+    let (mut faults, mut before) = (Vec::new(), Simulated::new());
     for row in rows().iter().filter(|r| scenarios.contains(&r.scenario.as_str())) {
         let only = TABLES.iter().find(|t| t.name == row.table).and_then(|t| t.only);
         for method in METHODS.into_iter().filter(|m| only.is_none_or(|o| o == *m)) {
-            if let Some(what) = wrong(row, method) {
+            if let Some(what) = wrong(row, method, Some(&mut before)) {
                 faults.push(format!("[{}] {} in {}, {method}: {what}", row.table, row.key, row.scenario));
             }
         }
@@ -308,7 +324,7 @@ fn what_tells_changes_nothing() {
         let [scenario, path, key] = [scenario, path, key].map(str::to_owned);
         let row = Row { table: String::new(), scenario, path, key, values, beside: Vec::new() };
         for method in METHODS {
-            let said = wrong(&row, method);
+            let said = wrong(&row, method, None);
             assert!(said.is_some_and(|s| s.starts_with("it changes nothing")), "{} {}", row.path, row.key);
         }
     }
