@@ -103,8 +103,8 @@ mod tests {
         let found = of(4.0);
         assert_eq!(found.iter().map(|b| (b.flow, b.most, b.other)).collect::<Vec<_>>(), [(0, 2.5, 2), (1, 2.5, 2)]);
         assert_eq!(of(2.5), []);
-        // Flow 1 waits here for something full, and yet has more than its turns beside flow 2: so that one does not fill
-        // the queue, and flow 0 is not held to turns either.
+        // Flow 1 waits here for something full, and yet has more than its turns beside flow 2. So that one does not
+        // fill the queue, and flow 0 is not held to turns either.
         let used = Use { flow: 1, weight: 1.0, packets: 1.0, first: 0.0, first_least: 0.0, hops: 1 };
         let resources = [resources[0].clone(), Resource { key: (), capacity: 4.0, uses: vec![used] }];
         let mut queues = queues;
