@@ -18,7 +18,7 @@ run: rust ## build, and answer the studies' quick rows by estimate and simulatio
 # The profile of tests; `make laws` and what is measured have their own. CI names one for all.
 test fresh python: PROFILE ?= dev
 
-test: rust ## every test (of the studies' rows those that are quick, of each law's inputs 12; CI has all rows, and 100 fixed and 100 fresh inputs)
+test: rust ## every test (of the studies' rows those that are quick, some drives and dumps, of each law's inputs 12; CI has all, and 100 fixed and 100 fresh inputs)
 	$(CARGO) test --workspace --profile $(PROFILE)
 	@# Named together they are what the tests have built; the module alone is new. The profile is named again: of a
 	@# variable of this target, make hands on the default in place of what the environment says.
