@@ -77,6 +77,27 @@ fn who_waits_behind_a_queue_is_told_so() {
     has(&note.text, &["its operations wait behind packets of others", "each takes", "unloaded"]);
 }
 
+/// Four writes are taken in within the first microseconds, and done 10 ms later: in a run of 1 ms none of them is done,
+/// and all four are in flight from their beginning at 0.
+#[test]
+fn a_write_is_in_flight_until_it_is_done() {
+    let text = "[parts]\nhost = { is = \"root-complex\", write_latency = \"10 ms\" }\nd = { is = \"endpoint\" }\n\
+        [links]\nl = { between = [\"host\", \"d\"], pcie = \"gen4 x8\" }\n\
+        [flows]\nf = { from = \"d\", to = \"host.memory\", do = \"write\", size = \"4 KiB\", \
+        load = { outstanding = 4 } }\n[run]\nfor = \"1 ms\"\nwarmup = \"0 s\"\n";
+    let s = simulate(text, &[]);
+    let f = simulated(&s, "f");
+    assert_eq!((f.operations, f.little), (0, 0.0));
+    within(1e-3, f.in_flight, 4.0);
+    assert!(f.in_flight <= 4.0, "{}", f.in_flight);
+    // Over three times as long as one takes, three of each place are done, and the fourth is on its way.
+    let s = simulate(text, &["run.for=35 ms"]);
+    let f = simulated(&s, "f");
+    assert_eq!(f.operations, 12);
+    within(1e-3, f.in_flight, 4.0);
+    within(1e-3, f.little, 4.0 * 30.0 / 35.0);
+}
+
 /// A processor has ten loads of 64 B in flight: 64 B x 10 by the time of one, and no more than these are in flight.
 #[test]
 fn a_processor_reads_a_device_by_a_few_loads() {

@@ -16,6 +16,7 @@ use lanescope::sim::gpu::CollectiveRun;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError};
+use std::collections::BTreeMap;
 
 const TWO: &str = "kind = \"gpu-cluster\"\nnodes = 2\n[node]\ngpus = 8\nnvlink = \"4\"\nnics = 8\n\
     infiniband = \"ndr 4x\"\n[network]\n[collectives]\n";
@@ -379,7 +380,7 @@ fn every_key_of_a_cluster_counts() {
         simulated(&c[0], what, how, protocol, 1 << 22, u64::MAX).map(|s| s.time)
     };
     // Many keys are changed from the same.
-    let mut runs: Vec<((String, &str), Result<f64, String>)> = Vec::new();
+    let mut runs: BTreeMap<(String, &str), Result<f64, String>> = BTreeMap::new();
     for (key, under, change, what) in rows {
         let times = |sets: &[&str]| {
             estimated(TWO, sets, *what, &sizes).map(|r| r.rows.iter().map(|row| row.time).collect::<Vec<_>>())
@@ -393,12 +394,7 @@ fn every_key_of_a_cluster_counts() {
         // And where it can be run at all, the run changes too, but for what only the estimate has.
         let mut run = |sets: &[&str]| {
             let known = (sets.join(" "), what.name());
-            if let Some((_, time)) = runs.iter().find(|r| r.0 == known) {
-                return time.clone();
-            }
-            let time = run(sets, *what);
-            runs.push((known, time.clone()));
-            time
+            runs.entry(known).or_insert_with(|| run(sets, *what)).clone()
         };
         let chosen = ["nvls", "memory_rate"].contains(key);
         assert!(chosen || run(under) != run(&[under, &[*change][..]].concat()), "{key} changes no run");

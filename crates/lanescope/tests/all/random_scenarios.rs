@@ -84,13 +84,19 @@ pub(crate) fn simulable(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// A short run from time 0, in pieces of so many events; and for how long, at its end, not so many operations of each
-/// flow were done that one may be older.
-pub(crate) fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
+/// With limits of a short run from time 0.
+fn short(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.limits.max_packets = 10_000;
     plan.limits.max_time = Time::parse("5 ms").expect("a time");
     plan.limits.warmup = Some(Time::ZERO);
+    plan
+}
+
+/// A short run from time 0, in pieces of so many events; and for how long, at its end, not so many operations of each
+/// flow were done that one may be older.
+pub(crate) fn simulate(plan: &Plan, events: u64) -> Option<(Simulation, Vec<f64>)> {
+    let plan = short(plan);
     let mut run = Run::new(&plan, 1, &mut Diagnostics::default())?;
     // Of each flow, how many operations had been done when.
     let mut all: Vec<Vec<(u64, f64)>> = vec![vec![(0, 0.0)]; run.snapshot().flows.len()];
@@ -122,6 +128,7 @@ fn the_simulator_keeps_its_laws_on_random_trees() {
             let (whole, _) = simulate(&plan, 1 << 20)?;
             let (pieces, silent) = simulate(&plan, 997)?;
             simulated::check(&plan, &whole, &silent);
+            crate::common::little(&short(&plan), 1, &whole);
             let (tree, end) = (plan.links.iter().all(|l| !l.crosslink), &whole.ending);
             let stuck = matches!(end, Ending::Deadlock { .. } | Ending::Stall { .. } | Ending::Running);
             assert!(!(tree && stuck), "a tree without crosslinks ends as {end:?}");

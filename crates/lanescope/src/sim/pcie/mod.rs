@@ -90,6 +90,8 @@ pub(in crate::sim) struct FlowState {
     /// Of a closed load: the pause after each operation, and when the next ones may begin.
     think: Option<u64>,
     pub(in crate::sim) again: VecDeque<u64>,
+    /// Writes that are taken in, and done a little later: their beginnings and ends, in order.
+    ending: VecDeque<(u64, u64)>,
     /// Of another side's writes: the tokens of those under way. Posted writes of a flow arrive in order.
     writing: Option<VecDeque<u32>>,
     pub(in crate::sim) tally: Tally,
@@ -121,6 +123,26 @@ impl FlowState {
         if let Some(tokens) = &mut self.writing {
             tokens.push_back(token);
         }
+    }
+
+    /// A write is taken in now; it is done so much later.
+    #[inline]
+    pub(in crate::sim) fn ends(&mut self, born: u64, done: u64, now: u64) {
+        while self.ending.front().is_some_and(|(_, done)| *done <= now) {
+            self.ending.pop_front();
+        }
+        self.ending.push_back((born, done));
+    }
+
+    /// What has happened by now: a write that is taken in and not yet done is under way.
+    pub(in crate::sim) fn tally(&self, now: u64) -> Tally {
+        let mut tally = self.tally;
+        for &(born, done) in self.ending.iter().filter(|(_, done)| *done > now) {
+            tally.done -= 1;
+            tally.done_sum -= done as u128;
+            tally.latency -= (done - born) as u128;
+        }
+        tally
     }
 
     #[inline]
@@ -295,6 +317,7 @@ impl Fabric {
                 group,
                 think,
                 again,
+                ending: VecDeque::new(),
                 writing,
                 tally,
                 fingerprint,

@@ -58,7 +58,7 @@ impl Subsystem for Fabric {
 
     /// With what a closed load has waiting: its operations are in flight from the moment at which they are due.
     fn tallies(&self, now: u64) -> Vec<Tally> {
-        let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally).collect();
+        let mut all: Vec<Tally> = self.net.flows.iter().map(|f| f.tally(now)).collect();
         for part in &self.parts {
             let Part::Terminal(t) = part else { continue };
             let requesters = t.ports.iter().flat_map(|p| &p.requesters);

@@ -183,10 +183,16 @@ impl Terminal {
             self.control(&tlp, now, net, agenda);
             return;
         }
-        net.flows[tlp.flow as usize].received(tlp.payload as u64);
-        if tlp.last
-            && let Some(at) = net.finished(tlp.flow, tlp.born, now.saturating_add(self.write_latency), None)
-        {
+        let flow = &mut net.flows[tlp.flow as usize];
+        flow.received(tlp.payload as u64);
+        if !tlp.last {
+            return;
+        }
+        let done = now.saturating_add(self.write_latency);
+        if done > now {
+            flow.ends(tlp.born, done, now);
+        }
+        if let Some(at) = net.finished(tlp.flow, tlp.born, done, None) {
             // The requester may be waiting for it.
             let first = net.paths[net.flows[tlp.flow as usize].there as usize];
             agenda.by(net.wires[first as usize].tx, at.max(now));
