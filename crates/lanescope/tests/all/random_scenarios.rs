@@ -84,7 +84,7 @@ pub(crate) fn simulable(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// With limits of a short run from time 0.
+/// The same plan, with the limits of a short run from time 0.
 fn short(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.limits.max_packets = 10_000;

@@ -90,8 +90,8 @@ pub(in crate::sim) struct FlowState {
     /// Of a closed load: the pause after each operation, and when the next ones may begin.
     think: Option<u64>,
     pub(in crate::sim) again: VecDeque<u64>,
-    /// Writes that are taken in, and done a little later: their beginnings and ends, in order.
-    ending: VecDeque<(u64, u64)>,
+    /// Writes that have arrived and are done later, by the write latency: when each began and is done, in order.
+    arrived: VecDeque<(u64, u64)>,
     /// Of another side's writes: the tokens of those under way. Posted writes of a flow arrive in order.
     writing: Option<VecDeque<u32>>,
     pub(in crate::sim) tally: Tally,
@@ -125,19 +125,19 @@ impl FlowState {
         }
     }
 
-    /// A write is taken in now; it is done so much later.
+    /// A write arrives now, and is done at a later moment.
     #[inline]
-    pub(in crate::sim) fn ends(&mut self, born: u64, done: u64, now: u64) {
-        while self.ending.front().is_some_and(|(_, done)| *done <= now) {
-            self.ending.pop_front();
+    pub(in crate::sim) fn arrives(&mut self, born: u64, done: u64, now: u64) {
+        while self.arrived.front().is_some_and(|(_, done)| *done <= now) {
+            self.arrived.pop_front();
         }
-        self.ending.push_back((born, done));
+        self.arrived.push_back((born, done));
     }
 
-    /// What has happened by now: a write that is taken in and not yet done is under way.
+    /// What has happened by now: a write that has arrived and is not yet done is in flight.
     pub(in crate::sim) fn tally(&self, now: u64) -> Tally {
         let mut tally = self.tally;
-        for &(born, done) in self.ending.iter().filter(|(_, done)| *done > now) {
+        for &(born, done) in self.arrived.iter().filter(|(_, done)| *done > now) {
             tally.done -= 1;
             tally.done_sum -= done as u128;
             tally.latency -= (done - born) as u128;
@@ -317,7 +317,7 @@ impl Fabric {
                 group,
                 think,
                 again,
-                ending: VecDeque::new(),
+                arrived: VecDeque::new(),
                 writing,
                 tally,
                 fingerprint,

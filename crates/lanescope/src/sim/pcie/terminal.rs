@@ -190,7 +190,7 @@ impl Terminal {
         }
         let done = now.saturating_add(self.write_latency);
         if done > now {
-            flow.ends(tlp.born, done, now);
+            flow.arrives(tlp.born, done, now);
         }
         if let Some(at) = net.finished(tlp.flow, tlp.born, done, None) {
             // The requester may be waiting for it.

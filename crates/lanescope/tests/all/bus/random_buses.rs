@@ -2,9 +2,8 @@
 
 use super::simulate_by;
 use crate::common::choices::{Choices, none_apart, of_fifty, runner};
-use crate::common::everything;
 use crate::common::grow::bus::grow;
-use crate::common::plan;
+use crate::common::{in_full, plan};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::estimate::estimate;
 use lanescope::plan::{Plan, Program};
@@ -124,8 +123,7 @@ fn what_broke_a_law_keeps_it() {
     // Four that begin in one moment stand in each other's way for some fifty operations each; the share was their mean.
     let apart_late = include_str!("../../cases/bus-alternate-saturated.toml");
     assert!(says(apart_late));
-    // Ten seconds of this test.
-    if everything() {
+    if in_full("ten seconds of a saturated bus") {
         let (off, edge) = apart(apart_late);
         assert!(off.abs() < 0.02 + edge, "{off}");
     }

@@ -90,6 +90,7 @@ pub(crate) fn little(plan: &Plan, seed: u64, s: &Simulation) {
         let mut plan = plan.clone();
         plan.limits.length = Some(Time::from_fs(until - warmup));
         plan.limits.warmup = Some(Time::from_fs(warmup));
+        // The cap ends none of these; without one, what may be in flight would be too much to simulate.
         plan.limits.max_packets = plan.limits.max_packets.saturating_mul(2);
         let s = simulate_by(&plan, seed, u64::MAX);
         let ended = ((s.warmup + s.window) * 1e15).round();
@@ -140,9 +141,17 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
 }
 
 /// Whether tests do all that they can, as in CI: every row of the studies, every drive and dump, the largest inputs; or
-/// some of each, which takes a third of the time.
+/// some of each.
 pub(crate) fn everything() -> bool {
     std::env::var_os("LANESCOPE_ROWS").is_some_and(|v| v == "all")
+}
+
+/// The same, and a word about what is left out where they do not.
+pub(crate) fn in_full(what: &str) -> bool {
+    if !everything() {
+        eprintln!("skipped: {what}, without LANESCOPE_ROWS=all");
+    }
+    everything()
 }
 
 /// One of so many where not everything is tested, all where it is.

@@ -23,8 +23,8 @@ pub(crate) struct Behind {
     pub(crate) other: usize,
 }
 
-/// Of a rate: a float's noise.
-const NOISE: f64 = 1e-6;
+/// How much a load may be below a capacity, or turns above what is given, for the noise of a float.
+const APART: f64 = 1e-6;
 
 /// Flows with more than their turns in a queue beside those that wait there for what binds them; of each flow where it
 /// has the fewest. `filled` is a filling of these resources and queues.
@@ -35,7 +35,7 @@ pub(crate) fn behind<K, Q>(
     filled: &Filled,
 ) -> Vec<Behind> {
     let mut all: Vec<Behind> = Vec::new();
-    let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - NOISE)).collect();
+    let full: Vec<bool> = resources.iter().map(|r| r.load(shares) >= r.capacity * (1.0 - APART)).collect();
     let stuck = |q: &Queue<Q>| -> Vec<usize> {
         let waits = |w: &usize| {
             let share = &shares[q.waits[*w].flow];
@@ -49,8 +49,8 @@ pub(crate) fn behind<K, Q>(
     if stuck.iter().all(Vec::is_empty) {
         return all;
     }
-    let filled = queues.iter().zip(&*filled.made.trees).zip(stuck).enumerate().filter(|(_, (_, s))| !s.is_empty());
-    for (queue, ((q, (tree, passing)), stuck)) in filled {
+    let of_queues = queues.iter().zip(&filled.made.trees).zip(stuck).enumerate();
+    for (queue, ((q, (tree, passing)), stuck)) in of_queues.filter(|(_, (_, s))| !s.is_empty()) {
         let turns: Vec<f64> = (q.waits.iter().map(|w| shares[w.flow].rate * w.packets))
             .chain(passing.iter().map(|p| shares[p.way.flow].rate * p.packets))
             .collect();
@@ -59,7 +59,7 @@ pub(crate) fn behind<K, Q>(
         let mut given = vec![0.0; turns.len()];
         for &w in &stuck {
             tree.beside(&asked, w, turns[w], &mut given);
-            let above: Vec<usize> = (0..q.waits.len()).filter(|o| given[*o] < turns[*o] * (1.0 - NOISE)).collect();
+            let above: Vec<usize> = (0..q.waits.len()).filter(|o| given[*o] < turns[*o] * (1.0 - APART)).collect();
             // Who waits here himself has what is left where he waits (of several full things one is said to bind). If
             // that is more than his turns, then the one that he is held against is not what fills the queue.
             if above.iter().any(|o| q.waits[*o].beyond.iter().any(|r| full[*r])) {
