@@ -151,24 +151,36 @@ function picked(event) {
 
 // ---- What if ----
 
-let asking = false;
+/** The answer that is awaited, while one is. */
+let asked = null;
 let again = false;
 
 /** Answers the text as it stands; of many changes in a row the last. */
 async function estimate(first = {}) {
-  if (asking) {
+  if (asked) {
     again = true;
     return null;
   }
-  asking = true;
+  asked = answered(first);
+  return asked;
+}
+
+async function answered(first) {
   let answer = null;
   do {
     again = false;
     answer = await client.ask({ ask: "estimate", ...state, ...first });
   } while (again);
-  asking = false;
+  asked = null;
   took(answer);
   return answer;
+}
+
+/** What was changed is answered first: an estimate that comes behind a run's beginning would end that run. */
+async function settled() {
+  await last.catch(() => null);
+  while (asked) await asked;
+  return !refused;
 }
 
 function took(answer) {
@@ -272,6 +284,7 @@ async function openLab() {
 
 async function simulate() {
   const bar = $("progress");
+  if (!(await settled())) return;
   busy(true);
   if ($("six").open) six.begin();
   const answer = await client.simulate((share, said) => {
@@ -291,8 +304,9 @@ async function simulate() {
 
 async function film() {
   const bar = $("progress");
-  busy(true);
   const step = $("step").value.trim() || null;
+  if (!(await settled()) || !simulated) return;
+  busy(true);
   const answer = await client.film(step, (share) => {
     bar.value = share;
     say(`Filming: ${Math.round(share * 100)} %.`);
