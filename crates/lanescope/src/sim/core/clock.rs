@@ -39,11 +39,13 @@ impl Clock {
         self.base_fs + self.span(n - self.base)
     }
 
-    /// The first slot that begins at `t` or later.
+    /// The first slot that begins at `t` or later. A beginning is rounded up: slot `n` begins at the moment that `time`
+    /// says, so it is the first whose exact beginning is later than a femtosecond before `t`.
     #[inline]
     pub(in crate::sim) fn slot(&mut self, t: u64) -> u64 {
         self.follow(t);
-        self.base + ((t - self.base_fs) * self.slots).div_ceil(self.fs)
+        let since = t - self.base_fs;
+        if since == 0 { self.base } else { self.base + (since - 1) * self.slots / self.fs + 1 }
     }
 
     fn follow(&mut self, t: u64) {
@@ -143,10 +145,12 @@ mod tests {
         for (generation, width) in all {
             let rate = Speed::new(generation, Lanes::new(width as u64).expect("a width")).coded();
             let mut clock = Clock::new(rate);
-            let mut n = 0u64;
+            let mut n = 0_u64;
             for step in [0u64, 1, 7, 84, 280, 4096, 1_000_003, 77_777_777, 1 << 34, 3, 99] {
                 n += step;
                 assert_eq!(clock.time(n), rate.time(Bytes(n)).fs(), "{generation:?} x{width} slot {n}");
+                let begins = clock.time(n);
+                assert_eq!(clock.slot(begins), n, "{generation:?} x{width}: slot {n} begins when it begins");
                 let t = clock.time(n) + 12_345;
                 let slot = Clock::new(rate).slot(t);
                 assert_eq!(clock.slot(t), slot);

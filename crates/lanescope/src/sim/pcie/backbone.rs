@@ -42,20 +42,22 @@ struct Bus {
     /// Why nothing was booked when it fell idle, and whether that is known for the present.
     idle: BusIdle,
     judged: bool,
+    /// Idle clocks since `free` that are accounted for already.
+    settled: u64,
     counts: BusClocks,
 }
 
 impl Bus {
     fn new() -> Bus {
         let counts = BusClocks::default();
-        Bus { free: 0, free_at: 0, last: None, turn: 0, idle: BusIdle::Nothing, judged: true, counts }
+        Bus { free: 0, free_at: 0, last: None, turn: 0, idle: BusIdle::Nothing, judged: true, settled: 0, counts }
     }
 
     /// Books a transaction. From when until when it has the bus.
     fn book(&mut self, edges: &Edges, now: u64, turn: Turn) -> (u64, u64) {
         let Turn { since, port, grant, overhead, data } = turn;
         let begin = self.free.max(edges.clock(now));
-        self.counts.idle[self.idle as usize] += begin - self.free;
+        self.counts.idle[self.idle as usize] += begin - self.free - std::mem::take(&mut self.settled);
         let hidden = match self.last {
             // The grant went on while another port's data were carried, as long as this one was there.
             Some((other, carried)) if other != port && begin == self.free => {
@@ -82,13 +84,12 @@ impl Bus {
         }
     }
 
-    /// Accounts for idle clocks up to a moment.
+    /// Accounts for idle clocks up to a moment. What is booked at this very moment is as if nobody had looked.
     fn settle(&mut self, edges: &Edges, now: u64) {
-        let until = edges.clock(now);
-        if until > self.free {
-            self.counts.idle[self.idle as usize] += until - self.free;
-            self.free = until;
-            self.free_at = edges.moment(until);
+        let idle = edges.clock(now).saturating_sub(self.free);
+        if idle > self.settled {
+            self.counts.idle[self.idle as usize] += idle - self.settled;
+            self.settled = idle;
         }
     }
 }
@@ -411,7 +412,7 @@ impl Backbone {
         let all = self.plan.write(1 << 16).clocks + self.plan.write(1 << 16).transactions * self.plan.arbitration;
         let clocks = (all + self.plan.answer(1 << 16).clocks).saturating_mul(self.ports.len() as u64);
         let memory = self.memory.iter().copied().max().unwrap_or(0);
-        self.edges.moment(clocks).saturating_add(memory).saturating_add(2 * self.latency)
+        self.edges.moment(clocks).saturating_add(memory).saturating_add(self.latency.saturating_mul(2))
     }
 }
 

@@ -149,6 +149,14 @@ pub(in crate::sim) struct Skp {
     size: u64,
 }
 
+/// Slots between two packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gap {
+    padding: u64,
+    ordered_sets: u64,
+    idle: u64,
+}
+
 /// What a direction of a link is made of.
 pub(in crate::sim) struct WireSpec {
     pub(in crate::sim) clock: Clock,
@@ -194,6 +202,8 @@ pub(in crate::sim) struct Wire {
     pub(in crate::sim) next_at: u64,
     /// Why nothing was sent when the wire fell idle.
     pub(in crate::sim) idle: Idle,
+    /// What is accounted for already of the gap that goes on.
+    settled: Gap,
     accounts: [Account; 3],
     replay: Option<Replay>,
     returns: VecDeque<Return>,
@@ -249,6 +259,7 @@ impl Wire {
             next: 0,
             next_at: 0,
             idle: Idle::NothingToSend,
+            settled: Gap::default(),
             accounts: spec.accounts,
             replay: spec.replay.map(|left| Replay { left, sizes: VecDeque::new() }),
             returns: VecDeque::new(),
@@ -303,11 +314,27 @@ impl Wire {
         }
     }
 
-    /// The wire was idle until `now`: accounts for it, and gives the slot where the next packet begins. The last symbol
-    /// time is filled up with padding, ordered sets go out when they are due, and a packet after idle begins on lane 0.
+    /// The wire was idle until `now`: accounts for it, and gives the slot where the next packet begins.
     fn rest(&mut self, now: u64) -> u64 {
+        let (begin, gap) = self.gap(now);
+        self.account(gap);
+        self.settled = Gap::default();
+        begin
+    }
+
+    /// Accounts for what is not yet of a gap.
+    #[inline]
+    fn account(&mut self, gap: Gap) {
+        self.counts.padding += gap.padding - self.settled.padding;
+        self.counts.ordered_sets += gap.ordered_sets - self.settled.ordered_sets;
+        self.counts.idle[self.idle as usize] += gap.idle - self.settled.idle;
+        self.settled = gap;
+    }
+
+    /// The slot where a packet of `now` begins, and what lies before it. The last symbol time is filled up with
+    /// padding, ordered sets go out when they are due, and a packet after idle begins on lane 0.
+    fn gap(&mut self, now: u64) -> (u64, Gap) {
         let padded = self.lane0(self.next);
-        self.counts.padding += padded - self.next;
         let now = self.clock.slot(now);
         let mut begin = self.lane0(now).max(padded);
         let mut sets = 0;
@@ -317,18 +344,18 @@ impl Wire {
             let last = self.skp.due + (n - 1) * self.skp.every;
             self.skp.due += n * self.skp.every;
             begin = self.lane0(begin.max(last.max(padded) + self.skp.size).max(padded + sets));
-            self.counts.ordered_sets += sets;
         }
-        self.counts.idle[self.idle as usize] += begin - padded - sets;
-        begin
+        (begin, Gap { padding: padded - self.next, ordered_sets: sets, idle: begin - padded - sets })
     }
 
-    /// Accounts for idle slots up to a moment, so that the counts can be read.
+    /// Accounts for idle slots up to a moment, so that the counts can be read. What is sent at this very moment begins
+    /// as if nobody had looked.
     pub(in crate::sim) fn settle(&mut self, now: u64) {
         if self.next_at < now {
-            let begin = self.rest(now);
-            self.next = begin;
-            self.next_at = self.clock.time(begin);
+            let due = self.skp.due;
+            let (_, gap) = self.gap(now);
+            self.skp.due = due;
+            self.account(gap);
         }
     }
 

@@ -100,9 +100,8 @@ pub(crate) fn little(plan: &Plan, seed: u64, s: &Simulation) {
     let ages = |s: &Simulation| -> Vec<f64> { s.flows.iter().map(|f| (f.in_flight - f.little) * s.window).collect() };
     let fs = |seconds: f64| (seconds * 1e15).round() as u64;
     let until = fs(s.warmup + s.window);
-    // Not at half of it, where a load by the clock may begin an operation: to open a window books idle symbols, and
-    // what begins in the same moment may begin a part of one later.
-    let opens = if s.warmup > 0.0 { fs(s.warmup) } else { until / 1013 * 509 };
+    // Halfway a load by the clock may begin an operation: to open a window changes nothing of what begins then.
+    let opens = if s.warmup > 0.0 { fs(s.warmup) } else { until / 2 };
     if opens == 0 {
         return;
     }
