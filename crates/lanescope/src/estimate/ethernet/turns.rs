@@ -58,7 +58,7 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
             break;
         }
     }
-    let by_frame = stations(network);
+    let by_frame = stations(network, asked);
     for (resource, comes) in resources.iter_mut().zip(comes) {
         let station = network.leaves(resource.key);
         let of_a_station = network.station(station).is_some();
@@ -95,10 +95,15 @@ pub(super) fn turns(network: &Network, asked: &[Asked], resources: &mut [Resourc
 }
 
 /// Stations whose connections take turns, a frame each; by node.
-fn stations(network: &Network) -> Vec<bool> {
+fn stations(network: &Network, asked: &[Asked]) -> Vec<bool> {
     let mut own = vec![Vec::new(); network.nodes.len()];
     network.streams.iter().enumerate().for_each(|(i, s)| own[s.source.0 as usize].push(i));
-    own.into_iter().map(|streams| network.turns_by_frame(streams.into_iter())).collect()
+    let mut ranks = vec![false; network.nodes.len()];
+    // Programs have no wire of their own.
+    for (wire, _) in asked.iter().filter(|a| a.own == NO_WIRE).flat_map(|program| &program.wires) {
+        ranks[network.leaves(*wire).0 as usize] = true;
+    }
+    own.iter().zip(ranks).map(|(streams, ranks)| network.turns_by_frame(streams, ranks)).collect()
 }
 
 /// Whether frames of several classes meet on a wire.

@@ -202,12 +202,28 @@ impl Network {
         switched && (self.reorders() || self.can_drop() || (0..self.classes.len()).any(|c| !self.lossless(c)))
     }
 
-    /// Whether a station with these streams lets connections take turns, a frame each; else its streams do, a message
-    /// each.
-    pub(crate) fn turns_by_frame(&self, mut streams: impl Iterator<Item = usize>) -> bool {
-        let several = |s: &Stream| s.connections.typical.get() > 1 || s.is_roce() && self.resends();
-        let classes = self.flow_control() == FlowControl::Pfc && self.classes.len() > 1;
-        classes || self.slows_down() || streams.any(|s| several(&self.streams[s]))
+    /// Whether a station with these streams, and with ranks of programs or without, lets connections take turns, a
+    /// frame each; else its streams do, a message each.
+    pub(crate) fn turns_by_frame(&self, streams: &[usize], ranks: bool) -> bool {
+        let several = |s: &usize| {
+            let s = &self.streams[*s];
+            s.connections.typical.get() > 1 || s.is_roce() && self.resends()
+        };
+        self.slows_down() || streams.iter().any(several) || self.pauses_classes(streams, ranks)
+    }
+
+    /// Whether frames of several classes leave a station that is paused class by class: none may stand before another.
+    /// Which classes others send is nothing to it.
+    pub(crate) fn pauses_classes(&self, streams: &[usize], ranks: bool) -> bool {
+        let several = || {
+            let of = |s: &usize| {
+                let s = &self.streams[*s];
+                (0..s.targets.len()).map(move |t| self.class(s, t))
+            };
+            let mut all = streams.iter().flat_map(of);
+            all.next().is_some_and(|first| all.any(|class| class != first))
+        };
+        self.flow_control() == FlowControl::Pfc && self.classes.len() > 1 && (ranks || several())
     }
 
     /// Whether queue pairs are told to slow down.

@@ -250,8 +250,8 @@ fn station(
     let kind = match control {
         FlowControl::Voq => Lanes::Stops,
         FlowControl::Credits => Lanes::Grants,
-        FlowControl::Pfc if classes > 1 => Lanes::Classes,
-        _ if network.turns_by_frame(own.iter().copied()) || ranks && in_lanes => Lanes::Rates,
+        _ if network.pauses_classes(own, ranks) => Lanes::Classes,
+        _ if network.turns_by_frame(own, ranks) || ranks && in_lanes => Lanes::Rates,
         _ if k.queue.is_some() => Lanes::One,
         _ => Lanes::No,
     };
