@@ -258,8 +258,24 @@ fn wires(plan: &Plan, corner: Corner, remote: &Remote, read: bool, bytes: u64) -
     parts.into_iter().map(|((wire, way), part)| (wire, ways[way].map(|n| n * part))).collect()
 }
 
-/// A stage with a packet: for how long it takes no other, and when the packet is through.
-type Stage = (f64, f64);
+/// A stage with a packet.
+#[derive(Clone, Copy)]
+struct Stage {
+    /// For how long it takes no other like it.
+    takes: f64,
+    /// When the packet is through.
+    through: f64,
+    /// A packet of so few blocks of credit finds room beside as many like this one as there is room for: it may begin
+    /// after `size`.
+    room: u64,
+    size: f64,
+}
+
+impl Stage {
+    fn new(takes: f64, through: f64) -> Stage {
+        Stage { takes, through, room: 0, size: takes }
+    }
+}
 
 /// Stages that packets of messages go through in order.
 struct Train {
@@ -272,10 +288,10 @@ impl Train {
     fn packet(&mut self, ready: f64, stages: &[Stage]) {
         let mut at = ready;
         self.free.resize(stages.len(), 0.0);
-        for (free, (takes, through)) in self.free.iter_mut().zip(stages) {
+        for (free, stage) in self.free.iter_mut().zip(stages) {
             let begins = at.max(*free);
-            *free = begins + takes;
-            at = begins + through;
+            *free = begins + stage.takes;
+            at = begins + stage.through;
         }
         self.out = at;
     }
@@ -283,9 +299,16 @@ impl Train {
     /// So many packets like the one before.
     fn skip(&mut self, packets: u64, stages: &[Stage]) {
         let mut slowest = 0.0_f64;
-        for (free, (takes, _)) in self.free.iter_mut().zip(stages) {
-            slowest = slowest.max(*takes);
+        for (free, stage) in self.free.iter_mut().zip(stages) {
+            slowest = slowest.max(stage.takes);
             *free += packets as f64 * slowest;
+        }
+    }
+
+    /// One of so many blocks comes next.
+    fn followed(&mut self, blocks: u64, stages: &[Stage]) {
+        for (free, stage) in self.free.iter_mut().zip(stages).filter(|(_, s)| blocks <= s.room) {
+            *free -= stage.takes - stage.size;
         }
     }
 }
@@ -315,15 +338,19 @@ impl One<'_> {
                 let window = (from.adapter.keys.read_ahead.at(c).0 / payload).max(1);
                 let engine = from.adapter.keys.packet_time.at(c).seconds();
                 let ahead = (alone + engine) / window as f64;
-                (self.behind(flow, payload).max(if self.ends == Ends::Least { 0.0 } else { ahead }), alone)
+                let takes = self.behind(flow, payload).max(if self.ends == Ends::Least { 0.0 } else { ahead });
+                Stage::new(takes, alone)
             }
-            false => (0.0, 0.0),
+            false => Stage::new(0.0, 0.0),
         });
         let engine = |side: &Side| side.adapter.keys.packet_time.at(c).seconds();
-        all.push((engine(from), engine(from)));
+        all.push(Stage::new(engine(from), engine(from)));
         let land = engine(to) + to.adapter.keys.receive_latency.at(c).seconds();
         let flow = to.writes(m);
-        let placed = if payload > 0 { (self.behind(flow, payload), self.write_of(flow, payload)) } else { (0.0, 0.0) };
+        let placed = match payload > 0 {
+            true => Stage::new(self.behind(flow, payload), self.write_of(flow, payload)),
+            false => Stage::new(0.0, 0.0),
+        };
         if let Some(mut ends) = remote.stations(cluster) {
             if m.from == 1 {
                 ends.reverse();
@@ -333,9 +360,9 @@ impl One<'_> {
             for (i, &wire) in path.iter().enumerate() {
                 let size = packet.wire(ROCE) as f64 / rate(self.plan, c, Wire::Ethernet(wire));
                 let through = crossing(&self.plan.network, &path, i, packet.bytes(ROCE), c) as f64 * 1e-15;
-                all.push((size, through));
+                all.push(Stage::new(size, through));
             }
-            all.push((engine(to), land));
+            all.push(Stage::new(engine(to), land));
             all.push(placed);
             return all;
         }
@@ -355,17 +382,18 @@ impl One<'_> {
             let buffer = switch.map_or(to.adapter.keys.receive_buffer.at(c).0, |k| k.buffer.at(c).0);
             let left = match next {
                 Some(next) => through + size * next,
-                None => size + delay + land + placed.1,
+                None => size + delay + land + placed.through,
             };
             let until_known = left + FLOW_CONTROL_WIRE as f64 * byte(wire) + delay;
             let (whole, largest) = (buffer_blocks(buffer), blocks(remote.mtu.bytes()));
-            let pace = match self.ends {
+            let needs = blocks(payload);
+            let takes = match self.ends {
                 Ends::Least => size,
-                _ => paced_by_credit(whole, largest, blocks(payload), size, until_known),
+                _ => paced_by_credit(whole, largest, needs, size, until_known),
             };
-            all.push((pace, through));
+            all.push(Stage { takes, through, room: if whole < needs { 0 } else { whole % needs }, size });
         }
-        all.push((engine(to), land));
+        all.push(Stage::new(engine(to), land));
         all.push(placed);
         all
     }
@@ -374,12 +402,15 @@ impl One<'_> {
     /// memory.
     fn carried(&self, remote: &Remote, sides: &[Side; 2], all: &[(f64, Message)]) -> f64 {
         let mut train = Train { free: Vec::new(), out: 0.0 };
-        for (ready, m) in all {
-            for (n, packet) in m.sent.kinds() {
-                let stages = self.stages(remote, sides, m, packet);
-                let near = n.min(FOLLOWED);
-                (0..near).for_each(|_| train.packet(*ready, &stages));
-                train.skip(n - near, &stages);
+        let kinds = all.iter().flat_map(|(ready, m)| m.sent.kinds().map(move |(n, packet)| (*ready, m, n, packet)));
+        let mut kinds = kinds.peekable();
+        while let Some((ready, m, n, packet)) = kinds.next() {
+            let stages = self.stages(remote, sides, m, packet);
+            let near = n.min(FOLLOWED);
+            (0..near).for_each(|_| train.packet(ready, &stages));
+            train.skip(n - near, &stages);
+            if let Some((_, _, _, next)) = kinds.peek() {
+                train.followed(blocks(next.payload), &stages);
             }
         }
         train.out
