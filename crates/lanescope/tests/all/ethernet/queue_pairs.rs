@@ -136,10 +136,11 @@ fn everything_arrives_once() {
         // What is delivered was sent for the first time once, and was never delivered before.
         let new = counted.sent - counted.resent;
         proptest::prop_assert!(counted.delivered <= new, "{counted:?}\n{text}");
-        proptest::prop_assert!(
-            counted.resent > 0 || counted.dropped == 0 || counted.in_flight > 0,
-            "{counted:?}\n{text}"
-        );
+        // What was dropped is sent again, at the latest when the timeout ends: by then where the run ends before.
+        if counted.resent == 0 && counted.dropped > 0 {
+            let longer = simulate(&text.replace("for = \"1 ms\"", "for = \"2 ms\""), &[]);
+            proptest::prop_assert!(frames(&longer.flows[0]).resent > 0, "{counted:?}\n{text}");
+        }
         Ok::<(), TestCaseError>(())
     };
     let said = runner(Config { cases: 48, ..Config::default() }).run(&vec(any::<u8>(), 64), law);
