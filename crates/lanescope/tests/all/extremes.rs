@@ -638,7 +638,8 @@ fn what_was_found_once() {
     if !alone("extremes::what_was_found_once") {
         return;
     }
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
+        ("backbone", &["parts.host.backbone_latency=\"5 h\""]),
         ("pcie", &["links.uplink.skp_interval=1"]),
         ("cluster", &["parts.hca.adapter_ports=65535"]),
         ("pcie-loads", &["links.up.delay=\"5 h\""]),

@@ -227,3 +227,17 @@ fn systems_side_by_side_do_not_see_each_other() {
     }
     assert!(compared.get() > of_fifty(200), "{} flows compared", compared.get());
 }
+
+/// What was found before: under PFC the priority of a program elsewhere made stations give their turns to frames.
+#[test]
+fn priorities_of_another_network_change_no_share() {
+    let text = include_str!("../cases/priorities-of-another-network.toml");
+    let shares = |text: &str| -> Vec<_> {
+        let (plan, d) = plan(text, &[]);
+        let flows = estimate(&plan.expect("it reads"), &d).flows;
+        flows.into_iter().filter(|f| f.name.starts_with("net")).map(|f| (f.name, f.share)).collect()
+    };
+    let apart = text.replace("\"lane\" = 1", "\"lane\" = 0");
+    assert!(apart != text && shares(text).len() == 2);
+    assert_eq!(shares(text), shares(&apart));
+}

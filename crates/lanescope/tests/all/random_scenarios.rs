@@ -161,3 +161,14 @@ fn the_simulator_keeps_its_laws_on_random_trees() {
     assert!(simulated > 2 * refused, "most trees should be simulated");
     assert!(told > flows / 20, "the bounds should say something: {told} of {flows}");
 }
+
+/// Where to open a window moved what came next: in the moment that a packet begins, and as loads wait for one another.
+#[test]
+fn to_open_a_window_changes_nothing() {
+    let as_it_begins = include_str!("../cases/window-opens-as-a-packet-begins.toml");
+    let between = include_str!("../cases/window-opens-between-loads.toml");
+    let begins = short(&crate::common::planned(as_it_begins, &[]));
+    for plan in [begins, crate::common::planned(between, &[])] {
+        crate::common::little(&plan, 1, &crate::common::simulate_by(&plan, 1, u64::MAX));
+    }
+}

@@ -423,6 +423,14 @@ fn share_and_simulation_agree_where_nothing_queues() {
     none_apart(result, &wrong.into_inner());
 }
 
+/// A capsule of 4 KiB and 64 B: behind the full packet there is room for the short one, which waits for no credit.
+#[test]
+fn a_short_packet_behind_a_full_one_waits_for_no_credit() {
+    let text = include_str!("../../cases/capsule-behind-a-full-packet.toml");
+    let (s, e) = (simulate(text, &[]), answer(text, &[]));
+    within(0.005, e.flows[0].share.typical, simulated(&s, "f").rate.mean);
+}
+
 /// Receive buffers of 1 to 10 packets of 33 blocks, around those where one packet more comes before its credit is told:
 /// a quarter of the buffer. An I/O is one page, so that none of its parts waits for another.
 #[test]
