@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench bench-causes bench-peers rust
+.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench bench-causes bench-peers guided rust
 
 # A command that is built already, with the release's examples; CI has built them with its tests.
 LANESCOPE ?=
@@ -121,6 +121,26 @@ bench-causes: rust ## what a packet-hop costs, by cause, in instructions, cache 
 	CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none \
 		$(CARGO) build --release --quiet --target-dir target/causes -p lanescope-cli
 	python3 crates/lanescope/benches/causes.py target/causes/release/lanescope
+
+# What is simulated for the profile: the loads of `bench-causes`, and of every study the quick rows.
+HOST_TARGET = $(shell rustc -vV | sed -n 's/host: //p')
+GUIDED = $(CURDIR)/target/guided
+GUIDED_BUILD = $(CARGO) build --release --quiet --target-dir $(GUIDED) --target $(HOST_TARGET) -p lanescope-cli
+TRAINED = LLVM_PROFILE_FILE=$(GUIDED)/raw/%p-%m.profraw $(GUIDED)/$(HOST_TARGET)/release/lanescope
+
+guided: rust ## the command, optimised by the profile of its own runs: target/guided/lanescope (needs rustup's llvm-tools)
+	rustup component add llvm-tools
+	rm -rf $(GUIDED)/raw
+	RUSTFLAGS="-C profile-generate=$(GUIDED)/raw" $(GUIDED_BUILD)
+	cd crates/lanescope/benches && for load in "ft8.toml" "ft8.toml --set links.net.fat_tree.k=16 --for 200us" \
+		"s16.toml" "devices.toml" "devices.toml --set flows.dma.do=read --set flows.dma.size=512B" \
+		"iometer.toml" "host.toml --for 500us"; do $(TRAINED) simulate $$load >/dev/null || exit; done
+	cd crates/lanescope/benches && \
+		$(TRAINED) simulate devices.toml --set parts.dev.count=15 --set 'links.up.pcie="gen3 x16"' >/dev/null
+	$(TRAINED) study run --quick >/dev/null; test $$? -le 1
+	$$(rustc --print sysroot)/lib/rustlib/$(HOST_TARGET)/bin/llvm-profdata merge -o $(GUIDED)/profile $(GUIDED)/raw
+	RUSTFLAGS="-C profile-use=$(GUIDED)/profile" $(GUIDED_BUILD)
+	cp $(GUIDED)/$(HOST_TARGET)/release/lanescope $(GUIDED)/lanescope
 
 # From where MQSim is cloned: the one peer that Debian does not have.
 MQSIM_SOURCE ?= https://github.com/CMU-SAFARI/MQSim

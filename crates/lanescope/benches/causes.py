@@ -42,7 +42,7 @@ CAUSES = [
     ("statistics", "sim/core/stats.rs", ""),
     ("statistics", "sim/pcie/mod.rs", "finished received first_data started wrote"),
     ("statistics", "sim/ethernet/mod.rs", "deliver take_in"),
-    ("ledger", "sim/pcie/wire.rs", "book rest settle"),
+    ("ledger", "sim/pcie/wire.rs", "book rest gap account settle"),
     ("ledger", "sim/ethernet/mod.rs", "rested settle idles"),
     ("credits, Acks, pauses", "sim/pcie/wire.rs", "may_send take_returns covers take give give_back free answer"),
     ("credits, Acks, pauses", "sim/pcie/wire.rs", "update dllp expect_ack wait lack"),
