@@ -122,7 +122,7 @@ bench-causes: rust ## what a packet-hop costs, by cause, in instructions, cache 
 		$(CARGO) build --release --quiet --target-dir target/causes -p lanescope-cli
 	python3 crates/lanescope/benches/causes.py target/causes/release/lanescope
 
-# What is simulated for the profile: the loads of `bench-causes`, and of every study the quick rows.
+# What is simulated for the profile: the loads of `bench-causes`, an array, and of every study the quick rows.
 HOST_TARGET = $(shell rustc -vV | sed -n 's/host: //p')
 GUIDED = $(CURDIR)/target/guided
 GUIDED_BUILD = $(CARGO) build --release --quiet --target-dir $(GUIDED) --target $(HOST_TARGET) -p lanescope-cli

@@ -228,7 +228,7 @@ fn systems_side_by_side_do_not_see_each_other() {
     assert!(compared.get() > of_fifty(200), "{} flows compared", compared.get());
 }
 
-/// What was found before: under PFC the priority of a program elsewhere made stations give their turns to frames.
+/// What was found before: under PFC the priority of a program elsewhere made stations take turns by frame.
 #[test]
 fn priorities_of_another_network_change_no_share() {
     let text = include_str!("../cases/priorities-of-another-network.toml");

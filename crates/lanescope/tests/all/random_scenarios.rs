@@ -162,7 +162,7 @@ fn the_simulator_keeps_its_laws_on_random_trees() {
     assert!(told > flows / 20, "the bounds should say something: {told} of {flows}");
 }
 
-/// Where to open a window moved what came next: in the moment that a packet begins, and as loads wait for one another.
+/// Cases in which opening a window moved what came next: as a packet begins, and while loads wait for one another.
 #[test]
 fn to_open_a_window_changes_nothing() {
     let as_it_begins = include_str!("../cases/window-opens-as-a-packet-begins.toml");

@@ -265,9 +265,10 @@ struct Stage {
     takes: f64,
     /// When the packet is through.
     through: f64,
-    /// A packet of so few blocks of credit finds room beside as many like this one as there is room for: it may begin
-    /// after `size`.
+    /// Blocks of credit that are left beside as many packets like this one as fit: the next, if it needs no more, may
+    /// begin after `size`.
     room: u64,
+    /// How long the packet is on the wire.
     size: f64,
 }
 
@@ -305,7 +306,7 @@ impl Train {
         }
     }
 
-    /// One of so many blocks comes next.
+    /// The next packet needs so many blocks: where they are left, it does not wait for credit.
     fn followed(&mut self, blocks: u64, stages: &[Stage]) {
         for (free, stage) in self.free.iter_mut().zip(stages).filter(|(_, s)| blocks <= s.room) {
             *free -= stage.takes - stage.size;
