@@ -65,7 +65,7 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
     };
     let mut failed = None;
     let mut way: Option<(Move, u32, Path)> = None;
-    some.traffic(what, how, &mut |moved, channel, share, adds| {
+    some.traffic(what, how, &mut |moved, (channel, job), share, adds| {
         if share == 0.0 || failed.is_some() {
             return;
         }
@@ -98,13 +98,13 @@ fn load(c: &GpuCluster, what: Collective, how: Algorithm, channels: u32) -> Resu
             Move::Send(from, to) => {
                 memory[from as usize] += share * reads;
                 memory[to as usize] += share;
-                blocks[((from * told + channel) * 4 + moved.job(how, adds)) as usize] += share / of_all;
+                blocks[((from * told + channel) * 4 + job) as usize] += share / of_all;
             }
             // Each GPU of the node is read or written.
             Move::Reduce(r) | Move::Multicast(r) => {
                 let first = r / c.gpus * c.gpus;
                 (first..first + c.gpus).for_each(|g| memory[g as usize] += share);
-                blocks[((r * told + channel) * 4 + moved.job(how, adds)) as usize] += share;
+                blocks[((r * told + channel) * 4 + job) as usize] += share;
             }
         }
     });

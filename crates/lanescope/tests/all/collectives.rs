@@ -116,7 +116,8 @@ fn no_collective_beats_its_bound() {
         .expect("the law");
 }
 
-/// Everybody has sent what the algorithm says: messages of a schedule add up to the traffic of the estimate.
+/// Everybody has sent what the algorithm says: messages of a schedule add up to the traffic of the estimate, for each
+/// kind of thread block.
 #[test]
 fn schedules_move_what_the_estimate_counts() {
     runner(Config::default())
@@ -126,27 +127,55 @@ fn schedules_move_what_the_estimate_counts() {
             if c.ranks() < 2 || c.refused(what, how, protocol).is_some() || bytes < 1 << 20 {
                 return Ok(());
             }
-            let mut counted = [0.0_f64; 3];
+            let mut counted = [[0.0_f64; 4]; 3];
             let kind = |m: Move| match m {
                 Move::Send(..) => 0,
                 Move::Reduce(_) => 1,
                 Move::Multicast(_) => 2,
             };
             let c = c.with_channels(c.used(bytes));
-            c.traffic(what, how, &mut |m, _, share, _| counted[kind(m)] += share * bytes as f64);
+            let told = &mut |m: Move, (_, job): (u32, u32), share: f64, _| {
+                counted[kind(m)][job as usize] += share * bytes as f64;
+            };
+            c.traffic(what, how, told);
             if how == Algorithm::Direct && what == Collective::Alltoall {
-                counted[0] *= f64::from(c.nodes);
+                counted[0].iter_mut().for_each(|of_job| *of_job *= f64::from(c.nodes));
             }
-            let mut sent = [0.0_f64; 3];
+            let mut sent = [[0.0_f64; 4]; 3];
             let schedule = c.schedule(what, how, bytes).map_err(TestCaseError::fail)?;
-            schedule.messages.iter().for_each(|m| sent[kind(m.what)] += m.bytes as f64);
-            for (sent, counted) in sent.into_iter().zip(counted) {
+            let job = |block: u32| (block / (c.channels * c.ranks())) as usize;
+            schedule.messages.iter().for_each(|m| sent[kind(m.what)][job(m.block)] += m.bytes as f64);
+            let (sent, counted) = (sent.into_iter().flatten(), counted.into_iter().flatten());
+            for (sent, counted) in sent.zip(counted) {
                 // Blocks are rounded up to bytes.
                 prop_assert!((sent - counted).abs() <= counted * 0.01 + 1e4, "{sent} of {counted}");
             }
             Ok(())
         })
         .expect("the law");
+}
+
+/// What goes to another rail by a GPU of that rail (PXN) is passed on by a thread block of its own there: of eight
+/// ranks each block of the first kind sends to seven, and at 24 GB/s of a channel the bus bandwidth is as much.
+#[test]
+fn what_is_passed_on_has_a_block_of_its_own() {
+    let sets = [
+        "node.gpus=4",
+        "node.nics=8",
+        "node.nvlink=\"5\"",
+        "node.infiniband=hdr 4x",
+        "collectives.channels=1",
+        "collectives.chunk=1 MiB",
+        "collectives.slices=1",
+        "collectives.channel_rate=24 GB/s",
+        "network.latency=0 ns",
+    ];
+    let row = &estimated(TWO, &sets, Collective::Alltoall, &[1 << 24]).expect("an answer").rows[0];
+    assert!((row.bound / 24e9 - 1.0).abs() < 1e-9 && row.bound_by == "thread blocks of 1 channel", "{row:?}");
+    let c = &corners(TWO, &sets).expect("a cluster")[0];
+    let run =
+        simulated(c, Collective::Alltoall, Algorithm::Direct, Protocol::Simple, 1 << 24, u64::MAX).expect("a run");
+    assert!(run.busbw <= row.bound && run.busbw > 0.85 * row.bound, "{} of {}", run.busbw, row.bound);
 }
 
 /// Where both methods exist they agree within 10 %: what nccl-tests would run on nodes of eight GPUs, at every size.

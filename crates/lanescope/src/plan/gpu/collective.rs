@@ -130,11 +130,12 @@ pub enum Move {
 }
 
 impl Move {
-    /// Which of a channel's thread blocks does it: a ring has one; up a tree and down it, and in the switch and between
-    /// nodes, others work at the same time.
-    pub(crate) fn job(self, how: Algorithm, adds: bool) -> u32 {
+    /// Which of a channel's thread blocks does it: a ring has one; up a tree and down it, in the switch and between
+    /// nodes, and what is `passed` on to another rail, others work at the same time.
+    pub(crate) fn job(self, how: Algorithm, adds: bool, passed: bool) -> u32 {
         match (how, self) {
-            (Algorithm::Ring | Algorithm::RecursiveDoubling | Algorithm::Direct, _) | (_, Move::Reduce(_)) => 0,
+            (Algorithm::Direct, _) => u32::from(passed),
+            (Algorithm::Ring | Algorithm::RecursiveDoubling, _) | (_, Move::Reduce(_)) => 0,
             (Algorithm::NvlsTree, Move::Send(..)) => 2 - u32::from(adds),
             (_, Move::Send(..)) => u32::from(!adds),
             (_, Move::Multicast(_)) => 3,
@@ -216,9 +217,13 @@ impl GpuCluster {
         order
     }
 
-    /// Every transfer of a collective by an algorithm, with its channel, the share of the size that it moves, and
-    /// whether the receiver adds it up. Of an all-to-all only those of the first node's ranks: all nodes are alike.
-    pub fn traffic(&self, what: Collective, how: Algorithm, put: &mut impl FnMut(Move, u32, f64, bool)) {
+    /// Every transfer of a collective by an algorithm, with the thread block (of its rank) that does it: channel and
+    /// job, then the share of the size that it moves, and whether the receiver adds it up. Of an all-to-all only those
+    /// of the first node's ranks: all nodes are alike.
+    pub fn traffic(&self, what: Collective, how: Algorithm, tell: &mut impl FnMut(Move, (u32, u32), f64, bool)) {
+        let mut put = |what: Move, channel: u32, share: f64, adds: bool| {
+            tell(what, (channel, what.job(how, adds, false)), share, adds);
+        };
         let n = self.ranks();
         let (channels, size) = (self.channels, f64::from(n));
         let each = 1.0 / f64::from(channels);
@@ -306,8 +311,10 @@ impl GpuCluster {
             Algorithm::Direct => {
                 for r in 0..self.gpus {
                     for to in (0..n).filter(|to| *to != r) {
-                        for (from, to) in self.hops(r, to) {
-                            (0..channels).for_each(|c| put(Move::Send(from, to), c, each / size, false));
+                        for (hop, (from, to)) in self.hops(r, to).enumerate() {
+                            let what = Move::Send(from, to);
+                            let job = what.job(how, false, hop > 0);
+                            (0..channels).for_each(|c| tell(what, (c, job), each / size, false));
                         }
                     }
                 }
