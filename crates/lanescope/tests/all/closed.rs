@@ -225,8 +225,8 @@ fn a_lone_flow_gets_its_share() {
         noted.set(noted.get() + u32::from(off.abs() > 0.02));
         worst.set(off.min(worst.get()));
         // What was under way when the window opened counts in it: of each engine an operation, and what its reads have
-        // asked for (tags are an engine's own). Of reads that alternate with writes half as much again: as many more may
-        // be under way when it closes, and their writes are done.
+        // asked for (tags are an engine's own). Of reads that alternate with writes half as much again: as many more
+        // may be under way when it closes, and their writes are done.
         let PartKeys::Endpoint(card) = &plan.part(plan.flows[0].source).keys else { unreachable!("an endpoint") };
         let (size, tags) = (plan.flows[0].size.typical.0, u64::from(card.tags.typical.get()));
         let asked = tags * plan.request_size(Corner::Typical, &plan.flows[0]).min(size);
