@@ -226,11 +226,15 @@ fn a_lone_flow_gets_its_share() {
         worst.set(off.min(worst.get()));
         // What was under way when the window opened counts in it: of each engine an operation, and what its reads have
         // asked for (tags are an engine's own). Of reads that alternate with writes half as much again: as many more
-        // may be under way when it closes, and their writes are done.
+        // may be under way when it closes, and their writes are done. Writes ask for nothing.
         let PartKeys::Endpoint(card) = &plan.part(plan.flows[0].source).keys else { unreachable!("an endpoint") };
         let (size, tags) = (plan.flows[0].size.typical.0, u64::from(card.tags.typical.get()));
         let asked = tags * plan.request_size(Corner::Typical, &plan.flows[0]).min(size);
-        let asked = if text.contains("alternate") { asked * 3 / 2 } else { asked };
+        let asked = match () {
+            _ if text.contains("do = \"write\"") => 0,
+            _ if text.contains("do = \"alternate\"") => asked * 3 / 2,
+            _ => asked,
+        };
         let before = u64::from(card.engines.typical.get()) * (size + asked);
         // And of what a closed load keeps outstanding each begins again a round trip and a pause later at the earliest:
         // in a window each is done once more at most than that has such rounds, all of them perhaps in one burst.
