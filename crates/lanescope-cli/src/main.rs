@@ -161,6 +161,10 @@ struct Simulate {
     /// Or the whole of run.max_time, however tight the means are before its end, and however many packets that takes
     #[arg(long, conflicts_with_all = ["length", "until", "vary"])]
     full: bool,
+    /// What to follow: every "packet", or messages as a "flow" each, which share links max-min fair (streams of frames
+    /// on Ethernet; the same as --set run.level=…)
+    #[arg(long, value_name = "LEVEL", value_parser = ["packet", "flow"])]
+    level: Option<String>,
     /// Start of all random numbers
     #[arg(long)]
     seed: Option<u32>,

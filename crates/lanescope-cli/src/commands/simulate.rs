@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanescope::diagnostic::Diagnostics;
 use lanescope::plan::Plan;
 use lanescope::result::{Report, Simulation};
+use lanescope::scenario::keys::SimulationLevel;
 use lanescope::sim::{Run, Step, over_seeds};
 use lanescope::units::{Time, digits};
 use rayon::prelude::*;
@@ -26,6 +27,7 @@ pub(crate) fn sets(a: &Simulate) -> Vec<String> {
     let mut sets = a.answer.scenario.sets.clone();
     sets.extend(a.length.as_ref().map(|t| format!("run.for={t}")));
     sets.extend(a.until.as_ref().map(|p| format!("run.until={p}")));
+    sets.extend(a.level.as_ref().map(|l| format!("run.level={l}")));
     sets.extend(a.seed.map(|s| format!("run.seed={s}")));
     sets
 }
@@ -48,6 +50,13 @@ pub(crate) fn simulate(
     estimate: &Report,
     diagnostics: &mut Diagnostics,
 ) -> Result<Option<Simulation>, String> {
+    if plan.limits.level == SimulationLevel::Flow {
+        let needs_packets =
+            [("--pcap", a.pcap.is_some()), ("--trace", a.trace.is_some()), ("--series", a.series.is_some())];
+        if let Some((option, _)) = needs_packets.into_iter().find(|o| o.1) {
+            return Err(format!("{option} shows packets, and at flow level there are none: leave --level flow out"));
+        }
+    }
     let link = a.pcap.as_ref().map(|_| capture::link(plan, a.pcap_link.as_deref())).transpose()?;
     let Some(mut run) = Run::new(plan, plan.limits.seed as u64, diagnostics) else { return Ok(None) };
     let mut series = None;
@@ -85,7 +94,8 @@ pub(crate) fn simulate(
             Step::More => {}
         }
         bar.set_position((run.progress() * 1000.0) as u64);
-        bar.set_message(format!("{} million packets, {} us", run.packets() / 1_000_000, digits(run.time() * 1e6)));
+        let what = if plan.limits.level == SimulationLevel::Flow { "messages" } else { "packets" };
+        bar.set_message(format!("{} million {what}, {} us", run.packets() / 1_000_000, digits(run.time() * 1e6)));
         if interrupt::stopped() {
             run.stop();
             crate::output::say!("stopped: what follows covers the run so far");
@@ -106,6 +116,10 @@ pub(crate) fn simulate(
 
 /// Says what a long run will cost, and which cap will end it early.
 fn announce(plan: &Plan, estimate: &Report) {
+    // What messages cost at flow level is little against packets.
+    if plan.limits.level == SimulationLevel::Flow {
+        return;
+    }
     let rate: f64 = estimate.links.iter().map(|l| l.tlps).sum();
     let Some(length) = plan.limits.length else { return };
     let packets = rate * length.seconds();

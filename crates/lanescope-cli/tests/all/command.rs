@@ -547,6 +547,48 @@ fn a_time_line_is_written() {
 }
 
 #[test]
+fn a_fabric_is_simulated_at_flow_level() {
+    let (dir, file) = folder(&INCAST.replace("size = \"1500 B\"", "sizes = \"hadoop\"\nload = { share = \"5 %\" }"));
+    let (text, _) = out(&["simulate", &file, "--level", "flow", "--for", "100 ms"], 0);
+    assert!(text.contains("messages at flow level") && text.contains("hadoop (mean 120.4 kB, up to 10 MB)"), "{text}");
+    assert!(text.contains("not modelled by the simulation: flows.in.priority"), "{text}");
+    let (json, _) = out(&["simulate", &file, "--set", "run.level=flow", "--json"], 0);
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(report["simulation"]["flow_level"], true);
+    // What needs packets, and what is no level.
+    let none = dir.path().join("none.pcapng");
+    for option in ["--pcap", "--trace"] {
+        let (_, said) = out(&["simulate", &file, "--level", "flow", option, &none.to_string_lossy()], 2);
+        assert!(said.contains(option) && !none.exists(), "{said}");
+    }
+    let (_, said) = out(&["simulate", &file, "--level", "flows"], 2);
+    assert!(said.contains("packet, flow"), "{said}");
+    let (_, said) = out(&["check", &file, "--set", "run.level=flows"], 2);
+    assert!(said.contains("flow"), "{said}");
+    // Sizes that are none: a name, points that fall, no end, and a size beside them.
+    for (sizes, hint) in [
+        ("\"websearch\"", "web-search"),
+        ("[[\"9 kB\", \"0 %\"], [\"1 kB\", \"100 %\"]]", "may fall"),
+        ("[[\"1 kB\", \"0 %\"], [\"9 kB\", \"50 %\"]]", "100 %"),
+        ("[]", "2 to 1000 points"),
+        ("9", "distribution"),
+    ] {
+        let (_, said) = out(&["check", &file, "--set", &format!("flows.in.sizes={sizes}")], 2);
+        assert!(said.contains(hint), "{said}");
+    }
+    let (_, said) = out(&["check", &file, "--set", "flows.in.size=1 kB"], 2);
+    assert!(said.contains("both a size and sizes"), "{said}");
+    let (_, said) = out(&["check", &file, "--set", "flows.in.load=saturate"], 2);
+    assert!(said.contains("poisson"), "{said}");
+    let (_none, sizeless) = folder(&INCAST.replace("size = \"1500 B\"", ""));
+    let (_, said) = out(&["check", &sizeless], 2);
+    assert!(said.contains("it has no size"), "{said}");
+    let (_dir, pcie) = folder(GOOD);
+    let (_, said) = out(&["simulate", &pcie, "--level", "flow"], 2);
+    assert!(said.contains("at flow level"), "{said}");
+}
+
+#[test]
 fn a_series_of_ethernet_has_its_own_columns() {
     let (dir, file) = folder(INCAST);
     let series = dir.path().join("s.csv");

@@ -127,11 +127,11 @@ fn simulation(out: &mut String, s: &Simulation, paint: Paint) {
     };
     let _ = writeln!(
         out,
-        "{}simulated {} after {} of warm-up, {} packets on links; {how}; seed {}, fingerprint {}{}",
+        "{}simulated {} after {} of warm-up, {}; {how}; seed {}, fingerprint {}{}",
         paint.faint,
         human_time(s.window),
         human_time(s.warmup),
-        s.packets,
+        s.followed(),
         s.seed,
         s.fingerprint,
         paint.off

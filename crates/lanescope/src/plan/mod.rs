@@ -31,7 +31,7 @@ pub use storage::Storage;
 
 use crate::protocol::infiniband::ROCE;
 use crate::scenario::Stated;
-use crate::scenario::keys::{Setting, Technology};
+use crate::scenario::keys::{Setting, SimulationLevel, Technology};
 use crate::scenario::quantity::Percent;
 use crate::units::Time;
 use siphasher::sip::SipHasher13;
@@ -102,6 +102,8 @@ pub struct RunLimits {
     pub max_packets: u64,
     /// Start of all random numbers.
     pub seed: u32,
+    /// What a simulation follows.
+    pub level: SimulationLevel,
 }
 
 impl RunLimits {

@@ -51,6 +51,7 @@ pub fn build(diagnostics: &mut Diagnostics, scenario: &Scenario) -> Option<Plan>
             q => q.typical.0,
         },
         seed: scenario.run.seed.as_ref().map_or(1, |q| q.typical),
+        level: scenario.run.level.typical,
     };
     pcie::build::note_forwarding(&mut parts, &links, &flows);
     let mut plan = Plan {

@@ -304,8 +304,11 @@ pub struct Simulation {
     pub warmup: f64,
     /// The measured time after that, s.
     pub window: f64,
-    /// TLPs carried over links, from the beginning.
+    /// TLPs and frames carried over links, from the beginning; at flow level, messages begun.
     pub packets: u64,
+    /// Whether messages were followed as flows, not packet by packet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flow_level: bool,
     /// Events of the kernel, from the beginning.
     pub events: u64,
     /// Intervals of the means asked for, as a share; `None` when the length was asked for.
@@ -663,6 +666,12 @@ impl Report {
 }
 
 impl Simulation {
+    /// `1234 packets on links`, or what else was followed.
+    pub(crate) fn followed(&self) -> String {
+        let n = self.packets;
+        if self.flow_level { format!("{n} messages at flow level") } else { format!("{n} packets on links") }
+    }
+
     /// One of the link metrics, of a direction or of both added.
     fn link(&self, name: &str, metric: &str) -> Result<SimulatedMetric, String> {
         let find = |name: &str| self.links.iter().filter(|l| l.name == name).collect::<Vec<_>>();

@@ -423,6 +423,19 @@ table! {
         max_packets: default Packets, One = "50_000_000" Assumed Likely "some seconds of work; with ranks 500,000,000";
         /// Start of all random numbers.
         seed: opt Count, One;
+        /// What a simulation follows: packets, or whole messages as flows.
+        level: default SimulationLevel, One = "\"packet\"" Assumed Likely
+            "queues, credits and pauses are what often matters";
+    }
+}
+
+words! {
+    /// What a simulation follows.
+    SimulationLevel {
+        /// Every packet.
+        Packet = "packet",
+        /// Messages as flows, which share links max-min fair; for streams of frames.
+        Flow = "flow",
     }
 }
 
@@ -433,6 +446,7 @@ mod nvme;
 mod pci;
 mod pcie;
 mod places;
+mod sizes;
 mod storage;
 pub(in crate::scenario) mod technology;
 
@@ -443,6 +457,7 @@ pub use nvme::*;
 pub use pci::*;
 pub use pcie::*;
 pub use places::*;
+pub use sizes::*;
 pub use storage::*;
 pub use technology::*;
 

@@ -5,6 +5,7 @@ use crate::plan::{Hop, Plan, Program};
 use crate::protocol::pci::Standard;
 use crate::protocol::pcie::Framing;
 use crate::scenario::PartKeys;
+use crate::scenario::keys::SimulationLevel;
 use crate::units::Time;
 
 /// Operations that closed loads may hold in flight, all together: a bound on the memory of a run.
@@ -33,6 +34,7 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
             Diagnostic::error(None, "a simulation of 0 s has no answer").hint("run.for and run.max_time are above 0 s"),
         );
     }
+    fine &= at_flow_level(plan, diagnostics);
     let length = plan.limits.length.unwrap_or(plan.limits.max_time).fs();
     let warmup = plan.limits.warmup.map_or(plan.limits.length.map_or(0, |l| l.fs() / 10), |w| w.fs());
     if !plan.network.streams.is_empty() && length.saturating_add(warmup) > LONGEST_ETHERNET {
@@ -90,6 +92,23 @@ pub(super) fn check(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
         diagnostics.push(Diagnostic::error(None, "the switches have too many ports to be simulated"));
     }
     fine
+}
+
+/// Whether all that a plan at flow level has is what that level follows.
+fn at_flow_level(plan: &Plan, diagnostics: &mut Diagnostics) -> bool {
+    if plan.limits.level == SimulationLevel::Packet {
+        return true;
+    }
+    let names = (plan.flows.iter().map(|f| &f.name))
+        .chain(plan.buses.flows.iter().map(|f| &f.name))
+        .chain(plan.storage.flows.iter().map(|f| &f.name))
+        .chain(plan.cluster.jobs.iter().map(|j| &j.name));
+    let Some(name) = names.into_iter().next() else { return true };
+    let what =
+        format!("at flow level nothing but streams of frames on Ethernet can be simulated, and flows.{name} is none");
+    diagnostics
+        .push(Diagnostic::error(None, what).hint("leave run.level (or --level) out: packet by packet it can be"));
+    false
 }
 
 /// The packets that links and buffers hold, which grow with latency x rate; no more can be than a run may send.

@@ -26,13 +26,13 @@ mod trace;
 
 pub use core::source::exponential;
 pub(crate) use core::stats::mean as mean_of;
-pub use not_modelled::NOT_MODELLED;
+pub use not_modelled::{NOT_AT_FLOW_LEVEL, NOT_MODELLED};
 pub use report::{Sample, over_seeds};
 pub use run::{Run, Step};
 
 use crate::plan::{DmaPath, FlowGroup, Plan};
 use crate::result::{SimulatedLink, SlotCounts};
-use crate::scenario::keys::Technology;
+use crate::scenario::keys::{SimulationLevel, Technology};
 use core::kernel::{Agenda, World};
 use core::source::Transfer;
 use core::subsystem::{OwnReport, Subsystem, Switched, Traffic, Window, WireName};
@@ -47,6 +47,8 @@ struct System {
     storage: storage::Fabric,
     pci: pci::Fabric,
     infiniband: infiniband::Fabric,
+    /// Ethernet at flow level: then there is none packet by packet.
+    flow_level: Option<Box<ethernet::FlowLevel>>,
     /// The first slots of the agenda that are Ethernet's, the buses', and the clusters'.
     split: [u32; 3],
     /// Transfers that are done, on their way to who asked for them.
@@ -77,6 +79,10 @@ impl World for System {
 impl System {
     #[inline(never)]
     fn on_other(&mut self, slot: u32, now: u64, agenda: &mut Agenda) {
+        if let Some(flows) = self.flow_level.as_mut().filter(|f| f.slot == slot) {
+            flows.on(now, agenda);
+            return;
+        }
         if slot >= self.split[2] {
             self.infiniband.on(slot, now, agenda);
             self.exchange(now, agenda);
@@ -212,21 +218,36 @@ impl System {
         let (pci, buses) = pci::Fabric::build(&plan.buses, seed, behind);
         let own = behind + buses as u32;
         let (infiniband, fabric) = infiniband::Fabric::build(plan, own);
-        let mut agenda = Agenda::new(own as usize + fabric);
+        let last = own as usize + fabric;
+        let flow_level = (plan.limits.level == SimulationLevel::Flow)
+            .then(|| Box::new(ethernet::FlowLevel::build(plan, seed, last as u32)));
+        let mut agenda = Agenda::new(last + usize::from(flow_level.is_some()));
+        if let Some(flows) = &flow_level {
+            agenda.set(flows.slot, flows.next());
+        }
         pcie.begin(&mut agenda);
         begin.into_iter().chain(behind..behind + buses as u32).for_each(|slot| agenda.set(slot, 0));
         agenda.set(storage.slot, storage.next());
         agenda.set(infiniband.slot, 0);
-        (System { pcie, ethernet, storage, pci, infiniband, split: [split, behind, own], done: Vec::new() }, agenda)
+        let split = [split, behind, own];
+        (System { pcie, ethernet, storage, pci, infiniband, flow_level, split, done: Vec::new() }, agenda)
     }
 
     /// All technologies, in the order of reports.
     fn all(&self) -> [&dyn Subsystem; 5] {
-        [&self.pcie, &self.ethernet, &self.storage, &self.pci, &self.infiniband]
+        let ethernet: &dyn Subsystem = match &self.flow_level {
+            Some(flows) => &**flows,
+            None => &self.ethernet,
+        };
+        [&self.pcie, ethernet, &self.storage, &self.pci, &self.infiniband]
     }
 
     fn all_mut(&mut self) -> [&mut dyn Subsystem; 5] {
-        [&mut self.pcie, &mut self.ethernet, &mut self.storage, &mut self.pci, &mut self.infiniband]
+        let ethernet: &mut dyn Subsystem = match &mut self.flow_level {
+            Some(flows) => &mut **flows,
+            None => &mut self.ethernet,
+        };
+        [&mut self.pcie, ethernet, &mut self.storage, &mut self.pci, &mut self.infiniband]
     }
 
     /// The same as a time line lists them: ranks first, and what carries their messages below.
@@ -249,8 +270,8 @@ impl System {
         self.all().iter().flat_map(|side| side.counts()).collect()
     }
 
-    fn payloads(&self) -> impl Iterator<Item = u64> {
-        self.all().into_iter().flat_map(|side| side.payloads())
+    fn payloads(&self, now: u64) -> impl Iterator<Item = u64> {
+        self.all().into_iter().flat_map(move |side| side.payloads(now))
     }
 
     fn held(&self) -> Vec<(usize, u64)> {
@@ -272,7 +293,12 @@ impl System {
         sides.filter_map(|(side, wire)| Some(side.of_wire(plan, wire, window, links.next()?))).collect()
     }
 
-    /// TLPs and frames carried over links, connections and transactions of buses.
+    /// Whether there is more on Ethernet than a run may hold.
+    fn is_full(&self) -> bool {
+        self.ethernet.is_full() || self.flow_level.as_ref().is_some_and(|f| f.is_full())
+    }
+
+    /// TLPs and frames carried over links (at flow level messages begun), connections and transactions of buses.
     fn packets(&self) -> u64 {
         self.all().iter().map(|side| side.packets()).sum()
     }

@@ -4,6 +4,7 @@
 use crate::plan::Plan;
 use crate::result::{Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
+use crate::scenario::keys::SimulationLevel;
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
@@ -38,6 +39,74 @@ pub static NOT_MODELLED: &[Gap] = &[
     .when(|plan, _| plan.loses()),
 ];
 
+/// The same at flow level.
+pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
+    Gap::always(
+        "ethernet-switch",
+        &[
+            "buffers",
+            "memory",
+            "flow_control",
+            "high_threshold",
+            "low_threshold",
+            "pause_quanta",
+            "lossless",
+            "lossy_memory",
+            "headroom",
+        ],
+        "memory",
+        "switches hold nothing: nothing is paused or dropped",
+    ),
+    Gap::always(
+        "ethernet-switch",
+        &["congestion_control", "ecn_low", "ecn_high", "ecn_probability"],
+        "congestion-control",
+        "sources are at their max-min fair rate at once",
+    ),
+    Gap::always(
+        "ethernet-switch",
+        &["scheduling", "weights"],
+        "priorities",
+        "all messages are alike, whatever their priority",
+    ),
+    Gap::always(
+        "ethernet-switch",
+        &["ecmp", "flowlet_gap"],
+        "packet-spraying",
+        "a message takes all shortest paths at once, evenly",
+    )
+    .when(|plan, _| plan.network.reorders()),
+    Gap::always(
+        "station",
+        &["nic_buffer", "mac_buffer", "queue", "pause_response", "credit"],
+        "memory",
+        "what waits in a station has room, and nothing pauses it",
+    ),
+    Gap::always(
+        "station",
+        &[
+            "cnp_interval",
+            "dcqcn_gain",
+            "alpha_timer",
+            "rate_timer",
+            "byte_counter",
+            "fast_recovery",
+            "additive_increase",
+            "hyper_increase",
+            "least_rate",
+        ],
+        "congestion-control",
+        "sources are at their max-min fair rate at once",
+    ),
+    Gap::always(
+        "station",
+        &["retransmission", "retransmission_timeout", "reordering", "window"],
+        "retransmission",
+        "nothing is lost",
+    ),
+    Gap::always("send", &["priority"], "priorities", "all messages are alike, whatever their priority"),
+];
+
 fn fixed(plan: &Plan, _: &Stated) -> bool {
     // With ranks it says when repetitions are steady.
     plan.limits.length.is_some() && plan.cluster.jobs.is_empty()
@@ -45,5 +114,9 @@ fn fixed(plan: &Plan, _: &Stated) -> bool {
 
 /// Of what the scenario of a plan states.
 pub(super) fn of(plan: &Plan) -> Vec<NotModelled> {
-    not_modelled(plan, "simulate", NOT_MODELLED)
+    let gaps = match plan.limits.level {
+        SimulationLevel::Packet => NOT_MODELLED,
+        SimulationLevel::Flow => NOT_AT_FLOW_LEVEL,
+    };
+    not_modelled(plan, "simulate", gaps)
 }

@@ -4,6 +4,7 @@ use crate::plan::FlowGroup;
 use crate::result::{
     Interval, IoSeen, OverSeeds, SimulatedFlow, SimulatedLink, SimulatedSwitch, Simulation, SlotCounts, Verdict,
 };
+use crate::scenario::keys::SimulationLevel;
 use crate::sim::System;
 use crate::sim::core::stats;
 use crate::sim::core::subsystem::{Batch, OwnReport, Traffic, Window, WireName};
@@ -153,6 +154,7 @@ impl Run {
             warmup: self.window as f64 / SECOND,
             window: window / SECOND,
             packets: self.packets(),
+            flow_level: plan.limits.level == SimulationLevel::Flow,
             events: self.events(),
             until: plan.limits.length.is_none().then_some(plan.limits.until.0),
             flows,

@@ -268,7 +268,7 @@ impl Run {
                 if self.phase != Phase::Done && self.spent() {
                     self.end(Ending::PacketCap);
                 }
-                if self.phase != Phase::Done && self.system.ethernet.is_full() {
+                if self.phase != Phase::Done && self.system.is_full() {
                     self.end(Ending::Unstable);
                 }
             }
@@ -439,7 +439,7 @@ impl Run {
             self.batches[group.index].push(batch);
         }
         self.at_batch = tallies;
-        for (i, payload) in self.system.payloads().enumerate() {
+        for (i, payload) in self.system.payloads(self.now).enumerate() {
             self.wire_batches[i].push(payload - std::mem::replace(&mut self.payload_at_batch[i], payload));
         }
         self.batch_end = self.batch_end.saturating_add(self.batch);

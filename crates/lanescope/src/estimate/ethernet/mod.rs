@@ -6,7 +6,6 @@
 //! the others. Where nothing stops sources, or each destination may be stopped by itself, every destination is a stream
 //! by itself.
 
-mod latency;
 mod path_loads;
 mod turns;
 
@@ -15,8 +14,8 @@ use crate::estimate::core::cover::{self, Cover};
 use crate::estimate::core::fill::{Resource, Share, Use, shares};
 use crate::plan::Plan;
 use crate::plan::ethernet::Network;
+pub(in crate::estimate) use crate::plan::ethernet::latency::{Train, crossing, message};
 use crate::result::{Binding, Excess, FlowReport, Ledger, LinkReport, Medium, Ranged, SwitchReport, Total, Verdict};
-pub(in crate::estimate) use latency::{Train, crossing, message};
 use path_loads::{Asked, asked, capacity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,7 +188,7 @@ impl Outcome<'_> {
         FlowReport {
             name: first.group.clone(),
             instances: members.len(),
-            what: format!("send {}, {}", first.size.typical, network.route_text(members[0])),
+            what: format!("send {}, {}", network.sizes_text(first), network.route_text(members[0])),
             both_ways: false,
             operation: None,
             goodput: None,

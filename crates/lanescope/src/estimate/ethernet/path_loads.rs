@@ -1,7 +1,8 @@
 //! What streams ask of the wires of an Ethernet, per payload byte.
 
-use crate::estimate::ethernet::{Beside, latency};
+use crate::estimate::ethernet::Beside;
 use crate::plan::Network;
+use crate::plan::ethernet::latency;
 use crate::plan::ethernet::{NodeId, Pick, Stream, packets};
 use crate::protocol::ethernet;
 use crate::scenario::keys::FlowControl;
@@ -46,10 +47,7 @@ impl Frames {
             all.gap += gap as f64;
             all.least = all.least.min(network.wire_bytes(stream, size) as f64 / size as f64);
         };
-        match &stream.trace {
-            Some(list) => list.iter().for_each(|t| add(t.bytes)),
-            None => add(stream.size.typical.0),
-        }
+        stream.typical_sizes().into_iter().for_each(&mut add);
         Frames {
             count: all.count / payload,
             framing: all.framing / payload,

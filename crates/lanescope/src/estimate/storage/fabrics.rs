@@ -110,6 +110,12 @@ impl Side<'_> {
         m.sent.operation != Operation::Read && most.is_some_and(|q| m.bytes() <= q.at(corner).0)
     }
 
+    /// By which flow its doorbell is written.
+    fn bells(&self, corner: Corner, m: &Message) -> FlowId {
+        let inline = self.queues.inline[usize::from(m.bytes() == RESPONSE_CAPSULE)];
+        inline.filter(|_| self.inline(corner, m)).unwrap_or(self.queues.bells)
+    }
+
     /// Bytes of the doorbell, and of the descriptor that is fetched, of a work request.
     fn asked(&self, corner: Corner, m: &Message) -> (u64, u64) {
         let k = &self.adapter.keys;
@@ -163,7 +169,7 @@ pub(in crate::estimate) fn demand(
         let completion = |side: &Side| side.adapter.keys.completion_bytes.at(corner).0;
         if m.sent.operation != Operation::ReadResponse {
             let (bell, descriptor) = from.asked(corner, &m);
-            moves(from.queues.bells, bell);
+            moves(from.bells(corner, &m), bell);
             moves(from.queues.work, descriptor);
             asked[m.from] += 1.0;
         }
@@ -319,7 +325,7 @@ impl One<'_> {
     fn requested(&self, side: &Side, m: &Message) -> f64 {
         let (bell, descriptor) = side.asked(self.corner, m);
         let k = &side.adapter.keys;
-        self.write_of(side.queues.bells, bell)
+        self.write_of(side.bells(self.corner, m), bell)
             + k.work_time.at(self.corner).seconds()
             + k.send_latency.at(self.corner).seconds()
             + self.read_of(side.queues.work, descriptor)
@@ -443,7 +449,7 @@ impl One<'_> {
             [_, write, response] => {
                 let begun = asked(&write);
                 let (bell, _) = sides[1].asked(self.corner, &response);
-                let apart = self.behind(sides[1].queues.bells, bell);
+                let apart = self.behind(sides[1].bells(self.corner, &response), bell);
                 let apart = apart.max(sides[1].adapter.keys.work_time.at(self.corner).seconds());
                 let second = (begun + apart).max(asked(&response));
                 self.told(remote, &sides, &[(begun, write), (second, response)])

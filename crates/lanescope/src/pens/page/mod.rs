@@ -442,10 +442,10 @@ fn provenance(report: &Report) -> String {
             &mut out,
             "soft",
             &format!(
-                "simulated {} after {} of warm-up, {} packets on links; ending: {}; seed {}, fingerprint {}",
+                "simulated {} after {} of warm-up, {}; ending: {}; seed {}, fingerprint {}",
                 human_time(s.window),
                 human_time(s.warmup),
-                s.packets,
+                s.followed(),
                 s.ending.name(),
                 s.seed,
                 s.fingerprint

@@ -198,7 +198,7 @@ fn run(s: &Simulation) -> (String, bool) {
         Ending::Stopped => ("; stopped from outside", false),
         _ => ("", false),
     };
-    (format!("{window} simulated after {warmup} of warm-up, {} packets on links{how}", s.packets), bad)
+    (format!("{window} simulated after {warmup} of warm-up, {}{how}", s.followed()), bad)
 }
 
 /// Whether its own load binds a flow, and what the picture says about it.

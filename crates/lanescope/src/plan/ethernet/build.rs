@@ -6,7 +6,7 @@ use crate::plan::ethernet::routes::{MOST_SWITCHES, Routes, Wired};
 use crate::plan::ethernet::{Buffering, EthernetLink, Network, Node, NodeId, Pick, Stream, Traced, buffers, packets};
 use crate::protocol::ethernet::{self, LineRate, MOST_DATA, PRIORITIES};
 use crate::scenario::keys::{self, Buffers, FlowControl, Offered, Pattern, Priority, StreamLoad, Transport};
-use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity};
+use crate::scenario::quantity::{Confidence, Origin, Percent, Quantity, Shape};
 use crate::scenario::{MAX_THINGS, Named, NodeKeys, Scenario, Trace};
 use crate::units::{Bytes, Length, Rate, Time};
 use std::collections::{HashMap, HashSet};
@@ -564,11 +564,7 @@ fn expand(
     };
     let (from, to) = (stations(&k.from.typical, from_span), stations(&k.to.typical, to_span));
     let (Some((from, from_many)), Some((to, to_many))) = (from, to) else { return };
-    if k.size.typical.0 == 0 || k.size.typical.0 > 1 << 40 {
-        let what = format!("flow {}: a message has 1 B to 1 TiB, not {}", stream.name, k.size.typical);
-        diagnostics.push(Diagnostic::error(k.size.span, what).hint("for example size = \"64 KiB\""));
-        return;
-    }
+    let Some(size) = size(diagnostics, stream) else { return };
     // (source, its targets, by their places among all destinations)
     let mut list: Vec<(NodeId, Vec<usize>)> = Vec::new();
     match k.pattern.typical {
@@ -651,7 +647,8 @@ fn expand(
             targets: targets.into(),
             numbers: numbers.into(),
             pick,
-            size: k.size.clone(),
+            size: size.clone(),
+            sizes: k.sizes.clone(),
             load: k.load.clone(),
             offered: None,
             trace: None,
@@ -667,13 +664,40 @@ fn expand(
     }
 }
 
+/// The size of a message, or the mean of the distribution that sizes are drawn from; `None` where it cannot be.
+fn size(diagnostics: &mut Diagnostics, stream: &Named<keys::Stream>) -> Option<Quantity<Bytes>> {
+    let k = &stream.keys;
+    let mut wrong = |span: Option<Span>, what: String, hint: &str| {
+        let what = format!("flow {}: {what}", stream.name);
+        diagnostics.push(Diagnostic::error(span.or(Some(stream.span)), what).hint(hint));
+        None
+    };
+    match (&k.size, &k.sizes) {
+        (None, None) => wrong(None, "it has no size".into(), "size = \"64 KiB\", or sizes = \"web-search\""),
+        (Some(_), Some(sizes)) => wrong(sizes.span, "both a size and sizes".into(), "keep one of them"),
+        (Some(size), None) if size.typical.0 == 0 || size.typical.0 > 1 << 40 => {
+            let what = format!("a message has 1 B to 1 TiB, not {}", size.typical);
+            wrong(size.span, what, "for example size = \"64 KiB\"")
+        }
+        (Some(size), None) => Some(size.clone()),
+        (None, Some(sizes)) if !matches!(k.load.typical, StreamLoad::Open { .. }) => {
+            let what = format!("messages of drawn sizes, and a load that is {}", k.load.typical.show());
+            wrong(k.load.span.or(sizes.span), what, "load = { share = \"60 %\", arrivals = \"poisson\" }")
+        }
+        (None, Some(sizes)) => {
+            Some(Quantity { default: true, ..sizes.with(Bytes(sizes.typical.mean().round() as u64)) })
+        }
+    }
+}
+
 /// Works out what a stream offers; `false` when it cannot.
 fn offer(diagnostics: &mut Diagnostics, network: &Network, scenario: &Scenario, s: &mut Stream) -> bool {
     let link = network.link(network.out(s.source, 0));
     let (line, span) = (link.rate.typical.rate(), s.load.span.or(s.size.span));
     let size = s.size.typical.0;
-    let on_wire = network.wire_bytes(s, size);
-    let most = line.scaled(size, on_wire);
+    let sizes = s.typical_sizes();
+    let on_wire = sizes.iter().map(|size| network.wire_bytes(s, *size)).sum();
+    let most = line.scaled(sizes.iter().sum(), on_wire);
     let payload = |offered: &Offered| match offered {
         Offered::Rate(rate) => *rate,
         // A millionth of a percent is fine enough, and exact in integers.

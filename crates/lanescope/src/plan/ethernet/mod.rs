@@ -1,10 +1,11 @@
 //! The Ethernet of a plan: stations, switches, links, streams of frames, and the ways between them.
 //!
-//! It stands beside the PCIe side in arenas of its own. Building is in `build`, ways in `routes`, and what the memories
-//! of switches allow in `buffers`.
+//! It stands beside the PCIe side in arenas of its own. Building is in `build`, ways in `routes`, one message alone in
+//! `latency`, and what the memories of switches allow in `buffers`.
 
 mod buffers;
 mod build;
+pub(crate) mod latency;
 pub(crate) mod packets;
 mod routes;
 
@@ -17,10 +18,10 @@ use crate::plan::Side;
 use crate::protocol::ethernet::LineRate;
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::{
-    CongestionControl, Ecmp, EthernetSwitch, FlowControl, Priorities, Priority, Scheduling, Setting, Station,
-    StreamLoad, Transport, Weights,
+    CongestionControl, Ecmp, EthernetSwitch, FlowControl, Priorities, Priority, Scheduling, Setting, SizeDistribution,
+    Station, StreamLoad, Transport, Weights,
 };
-use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity};
+use crate::scenario::quantity::{Confidence, Corner, Origin, Quantity, Shape};
 use crate::units::{Bytes, Rate, Time};
 use serde::Serialize;
 use siphasher::sip::SipHasher13;
@@ -101,8 +102,10 @@ pub struct Stream {
     pub numbers: Arc<[u32]>,
     /// How it chooses among them.
     pub pick: Pick,
-    /// Client data of a message.
+    /// Client data of a message; where sizes are drawn the mean, of a trace the largest.
     pub size: Quantity<Bytes>,
+    /// What sizes are drawn from.
+    pub sizes: Option<Quantity<SizeDistribution>>,
     /// As written.
     pub load: Quantity<StreamLoad>,
     /// What an open load offers on average, payload per second.
@@ -306,6 +309,11 @@ impl Network {
         path
     }
 
+    /// `64 KiB`, or `web-search (mean 1.71 MB, up to 30 MB)`.
+    pub(crate) fn sizes_text(&self, stream: &Stream) -> String {
+        stream.sizes.as_ref().map_or_else(|| stream.size.typical.to_string(), |sizes| sizes.typical.show())
+    }
+
     /// `host.0 → sw → host.1`, or to the first target and how many more.
     pub(crate) fn route_text(&self, stream: usize) -> String {
         let s = &self.streams[stream];
@@ -355,6 +363,7 @@ impl Side for Network {
         for s in &self.streams {
             let mut settings =
                 vec![Setting::of("size", &s.size), Setting::of("load", &s.load), Setting::of("priority", &s.priority)];
+            settings.extend(s.sizes.as_ref().map(|sizes| Setting::of("sizes", sizes)));
             // What plain frames have been all along is not said of them.
             if s.transport.typical != Transport::Frames {
                 settings.extend([Setting::of("transport", &s.transport), Setting::of("connections", &s.connections)]);
@@ -373,6 +382,10 @@ impl Side for Network {
             hash.write_u32(s.source.0);
             hash.write_u8(s.pick as u8);
             s.targets.iter().for_each(|t| hash.write_u32(t.0));
+            for (bytes, part) in s.sizes.iter().flat_map(|q| &q.typical.points) {
+                hash.write_u64(*bytes);
+                hash.write_u64(part.to_bits());
+            }
             for t in s.trace.iter().flat_map(|t| t.iter()) {
                 hash.write_u64(t.at);
                 hash.write_u32(t.target);

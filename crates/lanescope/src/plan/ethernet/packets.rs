@@ -120,6 +120,20 @@ fn out_of_range(k: &Station, line: Option<Rate>) -> Option<(Option<Span>, String
 }
 
 impl Stream {
+    /// Client data of its largest message.
+    pub(crate) fn largest(&self) -> u64 {
+        self.sizes.as_ref().map_or(self.size.typical.0, |s| s.typical.largest())
+    }
+
+    /// Sizes that stand for those of its messages, each for as many of them.
+    pub(crate) fn typical_sizes(&self) -> Vec<u64> {
+        match (&self.trace, &self.sizes) {
+            (Some(list), _) => list.iter().map(|t| t.bytes).collect(),
+            (None, Some(sizes)) => sizes.typical.sampled().collect(),
+            (None, None) => vec![self.size.typical.0],
+        }
+    }
+
     /// Whether its frames are RoCE's.
     pub fn is_roce(&self) -> bool {
         self.transport.typical == Transport::Roce
@@ -148,7 +162,7 @@ impl Network {
     /// Payload of the largest frame of a stream: of RoCE the largest path MTU whose packets fit the links of both ends,
     /// and 0 where none does.
     pub fn payload(&self, stream: &Stream) -> u64 {
-        stream.size.typical.0.min(self.path_mtu(stream))
+        stream.largest().min(self.path_mtu(stream))
     }
 
     /// Payload that a frame of a stream may have.
@@ -210,6 +224,11 @@ impl Network {
             s.connections.typical.get() > 1 || s.is_roce() && self.resends()
         };
         self.slows_down() || streams.iter().any(several) || self.pauses_classes(streams, ranks)
+    }
+
+    /// Whether messages of a station with these streams take turns by destination; else one stands behind another.
+    pub(crate) fn in_lanes(&self, streams: &[usize], ranks: bool) -> bool {
+        matches!(self.flow_control(), FlowControl::Voq | FlowControl::Credits) || self.turns_by_frame(streams, ranks)
     }
 
     /// Whether frames of several classes leave a station that is paused class by class: none may stand before another.

@@ -101,6 +101,9 @@ pub struct QueueFlows {
     pub responses: [FlowId; 2],
     /// The processor's writes of doorbells.
     pub bells: FlowId,
+    /// Those of doorbells that bring descriptor and data with them, of command and of response capsules, where these
+    /// are short enough: in fewer and longer TLPs. In a run they go with the others.
+    pub inline: [Option<FlowId>; 2],
 }
 
 /// A port of an adapter.

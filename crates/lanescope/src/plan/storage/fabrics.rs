@@ -232,13 +232,30 @@ pub(in crate::plan) fn connect(
         let out = dma::beside(host, &response, ("fetches responses", keys::Do::Read), Some(read), flows);
         let come = dma::beside(host, &response, ("writes responses", keys::Do::Write), Some(write), flows);
         let bells = dma::doorbell(host, &engine(k.doorbell_bytes.typical), flows, buses);
+        // A capsule with data in it is longer than one without; then the longest is meant, whose headers weigh least.
+        let most = k.inline.as_ref().map_or(0, |q| q.typical.0);
+        let fits = [(nvme::COMMAND_CAPSULE, most), (nvme::RESPONSE_CAPSULE, nvme::RESPONSE_CAPSULE)];
+        let inline = fits.map(|(least, longest)| {
+            let bytes = Bytes(k.descriptor_bytes.typical.0 + longest);
+            let DmaPath::Pcie(flow) =
+                (most >= least).then(|| dma::doorbell(host, &engine(bytes), flows, buses)).flatten()?
+            else {
+                return None;
+            };
+            Some(flow)
+        });
         let all = (work, entries, out, come, bells);
         if let (Some(work), Some(entries), Some(out), Some(come), Some(DmaPath::Pcie(bells))) = all {
-            let flow = &mut flows[bells.0 as usize];
-            flow.control = true;
-            flow.name = format!("{} for queues", flow.name);
-            flow.group.clone_from(&flow.name);
-            side.queues = Some(QueueFlows { work, entries, responses: [out, come], bells });
+            for (bell, what) in
+                [(Some(bells), "for queues"), (inline[0], "with commands"), (inline[1], "with responses")]
+            {
+                let Some(bell) = bell else { continue };
+                let flow = &mut flows[bell.0 as usize];
+                flow.control = true;
+                flow.name = format!("{} {what}", flow.name);
+                flow.group.clone_from(&flow.name);
+            }
+            side.queues = Some(QueueFlows { work, entries, responses: [out, come], bells, inline });
         }
     }
 }

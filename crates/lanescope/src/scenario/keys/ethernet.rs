@@ -607,7 +607,10 @@ table! {
         /// "send".
         r#do: must Send, One;
         /// Client data of one message; what is longer than the MTU goes in several frames.
-        size: must Bytes, One;
+        size: opt Bytes, One;
+        /// In place of a size: a distribution that each message's is drawn from, by its name ("web-search",
+        /// "data-mining", "hadoop") or by its points. The load is { rate } or { share }, without bursts.
+        sizes: opt SizeDistribution, One;
         /// Who sends to whom.
         pattern: default Pattern, One = "\"pairs\"" Assumed Likely "what the names say";
         /// How much each station sends.

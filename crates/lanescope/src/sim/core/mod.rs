@@ -4,6 +4,8 @@
 pub(in crate::sim) mod clock;
 pub(in crate::sim) mod deadlock;
 pub mod kernel;
+pub(in crate::sim) mod max_min;
+pub(in crate::sim) mod moments;
 pub(in crate::sim) mod recorder;
 pub(in crate::sim) mod source;
 pub(in crate::sim) mod stats;

@@ -156,7 +156,7 @@ pub(in crate::sim) trait Subsystem {
     fn counts(&self) -> Vec<SlotCounts>;
 
     /// Of each wire's ledger the payload alone, which is asked for at the end of each batch.
-    fn payloads(&self) -> Vec<u64> {
+    fn payloads(&self, _now: u64) -> Vec<u64> {
         self.counts().iter().map(|c| c.payload).collect()
     }
 

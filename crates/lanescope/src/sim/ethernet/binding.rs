@@ -19,13 +19,7 @@ pub(in crate::sim) fn stream(
     frames: &SimulatedFrames,
     memories: &[SimulatedMemory],
 ) -> Binding {
-    let mut ways: Vec<u32> = Vec::new();
-    let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, *t)));
-    for (s, target) in pairs.take(MOST_WAYS) {
-        ways.extend(network.path(s, target));
-    }
-    ways.sort_unstable();
-    ways.dedup();
+    let ways = ways(network, streams);
     let slots = |w: u32| &wires[w as usize].slots;
     let share = |w: u32, n: u64| n as f64 / slots(w).total().max(1) as f64;
     let most = |f: &dyn Fn(u32) -> f64| ways.iter().copied().max_by(|a, b| f(*a).total_cmp(&f(*b)).then(b.cmp(a)));
@@ -99,6 +93,50 @@ pub(in crate::sim) fn stream(
             },
         };
     }
+    own_load(network, streams)
+}
+
+/// The same at flow level: a wire whose slots are all taken; else, where the load is not carried, the wire that holds
+/// most messages to their share of it. `held` says how many those are on average, and whether the load is not carried.
+pub(in crate::sim) fn flow(
+    network: &Network,
+    streams: &[usize],
+    wires: &[SimulatedLink],
+    held: impl Fn(u32) -> (f64, bool),
+) -> Binding {
+    let ways = ways(network, streams);
+    let most = |f: &dyn Fn(u32) -> f64| ways.iter().copied().max_by(|a, b| f(*a).total_cmp(&f(*b)).then(b.cmp(a)));
+    let used = |w: u32| wires[w as usize].utilisation();
+    if let Some(w) = most(&used).filter(|w| used(*w) > FULL) {
+        let evidence = format!("{} % of its slots taken", digits(100.0 * used(w)));
+        return Binding { element: network.wire_name(w), resource: "slots".into(), evidence };
+    }
+    match most(&|w| held(w).0).map(|w| (w, held(w))) {
+        Some((w, (messages, true))) if messages > 0.0 => Binding {
+            element: network.wire_name(w),
+            resource: "sharing".into(),
+            evidence: format!(
+                "{} messages at a time have no more than their share of it, and hold up those behind them",
+                digits(messages)
+            ),
+        },
+        _ => own_load(network, streams),
+    }
+}
+
+/// The wires that streams go over.
+fn ways(network: &Network, streams: &[usize]) -> Vec<u32> {
+    let mut ways: Vec<u32> = Vec::new();
+    let pairs = streams.iter().flat_map(|&s| network.streams[s].targets.iter().map(move |t| (s, *t)));
+    for (s, target) in pairs.take(MOST_WAYS) {
+        ways.extend(network.path(s, target));
+    }
+    ways.sort_unstable();
+    ways.dedup();
+    ways
+}
+
+fn own_load(network: &Network, streams: &[usize]) -> Binding {
     Binding {
         element: format!("flows.{}", network.streams[streams[0]].group),
         resource: "its own load".into(),

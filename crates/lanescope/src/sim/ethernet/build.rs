@@ -1,9 +1,9 @@
 //! From a plan's network to stations, switches and wires.
 
 use crate::plan::Plan;
-use crate::plan::ethernet::{Network, NodeId};
+use crate::plan::ethernet::{Network, NodeId, Stream};
 use crate::scenario::NodeKeys;
-use crate::scenario::keys::{CongestionControl, Ecmp, EthernetSwitch, FlowControl, Forwarding};
+use crate::scenario::keys::{CongestionControl, Ecmp, EthernetSwitch, FlowControl, Forwarding, SimulationLevel};
 use crate::scenario::quantity::Corner;
 use crate::sim::core::tally::{Cells, Tally};
 use crate::sim::ethernet::lane::{Lane, Sender, Target};
@@ -19,11 +19,14 @@ use crate::sim::ethernet::{
 use crate::sim::pcie::random;
 use rand_xoshiro::rand_core::Rng;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 impl Fabric {
     /// Wires a network; its slots follow those that are there. Gives their number, and those that begin at time 0.
     pub(in crate::sim) fn build(plan: &Plan, seed: u64, base: u32) -> (Fabric, usize, Vec<u32>) {
-        let network = &plan.network;
+        // At flow level another follows it.
+        let none = Arc::default();
+        let network = if plan.limits.level == SimulationLevel::Packet { &plan.network } else { &none };
         let classes = network.classes.len().max(1);
         let wires = (0..2 * network.links.len() as u32).map(|on| wire(network, on, classes)).collect();
         let groups = network.groups();
@@ -158,11 +161,21 @@ fn phases(network: &Network, stations: &mut [Station], seed: u64) {
     }
     for station in &mut eager {
         let streams = station.senders.iter().map(|s| &network.streams[s.stream as usize]);
-        let bytes = streams.map(|s| network.wire_bytes(s, s.size.typical.0.min(1 << 16))).max().unwrap_or(0);
-        let most = bytes * network.link(station.out).rate.typical.byte_fs();
-        let name = format!("phase of {}", network.node(NodeId(station.node)).name);
-        station.starts(((random(seed, &name).next_u64() as u128 * most as u128) >> 64) as u64);
+        station.starts(phase(network, NodeId(station.node), streams, seed));
     }
+}
+
+/// When such a station begins, fs.
+pub(super) fn phase<'a>(
+    network: &Network,
+    station: NodeId,
+    streams: impl Iterator<Item = &'a Stream>,
+    seed: u64,
+) -> u64 {
+    let bytes = streams.map(|s| network.wire_bytes(s, s.size.typical.0.min(1 << 16))).max().unwrap_or(0);
+    let most = bytes * network.link(network.out(station, 0)).rate.typical.byte_fs();
+    let name = format!("phase of {}", network.node(station).name);
+    ((random(seed, &name).next_u64() as u128 * most as u128) >> 64) as u64
 }
 
 fn wire(network: &Network, on: u32, classes: usize) -> Wire {

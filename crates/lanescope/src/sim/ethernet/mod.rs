@@ -4,13 +4,15 @@
 //! port (`Wire`) transmits, and announces its frame to the far end at once; nothing is taken back. What a switch
 //! forgets of a frame (its memory) is written off in order of time when the switch next looks, so an uncontended hop is
 //! one event: the arrival. `station` sends and receives, `switch` stores and forwards, `source` says when messages are
-//! born, `rates` is DCQCN, `lane` is what a station sends, `queue_pair` numbers packets and
-//! `retransmission` sends again what was lost, `roce` joins stations to channel adapters.
+//! born, `rates` is DCQCN, `lane` is what a station sends, `queue_pair` numbers packets and `retransmission` sends
+//! again what was lost, `roce` joins stations to channel adapters. `flow_level` is another way to run the same plans:
+//! messages as flows.
 
 mod binding;
 mod build;
 mod client;
 mod deadlock;
+mod flow_level;
 mod frames;
 mod lane;
 mod queue_pair;
@@ -24,6 +26,7 @@ mod switch;
 mod victims;
 
 pub(super) use client::{Load, StationCommand, StationEvent};
+pub(super) use flow_level::FlowLevel;
 
 use crate::plan::ethernet::{Network, NodeId};
 use crate::protocol::ethernet::{FCS, GAP, HEADER, PREAMBLE, QUANTUM_BITS, frame, wire};

@@ -1,6 +1,6 @@
 //! What a run asks of Ethernet between events, and what its report says of it.
 
-use crate::plan::ethernet::{NodeId, Stream};
+use crate::plan::ethernet::{Network, NodeId, Stream};
 use crate::plan::{FlowGroup, Plan};
 use crate::protocol::ethernet::wire;
 use crate::result::{Interval, Medium, Note, SimulatedFrames, SimulatedLink, SimulatedMemory, SlotCounts};
@@ -30,25 +30,14 @@ impl Subsystem for Fabric {
     }
 
     fn wire_names(&self, plan: &Plan) -> Vec<WireName> {
-        let network = &plan.network;
-        let name = |wire: u32| {
-            let link = network.link(wire);
-            WireName {
-                name: link.name.clone(),
-                from: network.node(network.leaves(wire)).name.clone(),
-                to: network.node(network.arrives(wire)).name.clone(),
-                medium: Medium::Ethernet,
-                coded: link.rate.typical.rate().bits(),
-            }
-        };
-        (0..self.net.wires.len() as u32).map(name).collect()
+        wire_names(&plan.network)
     }
 
     fn counts(&self) -> Vec<SlotCounts> {
         self.net.wires.iter().map(|w| w.slots()).collect()
     }
 
-    fn payloads(&self) -> Vec<u64> {
+    fn payloads(&self, _now: u64) -> Vec<u64> {
         self.net.wires.iter().map(|w| w.payload).collect()
     }
 
@@ -156,17 +145,7 @@ impl Subsystem for Fabric {
     }
 
     fn traffic<'a>(&self, plan: &'a Plan, flow: usize) -> Traffic<'a> {
-        let s = &plan.network.streams[flow];
-        let size = s.size.typical.f64();
-        let together = match s.load.typical {
-            StreamLoad::Bursts { length, .. } => Some(2.0 * length),
-            // A text has its own beginning and end.
-            StreamLoad::Trace(_) => None,
-            _ => Some(1.0),
-        };
-        let offered =
-            s.offered.zip(together).map(|(o, together)| Offered { rate: o.bits(), size, together, open: true });
-        Traffic { group: &s.group, cut: size, alternates: false, whole: false, offered }
+        traffic(plan, flow)
     }
 
     fn of_wire(&self, _plan: &Plan, wire: usize, _window: f64, link: SimulatedLink) -> SimulatedLink {
@@ -192,6 +171,36 @@ impl Subsystem for Fabric {
         notes.extend(retransmission::notes(view.plan, self));
         notes
     }
+}
+
+/// Both directions of each link, in order.
+pub(super) fn wire_names(network: &Network) -> Vec<WireName> {
+    let name = |wire: u32| {
+        let link = network.link(wire);
+        WireName {
+            name: link.name.clone(),
+            from: network.node(network.leaves(wire)).name.clone(),
+            to: network.node(network.arrives(wire)).name.clone(),
+            medium: Medium::Ethernet,
+            coded: link.rate.typical.rate().bits(),
+        }
+    };
+    (0..2 * network.links.len() as u32).map(name).collect()
+}
+
+/// What a stream is.
+pub(super) fn traffic(plan: &Plan, flow: usize) -> Traffic<'_> {
+    let s = &plan.network.streams[flow];
+    let size = s.size.typical.f64();
+    let together = match s.load.typical {
+        StreamLoad::Bursts { length, .. } => Some(2.0 * length),
+        // A text has its own beginning and end.
+        StreamLoad::Trace(_) => None,
+        // The variance of a sum of random sizes is that of their number times the mean of their squares.
+        _ => Some(s.sizes.as_ref().map_or(1.0, |q| q.typical.spread())),
+    };
+    let offered = s.offered.zip(together).map(|(o, together)| Offered { rate: o.bits(), size, together, open: true });
+    Traffic { group: &s.group, cut: size, alternates: false, whole: false, offered }
 }
 
 impl Fabric {

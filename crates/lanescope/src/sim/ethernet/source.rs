@@ -1,7 +1,7 @@
 //! When messages are born, and for whom.
 
 use crate::plan::ethernet::{Network, Pick, Stream, Traced};
-use crate::scenario::keys::StreamLoad;
+use crate::scenario::keys::{SizeDistribution, StreamLoad};
 use crate::sim::core::clock::Pace;
 use crate::sim::core::kernel::NEVER;
 use crate::sim::core::source::exponential;
@@ -17,8 +17,8 @@ const COUNTED: u64 = 1 << 20;
 enum Law {
     /// There is always one more.
     Saturating,
-    /// The n-th after n x size at a pace.
-    Even { pace: Pace, n: u64 },
+    /// The n-th after n x (mean) size at a pace.
+    Even { pace: Pace, size: u64, n: u64 },
     /// At random, so far apart on average.
     Poisson { mean: f64 },
     /// Bursts back to back, and pauses between, fs.
@@ -32,6 +32,8 @@ enum Law {
 pub(super) struct Source {
     law: Law,
     random: Xoshiro256PlusPlus,
+    /// What sizes are drawn from, where they are.
+    sizes: Option<Arc<SizeDistribution>>,
     pick: Pick,
     targets: u32,
     /// Messages of the burst that are still to be born.
@@ -51,9 +53,11 @@ impl Source {
         let law = match (&stream.load.typical, stream.offered, &stream.trace) {
             (StreamLoad::Trace(_), _, Some(list)) => Law::Trace { list: list.clone(), at: 0 },
             (StreamLoad::Open { poisson: true, .. }, Some(rate), _) => {
-                Law::Poisson { mean: pace(rate).span(size) as f64 }
+                // A mean of sizes is no whole number of bytes.
+                let mean = stream.sizes.as_ref().map_or(1.0, |s| s.typical.mean() / size as f64);
+                Law::Poisson { mean: pace(rate).span(size) as f64 * mean }
             }
-            (StreamLoad::Open { .. }, Some(rate), _) => Law::Even { pace: pace(rate), n: 0 },
+            (StreamLoad::Open { .. }, Some(rate), _) => Law::Even { pace: pace(rate), size, n: 0 },
             (StreamLoad::Bursts { length, fixed, .. }, Some(rate), _) => {
                 let wire = network.link(network.out(stream.source, 0));
                 let spacing = network.wire_bytes(stream, size) * wire.rate.typical.byte_fs();
@@ -72,6 +76,7 @@ impl Source {
         let mut source = Source {
             law,
             random,
+            sizes: stream.sizes.as_ref().map(|s| Arc::new(s.typical.clone())),
             pick: stream.pick,
             targets: stream.targets.len() as u32,
             left: 0,
@@ -80,7 +85,10 @@ impl Source {
             bytes: size,
         };
         match &source.law {
-            Law::Even { .. } | Law::Saturating => source.choose(),
+            Law::Even { .. } | Law::Saturating => {
+                source.choose();
+                source.draw();
+            }
             Law::Bursts { pause, .. } => {
                 // Stations do not all begin at once.
                 source.born = exponential(&mut source.random, *pause);
@@ -127,9 +135,9 @@ impl Source {
     pub(super) fn advance(&mut self) {
         match &mut self.law {
             Law::Saturating => {}
-            Law::Even { pace, n } => {
+            Law::Even { pace, size, n } => {
                 *n += 1;
-                self.born = pace.span(n.saturating_mul(self.bytes));
+                self.born = pace.span(n.saturating_mul(*size));
             }
             Law::Poisson { mean } => self.born = self.born.saturating_add(exponential(&mut self.random, *mean)),
             Law::Bursts { spacing, pause, .. } => {
@@ -152,6 +160,14 @@ impl Source {
         }
         if self.pick != Pick::One {
             self.choose();
+        }
+        self.draw();
+    }
+
+    /// The size of the next message.
+    fn draw(&mut self) {
+        if let Some(sizes) = &self.sizes {
+            self.bytes = sizes.at(((self.random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64);
         }
     }
 

@@ -40,7 +40,7 @@ impl Subsystem for Fabric {
         self.net.wires.iter().map(|w| w.counts).collect()
     }
 
-    fn payloads(&self) -> Vec<u64> {
+    fn payloads(&self, _now: u64) -> Vec<u64> {
         self.net.wires.iter().map(|w| w.counts.payload).collect()
     }
 

@@ -8,6 +8,7 @@ use crate::common;
 mod congestion;
 mod deadlocks;
 mod fabrics;
+mod flow_level;
 mod headroom;
 mod lossless;
 mod pauses;

@@ -220,7 +220,7 @@ fn hold(scenarios: &[&str]) {
 
 /// The scenarios of the tests below: together they are all.
 const PCIE: [&str; 5] = ["pcie", "cross", "free", "functions", "sockets"];
-const ETHERNET: [&str; 4] = ["ethernet", "leaves", "pair", "tree"];
+const ETHERNET: [&str; 5] = ["ethernet", "leaves", "pair", "sizes", "tree"];
 const STORAGE: [&str; 8] = ["bus", "storage", "disk", "transact", "nvme", "nvme-array", "nvme-fabrics", "nvme-raid"];
 const CLUSTER: [&str; 4] = ["cluster", "lanes", "program", "trace"];
 
@@ -288,7 +288,11 @@ fn every_key_of_the_language_has_a_scenario() {
 #[test]
 fn what_is_not_modelled_is_a_key_with_a_scenario() {
     let rows = rows();
-    let all = [("estimate", lanescope::estimate::NOT_MODELLED), ("simulate", lanescope::sim::NOT_MODELLED)];
+    let all = [
+        ("estimate", lanescope::estimate::NOT_MODELLED),
+        ("simulate", lanescope::sim::NOT_MODELLED),
+        ("simulate at flow level", lanescope::sim::NOT_AT_FLOW_LEVEL),
+    ];
     for (method, gaps) in all {
         let each = gaps.iter().flat_map(|g| g.keys.iter().map(move |key| (g, key)));
         for (Gap { table, mechanism, why, .. }, key) in each {

@@ -353,10 +353,13 @@ fn both_methods_fill_the_same_ledger() {
         "{ size = \"32 KiB\", read = \"0 %\" }",
     ];
     let transports = ["infiniband = \"sdr 4x\"", "ethernet = \"10 Gb/s\"\nmtu = \"2148 B\""];
-    for (access, transport) in loads.into_iter().flat_map(|l| transports.map(|t| (l, t))) {
+    // What comes with its doorbell: nothing, responses, commands too.
+    let inline = ["0 B", "16 B", "64 B"];
+    let all = loads.into_iter().flat_map(|l| transports.map(|t| (l, t)));
+    for (inline, (access, transport)) in inline.into_iter().flat_map(|i| all.clone().map(move |one| (i, one))) {
         let text = text(access, "60 ms", "outstanding = 2").replace(transports[0], transport);
         // Lists are read in pieces that the estimate takes to be of one size.
-        let sgl = ["parts.drive.data_pointers=\"sgl\""];
+        let sgl = ["parts.drive.data_pointers=\"sgl\"", &format!("parts.hca.inline=\"{inline}\"")];
         let (s, e) = (simulate(&text, &sgl), answer(&text, &sgl));
         let scale = simulated(&s, "io").rate.mean / e.flows[0].share.typical;
         for (l, m) in s.links.iter().zip(&e.links) {
@@ -368,7 +371,7 @@ fn both_methods_fill_the_same_ledger() {
                 let told = told * scale;
                 assert!(
                     (seen - told).abs() <= 0.02 * seen.max(told) + 2e4,
-                    "{access} {} {}: {what} {seen} {told}",
+                    "{access}, inline {inline}, {} {}: {what} {seen} {told}",
                     l.name,
                     l.to
                 );

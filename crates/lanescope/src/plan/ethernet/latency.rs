@@ -1,7 +1,6 @@
 //! One message alone in an Ethernet: when its last byte has come.
 
-use crate::plan::Network;
-use crate::plan::ethernet::Stream;
+use crate::plan::ethernet::{Network, Stream};
 use crate::protocol::ethernet::{HEADER, PREAMBLE, frame, wire};
 use crate::scenario::NodeKeys;
 use crate::scenario::keys::Forwarding;
@@ -9,7 +8,7 @@ use crate::scenario::quantity::Corner;
 
 /// The frames of a message: bytes of the first, of those behind it, and of the last; and how many are before that.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::estimate) struct Train {
+pub(crate) struct Train {
     leading: u64,
     each: u64,
     last: u64,
@@ -18,7 +17,7 @@ pub(in crate::estimate) struct Train {
 
 impl Train {
     /// So much client data in plain frames with at most so much.
-    pub(in crate::estimate) fn plain(data: u64, size: u64) -> Train {
+    pub(crate) fn plain(data: u64, size: u64) -> Train {
         let (full, rest) = (size / data, size % data);
         let last = frame(if rest > 0 { rest } else { data });
         let before = if rest > 0 { full } else { full - 1 } as u128;
@@ -26,7 +25,7 @@ impl Train {
     }
 
     /// A message of a stream.
-    pub(in crate::estimate) fn of(network: &Network, stream: &Stream, size: u64) -> Train {
+    pub(crate) fn of(network: &Network, stream: &Stream, size: u64) -> Train {
         let cut = network.cut(stream, size);
         let bytes = |i: usize| cut.get(i).or(cut.last()).map_or(0, |c| c.2);
         let before = cut.iter().map(|c| c.0 as u128).sum::<u128>().saturating_sub(1);
@@ -39,7 +38,7 @@ impl Train {
 /// Frames leave the source back to back, and at each hop one follows the other as soon as both it and the port are
 /// there. Full frames are all alike, so the m-th begins at a hop m - 1 times the slowest wire so far after the first;
 /// what is left of the message is one shorter frame, which is followed hop by hop.
-pub(in crate::estimate) fn message(network: &Network, path: &[u32], train: Train, corner: Corner) -> u128 {
+pub(crate) fn message(network: &Network, path: &[u32], train: Train, corner: Corner) -> u128 {
     let Train { leading, each, last, before } = train;
     // When the first full frame begins on a wire, what the slowest wire so far takes for one, and when the last frame
     // begins.
@@ -59,7 +58,7 @@ pub(in crate::estimate) fn message(network: &Network, path: &[u32], train: Train
 
 /// From the first bit of a frame's preamble on a wire of a path to that on the next; or to its last bit at the end of
 /// the path.
-pub(in crate::estimate) fn crossing(network: &Network, path: &[u32], i: usize, bytes: u64, corner: Corner) -> u128 {
+pub(crate) fn crossing(network: &Network, path: &[u32], i: usize, bytes: u64, corner: Corner) -> u128 {
     let on = path[i];
     let byte = network.link(on).rate.typical.byte_fs();
     let delay = network.delay(on, corner).fs() as u128;
