@@ -93,6 +93,23 @@ impl Hop {
         let until_known = until_free + FLOW_CONTROL_WIRE as f64 * self.byte + self.delay;
         paced_by_credit(whole, largest, blocks, size, until_known)
     }
+
+    /// How long after the first packet of a train the last full one, and the last, begin at least, by credit. Full ones
+    /// take `size` on the wire and are of so many blocks, the last of `rest`; by credit they are `pace` apart. As many as
+    /// an empty buffer holds wait for none, nor does a short one that fits beside them.
+    fn starts(&self, n: f64, size: f64, pace: f64, [blocks, rest]: [u64; 2]) -> [f64; 2] {
+        let Some(whole) = self.credit else { return [(n - 2.0) * size, (n - 1.0) * size] };
+        let held = (whole / blocks.max(1)).max(1);
+        let after = |packets: f64| {
+            let rounds = (packets / held as f64).floor();
+            let in_turn = rounds * held as f64 * pace + (packets - rounds * held as f64) * size;
+            in_turn.max(packets * size)
+        };
+        let full = after(n - 2.0);
+        let before = (n - 1.0).min(held as f64) as u64;
+        let fits = whole.saturating_sub(before * blocks) >= rest;
+        [full, if fits { full + size } else { after(n - 1.0) }]
+    }
 }
 
 /// Pauses of a timeline that are remembered.
@@ -454,8 +471,14 @@ impl<'a> Carrier<'a> {
             }
             // As in `stage`: one packet waits for those before it, trains take turns.
             let begin = if many { when.first } else { free - total };
-            let before = begin + (train.n - 2.0) * pace + full;
-            let full_end = if many { before.max(when.full + full).max(free - last) } else { begin + last };
+            // A train that finds the wire, and so the buffer behind it, empty waits for no credit at first.
+            let [full_begins, last_begins] = match many {
+                true => hop.starts(train.n, full, pace, [blocks_full, blocks_last]).map(|after| begin + after),
+                false => [begin; 2],
+            };
+            let last_begins = if free - total > when.first { free - last } else { last_begins };
+            let before = full_begins + full;
+            let full_end = if many { before.max(when.full + full).max(last_begins) } else { begin + last };
             let end = if many { (full_end + last).max(when.last + last) } else { full_end };
             let ahead = hop.head.map(|h| h * hop.byte);
             // A faster wire behind a switch waits: so that it never runs dry, or on Ethernet for the whole frame.
