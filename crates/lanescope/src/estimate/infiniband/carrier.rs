@@ -95,8 +95,8 @@ impl Hop {
     }
 
     /// How long after the first packet of a train the last full one, and the last, begin at least, by credit. Full ones
-    /// take `size` on the wire and are of so many blocks, the last of `rest`; by credit they are `pace` apart. As many as
-    /// an empty buffer holds wait for none, nor does a short one that fits beside them.
+    /// take `size` on the wire and are of so many blocks, the last of `rest`; by credit they are `pace` apart. As many
+    /// as an empty buffer holds wait for none, nor does a short one that fits beside them.
     fn starts(&self, n: f64, size: f64, pace: f64, [blocks, rest]: [u64; 2]) -> [f64; 2] {
         let Some(whole) = self.credit else { return [(n - 2.0) * size, (n - 1.0) * size] };
         let held = (whole / blocks.max(1)).max(1);
