@@ -1317,6 +1317,11 @@ class Simulation(Node):
         return cast("str", self._raw["fingerprint"])
 
     @property
+    def flow_level(self) -> bool | None:
+        """Whether messages were followed as flows, not packet by packet."""
+        return cast("bool | None", self._raw.get("flow_level"))
+
+    @property
     def flows(self) -> Named[SimulatedFlow]:
         """One per flow group, in the order of the report."""
         return named(SimulatedFlow, self._raw["flows"])
@@ -1338,7 +1343,7 @@ class Simulation(Node):
 
     @property
     def packets(self) -> int:
-        """TLPs carried over links, from the beginning."""
+        """TLPs and frames carried over links, from the beginning; at flow level, messages begun."""
         return cast("int", self._raw["packets"])
 
     @property
