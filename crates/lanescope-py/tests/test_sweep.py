@@ -289,9 +289,16 @@ def lanescope_rows(out):
 
 
 def test_ctrl_c_stores_what_there_is(file, slow, tmp_path):
-    process, out, slow = under_way(file, tmp_path, slow)
-    process.send_signal(signal.SIGINT)
-    told, errors = process.communicate(timeout=30)
+    for attempt in range(6):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        process, out, slow = under_way(file, folder, slow)
+        process.send_signal(signal.SIGINT)
+        told, errors = process.communicate(timeout=60)
+        if int(told.split()[0]) < 60:
+            break
+        # It was done before it heard of the signal.
+        slow = f"{2 * float(slow.split()[0]):.1f} ms"
     assert 0 < int(told.split()[0]) < 60, errors
     assert started(file, out, slow).communicate(timeout=300)[0].split()[0] == "60"
 
