@@ -2,7 +2,7 @@
 //! what is missing here.
 
 use crate::plan::Plan;
-use crate::result::{Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
+use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
 
 /// Declared by kind of table and key, with what is assumed in its place.
@@ -53,23 +53,8 @@ pub static NOT_MODELLED: &[Gap] = &[
     Gap::always("station", &["nic_buffer", "mac_buffer", "queue"], "queueing", "queueing at stations is not modelled"),
     Gap::always("station", &["pause_response"], "pause", "shares assume that flow control acts at once"),
     Gap::always("station", &["credit"], "grants", "shares assume that grants never run short"),
-    Gap::always(
-        "station",
-        &[
-            "cnp_interval",
-            "dcqcn_gain",
-            "alpha_timer",
-            "rate_timer",
-            "byte_counter",
-            "fast_recovery",
-            "additive_increase",
-            "hyper_increase",
-            "least_rate",
-        ],
-        "congestion-control",
-        "DCQCN's reaction to notifications is not modelled",
-    )
-    .when(by_dcqcn),
+    Gap::always("station", DCQCN, "congestion-control", "DCQCN's reaction to notifications is not modelled")
+        .when(by_dcqcn),
     Gap::always("ethernet-switch", &["buffers"], "head-of-line-blocking", "shares assume a FIFO at each output")
         .when(|_, s| s.value == "input"),
     Gap::always(

@@ -11,8 +11,8 @@ mod pcie;
 mod simulation;
 mod storage;
 
+pub(crate) use core::gap::{DCQCN, NO_OFFSETS, OVER_A_FABRIC};
 pub use core::gap::{Gap, not_modelled};
-pub(crate) use core::gap::{NO_OFFSETS, OVER_A_FABRIC};
 pub use core::timeline;
 pub use ethernet::{Crossed, Crossing};
 pub use infiniband::{PROGRAM_METRICS, ProgramReport, ProgramRow, RankAccount};

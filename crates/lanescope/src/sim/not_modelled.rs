@@ -2,9 +2,13 @@
 //! what is missing here.
 
 use crate::plan::Plan;
-use crate::result::{Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
+use crate::result::{DCQCN, Gap, NO_OFFSETS, NotModelled, OVER_A_FABRIC, not_modelled};
 use crate::scenario::Stated;
 use crate::scenario::keys::SimulationLevel;
+
+/// At either level.
+const FIXED_LENGTH: Gap =
+    Gap::always("run", &["until", "max_time"], "length", "run.for sets the length, and the run ends then").when(fixed);
 
 /// Declared by kind of table and key, with what happens in its place.
 pub static NOT_MODELLED: &[Gap] = &[
@@ -13,7 +17,7 @@ pub static NOT_MODELLED: &[Gap] = &[
     OVER_A_FABRIC,
     NO_OFFSETS,
     // One of the two says how long: a stated length is kept, however tight the means are.
-    Gap::always("run", &["until", "max_time"], "length", "run.for sets the length, and the run ends then").when(fixed),
+    FIXED_LENGTH,
     Gap::always(
         "ethernet-switch",
         &["congestion_control"],
@@ -41,6 +45,7 @@ pub static NOT_MODELLED: &[Gap] = &[
 
 /// The same at flow level.
 pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
+    FIXED_LENGTH,
     Gap::always(
         "ethernet-switch",
         &[
@@ -82,22 +87,7 @@ pub static NOT_AT_FLOW_LEVEL: &[Gap] = &[
         "memory",
         "what waits in a station has room, and nothing pauses it",
     ),
-    Gap::always(
-        "station",
-        &[
-            "cnp_interval",
-            "dcqcn_gain",
-            "alpha_timer",
-            "rate_timer",
-            "byte_counter",
-            "fast_recovery",
-            "additive_increase",
-            "hyper_increase",
-            "least_rate",
-        ],
-        "congestion-control",
-        "sources are at their max-min fair rate at once",
-    ),
+    Gap::always("station", DCQCN, "congestion-control", "sources are at their max-min fair rate at once"),
     Gap::always(
         "station",
         &["retransmission", "retransmission_timeout", "reordering", "window"],

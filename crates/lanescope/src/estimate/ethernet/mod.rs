@@ -188,7 +188,7 @@ impl Outcome<'_> {
         FlowReport {
             name: first.group.clone(),
             instances: members.len(),
-            what: format!("send {}, {}", network.sizes_text(first), network.route_text(members[0])),
+            what: format!("send {}, {}", first.sizes_text(), network.route_text(members[0])),
             both_ways: false,
             operation: None,
             goodput: None,

@@ -125,6 +125,13 @@ pub struct Stream {
     pub measured: Option<Rate>,
 }
 
+impl Stream {
+    /// `64 KiB`, or `web-search (mean 1.71 MB, up to 30 MB)`.
+    pub(crate) fn sizes_text(&self) -> String {
+        self.sizes.as_ref().map_or_else(|| self.size.typical.to_string(), |sizes| sizes.typical.show())
+    }
+}
+
 /// The Ethernet of a plan; without nodes where there is none.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
@@ -307,11 +314,6 @@ impl Network {
             at = self.arrives(wire);
         }
         path
-    }
-
-    /// `64 KiB`, or `web-search (mean 1.71 MB, up to 30 MB)`.
-    pub(crate) fn sizes_text(&self, stream: &Stream) -> String {
-        stream.sizes.as_ref().map_or_else(|| stream.size.typical.to_string(), |sizes| sizes.typical.show())
     }
 
     /// `host.0 → sw → host.1`, or to the first target and how many more.

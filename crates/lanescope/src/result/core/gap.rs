@@ -35,6 +35,19 @@ impl Gap {
     }
 }
 
+/// Parameters of DCQCN that stations have.
+pub(crate) const DCQCN: &[&str] = &[
+    "cnp_interval",
+    "dcqcn_gain",
+    "alpha_timer",
+    "rate_timer",
+    "byte_counter",
+    "fast_recovery",
+    "additive_increase",
+    "hyper_increase",
+    "least_rate",
+];
+
 /// What neither method models of I/Os to drives of other hosts.
 pub(crate) const OVER_A_FABRIC: Gap = Gap::always(
     "io",

@@ -30,8 +30,7 @@ pub(in crate::sim) fn stream(
     let repeats = |w: u32| drops && frames.resent > 0 && network.station(network.leaves(w)).is_some();
     let carries = |w: u32| if repeats(w) { 0.0 } else { used(w) };
     if let Some(w) = most(&carries).filter(|w| carries(*w) > FULL) {
-        let evidence = format!("{} % of its slots taken", percent(used(w)));
-        return Binding { element: network.wire_name(w), resource: "slots".into(), evidence };
+        return full(network, wires, w);
     }
     // The port that waited most, for something that another part decides.
     let causes = [Idle::Paused, Idle::Stopped, Idle::Grants, Idle::Pace];
@@ -108,8 +107,7 @@ pub(in crate::sim) fn flow(
     let most = |f: &dyn Fn(u32) -> f64| ways.iter().copied().max_by(|a, b| f(*a).total_cmp(&f(*b)).then(b.cmp(a)));
     let used = |w: u32| wires[w as usize].utilisation();
     if let Some(w) = most(&used).filter(|w| used(*w) > FULL) {
-        let evidence = format!("{} % of its slots taken", digits(100.0 * used(w)));
-        return Binding { element: network.wire_name(w), resource: "slots".into(), evidence };
+        return full(network, wires, w);
     }
     match most(&|w| held(w).0).map(|w| (w, held(w))) {
         Some((w, (messages, true))) if messages > 0.0 => Binding {
@@ -122,6 +120,12 @@ pub(in crate::sim) fn flow(
         },
         _ => own_load(network, streams),
     }
+}
+
+/// A wire whose slots are all taken.
+fn full(network: &Network, wires: &[SimulatedLink], wire: u32) -> Binding {
+    let evidence = format!("{} % of its slots taken", digits(100.0 * wires[wire as usize].utilisation()));
+    Binding { element: network.wire_name(wire), resource: "slots".into(), evidence }
 }
 
 /// The wires that streams go over.

@@ -136,7 +136,6 @@ pub(in crate::sim) struct FlowLevel {
     sent: Vec<Option<Sent>>,
     /// Messages that wait behind another of their lane; one that is under way has its lane here.
     lanes: HashMap<Lane, VecDeque<Message>>,
-    waiting: usize,
     /// When stations have something to do, then when flows end.
     moments: Moments,
     /// Messages whose last bit is on its way.
@@ -231,7 +230,6 @@ impl FlowLevel {
             rates: MaxMin::new((0..wires as u32).map(capacity)),
             sent: Vec::new(),
             lanes: HashMap::new(),
-            waiting: 0,
             moments,
             arriving: BinaryHeap::new(),
             begun: 0,
@@ -363,7 +361,6 @@ impl FlowLevel {
                 Some(lane) => {
                     lane.push_back(m);
                     self.behind[m.stream as usize] += 1;
-                    self.waiting += 1;
                 }
                 None => {
                     self.lanes.insert((m.stream, m.target, m.connection), VecDeque::new());
@@ -442,10 +439,7 @@ impl FlowLevel {
             self.tallies[m.stream as usize].start(now);
             Some(Message { born: now, ..m })
         } else {
-            self.lanes.get_mut(&lane).and_then(|l| l.pop_front()).inspect(|m| {
-                self.behind[m.stream as usize] -= 1;
-                self.waiting -= 1;
-            })
+            self.lanes.get_mut(&lane).and_then(|l| l.pop_front()).inspect(|m| self.behind[m.stream as usize] -= 1)
         };
         match next {
             Some(next) => self.begin(next, now),
@@ -457,7 +451,8 @@ impl FlowLevel {
 impl FlowLevel {
     /// Whether there are more messages than a run may hold.
     pub(in crate::sim) fn is_full(&self) -> bool {
-        self.waiting + self.arriving.len() + self.sent.len() > MOST_FRAMES
+        let waiting: u64 = self.behind.iter().sum();
+        waiting as usize + self.arriving.len() + self.sent.len() > MOST_FRAMES
     }
 
     /// Messages under way.

@@ -255,6 +255,15 @@ fn the_laws_hold_on_random_networks_at_flow_level() {
 }
 
 #[test]
+fn a_fixed_length_leaves_nothing_to_its_confidence() {
+    for level in ["packet", "flow"] {
+        let level = format!("run.level={level}");
+        let s = simulate(CLOS, &[&level, "run.for=1 ms", "run.until=\"±5 %\""]);
+        assert!(s.not_modelled.iter().any(|n| n.key == "run.until"), "{level}: {:?}", s.not_modelled);
+    }
+}
+
+#[test]
 fn what_is_no_stream_is_refused() {
     let text = r#"
 [parts.host]
