@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test python python-venv python-checks python-bench page page-test lint laws fresh check studies bench bench-causes bench-peers guided rust
+.PHONY: run test python python-venv python-checks python-bench page page-test page-bench lint laws fresh check studies bench bench-causes bench-peers guided rust
 
 # A command that is built already, with the release's examples; CI has built them with its tests.
 LANESCOPE ?=
@@ -81,6 +81,10 @@ endif
 	$(dir $(COMMAND))examples/rows > target/rows.jsonl
 	node web/test/rows.mjs crates/lanescope-cli/page/engine.wasm.gz < target/rows.jsonl
 	node web/test/browser.mjs $(COMMAND) $(SHOTS)
+
+page-bench: rust web/node_modules ## how quick the page is in headless Chromium, beside an empty page
+	$(CARGO) build --release --quiet -p lanescope-cli
+	node web/test/speed.mjs $(CURDIR)/target/release/lanescope
 
 lint: rust ## formatting, lints and documentation, warnings as errors
 	$(CARGO) fmt --all --check
