@@ -7,7 +7,7 @@ ifneq ($(shell command -v mold),)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS ?= -C link-arg=-fuse-ld=mold
 endif
 
-.PHONY: run test python python-venv python-checks python-bench page page-test page-bench lint laws fresh check studies bench bench-causes bench-peers guided rust
+.PHONY: run test tests python python-venv python-checks python-bench page page-test page-bench lint laws fresh check studies bench bench-causes bench-peers guided rust
 
 # A command that is built already, with the release's examples; CI has built them with its tests.
 LANESCOPE ?=
@@ -16,13 +16,17 @@ run: rust ## build, and answer the studies' quick rows by estimate and simulatio
 	@$(or $(LANESCOPE),$(CARGO) run --release --quiet -p lanescope-cli --) study run --quick
 
 # The profile of tests; `make laws` and what is measured have their own. CI names one for all.
-test fresh python: PROFILE ?= dev
+test tests fresh python: PROFILE ?= dev
 
 test: rust ## every test (of the studies' rows those that are quick, some drives and dumps, of each law's inputs 12; CI has all, and 100 fixed and 100 fresh inputs)
 	$(CARGO) test --workspace --profile $(PROFILE)
 	@# Named together they are what the tests have built; the module alone is new. The profile is named again: of a
 	@# variable of this target, make hands on the default in place of what the environment says.
 	@$(MAKE) --no-print-directory python PROFILE=$(PROFILE) PYTHON_BUILDS="--workspace --lib --tests"
+
+tests: rust ## what `make test` runs, built and not run
+	$(CARGO) test --workspace --profile $(PROFILE) --no-run
+	$(CARGO) build --workspace --lib --tests --profile $(PROFILE)
 
 # The Python that runs the tests of the package: of `make python-venv` where that was made.
 PYTHON ?= $(firstword $(wildcard target/python-venv/bin/python) $(shell command -v python3 2>/dev/null) python3)

@@ -116,13 +116,28 @@ impl Sweep {
 
     /// How many points are missing.
     fn left(&self, py: Python) -> PyResult<usize> {
-        let left = py.detach(|| Ok(missing(&*self.store()?, 0)?.len()));
+        let left = py.detach(|| Ok(missing(&*self.store()?)?.len()));
         left.map_err(|e: String| of_sweep(py, &e))
     }
 
     /// The numbers of so many points that are missing, from one on.
     fn pending(&self, py: Python, first: u64, most: usize) -> PyResult<Vec<u64>> {
-        let pending = py.detach(|| Ok(missing(&*self.store()?, first)?.take(most).collect()));
+        let pending = py.detach(|| {
+            let store = self.store()?;
+            let from = |first: u64| match &*store {
+                Store::Memory { done, .. } => Ok(done.first_missing(Shard::ALL, first)),
+                Store::Disk(folder) => Ok(folder.first_pending(first)),
+                Store::Closed => Err(CLOSED.to_owned()),
+            };
+            let (mut pending, mut next) = (Vec::new(), first);
+            while pending.len() < most
+                && let Some(point) = from(next)?
+            {
+                pending.push(point);
+                next = point + 1;
+            }
+            Ok(pending)
+        });
         pending.map_err(|e: String| of_sweep(py, &e))
     }
 
@@ -132,7 +147,7 @@ impl Sweep {
         let mut ticks = Ticks::new(progress);
         let worked = py.detach(|| -> Result<(), String> {
             let mut store = self.store()?;
-            let pending = missing(&store, 0)?;
+            let pending = missing(&store)?;
             let all = pending.len().max(1) as f64;
             let tick = |done: u64| ticks.go_on(done as f64 / all);
             match &mut *store {
@@ -272,10 +287,10 @@ impl Sweep {
 }
 
 /// The points that are missing, from one on.
-fn missing(store: &Store, from: u64) -> Result<Missing, String> {
+fn missing(store: &Store) -> Result<Missing, String> {
     match store {
-        Store::Memory { done, .. } => Ok(done.clone().missing(Shard::ALL, from)),
-        Store::Disk(folder) => Ok(folder.pending(from)),
+        Store::Memory { done, .. } => Ok(done.clone().missing(Shard::ALL)),
+        Store::Disk(folder) => Ok(folder.pending()),
         Store::Closed => Err(CLOSED.into()),
     }
 }

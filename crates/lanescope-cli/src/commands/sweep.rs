@@ -115,7 +115,7 @@ fn sweep(a: &Sweep) -> Result<u8, String> {
     }
     let shard = a.shard.as_deref().map_or(Ok(Shard::ALL), Shard::parse)?;
     let mut folder = Folder::open(&a.out, &question, shard)?;
-    let (before, wanted) = (folder.done(), folder.pending(0).len() as u64);
+    let (before, wanted) = (folder.done(), folder.pending().len() as u64);
     let target = if std::io::stderr().is_terminal() && (a.simulate || wanted > 1000) {
         ProgressDrawTarget::stderr()
     } else {

@@ -41,9 +41,18 @@ impl Done {
         new
     }
 
-    /// The points of a shard that are missing, from one on: found as they are asked for.
-    pub fn missing(self, shard: Shard, from: u64) -> Missing {
-        let mut missing = Missing { done: self, shard, next: shard.at_or_after(from), left: 0 };
+    /// The first point of a shard that is missing, from one on.
+    pub fn first_missing(&self, shard: Shard, from: u64) -> Option<u64> {
+        let mut at = shard.at_or_after(from);
+        while at < self.size && self.has(at) {
+            at += shard.step();
+        }
+        (at < self.size).then_some(at)
+    }
+
+    /// The points of a shard that are missing: found as they are asked for.
+    pub fn missing(self, shard: Shard) -> Missing {
+        let mut missing = Missing { done: self, shard, next: shard.at_or_after(0), left: 0 };
         let mut at = missing.next;
         while at < missing.done.size {
             missing.left += usize::from(!missing.done.has(at));
@@ -66,15 +75,10 @@ impl Iterator for Missing {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        while self.next < self.done.size {
-            let point = self.next;
-            self.next += self.shard.step();
-            if !self.done.has(point) {
-                self.left -= 1;
-                return Some(point);
-            }
-        }
-        None
+        let point = self.done.first_missing(self.shard, self.next)?;
+        self.next = point + self.shard.step();
+        self.left -= 1;
+        Some(point)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

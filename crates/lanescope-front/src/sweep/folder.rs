@@ -155,9 +155,14 @@ impl Folder {
         format!(".unfinished-{}-of-{}-{name}", self.shard.index, self.shard.of)
     }
 
-    /// The points of this shard that are still to be worked out, from one on.
-    pub fn pending(&self, from: u64) -> Missing {
-        self.done.clone().missing(self.shard, from)
+    /// The points of this shard that are still to be worked out.
+    pub fn pending(&self) -> Missing {
+        self.done.clone().missing(self.shard)
+    }
+
+    /// The first of them, from one on.
+    pub fn first_pending(&self, from: u64) -> Option<u64> {
+        self.done.first_missing(self.shard, from)
     }
 
     /// How many points the folder has, of all shards.
@@ -304,7 +309,7 @@ impl Folder {
     ///
     /// What the disk says.
     pub fn run(&mut self, threads: usize, tick: impl FnMut(u64) -> bool) -> Result<u64, String> {
-        let (question, pending) = (self.question.clone(), self.pending(0));
+        let (question, pending) = (self.question.clone(), self.pending());
         let done = run(&question, pending, threads, |rows| self.take(rows), tick)?;
         self.flush()?;
         Ok(done)
