@@ -213,7 +213,9 @@ pub struct Load {
 /// What the shares of a plan take, at a corner of its ranges, of everything that has a capacity: wires, tags, engines,
 /// memories, credits, clocks of buses. None is above its capacity, but for a float's noise.
 pub fn loads(plan: &Plan, corner: Corner) -> Vec<Load> {
-    let demands = infiniband::demands(&infiniband::ran(plan), corner);
+    let (plan, ways) = infiniband::in_pieces(plan);
+    let plan = &*plan;
+    let demands = infiniband::demands(&infiniband::ran(plan, &ways), corner);
     let o = outcome(plan, corner, &demands);
     let mut all = loads_of(&o.resources, &o.divided);
     all.extend(ethernet::loads(plan, &on_ethernet(plan, &demands, &o.progress(plan))));
@@ -228,7 +230,9 @@ fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> 
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
-    let ran = infiniband::ran(plan);
+    let (plan, ways) = infiniband::in_pieces(plan);
+    let plan = &*plan;
+    let ran = infiniband::ran(plan, &ways);
     let corners = [Corner::Slower, Corner::Typical, Corner::Faster];
     let jobs = corners.map(|c| infiniband::demands(&ran, c));
     let typical = outcome(plan, Corner::Typical, &jobs[1]);

@@ -9,12 +9,13 @@
 
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
+use crate::estimate::infiniband::pieces::{BELL, READ, WRITE, Ways};
 use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
 use crate::estimate::{alone, binding, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
-use crate::plan::{Dma, DmaPath, Flow, Plan};
+use crate::plan::{Dma, DmaPath, Flow, FlowId, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
     FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, buffer_blocks,
@@ -186,11 +187,13 @@ pub(in crate::estimate) struct Carrier<'a> {
     pub(in crate::estimate) names: Vec<ClusterElement>,
     legs: HashMap<(u32, bool, u64), Leg>,
     bells: HashMap<(u32, u64), f64>,
-    /// By class: payload per fs of reads, and of writes, on PCIe.
-    rates: Vec<[f64; 2]>,
+    /// By class: payload per fs of reads, and of writes, on PCIe; of each of their flows.
+    rates: Vec<[[f64; 3]; 2]>,
+    ways: &'a Ways,
     members: Vec<u32>,
-    /// By adapter: bytes that it has read and written by DMA, and that its host has written to it.
-    pub(in crate::estimate) moved: Vec<[f64; 3]>,
+    /// By adapter: bytes that it has read and written by DMA, and that its host has written to it; over PCIe of each
+    /// flow, over a bus all with the first.
+    pub(in crate::estimate) moved: Vec<[[f64; 3]; 3]>,
     hops: Vec<Hop>,
     /// When the last of the messages in order has come, by its ends and queue pair; kept once there are any of several
     /// packets.
@@ -201,7 +204,7 @@ pub(in crate::estimate) struct Carrier<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    pub(in crate::estimate) fn new(plan: &'a Plan, corner: Corner) -> Carrier<'a> {
+    pub(in crate::estimate) fn new(plan: &'a Plan, ways: &'a Ways, corner: Corner) -> Carrier<'a> {
         let cluster = &*plan.cluster;
         let mut names: Vec<ClusterElement> = (0..2 * cluster.links.len() as u32).map(ClusterElement::Wire).collect();
         names.extend((0..2 * plan.network.links.len() as u32).map(ClusterElement::Frame));
@@ -252,8 +255,9 @@ impl<'a> Carrier<'a> {
             legs: HashMap::new(),
             bells: HashMap::new(),
             rates: Vec::new(),
+            ways,
             members,
-            moved: vec![[0.0; 3]; cluster.adapters.len()],
+            moved: vec![[[0.0; 3]; 3]; cluster.adapters.len()],
             hops: Vec::new(),
             came: HashMap::new(),
             given: HashMap::new(),
@@ -263,19 +267,40 @@ impl<'a> Carrier<'a> {
     }
 
     /// What one adapter of each class can read and write over PCIe by itself, bytes per fs; of others without limit.
-    fn rates(&self) -> Vec<[f64; 2]> {
-        let on_pcie = |a: &u32| self.adapter(*a).host.as_ref().is_some_and(|h| matches!(h.dma, Dma::Pcie { .. }));
-        if !self.members.iter().any(on_pcie) {
-            return vec![[f64::INFINITY; 2]; self.members.len()];
+    fn rates(&self) -> Vec<[[f64; 3]; 2]> {
+        let way = |a: &u32| self.ways[*a as usize];
+        if !self.members.iter().any(|a| way(a).is_some()) {
+            return vec![[[f64::INFINITY; 3]; 2]; self.members.len()];
         }
         let outcome = outcome(self.plan, self.corner, &[]);
-        let of = |a: &u32| match self.adapter(*a).host.as_ref().map(|h| h.dma) {
-            Some(Dma::Pcie { read, write }) => {
-                [read, write].map(|f| alone(&outcome, f.0 as usize) / 8.0 / SECOND).map(|rate: f64| rate.max(1e-30))
-            }
-            _ => [f64::INFINITY; 2],
+        let alone = |f: FlowId| (alone(&outcome, f.0 as usize) / 8.0 / SECOND).max(1e-30);
+        let of = |a: &u32| match way(a) {
+            Some(ways) => [ways[READ], ways[WRITE]].map(|way| way.flows().map(alone)),
+            None => [[f64::INFINITY; 3]; 2],
         };
         self.members.iter().map(of).collect()
+    }
+
+    /// Counts what an adapter moves on one of its ways.
+    fn moves(&mut self, adapter: u32, way: usize, bytes: u64) {
+        let split = match &self.ways[adapter as usize] {
+            Some(ways) => ways[way].split(bytes),
+            None => [bytes as f64, 0.0, 0.0],
+        };
+        let moved = &mut self.moved[adapter as usize][way];
+        moved.iter_mut().zip(split).for_each(|(sum, bytes)| *sum += bytes);
+    }
+
+    /// Those of a message's packets.
+    fn moves_all(&mut self, adapter: u32, way: usize, train: &Train) {
+        let full = (train.n - 1.0) as u64;
+        if full > 0 {
+            let before = self.moved[adapter as usize][way];
+            self.moves(adapter, way, train.full);
+            let moved = &mut self.moved[adapter as usize][way];
+            moved.iter_mut().zip(before).for_each(|(sum, before)| *sum = before + (*sum - before) * full as f64);
+        }
+        self.moves(adapter, way, train.last);
     }
 
     fn adapter(&self, i: u32) -> &'a Adapter {
@@ -299,17 +324,20 @@ impl<'a> Carrier<'a> {
             }
             Some(Dma::Pcie { read: reads, write }) => {
                 let flow = &self.plan.flows[if read { reads } else { write }.0 as usize];
-                let (alone, rate) = if read {
+                let way = if read { READ } else { WRITE };
+                // One after another, each at the rate of its flow.
+                let split = self.ways[adapter as usize].map_or([bytes as f64, 0.0, 0.0], |ways| ways[way].split(bytes));
+                let rates = self.rates[class as usize][way];
+                let next: f64 = split.iter().zip(rates).map(|(bytes, rate)| bytes / rate).sum();
+                let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
                     let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
                     // What is read ahead covers the way there and back, or does not.
                     let ahead = a.keys.read_ahead.at(self.corner).0.max(bytes) as f64 / (alone * 1e6);
-                    (alone, self.rates[class as usize][0].min(ahead))
+                    (alone, next.max(bytes as f64 / ahead))
                 } else {
-                    let alone = Unloaded::new(self.plan, self.corner).write(flow, bytes);
-                    (alone, self.rates[class as usize][1])
+                    (Unloaded::new(self.plan, self.corner).write(flow, bytes), next)
                 };
-                let next = bytes as f64 / rate;
                 Leg { alone: alone * 1e6, shared: next, crowded: next, next }
             }
         };
@@ -401,10 +429,11 @@ impl<'a> Carrier<'a> {
                 }
                 _ => at + bell,
             };
-            let moved = &mut self.moved[from as usize];
-            moved[0] += if inline { 0.0 } else { (descriptor + post.bytes) as f64 };
-            moved[1] += k.completion_bytes.at(corner).0 as f64;
-            moved[2] += rung as f64;
+            self.moves(from, BELL, rung.max(1));
+            self.moves(from, WRITE, k.completion_bytes.at(corner).0);
+            if !inline {
+                self.moves(from, READ, descriptor);
+            }
         }
         let work = k.work_time.at(corner).fs() as f64;
         at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
@@ -418,6 +447,7 @@ impl<'a> Carrier<'a> {
         let train = Train { n: n as f64, full: post.bytes.min(mtu), last: post.bytes - (n - 1) * mtu };
         let mut when = When { first: at, full: at, last: at };
         if source.hosted && !inline {
+            self.moves_all(from, READ, &train);
             let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
             when = self.stage(source.read, when, &train, first, last);
         }
@@ -501,7 +531,8 @@ impl<'a> Carrier<'a> {
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
         if target.hosted {
-            self.moved[to as usize][1] += (post.bytes + other.completion_bytes.at(corner).0) as f64;
+            self.moves_all(to, WRITE, &train);
+            self.moves(to, WRITE, other.completion_bytes.at(corner).0);
             when = self.stage(target.write, when, &train, writes[0], writes[1]);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
             self.used[target.write.shared] += done.shared;
@@ -564,26 +595,28 @@ impl<'a> Carrier<'a> {
     /// way.
     pub(in crate::estimate) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
         let a = self.adapter(adapter);
-        let Some(Dma::Pcie { read: reads, write }) = a.host.as_ref().map(|h| h.dma) else { return None };
-        let flow = if read { reads } else { write }.0 as usize;
+        let way = self.ways[adapter as usize]?[if read { READ } else { WRITE }];
+        let class = self.sides[adapter as usize].class;
+        let legs = self.legs.iter().filter(|(key, _)| key.0 == class && key.1 == read);
+        let (bytes, rate) =
+            legs.max_by_key(|(key, _)| key.2).map(|(key, leg)| (key.2, key.2 as f64 / leg.next * SECOND))?;
+        let parts = way.flows().map(|f| f.0 as usize).into_iter().zip(way.split(bytes).map(|part| part / bytes as f64));
         let mut outcome = outcome(self.plan, self.corner, &[]);
         let weight = |r: &Resource<Key>| {
-            let mine = r.uses.iter().filter(|u| u.flow == flow);
-            r.capacity / mine.map(|u| u.weight + u.first_least).sum::<f64>()
+            let of = |flow: usize| r.uses.iter().filter(move |u| u.flow == flow).map(|u| u.weight + u.first_least);
+            r.capacity / parts.clone().map(|(flow, part)| part * of(flow).sum::<f64>()).sum::<f64>()
         };
         let rates = outcome.resources.iter().map(weight).enumerate();
         let least = rates.filter(|r| r.1.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let flow = way.flows()[0].0 as usize;
         outcome.shares[flow].by = Some(least.0);
-        let class = self.sides[adapter as usize].class;
-        let legs = self.legs.iter().filter(|(key, _)| key.0 == class && key.1 && read);
-        let longest = legs.max_by_key(|(key, _)| key.2).map(|(key, leg)| key.2 as f64 / leg.next * SECOND);
-        Some(match longest {
-            Some(rate) if rate < 0.99 * least.1 => Binding {
+        Some(match read && rate < 0.99 * least.1 {
+            true => Binding {
                 element: format!("parts.{}", a.name),
                 resource: "data read ahead".into(),
                 evidence: format!("its read_ahead of {} / the time of a read", a.keys.read_ahead.typical),
             },
-            _ => binding(self.plan, &outcome, flow),
+            false => binding(self.plan, &outcome, flow),
         })
     }
 

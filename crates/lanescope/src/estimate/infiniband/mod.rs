@@ -5,11 +5,12 @@
 
 mod beside;
 mod carrier;
+mod pieces;
 
 use crate::estimate::core::elements::ClusterElement;
 use crate::mpi::{Account, Machine, Placement};
-use crate::plan::Plan;
 use crate::plan::infiniband::JobFlow;
+use crate::plan::{DmaPath, Plan};
 use crate::protocol::ethernet::{GAP, PREAMBLE};
 use crate::result::{
     Binding, Excess, FlowReport, Ledger, LinkReport, Medium, ProgramReport, Ranged, Verdict, computing, time_share,
@@ -18,6 +19,8 @@ use crate::scenario::quantity::Corner;
 use crate::units::digits;
 pub(in crate::estimate) use beside::{Demand, beside, binding as shared, charge, demands, on_buses, words};
 use carrier::Carrier;
+use pieces::Ways;
+pub(in crate::estimate) use pieces::in_pieces;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -85,11 +88,13 @@ struct Outcome {
 }
 
 /// Runs the programs of a plan, each as if it were alone.
-pub(in crate::estimate) fn ran(plan: &Plan) -> Vec<Ran> {
+///
+/// `plan` and `ways` are of [`in_pieces`].
+pub(in crate::estimate) fn ran(plan: &Plan, ways: &Ways) -> Vec<Ran> {
     let one = |job: &JobFlow| {
-        let typical = run(plan, job, Corner::Typical);
+        let typical = run(plan, ways, job, Corner::Typical);
         let few = typical.machine.steps() < FEW_STEPS && typical.trouble.is_none();
-        let corners = few.then(|| [Corner::Slower, Corner::Faster].map(|c| run(plan, job, c)));
+        let corners = few.then(|| [Corner::Slower, Corner::Faster].map(|c| run(plan, ways, job, c)));
         Ran { typical, corners }
     };
     plan.cluster.jobs.iter().map(one).collect()
@@ -164,13 +169,13 @@ impl Answer {
 }
 
 /// Runs a program with messages carried in closed form.
-fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
+fn run(plan: &Plan, ways: &Ways, job: &JobFlow, corner: Corner) -> Outcome {
     let cluster = &plan.cluster;
     let node_of = job.ranks.iter().map(|e| cluster.endpoints[*e as usize].adapter).collect();
     let steady = job.keys.steady.typical.then_some(plan.limits.until.0);
     let ahead = job.job.messages(steady.is_some(), MOST_MESSAGES);
     let mut machine = Machine::new(job.job.clone(), job.costs(corner), Placement { node_of }, steady);
-    let mut carrier = Carrier::new(plan, corner);
+    let mut carrier = Carrier::new(plan, ways, corner);
     // When, in which order, the message, and whether it has arrived or only left.
     let mut heap: BinaryHeap<Reverse<(u64, u64, u32, bool)>> = BinaryHeap::new();
     let (mut n, mut posts, mut bytes, mut messages, mut times) = (0u64, Vec::new(), 0.0, 0.0f64, 0.0);
@@ -228,11 +233,14 @@ fn run(plan: &Plan, job: &JobFlow, corner: Corner) -> Outcome {
         .collect();
     let most = job.ranks.iter().map(|e| carrier.most(*e, job.mtu)).sum();
     let mut moved = Vec::new();
-    for (adapter, bytes) in cluster.adapters.iter().zip(&carrier.moved) {
+    for ((adapter, pieces), bytes) in cluster.adapters.iter().zip(ways).zip(&carrier.moved) {
         let Some(host) = &adapter.host else { continue };
         let [read, write] = host.dma.paths();
-        let ways = [read, write, host.doorbell].into_iter().zip(bytes).filter(|(_, bytes)| **bytes > 0.0);
-        moved.extend(ways.map(|(way, bytes)| (way, a_second(*bytes))));
+        for (way, (path, bytes)) in [read, write, host.doorbell].into_iter().zip(bytes).enumerate() {
+            let paths = pieces.map_or([path; 3], |ways| ways[way].flows().map(DmaPath::Pcie));
+            let used = paths.into_iter().zip(bytes).filter(|(_, bytes)| **bytes > 0.0);
+            moved.extend(used.map(|(path, bytes)| (path, a_second(*bytes))));
+        }
     }
     let used = carrier.names.iter().zip(&carrier.used).map(|(name, used)| (*name, share(*used))).collect();
     let demand = Demand { moved, used };

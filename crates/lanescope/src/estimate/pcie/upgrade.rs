@@ -2,7 +2,7 @@
 
 use crate::estimate::core::bound::typically_bound;
 use crate::estimate::core::elements::{Ceiling, Key};
-use crate::estimate::infiniband::{Demand, demands, ran};
+use crate::estimate::infiniband::{Demand, demands, in_pieces, ran};
 use crate::estimate::pcie::report::{ceiling_words, core_key, credit_name, memory_words, walks_key};
 use crate::estimate::{Outcome, binding, outcome, outcome_like, wires_of};
 use crate::plan::{PartId, Plan, Program, port_limits};
@@ -342,9 +342,10 @@ pub fn need(plan: &Plan, group: &str, wanted: Rate) -> Result<Need, String> {
             flow.program = Program::Saturating;
         }
     }
-    let plan = &plan;
+    let (plan, ways) = in_pieces(&plan);
+    let plan = &*plan;
     let wanted = wanted.bits();
-    let jobs = demands(&ran(plan), Corner::Typical);
+    let jobs = demands(&ran(plan, &ways), Corner::Typical);
     let (now, bound_by) = share(plan, group, &jobs);
     let now: f64 = now.iter().sum();
     let enough = |s: f64| s >= wanted * (1.0 - 1e-9);

@@ -8,6 +8,7 @@ use crate::common;
 mod costs;
 mod fabrics;
 mod laws;
+mod ledger;
 mod random_clusters;
 mod roce;
 mod slots;
