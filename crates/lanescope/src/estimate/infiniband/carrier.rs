@@ -438,9 +438,16 @@ impl<'a> Carrier<'a> {
         let work = k.work_time.at(corner).fs() as f64;
         at = self.take(source.work, at, work) + k.send_latency.at(corner).fs() as f64;
         if source.hosted && !inline {
-            let leg = self.leg(from, true, k.descriptor_bytes.at(corner).0);
-            self.used[source.read.shared] += leg.shared;
-            at += leg.alone;
+            let bytes = k.descriptor_bytes.at(corner).0;
+            let leg = self.leg(from, true, bytes);
+            at = if source.read.shared == source.read.own {
+                self.used[source.read.shared] += leg.shared;
+                at + leg.alone
+            } else {
+                // An adapter on a bus reads one thing at a time: its descriptors wait for data, and data for them.
+                let one = Train { n: 1.0, full: bytes, last: bytes };
+                self.stage(source.read, When { first: at, full: at, last: at }, &one, leg, leg).last
+            };
         }
         let operation = if post.what == What::Data { Operation::WriteImmediate } else { Operation::Send };
         let n = post.bytes.div_ceil(mtu).max(1);

@@ -83,3 +83,24 @@ fn both_methods_fill_the_same_ledger() {
     result.unwrap_or_else(|e| panic!("{e}"));
     assert!(compared.get() > 0);
 }
+
+/// An adapter on a bus reads one thing at a time, descriptors too: a burst of small messages goes at the pace of those.
+/// Which of the two ranks' reads comes first is not the estimate's to know; it had twice the simulated rate.
+#[test]
+fn on_a_bus_descriptors_wait_for_their_turn() {
+    for size in ["8 B", "128 B"] {
+        let text = format!(
+            "[parts]\nhost = {{ is = \"host-bridge\", count = 2 }}\nhca = {{ is = \"channel-adapter\", count = 2 }}\n\
+             [links]\nslot = {{ between = [\"host.*\", \"hca.*\"], pci = \"pci-x 133 64-bit\" }}\n\
+             cable = {{ between = [\"hca.0\", \"hca.1\"], infiniband = \"sdr 4x\" }}\n[flows.job]\ndo = \"mpi\"\n\
+             ranks = [\"hca.*\"]\neach = 2\ninterface = \"verbs\"\nsend_time = \"30 ns\"\nreceive_time = \"30 ns\"\n\
+             program = \"repeat 20 {{ if rank < 2 {{ repeat 64 {{ isend {size} to rank + 2 }}; waitall }} \
+             else {{ repeat 64 {{ irecv from rank - 2 }}; waitall }} }}\"\n"
+        );
+        let (made, d) = plan(&text, &[]);
+        let made = made.unwrap_or_else(|| panic!("{text}{d}"));
+        let (e, s) = (estimate(&made, &Diagnostics::default()), simulate_by(&made, u64::MAX));
+        let off = simulated(&s, "job").rate.mean / e.flows[0].share.typical - 1.0;
+        assert!(off.abs() < 0.15, "{size}: {off:+.3}");
+    }
+}
