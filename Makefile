@@ -27,6 +27,8 @@ test: rust ## every test (of the studies' rows those that are quick, some drives
 tests: rust ## what `make test` runs, built and not run
 	$(CARGO) test --workspace --profile $(PROFILE) --no-run
 	$(CARGO) build --workspace --lib --tests --profile $(PROFILE)
+	@# What imports the package from the source tree finds this build's module.
+	ln -sf $(BUILT)/$(MODULE) $(PY)/python/lanescope/_lanescope.abi3.so
 
 # The Python that runs the tests of the package: of `make python-venv` where that was made.
 PYTHON ?= $(firstword $(wildcard target/python-venv/bin/python) $(shell command -v python3 2>/dev/null) python3)

@@ -1,6 +1,6 @@
-// How quick the page is, as a visitor feels it: first paint, an answer to a keystroke, frames while a picture pans. Each
-// is measured in turn with the least that the same browser does: an empty page, a message to a worker and back, frames of
-// an empty page. Nothing fails here; a machine that does other things is slow.
+// How quick the page is, as a visitor feels it: first paint, an answer to a keystroke, frames while a picture pans.
+// Each is measured in turn with the least that the same browser does: an empty page, a message to a worker and back,
+// frames of an empty page. Nothing fails here; a machine that does other things is slow.
 //
 // node test/speed.mjs LANESCOPE
 import { rmSync, writeFileSync } from "node:fs";

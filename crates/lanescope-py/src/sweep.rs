@@ -124,14 +124,9 @@ impl Sweep {
     fn pending(&self, py: Python, first: u64, most: usize) -> PyResult<Vec<u64>> {
         let pending = py.detach(|| {
             let store = self.store()?;
-            let from = |first: u64| match &*store {
-                Store::Memory { done, .. } => Ok(done.first_missing(Shard::ALL, first)),
-                Store::Disk(folder) => Ok(folder.first_pending(first)),
-                Store::Closed => Err(CLOSED.to_owned()),
-            };
             let (mut pending, mut next) = (Vec::new(), first);
             while pending.len() < most
-                && let Some(point) = from(next)?
+                && let Some(point) = first_missing(&store, next)?
             {
                 pending.push(point);
                 next = point + 1;
@@ -286,11 +281,20 @@ impl Sweep {
     }
 }
 
-/// The points that are missing, from one on.
+/// The points of a sweep that are missing.
 fn missing(store: &Store) -> Result<Missing, String> {
     match store {
         Store::Memory { done, .. } => Ok(done.clone().missing(Shard::ALL)),
         Store::Disk(folder) => Ok(folder.pending()),
+        Store::Closed => Err(CLOSED.into()),
+    }
+}
+
+/// The first of them, from one on.
+fn first_missing(store: &Store, from: u64) -> Result<Option<u64>, String> {
+    match store {
+        Store::Memory { done, .. } => Ok(done.first_missing(Shard::ALL, from)),
+        Store::Disk(folder) => Ok(folder.first_pending(from)),
         Store::Closed => Err(CLOSED.into()),
     }
 }

@@ -230,6 +230,7 @@ fn loads_of<K: std::fmt::Debug>(resources: &[Resource<K>], shares: &[Share]) -> 
 
 /// Answers a plan in closed form. Warnings found while planning go into the report.
 pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
+    let flows_on_pcie = plan.flows.len();
     let (plan, ways) = infiniband::in_pieces(plan);
     let plan = &*plan;
     let ran = infiniband::ran(plan, &ways);
@@ -297,9 +298,9 @@ pub fn estimate(plan: &Plan, diagnostics: &Diagnostics) -> Report {
             .chain(cluster.flows)
             .collect(),
         total: both(
-            both(total, ethernet.total, streams > plan.flows.len()),
+            both(total, ethernet.total, streams > flows_on_pcie),
             bus.total,
-            flows_on_buses > streams.max(plan.flows.len()),
+            flows_on_buses > streams.max(flows_on_pcie),
         ),
         links: pcie::report::links(plan, [&slower, &typical, &faster])
             .into_iter()

@@ -224,8 +224,8 @@ fn agree(what: &str, text: &str, sets: &[&str]) -> (u32, u32) {
     for (f, s) in report.flows.iter().zip(&simulation.flows) {
         // What has begun before the window and what ends after it are as many, but for one operation of each instance.
         let expected = f.share.typical / 8.0 * simulation.window / f.operation.expect("bytes of an operation");
-        // All that a closed loop has outstanding may end at one time. Of a flow that is to end no more in the whole run
-        // this run says nothing.
+        // A closed loop's operations may all end at one time. If fewer are expected in the window than are outstanding,
+        // a run may see none end: it says nothing of the flow.
         let outstanding = |p: &lanescope::plan::Flow| match p.program {
             Program::Closed { outstanding, .. } => f64::from(outstanding),
             _ => 1.0,

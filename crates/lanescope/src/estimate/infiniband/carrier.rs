@@ -9,13 +9,13 @@
 
 use crate::estimate::core::elements::{ClusterElement, Key};
 use crate::estimate::core::fill::Resource;
-use crate::estimate::infiniband::pieces::{BELL, READ, WRITE, Ways};
+use crate::estimate::infiniband::pieces::{BELL, READ, WRITE, Way, Ways};
 use crate::estimate::pci;
 use crate::estimate::pcie::latency::Unloaded;
-use crate::estimate::{alone, binding, outcome};
+use crate::estimate::{binding, outcome};
 use crate::mpi::{Post, What};
 use crate::plan::infiniband::{Adapter, Cluster, JobFlow, blocks};
-use crate::plan::{Dma, DmaPath, Flow, FlowId, Plan};
+use crate::plan::{Dma, DmaPath, Flow, Plan};
 use crate::protocol::ethernet;
 use crate::protocol::infiniband::{
     FLOW_CONTROL_WIRE, INFINIBAND, LRH, Operation, Packet, Position, ROCE, START, Service, buffer_blocks,
@@ -187,8 +187,9 @@ pub(in crate::estimate) struct Carrier<'a> {
     pub(in crate::estimate) names: Vec<ClusterElement>,
     legs: HashMap<(u32, bool, u64), Leg>,
     bells: HashMap<(u32, u64), f64>,
-    /// By class: payload per fs of reads, and of writes, on PCIe; of each of their flows.
-    rates: Vec<[[f64; 3]; 2]>,
+    /// By class, of its reads and of its writes over PCIe: how long a byte of each of their flows takes of everything
+    /// on the way, fs.
+    takes: Vec<[Vec<[f64; 3]>; 2]>,
     ways: &'a Ways,
     members: Vec<u32>,
     /// By adapter: bytes that it has read and written by DMA, and that its host has written to it; over PCIe of each
@@ -213,10 +214,11 @@ impl<'a> Carrier<'a> {
         let (mut classes, mut members) = (HashMap::new(), Vec::new());
         let sides = (cluster.adapters.iter().zip(0u32..))
             .map(|(adapter, i)| {
-                let class = *classes.entry(class_of(plan, adapter)).or_insert_with(|| {
-                    members.push(i);
-                    members.len() as u32 - 1
-                });
+                let class =
+                    *classes.entry((ways[i as usize].is_some(), class_of(plan, adapter))).or_insert_with(|| {
+                        members.push(i);
+                        members.len() as u32 - 1
+                    });
                 let mut timeline = |name: ClusterElement| {
                     names.push(name);
                     names.len() - 1
@@ -254,7 +256,7 @@ impl<'a> Carrier<'a> {
             names,
             legs: HashMap::new(),
             bells: HashMap::new(),
-            rates: Vec::new(),
+            takes: Vec::new(),
             ways,
             members,
             moved: vec![[[0.0; 3]; 3]; cluster.adapters.len()],
@@ -262,45 +264,36 @@ impl<'a> Carrier<'a> {
             came: HashMap::new(),
             given: HashMap::new(),
         };
-        carrier.rates = carrier.rates();
+        carrier.takes = carrier.takes();
         carrier
     }
 
-    /// What one adapter of each class can read and write over PCIe by itself, bytes per fs; of others without limit.
-    fn rates(&self) -> Vec<[[f64; 3]; 2]> {
+    /// What the transfers of one adapter of each class take of everything on their way.
+    fn takes(&self) -> Vec<[Vec<[f64; 3]>; 2]> {
         let way = |a: &u32| self.ways[*a as usize];
         if !self.members.iter().any(|a| way(a).is_some()) {
-            return vec![[[f64::INFINITY; 3]; 2]; self.members.len()];
+            return vec![[Vec::new(), Vec::new()]; self.members.len()];
         }
-        let outcome = outcome(self.plan, self.corner, &[]);
-        let alone = |f: FlowId| (alone(&outcome, f.0 as usize) / 8.0 / SECOND).max(1e-30);
+        let resources = outcome(self.plan, self.corner, &[]).resources;
         let of = |a: &u32| match way(a) {
-            Some(ways) => [ways[READ], ways[WRITE]].map(|way| way.flows().map(alone)),
-            None => [[f64::INFINITY; 3]; 2],
+            Some(ways) => [ways[READ], ways[WRITE]].map(|way| resources.iter().map(|r| by_byte(r, way)).collect()),
+            None => [Vec::new(), Vec::new()],
         };
-        self.members.iter().map(of).collect()
+        let mut takes: Vec<[Vec<[f64; 3]>; 2]> = self.members.iter().map(of).collect();
+        takes.iter_mut().flatten().for_each(|list| list.retain(|t| *t != [0.0; 3]));
+        takes
     }
 
-    /// Counts what an adapter moves on one of its ways.
-    fn moves(&mut self, adapter: u32, way: usize, bytes: u64) {
-        let split = match &self.ways[adapter as usize] {
-            Some(ways) => ways[way].split(bytes),
-            None => [bytes as f64, 0.0, 0.0],
-        };
+    /// The bytes of a transfer that count with each flow of an adapter's way; of one on a bus all with the first.
+    fn split(&self, adapter: u32, way: usize, bytes: u64) -> [f64; 3] {
+        self.ways[adapter as usize].map_or([bytes as f64, 0.0, 0.0], |ways| ways[way].split(bytes))
+    }
+
+    /// Counts what an adapter moves on one of its ways, so many times.
+    fn moves(&mut self, adapter: u32, way: usize, bytes: u64, times: f64) {
+        let split = self.split(adapter, way, bytes);
         let moved = &mut self.moved[adapter as usize][way];
-        moved.iter_mut().zip(split).for_each(|(sum, bytes)| *sum += bytes);
-    }
-
-    /// Those of a message's packets.
-    fn moves_all(&mut self, adapter: u32, way: usize, train: &Train) {
-        let full = (train.n - 1.0) as u64;
-        if full > 0 {
-            let before = self.moved[adapter as usize][way];
-            self.moves(adapter, way, train.full);
-            let moved = &mut self.moved[adapter as usize][way];
-            moved.iter_mut().zip(before).for_each(|(sum, before)| *sum = before + (*sum - before) * full as f64);
-        }
-        self.moves(adapter, way, train.last);
+        moved.iter_mut().zip(split).for_each(|(sum, bytes)| *sum += times * bytes);
     }
 
     fn adapter(&self, i: u32) -> &'a Adapter {
@@ -324,11 +317,9 @@ impl<'a> Carrier<'a> {
             }
             Some(Dma::Pcie { read: reads, write }) => {
                 let flow = &self.plan.flows[if read { reads } else { write }.0 as usize];
-                let way = if read { READ } else { WRITE };
-                // One after another, each at the rate of its flow.
-                let split = self.ways[adapter as usize].map_or([bytes as f64, 0.0, 0.0], |ways| ways[way].split(bytes));
-                let rates = self.rates[class as usize][way];
-                let next: f64 = split.iter().zip(rates).map(|(bytes, rate)| bytes / rate).sum();
+                let way = usize::from(!read);
+                let split = self.split(adapter, way, bytes);
+                let next = self.takes[class as usize][way].iter().map(|takes| dot(split, *takes)).fold(0.0, f64::max);
                 let (alone, next) = if read {
                     let request = self.plan.request_size(self.corner, flow);
                     let alone = Unloaded::new(self.plan, self.corner).read(flow, bytes, request.min(bytes)).last;
@@ -429,10 +420,10 @@ impl<'a> Carrier<'a> {
                 }
                 _ => at + bell,
             };
-            self.moves(from, BELL, rung.max(1));
-            self.moves(from, WRITE, k.completion_bytes.at(corner).0);
+            self.moves(from, BELL, rung.max(1), 1.0);
+            self.moves(from, WRITE, k.completion_bytes.at(corner).0, 1.0);
             if !inline {
-                self.moves(from, READ, descriptor);
+                self.moves(from, READ, descriptor, 1.0);
             }
         }
         let work = k.work_time.at(corner).fs() as f64;
@@ -440,7 +431,7 @@ impl<'a> Carrier<'a> {
         if source.hosted && !inline {
             let bytes = k.descriptor_bytes.at(corner).0;
             let leg = self.leg(from, true, bytes);
-            at = if source.read.shared == source.read.own {
+            at = if source.read.shared == source.read.own || bytes == 0 {
                 self.used[source.read.shared] += leg.shared;
                 at + leg.alone
             } else {
@@ -454,7 +445,8 @@ impl<'a> Carrier<'a> {
         let train = Train { n: n as f64, full: post.bytes.min(mtu), last: post.bytes - (n - 1) * mtu };
         let mut when = When { first: at, full: at, last: at };
         if source.hosted && !inline {
-            self.moves_all(from, READ, &train);
+            self.moves(from, READ, train.full, train.n - 1.0);
+            self.moves(from, READ, train.last, 1.0);
             let (first, last) = (self.leg(from, true, train.full), self.leg(from, true, train.last));
             when = self.stage(source.read, when, &train, first, last);
         }
@@ -538,8 +530,9 @@ impl<'a> Carrier<'a> {
         when = When { first: when.first + receive, full: when.full + receive, last: when.last + receive };
         let acknowledged = when.last + back;
         if target.hosted {
-            self.moves_all(to, WRITE, &train);
-            self.moves(to, WRITE, other.completion_bytes.at(corner).0);
+            self.moves(to, WRITE, train.full, train.n - 1.0);
+            self.moves(to, WRITE, train.last, 1.0);
+            self.moves(to, WRITE, other.completion_bytes.at(corner).0, 1.0);
             when = self.stage(target.write, when, &train, writes[0], writes[1]);
             let done = self.leg(to, false, other.completion_bytes.at(corner).0);
             self.used[target.write.shared] += done.shared;
@@ -602,22 +595,16 @@ impl<'a> Carrier<'a> {
     /// way.
     pub(in crate::estimate) fn held_by(&self, adapter: u32, read: bool) -> Option<Binding> {
         let a = self.adapter(adapter);
-        let way = self.ways[adapter as usize]?[if read { READ } else { WRITE }];
+        let way = self.ways[adapter as usize]?[usize::from(!read)];
         let class = self.sides[adapter as usize].class;
         let legs = self.legs.iter().filter(|(key, _)| key.0 == class && key.1 == read);
-        let (bytes, rate) =
-            legs.max_by_key(|(key, _)| key.2).map(|(key, leg)| (key.2, key.2 as f64 / leg.next * SECOND))?;
-        let parts = way.flows().map(|f| f.0 as usize).into_iter().zip(way.split(bytes).map(|part| part / bytes as f64));
+        let (bytes, time) = legs.max_by_key(|(key, _)| key.2).map(|(key, leg)| (key.2, leg.next))?;
         let mut outcome = outcome(self.plan, self.corner, &[]);
-        let weight = |r: &Resource<Key>| {
-            let of = |flow: usize| r.uses.iter().filter(move |u| u.flow == flow).map(|u| u.weight + u.first_least);
-            r.capacity / parts.clone().map(|(flow, part)| part * of(flow).sum::<f64>()).sum::<f64>()
-        };
-        let rates = outcome.resources.iter().map(weight).enumerate();
-        let least = rates.filter(|r| r.1.is_finite()).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let takes = outcome.resources.iter().map(|r| dot(way.split(bytes), by_byte(r, way))).enumerate();
+        let most = takes.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|m| m.1 > 0.0)?;
         let flow = way.flows()[0].0 as usize;
-        outcome.shares[flow].by = Some(least.0);
-        Some(match read && rate < 0.99 * least.1 {
+        outcome.shares[flow].by = Some(most.0);
+        Some(match read && most.1 < 0.99 * time {
             true => Binding {
                 element: format!("parts.{}", a.name),
                 resource: "data read ahead".into(),
@@ -662,6 +649,18 @@ struct Train {
     n: f64,
     full: u64,
     last: u64,
+}
+
+/// How long a byte of each flow of a way takes of something that has a capacity, fs.
+fn by_byte(r: &Resource<Key>, way: Way) -> [f64; 3] {
+    way.flows().map(|flow| {
+        let mine = r.uses.iter().filter(|u| u.flow == flow.0 as usize);
+        mine.map(|u| (u.weight + u.first_least) / r.capacity * SECOND).sum()
+    })
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// What makes adapters alike: their own values and those of everything between them and their host's memory.

@@ -3,12 +3,12 @@
 //! A plan's flow of an adapter has long transfers, and what it asks of a link is by the byte. Programs move transfers
 //! of any length: of 8 B nearly all is header. So each way of an adapter has two flows more here, both of single TLPs:
 //! *short* ones, of which nearly all is header, and *full* ones. A TLP of any length between is so many bytes of the
-//! one and so many of the other that both its bytes and it as one TLP are counted; what needs several TLPs is full ones
-//! and one such. Everything that a link, a core or a host is asked for is a sum of so much a byte and so much a TLP,
-//! and is right with these.
+//! one and so many of the other that both its bytes and it as one TLP are counted; what is longer is whole requests (of
+//! a write, whole TLPs) and one such. What is asked of a link, a core or a host is a sum of so much a byte and so much
+//! a TLP, and comes out right; what takes time by the transfer does as far as a transfer is one TLP or many.
 //!
-//! Of a read that is longer than one completion and ends in part of a request, what fills completions counts with the
-//! plan's flow, and so with part of a request too much.
+//! A read whose last request is shorter than the others and needs several completions counts as up to one request too
+//! many: 2048 B with requests of 4096 B and completions of 256 B are 1.5. Lengths of TLPs are the typical ones.
 
 use crate::plan::infiniband::Cluster;
 use crate::plan::{Dma, DmaPath, FlowId, Plan};
@@ -28,11 +28,10 @@ const SHORT: u64 = 4;
 /// One way of an adapter over PCIe, by the length of what is moved.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::estimate) struct Way {
-    /// The flows of whole requests, of full and of short single TLPs. Of a write the first two are one.
+    /// The flows of whole requests, of full and of short single TLPs.
     flows: [FlowId; 3],
-    /// Bytes of data in a TLP of each of the latter.
+    /// Bytes of data in a full TLP.
     full: u64,
-    short: u64,
     /// Bytes that are asked for at once: of a write, those of a TLP.
     request: u64,
 }
@@ -55,10 +54,9 @@ impl Way {
         if last == 0 {
             return [long as f64, 0.0, 0.0];
         }
-        let last = last.max(self.short);
         // Of a TLP, the part that is a full one.
-        let full = (last - self.short) as f64 / (self.full - self.short).max(1) as f64;
-        [long as f64, full * self.full as f64, (1.0 - full) * self.short as f64]
+        let full = (last.max(SHORT) - SHORT) as f64 / (self.full - SHORT) as f64;
+        [long as f64, full * self.full as f64, (1.0 - full) * SHORT as f64]
     }
 }
 
@@ -79,27 +77,30 @@ pub(in crate::estimate) fn in_pieces(plan: &Plan) -> (Cow<'_, Plan>, Ways) {
         if ways[at].is_some() {
             continue;
         }
-        let mut way = |long: FlowId| {
+        // A doorbell of the plan is one short TLP: what comes with one in several is made of full ones.
+        let mut way = |long: FlowId, whole: bool| {
             let flow = &plan.flows[long.0 as usize];
             let mut single = |what: &str, bytes: u64| {
                 let mut flow = flow.clone();
                 flow.name = format!("{}, {what} TLPs", flow.name);
                 flow.group.clone_from(&flow.name);
+                flow.piece_of = Some(long);
                 (flow.size.slow, flow.size.typical, flow.size.fast) = (Bytes(bytes), Bytes(bytes), Bytes(bytes));
                 flows.push(flow);
                 FlowId((first + flows.len() - 1) as u32)
             };
             let corner = Corner::Typical;
             let (full, request) = match flow.reads() {
-                true => (plan.completion_size(corner, flow, 1), plan.request_size(corner, flow)),
+                true => {
+                    let request = plan.request_size(corner, flow);
+                    (plan.completion_size(corner, flow, 1).min(request), request)
+                }
                 false => (plan.write_payload(corner, flow), plan.write_payload(corner, flow)),
             };
-            let short = SHORT.min(full);
-            let (singles, shorts) = (single("full", full), single("short", short));
-            let whole = if flow.reads() { long } else { singles };
-            Way { flows: [whole, singles, shorts], full, short, request: request.max(full) }
+            let (singles, shorts) = (single("full", full), single("short", SHORT));
+            Way { flows: [if whole { long } else { singles }, singles, shorts], full, request }
         };
-        ways[at] = Some([way(read), way(write), way(bell)]);
+        ways[at] = Some([way(read, true), way(write, true), way(bell, false)]);
     }
     if flows.is_empty() {
         return (Cow::Borrowed(plan), ways);

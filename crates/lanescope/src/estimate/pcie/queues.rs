@@ -58,7 +58,8 @@ pub(in crate::estimate) fn queues(
         }
     }
     let mut readers: BTreeMap<PartId, usize> = BTreeMap::new();
-    plan.flows.iter().filter(|f| f.reads()).for_each(|f| *readers.entry(f.source).or_default() += 1);
+    let reads = |f: &&Flow| f.reads() && f.piece_of.is_none();
+    plan.flows.iter().filter(reads).for_each(|f| *readers.entry(f.source).or_default() += 1);
     let mut all: BTreeMap<Line, Queue<Line>> = BTreeMap::new();
     let mut add = |line: Line, room: f64, wait: Wait| {
         let queue = all.entry(line).or_insert_with(|| Queue { key: line, room, waits: Vec::new() });

@@ -242,7 +242,9 @@ fn place(flow: &Flow, hop: Hop) -> usize {
 /// get as many requests each, whatever their completions are cut to: each counts as if its own were of the mean number.
 fn turns(plan: &Plan, list: &[(usize, Slots)]) -> Vec<f64> {
     let each = |s: &Slots| s.completions / s.answered;
-    let mut cut = list.iter().filter(|(_, s)| s.answered > 0.0).map(|(_, s)| each(s));
+    // TLPs of another flow are counted with that.
+    let own = |index: usize| plan.flows[index].piece_of.is_none();
+    let mut cut = list.iter().filter(|(i, s)| s.answered > 0.0 && own(*i)).map(|(_, s)| each(s));
     let first = cut.next().unwrap_or(1.0);
     if cut.all(|c| (c - first).abs() <= 1e-12 * first) {
         return list.iter().map(|(_, s)| s.tlps).collect();
@@ -257,7 +259,7 @@ fn turns(plan: &Plan, list: &[(usize, Slots)]) -> Vec<f64> {
         }
     }
     let mut mean = vec![(0.0, 0.0); list.len()];
-    for (i, (_, s)) in list.iter().enumerate().filter(|(_, (_, s))| s.answered > 0.0) {
+    for (i, (_, s)) in list.iter().enumerate().filter(|(_, (i, s))| s.answered > 0.0 && own(*i)) {
         let mean: &mut (f64, f64) = &mut mean[meeting.first(i)];
         *mean = (mean.0 + each(s), mean.1 + 1.0);
     }
@@ -327,7 +329,8 @@ pub(in crate::estimate) fn resources(
         first.push(Resource { key: Key::Wire(*hop), capacity, uses });
     }
     let mut readers = vec![0_u32; plan.parts.len()];
-    plan.flows.iter().filter(|f| f.reads()).for_each(|f| readers[f.source.0 as usize] += 1);
+    let reads = |f: &&Flow| f.reads() && f.piece_of.is_none();
+    plan.flows.iter().filter(reads).for_each(|f| readers[f.source.0 as usize] += 1);
     for (index, flow) in plan.flows.iter().enumerate() {
         // What is taken, and by how many TLPs: ports and flows come in turn TLP by TLP, whatever it is that they take.
         let plain = |weight: f64, packets: f64, hops: usize| Use {
@@ -419,7 +422,7 @@ fn backbone(plan: &Plan, corner: Corner, index: usize, add: &mut impl FnMut(Key,
     };
     // Of each other port, what part of its transactions has data.
     let mut others: BTreeMap<Hop, (u64, u64)> = BTreeMap::new();
-    for other in plan.flows.iter().filter(|f| f.target == flow.target) {
+    for other in plan.flows.iter().filter(|f| f.target == flow.target && f.piece_of.is_none()) {
         if let Some(&hop) = other.route.last().filter(|h| **h != port) {
             let taken = plan.crossing(corner, other, &backbone).requests;
             let all = others.entry(hop).or_default();

@@ -174,6 +174,7 @@ fn fed(host: &Host, engine: &Engine, source: PartId, target: PartId) -> Option<F
         packets: false,
         control: false,
         rides: None,
+        piece_of: None,
         size: Quantity::derived(piece, Origin::Assumed, Confidence::Likely, why),
         header: header.clone(),
         load: Quantity::derived(Load::Saturate, Origin::Assumed, Confidence::Exact, why),

@@ -587,6 +587,7 @@ fn expand_flow(
         flows.push(Flow {
             control: false,
             rides: None,
+            piece_of: None,
             name,
             group: flow.name.clone(),
             source,

@@ -209,6 +209,8 @@ pub struct Flow {
     /// The flow of the same device through whose queue its transfers go, in order, where it has none of its own: an
     /// entry never overtakes the data before it.
     pub rides: Option<FlowId>,
+    /// The flow of whose transfers these are TLPs of one length: an estimate counts with such, a run has none.
+    pub piece_of: Option<FlowId>,
     /// Bytes of one operation.
     pub size: Quantity<Bytes>,
     /// Header of its requests.

@@ -21,7 +21,7 @@ const HEADER: f64 = 28.0;
 fn grow(c: &mut Choices) -> (String, u64) {
     let sizes = [(); 2].map(|()| c.about(1, 20_000));
     let mps = [128, 256, 512][c.below(3)];
-    let request = [512, 1024, 4096][c.below(3)];
+    let request = [128, 512, 1024, 4096][c.below(4)];
     let inline = c.maybe(|c| format!("inline = \"{} B\"\n", c.below(700)));
     let descriptor = [0, 16, 64, 200][c.below(4)];
     let completion = [0, 4, 32, 64][c.below(4)];
@@ -85,7 +85,7 @@ fn both_methods_fill_the_same_ledger() {
 }
 
 /// An adapter on a bus reads one thing at a time, descriptors too: a burst of small messages goes at the pace of those.
-/// Which of the two ranks' reads comes first is not the estimate's to know; it had twice the simulated rate.
+/// Which of the two ranks' reads comes first is not the estimate's to know; it had given twice the simulated rate.
 #[test]
 fn on_a_bus_descriptors_wait_for_their_turn() {
     for size in ["8 B", "128 B"] {
@@ -103,4 +103,26 @@ fn on_a_bus_descriptors_wait_for_their_turn() {
         let off = simulated(&s, "job").rate.mean / e.flows[0].share.typical - 1.0;
         assert!(off.abs() < 0.15, "{size}: {off:+.3}");
     }
+}
+
+/// Adapters of which a program uses none change nothing of those that it uses, though they are alike.
+#[test]
+fn adapters_that_no_program_uses_change_nothing() {
+    let text = |hosts: u32, ranks: [u32; 2]| {
+        let [a, b] = ranks;
+        format!(
+            "[parts]\nhost = {{ is = \"root-complex\", count = {hosts} }}\n\
+             hca = {{ is = \"channel-adapter\", count = {hosts} }}\nsw = {{ is = \"infiniband-switch\" }}\n[links]\n\
+             slot = {{ between = [\"host.*\", \"hca.*\"], pcie = \"gen1 x1\" }}\n\
+             cable = {{ between = [\"hca.*\", \"sw\"], infiniband = \"edr 4x\" }}\n[flows.job]\ndo = \"mpi\"\n\
+             ranks = [\"hca.{a}\", \"hca.{b}\"]\ninterface = \"verbs\"\n\
+             program = \"if rank == 0 {{ send 64 KiB to 1 }} else {{ recv from 0 }}\"\n"
+        )
+    };
+    let [few, many] = [text(2, [0, 1]), text(4, [2, 3])].map(|text| {
+        let (made, d) = plan(&text, &[]);
+        let report = estimate(&made.unwrap_or_else(|| panic!("{text}{d}")), &Diagnostics::default());
+        (report.flows[0].share.typical, report.flows[0].latency.typical)
+    });
+    assert_eq!(few, many);
 }
