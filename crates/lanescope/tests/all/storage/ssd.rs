@@ -181,7 +181,7 @@ fn a_run_that_ends_by_itself_does_not_count_the_filling() {
              program_time = \"{program:.3} us\"\nbuffer = \"{buffer} B\"\ncommand_time = \"100 ns\"\n\
              [links.slot]\nbetween = [\"host\", \"d\"]\npcie = \"gen1 x1\"\n[flows.f]\nfrom = \"host\"\nto = \"d\"\n\
              do = \"io\"\naccess = {{ size = \"{size} B\", read = \"0 %\" }}\noutstanding = {outstanding}\n\
-             host_software = \"spdk\"\n[run]\nuntil = \"±1 %\"\nmax_time = \"250 ms\"\n"
+             host_software = \"spdk\"\n[run]\nuntil = \"±1 %\"\nmax_time = \"1 s\"\n"
         );
         let (plan, d) = plan(&text, &[]);
         let plan = plan.unwrap_or_else(|| panic!("{text}{d}"));
